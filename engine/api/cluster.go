@@ -1,0 +1,60 @@
+package api
+
+// Cluster is everything that a decision depends on besides the pod and the profile.
+type Cluster struct {
+	Nodes             []Node
+	Templates         []PodTemplate
+	Namespaces        []Namespace // names unique
+	WorkloadSelectors []WorkloadSelector
+}
+
+// Node is a node and the pods on it.
+type Node struct {
+	Name          string // not empty, unique
+	Labels        Labels
+	Taints        []Taint
+	Unschedulable bool
+	Allocatable   Resources
+	Images        []Image
+	PodCounts     []PodCount
+	Pods          []Pod
+}
+
+// PodCount says how many pods of a template are on a node.
+type PodCount struct {
+	Template    int   // index into Cluster.Templates
+	Count       int32 // at least 1
+	Terminating bool
+}
+
+// Image is an image on a node.
+type Image struct {
+	Names     []string
+	SizeBytes int64
+}
+
+// Namespace is a namespace with its labels.
+type Namespace struct {
+	Name   string
+	Labels Labels
+}
+
+// WorkloadKind is the kind of object whose selector takes part in default spreading.
+type WorkloadKind uint8
+
+// The kinds. NoWorkload is any other kind.
+const (
+	NoWorkload WorkloadKind = iota
+	Service
+	ReplicationController
+	ReplicaSet
+	StatefulSet
+)
+
+// WorkloadSelector is a Service's or controller's pod selector. A Service without Selector selects nothing.
+type WorkloadSelector struct {
+	Kind      WorkloadKind
+	Namespace string
+	Name      string
+	Selector  *LabelSelector
+}

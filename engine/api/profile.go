@@ -1,0 +1,80 @@
+package api
+
+// Profile says how to decide: the arguments of kube-scheduler's plugins.
+type Profile struct {
+	Weights                            Weights
+	AddedAffinity                      *NodeAffinity
+	Scoring                            ScoringStrategy
+	BalancedResources                  []string
+	IgnoredResources                   []string
+	IgnoredResourceGroups              []string
+	HardPodAffinityWeight              int32
+	IgnorePreferredTermsOfExistingPods bool
+	// SystemDefaultSpread says that the default spread constraints are kube-scheduler's own; otherwise DefaultSpread.
+	SystemDefaultSpread bool
+	DefaultSpread       []TopologySpreadConstraint
+	// TolerationComparisonOperators is the feature gate TaintTolerationComparisonOperators.
+	TolerationComparisonOperators bool
+}
+
+// Weights are the scoring plugins' weights, each at least 1.
+type Weights struct {
+	TaintToleration    int64
+	NodeAffinity       int64
+	NodeResourcesFit   int64
+	PodTopologySpread  int64
+	InterPodAffinity   int64
+	BalancedAllocation int64
+	ImageLocality      int64
+}
+
+// ScoringStrategyType is how NodeResourcesFit scores.
+type ScoringStrategyType uint8
+
+// The strategies.
+const (
+	LeastAllocated ScoringStrategyType = iota
+	MostAllocated
+	RequestedToCapacityRatio
+)
+
+// ScoringStrategy is how NodeResourcesFit scores.
+type ScoringStrategy struct {
+	Type      ScoringStrategyType
+	Resources []ResourceWeight // not empty
+	Shape     []ShapePoint     // not empty with RequestedToCapacityRatio; utilization strictly ascending
+}
+
+// ResourceWeight is a resource's weight.
+type ResourceWeight struct {
+	Resource string
+	Weight   int64 // 1..100
+}
+
+// ShapePoint is a point of a function of utilization.
+type ShapePoint struct {
+	Utilization int64 // percent, 0..100
+	Score       int64 // 0..10
+}
+
+// Kube137 returns the default profile of kube-scheduler v1.37 (pkg/scheduler/apis/config/v1/defaults.go and
+// default_plugins.go).
+func Kube137() *Profile {
+	return &Profile{
+		Weights: Weights{
+			TaintToleration:    3,
+			NodeAffinity:       2,
+			NodeResourcesFit:   1,
+			PodTopologySpread:  2,
+			InterPodAffinity:   2,
+			BalancedAllocation: 1,
+			ImageLocality:      1,
+		},
+		Scoring: ScoringStrategy{
+			Resources: []ResourceWeight{{ResourceCPU, 1}, {ResourceMemory, 1}},
+		},
+		BalancedResources:     []string{ResourceCPU, ResourceMemory},
+		HardPodAffinityWeight: 1,
+		SystemDefaultSpread:   true,
+	}
+}

@@ -1,0 +1,29 @@
+package verdict
+
+// Plugin is one of kube-scheduler's plugins.
+type Plugin uint8
+
+// The plugins, in the order in which kube-scheduler's default profile runs them
+// (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
+const (
+	NoPlugin Plugin = iota
+	SchedulingGates
+	NodeName
+	NodeUnschedulable
+	TaintToleration
+	NodeAffinity
+	NodePorts
+	NodeResourcesFit
+	PodTopologySpread
+	InterPodAffinity
+	BalancedAllocation
+	ImageLocality
+	PluginCount
+)
+
+var pluginNames = [PluginCount]string{
+	"", "SchedulingGates", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
+	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
+}
+
+func (p Plugin) String() string { return pluginNames[p] }

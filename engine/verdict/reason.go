@@ -1,0 +1,58 @@
+package verdict
+
+// ReasonType is why a plugin refused a node, or a pod as a whole.
+type ReasonType uint8
+
+// The reasons.
+const (
+	NoReason ReasonType = iota
+	ReasonSchedulingGated
+	ReasonNodeName
+	ReasonNodeUnschedulable
+	ReasonUntoleratedTaint
+	ReasonNodeAffinity
+	ReasonAddedNodeAffinity
+	ReasonNodeAffinityConflict
+	ReasonHostPort
+	ReasonTooManyPods
+	ReasonInsufficientResource
+	ReasonSpread
+	ReasonSpreadMissingLabel
+	ReasonPodAffinity
+	ReasonPodAntiAffinity
+	ReasonExistingPodAntiAffinity
+	ReasonNarrowedOut
+	ReasonNoNodes
+)
+
+var texts = map[ReasonType]string{
+	ReasonNodeName:                "node(s) didn't match the requested node name",
+	ReasonNodeUnschedulable:       "node(s) were unschedulable",
+	ReasonUntoleratedTaint:        "node(s) had untolerated taint(s)",
+	ReasonNodeAffinity:            "node(s) didn't match Pod's node affinity/selector",
+	ReasonAddedNodeAffinity:       "node(s) didn't match scheduler-enforced node affinity",
+	ReasonNodeAffinityConflict:    "pod affinity terms conflict",
+	ReasonHostPort:                "node(s) didn't have free ports for the requested pod ports",
+	ReasonTooManyPods:             "Too many pods",
+	ReasonSpread:                  "node(s) didn't match pod topology spread constraints",
+	ReasonSpreadMissingLabel:      "node(s) didn't match pod topology spread constraints (missing required label)",
+	ReasonPodAffinity:             "node(s) didn't match pod affinity rules",
+	ReasonPodAntiAffinity:         "node(s) didn't match pod anti-affinity rules",
+	ReasonExistingPodAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
+	ReasonNoNodes:                 "no nodes available to schedule pods",
+}
+
+// Reason is a reason with kube-scheduler's text.
+type Reason struct {
+	Type     ReasonType
+	Message  string
+	Resource string // with ReasonInsufficientResource
+}
+
+// ReasonOf returns the reason of a type whose text is fixed.
+func ReasonOf(t ReasonType) Reason { return Reason{Type: t, Message: texts[t]} }
+
+// InsufficientResource returns the reason that a resource falls short.
+func InsufficientResource(resource string) Reason {
+	return Reason{Type: ReasonInsufficientResource, Message: "Insufficient " + resource, Resource: resource}
+}
