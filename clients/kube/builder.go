@@ -1,0 +1,249 @@
+package kube
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Options says how a Builder states what it is given.
+type Options struct {
+	// CountPods leaves out the names of pods on nodes and counts equal ones, which makes a snapshot much smaller.
+	// Explanations then tell how many pods are in the way, and not which.
+	CountPods bool
+}
+
+// Origin is the object that a queue entry comes from.
+type Origin struct {
+	Kind, Namespace, Name string
+}
+
+// Entry is a queue entry and where it comes from. Its pod refers to the snapshot's templates.
+type Entry struct {
+	Pods   *stowagev1.PendingPods
+	Origin Origin
+}
+
+// Snapshot is a cluster and the pods to be placed on it.
+type Snapshot struct {
+	Cluster *stowagev1.Cluster
+	// Queue is in the order in which the objects were added.
+	Queue []Entry
+	// HomelessPods are the pods on nodes that are not in the cluster, as "namespace/name". kube-scheduler does not
+	// count such pods, and neither does Cluster.
+	HomelessPods []string
+}
+
+// Builder gathers objects into a snapshot. Nodes, and pods on a node, stay in the order in which they are added, on
+// which ties depend; the order of different kinds does not matter.
+type Builder struct {
+	options    Options
+	nodes      []*corev1.Node // for DaemonSets
+	converted  []*stowagev1.Node
+	nodeIndex  map[string]int
+	namespaces []*stowagev1.Namespace
+	selectors  []*stowagev1.WorkloadSelector
+	running    []runningPod
+	queue      []slot
+	seen       map[string]bool // kind, namespace and name of what must be unique
+}
+
+type runningPod struct {
+	node string
+	pod  *stowagev1.Pod
+}
+
+// slot is a place in the queue: pods, or a DaemonSet whose pods depend on the nodes.
+type slot struct {
+	origin    Origin
+	pods      *stowagev1.PendingPods
+	daemonSet *appsv1.DaemonSet
+}
+
+// NewBuilder makes an empty Builder.
+func NewBuilder(o Options) *Builder {
+	return &Builder{options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}}
+}
+
+// AddNode adds a node.
+func (b *Builder) AddNode(n *corev1.Node) error {
+	if err := b.once("Node", "", n.Name); err != nil {
+		return err
+	}
+	out, err := Node(n)
+	if err != nil {
+		return err
+	}
+	b.nodeIndex[n.Name] = len(b.nodes)
+	b.nodes = append(b.nodes, n)
+	b.converted = append(b.converted, out)
+	return nil
+}
+
+// AddNamespace adds a namespace.
+func (b *Builder) AddNamespace(n *corev1.Namespace) error {
+	if err := b.once("Namespace", "", n.Name); err != nil {
+		return err
+	}
+	b.namespaces = append(b.namespaces, Namespace(n))
+	return nil
+}
+
+// AddService adds a Service's selector.
+func (b *Builder) AddService(s *corev1.Service) error {
+	if err := b.once("Service", namespaceOf(s), s.Name); err != nil {
+		return err
+	}
+	b.selectors = append(b.selectors, ServiceSelector(s))
+	return nil
+}
+
+// AddPod adds a pod: to its node if it has one, to the queue otherwise. A pod that has ended occupies nothing, and a
+// pending pod that is being deleted is not placed any more, so these are left out, as in kube-scheduler.
+func (b *Builder) AddPod(p *corev1.Pod) error {
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return nil
+	}
+	if p.Name != "" {
+		if err := b.once("Pod", namespaceOf(p), p.Name); err != nil {
+			return err
+		}
+	}
+	if p.Spec.NodeName == "" {
+		if p.DeletionTimestamp != nil {
+			return nil
+		}
+		return b.enqueue(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, field.NewPath("spec"), stamp{p, 1})
+	}
+	out, err := RunningPod(p)
+	if err != nil {
+		return err
+	}
+	b.running = append(b.running, runningPod{p.Spec.NodeName, out})
+	return nil
+}
+
+// templateSpec is where a workload's pod spec stands in it.
+var templateSpec = field.NewPath("spec", "template", "spec")
+
+// enqueue appends pods to the queue, all or, if one does not convert, none; path is where their spec stands in the
+// object.
+func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) error {
+	slots := make([]slot, 0, len(stamps))
+	for _, s := range stamps {
+		if s.count == 0 {
+			continue
+		}
+		pod, err := pendingPod(s.pod, path)
+		if err != nil {
+			return err
+		}
+		slots = append(slots, slot{origin: origin, pods: &stowagev1.PendingPods{Pod: pod, Count: s.count}})
+	}
+	b.queue = append(b.queue, slots...)
+	return nil
+}
+
+func (b *Builder) once(kind, namespace, name string) error {
+	key := kind + " " + namespace + "/" + name
+	if b.seen[key] {
+		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already", kind, name)
+	}
+	b.seen[key] = true
+	return nil
+}
+
+// Build makes the snapshot, once: the Builder must not be used afterwards.
+func (b *Builder) Build() (*Snapshot, error) {
+	shared := templates{index: map[string]uint32{}}
+	out := &Snapshot{Cluster: &stowagev1.Cluster{Nodes: b.converted, Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
+	for _, r := range b.running {
+		i, ok := b.nodeIndex[r.node]
+		if !ok {
+			out.HomelessPods = append(out.HomelessPods, r.pod.GetTemplate().Namespace+"/"+r.pod.Name)
+			continue
+		}
+		n := b.converted[i]
+		n.Pods = append(n.Pods, r.pod)
+	}
+	for _, n := range b.converted {
+		for _, p := range n.Pods {
+			if err := shared.share(p); err != nil {
+				return nil, err
+			}
+		}
+		if b.options.CountPods {
+			countPods(n)
+		}
+	}
+	queue, err := b.expandedQueue()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range queue {
+		if err := shared.share(s.pods.Pod); err != nil {
+			return nil, err
+		}
+		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin})
+	}
+	out.Cluster.PodTemplates = shared.list
+	return out, nil
+}
+
+// expandedQueue is the queue with the pods of DaemonSets in their place.
+func (b *Builder) expandedQueue() ([]slot, error) {
+	slots := b.queue
+	b.queue = nil
+	for _, s := range slots {
+		if s.daemonSet == nil {
+			b.queue = append(b.queue, s)
+			continue
+		}
+		stamps, err := daemonPods(s.daemonSet, b.nodes)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.enqueue(s.origin, templateSpec, stamps...); err != nil {
+			return nil, err
+		}
+	}
+	return b.queue, nil
+}
+
+// countPods turns a node's pods that carry nothing of their own besides a name into counts, by template.
+func countPods(n *stowagev1.Node) {
+	type group struct {
+		template    uint32
+		terminating bool
+	}
+	counts := map[group]uint32{}
+	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
+		if len(p.Labels) > 0 || p.ResourceStatus != nil {
+			p.Name = ""
+			return false
+		}
+		counts[group{p.GetTemplateIndex(), p.Terminating}]++
+		return true
+	})
+	for g, count := range counts {
+		n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{TemplateIndex: g.template, Count: count, Terminating: g.terminating})
+	}
+	slices.SortFunc(n.PodCounts, func(a, b *stowagev1.PodCount) int {
+		if c := cmp.Compare(a.TemplateIndex, b.TemplateIndex); c != 0 {
+			return c
+		}
+		if a.Terminating == b.Terminating {
+			return 0
+		}
+		if b.Terminating {
+			return -1
+		}
+		return 1
+	})
+}

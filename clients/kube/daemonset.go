@@ -1,0 +1,106 @@
+package kube
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+)
+
+// AddDaemonSet adds a pod for each node that the DaemonSet controller would create one for, if the DaemonSet has no
+// uid. The nodes are all of the Builder's, whichever are added first.
+func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
+	if err := b.once("DaemonSet", namespaceOf(ds), ds.Name); err != nil {
+		return err
+	}
+	if admitted(ds) {
+		return nil
+	}
+	// Whether the template converts does not depend on the nodes, so its errors belong to this object.
+	if _, err := pendingPod(&corev1.Pod{Spec: ds.Spec.Template.Spec}, templateSpec); err != nil {
+		return err
+	}
+	b.queue = append(b.queue, slot{
+		origin:    Origin{Kind: "DaemonSet", Namespace: namespaceOf(ds), Name: ds.Name},
+		daemonSet: ds.DeepCopy(),
+	})
+	return nil
+}
+
+// daemonPods makes the pods that the DaemonSet controller would create (pkg/controller/daemon/daemon_controller.go,
+// v1.37): each may only go to its node, and tolerates what makes other pods leave a node.
+func daemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]stamp, error) {
+	hash, err := templateHash(&ds.Spec.Template)
+	if err != nil {
+		return nil, err
+	}
+	template := ds.Spec.Template.DeepCopy()
+	template.Spec.Tolerations = daemonTolerations(&template.Spec)
+	wanted := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: template.Spec})
+	o := owner{"apps/v1", "DaemonSet", ds.Name, namespaceOf(ds)}
+	var out []stamp
+	for _, n := range nodes {
+		if name := template.Spec.NodeName; name != "" && name != n.Name {
+			continue
+		}
+		// The controller ignores what is wrong with an affinity: a bad term matches nothing.
+		if match, _ := wanted.Match(n); !match {
+			continue
+		}
+		if _, refused := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, template.Spec.Tolerations,
+			func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }, false); refused {
+			continue
+		}
+		p := o.pod(template, ds.Name+"-"+n.Name, map[string]string{appsv1.DefaultDaemonSetUniqueLabelKey: hash})
+		pinTo(p, n.Name)
+		out = append(out, stamp{p, 1})
+	}
+	return out, nil
+}
+
+// pinTo replaces the pod's required node affinity by one that names the node.
+func pinTo(p *corev1.Pod, node string) {
+	if p.Spec.Affinity == nil {
+		p.Spec.Affinity = &corev1.Affinity{}
+	}
+	if p.Spec.Affinity.NodeAffinity == nil {
+		p.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+		}}}},
+	}
+}
+
+// daemonTolerations are a pod's tolerations with those that the controller adds. It puts its own in place of one that
+// differs only in what it leaves open.
+func daemonTolerations(s *corev1.PodSpec) []corev1.Toleration {
+	added := []corev1.Toleration{
+		{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute},
+		{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
+		{Key: corev1.TaintNodeDiskPressure, Effect: corev1.TaintEffectNoSchedule},
+		{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule},
+		{Key: corev1.TaintNodePIDPressure, Effect: corev1.TaintEffectNoSchedule},
+		{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
+	}
+	if s.HostNetwork {
+		added = append(added, corev1.Toleration{Key: corev1.TaintNodeNetworkUnavailable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	out := append([]corev1.Toleration(nil), s.Tolerations...)
+	for _, t := range added {
+		t.Operator = corev1.TolerationOpExists
+		found := false
+		for i := range out {
+			if t.MatchToleration(&out[i]) {
+				out[i], found = t, true
+			}
+		}
+		if !found {
+			out = append(out, t)
+		}
+	}
+	return out
+}

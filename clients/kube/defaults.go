@@ -1,0 +1,104 @@
+package kube
+
+import (
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// admitted tells whether an object has been through an API server, which gives every object a uid.
+func admitted(o metav1.Object) bool {
+	return o.GetUID() != ""
+}
+
+// defaulted gives a pod what the API server would (pkg/apis/core/v1/defaults.go SetDefaults_Pod and
+// pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on it. The pod itself is not touched.
+func defaulted(p *corev1.Pod) *corev1.Pod {
+	if admitted(p) {
+		return p
+	}
+	p = p.DeepCopy()
+	for _, cs := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
+		for i := range cs {
+			r := &cs[i].Resources
+			r.Requests = withDefaults(roundedUp(r.Requests), roundedUp(r.Limits))
+			if p.Spec.HostNetwork {
+				defaultHostPorts(cs[i].Ports)
+			}
+		}
+	}
+	if r := p.Spec.Resources; r != nil {
+		r.Requests, r.Limits = roundedUp(r.Requests), roundedUp(r.Limits)
+		defaultPodLevel(p)
+	}
+	return p
+}
+
+// roundedUp rounds to thousandths, the finest that the API server keeps.
+func roundedUp(list corev1.ResourceList) corev1.ResourceList {
+	for name, q := range list {
+		q.RoundUp(resource.Milli)
+		list[name] = q
+	}
+	return list
+}
+
+// withDefaults adds the resources of defaults that list leaves out.
+func withDefaults(list, defaults corev1.ResourceList) corev1.ResourceList {
+	if len(defaults) == 0 {
+		return list
+	}
+	out := maps.Clone(defaults)
+	maps.Copy(out, list)
+	return out
+}
+
+func defaultHostPorts(ports []corev1.ContainerPort) {
+	for i := range ports {
+		if ports[i].HostPort == 0 {
+			ports[i].HostPort = ports[i].ContainerPort
+		}
+	}
+}
+
+// defaultPodLevel completes pod-level requests: cpu and memory from what the containers add up to, then everything from
+// pod-level limits, to which the containers' huge page limits belong.
+func defaultPodLevel(p *corev1.Pod) {
+	r := p.Spec.Resources
+	if len(r.Requests) == 0 && len(r.Limits) == 0 {
+		return
+	}
+	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
+	maps.Copy(limits, r.Limits)
+	for name, q := range resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{}) {
+		_, requested := r.Requests[name]
+		_, limited := r.Limits[name]
+		if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) && !requested && !limited {
+			limits[name] = q
+		}
+	}
+	for name, q := range limits {
+		if resourcehelper.IsSupportedPodLevelResource(name) {
+			requests[name] = q
+		}
+	}
+	for name, q := range resourcehelper.AggregateContainerRequests(p, resourcehelper.PodResourcesOptions{}) {
+		if name == corev1.ResourceCPU || name == corev1.ResourceMemory {
+			requests[name] = q
+		}
+	}
+	maps.Copy(requests, r.Requests)
+	r.Requests = requests
+}
+
+// namespaceOf is the namespace an object is in.
+func namespaceOf(o metav1.Object) string {
+	if ns := o.GetNamespace(); ns != "" {
+		return ns
+	}
+	return metav1.NamespaceDefault
+}

@@ -1,0 +1,21 @@
+// Package kube turns Kubernetes objects into the contract's cluster and queue.
+//
+// An object with a metadata.uid has been through an API server: it is taken as it is. An object without one is about
+// to be created, and gets what the API server of v1.37 would give it before kube-scheduler saw it, as far as decisions
+// depend on it: requests from limits, pod-level requests, host ports of pods on the host's network, the namespace
+// "default", a namespace's own label. Admission plugins are not imitated: priority classes, limit ranges and the
+// tolerations of DefaultTolerationSeconds must be stated in the pod.
+//
+// A workload without a uid has all its pods still to come, and they become queue entries; a workload with one already
+// has its pods, which are objects of their own.
+//
+// Quantities become whole units: cpu in thousandths of a core, everything else in ones, each rounded up, as
+// kube-scheduler reads them. It rounds the sum over a pod's containers where this package rounds each container, which
+// differs only for requests of fractions of a byte.
+//
+// What kube-scheduler reads and the contract does not state is left out: volumes other than images, resource claims,
+// nominated nodes, scheduling groups.
+//
+// The functions are pure and keep no reference to what they are given, and errors name the field by its path in the
+// object. A Builder is for one goroutine.
+package kube

@@ -1,0 +1,44 @@
+package kube
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Node converts a node, without pods. One that has not been through an API server and states no allocatable has its
+// capacity as such.
+func Node(n *corev1.Node) (*stowagev1.Node, error) {
+	c := &converter{}
+	allocatable, path := n.Status.Allocatable, field.NewPath("status", "allocatable")
+	if allocatable == nil && !admitted(n) {
+		allocatable, path = n.Status.Capacity, field.NewPath("status", "capacity")
+	}
+	out := &stowagev1.Node{
+		Name:          n.Name,
+		Labels:        maps.Clone(n.Labels),
+		Taints:        c.taints(n.Spec.Taints, field.NewPath("spec", "taints")),
+		Unschedulable: n.Spec.Unschedulable,
+		Allocatable:   c.allocatable(allocatable, path),
+	}
+	for _, i := range n.Status.Images {
+		out.Images = append(out.Images, &stowagev1.ContainerImage{Names: slices.Clone(i.Names), SizeBytes: i.SizeBytes})
+	}
+	return out, c.err()
+}
+
+// Namespace converts a namespace, with the label that the API server gives every namespace.
+func Namespace(n *corev1.Namespace) *stowagev1.Namespace {
+	out := &stowagev1.Namespace{Name: n.Name, Labels: maps.Clone(n.Labels)}
+	if !admitted(n) {
+		if out.Labels == nil {
+			out.Labels = map[string]string{}
+		}
+		out.Labels[corev1.LabelMetadataName] = n.Name
+	}
+	return out
+}

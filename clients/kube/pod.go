@@ -1,0 +1,159 @@
+package kube
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+var protocols = map[corev1.Protocol]stowagev1.Protocol{
+	"":                  stowagev1.Protocol_PROTOCOL_TCP,
+	corev1.ProtocolTCP:  stowagev1.Protocol_PROTOCOL_TCP,
+	corev1.ProtocolUDP:  stowagev1.Protocol_PROTOCOL_UDP,
+	corev1.ProtocolSCTP: stowagev1.Protocol_PROTOCOL_SCTP,
+}
+
+var containerRestartPolicies = map[corev1.ContainerRestartPolicy]stowagev1.ContainerRestartPolicy{
+	corev1.ContainerRestartPolicyAlways:    stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS,
+	corev1.ContainerRestartPolicyOnFailure: stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ON_FAILURE,
+	corev1.ContainerRestartPolicyNever:     stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_NEVER,
+}
+
+// ownLabels are the labels that controllers give each pod its own value of. They stay out of templates, so that the
+// pods of a StatefulSet or an indexed Job share one.
+var ownLabels = []string{
+	"apps.kubernetes.io/pod-index",
+	"batch.kubernetes.io/job-completion-index",
+	"statefulset.kubernetes.io/pod-name",
+}
+
+// PendingPod converts a pod to be placed; it carries a template of its own. If spec.nodeName is set, the pod accepts no
+// other node.
+func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
+	return pendingPod(p, field.NewPath("spec"))
+}
+
+func pendingPod(p *corev1.Pod, path *field.Path) (*stowagev1.Pod, error) {
+	c := &converter{}
+	out := c.pod(defaulted(p), path)
+	out.GetTemplate().Spec.NodeName = p.Spec.NodeName
+	return out, c.err()
+}
+
+// RunningPod converts a pod on a node, without saying on which; it carries a template of its own.
+func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
+	c := &converter{}
+	p = defaulted(p)
+	out := c.pod(p, field.NewPath("spec"))
+	out.ResourceStatus = c.resourceStatus(p)
+	return out, c.err()
+}
+
+// pod converts what pending and running pods have in common; path is where the pod's spec stands in the object.
+func (c *converter) pod(p *corev1.Pod, path *field.Path) *stowagev1.Pod {
+	t := &stowagev1.PodTemplate{
+		Namespace:  namespaceOf(p),
+		Labels:     maps.Clone(p.Labels),
+		Controller: controller(p),
+		Spec:       c.podSpec(&p.Spec, admitted(p), path),
+	}
+	out := &stowagev1.Pod{
+		Name:        p.Name,
+		Source:      &stowagev1.Pod_Template{Template: t},
+		Terminating: p.DeletionTimestamp != nil,
+	}
+	for _, key := range ownLabels {
+		if value, ok := t.Labels[key]; ok {
+			if out.Labels == nil {
+				out.Labels = map[string]string{}
+			}
+			out.Labels[key] = value
+			delete(t.Labels, key)
+		}
+	}
+	return out
+}
+
+// controller names the pod's controller if it is of a kind that decisions read. Others would only tell apart templates
+// that are otherwise equal.
+func controller(p *corev1.Pod) *stowagev1.ControllerReference {
+	owner := metav1.GetControllerOfNoCopy(p)
+	if owner == nil {
+		return nil
+	}
+	switch owner.APIVersion + " " + owner.Kind {
+	case "v1 ReplicationController", "apps/v1 ReplicaSet", "apps/v1 StatefulSet":
+		return &stowagev1.ControllerReference{ApiVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name}
+	}
+	return nil
+}
+
+func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *stowagev1.PodSpec {
+	out := &stowagev1.PodSpec{
+		NodeSelector:              maps.Clone(s.NodeSelector),
+		Affinity:                  c.affinity(s.Affinity, merged, path.Child("affinity")),
+		Tolerations:               c.tolerations(s.Tolerations, path.Child("tolerations")),
+		TopologySpreadConstraints: c.spread(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints")),
+		Containers:                c.containers(s.Containers, path.Child("containers")),
+		InitContainers:            c.containers(s.InitContainers, path.Child("initContainers")),
+		Overhead:                  c.requests(s.Overhead, path.Child("overhead")),
+	}
+	if s.Resources != nil {
+		out.Requests = c.requests(podLevel(s.Resources.Requests), path.Child("resources", "requests"))
+	}
+	for _, v := range s.Volumes {
+		if v.Image != nil {
+			out.ImageVolumes = append(out.ImageVolumes, v.Image.Reference)
+		}
+	}
+	for _, g := range s.SchedulingGates {
+		out.SchedulingGates = append(out.SchedulingGates, g.Name)
+	}
+	if s.Priority != nil {
+		out.Priority = *s.Priority
+	}
+	return out
+}
+
+func (c *converter) containers(cs []corev1.Container, path *field.Path) []*stowagev1.Container {
+	var out []*stowagev1.Container
+	for i := range cs {
+		in, at := &cs[i], path.Index(i)
+		o := &stowagev1.Container{
+			Name:     in.Name,
+			Image:    in.Image,
+			Requests: c.requests(in.Resources.Requests, at.Child("resources", "requests")),
+		}
+		for j, p := range in.Ports {
+			if p.HostPort == 0 {
+				continue
+			}
+			o.HostPorts = append(o.HostPorts, &stowagev1.HostPort{
+				Port:     p.HostPort,
+				Protocol: enum(c, protocols, p.Protocol, at.Child("ports").Index(j).Child("protocol")),
+				HostIp:   p.HostIP,
+			})
+		}
+		if in.RestartPolicy != nil {
+			o.RestartPolicy = enum(c, containerRestartPolicies, *in.RestartPolicy, at.Child("restartPolicy"))
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// podLevel leaves the resources that a pod can state as a whole.
+func podLevel(list corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, q := range list {
+		if resourcehelper.IsSupportedPodLevelResource(name) {
+			out[name] = q
+		}
+	}
+	return out
+}

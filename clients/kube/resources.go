@@ -1,0 +1,94 @@
+package kube
+
+import (
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// requests converts a resource list; an empty one is nil. Names that kube-scheduler does not count are left out.
+func (c *converter) requests(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
+	if len(list) == 0 {
+		return nil
+	}
+	out := &stowagev1.Resources{}
+	for name, q := range list {
+		at := path.Key(string(name))
+		switch name {
+		case corev1.ResourceCPU:
+			out.CpuMillis = c.millis(q, at)
+		case corev1.ResourceMemory:
+			out.MemoryBytes = c.units(q, at)
+		case corev1.ResourceEphemeralStorage:
+			out.EphemeralStorageBytes = c.units(q, at)
+		default:
+			if !isScalar(name) {
+				continue
+			}
+			if out.Scalars == nil {
+				out.Scalars = map[string]int64{}
+			}
+			out.Scalars[string(name)] = *c.units(q, at)
+		}
+	}
+	return out
+}
+
+// allocatable converts what a node has, which alone counts pods.
+func (c *converter) allocatable(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
+	out := c.requests(list, path)
+	if pods, ok := list[corev1.ResourcePods]; ok {
+		out.Pods = c.units(pods, path.Key(string(corev1.ResourcePods)))
+	}
+	return out
+}
+
+// stated converts a resource list of which it matters whether it is there: only nil stays nil.
+func (c *converter) stated(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
+	if list == nil {
+		return nil
+	}
+	if out := c.requests(list, path); out != nil {
+		return out
+	}
+	return &stowagev1.Resources{}
+}
+
+func (c *converter) millis(q resource.Quantity, path *field.Path) *int64 {
+	// MilliValue overflows silently.
+	if q.Value() > math.MaxInt64/1000 {
+		c.errs = append(c.errs, field.Invalid(path, q.String(), "too large"))
+	}
+	return c.nonNegative(q.MilliValue(), q, path)
+}
+
+func (c *converter) units(q resource.Quantity, path *field.Path) *int64 {
+	return c.nonNegative(q.Value(), q, path)
+}
+
+func (c *converter) nonNegative(v int64, q resource.Quantity, path *field.Path) *int64 {
+	if q.Sign() < 0 {
+		c.errs = append(c.errs, field.Invalid(path, q.String(), "must not be negative"))
+	}
+	return &v
+}
+
+// isScalar tells whether kube-scheduler counts a resource that has no field of its own
+// (pkg/scheduler/util/utils.go IsScalarResourceName, v1.37).
+func isScalar(name corev1.ResourceName) bool {
+	s := string(name)
+	if strings.HasPrefix(s, corev1.ResourceHugePagesPrefix) || strings.HasPrefix(s, corev1.ResourceAttachableVolumesPrefix) {
+		return true
+	}
+	if strings.Contains(s, corev1.ResourceDefaultNamespacePrefix) {
+		return true
+	}
+	return strings.Contains(s, "/") && !strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix) &&
+		len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+s)) == 0
+}

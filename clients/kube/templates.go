@@ -1,0 +1,29 @@
+package kube
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// templates states each template once. Its order is that of first use.
+type templates struct {
+	list  []*stowagev1.PodTemplate
+	index map[string]uint32 // by deterministic encoding
+}
+
+// share moves a pod's own template into the list.
+func (t *templates) share(p *stowagev1.Pod) error {
+	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(p.GetTemplate())
+	if err != nil {
+		return err
+	}
+	i, ok := t.index[string(key)]
+	if !ok {
+		i = uint32(len(t.list))
+		t.index[string(key)] = i
+		t.list = append(t.list, p.GetTemplate())
+	}
+	p.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: i}
+	return nil
+}
