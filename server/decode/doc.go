@@ -1,0 +1,13 @@
+// Package decode turns request messages into the engine's values and refuses what is malformed.
+//
+// It is the only place where requests are judged: it fills in the defaults that the contract states and establishes
+// every invariant that engine/api documents, so that the engine can trust its arguments and never fails on them. Where
+// kube-scheduler would still decide, it is lenient; where kube-scheduler or the API server would fail, it refuses.
+//
+// Decoding takes time and memory linear in the size of the message; the limits of limits.go bound what the sizes of
+// lists cannot (sums, distinct names). A request's problems are all reported together, up to a bound; the same
+// request gets the same report.
+//
+// The functions never change the request, share no state, and may be called concurrently. The result shares strings
+// and lists of strings with the request, which must not change while the result is used.
+package decode

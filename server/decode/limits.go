@@ -1,0 +1,74 @@
+package decode
+
+// Limits on what one request may state. They lie well above what Kubernetes is run with, and bound the memory and time
+// that a small message can cause and the sums that the engine computes.
+const (
+	// MaxNodes bounds Cluster.nodes. Kubernetes supports 5,000, and 130,000 have been shown.
+	MaxNodes = 1_000_000
+	// MaxTemplates bounds Cluster.pod_templates.
+	MaxTemplates = 1_000_000
+	// MaxNamespaces bounds Cluster.namespaces.
+	MaxNamespaces = 1_000_000
+	// MaxWorkloadSelectors bounds Cluster.workload_selectors.
+	MaxWorkloadSelectors = 1_000_000
+	// MaxClusterPods bounds the pods on all nodes, counted ones included, so that any sum of pods fits an int32.
+	MaxClusterPods = 1 << 30
+	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.
+	MaxQueuePods = 1_000_000
+
+	// MaxDistinctResources bounds the names of resources in a request, cpu, memory, ephemeral-storage and pods not
+	// counted: the engine keeps a column over the nodes for each.
+	MaxDistinctResources = 256
+	// MaxDistinctTopologyKeys bounds the topology keys in a request: the engine keeps a column over the nodes for each.
+	MaxDistinctTopologyKeys = 256
+
+	// MaxLabels bounds the labels of an object and the entries of a selector's match_labels.
+	MaxLabels = 10_000
+	// MaxTaints bounds a node's taints.
+	MaxTaints = 1_000
+	// MaxImages bounds a node's images. The kubelet reports 50 by default.
+	MaxImages = 10_000
+	// MaxImageNames bounds the names of one image.
+	MaxImageNames = 1_000
+	// MaxContainers bounds a pod's containers, its init containers and its image volumes, each on their own.
+	MaxContainers = 1_000
+	// MaxHostPorts bounds a container's host ports.
+	MaxHostPorts = 1_000
+	// MaxTerms bounds each list of terms of an affinity.
+	MaxTerms = 1_000
+	// MaxRequirements bounds the expressions of one selector or term.
+	MaxRequirements = 1_000
+	// MaxValues bounds the values of one requirement, the namespaces of a term and its label keys.
+	MaxValues = 10_000
+	// MaxTolerations bounds a pod's tolerations and its scheduling gates.
+	MaxTolerations = 1_000
+	// MaxSpreadConstraints bounds a pod's spread constraints.
+	MaxSpreadConstraints = 64
+	// MaxProfileEntries bounds each list of a profile. The contract bounds most of them further, for callers that
+	// validate with its annotations.
+	MaxProfileEntries = 1_024
+
+	// MaxNameBytes is the longest name of a node, pod or workload, as in Kubernetes.
+	MaxNameBytes = 253
+	// MaxNamespaceBytes is the longest name of a namespace, as in Kubernetes.
+	MaxNamespaceBytes = 63
+	// MaxLabelKeyBytes is the longest label key or resource name, as in Kubernetes: a prefix of 253, a slash, a name
+	// of 63.
+	MaxLabelKeyBytes = 317
+	// MaxLabelValueBytes is the longest label value, as in Kubernetes.
+	MaxLabelValueBytes = 63
+
+	// MaxQuantity bounds each amount of a resource: 8 PiB, or 9 * 10^12 cores.
+	MaxQuantity = 1 << 53
+	// MaxFootprint bounds the footprint of the pods on one node, and of the pods to place. A node with all of them has
+	// at most 2^56 of a resource, and 100 times that, as the scores compute, fits an int64.
+	MaxFootprint = 1 << 55
+	// MaxImageBytes bounds the size of an image: 16 TiB. With MaxContainers the sum of a pod's images fits an int64.
+	MaxImageBytes = 1 << 44
+
+	// MaxViolations bounds the problems reported for one request.
+	MaxViolations = 32
+	// MaxViolationBytes bounds their text, so that the error fits the 8 KiB of trailers that gRPC implementations
+	// accept: status details travel in base64.
+	MaxViolationBytes = 4096
+)

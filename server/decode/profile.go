@@ -1,0 +1,148 @@
+package decode
+
+import (
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// maxPluginWeight bounds a plugin's weight; the sum of a node's weighted scores then fits an int64 by far.
+const maxPluginWeight = 1_000_000
+
+// profile decodes a profile, what is absent being kube-scheduler's default, and checks it as kube-scheduler checks its
+// configuration (pkg/scheduler/apis/config/validation/validation_pluginargs.go, v1.37).
+func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
+	out := api.Kube137()
+	if in == nil {
+		return out
+	}
+	at := path{name: "profile"}
+	if in.GetName() != "" && in.GetName() != "kube-1.37" {
+		d.refuse(at.field("name"), `is %s, only "kube-1.37" is known`, quote(in.GetName()))
+	}
+	d.pluginWeights(&at, in.GetPluginWeights(), &out.Weights)
+	out.AddedAffinity = d.nodeAffinity(&at, "added_affinity", in.GetAddedAffinity(), refuseBadNumbers)
+	d.scoringStrategy(&at, in.GetScoringStrategy(), &out.Scoring)
+	out.IgnoredResources = d.ignored(&at, "ignored_resources", in.GetIgnoredResources())
+	out.IgnoredResourceGroups = d.ignored(&at, "ignored_resource_groups", in.GetIgnoredResourceGroups())
+	for i, g := range out.IgnoredResourceGroups {
+		if strings.Contains(g, "/") {
+			d.refuse(at.item("ignored_resource_groups", i), "must not contain a slash")
+		}
+	}
+	const balanced = "balanced_allocation_resources"
+	if resources := d.resourceWeights(&at, balanced, in.GetBalancedAllocationResources()); len(resources) > 0 {
+		out.BalancedResources = nil
+		for i, r := range resources {
+			if r.Weight != 1 {
+				at := at.item(balanced, i)
+				d.refuse(at.field("weight"), "is %d, only 1 is allowed", r.Weight)
+			}
+			out.BalancedResources = append(out.BalancedResources, r.Resource)
+		}
+	}
+	if in.HardPodAffinityWeight != nil {
+		out.HardPodAffinityWeight = *in.HardPodAffinityWeight
+		if out.HardPodAffinityWeight < 0 || out.HardPodAffinityWeight > 100 {
+			d.refuse(at.field("hard_pod_affinity_weight"), "is %d, 0 to 100 are allowed", out.HardPodAffinityWeight)
+		}
+	}
+	out.IgnorePreferredTermsOfExistingPods = in.GetIgnorePreferredTermsOfExistingPods()
+	d.defaultSpread(&at, in.GetDefaultSpread(), out)
+	out.TolerationComparisonOperators = in.GetTolerationComparisonOperators()
+	return out
+}
+
+// pluginWeights decodes the weights of scoring plugins.
+func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api.Weights) {
+	if !d.within(at, "plugin_weights", len(in), MaxProfileEntries) {
+		return
+	}
+	seen := make(map[stowagev1.Plugin]bool, len(in))
+	for i, w := range in {
+		at := at.item("plugin_weights", i)
+		weight := pluginWeight(out, w.GetPlugin())
+		switch {
+		case weight == nil:
+			d.refuse(at.field("plugin"), "must be a plugin that scores")
+			continue
+		case seen[w.GetPlugin()]:
+			d.refuse(at.field("plugin"), "has a weight already")
+		case w.GetWeight() < 1 || w.GetWeight() > maxPluginWeight:
+			d.refuse(at.field("weight"), "is %d, 1 to %d are allowed", w.GetWeight(), maxPluginWeight)
+		}
+		seen[w.GetPlugin()] = true
+		*weight = int64(w.GetWeight())
+	}
+}
+
+// pluginWeight is where a plugin's weight stands, nil if it does not score.
+func pluginWeight(w *api.Weights, p stowagev1.Plugin) *int64 {
+	switch p {
+	case stowagev1.Plugin_PLUGIN_TAINT_TOLERATION:
+		return &w.TaintToleration
+	case stowagev1.Plugin_PLUGIN_NODE_AFFINITY:
+		return &w.NodeAffinity
+	case stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT:
+		return &w.NodeResourcesFit
+	case stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD:
+		return &w.PodTopologySpread
+	case stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY:
+		return &w.InterPodAffinity
+	case stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION:
+		return &w.BalancedAllocation
+	case stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY:
+		return &w.ImageLocality
+	default:
+		return nil
+	}
+}
+
+// ignored checks names of resources or groups of them.
+func (d *decoder) ignored(at *path, field string, names []string) []string {
+	if !d.within(at, field, len(names), MaxProfileEntries) {
+		return nil
+	}
+	for i, n := range names {
+		if n == "" {
+			d.refuse(at.item(field, i), "must not be empty")
+		}
+		d.length(at.item(field, i), n, MaxLabelKeyBytes)
+	}
+	return names
+}
+
+// defaultSpread decodes the spread constraints of pods that have none.
+func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *api.Profile) {
+	if in == nil {
+		return
+	}
+	at := parent.field("default_spread")
+	const field = "constraints"
+	switch in.GetType() {
+	case stowagev1.DefaultingType_DEFAULTING_TYPE_UNSPECIFIED, stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM:
+		if len(in.GetConstraints()) > 0 {
+			d.refuse(at.field(field), "must be empty with SYSTEM")
+		}
+		return
+	case stowagev1.DefaultingType_DEFAULTING_TYPE_LIST:
+	default:
+		d.refuse(at.field("type"), "must be SYSTEM or LIST")
+		return
+	}
+	out.SystemDefaultSpread = false
+	if !d.within(&at, field, len(in.GetConstraints()), MaxSpreadConstraints) {
+		return
+	}
+	for i, c := range in.GetConstraints() {
+		at := at.item(field, i)
+		if c.GetLabelSelector() != nil {
+			d.refuse(at.field("label_selector"), "must be absent, the workload's selector stands for it")
+		}
+		constraint := d.spreadConstraint(&at, c, out.DefaultSpread)
+		// kube-scheduler merges label keys into a selector that it then replaces by the workload's.
+		constraint.MatchLabelKeys = nil
+		out.DefaultSpread = append(out.DefaultSpread, constraint)
+	}
+}

@@ -1,0 +1,79 @@
+package decode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// scoringStrategy decodes how NodeResourcesFit scores, over the default.
+func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, out *api.ScoringStrategy) {
+	if in == nil {
+		return
+	}
+	at := parent.field("scoring_strategy")
+	if resources := d.resourceWeights(&at, "resources", in.GetResources()); len(resources) > 0 {
+		out.Resources = resources
+	}
+	switch in.GetType() {
+	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_UNSPECIFIED,
+		stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_LEAST_ALLOCATED:
+		out.Type = api.LeastAllocated
+	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED:
+		out.Type = api.MostAllocated
+	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO:
+		out.Type = api.RequestedToCapacityRatio
+		out.Shape = d.shape(&at, in.GetShape())
+	default:
+		d.refuse(at.field("type"), "must be LEAST_ALLOCATED, MOST_ALLOCATED or REQUESTED_TO_CAPACITY_RATIO")
+	}
+}
+
+// shape decodes the function of REQUESTED_TO_CAPACITY_RATIO. With other types kube-scheduler ignores it.
+func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.ShapePoint {
+	if len(in) == 0 {
+		d.refuse(at.field("shape"), "is required with REQUESTED_TO_CAPACITY_RATIO")
+	}
+	if !d.within(at, "shape", len(in), MaxProfileEntries) {
+		return nil
+	}
+	out := make([]api.ShapePoint, len(in))
+	for i, p := range in {
+		at := at.item("shape", i)
+		out[i] = api.ShapePoint{Utilization: int64(p.GetUtilization()), Score: int64(p.GetScore())}
+		if p.GetUtilization() < 0 || p.GetUtilization() > 100 {
+			d.refuse(at.field("utilization"), "is %d, 0 to 100 are allowed", p.GetUtilization())
+		}
+		if i > 0 && out[i].Utilization <= out[i-1].Utilization {
+			d.refuse(at.field("utilization"), "is %d, it must be greater than that of the point before", p.GetUtilization())
+		}
+		if p.GetScore() < 0 || p.GetScore() > 10 {
+			d.refuse(at.field("score"), "is %d, 0 to 10 are allowed", p.GetScore())
+		}
+	}
+	return out
+}
+
+// resourceWeights decodes weights of resources; each resource has one.
+func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.ResourceWeight) []api.ResourceWeight {
+	if !d.within(at, field, len(in), MaxProfileEntries) {
+		return nil
+	}
+	out := make([]api.ResourceWeight, len(in))
+	seen := make(map[string]bool, len(in))
+	for i, r := range in {
+		at := at.item(field, i)
+		out[i] = api.ResourceWeight{Resource: r.GetName(), Weight: r.GetWeight()}
+		d.name(&at, "name", r.GetName(), MaxLabelKeyBytes)
+		if !hasField(r.GetName()) {
+			d.distinctResource(at.field("name"), r.GetName())
+		}
+		if seen[r.GetName()] {
+			d.refuse(at.field("name"), "is there already")
+		}
+		seen[r.GetName()] = true
+		if r.GetWeight() < 1 || r.GetWeight() > 100 {
+			d.refuse(at.field("weight"), "is %d, 1 to 100 are allowed", r.GetWeight())
+		}
+	}
+	return out
+}

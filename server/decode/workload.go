@@ -1,0 +1,58 @@
+package decode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// workload is the identity of a workload selector.
+type workload struct {
+	kind            api.WorkloadKind
+	namespace, name string
+}
+
+func (d *decoder) workloadSelectors(at *path, in []*stowagev1.WorkloadSelector) []api.WorkloadSelector {
+	if len(in) == 0 || !d.within(at, "workload_selectors", len(in), MaxWorkloadSelectors) {
+		return nil
+	}
+	out := make([]api.WorkloadSelector, len(in))
+	seen := make(map[workload]int, len(in))
+	for i, w := range in {
+		at := at.item("workload_selectors", i)
+		out[i] = d.workloadSelector(&at, w)
+		id := workload{out[i].Kind, out[i].Namespace, out[i].Name}
+		if first, ok := seen[id]; ok && id.kind != api.NoWorkload && id.name != "" {
+			d.refuse(at.field("name"), "is that of cluster.workload_selectors[%d], of the same kind and namespace, too", first)
+		} else {
+			seen[id] = i
+		}
+	}
+	return out
+}
+
+func (d *decoder) workloadSelector(at *path, in *stowagev1.WorkloadSelector) api.WorkloadSelector {
+	out := api.WorkloadSelector{
+		Namespace: d.namespace(at, in.GetNamespace()),
+		Name:      in.GetName(),
+		Selector:  d.labelSelector(at, "selector", in.GetSelector()),
+	}
+	d.name(at, "name", out.Name, MaxNameBytes)
+	switch in.GetKind() {
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE:
+		out.Kind = api.Service
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER:
+		out.Kind = api.ReplicationController
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET:
+		out.Kind = api.ReplicaSet
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET:
+		out.Kind = api.StatefulSet
+	default:
+		d.refuse(at.field("kind"), "must be SERVICE, REPLICATION_CONTROLLER, REPLICA_SET or STATEFUL_SET")
+	}
+	mapOnly := out.Kind == api.Service || out.Kind == api.ReplicationController
+	if mapOnly && len(in.GetSelector().GetMatchExpressions()) > 0 {
+		selector := at.field("selector")
+		d.refuse(selector.field("match_expressions"), "must be empty with SERVICE and REPLICATION_CONTROLLER")
+	}
+	return out
+}

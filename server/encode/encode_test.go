@@ -1,0 +1,174 @@
+package encode_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/encode"
+)
+
+var nodes = encode.Names{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+
+func rejection() verdict.Rejection {
+	return verdict.Rejection{
+		Plugin:       verdict.NodeResourcesFit,
+		Unresolvable: true,
+		Reasons:      []verdict.Reason{verdict.InsufficientResource("cpu"), verdict.ReasonOf(verdict.ReasonTooManyPods)},
+		Nodes:        []uint32{0, 2},
+	}
+}
+
+func wantRejection(names ...string) *stowagev1.Rejection {
+	return &stowagev1.Rejection{
+		Plugin:        stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+		Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE,
+		Reasons: []*stowagev1.Reason{
+			{
+				Type:     stowagev1.RejectionReason_REJECTION_REASON_INSUFFICIENT_RESOURCE,
+				Message:  "Insufficient cpu",
+				Resource: "cpu",
+			},
+			{Type: stowagev1.RejectionReason_REJECTION_REASON_TOO_MANY_PODS, Message: "Too many pods"},
+		},
+		Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: names},
+	}
+}
+
+func TestFilter(t *testing.T) {
+	result := &verdict.Filter{Feasible: []uint32{1}, Rejections: []verdict.Rejection{rejection()}, Message: "text"}
+	for name, test := range map[string]struct {
+		names         encode.Names
+		feasible, out []string
+	}{
+		"indexes": {},
+		"names":   {nodes, []string{"b"}, []string{"a", "c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := &stowagev1.FilterResponse{
+				FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{1}, Names: test.feasible},
+				Rejections:    []*stowagev1.Rejection{wantRejection(test.out...)},
+				Message:       "text",
+			}
+			if diff := cmp.Diff(want, encode.Filter(result, test.names), protocmp.Transform()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestScore(t *testing.T) {
+	got := encode.Score(&verdict.Score{
+		Nodes:   []uint32{0, 2},
+		Plugins: []verdict.PluginScores{{Plugin: verdict.NodeAffinity, Weight: 2, Scores: []int64{0, 200}}},
+		Totals:  []int64{0, 200},
+		Best:    []uint32{2},
+		Message: "text",
+	}, nodes)
+	want := &stowagev1.ScoreResponse{
+		Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: []string{"a", "c"}},
+		PluginScores: []*stowagev1.PluginScores{
+			{Plugin: stowagev1.Plugin_PLUGIN_NODE_AFFINITY, Weight: 2, WeightedScores: []int64{0, 200}},
+		},
+		TotalScores: []int64{0, 200},
+		BestNodes:   &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
+		Message:     "text",
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	got := encode.Place([]verdict.Placement{
+		{Nodes: []uint32{1, 0, 1}},
+		{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}},
+	}, nodes)
+	want := &stowagev1.PlaceResponse{
+		Placements: []*stowagev1.Placement{
+			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}},
+			{
+				Nodes:         &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
+				UnplacedCount: 4,
+				Message:       "text",
+				Rejections:    []*stowagev1.Rejection{wantRejection("a", "c")},
+			},
+		},
+		PlacedCount:   4,
+		UnplacedCount: 4,
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestExplanation(t *testing.T) {
+	got := encode.Filter(&verdict.Filter{Explanation: &verdict.Explanation{
+		Failing: []verdict.Rejection{rejection()},
+		Topology: []verdict.TopologyCounts{{
+			Rule: verdict.HardSpread, Index: 1, TopologyKey: "zone", Selector: "app=web",
+			Domains: []verdict.DomainCount{{
+				Value: "z1", Matching: 3, Skew: 2, Feasible: true, Nodes: []uint32{0, 1},
+				Conflicting: []verdict.ConflictingPod{
+					{Namespace: "default", Name: "p", Node: 1, Count: 1, Template: -1, Queue: -1},
+					{Namespace: "default", Node: 1, Count: 2, Template: 0, Queue: -1},
+					{Namespace: "default", Node: 0, Count: 1, Template: 0, Queue: 0},
+				},
+			}},
+			Minimum: 1, MaxSkew: 5, MinDomains: 6, SelfMatch: true,
+			Uncounted: []verdict.UncountedNodes{{Reason: verdict.NodeTaintsPolicy, Nodes: []uint32{2}}},
+		}},
+		UntoleratedTaints: []verdict.UntoleratedTaint{
+			{Taint: api.Taint{Key: "k", Value: "v", Effect: api.NoExecute}, Nodes: []uint32{2}},
+		},
+		Shortages: []verdict.ResourceShortage{
+			{Node: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
+		},
+		PortConflicts: []verdict.HostPortConflict{
+			{Node: 2, Port: 80, Holder: verdict.ConflictingPod{Name: "q", Node: 2, Count: 1, Template: -1, Queue: -1}},
+		},
+	}}, nil).GetExplanation()
+	want := &stowagev1.Explanation{
+		FailingChecks: []*stowagev1.Rejection{wantRejection()},
+		TopologyCounts: []*stowagev1.TopologyCounts{{
+			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 1, TopologyKey: "zone", Selector: "app=web",
+			Domains: []*stowagev1.DomainCount{{
+				Value: "z1", MatchingPods: 3, Skew: 2, Feasible: true,
+				Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 1}},
+				ConflictingPods: []*stowagev1.ConflictingPod{
+					{Namespace: "default", Name: "p", NodeIndex: 1, Count: 1},
+					{
+						Namespace: "default", NodeIndex: 1, Count: 2,
+						Origin: &stowagev1.ConflictingPod_TemplateIndex{TemplateIndex: 0},
+					},
+					{
+						Namespace: "default", NodeIndex: 0, Count: 1,
+						Origin: &stowagev1.ConflictingPod_QueueIndex{QueueIndex: 0},
+					},
+				},
+			}},
+			Minimum: 1, MaxSkew: 5, MinDomains: 6, SelfMatch: true,
+			UncountedNodes: []*stowagev1.UncountedNodes{{
+				Reason: stowagev1.UncountedReason_UNCOUNTED_REASON_NODE_TAINTS_POLICY,
+				Nodes:  &stowagev1.NodeList{Indexes: []uint32{2}},
+			}},
+		}},
+		UntoleratedTaints: []*stowagev1.UntoleratedTaint{{
+			Taint: &stowagev1.Taint{Key: "k", Value: "v", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
+			Nodes: &stowagev1.NodeList{Indexes: []uint32{2}},
+		}},
+		ResourceShortages: []*stowagev1.ResourceShortage{
+			{NodeIndex: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
+		},
+		HostPortConflicts: []*stowagev1.HostPortConflict{
+			{NodeIndex: 2, Port: 80, Holder: &stowagev1.ConflictingPod{Name: "q", NodeIndex: 2, Count: 1}},
+		},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,28 @@
+package encode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// The engine's enumerations have the contract's numbers; the test of this file compares them name by name.
+
+func plugin(p verdict.Plugin) stowagev1.Plugin { return stowagev1.Plugin(p) }
+
+func reasonType(t verdict.ReasonType) stowagev1.RejectionReason { return stowagev1.RejectionReason(t) }
+
+func topologyRule(r verdict.TopologyRule) stowagev1.TopologyRule { return stowagev1.TopologyRule(r) }
+
+func uncountedReason(r verdict.UncountedReason) stowagev1.UncountedReason {
+	return stowagev1.UncountedReason(r)
+}
+
+func taintEffect(e api.TaintEffect) stowagev1.TaintEffect { return stowagev1.TaintEffect(e) }
+
+func resolvability(unresolvable bool) stowagev1.Resolvability {
+	if unresolvable {
+		return stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE
+	}
+	return stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE
+}

@@ -1,0 +1,86 @@
+package encode
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// every asserts that a mapping gives each value of a contract's enum but the unspecified one, by name.
+func every[E protoreflect.Enum](t *testing.T, prefix string, got map[string]E) {
+	t.Helper()
+	var zero E
+	values := zero.Descriptor().Values()
+	if len(got) != values.Len()-1 {
+		t.Errorf("%s has %d values, %d are mapped", zero.Descriptor().FullName(), values.Len()-1, len(got))
+	}
+	for name, e := range got {
+		v := values.ByName(protoreflect.Name(prefix + name))
+		switch {
+		case v == nil:
+			t.Errorf("%s has no value %s%s", zero.Descriptor().FullName(), prefix, name)
+		case v.Number() != e.Number():
+			t.Errorf("%s%s is %d, the mapping gives %d", prefix, name, v.Number(), e.Number())
+		}
+	}
+}
+
+func TestEnumsAgree(t *testing.T) {
+	every(t, "PLUGIN_", map[string]stowagev1.Plugin{
+		"SCHEDULING_GATES":                   plugin(verdict.SchedulingGates),
+		"NODE_NAME":                          plugin(verdict.NodeName),
+		"NODE_UNSCHEDULABLE":                 plugin(verdict.NodeUnschedulable),
+		"TAINT_TOLERATION":                   plugin(verdict.TaintToleration),
+		"NODE_AFFINITY":                      plugin(verdict.NodeAffinity),
+		"NODE_PORTS":                         plugin(verdict.NodePorts),
+		"NODE_RESOURCES_FIT":                 plugin(verdict.NodeResourcesFit),
+		"POD_TOPOLOGY_SPREAD":                plugin(verdict.PodTopologySpread),
+		"INTER_POD_AFFINITY":                 plugin(verdict.InterPodAffinity),
+		"NODE_RESOURCES_BALANCED_ALLOCATION": plugin(verdict.BalancedAllocation),
+		"IMAGE_LOCALITY":                     plugin(verdict.ImageLocality),
+	})
+	every(t, "REJECTION_REASON_", map[string]stowagev1.RejectionReason{
+		"SCHEDULING_GATED":              reasonType(verdict.ReasonSchedulingGated),
+		"NODE_NAME":                     reasonType(verdict.ReasonNodeName),
+		"NODE_UNSCHEDULABLE":            reasonType(verdict.ReasonNodeUnschedulable),
+		"UNTOLERATED_TAINT":             reasonType(verdict.ReasonUntoleratedTaint),
+		"NODE_AFFINITY":                 reasonType(verdict.ReasonNodeAffinity),
+		"ADDED_NODE_AFFINITY":           reasonType(verdict.ReasonAddedNodeAffinity),
+		"NODE_AFFINITY_CONFLICT":        reasonType(verdict.ReasonNodeAffinityConflict),
+		"HOST_PORT":                     reasonType(verdict.ReasonHostPort),
+		"TOO_MANY_PODS":                 reasonType(verdict.ReasonTooManyPods),
+		"INSUFFICIENT_RESOURCE":         reasonType(verdict.ReasonInsufficientResource),
+		"TOPOLOGY_SPREAD":               reasonType(verdict.ReasonSpread),
+		"TOPOLOGY_SPREAD_MISSING_LABEL": reasonType(verdict.ReasonSpreadMissingLabel),
+		"POD_AFFINITY":                  reasonType(verdict.ReasonPodAffinity),
+		"POD_ANTI_AFFINITY":             reasonType(verdict.ReasonPodAntiAffinity),
+		"EXISTING_POD_ANTI_AFFINITY":    reasonType(verdict.ReasonExistingPodAntiAffinity),
+		"NARROWED_OUT":                  reasonType(verdict.ReasonNarrowedOut),
+		"NO_NODES":                      reasonType(verdict.ReasonNoNodes),
+	})
+	every(t, "TOPOLOGY_RULE_", map[string]stowagev1.TopologyRule{
+		"HARD_SPREAD":                topologyRule(verdict.HardSpread),
+		"SOFT_SPREAD":                topologyRule(verdict.SoftSpread),
+		"POD_AFFINITY":               topologyRule(verdict.PodAffinity),
+		"POD_ANTI_AFFINITY":          topologyRule(verdict.PodAntiAffinity),
+		"EXISTING_POD_ANTI_AFFINITY": topologyRule(verdict.ExistingPodAntiAffinity),
+	})
+	every(t, "UNCOUNTED_REASON_", map[string]stowagev1.UncountedReason{
+		"MISSING_TOPOLOGY_KEY": uncountedReason(verdict.MissingTopologyKey),
+		"NODE_AFFINITY_POLICY": uncountedReason(verdict.NodeAffinityPolicy),
+		"NODE_TAINTS_POLICY":   uncountedReason(verdict.NodeTaintsPolicy),
+	})
+	every(t, "TAINT_EFFECT_", map[string]stowagev1.TaintEffect{
+		"NO_SCHEDULE":        taintEffect(api.NoSchedule),
+		"PREFER_NO_SCHEDULE": taintEffect(api.PreferNoSchedule),
+		"NO_EXECUTE":         taintEffect(api.NoExecute),
+	})
+	every(t, "RESOLVABILITY_", map[string]stowagev1.Resolvability{
+		"UNSCHEDULABLE":                  resolvability(false),
+		"UNSCHEDULABLE_AND_UNRESOLVABLE": resolvability(true),
+	})
+}

@@ -1,0 +1,90 @@
+package encode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
+	if e == nil {
+		return nil
+	}
+	out := &stowagev1.Explanation{FailingChecks: n.rejections(e.Failing)}
+	for i := range e.Topology {
+		out.TopologyCounts = append(out.TopologyCounts, n.topologyCounts(&e.Topology[i]))
+	}
+	for _, t := range e.UntoleratedTaints {
+		out.UntoleratedTaints = append(out.UntoleratedTaints, &stowagev1.UntoleratedTaint{
+			Taint: &stowagev1.Taint{Key: t.Taint.Key, Value: t.Taint.Value, Effect: taintEffect(t.Taint.Effect)},
+			Nodes: n.list(t.Nodes),
+		})
+	}
+	for _, s := range e.Shortages {
+		out.ResourceShortages = append(out.ResourceShortages, &stowagev1.ResourceShortage{
+			NodeIndex:   s.Node,
+			Resource:    s.Resource,
+			Requested:   s.Requested,
+			Used:        s.Used,
+			Allocatable: s.Allocatable,
+		})
+	}
+	for i := range e.PortConflicts {
+		c := &e.PortConflicts[i]
+		out.HostPortConflicts = append(out.HostPortConflicts, &stowagev1.HostPortConflict{
+			NodeIndex: c.Node,
+			Port:      c.Port,
+			Holder:    conflictingPod(&c.Holder),
+		})
+	}
+	return out
+}
+
+func (n Names) topologyCounts(t *verdict.TopologyCounts) *stowagev1.TopologyCounts {
+	out := &stowagev1.TopologyCounts{
+		Rule:        topologyRule(t.Rule),
+		Index:       uint32(t.Index),
+		TopologyKey: t.TopologyKey,
+		Selector:    t.Selector,
+		Minimum:     t.Minimum,
+		MaxSkew:     t.MaxSkew,
+		MinDomains:  t.MinDomains,
+		SelfMatch:   t.SelfMatch,
+	}
+	for i := range t.Domains {
+		d := &t.Domains[i]
+		domain := &stowagev1.DomainCount{
+			Value:        d.Value,
+			MatchingPods: d.Matching,
+			Skew:         d.Skew,
+			Feasible:     d.Feasible,
+			Nodes:        n.list(d.Nodes),
+		}
+		for j := range d.Conflicting {
+			domain.ConflictingPods = append(domain.ConflictingPods, conflictingPod(&d.Conflicting[j]))
+		}
+		out.Domains = append(out.Domains, domain)
+	}
+	for _, u := range t.Uncounted {
+		out.UncountedNodes = append(out.UncountedNodes, &stowagev1.UncountedNodes{
+			Reason: uncountedReason(u.Reason),
+			Nodes:  n.list(u.Nodes),
+		})
+	}
+	return out
+}
+
+func conflictingPod(p *verdict.ConflictingPod) *stowagev1.ConflictingPod {
+	out := &stowagev1.ConflictingPod{
+		Namespace: p.Namespace,
+		Name:      p.Name,
+		NodeIndex: p.Node,
+		Count:     uint32(p.Count),
+	}
+	switch {
+	case p.Queue >= 0:
+		out.Origin = &stowagev1.ConflictingPod_QueueIndex{QueueIndex: uint32(p.Queue)}
+	case p.Template >= 0:
+		out.Origin = &stowagev1.ConflictingPod_TemplateIndex{TemplateIndex: uint32(p.Template)}
+	}
+	return out
+}
