@@ -1,0 +1,105 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+)
+
+// Case draws the case of a profile and a seed.
+func Case(profile string, seed uint64) *scenario.Case {
+	d := newDraw(profile, seed)
+	d.c.Name = fmt.Sprintf("%s/%d", profile, seed)
+	d.config()
+	d.namespaces()
+	nodes, perNode := d.size()
+	for i := range nodes {
+		d.c.Nodes = append(d.c.Nodes, d.node(i))
+	}
+	d.existingPods(perNode)
+	d.queue()
+	d.workloads()
+	if d.chance(0.1) {
+		d.candidates()
+	}
+	if d.chance(0.5) {
+		d.c.TieBreakSeed = d.Uint64()
+	}
+	return d.c
+}
+
+// size returns the number of nodes, and the most pods that a node has.
+func (d *draw) size() (nodes, perNode int) {
+	switch x := d.Float64(); {
+	case x < 0.0002:
+		return d.between(1000, 5000), 2
+	case x < 0.01:
+		return d.between(100, 300), 3
+	case x < 0.03:
+		return d.between(1, 2), 3
+	case x < 0.6:
+		return d.between(3, 12), 4
+	default:
+		return d.between(13, 40), 3
+	}
+}
+
+func (d *draw) existingPods(perNode int) {
+	templates := make([]int, d.between(1, 5))
+	for i := range templates {
+		templates[i] = len(d.c.Pods)
+		d.c.Pods = append(d.c.Pods, d.pod(onNode))
+	}
+	stamps := slices.Clone(d.c.Pods)
+	d.c.Pods = nil
+	for _, n := range d.c.Nodes {
+		for range d.IntN(perNode + 1) {
+			pod := stamps[d.IntN(len(stamps))].DeepCopy()
+			if d.chance(0.15) {
+				pod = d.pod(onNode)
+			}
+			pod.Name = d.name("pod")
+			pod.Spec.NodeName = n.Name
+			if d.chance(0.08) {
+				d.terminate(pod)
+			}
+			if d.has(resize) {
+				d.resize(pod)
+			}
+			d.c.Pods = append(d.c.Pods, pod)
+		}
+	}
+}
+
+func (d *draw) queue() {
+	for range d.between(1, 3) {
+		pod := d.pod(pending)
+		if len(d.c.Pods) > 0 && d.chance(0.3) {
+			// A pod like those that are there: a workload that grows.
+			pod = d.c.Pods[d.IntN(len(d.c.Pods))].DeepCopy()
+			pod.Spec.NodeName = ""
+			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds, pod.Finalizers = nil, nil, nil
+			pod.Status.Reset()
+		}
+		pod.Name = d.name("pending")
+		count := 1
+		if d.chance(0.4) {
+			count = d.between(2, 8)
+		}
+		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})
+	}
+}
+
+func (d *draw) candidates() {
+	for _, n := range d.c.Nodes {
+		if d.chance(0.6) {
+			d.c.Candidates = append(d.c.Candidates, n.Name)
+		}
+	}
+}
+
+func (d *draw) name(prefix string) string {
+	d.names++
+	return fmt.Sprintf("%s-%d", prefix, d.names)
+}

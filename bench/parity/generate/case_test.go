@@ -1,0 +1,44 @@
+package generate_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/generate"
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+)
+
+// Every case must be one that the API server would store and kube-scheduler decide: otherwise the comparison is about
+// nothing, and a generator that draws much of it finds little.
+func TestCasesAreValid(t *testing.T) {
+	for _, profile := range generate.Profiles() {
+		t.Run(profile, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(60) {
+				c := generate.Case(profile, seed)
+				s, err := oracle.New(c)
+				if err != nil {
+					t.Errorf("%s: %v", c.Name, err)
+					continue
+				}
+				for i, pod := range s.Queue {
+					if _, err := s.Decide(pod); err != nil {
+						t.Errorf("%s: queue[%d]: %v", c.Name, i, err)
+					}
+				}
+				s.Close()
+			}
+		})
+	}
+}
+
+func TestCaseIsAFunctionOfItsSeed(t *testing.T) {
+	for _, profile := range generate.Profiles() {
+		for seed := range uint64(20) {
+			if diff := cmp.Diff(generate.Case(profile, seed), generate.Case(profile, seed)); diff != "" {
+				t.Fatalf("%s/%d differs from itself (-first +second):\n%s", profile, seed, diff)
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+)
+
+// feature is something that a cluster or a pod may have.
+type feature int
+
+const (
+	podAffinity feature = iota
+	spread
+	taints
+	nodeAffinity
+	resources
+	ports
+	images
+	narrowing
+	defaultSpread
+	resize
+	featureCount
+)
+
+// likelihood is how often a pod has each feature, by profile. A profile is named after what it is about; the rest
+// occurs now and then, since verdicts depend on the order of plugins.
+var likelihood = map[string][featureCount]float64{
+	"affinity":     weigh(0.04, map[feature]float64{podAffinity: 0.8}),
+	"spread":       weigh(0.04, map[feature]float64{spread: 0.8, taints: 0.2, nodeAffinity: 0.2}),
+	"taints":       weigh(0.03, map[feature]float64{taints: 0.9}),
+	"nodeaffinity": weigh(0.03, map[feature]float64{nodeAffinity: 0.9}),
+	"resources":    weigh(0.03, map[feature]float64{resources: 0.95, resize: 0.3}),
+	"ports":        weigh(0.03, map[feature]float64{ports: 0.8}),
+	"images":       weigh(0.03, map[feature]float64{images: 0.9}),
+	"prefilter":    weigh(0.03, map[feature]float64{narrowing: 0.7, nodeAffinity: 0.2}),
+	"defaults":     weigh(0.03, map[feature]float64{defaultSpread: 0.9}),
+	"mixed": weigh(0.25, map[feature]float64{
+		podAffinity: 0.35, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,
+	}),
+}
+
+func weigh(base float64, own map[feature]float64) [featureCount]float64 {
+	var w [featureCount]float64
+	for f := range w {
+		w[f] = base
+	}
+	for f, p := range own {
+		w[f] = p
+	}
+	return w
+}
+
+// Profiles returns the names of the profiles.
+func Profiles() []string {
+	names := make([]string, 0, len(likelihood))
+	for n := range likelihood {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// CheckProfile tells whether there is a profile of that name.
+func CheckProfile(name string) error {
+	if _, ok := likelihood[name]; !ok {
+		return fmt.Errorf("profile %q is none of %v", name, Profiles())
+	}
+	return nil
+}

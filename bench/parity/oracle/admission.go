@@ -1,0 +1,80 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
+)
+
+// InvalidError says that the API server would not store an object of the case.
+type InvalidError struct {
+	Object string
+	Errs   field.ErrorList
+}
+
+func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %v", e.Object, e.Errs.ToAggregate()) }
+
+// admitPod returns the pod as the API server stores it. What a kubelet reports, which no create request carries, is
+// put back afterwards.
+func admitPod(in *corev1.Pod) (*corev1.Pod, error) {
+	pod := in.DeepCopy()
+	if pod.Namespace == "" {
+		pod.Namespace = corev1.NamespaceDefault
+	}
+	if pod.UID == "" {
+		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	}
+	corev1conversion.SetObjectDefaults_Pod(pod)
+	var internal core.Pod
+	if err := corev1conversion.Convert_v1_Pod_To_core_Pod(pod, &internal, nil); err != nil {
+		return nil, err
+	}
+	podregistry.Strategy.PrepareForCreate(context.Background(), &internal)
+	options := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
+	options.ResourceIsPod = true
+	// A pod stored while the gate was on stays when the gate is turned off; both are compared.
+	options.AllowTaintTolerationComparisonOperators = true
+	if errs := validation.ValidatePodCreate(&internal, options); len(errs) > 0 {
+		return nil, &InvalidError{Object: "pod " + in.Namespace + "/" + in.Name, Errs: errs}
+	}
+	out := new(corev1.Pod)
+	if err := corev1conversion.Convert_core_Pod_To_v1_Pod(&internal, out, nil); err != nil {
+		return nil, err
+	}
+	out.Status = *in.Status.DeepCopy()
+	return out, nil
+}
+
+func admitNode(in *corev1.Node) (*corev1.Node, error) {
+	node := in.DeepCopy()
+	corev1conversion.SetObjectDefaults_Node(node)
+	var internal core.Node
+	if err := corev1conversion.Convert_v1_Node_To_core_Node(node, &internal, nil); err != nil {
+		return nil, err
+	}
+	if errs := validation.ValidateNode(&internal); len(errs) > 0 {
+		return nil, &InvalidError{Object: "node " + in.Name, Errs: errs}
+	}
+	return node, nil
+}
+
+func admitNamespace(in *corev1.Namespace) (*corev1.Namespace, error) {
+	namespace := in.DeepCopy()
+	corev1conversion.SetObjectDefaults_Namespace(namespace)
+	var internal core.Namespace
+	if err := corev1conversion.Convert_v1_Namespace_To_core_Namespace(namespace, &internal, nil); err != nil {
+		return nil, err
+	}
+	if errs := validation.ValidateNamespace(&internal); len(errs) > 0 {
+		return nil, &InvalidError{Object: "namespace " + in.Name, Errs: errs}
+	}
+	return namespace, nil
+}

@@ -1,0 +1,23 @@
+package oracle
+
+import (
+	"fmt"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Assume puts a stored pod on a node, as the scheduler does with a pod for which it has chosen one. Each call assumes a
+// pod of its own, so that a queue entry's pod may be assumed several times.
+func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
+	assumed := pod.DeepCopy()
+	assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
+	assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
+	assumed.Spec.NodeName = s.Nodes[node].Name
+	s.assumed++
+	if err := s.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
+		return err
+	}
+	return s.refresh()
+}

@@ -1,0 +1,65 @@
+package oracle
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	configscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	configvalidation "k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+)
+
+// profileOf returns upstream's default profile with the case's arguments, validated as kube-scheduler validates its
+// configuration file.
+func profileOf(c *scenario.Config) (*config.KubeSchedulerProfile, error) {
+	name := "default-scheduler"
+	profile := schedulerv1.KubeSchedulerProfile{SchedulerName: &name}
+	if len(c.Weights) > 0 {
+		profile.Plugins = &schedulerv1.Plugins{}
+		for _, plugin := range slices.Sorted(maps.Keys(c.Weights)) {
+			weight := c.Weights[plugin]
+			profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, schedulerv1.Plugin{Name: plugin, Weight: &weight})
+		}
+	}
+	args := func(plugin string, given bool, object runtime.Object) {
+		if given {
+			profile.PluginConfig = append(profile.PluginConfig, schedulerv1.PluginConfig{
+				Name: plugin,
+				Args: runtime.RawExtension{Object: object.DeepCopyObject()},
+			})
+		}
+	}
+	args(names.NodeAffinity, c.NodeAffinity != nil, c.NodeAffinity)
+	args(names.NodeResourcesFit, c.NodeResourcesFit != nil, c.NodeResourcesFit)
+	args(names.NodeResourcesBalancedAllocation, c.BalancedAllocation != nil, c.BalancedAllocation)
+	args(names.InterPodAffinity, c.InterPodAffinity != nil, c.InterPodAffinity)
+	args(names.PodTopologySpread, c.PodTopologySpread != nil, c.PodTopologySpread)
+
+	versioned := schedulerv1.KubeSchedulerConfiguration{Profiles: []schedulerv1.KubeSchedulerProfile{profile}}
+	configscheme.Scheme.Default(&versioned)
+	var internal config.KubeSchedulerConfiguration
+	if err := configscheme.Scheme.Convert(&versioned, &internal, nil); err != nil {
+		return nil, err
+	}
+	internal.APIVersion = schedulerv1.SchemeGroupVersion.String()
+	if err := configvalidation.ValidateKubeSchedulerConfiguration(&internal); err != nil {
+		return nil, &InvalidConfigError{err}
+	}
+	return &internal.Profiles[0], nil
+}
+
+// InvalidConfigError says that kube-scheduler would not start with the case's configuration.
+type InvalidConfigError struct{ error }
+
+func argsOf(p *config.KubeSchedulerProfile, plugin string) runtime.Object {
+	i := slices.IndexFunc(p.PluginConfig, func(c config.PluginConfig) bool { return c.Name == plugin })
+	if i < 0 {
+		return nil
+	}
+	return p.PluginConfig[i].Args
+}

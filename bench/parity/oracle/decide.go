@@ -1,0 +1,153 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Decide tells what kube-scheduler says about a stored pod on the cluster as it stands.
+func (s *Scheduler) Decide(pod *corev1.Pod) (*Decision, error) {
+	if gate, err := s.gate(pod); gate != nil || err != nil {
+		return &Decision{Gate: gate}, err
+	}
+	if len(s.Nodes) == 0 || s.candidates != nil && len(s.candidates) == 0 {
+		_, err := s.schedule(pod)
+		return &Decision{Message: err.Error()}, nil
+	}
+	d, err := s.details(pod)
+	if err != nil {
+		return nil, err
+	}
+	return d, s.confirm(pod, d)
+}
+
+func (s *Scheduler) gate(pod *corev1.Pod) (*Refusal, error) {
+	for _, p := range s.framework.PreEnqueuePlugins() {
+		if status := p.PreEnqueue(s.ctx, pod); !status.IsSuccess() {
+			return refusalOf(p.Name(), status)
+		}
+	}
+	return nil, nil
+}
+
+func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return scheduler.ScheduleResult{}, err
+	}
+	return s.scheduler.SchedulePod(s.ctx, s.framework, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+}
+
+// confirm compares the details with what schedulePod makes of the same pod, and takes the text from there.
+func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
+	result, err := s.schedule(pod)
+	var fit *framework.FitError
+	switch {
+	case errors.As(err, &fit):
+		d.Message = fit.Error()
+		if len(d.Feasible) > 0 {
+			return fmt.Errorf("schedulePod finds no node, the plugins %v: %s", d.Feasible, d.Message)
+		}
+	case err != nil:
+		return fmt.Errorf("schedulePod: %w", err)
+	case result.FeasibleNodes != len(d.Feasible):
+		return fmt.Errorf("schedulePod finds %d nodes, the plugins %v", result.FeasibleNodes, d.Feasible)
+	case !slices.Contains(d.Best, s.index[result.SuggestedHost]):
+		return fmt.Errorf("schedulePod chooses %s, the best are %v", result.SuggestedHost, d.Best)
+	}
+	return nil
+}
+
+func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
+	candidates, err := s.snapshot.ListNodesInPlacement()
+	if err != nil {
+		return nil, err
+	}
+	candidates = slices.Clone(candidates)
+	slices.SortFunc(candidates, func(a, b fwk.NodeInfo) int {
+		return int(s.index[a.Node().Name]) - int(s.index[b.Node().Name])
+	})
+
+	d := &Decision{}
+	state := framework.NewCycleState()
+	narrowed, status, plugins := s.framework.RunPreFilterPlugins(s.ctx, state, pod)
+	if !status.IsSuccess() {
+		if d.Whole, err = refusalOf(status.Plugin(), status); err != nil {
+			return nil, err
+		}
+		for _, n := range candidates {
+			d.Verdicts = append(d.Verdicts, Verdict{Node: s.index[n.Node().Name], Refusal: d.Whole})
+		}
+		return d, nil
+	}
+	for p := range plugins {
+		d.Narrowed = append(d.Narrowed, p)
+	}
+	slices.Sort(d.Narrowed)
+
+	var feasible []fwk.NodeInfo
+	for _, n := range candidates {
+		v := Verdict{Node: s.index[n.Node().Name]}
+		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(n.Node().Name) {
+			v.NarrowedOut = true
+			// The text that findNodesThatFitPod gives to nodes outside of the PreFilterResult; confirmed through the
+			// FitError's text, which counts it.
+			v.Refusal = &Refusal{Unresolvable: true, Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", d.Narrowed)}}
+		} else if status := s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, n); status.IsSuccess() {
+			feasible = append(feasible, n)
+			d.Feasible = append(d.Feasible, v.Node)
+		} else if v.Refusal, err = refusalOf(status.Plugin(), status); err != nil {
+			return nil, err
+		}
+		d.Verdicts = append(d.Verdicts, v)
+	}
+	if len(feasible) == 0 {
+		return d, nil
+	}
+	return d, s.score(state, pod, feasible, d)
+}
+
+func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo, d *Decision) error {
+	if status := s.framework.RunPreScorePlugins(s.ctx, state, pod, feasible); !status.IsSuccess() {
+		return fmt.Errorf("PreScore: %w", status.AsError())
+	}
+	nodes, status := s.framework.RunScorePlugins(s.ctx, state, pod, feasible)
+	if !status.IsSuccess() {
+		return fmt.Errorf("score: %w", status.AsError())
+	}
+	for i, p := range nodes[0].Scores {
+		column := Scores{Plugin: p.Name, Weight: s.weights[p.Name]}
+		for _, n := range nodes {
+			column.Scores = append(column.Scores, n.Scores[i].Score)
+		}
+		d.Scores = append(d.Scores, column)
+	}
+	var best int64 = -1
+	for i, n := range nodes {
+		d.Totals = append(d.Totals, n.TotalScore)
+		if n.TotalScore > best {
+			best, d.Best = n.TotalScore, nil
+		}
+		if n.TotalScore == best {
+			d.Best = append(d.Best, d.Feasible[i])
+		}
+	}
+	return nil
+}
+
+func refusalOf(plugin string, status *fwk.Status) (*Refusal, error) {
+	if !status.IsRejected() {
+		return nil, fmt.Errorf("plugin %s fails: %w", plugin, status.AsError())
+	}
+	return &Refusal{
+		Plugin:       plugin,
+		Unresolvable: status.Code() == fwk.UnschedulableAndUnresolvable,
+		Reasons:      status.Reasons(),
+	}, nil
+}

@@ -1,0 +1,256 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+)
+
+// Scheduler is a kube-scheduler that knows the cluster of one case.
+type Scheduler struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	scheduler *scheduler.Scheduler
+	framework framework.Framework
+	snapshot  *internalcache.Snapshot
+	// filters are second instances of the profile's filter plugins, in its order, to be asked one by one.
+	filters []fwk.FilterPlugin
+	weights map[string]int64
+
+	index      map[string]uint32
+	candidates []string // names; nil for all
+	assumed    int
+
+	// Nodes, Pods, Namespaces and Queue are the case's objects as the API server stores them.
+	Nodes      []*corev1.Node
+	Pods       []*corev1.Pod
+	Namespaces []*corev1.Namespace
+	Queue      []*corev1.Pod
+}
+
+// gates guards the feature gates, which belong to the process and which plugins read when they are made. Who needs
+// them as they are by default holds it for reading.
+var gates sync.RWMutex
+
+func init() {
+	// Batching remembers a decision for an equal pod that comes next; upstream turns it off too where it compares.
+	if err := utilfeature.DefaultMutableFeatureGate.Set(string(features.OpportunisticBatching) + "=false"); err != nil {
+		panic(err)
+	}
+	klog.SetLogger(logr.Discard())
+}
+
+// New makes a scheduler that knows the case's cluster. Close it.
+func New(c *scenario.Case) (*Scheduler, error) {
+	profile, err := profileOf(&c.Config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{index: make(map[string]uint32, len(c.Nodes)), candidates: c.Candidates}
+	if err := s.admit(c); err != nil {
+		return nil, err
+	}
+	s.ctx, s.cancel = context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
+	if err := s.start(c, profile); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends the scheduler's goroutines.
+func (s *Scheduler) Close() {
+	s.cancel()
+	if s.scheduler != nil {
+		s.scheduler.SchedulingQueue.Close()
+	}
+}
+
+func (s *Scheduler) admit(c *scenario.Case) error {
+	for i, n := range c.Nodes {
+		node, err := admitNode(n)
+		if err != nil {
+			return err
+		}
+		s.Nodes = append(s.Nodes, node)
+		s.index[n.Name] = uint32(i)
+	}
+	for _, p := range c.Pods {
+		pod, err := admitPod(p)
+		if err != nil {
+			return err
+		}
+		s.Pods = append(s.Pods, pod)
+	}
+	for _, n := range c.Namespaces {
+		namespace, err := admitNamespace(n)
+		if err != nil {
+			return err
+		}
+		s.Namespaces = append(s.Namespaces, namespace)
+	}
+	for _, q := range c.Queue {
+		pod, err := admitPod(q.Pod)
+		if err != nil {
+			return err
+		}
+		s.Queue = append(s.Queue, pod)
+	}
+	return nil
+}
+
+func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile) error {
+	factory, err := s.informers(c)
+	if err != nil {
+		return err
+	}
+	unlock, err := setGates(&c.Config)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	s.snapshot = internalcache.NewEmptySnapshot()
+	var everyNode int32 = 100
+	var complete config.KubeSchedulerProfile
+	s.scheduler, err = scheduler.New(s.ctx, client, factory, nil,
+		func(string) events.EventRecorderLogger { return silent{} },
+		scheduler.WithProfiles(*profile),
+		scheduler.WithPercentageOfNodesToScore(&everyNode),
+		scheduler.WithParallelism(1),
+		scheduler.WithNodeInfoSnapshot(s.snapshot),
+		scheduler.WithBuildFrameworkCapturer(func(p config.KubeSchedulerProfile) { complete = p }),
+	)
+	if err != nil {
+		return fmt.Errorf("starting kube-scheduler: %w", err)
+	}
+	s.framework = s.scheduler.Profiles[profile.SchedulerName]
+	if err := s.single(&complete); err != nil {
+		return err
+	}
+	return s.fill()
+}
+
+// single makes the filter plugins once more, and learns the weights.
+func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
+	registry := plugins.NewInTreeRegistry()
+	enabled := s.framework.ListPlugins()
+	for _, p := range enabled.Filter.Enabled {
+		if p.Name == names.DynamicResources {
+			// Cannot be made twice on the same informers, and has nothing to say of pods without claims.
+			continue
+		}
+		plugin, err := registry[p.Name](s.ctx, argsOf(profile, p.Name), s.framework)
+		if err != nil {
+			return err
+		}
+		s.filters = append(s.filters, plugin.(fwk.FilterPlugin))
+	}
+	s.weights = make(map[string]int64)
+	for _, p := range enabled.Score.Enabled {
+		s.weights[p.Name] = int64(p.Weight)
+	}
+	return nil
+}
+
+func (s *Scheduler) fill() error {
+	logger := logr.Discard()
+	for _, n := range s.Nodes {
+		s.scheduler.Cache.AddNode(logger, n)
+	}
+	for _, p := range s.Pods {
+		if err := s.scheduler.Cache.AddPod(logger, p); err != nil {
+			return err
+		}
+	}
+	return s.refresh()
+}
+
+// refresh brings the snapshot up to the cache's state and limits it to the candidates.
+func (s *Scheduler) refresh() error {
+	s.snapshot.ForgetPlacement()
+	if err := s.scheduler.Cache.UpdateSnapshot(logr.Discard(), s.snapshot); err != nil {
+		return err
+	}
+	if s.candidates == nil {
+		return nil
+	}
+	placement := &fwk.Placement{}
+	for _, name := range s.candidates {
+		info, err := s.snapshot.Get(name)
+		if err != nil {
+			return err
+		}
+		placement.Nodes = append(placement.Nodes, info)
+	}
+	return s.snapshot.AssumePlacement(placement)
+}
+
+// setGates sets the process's feature gates as the case wants them until unlock is called.
+func setGates(c *scenario.Config) (unlock func(), err error) {
+	if !c.TolerationComparisonOperators {
+		gates.RLock()
+		return gates.RUnlock, nil
+	}
+	gates.Lock()
+	set := func(on bool) error {
+		return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{string(features.TaintTolerationComparisonOperators): on})
+	}
+	if err := set(true); err != nil {
+		gates.Unlock()
+		return nil, err
+	}
+	return func() {
+		if err := set(false); err != nil {
+			panic(err)
+		}
+		gates.Unlock()
+	}, nil
+}
+
+// client is what the scheduler would talk to the API server with. Nothing here does.
+var client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:0"})
+
+// informers returns listers that hold the case's objects. They are never started.
+func (s *Scheduler) informers(c *scenario.Case) (informers.SharedInformerFactory, error) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	var errs []error
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	for _, o := range s.Namespaces {
+		errs = append(errs, core.Namespaces().Informer().GetIndexer().Add(o))
+	}
+	for _, o := range c.Services {
+		errs = append(errs, core.Services().Informer().GetIndexer().Add(o))
+	}
+	for _, o := range c.ReplicationControllers {
+		errs = append(errs, core.ReplicationControllers().Informer().GetIndexer().Add(o))
+	}
+	for _, o := range c.ReplicaSets {
+		errs = append(errs, apps.ReplicaSets().Informer().GetIndexer().Add(o))
+	}
+	for _, o := range c.StatefulSets {
+		errs = append(errs, apps.StatefulSets().Informer().GetIndexer().Add(o))
+	}
+	return factory, errors.Join(errs...)
+}

@@ -1,0 +1,57 @@
+// Package scenario holds a parity case: everything that one comparison of Stowage with kube-scheduler depends on, as
+// ordinary Kubernetes objects in the form in which a user would write them.
+//
+// A case is a value that can be written to a file and read back without loss, so that a difference found once can be
+// replayed for ever. Objects are in the manifest form: what the API server adds (defaults, merged label keys,
+// pod-level requests) is added by the oracle. Only status is kept as it is, as it comes from kubelets.
+package scenario
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// Case is one comparison.
+type Case struct {
+	// Name says where the case comes from, such as "spread/17".
+	Name   string `json:"name"`
+	Config Config `json:"config,omitzero"`
+
+	// Nodes are in the order in which the scheduler's cache and Stowage's cluster get to know them. The size of an image
+	// is what the first node says.
+	Nodes []*corev1.Node `json:"nodes"`
+	// Pods are on nodes: spec.nodeName is set.
+	Pods                   []*corev1.Pod                   `json:"pods,omitempty"`
+	Namespaces             []*corev1.Namespace             `json:"namespaces,omitempty"`
+	Services               []*corev1.Service               `json:"services,omitempty"`
+	ReplicationControllers []*corev1.ReplicationController `json:"replicationControllers,omitempty"`
+	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets,omitempty"`
+	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets,omitempty"`
+
+	// Queue is what Place is asked for. Filter and Score are asked for each entry's pod on the cluster as it stands.
+	Queue []Pending `json:"queue"`
+	// Candidates are the names of the nodes to consider; all if nil.
+	Candidates []string `json:"candidates,omitempty"`
+	// TieBreakSeed is Stowage's; kube-scheduler has none.
+	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
+}
+
+// Pending is a queue entry.
+type Pending struct {
+	Pod   *corev1.Pod `json:"pod"`
+	Count int         `json:"count"`
+}
+
+// Config is how the scheduler is configured; the zero value is its default.
+type Config struct {
+	// Weights are score plugins' weights by plugin name, for those that differ from the default.
+	Weights            map[string]int32                                 `json:"weights,omitempty"`
+	NodeAffinity       *schedulerv1.NodeAffinityArgs                    `json:"nodeAffinity,omitempty"`
+	NodeResourcesFit   *schedulerv1.NodeResourcesFitArgs                `json:"nodeResourcesFit,omitempty"`
+	BalancedAllocation *schedulerv1.NodeResourcesBalancedAllocationArgs `json:"balancedAllocation,omitempty"`
+	InterPodAffinity   *schedulerv1.InterPodAffinityArgs                `json:"interPodAffinity,omitempty"`
+	PodTopologySpread  *schedulerv1.PodTopologySpreadArgs               `json:"podTopologySpread,omitempty"`
+	// TolerationComparisonOperators is the feature gate TaintTolerationComparisonOperators of the scheduler.
+	TolerationComparisonOperators bool `json:"tolerationComparisonOperators,omitempty"`
+}
