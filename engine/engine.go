@@ -10,18 +10,23 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // Cluster is a compiled cluster. It is immutable and safe for concurrent use.
-type Cluster struct{}
+type Cluster struct{ compiled *cluster.Cluster }
 
 // Compile compiles a cluster. It keeps no reference to c's slices.
 func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
-	return nil, errors.ErrUnsupported
+	compiled, err := cluster.Compile(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{compiled}, nil
 }
 
 // FilterOptions are the arguments of Filter besides the pod.
@@ -34,7 +39,24 @@ type FilterOptions struct {
 
 // Filter tells which nodes can take the pod, and why the others cannot.
 func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*verdict.Filter, error) {
-	return nil, errors.ErrUnsupported
+	state := cluster.NewState(c.compiled)
+	d := decide(state, state.Compile(pod), o.Profile)
+	candidates := c.candidates(o.Candidates)
+	outcome, err := d.filter(ctx, candidates)
+	if err != nil {
+		return nil, err
+	}
+	result := &verdict.Filter{
+		Feasible:   outcome.feasible.Indexes(),
+		Rejections: outcome.rejections,
+		Message:    outcome.message,
+	}
+	if o.Explain {
+		if result.Explanation, err = d.explain(ctx, candidates); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
 }
 
 // ScoreOptions are the arguments of Score besides the pod.
@@ -45,27 +67,23 @@ type ScoreOptions struct {
 
 // Score tells how good each node is that can take the pod.
 func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*verdict.Score, error) {
-	return nil, errors.ErrUnsupported
+	state := cluster.NewState(c.compiled)
+	d := decide(state, state.Compile(pod), o.Profile)
+	outcome, err := d.filter(ctx, c.candidates(o.Candidates))
+	if err != nil {
+		return nil, err
+	}
+	result, err := d.score(ctx, outcome.feasible.Indexes())
+	if err != nil {
+		return nil, err
+	}
+	result.Message = outcome.message
+	return result, nil
 }
 
-// Pending is a queue entry: Count equal pods in a row.
-type Pending struct {
-	Pod   api.Pod
-	Count int
-}
-
-// PlaceOptions are the arguments of Place besides the queue.
-type PlaceOptions struct {
-	Profile    *api.Profile
-	Candidates []uint32
-	// Seed picks among the best nodes: 0 the one with the lowest index, otherwise the first in ascending order of
-	// splitmix64(Seed xor FNV-1a-64(name)), then of index.
-	Seed    uint64
-	Explain bool
-}
-
-// Place decides where the pods of the queue go, one by one, each placed pod counting for the next.
-// The result has one placement per queue entry.
-func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
-	return nil, errors.ErrUnsupported
+func (c *Cluster) candidates(stated []uint32) nodeset.Set {
+	if stated == nil {
+		return nodeset.Full(c.compiled.Len())
+	}
+	return nodeset.Of(c.compiled.Len(), stated)
 }

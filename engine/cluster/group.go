@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
+// Group is the pods of one shape and where they are.
+type Group struct {
+	*Shape
+	// Members are the pods' nodes, Members.Nodes in ascending order. Only a State has Assumed ones.
+	topology.Members
+	// Template is the index of a template that the pods were stated by, -1 if none.
+	Template int
+}
+
+// On returns how many of the group's pods were on a node before the request placed any.
+func (g *Group) On(node uint32) int {
+	if i, ok := slices.BinarySearch(g.Nodes, node); ok {
+		return int(g.Counts[i])
+	}
+	return 0
+}
+
+// roles says which groups matter to rules that concern few of them.
+type roles struct {
+	antiAffinity []int // required anti-affinity terms
+	scoring      []int // required affinity or any preferred terms
+	ports        []int // host ports
+}
+
+func (r *roles) add(group int, s *Shape) {
+	if len(s.AntiAffinity) > 0 {
+		r.antiAffinity = append(r.antiAffinity, group)
+	}
+	if len(s.Affinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0 {
+		r.scoring = append(r.scoring, group)
+	}
+	if len(s.HostPorts) > 0 {
+		r.ports = append(r.ports, group)
+	}
+}
+
+// NamedPod is a pod on a node that was stated one by one.
+type NamedPod struct {
+	Name  string
+	Group int32
+}

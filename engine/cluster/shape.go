@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"encoding/binary"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+)
+
+// Shape is everything of a pod that other pods' decisions look at, besides its resources. Pods of one shape are
+// interchangeable to every rule.
+type Shape struct {
+	Namespace   intern.ID
+	Labels      selector.Labels
+	Terminating bool
+
+	Affinity              []Term
+	AntiAffinity          []Term
+	PreferredAffinity     []WeightedTerm
+	PreferredAntiAffinity []WeightedTerm
+
+	HostPorts []api.HostPort
+}
+
+func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, terminating bool) *Shape {
+	s := &Shape{
+		Namespace:   t.Intern(template.Namespace),
+		Labels:      selector.CompileLabels(t, template.Labels.With(own)),
+		Terminating: terminating,
+		HostPorts:   hostPorts(&template.Spec),
+	}
+	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
+	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
+	return s
+}
+
+func (s *Shape) compileTerms(t *intern.Table, a *api.PodAffinity) (required []Term, preferred []WeightedTerm) {
+	if a == nil {
+		return nil, nil
+	}
+	for i := range a.Required {
+		required = append(required, compileTerm(t, &a.Required[i], s.Namespace, s.Labels))
+	}
+	for i := range a.Preferred {
+		term := compileTerm(t, &a.Preferred[i].Term, s.Namespace, s.Labels)
+		preferred = append(preferred, WeightedTerm{Term: term, Weight: int64(a.Preferred[i].Weight)})
+	}
+	return required, preferred
+}
+
+// hostPorts returns the ports that a pod occupies for as long as it runs: those of containers and sidecars
+// (pkg/scheduler/util GetHostPorts, v1.37).
+func hostPorts(spec *api.PodSpec) []api.HostPort {
+	var ports []api.HostPort
+	for i := range spec.InitContainers {
+		if spec.InitContainers[i].Sidecar {
+			ports = append(ports, spec.InitContainers[i].HostPorts...)
+		}
+	}
+	for i := range spec.Containers {
+		ports = append(ports, spec.Containers[i].HostPorts...)
+	}
+	return ports
+}
+
+// key returns bytes that two shapes compiled with one table have in common only if they are the same.
+func (s *Shape) key() string {
+	b := make([]byte, 0, 128)
+	b = binary.AppendUvarint(b, uint64(s.Namespace))
+	if s.Terminating {
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Labels)))
+	for _, l := range s.Labels {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Key)), uint64(l.Value))
+	}
+	for _, terms := range [][]Term{s.Affinity, s.AntiAffinity} {
+		b = binary.AppendUvarint(b, uint64(len(terms)))
+		for i := range terms {
+			b = terms[i].appendKey(b)
+		}
+	}
+	for _, terms := range [][]WeightedTerm{s.PreferredAffinity, s.PreferredAntiAffinity} {
+		b = binary.AppendUvarint(b, uint64(len(terms)))
+		for i := range terms {
+			b = terms[i].appendKey(binary.AppendVarint(b, terms[i].Weight))
+		}
+	}
+	for _, p := range s.HostPorts {
+		b = append(binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port)), p.HostIP...)
+		b = append(b, 0)
+	}
+	return string(b)
+}

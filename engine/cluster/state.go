@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
+// State is one request's view of a cluster. It is used by one goroutine at a time, though many may read it while none
+// changes it.
+type State struct {
+	*Cluster
+	// Symbols extends the cluster's strings by those of the request.
+	Symbols *intern.Table
+	// Resources are the cluster's until a pod is assumed.
+	Resources *Resources
+
+	groups  []Group
+	roles   roles
+	changed bool
+	assumed []Assumed
+}
+
+// Assumed is a pod that the request placed.
+type Assumed struct {
+	Node  uint32
+	Group int
+	// Queue is the index of the queue entry it came from.
+	Queue int
+	Name  string
+}
+
+// NewState returns a state in which nothing has been placed.
+func NewState(c *Cluster) *State {
+	return &State{
+		Cluster:   c,
+		Symbols:   intern.Extend(c.symbols),
+		Resources: c.resources,
+		groups:    c.groups,
+		roles:     c.roles,
+	}
+}
+
+// Groups returns the groups of pods, those of the cluster first.
+func (s *State) Groups() []Group { return s.groups }
+
+// Group returns a group.
+func (s *State) Group(i int) *Group { return &s.groups[i] }
+
+// AntiAffinityGroups returns the groups whose pods have required anti-affinity terms.
+func (s *State) AntiAffinityGroups() []int { return s.roles.antiAffinity }
+
+// ScoringGroups returns the groups whose pods have required affinity or any preferred terms.
+func (s *State) ScoringGroups() []int { return s.roles.scoring }
+
+// PortGroups returns the groups whose pods have host ports.
+func (s *State) PortGroups() []int { return s.roles.ports }
+
+// AssumedPods returns the pods that the request placed, in order.
+func (s *State) AssumedPods() []Assumed { return s.assumed }
+
+// NamespaceLabels returns a namespace's labels, none if nobody has heard of it.
+func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byName[name] }
+
+// Column returns the topology column of a key.
+func (s *State) Column(key intern.ID) *topology.Column {
+	if !s.Symbols.Shared(key) {
+		return &topology.Column{Domain: make([]int32, s.Len()), Values: make([]intern.ID, 1)}
+	}
+	return s.columns.Get(key, func() *topology.Column { return topology.Build(s.labels, key) })
+}
+
+// Counts returns how many pods per domain of a term's topology key the cluster has that the term matches as an
+// incoming pod's, the assumed ones included. The result must not be changed.
+func (s *State) Counts(t *Term) []int64 {
+	count := func() []int64 {
+		return topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil)
+	}
+	if s.changed || !t.shared(s.Symbols) {
+		return count()
+	}
+	return s.counts.Get(string(t.appendKey(nil)), count)
+}
+
+// Matching returns the pods that a term matches as an incoming pod's.
+func (s *State) Matching(t *Term) []topology.Members {
+	var members []topology.Members
+	for i := range s.groups {
+		g := &s.groups[i]
+		if t.Matches(g.Namespace, nil, g.Labels) {
+			members = append(members, g.Members)
+		}
+	}
+	return members
+}
+
+// Assume counts a placed pod from now on.
+func (s *State) Assume(p *Pending, node uint32, queue int) {
+	if !s.changed {
+		s.changed = true
+		s.groups = slices.Clone(s.groups)
+		s.Resources = s.Resources.clone()
+	}
+	if p.group < 0 {
+		p.group = s.groupOf(p.Shape)
+	}
+	g := &s.groups[p.group]
+	g.Assumed = append(g.Assumed, node)
+	s.Resources.add(node, &p.usage, 1)
+	s.assumed = append(s.assumed, Assumed{Node: node, Group: p.group, Queue: queue, Name: p.Name})
+}
+
+// groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not
+// matter: two groups count like one.
+func (s *State) groupOf(shape *Shape) int {
+	i := len(s.groups)
+	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
+	s.roles = roles{
+		antiAffinity: slices.Clip(s.roles.antiAffinity),
+		scoring:      slices.Clip(s.roles.scoring),
+		ports:        slices.Clip(s.roles.ports),
+	}
+	s.roles.add(i, shape)
+	return i
+}

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+)
+
+// workloads holds the selectors that default spreading looks up.
+type workloads struct {
+	services    map[intern.ID][]*selector.Selector // by namespace
+	controllers map[controller]*selector.Selector
+}
+
+type controller struct {
+	kind            api.WorkloadKind
+	namespace, name intern.ID
+}
+
+func compileWorkloads(t *intern.Table, stated []api.WorkloadSelector) workloads {
+	w := workloads{
+		services:    make(map[intern.ID][]*selector.Selector),
+		controllers: make(map[controller]*selector.Selector),
+	}
+	for i := range stated {
+		s := &stated[i]
+		compiled := selector.CompileSelector(t, s.Selector)
+		namespace := t.Intern(s.Namespace)
+		if s.Kind == api.Service {
+			if compiled != nil { // a Service without a selector selects nothing
+				w.services[namespace] = append(w.services[namespace], compiled)
+			}
+			continue
+		}
+		w.controllers[controller{s.Kind, namespace, t.Intern(s.Name)}] = compiled
+	}
+	return w
+}
+
+// DefaultSelector returns the selector of a pod's default spread constraints: those of the services that select it and
+// of its controller, merged. It is empty if there are none
+// (pkg/scheduler/framework/plugins/helper/spread.go DefaultSelector, v1.37).
+func (s *State) DefaultSelector(p *Shape, c api.ControllerReference) *selector.Selector {
+	merged := &selector.Selector{}
+	for _, service := range s.workloads.services[p.Namespace] {
+		if service.Matches(p.Labels) {
+			merged = merged.And(service)
+		}
+	}
+	if c.Kind == api.NoWorkload {
+		return merged
+	}
+	own, ok := s.workloads.controllers[controller{c.Kind, p.Namespace, s.Symbols.Intern(c.Name)}]
+	if ok && own != nil {
+		merged = merged.And(own)
+	}
+	return merged
+}

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodename"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeunschedulable"
+	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/plugin/schedulinggates"
+	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// decision is what the engine works out about one pod.
+type decision struct {
+	*plugin.Cycle
+	fit    *noderesources.Fit
+	spread *podtopologyspread.Filter // nil if it has nothing to say
+	pods   *interpodaffinity.Filter  // nil if it has nothing to say
+}
+
+// decide works out what holds for the pod however the nodes fill up.
+func decide(s *cluster.State, pod *cluster.Pending, p *api.Profile) *decision {
+	return &decision{Cycle: &plugin.Cycle{
+		State:     s,
+		Pod:       pod,
+		Profile:   p,
+		Required:  nodeaffinity.Required(s, pod.Spec()),
+		Tolerated: tainttoleration.Tolerated(s, pod.Spec().Tolerations, p),
+	}}
+}
+
+// outcome is what filtering came to.
+type outcome struct {
+	feasible   nodeset.Set
+	rejections []verdict.Rejection
+	message    string
+}
+
+// filter runs what stands before filtering, then the filters over the nodes that are left, each asked only about the
+// nodes that passed those before (pkg/scheduler/schedule_one.go findNodesThatFitPod, v1.37).
+func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome, error) {
+	n := candidates.Len()
+	if n == 0 {
+		return &outcome{feasible: candidates, message: verdict.ReasonOf(verdict.ReasonNoNodes).Message}, nil
+	}
+	o := &outcome{feasible: nodeset.New(d.State.Len())}
+	narrowed, by, refusal := d.preFilter(candidates)
+	if refusal != nil {
+		refusal.Nodes = candidates.Indexes()
+		o.rejections = []verdict.Rejection{*refusal}
+		o.message = verdict.PodError(n, refusal.Reasons[0])
+		if refusal.Plugin == verdict.SchedulingGates {
+			o.message = refusal.Reasons[0].Message
+		}
+		return o, nil
+	}
+	rest := candidates
+	if narrowed != nil {
+		if out := candidates.Minus(narrowed); !out.Empty() {
+			o.rejections = append(o.rejections, verdict.Rejection{
+				Plugin:       by[0],
+				Unresolvable: true,
+				Reasons: []verdict.Reason{{
+					Type:    verdict.ReasonNarrowedOut,
+					Message: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sortedNames(by)),
+				}},
+				Nodes: out.Indexes(),
+			})
+		}
+		rest = plugin.Both(candidates, narrowed)
+	}
+	err := d.eachFilter(ctx, func(name verdict.Plugin, f plugin.Filter) bool {
+		refusals := f.Refuse(rest)
+		if len(refusals) == 0 {
+			return true
+		}
+		rest = rest.Clone()
+		for _, r := range refusals {
+			rest.AndNot(r.Nodes)
+		}
+		o.rejections = append(o.rejections, rejections(name, refusals)...)
+		return !rest.Empty()
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(o.rejections, compareRejections)
+	o.feasible = rest
+	if rest.Empty() {
+		o.message = verdict.FitError(n, o.rejections)
+	}
+	return o, nil
+}
+
+// preFilter returns the nodes to which plugins narrow the search, nil if they do not, and which plugins do; or that the
+// pod is refused as a whole (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
+func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by []verdict.Plugin, whole *verdict.Rejection) {
+	spec := d.Pod.Spec()
+	if reason, held := schedulinggates.Held(spec); held {
+		return nil, nil, refusedPod(verdict.SchedulingGates, reason)
+	}
+	var names []string
+	if spec.NodeName != "" {
+		names, by = []string{spec.NodeName}, append(by, verdict.NodeName)
+	}
+	if spec.NodeAffinity != nil {
+		if named, narrows := selector.NamedNodes(spec.NodeAffinity.Required); narrows {
+			if len(named) == 0 {
+				return nil, nil, refusedPod(verdict.NodeAffinity, verdict.ReasonOf(verdict.ReasonNodeAffinityConflict))
+			}
+			if by == nil {
+				names = named
+			} else if !slices.Contains(named, spec.NodeName) {
+				names = nil
+			}
+			by = append(by, verdict.NodeAffinity)
+		}
+	}
+	if by == nil {
+		return nil, nil, nil
+	}
+	if len(names) == 0 {
+		return nil, nil, refusedPod(by[0], verdict.Reason{
+			Type:    verdict.ReasonNarrowedOut,
+			Message: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v simultaneously", sortedNames(by)),
+		})
+	}
+	narrowed = nodeset.New(d.State.Len())
+	for _, name := range names {
+		if i, ok := d.State.Node(name); ok {
+			narrowed.Add(i)
+		}
+	}
+	return narrowed, by, nil
+}
+
+func refusedPod(p verdict.Plugin, reason verdict.Reason) *verdict.Rejection {
+	return &verdict.Rejection{Plugin: p, Unresolvable: true, Reasons: []verdict.Reason{reason}}
+}
+
+func sortedNames(plugins []verdict.Plugin) []string {
+	names := make([]string, len(plugins))
+	for i, p := range plugins {
+		names[i] = p.String()
+	}
+	slices.Sort(names)
+	return names
+}
+
+// eachFilter prepares one filter after the other, in kube-scheduler's order, until use returns false. Each is prepared
+// only when its turn comes, so that what refuses every node early saves the counting.
+func (d *decision) eachFilter(ctx context.Context, use func(verdict.Plugin, plugin.Filter) bool) error {
+	for name := verdict.NodeName; name <= verdict.InterPodAffinity; name++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if f := d.prepare(name); f != nil && !use(name, f) {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+func (d *decision) prepare(name verdict.Plugin) plugin.Filter {
+	switch name {
+	case verdict.NodeName:
+		return nodename.NewFilter(d.Cycle)
+	case verdict.NodeUnschedulable:
+		return nodeunschedulable.NewFilter(d.Cycle)
+	case verdict.TaintToleration:
+		return tainttoleration.NewFilter(d.Cycle)
+	case verdict.NodeAffinity:
+		return nodeaffinity.NewFilter(d.Cycle)
+	case verdict.NodePorts:
+		return nodeports.NewFilter(d.Cycle)
+	case verdict.NodeResourcesFit:
+		d.fit = noderesources.NewFilter(d.Cycle)
+		return d.fit
+	case verdict.PodTopologySpread:
+		if d.spread = podtopologyspread.NewFilter(d.Cycle); d.spread != nil {
+			return d.spread
+		}
+	case verdict.InterPodAffinity:
+		if d.pods = interpodaffinity.NewFilter(d.Cycle); d.pods != nil {
+			return d.pods
+		}
+	}
+	return nil
+}
+
+func rejections(name verdict.Plugin, refusals []plugin.Refusal) []verdict.Rejection {
+	out := make([]verdict.Rejection, len(refusals))
+	for i, r := range refusals {
+		out[i] = verdict.Rejection{Plugin: name, Unresolvable: r.Unresolvable, Reasons: r.Reasons, Nodes: r.Nodes.Indexes()}
+	}
+	slices.SortFunc(out, compareRejections)
+	return out
+}
+
+func compareRejections(a, b verdict.Rejection) int {
+	return cmp.Or(cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Nodes[0], b.Nodes[0]))
+}

@@ -1,0 +1,49 @@
+// Package memo remembers what was computed once, for everyone, without locks.
+//
+// Readers load one pointer. A writer publishes a new immutable map with one entry more; when two publish at once, one
+// of them tries again, and for one key the first value stays. Values must be the same whoever computes them, so that it
+// does not matter which one stays.
+package memo
+
+import (
+	"maps"
+	"sync/atomic"
+)
+
+// Map remembers up to Limit values by key. The zero value remembers nothing.
+type Map[K comparable, V any] struct {
+	Limit     int
+	published atomic.Pointer[map[K]V]
+}
+
+// Get returns the value of a key, computing it if it is not there. What finds no room is computed each time.
+func (m *Map[K, V]) Get(key K, compute func() V) V {
+	if p := m.published.Load(); p != nil {
+		if v, ok := (*p)[key]; ok {
+			return v
+		}
+	}
+	v := compute()
+	for {
+		old := m.published.Load()
+		var next map[K]V
+		if old == nil {
+			next = make(map[K]V, 1)
+		} else {
+			if first, ok := (*old)[key]; ok {
+				return first
+			}
+			if len(*old) >= m.Limit {
+				return v
+			}
+			next = maps.Clone(*old)
+		}
+		if m.Limit == 0 {
+			return v
+		}
+		next[key] = v
+		if m.published.CompareAndSwap(old, &next) {
+			return v
+		}
+	}
+}

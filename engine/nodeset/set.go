@@ -1,0 +1,135 @@
+// Package nodeset holds sets of nodes as bitsets over node indexes.
+//
+// Sets that meet in one operation have the same length. Bits beyond the number of nodes are never set.
+package nodeset
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// Set is a set of node indexes.
+type Set []uint64
+
+// New returns an empty set for n nodes.
+func New(n int) Set { return make(Set, (n+63)/64) }
+
+// Full returns the set of all n nodes.
+func Full(n int) Set {
+	s := New(n)
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
+	if r := n % 64; r != 0 {
+		s[len(s)-1] = 1<<r - 1
+	}
+	return s
+}
+
+// Of returns the set of the given nodes out of n.
+func Of(n int, nodes []uint32) Set {
+	s := New(n)
+	for _, i := range nodes {
+		s.Add(i)
+	}
+	return s
+}
+
+// Add adds a node.
+func (s Set) Add(i uint32) { s[i/64] |= 1 << (i % 64) }
+
+// Has reports whether a node is in the set.
+func (s Set) Has(i uint32) bool { return s[i/64]&(1<<(i%64)) != 0 }
+
+// Clone returns a copy.
+func (s Set) Clone() Set { return append(Set(nil), s...) }
+
+// And keeps the nodes that are in o as well.
+func (s Set) And(o Set) {
+	for i := range s {
+		s[i] &= o[i]
+	}
+}
+
+// AndNot drops the nodes that are in o.
+func (s Set) AndNot(o Set) {
+	for i := range s {
+		s[i] &^= o[i]
+	}
+}
+
+// Or adds the nodes of o.
+func (s Set) Or(o Set) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
+// Minus returns the nodes of s that are not in o.
+func (s Set) Minus(o Set) Set {
+	d := s.Clone()
+	d.AndNot(o)
+	return d
+}
+
+// Empty reports whether the set has no nodes.
+func (s Set) Empty() bool {
+	for _, w := range s {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Len returns the number of nodes in the set.
+func (s Set) Len() int {
+	n := 0
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Indexes returns the nodes in ascending order, nil if there are none.
+func (s Set) Indexes() []uint32 {
+	n := s.Len()
+	if n == 0 {
+		return nil
+	}
+	out := make([]uint32, 0, n)
+	for i := range s.All() {
+		out = append(out, i)
+	}
+	return out
+}
+
+// All iterates over the nodes in ascending order.
+func (s Set) All() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i, w := range s {
+			for w != 0 {
+				if !yield(uint32(i*64 + bits.TrailingZeros64(w))) {
+					return
+				}
+				w &= w - 1
+			}
+		}
+	}
+}
+
+// Where returns the nodes of s for which keep holds.
+func (s Set) Where(keep func(uint32) bool) Set {
+	out := make(Set, len(s))
+	for i, w := range s {
+		var kept uint64
+		for rest := w; rest != 0; rest &= rest - 1 {
+			b := bits.TrailingZeros64(rest)
+			if keep(uint32(i*64 + b)) {
+				kept |= 1 << b
+			}
+		}
+		out[i] = kept
+	}
+	return out
+}

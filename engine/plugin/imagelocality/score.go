@@ -1,0 +1,65 @@
+// Package imagelocality prefers nodes that have a pod's images
+// (pkg/scheduler/framework/plugins/imagelocality, v1.37).
+package imagelocality
+
+import (
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+)
+
+// What an image counts for, in bytes.
+const (
+	minBytes         = 23 << 20
+	maxBytesPerImage = 1000 << 20
+)
+
+// Score returns the nodes' scores. An image counts by its size and by the share of all nodes that have it.
+func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	spec := c.Pod.Spec()
+	sums := make([]int64, c.State.Len())
+	images := int64(len(spec.ImageVolumes))
+	for i := range spec.InitContainers {
+		add(c, sums, spec.InitContainers[i].Image)
+		images++
+	}
+	for i := range spec.Containers {
+		add(c, sums, spec.Containers[i].Image)
+		images++
+	}
+	for _, reference := range spec.ImageVolumes {
+		add(c, sums, reference)
+	}
+	most := maxBytesPerImage * images
+	scores := make([]int64, len(feasible))
+	for i, n := range feasible {
+		sum := sums[n]
+		if sum < minBytes {
+			sum = minBytes
+		} else if sum > most {
+			sum = most
+		}
+		scores[i] = plugin.MaxScore * (sum - minBytes) / (most - minBytes)
+	}
+	return scores
+}
+
+func add(c *plugin.Cycle, sums []int64, name string) {
+	image := c.State.Images[normalized(name)]
+	if image == nil {
+		return
+	}
+	spread := float64(len(image.Nodes)) / float64(c.State.Len())
+	bytes := int64(float64(image.SizeBytes) * spread)
+	for _, n := range image.Nodes {
+		sums[n] += bytes
+	}
+}
+
+// normalized gives an image name without a tag the tag that container runtimes add.
+func normalized(name string) string {
+	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
+		return name + ":latest"
+	}
+	return name
+}

@@ -1,0 +1,112 @@
+package interpodaffinity
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Counts returns what each required term counted: the pod's affinity terms, its anti-affinity terms, and the
+// anti-affinity terms of pods on nodes that match it, by topology key.
+func Counts(c *plugin.Cycle, f *plugin.Finder) []verdict.TopologyCounts {
+	var out []verdict.TopologyCounts
+	first := !anyMatch(c)
+	for i := range c.Pod.Affinity {
+		t := &c.Pod.Affinity[i]
+		counts := describe(c, verdict.PodAffinity, i, t.TopologyKey, matchingAll(c))
+		counts.Selector = t.Selector.String()
+		counts.SelfMatch = selfMatch(c.Pod)
+		for d := range counts.Domains {
+			counts.Domains[d].Feasible = counts.Domains[d].Matching > 0 || first && counts.SelfMatch
+		}
+		out = append(out, counts)
+	}
+	for i := range c.Pod.AntiAffinity {
+		t := &c.Pod.AntiAffinity[i]
+		counts := describe(c, verdict.PodAntiAffinity, i, t.TopologyKey, c.State.Matching(t))
+		counts.Selector = t.Selector.String()
+		inTheWay(c, f, t.TopologyKey, &counts, func(g *cluster.Group) bool { return t.Matches(g.Namespace, nil, g.Labels) })
+		out = append(out, counts)
+	}
+	keys, members := blocking(c)
+	for i, key := range keys {
+		counts := describe(c, verdict.ExistingPodAntiAffinity, 0, key, members[i])
+		inTheWay(c, f, key, &counts, func(g *cluster.Group) bool {
+			return slices.ContainsFunc(g.AntiAffinity, func(t cluster.Term) bool {
+				return t.TopologyKey == key && t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels)
+			})
+		})
+		out = append(out, counts)
+	}
+	return out
+}
+
+// anyMatch reports whether a pod that matches all of the pod's affinity terms is in a domain of any of them.
+func anyMatch(c *plugin.Cycle) bool {
+	members := matchingAll(c)
+	return slices.ContainsFunc(c.Pod.Affinity, func(t cluster.Term) bool {
+		return touches(c.State.Column(t.TopologyKey), members)
+	})
+}
+
+func describe(c *plugin.Cycle, rule verdict.TopologyRule, index int, key intern.ID, members []topology.Members) verdict.TopologyCounts {
+	column := c.State.Column(key)
+	counts := topology.Count(column, members, nil)
+	t := verdict.TopologyCounts{Rule: rule, Index: index, TopologyKey: c.State.Symbols.Name(key)}
+	for d, nodes := range column.Nodes(nodeset.Full(c.State.Len())) {
+		if d == topology.None {
+			continue
+		}
+		t.Domains = append(t.Domains, verdict.DomainCount{
+			Value:    c.State.Symbols.Name(column.Values[d]),
+			Matching: counts[d],
+			Feasible: counts[d] == 0,
+			Nodes:    nodes,
+		})
+	}
+	slices.SortFunc(t.Domains, func(a, b verdict.DomainCount) int { return cmp.Compare(a.Value, b.Value) })
+	return t
+}
+
+// inTheWay names pods in the domains that are refused, in order of their nodes.
+func inTheWay(c *plugin.Cycle, f *plugin.Finder, key intern.ID, t *verdict.TopologyCounts, counts func(*cluster.Group) bool) {
+	type place struct {
+		node  uint32
+		group int
+	}
+	column := c.State.Column(key)
+	places := make([][]place, column.Len())
+	for i := range c.State.Groups() {
+		g := c.State.Group(i)
+		if !counts(g) {
+			continue
+		}
+		for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
+			for _, n := range nodes {
+				d := column.Domain[n]
+				places[d] = append(places[d], place{n, i})
+			}
+		}
+	}
+	for i := range t.Domains {
+		d := &t.Domains[i]
+		if d.Feasible {
+			continue
+		}
+		in := places[column.Domain[d.Nodes[0]]]
+		slices.SortFunc(in, func(a, b place) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.group, b.group)) })
+		for _, p := range slices.Compact(in) {
+			room := verdict.MaxConflictingPods - len(d.Conflicting)
+			if room == 0 {
+				break
+			}
+			d.Conflicting = append(d.Conflicting, f.On(p.node, p.group, room)...)
+		}
+	}
+}

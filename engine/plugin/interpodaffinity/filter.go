@@ -1,0 +1,165 @@
+// Package interpodaffinity keeps pods with or apart from other pods, per topology domain: required terms filter,
+// preferred ones score (pkg/scheduler/framework/plugins/interpodaffinity, v1.37).
+//
+// Rules hold both ways: a pod on a node that requires to be apart from the incoming pod blocks its whole domain, and
+// what pods on nodes wish for counts when the incoming pod is scored.
+package interpodaffinity
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Filter is the plugin prepared to filter. The sets hold the nodes that each rule refuses; nil for none.
+type Filter struct {
+	affinity, antiAffinity, existing nodeset.Set
+}
+
+// NewFilter prepares the plugin; nil if no rule concerns the pod.
+func NewFilter(c *plugin.Cycle) *Filter {
+	f := &Filter{
+		affinity:     unwanted(c),
+		antiAffinity: shunned(c),
+		existing:     blocked(c),
+	}
+	if f.affinity == nil && f.antiAffinity == nil && f.existing == nil {
+		return nil
+	}
+	return f
+}
+
+// Refuse returns the nodes that a rule refuses, by the first rule that does.
+func (f *Filter) Refuse(in nodeset.Set) []plugin.Refusal {
+	var refusals []plugin.Refusal
+	rest := in.Clone()
+	for _, rule := range []struct {
+		refused      nodeset.Set
+		unresolvable bool
+		reason       verdict.ReasonType
+	}{
+		{f.affinity, true, verdict.ReasonPodAffinity},
+		{f.antiAffinity, false, verdict.ReasonPodAntiAffinity},
+		{f.existing, false, verdict.ReasonExistingPodAntiAffinity},
+	} {
+		if rule.refused == nil {
+			continue
+		}
+		refusals = append(refusals, plugin.Refused(plugin.Both(rest, rule.refused), rule.unresolvable, rule.reason)...)
+		rest.AndNot(rule.refused)
+	}
+	return refusals
+}
+
+// unwanted returns the nodes outside the domains that the pod's required affinity asks for.
+func unwanted(c *plugin.Cycle) nodeset.Set {
+	terms := c.Pod.Affinity
+	if len(terms) == 0 {
+		return nil
+	}
+	wanted := nodeset.Full(c.State.Len())
+	having := nodeset.Full(c.State.Len())
+	anyMatch := false
+	members := matchingAll(c)
+	for i := range terms {
+		column := c.State.Column(terms[i].TopologyKey)
+		table := make([]uint8, column.Len())
+		for d, n := range topology.Count(column, members, nil) {
+			if d != topology.None && n > 0 {
+				table[d] = 1
+				anyMatch = true
+			}
+		}
+		wanted.And(column.Where(table))
+		having.And(column.Having())
+	}
+	// The first pod of a set that wants to be together may go wherever the keys are: when no pod that matches is in any
+	// domain, and the pod matches itself.
+	if !anyMatch && selfMatch(c.Pod) {
+		wanted = having
+	}
+	refused := nodeset.Full(c.State.Len())
+	refused.AndNot(wanted)
+	return refused
+}
+
+// matchingAll returns the pods that match all of the pod's required affinity terms.
+func matchingAll(c *plugin.Cycle) []topology.Members {
+	var members []topology.Members
+	for i := range c.State.Groups() {
+		if g := c.State.Group(i); matchesAll(c.Pod.Affinity, g.Shape) {
+			members = append(members, g.Members)
+		}
+	}
+	return members
+}
+
+func matchesAll(terms []cluster.Term, s *cluster.Shape) bool {
+	for i := range terms {
+		if !terms[i].Matches(s.Namespace, nil, s.Labels) {
+			return false
+		}
+	}
+	return true
+}
+
+func selfMatch(p *cluster.Pending) bool { return matchesAll(p.Affinity, p.Shape) }
+
+// shunned returns the nodes in domains with pods that the pod requires to be apart from.
+func shunned(c *plugin.Cycle) nodeset.Set {
+	var refused nodeset.Set
+	for i := range c.Pod.AntiAffinity {
+		t := &c.Pod.AntiAffinity[i]
+		refused = occupied(refused, c.State.Column(t.TopologyKey), c.State.Counts(t))
+	}
+	return refused
+}
+
+// blocked returns the nodes in domains with pods that require to be apart from the pod.
+func blocked(c *plugin.Cycle) nodeset.Set {
+	var refused nodeset.Set
+	keys, members := blocking(c)
+	for i, key := range keys {
+		column := c.State.Column(key)
+		refused = occupied(refused, column, topology.Count(column, members[i], nil))
+	}
+	return refused
+}
+
+// blocking returns the pods with required anti-affinity terms that match the pod, by the terms' topology key; a pod with
+// two such terms of one key is there twice.
+func blocking(c *plugin.Cycle) (keys []intern.ID, members [][]topology.Members) {
+	var by byKey
+	for _, i := range c.State.AntiAffinityGroups() {
+		g := c.State.Group(i)
+		for j := range g.AntiAffinity {
+			t := &g.AntiAffinity[j]
+			if t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels) {
+				by.add(t.TopologyKey, g.Members, 1)
+			}
+		}
+	}
+	return by.keys, by.members
+}
+
+// occupied adds the nodes in domains with pods to refused, which may be nil; nil if there are none.
+func occupied(refused nodeset.Set, column *topology.Column, counts []int64) nodeset.Set {
+	table := make([]uint8, len(counts))
+	any := false
+	for d, n := range counts {
+		if d != topology.None && n > 0 {
+			table[d], any = 1, true
+		}
+	}
+	if !any {
+		return refused
+	}
+	nodes := column.Where(table)
+	if refused != nil {
+		nodes.Or(refused)
+	}
+	return nodes
+}

@@ -1,0 +1,106 @@
+package interpodaffinity
+
+import (
+	"math"
+
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
+// Score returns the nodes' normalized scores; nil if no preference of either side touches a node.
+func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	own := len(c.Pod.PreferredAffinity)+len(c.Pod.PreferredAntiAffinity) > 0
+	if c.Profile.IgnorePreferredTermsOfExistingPods && !own {
+		return nil
+	}
+	var by byKey
+	addWishes(&by, c, c.Pod.PreferredAffinity, 1)
+	addWishes(&by, c, c.Pod.PreferredAntiAffinity, -1)
+	for _, i := range c.State.ScoringGroups() {
+		addGroup(&by, c, c.State.Group(i))
+	}
+
+	scores := make([]int64, len(feasible))
+	touched := false
+	for i, key := range by.keys {
+		column := c.State.Column(key)
+		touched = touched || touches(column, by.members[i])
+		weighed := topology.Weigh(column, by.members[i], by.weights[i])
+		weighed[topology.None] = 0
+		for j, n := range feasible {
+			scores[j] += weighed[column.Domain[n]]
+		}
+	}
+	if !touched {
+		return nil
+	}
+	normalize(scores)
+	return scores
+}
+
+// addWishes gathers the pods that the pod's own preferred terms match.
+func addWishes(by *byKey, c *plugin.Cycle, terms []cluster.WeightedTerm, sign int64) {
+	for i := range terms {
+		t := &terms[i]
+		for _, m := range c.State.Matching(&t.Term) {
+			by.add(t.TopologyKey, m, sign*t.Weight)
+		}
+	}
+}
+
+// addGroup gathers pods on nodes by those of their own terms that match the pod. What they require to be with counts as
+// a wish, too, of the profile's weight.
+func addGroup(by *byKey, c *plugin.Cycle, g *cluster.Group) {
+	p := c.Pod
+	matches := func(t *cluster.Term) bool { return t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) }
+	if weight := int64(c.Profile.HardPodAffinityWeight); weight > 0 {
+		for i := range g.Affinity {
+			if t := &g.Affinity[i]; matches(t) {
+				by.add(t.TopologyKey, g.Members, weight)
+			}
+		}
+	}
+	for i := range g.PreferredAffinity {
+		if t := &g.PreferredAffinity[i]; matches(&t.Term) {
+			by.add(t.TopologyKey, g.Members, t.Weight)
+		}
+	}
+	for i := range g.PreferredAntiAffinity {
+		if t := &g.PreferredAntiAffinity[i]; matches(&t.Term) {
+			by.add(t.TopologyKey, g.Members, -t.Weight)
+		}
+	}
+}
+
+// touches reports whether any of the pods is on a node with the key.
+func touches(c *topology.Column, members []topology.Members) bool {
+	for _, m := range members {
+		for _, n := range m.Nodes {
+			if c.Domain[n] != topology.None {
+				return true
+			}
+		}
+		for _, n := range m.Assumed {
+			if c.Domain[n] != topology.None {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// normalize stretches scores to 0..MaxScore between the lowest and the highest; all are 0 if these are equal.
+func normalize(scores []int64) {
+	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, s := range scores {
+		lowest, highest = min(lowest, s), max(highest, s)
+	}
+	for i, s := range scores {
+		var f float64
+		if highest > lowest {
+			f = plugin.MaxScore * (float64(s-lowest) / float64(highest-lowest))
+		}
+		scores[i] = int64(f)
+	}
+}

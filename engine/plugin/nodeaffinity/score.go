@@ -1,0 +1,35 @@
+package nodeaffinity
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+)
+
+// Score returns the nodes' normalized scores: the sum of the weights of the wishes they fulfil. nil if neither the pod
+// nor the profile has any.
+func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	var wishes []api.PreferredNodeTerm
+	if a := c.Profile.AddedAffinity; a != nil {
+		wishes = append(wishes, a.Preferred...)
+	}
+	if a := c.Pod.Spec().NodeAffinity; a != nil {
+		wishes = append(wishes, a.Preferred...)
+	}
+	if len(wishes) == 0 {
+		return nil
+	}
+	scores := make([]int64, len(feasible))
+	for _, w := range wishes {
+		nodes := term(c.State, w.Preference)
+		if nodes == nil {
+			continue
+		}
+		for i, n := range feasible {
+			if nodes.Has(n) {
+				scores[i] += int64(w.Weight)
+			}
+		}
+	}
+	plugin.Normalize(scores, false)
+	return scores
+}

@@ -1,0 +1,172 @@
+// Package noderesources keeps pods off nodes with too little left of what they ask for, and prefers nodes by how full
+// and how evenly used they would be (pkg/scheduler/framework/plugins/noderesources, v1.37).
+package noderesources
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/requests"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Fit is NodeResourcesFit prepared to filter.
+type Fit struct {
+	resources *cluster.Resources
+	lanes     [cluster.Lanes]int64
+	scalars   []scalar
+}
+
+type scalar struct {
+	name    string
+	request int64
+	column  *cluster.Scalar // nil if no node has the resource
+}
+
+// NewFilter prepares NodeResourcesFit.
+func NewFilter(c *plugin.Cycle) *Fit {
+	f := &Fit{resources: c.State.Resources}
+	for _, q := range requests.Pending(c.Pod.Spec()) {
+		if lane := slices.Index(cluster.LaneNames[:], q.Resource); lane >= 0 {
+			f.lanes[lane] = q.Amount
+			continue
+		}
+		if q.Amount == 0 || !requests.Scalar(q.Resource) || ignored(q.Resource, c.Profile) {
+			continue
+		}
+		f.scalars = append(f.scalars, scalar{q.Resource, q.Amount, c.State.Resources.Scalars[q.Resource]})
+	}
+	return f
+}
+
+func ignored(name string, p *api.Profile) bool {
+	if !requests.Extended(name) {
+		return false
+	}
+	group, _, _ := strings.Cut(name, "/")
+	return slices.Contains(p.IgnoredResources, name) || slices.Contains(p.IgnoredResourceGroups, group)
+}
+
+// Refuse returns the nodes that lack room, grouped by what they lack.
+func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
+	var g grouped
+	g.nodes = len(in)
+	for n := range in.All() {
+		if f.fits(n) {
+			continue
+		}
+		g.lacking = g.lacking[:0]
+		unresolvable := false
+		for s := range f.shortages(n) {
+			g.lacking = append(g.lacking, s.index)
+			unresolvable = unresolvable || s.index != tooManyPods && s.Requested > s.Allocatable
+		}
+		g.add(n, unresolvable)
+	}
+	for i := range g.refusals {
+		g.refusals[i].Reasons = f.reasons(g.keys[i].lacking)
+	}
+	return g.refusals
+}
+
+// fits is the quick answer for nodes with room.
+func (f *Fit) fits(n uint32) bool {
+	r := f.resources
+	if r.Pods[n] >= r.AllowedPods[n] {
+		return false
+	}
+	for lane, request := range f.lanes {
+		if request > 0 && request > r.Allocatable[lane][n]-r.Requested[lane][n] {
+			return false
+		}
+	}
+	for i := range f.scalars {
+		_, allocatable, requested := f.scalars[i].on(n)
+		if f.scalars[i].request > allocatable-requested {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *scalar) on(n uint32) (found bool, allocatable, requested int64) {
+	i, ok := s.column.Find(n)
+	if !ok {
+		return false, 0, 0
+	}
+	return true, s.column.Allocatable[i], s.column.Requested[i]
+}
+
+// Indexes of what can be short: pods, the lanes, then the scalars.
+const (
+	tooManyPods = 0
+	firstLane   = 1
+	firstScalar = firstLane + cluster.Lanes
+)
+
+type shortage struct {
+	index int
+	verdict.ResourceShortage
+}
+
+// shortages iterates over what a node lacks, in kube-scheduler's order, scalars by name.
+func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
+	r := f.resources
+	return func(yield func(shortage) bool) {
+		if r.Pods[n] >= r.AllowedPods[n] && !yield(shortage{tooManyPods, verdict.ResourceShortage{
+			Node: n, Resource: api.ResourcePods, Requested: 1, Used: r.Pods[n], Allocatable: r.AllowedPods[n],
+		}}) {
+			return
+		}
+		for lane, request := range f.lanes {
+			allocatable, used := r.Allocatable[lane][n], r.Requested[lane][n]
+			if request > 0 && request > allocatable-used && !yield(shortage{firstLane + lane, verdict.ResourceShortage{
+				Node: n, Resource: cluster.LaneNames[lane], Requested: request, Used: used, Allocatable: allocatable,
+			}}) {
+				return
+			}
+		}
+		for i := range f.scalars {
+			s := &f.scalars[i]
+			_, allocatable, used := s.on(n)
+			if s.request > allocatable-used && !yield(shortage{firstScalar + i, verdict.ResourceShortage{
+				Node: n, Resource: s.name, Requested: s.request, Used: used, Allocatable: allocatable,
+			}}) {
+				return
+			}
+		}
+	}
+}
+
+// Shortages returns what the nodes lack, node by node, at most verdict.MaxDetails.
+func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
+	var out []verdict.ResourceShortage
+	for n := range in.All() {
+		for s := range f.shortages(n) {
+			if len(out) == verdict.MaxDetails {
+				return out
+			}
+			out = append(out, s.ResourceShortage)
+		}
+	}
+	return out
+}
+
+func (f *Fit) reasons(lacking []int) []verdict.Reason {
+	out := make([]verdict.Reason, len(lacking))
+	for i, index := range lacking {
+		switch {
+		case index == tooManyPods:
+			out[i] = verdict.ReasonOf(verdict.ReasonTooManyPods)
+		case index < firstScalar:
+			out[i] = verdict.InsufficientResource(cluster.LaneNames[index-firstLane])
+		default:
+			out[i] = verdict.InsufficientResource(f.scalars[index-firstScalar].name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package noderesources
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/requests"
+)
+
+// Score returns the nodes' NodeResourcesFit scores by the profile's strategy.
+func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	strategy := &c.Profile.Scoring
+	columns := make([]column, len(strategy.Resources))
+	asked := requests.PendingDefaulted(c.Pod.Spec())
+	for i, r := range strategy.Resources {
+		columns[i] = newColumn(c.State.Resources, r.Resource, asked, true)
+		columns[i].weight = r.Weight
+	}
+	var of func([]column, uint32) int64
+	switch strategy.Type {
+	case api.MostAllocated:
+		of = mostAllocated
+	case api.RequestedToCapacityRatio:
+		of = requestedToCapacityRatio(strategy.Shape)
+	default:
+		of = leastAllocated
+	}
+	scores := make([]int64, len(feasible))
+	for i, n := range feasible {
+		scores[i] = of(columns, n)
+	}
+	return scores
+}
+
+// column is one resource of the nodes as a score looks at it.
+type column struct {
+	weight                 int64
+	request                int64
+	allocatable, allocated []int64 // by node, of a lane
+	scalar                 *cluster.Scalar
+	skip                   bool
+}
+
+// newColumn returns a resource's column. Where the score counts defaults for requests that are left out, cpu and memory
+// of the nodes' pods are counted with them.
+func newColumn(r *cluster.Resources, name string, asked api.Resources, defaulted bool) column {
+	var c column
+	c.request, _ = asked.Get(name)
+	lane := slices.Index(cluster.LaneNames[:], name)
+	if lane < 0 {
+		c.scalar = r.Scalars[name]
+		c.skip = c.scalar == nil || c.request == 0 && requests.Scalar(name)
+		return c
+	}
+	c.allocatable, c.allocated = r.Allocatable[lane], r.Requested[lane]
+	if defaulted && lane < len(r.Defaulted) {
+		c.allocated = r.Defaulted[lane]
+	}
+	return c
+}
+
+// on returns what a node has of the resource and what is taken; a node that has none is left out of scores.
+func (c *column) on(n uint32) (allocatable, allocated int64) {
+	if c.skip {
+		return 0, 0
+	}
+	if c.allocatable != nil {
+		return c.allocatable[n], c.allocated[n]
+	}
+	if i, ok := c.scalar.Find(n); ok {
+		return c.scalar.Allocatable[i], c.scalar.Requested[i]
+	}
+	return 0, 0
+}
+
+func leastAllocated(columns []column, n uint32) int64 {
+	var sum, weights int64
+	for i := range columns {
+		c := &columns[i]
+		allocatable, allocated := c.on(n)
+		if allocatable == 0 {
+			continue
+		}
+		if requested := allocated + c.request; requested <= allocatable {
+			sum += (allocatable - requested) * plugin.MaxScore / allocatable * c.weight
+		}
+		weights += c.weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+func mostAllocated(columns []column, n uint32) int64 {
+	var sum, weights int64
+	for i := range columns {
+		c := &columns[i]
+		allocatable, allocated := c.on(n)
+		if allocatable == 0 {
+			continue
+		}
+		sum += min(allocated+c.request, allocatable) * plugin.MaxScore / allocatable * c.weight
+		weights += c.weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+// requestedToCapacityRatio scores by a function of utilization. Resources that score 0 are left out of the mean.
+func requestedToCapacityRatio(shape []api.ShapePoint) func([]column, uint32) int64 {
+	return func(columns []column, n uint32) int64 {
+		var sum, weights int64
+		for i := range columns {
+			c := &columns[i]
+			allocatable, allocated := c.on(n)
+			if allocatable == 0 {
+				continue
+			}
+			utilization := int64(100)
+			if requested := allocated + c.request; requested <= allocatable {
+				utilization = requested * 100 / allocatable
+			}
+			if s := interpolate(shape, utilization); s > 0 {
+				sum += s * c.weight
+				weights += c.weight
+			}
+		}
+		if weights == 0 {
+			return 0
+		}
+		return int64(math.Round(float64(sum) / float64(weights)))
+	}
+}
+
+// interpolate evaluates a function given by points, with scores of 0..10 taken to 0..MaxScore, in integers
+// (pkg/scheduler/framework/plugins/helper/shape_score.go, v1.37).
+func interpolate(shape []api.ShapePoint, utilization int64) int64 {
+	const scale = plugin.MaxScore / 10
+	for i, p := range shape {
+		if utilization > p.Utilization {
+			continue
+		}
+		if i == 0 {
+			return p.Score * scale
+		}
+		before := shape[i-1]
+		return before.Score*scale + (p.Score-before.Score)*scale*(utilization-before.Utilization)/(p.Utilization-before.Utilization)
+	}
+	return shape[len(shape)-1].Score * scale
+}

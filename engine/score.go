@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/plugin/imagelocality"
+	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// scorer is a scoring plugin: it returns the normalized scores of the feasible nodes, nil if it skips the pod.
+type scorer struct {
+	plugin verdict.Plugin
+	weight int64
+	score  func(*plugin.Cycle, []uint32) []int64
+}
+
+func (d *decision) scorers() []scorer {
+	w := &d.Profile.Weights
+	return []scorer{
+		{verdict.TaintToleration, w.TaintToleration, tainttoleration.Score},
+		{verdict.NodeAffinity, w.NodeAffinity, nodeaffinity.Score},
+		{verdict.NodeResourcesFit, w.NodeResourcesFit, noderesources.Score},
+		{verdict.PodTopologySpread, w.PodTopologySpread, podtopologyspread.Score},
+		{verdict.InterPodAffinity, w.InterPodAffinity, interpodaffinity.Score},
+		{verdict.BalancedAllocation, w.BalancedAllocation, noderesources.BalancedScore},
+		{verdict.ImageLocality, w.ImageLocality, imagelocality.Score},
+	}
+}
+
+// score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
+func (d *decision) score(ctx context.Context, feasible []uint32) (*verdict.Score, error) {
+	result := &verdict.Score{Nodes: feasible}
+	if len(feasible) == 0 {
+		return result, nil
+	}
+	result.Totals = make([]int64, len(feasible))
+	for _, s := range d.scorers() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		scores := s.score(d.Cycle, feasible)
+		if scores == nil {
+			continue
+		}
+		for i := range scores {
+			scores[i] *= s.weight
+			result.Totals[i] += scores[i]
+		}
+		result.Plugins = append(result.Plugins, verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores})
+	}
+	best := result.Totals[0]
+	for _, total := range result.Totals {
+		best = max(best, total)
+	}
+	for i, total := range result.Totals {
+		if total == best {
+			result.Best = append(result.Best, feasible[i])
+		}
+	}
+	return result, ctx.Err()
+}

@@ -1,0 +1,107 @@
+package selector
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/intern"
+)
+
+// Requirement is a compiled condition on one label.
+type Requirement struct {
+	Key      intern.ID
+	operator api.Operator
+	values   []intern.ID // sorted, unique; of In and NotIn
+	bound    int64       // of GreaterThan and LessThan
+	table    *intern.Table
+}
+
+// compileRequirement reports false if kube-scheduler fails to parse the requirement: a GreaterThan or LessThan bound
+// that is no integer, or a value that can be no label's (k8s.io/apimachinery/pkg/labels NewRequirement, v0.37).
+func compileRequirement(t *intern.Table, r api.Requirement) (Requirement, bool) {
+	c := Requirement{Key: t.Intern(r.Key), operator: r.Operator, table: t}
+	for _, v := range r.Values {
+		if !validLabelValue(v) {
+			return c, false
+		}
+	}
+	switch r.Operator {
+	case api.In, api.NotIn:
+		c.values = make([]intern.ID, len(r.Values))
+		for i, v := range r.Values {
+			c.values[i] = t.Intern(v)
+		}
+		slices.Sort(c.values)
+		c.values = slices.Compact(c.values)
+	case api.GreaterThan, api.LessThan:
+		bound, err := strconv.ParseInt(r.Values[0], 10, 64)
+		if err != nil {
+			return c, false
+		}
+		c.bound = bound
+	}
+	return c, true
+}
+
+// Matches reports whether a label that has this value, or is absent, meets the requirement.
+func (r *Requirement) Matches(value intern.ID, present bool) bool {
+	switch r.operator {
+	case api.In:
+		return present && slices.Contains(r.values, value)
+	case api.NotIn:
+		return !present || !slices.Contains(r.values, value)
+	case api.Exists:
+		return present
+	case api.DoesNotExist:
+		return !present
+	}
+	if !present {
+		return false
+	}
+	v, err := strconv.ParseInt(r.table.Name(value), 10, 64)
+	if err != nil {
+		return false
+	}
+	if r.operator == api.GreaterThan {
+		return v > r.bound
+	}
+	return v < r.bound
+}
+
+func (r *Requirement) appendKey(b []byte) []byte {
+	b = append(b, byte(r.operator))
+	b = binary.AppendUvarint(b, uint64(r.Key))
+	b = binary.AppendVarint(b, r.bound)
+	b = binary.AppendUvarint(b, uint64(len(r.values)))
+	for _, v := range r.values {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	return b
+}
+
+func (r *Requirement) shared(t *intern.Table) bool {
+	return t.Shared(r.Key) && !slices.ContainsFunc(r.values, func(v intern.ID) bool { return !t.Shared(v) })
+}
+
+// validLabelValue follows k8s.io/apimachinery/pkg/util/validation IsValidLabelValue: up to 63 letters, digits, dashes,
+// underscores and dots, the first and the last a letter or digit; or nothing.
+func validLabelValue(s string) bool {
+	if s == "" {
+		return true
+	}
+	if len(s) > 63 || !alphanumeric(s[0]) || !alphanumeric(s[len(s)-1]) {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !alphanumeric(c) && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -1,0 +1,79 @@
+// Package topology divides nodes into domains and counts pods per domain.
+//
+// A topology key is a node label's key; the nodes that have the label with one value are a domain. A Column holds the
+// domain of each node as a dense number, so that counting is adding to an array and looking up is indexing it.
+package topology
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+)
+
+// None is the domain of nodes that lack the key.
+const None = 0
+
+// Column is the nodes' domains under one key. It is immutable once built.
+type Column struct {
+	// Domain holds each node's domain, None if it lacks the key.
+	Domain []int32
+	// Values holds each domain's label value; Values[None] is no value.
+	Values []intern.ID
+	// Empty is the domain of the empty label value, None if no node has that.
+	Empty int32
+}
+
+// Build builds the column of a key from the nodes' labels. Domains are numbered in order of their first node.
+func Build(labels []selector.Labels, key intern.ID) *Column {
+	c := &Column{Domain: make([]int32, len(labels)), Values: make([]intern.ID, 1)}
+	domains := make(map[intern.ID]int32)
+	for i, l := range labels {
+		v, ok := l.Get(key)
+		if !ok {
+			continue
+		}
+		d, ok := domains[v]
+		if !ok {
+			d = int32(len(c.Values))
+			domains[v] = d
+			c.Values = append(c.Values, v)
+		}
+		c.Domain[i] = d
+	}
+	c.Empty = domains[0]
+	return c
+}
+
+// Len returns the number of domains, None included.
+func (c *Column) Len() int { return len(c.Values) }
+
+// Where returns the nodes of the domains d for which table[d] is 1; the other entries must be 0.
+func (c *Column) Where(table []uint8) nodeset.Set {
+	s := nodeset.New(len(c.Domain))
+	for i := range s {
+		var word uint64
+		for b, d := range c.Domain[i*64 : min(i*64+64, len(c.Domain))] {
+			word |= uint64(table[d]) << b
+		}
+		s[i] = word
+	}
+	return s
+}
+
+// Having returns the nodes that have the key.
+func (c *Column) Having() nodeset.Set {
+	table := make([]uint8, c.Len())
+	for d := 1; d < len(table); d++ {
+		table[d] = 1
+	}
+	return c.Where(table)
+}
+
+// Nodes returns the nodes of each domain out of the given ones, in ascending order.
+func (c *Column) Nodes(in nodeset.Set) [][]uint32 {
+	nodes := make([][]uint32, c.Len())
+	for i := range in.All() {
+		nodes[c.Domain[i]] = append(nodes[c.Domain[i]], i)
+	}
+	return nodes
+}
