@@ -12,7 +12,7 @@ import (
 )
 
 // maximumOrdinals bounds how many pods of one object become queue entries one by one.
-const maximumOrdinals = 100_000
+const maximumOrdinals = 10_000
 
 // AddDeployment adds the ReplicaSet that a Deployment without a uid would create, and its pods. One with a uid already
 // has its ReplicaSets, which are objects of their own.

@@ -1,0 +1,11 @@
+// Package manifest reads Kubernetes manifests: what kubectl prints with -o yaml or -o json, and what people apply.
+//
+// A file holds YAML documents or JSON values, one object or list each. Objects are decoded strictly: an unknown or
+// repeated field, a bad quantity or an unknown constant is an error that names the file, the document, the object and
+// the field. Kinds that decisions do not read are skipped with a notice.
+//
+// A namespace that an object is in exists, so if no manifest states it, it is taken to have only the label that the API
+// server gives every namespace.
+//
+// All that one Reader reads may be at most MaximumBytes long. A Reader is for one goroutine.
+package manifest

@@ -1,0 +1,205 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+)
+
+const (
+	// MaximumBytes is how much a Reader reads in all: some 200,000 pods as kubectl prints them.
+	MaximumBytes = 1 << 30
+	// maximumErrors is after how many errors reading stops.
+	maximumErrors = 20
+	// maximumListDepth is how many lists may be around one another; every one is scanned once per list around it.
+	maximumListDepth = 2
+)
+
+// Reader reads manifests into a snapshot.
+type Reader struct {
+	builder   *kube.Builder
+	bytesLeft int64
+	skipped   map[string]int  // objects by kind
+	used      map[string]bool // namespaces that objects are in
+	stated    map[string]bool // namespaces that are objects
+	errs      []error
+}
+
+// NewReader makes a Reader. The options are those of the snapshot.
+func NewReader(o kube.Options) *Reader {
+	return &Reader{
+		builder:   kube.NewBuilder(o),
+		bytesLeft: MaximumBytes,
+		skipped:   map[string]int{},
+		used:      map[string]bool{},
+		stated:    map[string]bool{},
+	}
+}
+
+// Read reads the documents of one file; name is what errors call it. The error tells everything that is wrong with it,
+// up to a number.
+func (r *Reader) Read(name string, in io.Reader) error {
+	r.errs = nil
+	limited := &io.LimitedReader{R: in, N: r.bytesLeft + 1}
+	r.documents(name, bufio.NewReader(limited))
+	r.bytesLeft = limited.N - 1
+	if r.bytesLeft < 0 {
+		return fmt.Errorf("%s: more than %d bytes of manifests", name, MaximumBytes)
+	}
+	return errors.Join(r.errs...)
+}
+
+// documents splits a file. JSON is told by its first character and may follow on JSON without a separator.
+func (r *Reader) documents(name string, in *bufio.Reader) {
+	docs := utilyaml.NewYAMLReader(in)
+	for n := 1; ; n++ {
+		at := fmt.Sprintf("%s: document %d", name, n)
+		doc, err := docs.Read()
+		if err == io.EOF || len(r.errs) >= maximumErrors {
+			return
+		}
+		if err != nil {
+			r.fail(at, err)
+			return
+		}
+		if !utilyaml.IsJSONBuffer(doc) {
+			r.yamlDocument(at, doc)
+			continue
+		}
+		values := json.NewDecoder(bytes.NewReader(doc))
+		for first := true; ; first = false {
+			var raw json.RawMessage
+			err := values.Decode(&raw)
+			if err == io.EOF {
+				n--
+				break
+			}
+			at := fmt.Sprintf("%s: document %d", name, n)
+			if err != nil && first {
+				// YAML in flow style starts with a brace too.
+				r.yamlDocument(at, doc)
+				break
+			}
+			if err != nil {
+				r.fail(at, err)
+				break
+			}
+			r.value(at, raw, metav1.TypeMeta{}, 0)
+			n++
+		}
+	}
+}
+
+func (r *Reader) yamlDocument(at string, doc []byte) {
+	raw, err := yaml.YAMLToJSONStrict(doc)
+	if err != nil {
+		r.fail(at, err)
+		return
+	}
+	if string(raw) != "null" {
+		r.value(at, raw, metav1.TypeMeta{}, 0)
+	}
+}
+
+// value reads an object or a list; implied is the type that it has if it states none, depth the number of lists around
+// it.
+func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int) {
+	if len(r.errs) >= maximumErrors {
+		return
+	}
+	head := struct {
+		metav1.TypeMeta
+		Metadata struct{ Name, Namespace string }
+		Items    *[]json.RawMessage
+	}{}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		r.fail(at, err)
+		return
+	}
+	if head.Kind == "" {
+		head.TypeMeta = implied
+	}
+	if head.Kind == "" {
+		r.fail(at, errors.New("kind: Required value"))
+		return
+	}
+	if item, isList := itemKind(head.Kind); isList && head.Items != nil {
+		if depth == maximumListDepth {
+			r.fail(at, errors.New("items: lists within lists within lists"))
+			return
+		}
+		items := metav1.TypeMeta{}
+		if item != "" {
+			items = metav1.TypeMeta{APIVersion: head.APIVersion, Kind: item}
+		}
+		for i, raw := range *head.Items {
+			r.value(fmt.Sprintf("%s: items[%d]", at, i), raw, items, depth+1)
+		}
+		return
+	}
+	k, ok := kinds[head.Kind]
+	if !ok {
+		r.skipped[head.Kind]++
+		return
+	}
+	at += ": " + head.Kind + " " + head.Metadata.Name
+	if k.apiVersion != head.APIVersion {
+		r.fail(at, fmt.Errorf("apiVersion: Unsupported value: %q: supported values: %q", head.APIVersion, k.apiVersion))
+		return
+	}
+	if head.Metadata.Name == "" && head.Kind != "Pod" {
+		r.fail(at, errors.New("metadata.name: Required value"))
+		return
+	}
+	o, err := k.add(r.builder, raw)
+	if err != nil {
+		r.fail(at, err)
+		return
+	}
+	switch head.Kind {
+	case "Node":
+	case "Namespace":
+		r.stated[o.GetName()] = true
+	default:
+		r.used[cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)] = true
+	}
+}
+
+func (r *Reader) fail(at string, err error) {
+	r.errs = append(r.errs, fmt.Errorf("%s: %w", at, err))
+}
+
+// Snapshot is what was read. The Reader must not be used afterwards.
+func (r *Reader) Snapshot() (*kube.Snapshot, error) {
+	for _, name := range slices.Sorted(maps.Keys(r.used)) {
+		if r.stated[name] {
+			continue
+		}
+		if err := r.builder.AddNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			return nil, err
+		}
+	}
+	return r.builder.Build()
+}
+
+// Skipped tells how many objects of which kinds were not read.
+func (r *Reader) Skipped() []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(r.skipped)) {
+		out = append(out, fmt.Sprintf("%d %s", r.skipped[k], k))
+	}
+	return out
+}

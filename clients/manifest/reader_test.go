@@ -1,0 +1,190 @@
+package manifest_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/manifest"
+)
+
+// summary is what a test compares of a snapshot: nodes with their pods, namespaces, selectors and the queue.
+func summary(s *kube.Snapshot) []string {
+	var out []string
+	for _, n := range s.Cluster.Nodes {
+		line := "node " + n.Name
+		for _, p := range n.Pods {
+			line += " " + p.Name
+		}
+		out = append(out, line)
+	}
+	for _, n := range s.Cluster.Namespaces {
+		out = append(out, "namespace "+n.Name)
+	}
+	for _, w := range s.Cluster.WorkloadSelectors {
+		out = append(out, "selector "+w.Namespace+"/"+w.Name)
+	}
+	for _, e := range s.Queue {
+		out = append(out, "pending "+e.Origin.Kind+" "+e.Origin.Namespace+"/"+e.Origin.Name)
+	}
+	return out
+}
+
+func TestRead(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing", "", nil},
+		{"only comments", "# a\n---\n# b\n", nil},
+		{"documents", `
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: shop}
+spec: {nodeName: a, containers: []}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+`, []string{"node a p", "namespace default", "namespace shop", "selector default/s"}},
+		{"a list as kubectl prints it", `{"apiVersion": "v1", "kind": "List", "items": [
+	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}},
+	{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}},
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}]}`,
+			[]string{"node a", "namespace default", "pending Pod default/p"}},
+		{"a typed list", "apiVersion: v1\nkind: NodeList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n", []string{"node a", "node b"}},
+		{"JSON values in a row", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}`,
+			[]string{"node a", "node b"}},
+		{"flow style", `{apiVersion: v1, kind: Node, metadata: {name: a}}`, []string{"node a"}},
+		{"kinds that decisions do not read", "apiVersion: v1\nkind: ConfigMap\ndata: {kind: Pod}\n---\napiVersion: x/v1\nkind: Other\n", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := manifest.NewReader(kube.Options{})
+			if err := r.Read("input", strings.NewReader(c.text)); err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, summary(s)); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {unschedulabel: true}", `input: document 1: Node a: unknown field "spec.unschedulabel"`},
+		{"---\nkind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{resources: {requests: {cpu: 1x}}}]}",
+			`input: document 1: Pod p: spec.containers[0].resources.requests[cpu]: quantities must match`},
+		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}", `Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`},
+		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {template: {spec: {tolerations: [{effect: Is}]}}}",
+			`Deployment d: spec.template.spec.tolerations[0].effect: Unsupported value: "Is"`},
+		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1}", `Deployment d: spec.replicas: Invalid value: -1`},
+		{"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000}", `StatefulSet s: spec.replicas: Too many`},
+		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{ports: [{hostPort: x}]}]}", `Pod p: json: cannot unmarshal string into Go struct field`},
+		{"kind: Deployment\napiVersion: extensions/v1beta1\nmetadata: {name: d}", `apiVersion: Unsupported value: "extensions/v1beta1": supported values: "apps/v1"`},
+		{"apiVersion: v1", `input: document 1: kind: Required value`},
+		{"kind: Node\napiVersion: v1", `metadata.name: Required value`},
+		{"a: b\n---\nx: [", `input: document 2`},
+		{"kind: Node\nkind: Pod", `input: document 1: yaml: unmarshal errors`},
+		{"kind: NodeList\napiVersion: v1\nitems: [{metadata: {name: a}}, {metadata: {name: a}}]", `input: document 1: items[1]: Node a: metadata.name: Duplicate value`},
+		{"{kind: List, items: [{kind: List, items: [{kind: List, items: []}]}]}", `lists within lists`},
+		{`{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}} {"kind"`, `input: document 2: unexpected EOF`},
+	} {
+		r := manifest.NewReader(kube.Options{})
+		err := r.Read("input", strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestReadingStopsAfterManyErrors(t *testing.T) {
+	r := manifest.NewReader(kube.Options{})
+	err := r.Read("input", strings.NewReader(strings.Repeat("a: b\n---\n", 1000)))
+	if got := strings.Count(err.Error(), "\n") + 1; got != 20 {
+		t.Errorf("%d errors", got)
+	}
+}
+
+func TestSkippedTellsKinds(t *testing.T) {
+	r := manifest.NewReader(kube.Options{})
+	if err := r.Read("input", strings.NewReader("kind: Secret\n---\nkind: ConfigMap\n---\nkind: Secret\n")); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"1 ConfigMap", "2 Secret"}, r.Skipped()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReadPath(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"b.yaml": "{apiVersion: v1, kind: Node, metadata: {name: b}}",
+		"a.json": `{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}`,
+		"c.txt":  "not a manifest",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := manifest.NewReader(kube.Options{})
+	for _, path := range []string{dir, "-"} {
+		if err := r.ReadPath(path, strings.NewReader("{apiVersion: v1, kind: Node, metadata: {name: c}}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := r.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"node a", "node b", "node c"}, summary(s)); d != "" {
+		t.Error(d)
+	}
+	for _, path := range []string{filepath.Join(dir, "gone"), t.TempDir()} {
+		if err := r.ReadPath(path, nil); err == nil {
+			t.Errorf("%s was read", path)
+		}
+	}
+}
+
+// FuzzManifest holds that no input panics, and that what is read can be built.
+func FuzzManifest(f *testing.F) {
+	files, err := filepath.Glob("testdata/seed/*")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r := manifest.NewReader(kube.Options{})
+		if err := r.Read("input", strings.NewReader(string(text))); err != nil {
+			return
+		}
+		s, err := r.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.Queue {
+			if int(e.Pods.Pod.GetTemplateIndex()) >= len(s.Cluster.PodTemplates) {
+				t.Fatalf("template %d of %d", e.Pods.Pod.GetTemplateIndex(), len(s.Cluster.PodTemplates))
+			}
+		}
+	})
+}
