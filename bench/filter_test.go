@@ -1,0 +1,99 @@
+// Package bench measures Stowage; every benchmark checks its answers.
+//
+// Run all with: go test -run - -bench . ./bench
+package bench
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+)
+
+func request(nodes, template int) *stowagev1.FilterRequest {
+	return &stowagev1.FilterRequest{
+		Cluster: bigcluster.New(nodes),
+		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(template)}},
+	}
+}
+
+// BenchmarkFilter measures the parts of a Filter with the big cluster inline.
+func BenchmarkFilter(b *testing.B) {
+	req := request(5000, 9)
+	wire, err := proto.Marshal(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	call, err := decode.Filter(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	compiled, err := engine.Compile(ctx, call.Cluster)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("part=unmarshal", func(b *testing.B) {
+		b.SetBytes(int64(len(wire)))
+		for b.Loop() {
+			var m stowagev1.FilterRequest
+			if err := proto.Unmarshal(wire, &m); err != nil || len(m.Cluster.Nodes) != 5000 {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("part=decode", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := decode.Filter(req); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("part=compile", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := engine.Compile(ctx, call.Cluster); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, c := range []struct {
+		name     string
+		template int
+	}{{"plain", 2}, {"hostname-anti-affinity", 5}, {"zone-anti-affinity", 7}, {"hard-spread", 12}, {"soft-spread", 6}, {"anti-affinity-and-spread", 9}} {
+		pod := &api.Pod{TemplateIndex: c.template, Template: &call.Cluster.Templates[c.template]}
+		b.Run("part=filter/case="+c.name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := compiled.Filter(ctx, pod, engine.FilterOptions{Profile: api.Kube137()})
+				if err != nil || len(r.Feasible) == 0 || len(r.Feasible) == 5000 {
+					b.Fatalf("%v: %d feasible", err, len(r.Feasible))
+				}
+			}
+		})
+		b.Run("part=score/case="+c.name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := compiled.Score(ctx, pod, engine.ScoreOptions{Profile: api.Kube137()})
+				if err != nil || len(r.Best) == 0 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("part=place/pods=1000", func(b *testing.B) {
+		var queue []engine.Pending
+		for i := range 100 {
+			queue = append(queue, engine.Pending{Pod: api.Pod{TemplateIndex: i, Template: &call.Cluster.Templates[i]}, Count: 10})
+		}
+		for b.Loop() {
+			r, err := compiled.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()})
+			if err != nil || len(r[0].Nodes) != 10 {
+				b.Fatal(err)
+			}
+		}
+	})
+}
