@@ -1,26 +1,98 @@
-# Stowage: scheduling decisions as a service.
+# Stowage: scheduling decisions as a service. `make help` lists what there is.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 
 TOOL := go tool -modfile=go.tools.mod
-BUF  := $(TOOL) buf
+BUF := $(TOOL) buf
 PROTOVALIDATE := build/protovalidate/buf/validate/validate.proto
+# How long `make fuzz` spends on each fuzz target.
+FUZZTIME ?= 30s
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Start a server and show decisions about ordinary manifests, over gRPC.
+	@go run ./clients/demo -server bin/stowage-server -examples clients/examples
+
+.PHONY: build
+build: ## Build stowage-server and stowage into bin/.
+	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage
+
+.PHONY: test
+test: lint generated tidy unit ## Run everything that must hold: lint, generated code, tests with the race detector, short fuzzing.
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=2s
+	@$(MAKE) --no-print-directory breaking
+
+.PHONY: unit
+unit: ## Run the tests with the race detector.
+	go test -race ./...
+
+.PHONY: lint
+lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
+	$(BUF) lint
+	$(BUF) format --diff --exit-code proto
+	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
+	  if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
+	go vet ./...
+
+.PHONY: generate
+generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos.
+	$(BUF) format -w proto
+	$(BUF) generate
+
+.PHONY: generated
+generated: $(PROTOVALIDATE) ## Check that generated code is current.
+	@rm -rf build/generated && mkdir -p build/generated
+	$(BUF) generate --output build/generated
+	@diff -r <(cd build/generated/proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
+	         <(cd proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
+	  || { echo "generated code is not current: run make generate"; exit 1; }
+
+.PHONY: tidy
+tidy: ## Check that go.mod and go.sum are tidy.
+	go mod tidy -diff
+
+# Until a first release breaking changes are reported; from then on they fail, against the last release.
+.PHONY: breaking
+breaking: $(PROTOVALIDATE) ## Check that the contract does not break callers of the last release.
+	@release=$$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || true); \
+	rm -rf build/baseline && mkdir -p build/baseline && \
+	git archive "$${release:-HEAD}" buf.yaml proto | tar -x -C build/baseline && \
+	cp -r --parents build/protovalidate build/baseline/ && \
+	if ! $(BUF) breaking --against build/baseline; then \
+	  if [ -n "$$release" ]; then exit 1; fi; \
+	  echo "the contract breaks callers of the last commit: allowed until the first release"; \
+	fi
+
+.PHONY: fuzz
+fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
+	@grep -rlE '^func Fuzz' --include='*_test.go' engine server clients | sort | while read -r file; do \
+	  for target in $$(grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | cut -c6-); do \
+	    echo "go test -fuzz $$target ./$$(dirname "$$file")"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
+	  done; done
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	go test -run '^$$' -bench . -benchmem ./bench
+
+.PHONY: load
+load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
+	bench/load/run.sh
+
+.PHONY: image
+image: ## Build a container image into build/image, without a Docker engine.
+	deploy/image/build.sh build/image
+
+.PHONY: proto-deps
+proto-deps: $(PROTOVALIDATE) ## Fetch the protos that ours import.
 
 # protovalidate's annotations come from the Go module that go.tools.mod pins and go.tools.sum verifies.
 $(PROTOVALIDATE): go.tools.mod
 	@mkdir -p $(@D)
 	@dir=$$(go mod download -modfile=go.tools.mod -json github.com/bufbuild/protovalidate | awk -F'"' '/"Dir":/{print $$4}') && \
-	  install -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" $@
-
-.PHONY: proto-deps
-proto-deps: $(PROTOVALIDATE) ## Fetch the protos that ours import.
-
-.PHONY: generate
-generate: $(PROTOVALIDATE) ## Regenerate what is generated.
-	$(BUF) format -w proto
-	$(BUF) generate
+	  install -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" $@ && touch $@

@@ -117,19 +117,3 @@ func (s Set) All() iter.Seq[uint32] {
 		}
 	}
 }
-
-// Where returns the nodes of s for which keep holds.
-func (s Set) Where(keep func(uint32) bool) Set {
-	out := make(Set, len(s))
-	for i, w := range s {
-		var kept uint64
-		for rest := w; rest != 0; rest &= rest - 1 {
-			b := bits.TrailingZeros64(rest)
-			if keep(uint32(i*64 + b)) {
-				kept |= 1 << b
-			}
-		}
-		out[i] = kept
-	}
-	return out
-}

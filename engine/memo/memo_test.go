@@ -1,0 +1,51 @@
+package memo_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine/memo"
+)
+
+func TestOneValuePerKey(t *testing.T) {
+	m := memo.Map[int, *string]{Limit: 100}
+	var computed atomic.Int64
+	var seen [50]sync.Map
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for key := range seen {
+				v := m.Get(key, func() *string {
+					s := fmt.Sprint(key, computed.Add(1))
+					return &s
+				})
+				seen[key].Store(v, true)
+			}
+		})
+	}
+	wg.Wait()
+	for key := range seen {
+		distinct := 0
+		seen[key].Range(func(any, any) bool { distinct++; return true })
+		if distinct != 1 {
+			t.Errorf("key %d had %d values", key, distinct)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	m := memo.Map[int, int]{Limit: 2}
+	computed := 0
+	for range 3 {
+		for key := range 3 {
+			if v := m.Get(key, func() int { computed++; return key }); v != key {
+				t.Errorf("Get(%d) = %d", key, v)
+			}
+		}
+	}
+	if computed != 2+3 {
+		t.Errorf("computed %d times: two keys fit and are computed once, the third each time", computed)
+	}
+}

@@ -1,0 +1,221 @@
+package engine_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// TestPlaceAsIfCompiled places pods one by one and compares each step with a decision on a cluster compiled with the
+// pods placed so far on their nodes.
+func TestPlaceAsIfCompiled(t *testing.T) {
+	ctx := context.Background()
+	profile := api.Kube137()
+	placed, unplaced := 0, 0
+	for seed := range uint64(400) {
+		stated, pods := enginetest.Random(rand.New(rand.NewPCG(seed, 0)))
+		c, err := engine.Compile(ctx, stated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var queue []engine.Pending
+		for _, p := range pods {
+			queue = append(queue, engine.Pending{Pod: p, Count: 2})
+		}
+		placements, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: profile, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, placement := range placements {
+			for step := range queue[i].Count {
+				fresh, err := engine.Compile(ctx, stated)
+				if err != nil {
+					t.Fatal(err)
+				}
+				score, err := fresh.Score(ctx, &pods[i], engine.ScoreOptions{Profile: profile})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if step >= len(placement.Nodes) {
+					unplaced++
+					if len(score.Nodes) > 0 || score.Message != placement.Message {
+						t.Fatalf("seed %d: pod %d left unplaced with %q; compiled anew: %v %q",
+							seed, i, placement.Message, score.Nodes, score.Message)
+					}
+					break
+				}
+				placed++
+				node := placement.Nodes[step]
+				if !slices.Contains(score.Best, node) {
+					t.Fatalf("seed %d: pod %d went to node %d; compiled anew, the best are %v", seed, i, node, score.Best)
+				}
+				stated.Nodes[node].Pods = append(slices.Clone(stated.Nodes[node].Pods), pods[i])
+			}
+		}
+	}
+	if placed < 500 || unplaced < 100 {
+		t.Errorf("%d placed, %d unplaced: the cases no longer exercise both", placed, unplaced)
+	}
+}
+
+// TestSharedCluster decides from many goroutines on one cluster, with any parallelism, and expects one answer.
+func TestSharedCluster(t *testing.T) {
+	ctx := context.Background()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for seed := range uint64(20) {
+		stated, pods := enginetest.Random(rand.New(rand.NewPCG(seed, 1)))
+		type answers struct {
+			Filter []*verdict.Filter
+			Score  []*verdict.Score
+			Place  []verdict.Placement
+		}
+		ask := func(c *engine.Cluster) answers {
+			var a answers
+			var queue []engine.Pending
+			for i := range pods {
+				f, err := c.Filter(ctx, &pods[i], engine.FilterOptions{Profile: api.Kube137(), Explain: true})
+				if err != nil {
+					t.Error(err)
+				}
+				s, err := c.Score(ctx, &pods[i], engine.ScoreOptions{Profile: api.Kube137()})
+				if err != nil {
+					t.Error(err)
+				}
+				a.Filter, a.Score = append(a.Filter, f), append(a.Score, s)
+				queue = append(queue, engine.Pending{Pod: pods[i], Count: 3})
+			}
+			p, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137(), Explain: true})
+			if err != nil {
+				t.Error(err)
+			}
+			a.Place = p
+			return a
+		}
+		compiled := func() *engine.Cluster {
+			c, err := engine.Compile(ctx, stated)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		want := ask(compiled())
+		for _, procs := range []int{1, 2, 8} {
+			runtime.GOMAXPROCS(procs)
+			shared := compiled()
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					if diff := cmp.Diff(want, ask(shared)); diff != "" {
+						t.Errorf("seed %d, %d processors (-first +now):\n%s", seed, procs, diff)
+					}
+				})
+			}
+			wg.Wait()
+		}
+	}
+}
+
+// TestFilterCoversCandidates checks that every candidate is either feasible or in one rejection, that explanations
+// repeat each rejection, and that nothing is said of other nodes.
+func TestFilterCoversCandidates(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		stated, pods := enginetest.Random(rng)
+		c, err := engine.Compile(ctx, stated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		candidates := []uint32{}
+		for i := range stated.Nodes {
+			if rng.IntN(4) > 0 {
+				candidates = append(candidates, uint32(i))
+			}
+		}
+		for i := range pods {
+			f, err := c.Filter(ctx, &pods[i], engine.FilterOptions{Profile: api.Kube137(), Candidates: candidates, Explain: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := slices.Clone(f.Feasible)
+			failing := make(map[uint32][]verdict.Plugin)
+			for _, r := range f.Explanation.Failing {
+				for _, n := range r.Nodes {
+					failing[n] = append(failing[n], r.Plugin)
+				}
+			}
+			for _, r := range f.Rejections {
+				seen = append(seen, r.Nodes...)
+				for _, n := range r.Nodes {
+					if len(failing[n]) == 0 || failing[n][0] != r.Plugin {
+						t.Errorf("seed %d: node %d rejected by %v, explained by %v", seed, n, r.Plugin, failing[n])
+					}
+				}
+			}
+			for _, n := range f.Feasible {
+				if len(failing[n]) > 0 {
+					t.Errorf("seed %d: node %d is feasible, yet explained by %v", seed, n, failing[n])
+				}
+			}
+			slices.Sort(seen)
+			if diff := cmp.Diff(candidates, seen); len(candidates) > 0 && diff != "" {
+				t.Errorf("seed %d: nodes answered for (-candidates +answered):\n%s", seed, diff)
+			}
+			if (f.Message == "") != (len(f.Feasible) > 0) {
+				t.Errorf("seed %d: %d feasible, message %q", seed, len(f.Feasible), f.Message)
+			}
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stated, pods := enginetest.Random(rand.New(rand.NewPCG(1, 3)))
+	c, err := engine.Compile(ctx, stated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := engine.Compile(ctx, stated); err != context.Canceled {
+		t.Errorf("Compile: %v", err)
+	}
+	if _, err := c.Filter(ctx, &pods[0], engine.FilterOptions{Profile: api.Kube137()}); err != context.Canceled {
+		t.Errorf("Filter: %v", err)
+	}
+	if _, err := c.Score(ctx, &pods[0], engine.ScoreOptions{Profile: api.Kube137()}); err != context.Canceled {
+		t.Errorf("Score: %v", err)
+	}
+	queue := []engine.Pending{{Pod: pods[0], Count: 1}}
+	if _, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()}); err != context.Canceled {
+		t.Errorf("Place: %v", err)
+	}
+}
+
+func TestTieBreakSeed(t *testing.T) {
+	c := compile(t, threeZones()...)
+	chosen := make(map[uint32]bool)
+	for seed := range uint64(20) {
+		queue := []engine.Pending{{Pod: enginetest.MakePod("p").Pod, Count: 1}}
+		p, err := c.Place(context.Background(), queue, engine.PlaceOptions{Profile: api.Kube137(), Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seed == 0 && p[0].Nodes[0] != 0 {
+			t.Errorf("seed 0 chose node %d", p[0].Nodes[0])
+		}
+		chosen[p[0].Nodes[0]] = true
+	}
+	if len(chosen) != 3 {
+		t.Errorf("20 seeds chose only %v of three equal nodes", chosen)
+	}
+}
