@@ -1,0 +1,312 @@
+package decode_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+)
+
+func wantSelector(app string) *api.LabelSelector {
+	return &api.LabelSelector{
+		MatchLabels: api.Labels{{Key: "app", Value: app}},
+		MatchExpressions: []api.Requirement{
+			{Key: "tier", Operator: api.In, Values: []string{"a", "b"}},
+			{Key: "canary", Operator: api.DoesNotExist},
+		},
+	}
+}
+
+func wantNodeTerm() api.NodeSelectorTerm {
+	return api.NodeSelectorTerm{
+		MatchExpressions: []api.Requirement{
+			{Key: "example.com/cores", Operator: api.GreaterThan, Values: []string{"8"}},
+		},
+		MatchFields: []api.Requirement{{Key: "metadata.name", Operator: api.NotIn, Values: []string{"c"}}},
+	}
+}
+
+func wantPodTerm() api.PodAffinityTerm {
+	return api.PodAffinityTerm{
+		LabelSelector:     wantSelector("db"),
+		Namespaces:        []string{"prod"},
+		NamespaceSelector: &api.LabelSelector{},
+		TopologyKey:       "topology.kubernetes.io/zone",
+		MatchLabelKeys:    []string{"pod-template-hash"},
+		MismatchLabelKeys: []string{"release"},
+	}
+}
+
+func TestEveryField(t *testing.T) {
+	got, err := decode.Place(request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := api.PodTemplate{
+		Namespace:  "prod",
+		Labels:     api.Labels{{Key: "app", Value: "web"}, {Key: "tier", Value: "a"}},
+		Controller: api.ControllerReference{Kind: api.ReplicaSet, Name: "web-1"},
+		Spec: api.PodSpec{
+			NodeSelector: api.Labels{{Key: "disk", Value: "ssd"}},
+			NodeAffinity: &api.NodeAffinity{
+				Required:  &api.NodeSelector{Terms: []api.NodeSelectorTerm{wantNodeTerm()}},
+				Preferred: []api.PreferredNodeTerm{{Weight: 10, Preference: wantNodeTerm()}},
+			},
+			PodAffinity: &api.PodAffinity{
+				Required:  []api.PodAffinityTerm{wantPodTerm()},
+				Preferred: []api.WeightedPodAffinityTerm{{Weight: 100, Term: wantPodTerm()}},
+			},
+			PodAntiAffinity: &api.PodAffinity{Required: []api.PodAffinityTerm{wantPodTerm()}},
+			Tolerations: []api.Toleration{
+				{Operator: api.TolerationExists},
+				{Key: "k", Value: "v", Effect: api.NoExecute},
+			},
+			Spread: []api.TopologySpreadConstraint{
+				{
+					MaxSkew: 2, TopologyKey: "zone", LabelSelector: wantSelector("web"), MinDomains: 3,
+					IgnoreNodeAffinity: true, HonorNodeTaints: true, MatchLabelKeys: []string{"pod-template-hash"},
+				},
+				{MaxSkew: 1, TopologyKey: "zone", ScheduleAnyway: true, MinDomains: 1},
+			},
+			Containers: []api.Container{{
+				Name: "main", Image: "web:1",
+				Requests: api.Resources{
+					{Resource: "attachable-volumes-csi", Amount: 2}, {Resource: "cpu", Amount: 500},
+					{Resource: "example.com/gpu", Amount: 1}, {Resource: "memory"},
+				},
+				HostPorts: []api.HostPort{{Port: 80, Protocol: api.UDP, HostIP: "10.0.0.1"}},
+			}},
+			InitContainers: []api.Container{{Name: "proxy", Sidecar: true}, {Name: "setup"}},
+			Requests:       api.Resources{{Resource: "cpu", Amount: 600}},
+			Overhead:       api.Resources{{Resource: "memory", Amount: 1 << 20}},
+			ImageVolumes:   []string{"data:1"},
+			Priority:       9,
+		},
+	}
+	pinned := &api.PodTemplate{
+		Namespace: "default",
+		Spec:      api.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
+	}
+	want := &decode.PlaceCall{
+		Cluster: &api.Cluster{
+			Nodes: []api.Node{
+				{
+					Name:          "a",
+					Labels:        api.Labels{{Key: "disk", Value: "ssd"}, {Key: "zone", Value: "z1"}},
+					Taints:        []api.Taint{{Key: "k", Value: "v", Effect: api.NoSchedule}},
+					Unschedulable: true,
+					Allocatable: api.Resources{
+						{Resource: "cpu", Amount: 8000}, {Resource: "ephemeral-storage", Amount: 100 << 30},
+						{Resource: "example.com/gpu", Amount: 4}, {Resource: "memory", Amount: 32 << 30},
+						{Resource: "pods", Amount: 110},
+					},
+					Images:    []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true}},
+					Pods: []api.Pod{
+						{
+							Name: "web-1-x", Template: &template,
+							Labels:      api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}},
+							Terminating: true,
+							ResourceStatus: &api.PodResourceStatus{
+								ResizeInfeasible: true,
+								Containers: []api.ContainerResourceStatus{{
+									Name:      "main",
+									Allocated: api.Resources{{Resource: "cpu", Amount: 100}},
+									Actuated:  api.Resources{{Resource: "cpu", Amount: 200}},
+								}},
+								Allocated: api.Resources{{Resource: "memory", Amount: 1}},
+								Actuated:  api.Resources{{Resource: "memory", Amount: 2}},
+							},
+						},
+						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
+					},
+				},
+				{Name: "b"},
+				{Name: "c"},
+			},
+			Templates: []api.PodTemplate{template},
+			Namespaces: []api.Namespace{
+				{Name: "prod", Labels: api.Labels{{Key: "kubernetes.io/metadata.name", Value: "prod"}}},
+			},
+			WorkloadSelectors: []api.WorkloadSelector{
+				{
+					Kind: api.Service, Namespace: "default", Name: "web",
+					Selector: &api.LabelSelector{MatchLabels: api.Labels{{Key: "app", Value: "web"}}},
+				},
+				{Kind: api.ReplicaSet, Namespace: "prod", Name: "web-1", Selector: wantSelector("web")},
+			},
+		},
+		Queue: []engine.Pending{
+			{Pod: api.Pod{Template: &template}, Count: 1},
+			{Pod: api.Pod{Name: "pinned", Template: pinned, TemplateIndex: -1}, Count: 5},
+		},
+		Options: engine.PlaceOptions{
+			Profile: &api.Profile{
+				Weights: api.Weights{
+					TaintToleration: 3, NodeAffinity: 7, NodeResourcesFit: 1, PodTopologySpread: 2, InterPodAffinity: 2,
+					BalancedAllocation: 1, ImageLocality: 1,
+				},
+				AddedAffinity: &api.NodeAffinity{
+					Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{wantNodeTerm()}},
+				},
+				Scoring: api.ScoringStrategy{
+					Type:      api.RequestedToCapacityRatio,
+					Resources: []api.ResourceWeight{{Resource: "example.com/gpu", Weight: 3}},
+					Shape:     []api.ShapePoint{{}, {Utilization: 100, Score: 10}},
+				},
+				BalancedResources:                  []string{"cpu"},
+				IgnoredResources:                   []string{"example.com/fpga"},
+				IgnoredResourceGroups:              []string{"example.org"},
+				IgnorePreferredTermsOfExistingPods: true,
+				DefaultSpread: []api.TopologySpreadConstraint{
+					{MaxSkew: 4, TopologyKey: "zone", ScheduleAnyway: true, MinDomains: 1},
+				},
+				TolerationComparisonOperators: true,
+			},
+			Candidates: []uint32{0, 1, 2},
+			Seed:       42,
+			Explain:    true,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	shared := &got.Cluster.Templates[0]
+	if got.Cluster.Nodes[0].Pods[0].Template != shared || got.Queue[0].Pod.Template != shared {
+		t.Error("pods of a template of the cluster do not share it")
+	}
+}
+
+func minimal() *stowagev1.FilterRequest {
+	return &stowagev1.FilterRequest{
+		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}},
+		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{}},
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := decode.Filter(minimal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &decode.FilterCall{
+		Cluster: &api.Cluster{Nodes: []api.Node{{Name: "a"}}, Templates: []api.PodTemplate{}},
+		Pod:     &api.Pod{Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
+		Options: engine.FilterOptions{Profile: api.Kube137()},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestEmptyProfileIsTheDefault(t *testing.T) {
+	r := minimal()
+	r.Profile = &stowagev1.Profile{
+		ScoringStrategy: &stowagev1.ScoringStrategy{},
+		DefaultSpread:   &stowagev1.DefaultSpread{},
+	}
+	got, err := decode.Filter(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(api.Kube137(), got.Options.Profile); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestPresentCandidatesWithoutEntriesAreNone(t *testing.T) {
+	r := minimal()
+	r.CandidateNodes = &stowagev1.NodeList{}
+	got, err := decode.Filter(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := got.Options.Candidates; c == nil || len(c) != 0 {
+		t.Errorf("candidates are %v, want an empty list that is not nil", c)
+	}
+}
+
+func TestControllers(t *testing.T) {
+	for _, test := range []struct {
+		version, kind string
+		want          api.ControllerReference
+	}{
+		{"v1", "ReplicationController", api.ControllerReference{Kind: api.ReplicationController, Name: "x"}},
+		{"apps/v1", "ReplicaSet", api.ControllerReference{Kind: api.ReplicaSet, Name: "x"}},
+		{"apps/v1", "StatefulSet", api.ControllerReference{Kind: api.StatefulSet, Name: "x"}},
+		{"apps/v1", "DaemonSet", api.ControllerReference{}},
+		{"apps/v1beta1", "StatefulSet", api.ControllerReference{}},
+		{"v1", "ReplicaSet", api.ControllerReference{}},
+	} {
+		r := minimal()
+		r.Pod.Source = &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+			Controller: &stowagev1.ControllerReference{ApiVersion: test.version, Kind: test.kind, Name: "x"},
+		}}
+		got, err := decode.Filter(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got.Pod.Template.Controller); diff != "" {
+			t.Errorf("%s %s: -want +got:\n%s", test.version, test.kind, diff)
+		}
+	}
+}
+
+// In a required term a number that is none is kube-scheduler's to judge: the term matches nothing.
+func TestBadNumbersInRequiredTermsPass(t *testing.T) {
+	r := minimal()
+	r.Pod.Source = &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{
+		Affinity: &stowagev1.Affinity{NodeAffinity: &stowagev1.NodeAffinity{Required: &stowagev1.NodeSelector{
+			Terms: []*stowagev1.NodeSelectorTerm{{MatchExpressions: []*stowagev1.NodeSelectorRequirement{{
+				Key: "cores", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_LT, Values: []string{"many"},
+			}}}},
+		}}},
+	}}}
+	got, err := decode.Filter(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []api.Requirement{{Key: "cores", Operator: api.LessThan, Values: []string{"many"}}}
+	if diff := cmp.Diff(want, got.Pod.Template.Spec.NodeAffinity.Required.Terms[0].MatchExpressions); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestScoreAgreesWithFilter(t *testing.T) {
+	p := request()
+	filter, err := decode.Filter(&stowagev1.FilterRequest{
+		Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	score, err := decode.Score(&stowagev1.ScoreRequest{
+		Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &decode.ScoreCall{
+		Cluster: filter.Cluster, Pod: filter.Pod,
+		Options: engine.ScoreOptions{Profile: filter.Options.Profile, Candidates: filter.Options.Candidates},
+	}
+	if diff := cmp.Diff(want, score); diff != "" {
+		t.Errorf("-filter +score:\n%s", diff)
+	}
+}
+
+func TestRequestIsNotChanged(t *testing.T) {
+	r := request()
+	before := proto.Clone(r)
+	if _, err := decode.Place(r); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(before, r) {
+		t.Error("the request was changed")
+	}
+}

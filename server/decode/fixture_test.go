@@ -1,0 +1,204 @@
+package decode_test
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func selector(app string) *stowagev1.LabelSelector {
+	return &stowagev1.LabelSelector{
+		MatchLabels: map[string]string{"app": app},
+		MatchExpressions: []*stowagev1.LabelSelectorRequirement{
+			{
+				Key: "tier", Operator: stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_IN,
+				Values: []string{"a", "b"},
+			},
+			{Key: "canary", Operator: stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST},
+		},
+	}
+}
+
+func nodeTerm() *stowagev1.NodeSelectorTerm {
+	return &stowagev1.NodeSelectorTerm{
+		MatchExpressions: []*stowagev1.NodeSelectorRequirement{
+			{
+				Key: "example.com/cores", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_GT,
+				Values: []string{"8"},
+			},
+		},
+		MatchFields: []*stowagev1.NodeSelectorRequirement{
+			{
+				Key: "metadata.name", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN,
+				Values: []string{"c"},
+			},
+		},
+	}
+}
+
+func podTerm() *stowagev1.PodAffinityTerm {
+	return &stowagev1.PodAffinityTerm{
+		LabelSelector:     selector("db"),
+		Namespaces:        []string{"prod"},
+		NamespaceSelector: &stowagev1.LabelSelector{},
+		TopologyKey:       "topology.kubernetes.io/zone",
+		MatchLabelKeys:    []string{"pod-template-hash"},
+		MismatchLabelKeys: []string{"release"},
+	}
+}
+
+// request is a sound request in which every field of the contract is set.
+func request() *stowagev1.PlaceRequest {
+	template := &stowagev1.PodTemplate{
+		Namespace: "prod",
+		Labels:    map[string]string{"tier": "a", "app": "web"},
+		Controller: &stowagev1.ControllerReference{
+			ApiVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1",
+		},
+		Spec: &stowagev1.PodSpec{
+			NodeSelector: map[string]string{"disk": "ssd"},
+			Affinity: &stowagev1.Affinity{
+				NodeAffinity: &stowagev1.NodeAffinity{
+					Required:  &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{nodeTerm()}},
+					Preferred: []*stowagev1.PreferredSchedulingTerm{{Weight: 10, Preference: nodeTerm()}},
+				},
+				PodAffinity: &stowagev1.PodAffinity{
+					Required:  []*stowagev1.PodAffinityTerm{podTerm()},
+					Preferred: []*stowagev1.WeightedPodAffinityTerm{{Weight: 100, Term: podTerm()}},
+				},
+				PodAntiAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{podTerm()}},
+			},
+			Tolerations: []*stowagev1.Toleration{
+				{Operator: stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS},
+				{Key: "k", Value: "v", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
+			},
+			TopologySpreadConstraints: []*stowagev1.TopologySpreadConstraint{
+				{
+					MaxSkew: 2, TopologyKey: "zone",
+					WhenUnsatisfiable:  stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE,
+					LabelSelector:      selector("web"),
+					MinDomains:         proto.Int32(3),
+					NodeAffinityPolicy: stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE,
+					NodeTaintsPolicy:   stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR,
+					MatchLabelKeys:     []string{"pod-template-hash"},
+				},
+				{
+					MaxSkew: 1, TopologyKey: "zone",
+					WhenUnsatisfiable: stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY,
+				},
+			},
+			Containers: []*stowagev1.Container{{
+				Name: "main", Image: "web:1",
+				Requests: &stowagev1.Resources{
+					CpuMillis: proto.Int64(500), MemoryBytes: proto.Int64(0), Pods: proto.Int64(7),
+					Scalars: map[string]int64{"example.com/gpu": 1, "attachable-volumes-csi": 2},
+				},
+				HostPorts:     []*stowagev1.HostPort{{Port: 80, Protocol: stowagev1.Protocol_PROTOCOL_UDP, HostIp: "10.0.0.1"}},
+				RestartPolicy: stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS,
+			}},
+			InitContainers: []*stowagev1.Container{
+				{Name: "proxy", RestartPolicy: stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS},
+				{Name: "setup", RestartPolicy: stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_NEVER},
+			},
+			Requests:     &stowagev1.Resources{CpuMillis: proto.Int64(600)},
+			Overhead:     &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
+			ImageVolumes: []string{"data:1"},
+			Priority:     9,
+		},
+	}
+	return &stowagev1.PlaceRequest{
+		Cluster: &stowagev1.Cluster{
+			Nodes: []*stowagev1.Node{
+				{
+					Name:          "a",
+					Labels:        map[string]string{"zone": "z1", "disk": "ssd"},
+					Taints:        []*stowagev1.Taint{{Key: "k", Value: "v", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE}},
+					Unschedulable: true,
+					Allocatable: &stowagev1.Resources{
+						CpuMillis: proto.Int64(8000), MemoryBytes: proto.Int64(32 << 30),
+						EphemeralStorageBytes: proto.Int64(100 << 30), Pods: proto.Int64(110),
+						Scalars: map[string]int64{"example.com/gpu": 4},
+					},
+					Images:    []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+					PodCounts: []*stowagev1.PodCount{{TemplateIndex: 0, Count: 3, Terminating: true}},
+					Pods: []*stowagev1.Pod{
+						{
+							Name:        "web-1-x",
+							Source:      &stowagev1.Pod_TemplateIndex{TemplateIndex: 0},
+							Labels:      map[string]string{"statefulset.kubernetes.io/pod-name": "web-0"},
+							Terminating: true,
+							ResourceStatus: &stowagev1.PodResourceStatus{
+								ResizeInfeasible: true,
+								Containers: []*stowagev1.ContainerResourceStatus{{
+									Name:      "main",
+									Allocated: &stowagev1.Resources{CpuMillis: proto.Int64(100)},
+									Actuated:  &stowagev1.Resources{CpuMillis: proto.Int64(200)},
+								}},
+								Allocated: &stowagev1.Resources{MemoryBytes: proto.Int64(1)},
+								Actuated:  &stowagev1.Resources{MemoryBytes: proto.Int64(2)},
+							},
+						},
+						{Name: "own", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+					},
+				},
+				{Name: "b"},
+				{Name: "c"},
+			},
+			PodTemplates: []*stowagev1.PodTemplate{template},
+			Namespaces: []*stowagev1.Namespace{
+				{Name: "prod", Labels: map[string]string{"kubernetes.io/metadata.name": "prod"}},
+			},
+			WorkloadSelectors: []*stowagev1.WorkloadSelector{
+				{
+					Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE, Name: "web",
+					Selector: &stowagev1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+				},
+				{
+					Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET, Namespace: "prod", Name: "web-1",
+					Selector: selector("web"),
+				},
+			},
+		},
+		Queue: []*stowagev1.PendingPods{
+			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{}}},
+			{
+				Pod: &stowagev1.Pod{Name: "pinned", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+					Spec: &stowagev1.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
+				}}},
+				Count: 5,
+			},
+		},
+		Profile: &stowagev1.Profile{
+			Name: "kube-1.37",
+			PluginWeights: []*stowagev1.PluginWeight{
+				{Plugin: stowagev1.Plugin_PLUGIN_NODE_AFFINITY, Weight: 7},
+			},
+			AddedAffinity: &stowagev1.NodeAffinity{
+				Required: &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{nodeTerm()}},
+			},
+			ScoringStrategy: &stowagev1.ScoringStrategy{
+				Type:      stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO,
+				Resources: []*stowagev1.ResourceWeight{{Name: "example.com/gpu", Weight: 3}},
+				Shape: []*stowagev1.UtilizationShapePoint{
+					{Utilization: 0, Score: 0}, {Utilization: 100, Score: 10},
+				},
+			},
+			IgnoredResources:                   []string{"example.com/fpga"},
+			IgnoredResourceGroups:              []string{"example.org"},
+			BalancedAllocationResources:        []*stowagev1.ResourceWeight{{Name: "cpu", Weight: 1}},
+			HardPodAffinityWeight:              proto.Int32(0),
+			IgnorePreferredTermsOfExistingPods: true,
+			DefaultSpread: &stowagev1.DefaultSpread{
+				Type: stowagev1.DefaultingType_DEFAULTING_TYPE_LIST,
+				Constraints: []*stowagev1.TopologySpreadConstraint{{
+					MaxSkew: 4, TopologyKey: "zone",
+					WhenUnsatisfiable: stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY,
+				}},
+			},
+			TolerationComparisonOperators: true,
+		},
+		CandidateNodes: &stowagev1.NodeList{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},
+		TieBreakSeed:   42,
+		Explain:        true,
+	}
+}

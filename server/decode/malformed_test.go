@@ -1,0 +1,536 @@
+package decode_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+)
+
+// malformed gives, for each kind of malformed field, what makes the sound request malformed in just that.
+var malformed = []struct {
+	field, description string
+	change             func(r *stowagev1.PlaceRequest)
+}{
+	{"cluster", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster = nil; r.Queue = nil; r.CandidateNodes = nil }},
+	{"cluster.nodes[1].name", "is required", func(r *stowagev1.PlaceRequest) {
+		node(r, 1).Name = ""
+		r.CandidateNodes = nil
+	}},
+	{"cluster.nodes[2].name", "is that of cluster.nodes[0]", func(r *stowagev1.PlaceRequest) { node(r, 2).Name = "a" }},
+	{"cluster.nodes[2].name", "at most 253", func(r *stowagev1.PlaceRequest) { node(r, 2).Name = strings.Repeat("a", 254) }},
+	{`cluster.nodes[1].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
+		node(r, 1).Labels = map[string]string{"": "v"}
+	}},
+	{`cluster.nodes[1].labels["k"]`, "value of 64 bytes", func(r *stowagev1.PlaceRequest) {
+		node(r, 1).Labels = map[string]string{"k": strings.Repeat("v", 64)}
+	}},
+	{`cluster.nodes[1].labels["` + strings.Repeat("k", 64) + `"...]`, "key of 318 bytes", func(r *stowagev1.PlaceRequest) {
+		node(r, 1).Labels = map[string]string{strings.Repeat("k", 318): "v"}
+	}},
+	{"cluster.nodes[1].labels", "at most 10000", func(r *stowagev1.PlaceRequest) {
+		node(r, 1).Labels = make(map[string]string)
+		for i := range decode.MaxLabels + 1 {
+			node(r, 1).Labels[fmt.Sprint("k", i)] = ""
+		}
+	}},
+	{"cluster.nodes[0].taints[0].key", "is required", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Key = "" }},
+	{"cluster.nodes[0].taints[0].value", "at most 63", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Taints[0].Value = strings.Repeat("v", 64)
+	}},
+	{"cluster.nodes[0].taints[0].effect", "must be NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 0 }},
+	{"cluster.nodes[0].taints[0].effect", "must be NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 9 }},
+	{"cluster.nodes[0].taints", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Taints = make([]*stowagev1.Taint, decode.MaxTaints+1)
+	}},
+	{"cluster.nodes[0].allocatable.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.CpuMillis = proto.Int64(-1)
+	}},
+	{"cluster.nodes[0].allocatable.memory_bytes", "9007199254740992 are allowed", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.MemoryBytes = proto.Int64(decode.MaxQuantity + 1)
+	}},
+	{"cluster.nodes[0].allocatable.ephemeral_storage_bytes", "is -1", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.EphemeralStorageBytes = proto.Int64(-1)
+	}},
+	{"cluster.nodes[0].allocatable.pods", "is -1", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.Pods = proto.Int64(-1)
+	}},
+	{`cluster.nodes[0].allocatable.scalars["example.com/gpu"]`, "is -1", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.Scalars["example.com/gpu"] = -1
+	}},
+	{`cluster.nodes[0].allocatable.scalars["cpu"]`, "field of its own", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.Scalars["cpu"] = 1
+	}},
+	{`cluster.nodes[0].allocatable.scalars[""]`, "empty name", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.Scalars[""] = 1
+	}},
+	{`cluster.nodes[0].allocatable.scalars["` + strings.Repeat("k", 64) + `"...]`, "name of 318 bytes", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Allocatable.Scalars[strings.Repeat("k", 318)] = 1
+	}},
+	{"cluster.nodes[0].images[0].size_bytes", "is -1", func(r *stowagev1.PlaceRequest) { node(r, 0).Images[0].SizeBytes = -1 }},
+	{"cluster.nodes[0].images[0].size_bytes", "are allowed", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Images[0].SizeBytes = decode.MaxImageBytes + 1
+	}},
+	{"cluster.nodes[0].images[0].names", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Images[0].Names = make([]string, decode.MaxImageNames+1)
+	}},
+	{"cluster.nodes[0].images", "at most 10000", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Images = make([]*stowagev1.ContainerImage, decode.MaxImages+1)
+	}},
+	{"cluster.nodes[0].pod_counts[0].template_index", "is 1, but cluster.pod_templates has 1", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).PodCounts[0].TemplateIndex = 1
+	}},
+	{"cluster.nodes[0].pod_counts[0].count", "is 0", func(r *stowagev1.PlaceRequest) { node(r, 0).PodCounts[0].Count = 0 }},
+	{"cluster.nodes", "pods in all", func(r *stowagev1.PlaceRequest) {
+		small := &stowagev1.PodTemplate{}
+		r.Cluster.PodTemplates = append(r.Cluster.PodTemplates, small)
+		node(r, 1).PodCounts = []*stowagev1.PodCount{{TemplateIndex: 1, Count: 1<<32 - 1}}
+	}},
+	{"cluster.nodes[0].pods[0].template_index", "is 4294967295", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[0].Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 1<<32 - 1}
+	}},
+	{"cluster.nodes[0].pods[0].source", "is required", func(r *stowagev1.PlaceRequest) { node(r, 0).Pods[0].Source = nil }},
+	{"cluster.nodes[0].pods[0].name", "at most 253", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[0].Name = strings.Repeat("a", 254)
+	}},
+	{`cluster.nodes[0].pods[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) { node(r, 0).Pods[0].Labels[""] = "" }},
+	{"cluster.nodes[0].pods[1].template.spec.node_name", "must be empty", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[1].GetTemplate().Spec = &stowagev1.PodSpec{NodeName: "a"}
+	}},
+	{"cluster.nodes[0].pods[0].template_index", "template with a node_name", func(r *stowagev1.PlaceRequest) {
+		spec(r).NodeName = "a"
+		node(r, 0).PodCounts = nil
+	}},
+	{"cluster.nodes[0].pod_counts[0].template_index", "template with a node_name", func(r *stowagev1.PlaceRequest) {
+		spec(r).NodeName = "a"
+		node(r, 0).Pods = nil
+	}},
+	{"cluster.nodes[0].pods[0].resource_status.containers[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[0].ResourceStatus.Containers[0].Name = ""
+	}},
+	{"cluster.nodes[0].pods[0].resource_status.containers", "at most 2000", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[0].ResourceStatus.Containers = make([]*stowagev1.ContainerResourceStatus, 2*decode.MaxContainers+1)
+	}},
+	{"cluster.nodes[0].pods[0].resource_status.containers[0].allocated.cpu_millis", "is -5", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[0].ResourceStatus.Containers[0].Allocated.CpuMillis = proto.Int64(-5)
+	}},
+	{"cluster.nodes[0].pods[0].resource_status.actuated.memory_bytes", "is -5", func(r *stowagev1.PlaceRequest) {
+		node(r, 0).Pods[0].ResourceStatus.Actuated.MemoryBytes = proto.Int64(-5)
+	}},
+	{"cluster.nodes[0]", "of all resources together", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers[0].Requests.MemoryBytes = proto.Int64(1 << 50)
+		node(r, 0).PodCounts[0].Count = 33
+	}},
+	{"cluster.namespaces[0].name", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster.Namespaces[0].Name = "" }},
+	{"cluster.namespaces[1].name", "is that of cluster.namespaces[0]", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.Namespaces = append(r.Cluster.Namespaces, &stowagev1.Namespace{Name: "prod"})
+	}},
+	{`cluster.namespaces[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.Namespaces[0].Labels[""] = ""
+	}},
+	{"cluster.workload_selectors[0].kind", "must be SERVICE", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.WorkloadSelectors[0].Kind = 0
+	}},
+	{"cluster.workload_selectors[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.WorkloadSelectors[0].Name = ""
+	}},
+	{"cluster.workload_selectors[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.WorkloadSelectors[0].Namespace = strings.Repeat("n", 64)
+	}},
+	{"cluster.workload_selectors[0].selector.match_expressions", "must be empty with SERVICE", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.WorkloadSelectors[0].Selector = selector("web")
+	}},
+	{"cluster.workload_selectors[2].name", "is that of cluster.workload_selectors[1]", func(r *stowagev1.PlaceRequest) {
+		r.Cluster.WorkloadSelectors = append(r.Cluster.WorkloadSelectors, r.Cluster.WorkloadSelectors[1])
+	}},
+
+	{"cluster.pod_templates[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
+		template(r).Namespace = strings.Repeat("n", 64)
+	}},
+	{`cluster.pod_templates[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) { template(r).Labels[""] = "" }},
+	{"cluster.pod_templates[0].controller.name", "at most 253", func(r *stowagev1.PlaceRequest) {
+		template(r).Controller.Name = strings.Repeat("n", 254)
+	}},
+	{`cluster.pod_templates[0].spec.node_selector[""]`, "empty key", func(r *stowagev1.PlaceRequest) { spec(r).NodeSelector[""] = "" }},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].key", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0].Key = "a b"
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].operator", "must be IN", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0].Operator = 0
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].values", "exactly one", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0].Values = []string{"1", "2"}
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].values", "at least one", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0] = &stowagev1.NodeSelectorRequirement{
+			Key: "k", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN,
+		}
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].values", "must be empty", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0].Values[0] = "-5"
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions = make([]*stowagev1.NodeSelectorRequirement, decode.MaxRequirements+1)
+	}},
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].values", "at most 10000", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchExpressions[0].Values = make([]string, decode.MaxValues+1)
+	}},
+	{affinity + "node_affinity.required.terms[0].match_fields[0].key", `only "metadata.name"`, func(r *stowagev1.PlaceRequest) {
+		required(r).MatchFields[0].Key = "metadata.uid"
+	}},
+	{affinity + "node_affinity.required.terms[0].match_fields[0].operator", "must be IN or NOT_IN", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchFields[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
+	}},
+	{affinity + "node_affinity.required.terms[0].match_fields[0].values", "exactly one", func(r *stowagev1.PlaceRequest) {
+		required(r).MatchFields[0].Values = []string{"a", "b"}
+	}},
+	{affinity + "node_affinity.required.terms", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.NodeAffinity.Required.Terms = make([]*stowagev1.NodeSelectorTerm, decode.MaxTerms+1)
+	}},
+	{affinity + "node_affinity.preferred[0].weight", "is 0", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.NodeAffinity.Preferred[0].Weight = 0
+	}},
+	{affinity + "node_affinity.preferred[0].weight", "is 101", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.NodeAffinity.Preferred[0].Weight = 101
+	}},
+	{affinity + "node_affinity.preferred[0].preference", "is required", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.NodeAffinity.Preferred[0].Preference = nil
+	}},
+	{affinity + "node_affinity.preferred[0].preference.match_expressions[0].values[0]", "decimal integer", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.NodeAffinity.Preferred[0].Preference.MatchExpressions[0].Values[0] = "many"
+	}},
+	{affinity + "node_affinity.preferred", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.NodeAffinity.Preferred = make([]*stowagev1.PreferredSchedulingTerm, decode.MaxTerms+1)
+	}},
+	{affinity + "pod_affinity.required[0].topology_key", "is required", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = ""
+	}},
+	{affinity + "pod_affinity.required[0].namespaces[0]", "must not be empty", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required[0].Namespaces[0] = ""
+	}},
+	{affinity + "pod_affinity.required[0].namespaces", "at most 10000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required[0].Namespaces = make([]string, decode.MaxValues+1)
+	}},
+	{affinity + "pod_affinity.required[0].match_label_keys[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required[0].MatchLabelKeys[0] = "a/b/c"
+	}},
+	{affinity + "pod_affinity.required[0].mismatch_label_keys[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required[0].MismatchLabelKeys[0] = "/b"
+	}},
+	{affinity + "pod_affinity.required", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required = make([]*stowagev1.PodAffinityTerm, decode.MaxTerms+1)
+	}},
+	{affinity + "pod_affinity.preferred[0].weight", "is -1", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Preferred[0].Weight = -1
+	}},
+	{affinity + "pod_affinity.preferred[0].term", "is required", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Preferred[0].Term = nil
+	}},
+	{affinity + "pod_affinity.preferred", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Preferred = make([]*stowagev1.WeightedPodAffinityTerm, decode.MaxTerms+1)
+	}},
+	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[0].operator", "must be IN", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchExpressions[0].Operator = 5
+	}},
+	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[0].key", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchExpressions[0].Key = ""
+	}},
+	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[0].values", "at least one", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchExpressions[0].Values = nil
+	}},
+	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[1].values", "must be empty", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchExpressions[1].Values = []string{"x"}
+	}},
+	{affinity + `pod_anti_affinity.required[0].label_selector.match_labels["app"]`, "must be a label value", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchLabels["app"] = "a b"
+	}},
+	{affinity + `pod_anti_affinity.required[0].label_selector.match_labels["a b"]`, "must be a label key", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchLabels["a b"] = ""
+	}},
+	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		anti(r).LabelSelector.MatchExpressions = make([]*stowagev1.LabelSelectorRequirement, decode.MaxRequirements+1)
+	}},
+	{affinity + "pod_anti_affinity.required[0].namespace_selector.match_expressions[0].operator", "must be IN", func(r *stowagev1.PlaceRequest) {
+		anti(r).NamespaceSelector.MatchExpressions = []*stowagev1.LabelSelectorRequirement{{Key: "k"}}
+	}},
+
+	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be EXISTS if key is empty", func(r *stowagev1.PlaceRequest) {
+		spec(r).Tolerations[1].Key = ""
+	}},
+	{"cluster.pod_templates[0].spec.tolerations[0].value", "must be empty with EXISTS", func(r *stowagev1.PlaceRequest) {
+		spec(r).Tolerations[0].Value = "v"
+	}},
+	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be EQUAL", func(r *stowagev1.PlaceRequest) {
+		spec(r).Tolerations[1].Operator = 9
+	}},
+	{"cluster.pod_templates[0].spec.tolerations[1].effect", "or unspecified", func(r *stowagev1.PlaceRequest) {
+		spec(r).Tolerations[1].Effect = -1
+	}},
+	{"cluster.pod_templates[0].spec.tolerations", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Tolerations = make([]*stowagev1.Toleration, decode.MaxTolerations+1)
+	}},
+	{spread + "[0].max_skew", "is 0", func(r *stowagev1.PlaceRequest) { spec(r).TopologySpreadConstraints[0].MaxSkew = 0 }},
+	{spread + "[0].topology_key", "is required", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[0].TopologyKey = ""
+	}},
+	{spread + "[0].when_unsatisfiable", "must be DO_NOT_SCHEDULE", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[0].WhenUnsatisfiable = 0
+	}},
+	{spread + "[0].min_domains", "is 0", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[0].MinDomains = proto.Int32(0)
+	}},
+	{spread + "[1].min_domains", "only allowed with DO_NOT_SCHEDULE", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[1].MinDomains = proto.Int32(1)
+	}},
+	{spread + "[0].node_affinity_policy", "must be HONOR", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[0].NodeAffinityPolicy = 3
+	}},
+	{spread + "[0].node_taints_policy", "must be HONOR", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[0].NodeTaintsPolicy = 3
+	}},
+	{spread + "[1].match_label_keys", "without label_selector", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[1].MatchLabelKeys = []string{"k"}
+	}},
+	{spread + "[0].match_label_keys[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[0].MatchLabelKeys[0] = "-"
+	}},
+	{spread + "[1].topology_key", "another constraint", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints[1].WhenUnsatisfiable = stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE
+	}},
+	{spread, "at most 64", func(r *stowagev1.PlaceRequest) {
+		spec(r).TopologySpreadConstraints = make([]*stowagev1.TopologySpreadConstraint, decode.MaxSpreadConstraints+1)
+	}},
+	{"cluster.pod_templates[0].spec.containers[0].requests.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers[0].Requests.CpuMillis = proto.Int64(-1)
+	}},
+	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 0", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers[0].HostPorts[0].Port = 0
+	}},
+	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 65536", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers[0].HostPorts[0].Port = 65536
+	}},
+	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].protocol", "must be TCP", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers[0].HostPorts[0].Protocol = 4
+	}},
+	{"cluster.pod_templates[0].spec.containers[0].host_ports", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers[0].HostPorts = make([]*stowagev1.HostPort, decode.MaxHostPorts+1)
+	}},
+	{"cluster.pod_templates[0].spec.init_containers[0].restart_policy", "must be ALWAYS", func(r *stowagev1.PlaceRequest) {
+		spec(r).InitContainers[0].RestartPolicy = 4
+	}},
+	{"cluster.pod_templates[0].spec.containers", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).Containers = make([]*stowagev1.Container, decode.MaxContainers+1)
+	}},
+	{"cluster.pod_templates[0].spec.requests.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
+		spec(r).Requests.CpuMillis = proto.Int64(-1)
+	}},
+	{"cluster.pod_templates[0].spec.overhead.memory_bytes", "is -1", func(r *stowagev1.PlaceRequest) {
+		spec(r).Overhead.MemoryBytes = proto.Int64(-1)
+	}},
+	{"cluster.pod_templates[0].spec.image_volumes", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).ImageVolumes = make([]string, decode.MaxContainers+1)
+	}},
+	{"cluster.pod_templates[0].spec.scheduling_gates", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		spec(r).SchedulingGates = make([]string, decode.MaxTolerations+1)
+	}},
+
+	{"queue[0].pod", "is required", func(r *stowagev1.PlaceRequest) { r.Queue[0].Pod = nil }},
+	{"queue[0].pod.template_index", "is 1", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}
+	}},
+	{"queue[1].pod.source", "is required", func(r *stowagev1.PlaceRequest) { r.Queue[1].Pod.Source = nil }},
+	{"queue[1].pod.template.spec.node_name", "at most 253", func(r *stowagev1.PlaceRequest) {
+		r.Queue[1].Pod.GetTemplate().Spec.NodeName = strings.Repeat("n", 254)
+	}},
+	{"queue", "pods in all", func(r *stowagev1.PlaceRequest) { r.Queue[1].Count = decode.MaxQueuePods }},
+	{"queue", "of all resources together", func(r *stowagev1.PlaceRequest) {
+		r.Queue[1].Pod.GetTemplate().Spec.Overhead = &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 53)}
+	}},
+	{"queue", "entries", func(r *stowagev1.PlaceRequest) { r.Queue = make([]*stowagev1.PendingPods, decode.MaxQueuePods+1) }},
+
+	{"profile.name", "only \"kube-1.37\"", func(r *stowagev1.PlaceRequest) { r.Profile.Name = "kube-1.2" }},
+	{"profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *stowagev1.PlaceRequest) {
+		r.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
+	}},
+	{"profile.plugin_weights[0].weight", "is 0", func(r *stowagev1.PlaceRequest) { r.Profile.PluginWeights[0].Weight = 0 }},
+	{"profile.plugin_weights[0].weight", "is 1000001", func(r *stowagev1.PlaceRequest) { r.Profile.PluginWeights[0].Weight = 1000001 }},
+	{"profile.plugin_weights[1].plugin", "has a weight already", func(r *stowagev1.PlaceRequest) {
+		r.Profile.PluginWeights = append(r.Profile.PluginWeights, r.Profile.PluginWeights[0])
+	}},
+	{"profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "decimal integer", func(r *stowagev1.PlaceRequest) {
+		r.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "many"
+	}},
+	{"profile.scoring_strategy.type", "must be LEAST_ALLOCATED", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Type = 4 }},
+	{"profile.scoring_strategy.resources[0].weight", "is 101", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Resources[0].Weight = 101
+	}},
+	{"profile.scoring_strategy.resources[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Resources[0].Name = ""
+	}},
+	{"profile.scoring_strategy.resources[1].name", "is there already", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Resources = append(r.Profile.ScoringStrategy.Resources, r.Profile.ScoringStrategy.Resources[0])
+	}},
+	{"profile.scoring_strategy.shape", "is required", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Shape = nil }},
+	{"profile.scoring_strategy.shape[1].utilization", "must be greater", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Shape[1].Utilization = 0
+	}},
+	{"profile.scoring_strategy.shape[1].utilization", "is 101", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Shape[1].Utilization = 101
+	}},
+	{"profile.scoring_strategy.shape[1].score", "is 11", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Shape[1].Score = 11
+	}},
+	{"profile.ignored_resources[0]", "must not be empty", func(r *stowagev1.PlaceRequest) { r.Profile.IgnoredResources[0] = "" }},
+	{"profile.ignored_resource_groups[0]", "must not contain a slash", func(r *stowagev1.PlaceRequest) {
+		r.Profile.IgnoredResourceGroups[0] = "example.org/x"
+	}},
+	{"profile.balanced_allocation_resources[0].weight", "only 1", func(r *stowagev1.PlaceRequest) {
+		r.Profile.BalancedAllocationResources[0].Weight = 2
+	}},
+	{"profile.hard_pod_affinity_weight", "is 101", func(r *stowagev1.PlaceRequest) { r.Profile.HardPodAffinityWeight = proto.Int32(101) }},
+	{"profile.hard_pod_affinity_weight", "is -1", func(r *stowagev1.PlaceRequest) { r.Profile.HardPodAffinityWeight = proto.Int32(-1) }},
+	{"profile.default_spread.type", "must be SYSTEM or LIST", func(r *stowagev1.PlaceRequest) { r.Profile.DefaultSpread.Type = 3 }},
+	{"profile.default_spread.constraints", "must be empty with SYSTEM", func(r *stowagev1.PlaceRequest) {
+		r.Profile.DefaultSpread.Type = stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM
+	}},
+	{"profile.default_spread.constraints[0].label_selector", "must be absent", func(r *stowagev1.PlaceRequest) {
+		r.Profile.DefaultSpread.Constraints[0].LabelSelector = &stowagev1.LabelSelector{}
+	}},
+	{"profile.default_spread.constraints[0].max_skew", "is 0", func(r *stowagev1.PlaceRequest) {
+		r.Profile.DefaultSpread.Constraints[0].MaxSkew = 0
+	}},
+	{"profile.default_spread.constraints[1].topology_key", "another constraint", func(r *stowagev1.PlaceRequest) {
+		r.Profile.DefaultSpread.Constraints = append(r.Profile.DefaultSpread.Constraints, r.Profile.DefaultSpread.Constraints[0])
+	}},
+
+	{"candidate_nodes.indexes[0]", "is 3, but cluster.nodes has 3", func(r *stowagev1.PlaceRequest) { r.CandidateNodes.Indexes[0] = 3 }},
+	{"candidate_nodes.names[0]", `no node is called "d"`, func(r *stowagev1.PlaceRequest) { r.CandidateNodes.Names[0] = "d" }},
+}
+
+const (
+	affinity = "cluster.pod_templates[0].spec.affinity."
+	spread   = "cluster.pod_templates[0].spec.topology_spread_constraints"
+)
+
+func node(r *stowagev1.PlaceRequest, i int) *stowagev1.Node     { return r.Cluster.Nodes[i] }
+func template(r *stowagev1.PlaceRequest) *stowagev1.PodTemplate { return r.Cluster.PodTemplates[0] }
+func spec(r *stowagev1.PlaceRequest) *stowagev1.PodSpec         { return template(r).Spec }
+
+func required(r *stowagev1.PlaceRequest) *stowagev1.NodeSelectorTerm {
+	return spec(r).Affinity.NodeAffinity.Required.Terms[0]
+}
+
+func anti(r *stowagev1.PlaceRequest) *stowagev1.PodAffinityTerm {
+	return spec(r).Affinity.PodAntiAffinity.Required[0]
+}
+
+func TestMalformed(t *testing.T) {
+	for _, test := range malformed {
+		t.Run(test.field, func(t *testing.T) {
+			r := request()
+			test.change(r)
+			_, err := decode.Place(r)
+			var e *decode.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got error %v, want a *decode.Error", err)
+			}
+			if len(e.Violations) != 1 {
+				t.Errorf("got %d violations, want 1: %v", len(e.Violations), e.Violations)
+			}
+			if v := e.Violations[0]; v.Field != test.field || !strings.Contains(v.Description, test.description) {
+				t.Errorf("got %s: %s\nwant %s: ...%s...", v.Field, v.Description, test.field, test.description)
+			}
+		})
+	}
+}
+
+func TestPodIsRequired(t *testing.T) {
+	r := minimal()
+	r.Pod = nil
+	_, err := decode.Filter(r)
+	if err == nil || err.Error() != "pod: is required" {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	r := request()
+	node(r, 0).Taints[0].Effect = 0
+	r.Queue[0].Pod = nil
+	r.Profile.Name = "x"
+	_, err := decode.Place(r)
+	const want = "cluster.nodes[0].taints[0].effect: must be NO_SCHEDULE, PREFER_NO_SCHEDULE or NO_EXECUTE (and 2 more)"
+	if err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+}
+
+func TestReportIsBounded(t *testing.T) {
+	for name, key := range map[string]string{"many": "", "long": strings.Repeat("\x00", 1<<20)} {
+		t.Run(name, func(t *testing.T) {
+			r := minimal()
+			for i := range 10_000 {
+				r.Cluster.Nodes = append(r.Cluster.Nodes, &stowagev1.Node{
+					Name: fmt.Sprint("n", i), Labels: map[string]string{key: ""},
+				})
+			}
+			_, err := decode.Filter(r)
+			var e *decode.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got error %v, want a *decode.Error", err)
+			}
+			size := 0
+			for _, v := range e.Violations {
+				size += len(v.Field) + len(v.Description)
+			}
+			last := e.Violations[len(e.Violations)-1]
+			if n := len(e.Violations); n < 2 || n > decode.MaxViolations+1 || size > decode.MaxViolationBytes+100 || last.Field != "" {
+				t.Errorf("got %d violations of %d bytes, the last %v", n, size, last)
+			}
+		})
+	}
+}
+
+func TestDistinctNamesAreBounded(t *testing.T) {
+	r := minimal()
+	allocatable := &stowagev1.Resources{Scalars: make(map[string]int64)}
+	r.Cluster.Nodes[0].Allocatable = allocatable
+	pod := &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAffinity: &stowagev1.PodAffinity{}}}}
+	r.Pod.Source = &stowagev1.Pod_Template{Template: pod}
+	for i := range decode.MaxDistinctResources {
+		allocatable.Scalars[fmt.Sprintf("r%03d", i)] = 1
+	}
+	for i := range decode.MaxDistinctTopologyKeys {
+		pod.Spec.Affinity.PodAffinity.Required = append(pod.Spec.Affinity.PodAffinity.Required,
+			&stowagev1.PodAffinityTerm{TopologyKey: fmt.Sprint("k", i)})
+	}
+	if _, err := decode.Filter(r); err != nil {
+		t.Fatal(err)
+	}
+	pod.Spec.Overhead = &stowagev1.Resources{Scalars: map[string]int64{"r000": 1, "more": 1}}
+	pod.Spec.Affinity.PodAntiAffinity = &stowagev1.PodAffinity{
+		Required: []*stowagev1.PodAffinityTerm{{TopologyKey: "k0"}, {TopologyKey: "more"}},
+	}
+	_, err := decode.Filter(r)
+	var e *decode.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want a *decode.Error", err)
+	}
+	var fields []string
+	for _, v := range e.Violations {
+		fields = append(fields, v.Field)
+	}
+	const want = "[pod.template.spec.affinity.pod_anti_affinity.required[1].topology_key " +
+		`pod.template.spec.overhead.scalars["more"]]`
+	if got := fmt.Sprint(fields); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
