@@ -1,0 +1,35 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func main() {
+	var (
+		binaries = flag.String("binaries", "", "directory with linux-ARCH/stowage-server for each architecture")
+		out      = flag.String("out", "", "directory to write layout/ and stowage-server.tar to")
+		tag      = flag.String("tag", "", "tag of the image, such as v0.1.0")
+		revision = flag.String("revision", "", "commit that the binaries were built from")
+		created  = flag.Int64("created", 0, "when the image counts as made, in seconds since 1970")
+		arches   = flag.String("arch", "amd64,arm64", "architectures, separated by commas")
+	)
+	flag.Parse()
+	s := source{
+		binaries: *binaries,
+		arches:   strings.Split(*arches, ","),
+		tag:      *tag,
+		revision: *revision,
+		created:  time.Unix(*created, 0).UTC(),
+	}
+	digest, err := s.pack(filepath.Join(*out, "layout"), filepath.Join(*out, "stowage-server.tar"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("stowage-server:%s %s\n", *tag, digest)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+)
+
+// source is what the image is made of; the image is a function of it.
+type source struct {
+	binaries string
+	arches   []string
+	tag      string
+	revision string
+	created  time.Time
+}
+
+// pack writes the image as a layout and as an archive of that layout, in the place of what was there, and returns the
+// digest that the image will have in every registry.
+func (s source) pack(layoutDir, archive string) (string, error) {
+	if s.tag == "" {
+		return "", errors.New("an image needs a tag")
+	}
+	index, err := s.index()
+	if err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(layoutDir); err != nil {
+		return "", err
+	}
+	path, err := layout.Write(layoutDir, emptyIndex())
+	if err != nil {
+		return "", fmt.Errorf("layout: %w", err)
+	}
+	// The reference is what skopeo finds the image by, and what podman calls it.
+	reference := map[string]string{"org.opencontainers.image.ref.name": "stowage-server:" + s.tag}
+	if err := path.AppendIndex(index, layout.WithAnnotations(reference)); err != nil {
+		return "", fmt.Errorf("layout: %w", err)
+	}
+	if err := archiveDirectory(archive, layoutDir); err != nil {
+		return "", fmt.Errorf("archive: %w", err)
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		return "", err
+	}
+	return digest.String(), nil
+}
