@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,21 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.chance(0.5) {
 		d.c.TieBreakSeed = d.Uint64()
 	}
-	return d.c
+	return canonical(d.c)
+}
+
+// canonical writes the case down and reads it back, as everything that comes from an API server has been: what is empty
+// and what is absent are then the same where the API cannot tell them apart.
+func canonical(c *scenario.Case) *scenario.Case {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	out := new(scenario.Case)
+	if err := json.Unmarshal(data, out); err != nil {
+		panic(err)
+	}
+	return out
 }
 
 // size returns the number of nodes, and the most pods that a node has.

@@ -16,14 +16,14 @@ func (d *draw) node(i int) *corev1.Node {
 	if d.chance(0.6) || d.focus(images) {
 		d.nodeImages(n)
 	}
-	taintChance := 0.08
+	taintChance := 0.05
 	if d.focus(taints) {
 		taintChance = 0.6
 	}
 	if d.chance(taintChance) {
 		d.taint(n)
 	}
-	if d.chance(taintChance / 4) {
+	if d.chance(taintChance / 8) {
 		n.Spec.Unschedulable = true
 	}
 	return n

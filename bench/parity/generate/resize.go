@@ -42,16 +42,14 @@ func (d *draw) resize(pod *corev1.Pod) {
 			pod.Status.AllocatedResources = d.reported()
 		}
 		if d.chance(0.6) {
-			pod.Status.Resources = &corev1.ResourceRequirements{}
-			if d.chance(0.8) {
-				pod.Status.Resources.Requests = d.reported()
-			}
+			// A pod-level status of limits without requests is not drawn: the contract cannot tell it from none.
+			pod.Status.Resources = &corev1.ResourceRequirements{Requests: d.reported()}
 		}
 	}
 }
 
 func (d *draw) reported() corev1.ResourceList {
-	l := corev1.ResourceList{}
+	l := corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1")}
 	if d.chance(0.8) {
 		l[corev1.ResourceCPU] = quantities(d, "0", "100m", "700m", "2")
 	}

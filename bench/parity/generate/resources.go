@@ -16,7 +16,15 @@ func quantities(d *draw, values ...string) resource.Quantity {
 }
 
 func (d *draw) allocatable(n *corev1.Node) {
-	l := corev1.ResourceList{}
+	n.Status.Allocatable = corev1.ResourceList{}
+	n.Status.Capacity = n.Status.Allocatable
+	l := n.Status.Allocatable
+	if !d.focus(resources) && d.chance(0.9) {
+		l[corev1.ResourceCPU] = quantities(d, "8", "16", "16", "32", "15900m")
+		l[corev1.ResourceMemory] = quantities(d, "16Gi", "32Gi", "32Gi", "64Gi", "65432109876")
+		l[corev1.ResourcePods] = quantities(d, "110", "250")
+		return
+	}
 	if d.chance(0.98) {
 		l[corev1.ResourceCPU] = quantities(d, "2", "4", "4", "8", "16", "3500m", "0")
 	}
@@ -24,7 +32,7 @@ func (d *draw) allocatable(n *corev1.Node) {
 		l[corev1.ResourceMemory] = quantities(d, "4Gi", "8Gi", "8Gi", "32Gi", "7654321k", "12345678901", "1T")
 	}
 	if d.chance(0.98) {
-		l[corev1.ResourcePods] = quantities(d, "110", "110", "110", "10", "4", "3", "1")
+		l[corev1.ResourcePods] = quantities(d, "110", "110", "110", "110", "110", "10", "4", "3", "1")
 	}
 	if d.chance(0.5) {
 		l[corev1.ResourceEphemeralStorage] = quantities(d, "10Gi", "100Gi", "0")
@@ -38,8 +46,6 @@ func (d *draw) allocatable(n *corev1.Node) {
 	if d.chance(0.3) {
 		l[hugepages] = quantities(d, "0", "64Mi", "1Gi")
 	}
-	n.Status.Allocatable = l
-	n.Status.Capacity = l.DeepCopy()
 }
 
 // requests draws what a container asks for. Missing and zero differ.

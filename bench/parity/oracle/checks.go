@@ -7,7 +7,7 @@ import (
 )
 
 // Checks asks each filter plugin on its own about every candidate. A plugin whose PreFilter skips the pod refuses no
-// node; one whose PreFilter refuses the pod refuses them all.
+// node; that a PreFilter refuses the pod as a whole does not keep the plugin from being asked.
 func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	all, err := s.snapshot.List()
 	if err != nil {
@@ -37,12 +37,8 @@ func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) func(fwk.NodeInfo) *fwk.Status {
 	state := framework.NewCycleState()
 	if pre, ok := plugin.(fwk.PreFilterPlugin); ok {
-		_, status := pre.PreFilter(s.ctx, state, pod, all)
-		if status.IsSkip() {
+		if _, status := pre.PreFilter(s.ctx, state, pod, all); status.IsSkip() {
 			return func(fwk.NodeInfo) *fwk.Status { return nil }
-		}
-		if !status.IsSuccess() {
-			return func(fwk.NodeInfo) *fwk.Status { return status }
 		}
 	}
 	return func(n fwk.NodeInfo) *fwk.Status { return plugin.Filter(s.ctx, state, pod, n) }

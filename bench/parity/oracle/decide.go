@@ -3,6 +3,7 @@ package oracle
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,6 +78,7 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 	d := &Decision{}
 	state := framework.NewCycleState()
 	narrowed, status, plugins := s.framework.RunPreFilterPlugins(s.ctx, state, pod)
+	d.Narrowed = slices.Sorted(maps.Keys(plugins))
 	if !status.IsSuccess() {
 		if d.Whole, err = refusalOf(status.Plugin(), status); err != nil {
 			return nil, err
@@ -86,11 +88,6 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 		}
 		return d, nil
 	}
-	for p := range plugins {
-		d.Narrowed = append(d.Narrowed, p)
-	}
-	slices.Sort(d.Narrowed)
-
 	var feasible []fwk.NodeInfo
 	for _, n := range candidates {
 		v := Verdict{Node: s.index[n.Node().Name]}

@@ -4,8 +4,8 @@ package oracle
 type Decision struct {
 	// Gate is the refusal of a PreEnqueue plugin; the pod then never comes to be scheduled and nothing below is set.
 	Gate *Refusal
-	// Whole is the refusal of the pod as a whole by a PreFilter plugin. Plugin is empty where several plugins together
-	// left no node.
+	// Whole is the refusal of the pod as a whole at PreFilter. Its Plugin is empty where the plugins of Narrowed left no
+	// node.
 	Whole *Refusal
 	// Narrowed are the plugins that narrowed the nodes before filtering, in alphabetical order.
 	Narrowed []string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -88,6 +89,11 @@ func (s *Scheduler) Close() {
 }
 
 func (s *Scheduler) admit(c *scenario.Case) error {
+	for i, q := range c.Queue {
+		if q.Pod == nil || q.Count < 1 {
+			return &InvalidError{Object: fmt.Sprintf("queue[%d]", i), Errs: field.ErrorList{field.Required(field.NewPath("pod"), "with a count")}}
+		}
+	}
 	for i, n := range c.Nodes {
 		node, err := admitNode(n)
 		if err != nil {

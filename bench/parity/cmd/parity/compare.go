@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/compare"
+	"github.com/stowage-scheduler/stowage/bench/parity/generate"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	"github.com/stowage-scheduler/stowage/bench/parity/shrink"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// shrinkTries bounds how often a case is decided while it is made small: some 10 ms each.
+const shrinkTries = 3000
+
+// finding is a case and what came of it.
+type finding struct {
+	c      *scenario.Case
+	result *compare.Result
+	err    error
+}
+
+// compareCases compares all cases and reports; it is true if none differs.
+func compareCases(ctx context.Context, o *options) (bool, error) {
+	seeds, findings := make(chan uint64), make(chan finding)
+	go func() {
+		defer close(seeds)
+		for seed := o.seedFrom; seed < o.seedFrom+o.cases; seed++ {
+			select {
+			case seeds <- seed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range o.workers {
+		workers.Go(func() {
+			for seed := range seeds {
+				c := generate.Case(o.profileOf(seed), seed)
+				result, err := compare.Run(ctx, c, o.stowage)
+				findings <- finding{c, result, err}
+			}
+		})
+	}
+	go func() {
+		workers.Wait()
+		close(findings)
+	}()
+
+	var tally compare.Tally
+	undecided := 0
+	kept := map[string]int{}
+	last := time.Now()
+	for f := range findings {
+		if f.err != nil {
+			undecided++
+			fmt.Printf("%s: kube-scheduler does not decide: %v\n", f.c.Name, f.err)
+			continue
+		}
+		tally.Add(f.result)
+		if d := f.result.Differences; len(d) > 0 && ctx.Err() == nil {
+			if kept[d[0].Kind]++; kept[d[0].Kind] <= o.keep {
+				if err := o.report(ctx, f); err != nil {
+					return false, err
+				}
+			}
+		}
+		if time.Since(last) > 30*time.Second {
+			last = time.Now()
+			fmt.Printf("%d of %d cases, %d different\n", tally.Cases, o.cases, tally.Different)
+		}
+	}
+	tally.Print(os.Stdout)
+	if undecided > 0 {
+		fmt.Printf("%d cases that kube-scheduler does not decide: the generator is wrong\n", undecided)
+	}
+	if ctx.Err() == nil {
+		fmt.Printf("next: -seed-from %d\n", o.seedFrom+o.cases)
+	}
+	return tally.Different == 0 && undecided == 0, nil
+}
+
+// report makes a differing case small and writes it to a file.
+func (o *options) report(ctx context.Context, f finding) error {
+	kind := f.result.Differences[0].Kind
+	small := shrink.Case(f.c, shrinkTries, func(c *scenario.Case) bool {
+		r, err := compare.Run(ctx, c, o.stowage)
+		return err == nil && len(r.Differences) > 0 && r.Differences[0].Kind == kind
+	})
+	r, err := compare.Run(ctx, small, o.stowage)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.differences, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(o.differences, fileName(kind)+"-"+strings.ReplaceAll(f.c.Name, "/", "-")+".yaml")
+	fmt.Printf("%s: %v\n", f.c.Name, kinds(f.result.Differences))
+	var comment []string
+	for _, d := range r.Differences {
+		fmt.Println(d)
+		comment = append(comment, strings.Split(strings.TrimSpace(strings.ReplaceAll(d.String(), "\u00a0", " ")), "\n")...)
+	}
+	fmt.Println("written to", path)
+	return small.Write(path, comment)
+}
+
+func fileName(kind string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == ',' || r == ':' {
+			return '-'
+		}
+		return r
+	}, strings.ToLower(kind))
+}
+
+// replayCase compares the case of a file and shows all differences.
+func replayCase(ctx context.Context, path string, stowage stowagev1.PlacementServiceClient) (bool, error) {
+	c, err := scenario.Read(path)
+	if err != nil {
+		return false, err
+	}
+	r, err := compare.Run(ctx, c, stowage)
+	if err != nil {
+		return false, err
+	}
+	for i, d := range r.Answers.Filter {
+		fmt.Printf("queue[%d]: feasible %v %s\n", i, d.FeasibleNodes.Indexes, d.Message)
+	}
+	for _, d := range r.Differences {
+		fmt.Println(d)
+	}
+	return len(r.Differences) == 0, nil
+}

@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/expect"
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Result is what became of one case.
+type Result struct {
+	Answers     *expect.Answers
+	Differences []Difference
+}
+
+// Forms are the forms in which every case is put to Stowage.
+var Forms = []Form{{}, {Stored: true}, {Stored: true, CountPods: true}}
+
+// Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: the
+// case is not one that could come to be.
+func Run(ctx context.Context, c *scenario.Case, stowage stowagev1.PlacementServiceClient) (*Result, error) {
+	s, err := oracle.New(c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	answers, err := expect.Of(c, s)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Answers: answers}
+	for _, form := range Forms {
+		// A difference shows in every form, unless it is the form's.
+		if r.Differences = answer(ctx, c, s, form, stowage, answers); len(r.Differences) > 0 {
+			if form != Forms[0] {
+				for i := range r.Differences {
+					r.Differences[i].Kind += ", given " + form.String()
+				}
+			}
+			break
+		}
+	}
+	return r, nil
+}
+
+func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage stowagev1.PlacementServiceClient, want *expect.Answers) (out []Difference) {
+	failed := func(what string, err any) []Difference {
+		return append(out, Difference{Kind: what + " fails", Text: fmt.Sprint(err)})
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			out = failed("panic:", p)
+		}
+	}()
+	place, err := PlaceRequest(c, s, form)
+	if err != nil {
+		return failed("clients/kube", err)
+	}
+	for i := range c.Queue {
+		filter, err := stowage.Filter(ctx, FilterRequest(place, i))
+		if err != nil {
+			return failed("filter", err)
+		}
+		score, err := stowage.Score(ctx, ScoreRequest(place, i))
+		if err != nil {
+			return failed("score", err)
+		}
+		out = append(out, differFilter(want.Filter[i], filter)...)
+		out = append(out, differScore(want.Score[i], score)...)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	got, err := stowage.Place(ctx, place)
+	if err != nil {
+		return failed("place", err)
+	}
+	return differPlace(want.Place, got)
+}

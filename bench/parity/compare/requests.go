@@ -1,0 +1,166 @@
+package compare
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Form is how Stowage is told of a case.
+type Form struct {
+	// Stored takes the objects as the API server stores them, otherwise as a user wrote them.
+	Stored bool
+	// CountPods leaves out the names of pods on nodes.
+	CountPods bool
+}
+
+func (f Form) String() string {
+	text := "manifests"
+	if f.Stored {
+		text = "stored objects"
+	}
+	if f.CountPods {
+		text += ", pods counted"
+	}
+	return text
+}
+
+// PlaceRequest states the case with clients/kube. Requests for Filter and Score are made from it.
+func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.PlaceRequest, error) {
+	nodes, pods, namespaces := c.Nodes, c.Pods, c.Namespaces
+	queue := make([]*corev1.Pod, len(c.Queue))
+	for i, q := range c.Queue {
+		queue[i] = q.Pod
+	}
+	if form.Stored {
+		nodes, pods, namespaces, queue = s.Nodes, s.Pods, s.Namespaces, s.Queue
+	}
+	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods})
+	err := addAll(b.AddNode, nodes)
+	if err == nil {
+		err = addAll(b.AddPod, pods)
+	}
+	if err == nil {
+		err = addAll(b.AddNamespace, namespaces)
+	}
+	if err == nil {
+		err = addWorkloads(b, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return finish(b, c, queue)
+}
+
+// finish adds the queue. Pods without a node go through the builder and refer to its templates; AddPod would take one
+// with spec.nodeName for a pod on that node, so such a pod carries its own.
+func finish(b *kube.Builder, c *scenario.Case, queue []*corev1.Pod) (*stowagev1.PlaceRequest, error) {
+	entries := make([]*stowagev1.PendingPods, len(queue))
+	var built []int
+	for i, pod := range queue {
+		if pod.Spec.NodeName == "" {
+			if err := b.AddPod(pod); err != nil {
+				return nil, err
+			}
+			built = append(built, i)
+			continue
+		}
+		out, err := kube.PendingPod(pod)
+		if err != nil {
+			return nil, err
+		}
+		entries[i] = &stowagev1.PendingPods{Pod: out}
+	}
+	snapshot, err := b.Build()
+	if err != nil {
+		return nil, err
+	}
+	if len(snapshot.Queue) != len(built) {
+		return nil, fmt.Errorf("the builder queued %d pods of %d", len(snapshot.Queue), len(built))
+	}
+	for at, i := range built {
+		entries[i] = snapshot.Queue[at].Pods
+	}
+	for i := range entries {
+		entries[i].Count = uint32(c.Queue[i].Count)
+	}
+	profile, err := profileOf(&c.Config)
+	if err != nil {
+		return nil, err
+	}
+	r := &stowagev1.PlaceRequest{
+		Cluster:      snapshot.Cluster,
+		Queue:        entries,
+		Profile:      profile,
+		TieBreakSeed: c.TieBreakSeed,
+		Explain:      true,
+	}
+	if c.Candidates != nil {
+		r.CandidateNodes = &stowagev1.NodeList{Names: c.Candidates}
+	}
+	return r, nil
+}
+
+func addAll[T any](add func(T) error, objects []T) error {
+	for _, o := range objects {
+		if err := add(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addWorkloads adds what selects pods. The objects get a uid: one without it would be about to create its pods.
+func addWorkloads(b *kube.Builder, c *scenario.Case) error {
+	if err := addAll(b.AddService, c.Services); err != nil {
+		return err
+	}
+	for _, o := range c.ReplicationControllers {
+		o = o.DeepCopy()
+		o.UID = "live"
+		if err := b.AddReplicationController(o); err != nil {
+			return err
+		}
+	}
+	for _, o := range c.ReplicaSets {
+		o = o.DeepCopy()
+		o.UID = "live"
+		if err := b.AddReplicaSet(o); err != nil {
+			return err
+		}
+	}
+	for _, o := range c.StatefulSets {
+		o = o.DeepCopy()
+		o.UID = "live"
+		if err := b.AddStatefulSet(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FilterRequest asks for one queue entry of a PlaceRequest.
+func FilterRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.FilterRequest {
+	return &stowagev1.FilterRequest{
+		Cluster:        r.Cluster,
+		Pod:            r.Queue[entry].Pod,
+		Profile:        r.Profile,
+		CandidateNodes: r.CandidateNodes,
+		Explain:        true,
+	}
+}
+
+// ScoreRequest asks for one queue entry of a PlaceRequest.
+func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest {
+	return &stowagev1.ScoreRequest{
+		Cluster:        r.Cluster,
+		Pod:            r.Queue[entry].Pod,
+		Profile:        r.Profile,
+		CandidateNodes: r.CandidateNodes,
+	}
+}

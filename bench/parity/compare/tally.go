@@ -1,0 +1,90 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Tally counts what cases exercised, so that agreement can be seen to be about something.
+type Tally struct {
+	Cases, Different int
+	// Decisions counts decisions on the cluster as it stands, and the next three how many found every candidate
+	// feasible, some, and none.
+	Decisions, All, Some, None int
+	Placed, Unplaced           int
+	// Refusals counts cases in which a reason occurs as the first of some node, Scores cases in which a plugin's scores
+	// differ between nodes.
+	Refusals, Scores map[string]int
+	// Kinds counts differing cases by the kind of their first difference.
+	Kinds map[string]int
+}
+
+// Add counts a case.
+func (t *Tally) Add(r *Result) {
+	if t.Refusals == nil {
+		t.Refusals, t.Scores, t.Kinds = map[string]int{}, map[string]int{}, map[string]int{}
+	}
+	t.Cases++
+	if len(r.Differences) > 0 {
+		t.Different++
+		t.Kinds[r.Differences[0].Kind]++
+	}
+	refusals, scores := map[string]bool{}, map[string]bool{}
+	for i, f := range r.Answers.Filter {
+		t.decision(f)
+		for _, rejection := range f.Rejections {
+			refusals[name(rejection.Plugin, "PLUGIN_")+": "+rejection.Reasons[0].Type.String()[len("REJECTION_REASON_"):]] = true
+		}
+		for _, column := range r.Answers.Score[i].PluginScores {
+			if s := column.WeightedScores; slices.Min(s) < slices.Max(s) {
+				scores[name(column.Plugin, "PLUGIN_")] = true
+			}
+		}
+	}
+	t.Placed += int(r.Answers.Place.PlacedCount)
+	t.Unplaced += int(r.Answers.Place.UnplacedCount)
+	for k := range refusals {
+		t.Refusals[k]++
+	}
+	for k := range scores {
+		t.Scores[k]++
+	}
+}
+
+func (t *Tally) decision(f *stowagev1.FilterResponse) {
+	t.Decisions++
+	switch {
+	case len(f.FeasibleNodes.Indexes) == 0:
+		t.None++
+	case len(f.Rejections) == 0:
+		t.All++
+	default:
+		t.Some++
+	}
+}
+
+func name(value fmt.Stringer, prefix string) string { return value.String()[len(prefix):] }
+
+// Print writes the counts.
+func (t *Tally) Print(w io.Writer) {
+	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
+	fmt.Fprintf(w, "%d cases, %d different\n", t.Cases, t.Different)
+	fmt.Fprintf(w, "%d decisions: every node feasible %.1f %%, some %.1f %%, none %.1f %%; %d pods placed, %d not\n",
+		t.Decisions, share(t.All, t.Decisions), share(t.Some, t.Decisions), share(t.None, t.Decisions), t.Placed, t.Unplaced)
+	table := func(title string, counts map[string]int) {
+		if len(counts) == 0 {
+			return
+		}
+		fmt.Fprintln(w, title)
+		for _, k := range slices.Sorted(maps.Keys(counts)) {
+			fmt.Fprintf(w, "  %6.2f %%  %7d  %s\n", share(counts[k], t.Cases), counts[k], k)
+		}
+	}
+	table("cases with a first refusal:", t.Refusals)
+	table("cases with scores that differ between nodes:", t.Scores)
+	table("first differences:", t.Kinds)
+}

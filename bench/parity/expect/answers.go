@@ -1,0 +1,137 @@
+package expect
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Answers are the answers that Stowage must give to a case.
+type Answers struct {
+	// Filter and Score are one per queue entry, on the cluster as it stands.
+	Filter []*stowagev1.FilterResponse
+	Score  []*stowagev1.ScoreResponse
+	Place  *stowagev1.PlaceResponse
+	// Decisions are what Filter and Score state.
+	Decisions []*oracle.Decision
+}
+
+// Of asks kube-scheduler for the answers to a case. The scheduler must be fresh and is used up.
+func Of(c *scenario.Case, s *oracle.Scheduler) (*Answers, error) {
+	candidates := candidatesOf(c)
+	out := &Answers{}
+	for _, pod := range s.Queue {
+		d, err := s.Decide(pod)
+		if err != nil {
+			return nil, err
+		}
+		checks, err := s.Checks(pod)
+		if err != nil {
+			return nil, err
+		}
+		filter, err := filterAnswer(d, checks, candidates)
+		if err != nil {
+			return nil, err
+		}
+		score, err := scoreAnswer(d)
+		if err != nil {
+			return nil, err
+		}
+		out.Decisions = append(out.Decisions, d)
+		out.Filter = append(out.Filter, filter)
+		out.Score = append(out.Score, score)
+	}
+	placements, err := s.Place(c.Queue, func(best []uint32) uint32 { return first(c, best) })
+	if err != nil {
+		return nil, err
+	}
+	out.Place, err = placeAnswer(c, placements, candidates)
+	return out, err
+}
+
+func candidatesOf(c *scenario.Case) []uint32 {
+	var out []uint32
+	for i, n := range c.Nodes {
+		if c.Candidates == nil || slices.Contains(c.Candidates, n.Name) {
+			out = append(out, uint32(i))
+		}
+	}
+	return out
+}
+
+func filterAnswer(d *oracle.Decision, checks []oracle.Check, candidates []uint32) (*stowagev1.FilterResponse, error) {
+	rejected, err := rejections(d, candidates)
+	if err != nil {
+		return nil, err
+	}
+	checked, err := failing(checks)
+	if err != nil {
+		return nil, err
+	}
+	return &stowagev1.FilterResponse{
+		FeasibleNodes: &stowagev1.NodeList{Indexes: d.Feasible},
+		Rejections:    rejected,
+		Message:       messageOf(d),
+		Explanation:   &stowagev1.Explanation{FailingChecks: checked},
+	}, nil
+}
+
+// messageOf is the text for a pod that found no node. One that is held back never gets an event; the text is then what
+// the plugin says.
+func messageOf(d *oracle.Decision) string {
+	if d.Gate != nil {
+		return d.Gate.Reasons[0]
+	}
+	return d.Message
+}
+
+func scoreAnswer(d *oracle.Decision) (*stowagev1.ScoreResponse, error) {
+	out := &stowagev1.ScoreResponse{
+		Nodes:       &stowagev1.NodeList{Indexes: d.Feasible},
+		TotalScores: d.Totals,
+		BestNodes:   &stowagev1.NodeList{Indexes: d.Best},
+		Message:     messageOf(d),
+	}
+	for _, s := range d.Scores {
+		if _, known := Plugins[s.Plugin]; !known && !slices.ContainsFunc(s.Scores, func(score int64) bool { return score != 0 }) {
+			// VolumeBinding scores pods without volumes too, with nothing.
+			continue
+		}
+		p, err := plugin(s.Plugin)
+		if err != nil {
+			return nil, err
+		}
+		out.PluginScores = append(out.PluginScores, &stowagev1.PluginScores{Plugin: p, Weight: int32(s.Weight), WeightedScores: s.Scores})
+	}
+	slices.SortStableFunc(out.PluginScores, func(a, b *stowagev1.PluginScores) int { return int(a.Plugin) - int(b.Plugin) })
+	return out, nil
+}
+
+func placeAnswer(c *scenario.Case, placements []oracle.Placement, candidates []uint32) (*stowagev1.PlaceResponse, error) {
+	out := &stowagev1.PlaceResponse{}
+	for i, p := range placements {
+		placed := uint32(len(p.Nodes))
+		entry := &stowagev1.Placement{
+			Nodes:         &stowagev1.NodeList{Indexes: p.Nodes},
+			UnplacedCount: uint32(c.Queue[i].Count) - placed,
+		}
+		if d := p.Unplaced; d != nil {
+			var err error
+			entry.Message = messageOf(d)
+			if entry.Rejections, err = rejections(d, candidates); err != nil {
+				return nil, err
+			}
+			checked, err := failing(p.Checks)
+			if err != nil {
+				return nil, err
+			}
+			entry.Explanation = &stowagev1.Explanation{FailingChecks: checked}
+		}
+		out.PlacedCount += placed
+		out.UnplacedCount += entry.UnplacedCount
+		out.Placements = append(out.Placements, entry)
+	}
+	return out, nil
+}

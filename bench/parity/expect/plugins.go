@@ -1,0 +1,34 @@
+package expect
+
+import (
+	"fmt"
+
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Plugins are the contract's plugins by kube-scheduler's names.
+var Plugins = map[string]stowagev1.Plugin{
+	names.SchedulingGates:                 stowagev1.Plugin_PLUGIN_SCHEDULING_GATES,
+	names.NodeName:                        stowagev1.Plugin_PLUGIN_NODE_NAME,
+	names.NodeUnschedulable:               stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE,
+	names.TaintToleration:                 stowagev1.Plugin_PLUGIN_TAINT_TOLERATION,
+	names.NodeAffinity:                    stowagev1.Plugin_PLUGIN_NODE_AFFINITY,
+	names.NodePorts:                       stowagev1.Plugin_PLUGIN_NODE_PORTS,
+	names.NodeResourcesFit:                stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+	names.PodTopologySpread:               stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD,
+	names.InterPodAffinity:                stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
+	names.NodeResourcesBalancedAllocation: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
+	names.ImageLocality:                   stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
+}
+
+// plugin returns the contract's plugin. That another plugin of the default profile takes part in a decision means that
+// the case has something Stowage does not model.
+func plugin(name string) (stowagev1.Plugin, error) {
+	p, ok := Plugins[name]
+	if !ok {
+		return 0, fmt.Errorf("plugin %q takes part in the decision, which the contract does not have", name)
+	}
+	return p, nil
+}

@@ -1,0 +1,51 @@
+package expect
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodename"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// types are the contract's types of kube-scheduler's texts. Texts that upstream does not export stand here in full; one
+// that changes upstream shows as a text without a type.
+var types = map[string]stowagev1.RejectionReason{
+	nodename.ErrReason:                                          stowagev1.RejectionReason_REJECTION_REASON_NODE_NAME,
+	nodeunschedulable.ErrReasonUnschedulable:                    stowagev1.RejectionReason_REJECTION_REASON_NODE_UNSCHEDULABLE,
+	"node(s) had untolerated taint(s)":                          stowagev1.RejectionReason_REJECTION_REASON_UNTOLERATED_TAINT,
+	nodeaffinity.ErrReasonPod:                                   stowagev1.RejectionReason_REJECTION_REASON_NODE_AFFINITY,
+	"node(s) didn't match scheduler-enforced node affinity":     stowagev1.RejectionReason_REJECTION_REASON_ADDED_NODE_AFFINITY,
+	"pod affinity terms conflict":                               stowagev1.RejectionReason_REJECTION_REASON_NODE_AFFINITY_CONFLICT,
+	nodeports.ErrReason:                                         stowagev1.RejectionReason_REJECTION_REASON_HOST_PORT,
+	"Too many pods":                                             stowagev1.RejectionReason_REJECTION_REASON_TOO_MANY_PODS,
+	podtopologyspread.ErrReasonConstraintsNotMatch:              stowagev1.RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD,
+	podtopologyspread.ErrReasonNodeLabelNotMatch:                stowagev1.RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD_MISSING_LABEL,
+	interpodaffinity.ErrReasonAffinityRulesNotMatch:             stowagev1.RejectionReason_REJECTION_REASON_POD_AFFINITY,
+	interpodaffinity.ErrReasonAntiAffinityRulesNotMatch:         stowagev1.RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY,
+	interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch: stowagev1.RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY,
+}
+
+func reason(plugin, text string) (*stowagev1.Reason, error) {
+	r := &stowagev1.Reason{Message: text, Type: types[text]}
+	switch {
+	case r.Type != 0:
+	case plugin == names.SchedulingGates:
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_SCHEDULING_GATED
+	case plugin == "":
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_NARROWED_OUT
+	case plugin == names.NodeResourcesFit && strings.HasPrefix(text, "Insufficient "):
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_INSUFFICIENT_RESOURCE
+		r.Resource = strings.TrimPrefix(text, "Insufficient ")
+	default:
+		return nil, fmt.Errorf("plugin %q gives the reason %q, which the contract does not have", plugin, text)
+	}
+	return r, nil
+}

@@ -1,0 +1,129 @@
+package expect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// groups gathers nodes by refusal.
+type groups struct {
+	byKey map[string]*stowagev1.Rejection
+	list  []*stowagev1.Rejection
+}
+
+// add puts a node into the group of its refusal. The refusal of no single plugin is that of the first one in narrowed.
+func (g *groups) add(node uint32, r *oracle.Refusal, narrowed []string) error {
+	key := fmt.Sprintf("%s %t %q", r.Plugin, r.Unresolvable, stable(r))
+	group, ok := g.byKey[key]
+	if !ok {
+		var err error
+		if group, err = rejection(r, narrowed); err != nil {
+			return err
+		}
+		if g.byKey == nil {
+			g.byKey = map[string]*stowagev1.Rejection{}
+		}
+		g.byKey[key] = group
+		g.list = append(g.list, group)
+	}
+	group.Nodes.Indexes = append(group.Nodes.Indexes, node)
+	return nil
+}
+
+// sorted returns the groups by plugin, then by first node, each with its nodes in ascending order.
+func (g *groups) sorted() []*stowagev1.Rejection {
+	for _, group := range g.list {
+		slices.Sort(group.Nodes.Indexes)
+	}
+	slices.SortFunc(g.list, func(a, b *stowagev1.Rejection) int {
+		return cmp.Or(cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Nodes.Indexes[0], b.Nodes.Indexes[0]))
+	})
+	return g.list
+}
+
+func rejection(r *oracle.Refusal, narrowed []string) (*stowagev1.Rejection, error) {
+	out := &stowagev1.Rejection{
+		Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
+		Nodes:         &stowagev1.NodeList{},
+	}
+	if r.Unresolvable {
+		out.Resolvability = stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE
+	}
+	plugins := narrowed
+	if r.Plugin != "" {
+		plugins = []string{r.Plugin}
+	}
+	for _, name := range plugins {
+		p, err := plugin(name)
+		if err != nil {
+			return nil, err
+		}
+		if out.Plugin == 0 || p < out.Plugin {
+			out.Plugin = p
+		}
+	}
+	for _, text := range stable(r) {
+		reason, err := reason(r.Plugin, text)
+		if err != nil {
+			return nil, err
+		}
+		out.Reasons = append(out.Reasons, reason)
+	}
+	return out, nil
+}
+
+// stable returns the refusal's reasons in an order that does not change: NodeResourcesFit goes through the resources
+// beyond cpu, memory and ephemeral-storage in the random order of a map (fit.go fitsRequest, v1.37), which the contract
+// sorts by name.
+func stable(r *oracle.Refusal) []string {
+	if r.Plugin != names.NodeResourcesFit {
+		return r.Reasons
+	}
+	i := slices.IndexFunc(r.Reasons, func(text string) bool {
+		return !slices.Contains([]string{"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage"}, text)
+	})
+	if i < 0 {
+		return r.Reasons
+	}
+	out := slices.Clone(r.Reasons)
+	slices.Sort(out[i:])
+	return out
+}
+
+// rejections states a decision's refusals, for candidates in ascending order.
+func rejections(d *oracle.Decision, candidates []uint32) ([]*stowagev1.Rejection, error) {
+	var g groups
+	if d.Gate != nil {
+		for _, node := range candidates {
+			if err := g.add(node, d.Gate, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, v := range d.Verdicts {
+		if v.Refusal == nil {
+			continue
+		}
+		if err := g.add(v.Node, v.Refusal, d.Narrowed); err != nil {
+			return nil, err
+		}
+	}
+	return g.sorted(), nil
+}
+
+// failing states what each plugin says on its own.
+func failing(checks []oracle.Check) ([]*stowagev1.Rejection, error) {
+	var g groups
+	for _, c := range checks {
+		if err := g.add(c.Node, c.Refusal, nil); err != nil {
+			return nil, err
+		}
+	}
+	return g.sorted(), nil
+}
