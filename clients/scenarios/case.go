@@ -1,0 +1,133 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Case is a situation and what must come out of it.
+type Case struct {
+	Dir         string `json:"-"`
+	Title       string `json:"title"`
+	Why         string `json:"why"`
+	TopologyKey string `json:"topologyKey"`
+	Steps       []Step `json:"steps"`
+}
+
+// Step is one question: exactly one of Place, Filter and Score is there.
+type Step struct {
+	Name    string           `json:"name"`
+	Files   []string         `json:"files"`
+	Profile json.RawMessage  `json:"profile"`
+	Place   map[string]Place `json:"place"`
+	Filter  *Filter          `json:"filter"`
+	Score   *Score           `json:"score"`
+}
+
+// Place is what must become of one workload's pods.
+type Place struct {
+	Placed      *int           `json:"placed"`
+	Unplaced    *int           `json:"unplaced"`
+	Spread      *string        `json:"spread"`
+	Domains     map[string]int `json:"domains"`
+	Nodes       []string       `json:"nodes"`
+	Message     *string        `json:"message"`
+	Explanation *Explanation   `json:"explanation"`
+}
+
+// Filter is which nodes must be able to take a pod.
+type Filter struct {
+	Pod         string              `json:"pod"`
+	Feasible    *[]string           `json:"feasible"`
+	Refused     map[string][]string `json:"refused"`
+	Message     *string             `json:"message"`
+	Explanation *Explanation        `json:"explanation"`
+}
+
+// Score is how good nodes must be.
+type Score struct {
+	Pod     string                      `json:"pod"`
+	Best    []string                    `json:"best"`
+	Scores  map[string]map[string]int64 `json:"scores"`
+	Skipped []string                    `json:"skipped"`
+}
+
+// Explanation is what an explanation must tell.
+type Explanation struct {
+	Counts  []Counts            `json:"counts"`
+	Failing map[string][]string `json:"failing"`
+	Taints  map[string][]string `json:"taints"`
+}
+
+// Counts is what one rule must have counted.
+type Counts struct {
+	Rule        string              `json:"rule"`
+	TopologyKey string              `json:"topologyKey"`
+	Domains     map[string]int64    `json:"domains"`
+	Skews       map[string]int64    `json:"skews"`
+	Minimum     *int64              `json:"minimum"`
+	Feasible    *[]string           `json:"feasible"`
+	Nodes       map[string][]string `json:"nodes"`
+	Uncounted   map[string][]string `json:"uncounted"`
+	Conflicts   map[string][]string `json:"conflicts"`
+}
+
+// Load reads the cases under a directory, in the order of their directories' names.
+func Load(root string) ([]Case, error) {
+	files, err := filepath.Glob(filepath.Join(root, "*", "case.yaml")) // sorted
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no cases under %s", root)
+	}
+	var cases []Case
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		c := Case{Dir: filepath.Dir(file)}
+		if err := yaml.UnmarshalStrict(text, &c); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if err := c.validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+// validate refuses steps that would hold whatever came out.
+func (c *Case) validate() error {
+	if c.Title == "" || c.Why == "" || len(c.Steps) == 0 {
+		return fmt.Errorf("title, why and steps are required")
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		questions := 0
+		if len(s.Place) > 0 {
+			questions++
+		}
+		if s.Filter != nil {
+			questions++
+		}
+		if s.Score != nil {
+			questions++
+		}
+		if s.Name == "" || len(s.Files) == 0 || questions != 1 {
+			return fmt.Errorf("steps[%d]: name, files and exactly one of place, filter and score are required", i)
+		}
+	}
+	return nil
+}
+
+// Name is the name of the case's directory.
+func (c *Case) Name() string {
+	return filepath.Base(c.Dir)
+}

@@ -1,0 +1,48 @@
+// Package scenarios runs the cases of clients/examples: ordinary manifests, and what must come out.
+//
+// A case is a directory with a case.yaml:
+//
+//	title: one line that says what the case shows
+//	why: one line that says why it comes out so
+//	topologyKey: the node label that domains below are values of
+//	steps:
+//	- name: what this step varies
+//	  files: [nodes.yaml, web.yaml]     manifests, in this order
+//	  profile: {}                       a Profile, in protojson's names
+//	  place:                            place the queue; by the name of the workload or pod:
+//	    web:
+//	      placed: 3                     how many got a node
+//	      unplaced: 1                   how many did not
+//	      spread: 2/1/0                 pods per domain, most first, empty domains too
+//	      domains: {z1: 2, z2: 1}       the same where it is certain which is which
+//	      nodes: [a, b]                 the nodes in the order of placement
+//	      message: "0/3 nodes ..."      kube-scheduler's event text
+//	      explanation: {}               of the first pod without a node, see below
+//	  filter:                           or filter one pod, with an explanation
+//	    pod: web                        needed if several are pending
+//	    feasible: [a]                   the nodes that can take it
+//	    refused: {Too many pods: [b]}   the others by reason; a node of several reasons stands under each
+//	    message: ""
+//	    explanation:
+//	      counts:                       must be there, and others may be
+//	      - rule: hard spread           soft spread, affinity, anti-affinity, existing pods' anti-affinity
+//	        topologyKey: zone           the case's if absent
+//	        domains: {z1: 3, z2: 1}     matching pods of every domain
+//	        skews: {z1: 2, z2: 0}
+//	        minimum: 1
+//	        feasible: [z2]              domains that the rule lets the pod go to
+//	        nodes: {z1: [a], z2: [b]}
+//	        uncounted: {missing topology key: [c]}
+//	        conflicts: {z1: [web-1]}    pods in the way; those of the queue by workload
+//	      failing: {Too many pods: [b]} nodes by reason, as if each check were asked alone
+//	      taints: {"k=v:NoSchedule": [a]}
+//	  score:                            or score one pod
+//	    pod: web
+//	    best: [a]
+//	    scores:                         plugins' weighted scores by node
+//	      NodeAffinity: {a: 200, b: 0}
+//	    skipped: [NodeAffinity]         plugins that gave no scores
+//
+// What a step leaves out is not checked. Each step is decided by a Decider, and the same expectations must hold
+// whichever it is: the engine itself, a server over gRPC, the command line.
+package scenarios

@@ -1,0 +1,80 @@
+package scenarios
+
+import (
+	"path/filepath"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/manifest"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Question is a step's request: exactly one of Place, Filter and Score is there.
+type Question struct {
+	Case     *Case
+	Step     *Step
+	Snapshot *kube.Snapshot
+	Place    *stowagev1.PlaceRequest
+	Filter   *stowagev1.FilterRequest
+	Score    *stowagev1.ScoreRequest
+}
+
+// Paths are the step's manifests.
+func (q *Question) Paths() []string {
+	var out []string
+	for _, f := range q.Step.Files {
+		out = append(out, filepath.Join(q.Case.Dir, f))
+	}
+	return out
+}
+
+// Ask makes a step's request from its manifests.
+func Ask(c *Case, s *Step) (*Question, error) {
+	q := &Question{Case: c, Step: s}
+	r := manifest.NewReader(kube.Options{})
+	for _, path := range q.Paths() {
+		if err := r.ReadPath(path, nil); err != nil {
+			return nil, err
+		}
+	}
+	snapshot, err := r.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	q.Snapshot = snapshot
+	var profile *stowagev1.Profile
+	if s.Profile != nil {
+		profile = &stowagev1.Profile{}
+		if err := protojson.Unmarshal(s.Profile, profile); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.Filter != nil:
+		pod, err := snapshot.Pending(s.Filter.Pod)
+		if err != nil {
+			return nil, err
+		}
+		q.Filter = &stowagev1.FilterRequest{
+			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, Explain: true, IncludeNodeNames: true,
+		}
+	case s.Score != nil:
+		pod, err := snapshot.Pending(s.Score.Pod)
+		if err != nil {
+			return nil, err
+		}
+		q.Score = &stowagev1.ScoreRequest{Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, IncludeNodeNames: true}
+	default:
+		q.Place = snapshot.PlaceRequest()
+		q.Place.Profile, q.Place.Explain = profile, true
+	}
+	return q, nil
+}
+
+// Answer is the response to a Question, of the same kind.
+type Answer struct {
+	Place  *stowagev1.PlaceResponse
+	Filter *stowagev1.FilterResponse
+	Score  *stowagev1.ScoreResponse
+}
