@@ -1,0 +1,90 @@
+package stowage
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/health" // client-side health checking
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// MaximumMessageBytes is how large requests and answers may be; the server has a limit of its own. A cluster of 5,000
+// nodes and 150,000 pods is about 60 MB with every pod written out and 5 MB with templates.
+const MaximumMessageBytes = 256 << 20
+
+// The retry policy is for what gRPC may repeat blindly. RESOURCE_EXHAUSTED is not: see retryWhenAsked.
+const serviceConfig = `{
+  "loadBalancingConfig": [{"round_robin": {}}],
+  "healthCheckConfig": {"serviceName": ""},
+  "methodConfig": [{
+    "name": [{"service": "stowage.v1.PlacementService"}],
+    "retryPolicy": {
+      "maxAttempts": 4,
+      "initialBackoff": "0.1s",
+      "maxBackoff": "2s",
+      "backoffMultiplier": 2,
+      "retryableStatusCodes": ["UNAVAILABLE"]
+    }
+  }]
+}`
+
+// Client calls the PlacementService.
+type Client struct {
+	stowagev1.PlacementServiceClient
+	conn *grpc.ClientConn
+}
+
+// Dial sets up a client without connecting yet. One address is a gRPC target, by default a DNS name with a port, of
+// which every address is a replica; several are the replicas themselves. Without options the connection is in
+// plaintext; options are gRPC's own and win over what Dial sets: grpc.WithTransportCredentials for TLS,
+// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics.
+func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
+	if len(addresses) == 0 {
+		return nil, errors.New("no address")
+	}
+	all := []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(serviceConfig),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallSendMsgSize(MaximumMessageBytes),
+			grpc.MaxCallRecvMsgSize(MaximumMessageBytes),
+			// gRPC gives up trying again once a request outgrows this buffer, 256 KiB by default.
+			grpc.MaxRetryRPCBufferSize(MaximumMessageBytes),
+		),
+		// Small windows and buffers cost half of the throughput of a large request.
+		grpc.WithInitialWindowSize(64 << 20),
+		grpc.WithInitialConnWindowSize(64 << 20),
+		grpc.WithReadBufferSize(256 << 10),
+		grpc.WithWriteBufferSize(256 << 10),
+		// Servers refuse pings more often than every 5 minutes unless told otherwise.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 10 * time.Second}),
+		grpc.WithChainUnaryInterceptor(retryWhenAsked),
+	}
+	target := addresses[0]
+	if len(addresses) > 1 {
+		replicas := manual.NewBuilderWithScheme("replicas")
+		state := resolver.State{}
+		for _, a := range addresses {
+			state.Addresses = append(state.Addresses, resolver.Address{Addr: a})
+		}
+		replicas.InitialState(state)
+		all = append(all, grpc.WithResolvers(replicas))
+		target = "replicas:///"
+	}
+	conn, err := grpc.NewClient(target, append(all, options...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{PlacementServiceClient: stowagev1.NewPlacementServiceClient(conn), conn: conn}, nil
+}
+
+// Close ends the connections. Calls in flight fail.
+func (c *Client) Close() error {
+	return c.conn.Close()
+}
