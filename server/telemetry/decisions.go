@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Decision is what is measured of one decision.
+type Decision struct {
+	// Method is the RPC's name: "Filter", "Score" or "Place".
+	Method string
+	// Decode, Engine and Encode are how long the parts took.
+	Decode, Engine, Encode time.Duration
+	// Nodes are the cluster's; Feasible those that can take the pod, or with Place the pods that got a node.
+	Nodes, Feasible int
+}
+
+// Decisions are the metrics of decisions.
+type Decisions struct {
+	duration        metric.Float64Histogram
+	nodes, feasible metric.Int64Histogram
+}
+
+func newDecisions(p metric.MeterProvider) (*Decisions, error) {
+	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
+	var d Decisions
+	var err error
+	// A filter of a small cluster takes tens of microseconds, a queue over a large one seconds.
+	if d.duration, err = meter.Float64Histogram("stowage.decision.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time that a part of a decision took."),
+		metric.WithExplicitBucketBoundaries(.00001, .00003, .0001, .0003, .001, .003, .01, .03, .1, .3, 1, 3, 10, 30),
+	); err != nil {
+		return nil, err
+	}
+	counts := metric.WithExplicitBucketBoundaries(0, 1, 10, 100, 1e3, 1e4, 1e5, 1e6)
+	if d.nodes, err = meter.Int64Histogram("stowage.decision.nodes", metric.WithUnit("{node}"),
+		metric.WithDescription("Nodes of the cluster that was decided on."), counts); err != nil {
+		return nil, err
+	}
+	if d.feasible, err = meter.Int64Histogram("stowage.decision.feasible", metric.WithUnit("{node}"),
+		metric.WithDescription("Feasible nodes; with Place, pods that got a node."), counts); err != nil {
+		return nil, err
+	}
+	return &d, nil
+}
+
+// Record records a decision.
+func (d *Decisions) Record(ctx context.Context, m Decision) {
+	method := attribute.String("method", m.Method)
+	for _, part := range [...]struct {
+		name string
+		took time.Duration
+	}{{"decode", m.Decode}, {"engine", m.Engine}, {"encode", m.Encode}} {
+		d.duration.Record(ctx, part.took.Seconds(), metric.WithAttributes(method, attribute.String("part", part.name)))
+	}
+	d.nodes.Record(ctx, int64(m.Nodes), metric.WithAttributes(method))
+	d.feasible.Record(ctx, int64(m.Feasible), metric.WithAttributes(method))
+}
