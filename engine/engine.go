@@ -39,7 +39,7 @@ type FilterOptions struct {
 
 // Filter tells which nodes can take the pod, and why the others cannot.
 func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*verdict.Filter, error) {
-	state := cluster.NewState(c.compiled)
+	state := cluster.NewState(ctx, c.compiled)
 	d := decide(state, state.Compile(pod), o.Profile)
 	candidates := c.candidates(o.Candidates)
 	outcome, err := d.filter(ctx, candidates)
@@ -67,7 +67,7 @@ type ScoreOptions struct {
 
 // Score tells how good each node is that can take the pod.
 func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*verdict.Score, error) {
-	state := cluster.NewState(c.compiled)
+	state := cluster.NewState(ctx, c.compiled)
 	d := decide(state, state.Compile(pod), o.Profile)
 	outcome, err := d.filter(ctx, c.candidates(o.Candidates))
 	if err != nil {

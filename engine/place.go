@@ -29,7 +29,7 @@ type PlaceOptions struct {
 // The result has one placement per queue entry.
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
 	p := &placing{
-		state:      cluster.NewState(c.compiled),
+		state:      cluster.NewState(ctx, c.compiled),
 		candidates: c.candidates(o.Candidates),
 		order:      tieBreak(c.compiled.Names, o.Seed),
 		options:    o,

@@ -82,7 +82,9 @@ func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
 		if node.Unschedulable {
 			c.Unschedulable.Add(uint32(i))
 		}
-		pods.addNode(uint32(i), node)
+		if err := pods.addNode(ctx, uint32(i), node); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }

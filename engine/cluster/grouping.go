@@ -1,6 +1,10 @@
 package cluster
 
-import "github.com/stowage-scheduler/stowage/engine/api"
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+)
 
 // grouping puts pods into groups while a cluster is compiled.
 type grouping struct {
@@ -20,17 +24,21 @@ type compiledTemplate struct {
 	usage Usage
 }
 
-func (g *grouping) addNode(i uint32, node *api.Node) {
+func (g *grouping) addNode(ctx context.Context, i uint32, node *api.Node) error {
 	for _, pc := range node.PodCounts {
 		t := g.template(&g.stated.Templates[pc.Template], pc.Terminating, pc.Template)
 		g.add(i, t.group, &t.usage, pc.Count)
 	}
 	for j := range node.Pods {
+		if j%1024 == 1023 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		p := &node.Pods[j]
 		t := g.pod(p)
 		g.add(i, t.group, &t.usage, 1)
 		g.cluster.named[i] = append(g.cluster.named[i], NamedPod{Name: p.Name, Group: int32(t.group)})
 	}
+	return nil
 }
 
 func (g *grouping) add(node uint32, group int, u *Usage, count int32) {

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"context"
+	"iter"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/intern"
@@ -12,6 +14,8 @@ import (
 // changes it.
 type State struct {
 	*Cluster
+	// ctx ends the request. Long loops look at it; what they leave unfinished when it has ended is never answered.
+	ctx context.Context
 	// Symbols extends the cluster's strings by those of the request.
 	Symbols *intern.Table
 	// Resources are the cluster's until a pod is assumed.
@@ -33,9 +37,10 @@ type Assumed struct {
 }
 
 // NewState returns a state in which nothing has been placed.
-func NewState(c *Cluster) *State {
+func NewState(ctx context.Context, c *Cluster) *State {
 	return &State{
 		Cluster:   c,
+		ctx:       ctx,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
 		groups:    c.groups,
@@ -43,8 +48,16 @@ func NewState(c *Cluster) *State {
 	}
 }
 
-// Groups returns the groups of pods, those of the cluster first.
-func (s *State) Groups() []Group { return s.groups }
+// Groups iterates over the groups of pods, those of the cluster first, until the request ends.
+func (s *State) Groups() iter.Seq2[int, *Group] {
+	return func(yield func(int, *Group) bool) {
+		for i := range s.groups {
+			if i%1024 == 0 && s.ctx.Err() != nil || !yield(i, &s.groups[i]) {
+				return
+			}
+		}
+	}
+}
 
 // Group returns a group.
 func (s *State) Group(i int) *Group { return &s.groups[i] }
@@ -69,17 +82,19 @@ func (s *State) Column(key intern.ID) *topology.Column {
 	if !s.Symbols.Shared(key) {
 		return &topology.Column{Domain: make([]int32, s.Len()), Values: make([]intern.ID, 1)}
 	}
-	return s.columns.Get(key, func() *topology.Column { return topology.Build(s.labels, key) })
+	return s.columns.Get(key, func() (*topology.Column, bool) { return topology.Build(s.labels, key), true })
 }
 
 // Counts returns how many pods per domain of a term's topology key the cluster has that the term matches as an
 // incoming pod's, the assumed ones included. The result must not be changed.
 func (s *State) Counts(t *Term) []int64 {
-	count := func() []int64 {
-		return topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil)
+	count := func() ([]int64, bool) {
+		counts := topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil)
+		return counts, s.ctx.Err() == nil
 	}
 	if s.changed || !t.shared(s.Symbols) {
-		return count()
+		counts, _ := count()
+		return counts
 	}
 	return s.counts.Get(string(t.appendKey(nil)), count)
 }
@@ -87,8 +102,7 @@ func (s *State) Counts(t *Term) []int64 {
 // Matching returns the pods that a term matches as an incoming pod's.
 func (s *State) Matching(t *Term) []topology.Members {
 	var members []topology.Members
-	for i := range s.groups {
-		g := &s.groups[i]
+	for _, g := range s.Groups() {
 		if t.Matches(g.Namespace, nil, g.Labels) {
 			members = append(members, g.Members)
 		}

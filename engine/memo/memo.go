@@ -16,14 +16,18 @@ type Map[K comparable, V any] struct {
 	published atomic.Pointer[map[K]V]
 }
 
-// Get returns the value of a key, computing it if it is not there. What finds no room is computed each time.
-func (m *Map[K, V]) Get(key K, compute func() V) V {
+// Get returns the value of a key, computing it if it is not there. A value that is not complete, because whoever
+// computed it had to stop, is returned but not remembered; what finds no room is computed each time.
+func (m *Map[K, V]) Get(key K, compute func() (v V, complete bool)) V {
 	if p := m.published.Load(); p != nil {
 		if v, ok := (*p)[key]; ok {
 			return v
 		}
 	}
-	v := compute()
+	v, complete := compute()
+	if !complete || m.Limit == 0 {
+		return v
+	}
 	for {
 		old := m.published.Load()
 		var next map[K]V
@@ -37,9 +41,6 @@ func (m *Map[K, V]) Get(key K, compute func() V) V {
 				return v
 			}
 			next = maps.Clone(*old)
-		}
-		if m.Limit == 0 {
-			return v
 		}
 		next[key] = v
 		if m.published.CompareAndSwap(old, &next) {

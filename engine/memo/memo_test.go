@@ -17,9 +17,9 @@ func TestOneValuePerKey(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for key := range seen {
-				v := m.Get(key, func() *string {
+				v := m.Get(key, func() (*string, bool) {
 					s := fmt.Sprint(key, computed.Add(1))
-					return &s
+					return &s, true
 				})
 				seen[key].Store(v, true)
 			}
@@ -40,12 +40,22 @@ func TestLimit(t *testing.T) {
 	computed := 0
 	for range 3 {
 		for key := range 3 {
-			if v := m.Get(key, func() int { computed++; return key }); v != key {
+			if v := m.Get(key, func() (int, bool) { computed++; return key, true }); v != key {
 				t.Errorf("Get(%d) = %d", key, v)
 			}
 		}
 	}
 	if computed != 2+3 {
 		t.Errorf("computed %d times: two keys fit and are computed once, the third each time", computed)
+	}
+}
+
+func TestIncompleteIsForgotten(t *testing.T) {
+	m := memo.Map[int, int]{Limit: 2}
+	if v := m.Get(1, func() (int, bool) { return 7, false }); v != 7 {
+		t.Errorf("Get = %d", v)
+	}
+	if v := m.Get(1, func() (int, bool) { return 8, true }); v != 8 {
+		t.Errorf("an incomplete value was remembered: %d", v)
 	}
 }

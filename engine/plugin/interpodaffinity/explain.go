@@ -82,8 +82,7 @@ func inTheWay(c *plugin.Cycle, f *plugin.Finder, key intern.ID, t *verdict.Topol
 	}
 	column := c.State.Column(key)
 	places := make([][]place, column.Len())
-	for i := range c.State.Groups() {
-		g := c.State.Group(i)
+	for i, g := range c.State.Groups() {
 		if !counts(g) {
 			continue
 		}

@@ -89,8 +89,8 @@ func unwanted(c *plugin.Cycle) nodeset.Set {
 // matchingAll returns the pods that match all of the pod's required affinity terms.
 func matchingAll(c *plugin.Cycle) []topology.Members {
 	var members []topology.Members
-	for i := range c.State.Groups() {
-		if g := c.State.Group(i); matchesAll(c.Pod.Affinity, g.Shape) {
+	for _, g := range c.State.Groups() {
+		if matchesAll(c.Pod.Affinity, g.Shape) {
 			members = append(members, g.Members)
 		}
 	}

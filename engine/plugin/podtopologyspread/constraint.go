@@ -96,8 +96,7 @@ func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
 		return nil
 	}
 	var members []topology.Members
-	for i := range c.State.Groups() {
-		g := c.State.Group(i)
+	for _, g := range c.State.Groups() {
 		if g.Namespace == c.Pod.Namespace && !g.Terminating && k.selector.Matches(g.Labels) {
 			members = append(members, g.Members)
 		}
