@@ -89,7 +89,9 @@ func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome
 		}
 		rest = rest.Clone()
 		for _, r := range refusals {
-			rest.AndNot(r.Nodes)
+			for _, n := range r.Nodes {
+				rest.Remove(n)
+			}
 		}
 		o.rejections = append(o.rejections, rejections(name, refusals)...)
 		return !rest.Empty()
@@ -204,7 +206,7 @@ func (d *decision) prepare(name verdict.Plugin) plugin.Filter {
 func rejections(name verdict.Plugin, refusals []plugin.Refusal) []verdict.Rejection {
 	out := make([]verdict.Rejection, len(refusals))
 	for i, r := range refusals {
-		out[i] = verdict.Rejection{Plugin: name, Unresolvable: r.Unresolvable, Reasons: r.Reasons, Nodes: r.Nodes.Indexes()}
+		out[i] = verdict.Rejection{Plugin: name, Unresolvable: r.Unresolvable, Reasons: r.Reasons, Nodes: r.Nodes}
 	}
 	slices.SortFunc(out, compareRejections)
 	return out

@@ -38,6 +38,9 @@ func Of(n int, nodes []uint32) Set {
 // Add adds a node.
 func (s Set) Add(i uint32) { s[i/64] |= 1 << (i % 64) }
 
+// Remove drops a node.
+func (s Set) Remove(i uint32) { s[i/64] &^= 1 << (i % 64) }
+
 // Has reports whether a node is in the set.
 func (s Set) Has(i uint32) bool { return s[i/64]&(1<<(i%64)) != 0 }
 

@@ -30,7 +30,7 @@ type Cycle struct {
 type Refusal struct {
 	Unresolvable bool
 	Reasons      []verdict.Reason
-	Nodes        nodeset.Set
+	Nodes        []uint32 // ascending
 }
 
 // Filter is a plugin prepared to filter.
@@ -44,7 +44,7 @@ func Refused(nodes nodeset.Set, unresolvable bool, reason verdict.ReasonType) []
 	if nodes.Empty() {
 		return nil
 	}
-	return []Refusal{{Unresolvable: unresolvable, Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes}}
+	return []Refusal{{Unresolvable: unresolvable, Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes.Indexes()}}
 }
 
 // Both returns the nodes that are in a and b, where nil stands for all nodes.

@@ -3,6 +3,7 @@
 package noderesources
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -53,24 +54,31 @@ func ignored(name string, p *api.Profile) bool {
 
 // Refuse returns the nodes that lack room, grouped by what they lack.
 func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
-	var g grouped
-	g.nodes = len(in)
+	var refusals []plugin.Refusal
+	groups := make(map[string]int) // by what is lacking
+	var key []byte
 	for n := range in.All() {
 		if f.fits(n) {
 			continue
 		}
-		g.lacking = g.lacking[:0]
+		key = key[:0]
 		unresolvable := false
 		for s := range f.shortages(n) {
-			g.lacking = append(g.lacking, s.index)
+			key = binary.AppendUvarint(key, uint64(s.index))
 			unresolvable = unresolvable || s.index != tooManyPods && s.Requested > s.Allocatable
 		}
-		g.add(n, unresolvable)
+		if unresolvable {
+			key = append(key, 0xff)
+		}
+		i, ok := groups[string(key)]
+		if !ok {
+			i = len(refusals)
+			groups[string(key)] = i
+			refusals = append(refusals, plugin.Refusal{Unresolvable: unresolvable, Reasons: f.reasons(n)})
+		}
+		refusals[i].Nodes = append(refusals[i].Nodes, n)
 	}
-	for i := range g.refusals {
-		g.refusals[i].Reasons = f.reasons(g.keys[i].lacking)
-	}
-	return g.refusals
+	return refusals
 }
 
 // fits is the quick answer for nodes with room.
@@ -156,16 +164,13 @@ func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 	return out
 }
 
-func (f *Fit) reasons(lacking []int) []verdict.Reason {
-	out := make([]verdict.Reason, len(lacking))
-	for i, index := range lacking {
-		switch {
-		case index == tooManyPods:
-			out[i] = verdict.ReasonOf(verdict.ReasonTooManyPods)
-		case index < firstScalar:
-			out[i] = verdict.InsufficientResource(cluster.LaneNames[index-firstLane])
-		default:
-			out[i] = verdict.InsufficientResource(f.scalars[index-firstScalar].name)
+func (f *Fit) reasons(n uint32) []verdict.Reason {
+	var out []verdict.Reason
+	for s := range f.shortages(n) {
+		if s.index == tooManyPods {
+			out = append(out, verdict.ReasonOf(verdict.ReasonTooManyPods))
+		} else {
+			out = append(out, verdict.InsufficientResource(s.Resource))
 		}
 	}
 	return out
