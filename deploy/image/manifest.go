@@ -13,9 +13,6 @@ import (
 // because runAsNonRoot can only be checked on a number.
 const user = "65532:65532"
 
-// The ports of the manifests in deploy/kubernetes, for those who list an image's ports; nothing opens them.
-var ports = []string{"7433/tcp", "7434/tcp"}
-
 func emptyIndex() v1.ImageIndex {
 	return mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 }
@@ -73,14 +70,10 @@ func (s source) image(arch string) (v1.Image, error) {
 	config.Architecture = arch
 	config.Created = v1.Time{Time: s.created}
 	config.Config = v1.Config{
-		User:         user,
-		Entrypoint:   []string{"/" + binaryPath},
-		WorkingDir:   "/",
-		ExposedPorts: map[string]struct{}{},
-		Labels:       s.labels(),
-	}
-	for _, p := range ports {
-		config.Config.ExposedPorts[p] = struct{}{}
+		User:       user,
+		Entrypoint: []string{"/" + binaryPath},
+		WorkingDir: "/",
+		Labels:     s.labels(),
 	}
 	return mutate.ConfigFile(image, config)
 }

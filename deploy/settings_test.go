@@ -1,0 +1,147 @@
+package deploy
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/server/admin"
+	"github.com/stowage-scheduler/stowage/server/config"
+)
+
+// configKey is the ConfigMap's key that holds the server's configuration file.
+const configKey = "config.yaml"
+
+// settings parses a configuration file as the server does.
+func settings(t *testing.T, file string) config.Config {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), configKey)
+	if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var flags struct {
+		File kong.ConfigFlag `name:"config"`
+		config.Config
+	}
+	parser, err := kong.New(&flags, config.Options()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"--config=" + name}); err != nil {
+		t.Fatal(err)
+	}
+	if err := flags.Config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return flags.Config
+}
+
+func deployed(t *testing.T, m *manifests) config.Config {
+	t.Helper()
+	if len(m.configMap.Data) != 1 {
+		t.Fatalf("the ConfigMap has %d keys, want %s alone", len(m.configMap.Data), configKey)
+	}
+	return settings(t, m.configMap.Data[configKey])
+}
+
+func splitPort(t *testing.T, address string) (host string, port int32) {
+	t.Helper()
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.ParseInt(service, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, int32(n)
+}
+
+// The ports are those that the server has by default, so that every document may name them; the addresses are not,
+// because nobody reaches a pod's loopback.
+func TestServerListensOnThePorts(t *testing.T) {
+	m := read(t)
+	ports := m.ports(t)
+	got, defaults := deployed(t, m), settings(t, "")
+	for name, addresses := range map[string][2]string{
+		"grpc":  {got.ListenAddress, defaults.ListenAddress},
+		"admin": {got.AdminAddress, defaults.AdminAddress},
+	} {
+		host, port := splitPort(t, addresses[0])
+		if host != "" || port != ports[name] {
+			t.Errorf("%s: the server listens on %s, the container has %d", name, addresses[0], ports[name])
+		}
+		if _, usual := splitPort(t, addresses[1]); usual != port {
+			t.Errorf("%s: port %d, by default %d", name, port, usual)
+		}
+	}
+}
+
+func TestPodLivesUntilTheServerHasStopped(t *testing.T) {
+	m := read(t)
+	c := deployed(t, m)
+	grace := m.deployment.Spec.Template.Spec.TerminationGracePeriodSeconds
+	// Telemetry is flushed after the drain and the grace period.
+	const flush = 5 * time.Second
+	if needed := c.DrainDelay + c.ShutdownGracePeriod + flush; grace == nil || time.Duration(*grace)*time.Second < needed {
+		t.Errorf("the pod is killed after %v, the server takes up to %v to stop", grace, needed)
+	}
+	// Endpoints must have followed readiness before the server stops accepting: a probe, and as much again for the news
+	// to reach the clients.
+	probe := m.server(t).ReadinessProbe
+	notice := time.Duration(probe.PeriodSeconds*probe.FailureThreshold) * time.Second
+	if c.DrainDelay < 2*notice {
+		t.Errorf("the server drains for %v, its being unready takes %v to be seen", c.DrainDelay, notice)
+	}
+}
+
+// bytesPerRequestByte is what a request in flight may take in memory, garbage included, per byte of its wire form: the
+// largest that BenchmarkInline reported as peak-B/wire-B, rounded up.
+const bytesPerRequestByte = 24
+
+func TestMemorySufficesForRequestsInFlight(t *testing.T) {
+	m := read(t)
+	c := deployed(t, m)
+	resources := m.server(t).Resources
+	limit := resources.Limits.Memory().Value()
+	if limit == 0 || resources.Requests.Memory().Value() != limit {
+		t.Errorf("memory: requested %v, limit %v: a server that outgrows its request is the first to be evicted",
+			resources.Requests.Memory(), resources.Limits.Memory())
+	}
+	if needed := c.MaxInFlightBytes * bytesPerRequestByte; needed > limit {
+		t.Errorf("%d bytes in flight may need %d bytes of memory, the limit is %d", c.MaxInFlightBytes, needed, limit)
+	}
+	if _, limited := resources.Limits[corev1.ResourceCPU]; limited {
+		t.Error("a limit of cpu would throttle the server in the middle of a request")
+	}
+}
+
+func TestAdminEndpointsExist(t *testing.T) {
+	m := read(t)
+	container := m.server(t)
+	handler := admin.Handler(admin.Settings{Metrics: prometheus.NewRegistry(), Ready: func() bool { return true }})
+	paths := []string{m.serviceMonitor.Spec.Endpoints[0].Path}
+	for name, probe := range map[string]*corev1.Probe{"/readyz": container.ReadinessProbe, "/healthz": container.LivenessProbe} {
+		if probe.HTTPGet == nil || probe.HTTPGet.Port.StrVal != "admin" || probe.HTTPGet.Path != name {
+			t.Errorf("probe %v, want %s on the admin port", probe, name)
+			continue
+		}
+		paths = append(paths, probe.HTTPGet.Path)
+	}
+	for _, path := range paths {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		if answer.Code != http.StatusOK {
+			t.Errorf("the server answers %s with %d", path, answer.Code)
+		}
+	}
+}
