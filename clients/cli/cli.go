@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+)
+
+// The exit codes.
+const (
+	exitYes   = 0
+	exitNo    = 1
+	exitError = 2
+)
+
+const description = "Scheduling decisions as kube-scheduler would make them, over the cluster that manifests state."
+
+// commands is the grammar of the command line.
+type commands struct {
+	Place      placeCommand      `cmd:"" help:"Decide where the pending pods go, one by one in the order of the manifests."`
+	Filter     filterCommand     `cmd:"" help:"Tell which nodes can take a pod, and why the others cannot."`
+	Score      scoreCommand      `cmd:"" help:"Tell how good each node that can take a pod is."`
+	Explain    explainCommand    `cmd:"" help:"Tell everything that stands between a pod and each node."`
+	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// session is what a command runs in.
+type session struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	application    *kong.Application
+}
+
+// exited is how kong's wish to end the program reaches Run.
+type exited int
+
+// Run runs the command and returns its exit code.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(exited)
+			if !ok {
+				panic(r)
+			}
+			code = int(e)
+		}
+	}()
+	parser, err := kong.New(&commands{}, kong.Name("stowage"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		return fail(stderr, err)
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	s := &session{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, application: parser.Model}
+	answer := answered(exitYes)
+	err = parsed.Run(s, &answer)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	return int(answer)
+}
+
+// answered is the exit code that a command's answer amounts to.
+type answered int
+
+func yes(ok bool) answered {
+	if ok {
+		return exitYes
+	}
+	return exitNo
+}
+
+// fail tells what went wrong: field by field if a server said so.
+func fail(stderr io.Writer, err error) int {
+	if d := stowage.Details(err); len(d.Violations) > 0 {
+		for _, v := range d.Violations {
+			if v.Field != "" {
+				v.Description = v.Field + ": " + v.Description
+			}
+			fmt.Fprintf(stderr, "stowage: error: %s\n", v.Description)
+		}
+		return exitError
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, e := range joined.Unwrap() {
+			fmt.Fprintf(stderr, "stowage: error: %v\n", e)
+		}
+		return exitError
+	}
+	fmt.Fprintf(stderr, "stowage: error: %v\n", err)
+	return exitError
+}

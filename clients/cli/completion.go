@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// completionCommand prints a script made from the grammar, so that there is nothing to keep up to date.
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"${enum}. For example: source <(stowage completion bash)"`
+}
+
+// Run is called by kong.
+func (c *completionCommand) Run(s *session) error {
+	switch c.Shell {
+	case "fish":
+		fish(s.stdout, s.application)
+	case "zsh":
+		fmt.Fprintln(s.stdout, "autoload -U +X bashcompinit && bashcompinit")
+		bash(s.stdout, s.application)
+	default:
+		bash(s.stdout, s.application)
+	}
+	return nil
+}
+
+// flagNames are how a flag may be written.
+func flagNames(f *kong.Flag) []string {
+	out := []string{"--" + f.Name}
+	if f.Short != 0 {
+		out = append(out, "-"+string(f.Short))
+	}
+	return out
+}
+
+// takesFile tells whether a flag's value is a path.
+func takesFile(f *kong.Flag) bool {
+	return f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE"
+}
+
+func bash(w io.Writer, a *kong.Application) {
+	fmt.Fprintf(w, "_%[1]s() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words=\n  COMPREPLY=()\n", a.Name)
+	fmt.Fprintln(w, "  case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in")
+	var commands []string
+	for _, c := range a.Children {
+		commands = append(commands, c.Name)
+		for _, f := range c.Flags {
+			var cases []string
+			for _, name := range flagNames(f) {
+				cases = append(cases, c.Name+":"+name)
+			}
+			switch {
+			case takesFile(f):
+				fmt.Fprintf(w, "  %s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", strings.Join(cases, "|"))
+			case f.Enum != "":
+				fmt.Fprintf(w, "  %s) words=%q ;;\n", strings.Join(cases, "|"), strings.ReplaceAll(f.Enum, ",", " "))
+			case !f.IsBool():
+				fmt.Fprintf(w, "  %s) return ;;\n", strings.Join(cases, "|"))
+			}
+		}
+	}
+	fmt.Fprintln(w, "  esac\n  if [[ -z $words ]]; then\n    case $COMP_CWORD:${COMP_WORDS[1]} in")
+	fmt.Fprintf(w, "    1:*) words=%q ;;\n", strings.Join(commands, " "))
+	for _, c := range a.Children {
+		var words []string
+		for _, f := range c.Flags {
+			words = append(words, flagNames(f)...)
+		}
+		for _, p := range c.Positional {
+			words = append(words, strings.Split(p.Enum, ",")...)
+		}
+		fmt.Fprintf(w, "    *:%s) words=%q ;;\n", c.Name, strings.Join(words, " "))
+	}
+	fmt.Fprintf(w, "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _%[1]s %[1]s\n", a.Name)
+}
+
+func fish(w io.Writer, a *kong.Application) {
+	fmt.Fprintf(w, "complete -c %s -f\n", a.Name)
+	for _, c := range a.Children {
+		fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -a %s -d %q\n", a.Name, c.Name, c.Help)
+		for _, f := range c.Flags {
+			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s", a.Name, c.Name, f.Name)
+			if f.Short != 0 {
+				line += " -s " + string(f.Short)
+			}
+			switch {
+			case takesFile(f):
+				line += " -r -F"
+			case f.Enum != "":
+				line += fmt.Sprintf(" -x -a %q", strings.ReplaceAll(f.Enum, ",", " "))
+			case !f.IsBool():
+				line += " -x"
+			}
+			fmt.Fprintln(w, line)
+		}
+		for _, p := range c.Positional {
+			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a %q\n", a.Name, c.Name, strings.ReplaceAll(p.Enum, ",", " "))
+		}
+	}
+}

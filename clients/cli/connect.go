@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server"
+)
+
+// connect gives the client to ask: of the servers named, or of one inside the process.
+func (q *question) connect(ctx context.Context) (stowagev1.PlacementServiceClient, func(), error) {
+	if len(q.Server) > 0 {
+		c, err := stowage.Dial(q.Server)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, func() { c.Close() }, nil
+	}
+	conn, stop, err := server.NewEmbedded(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return stowagev1.NewPlacementServiceClient(conn), func() { stop() }, nil
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/manifest"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// question is what all questions have in common.
+type question struct {
+	File    []string `short:"f" required:"" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated."`
+	Server  []string `placeholder:"ADDRESS" help:"Server to ask, host:port; several are replicas. Without one, this process answers."`
+	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML. Default: kube-scheduler's."`
+	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
+}
+
+// snapshot reads the manifests, and tells what of them does not count.
+func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
+	r := manifest.NewReader(kube.Options{})
+	for _, path := range q.File {
+		if err := r.ReadPath(path, s.stdin); err != nil {
+			return nil, err
+		}
+	}
+	out, err := r.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range r.Skipped() {
+		fmt.Fprintf(s.stderr, "stowage: skipped %s: decisions do not depend on it\n", text)
+	}
+	for _, pod := range out.HomelessPods {
+		fmt.Fprintf(s.stderr, "stowage: pod %s does not count: its node is not in the manifests\n", pod)
+	}
+	return out, nil
+}
+
+// profile reads the profile; nil if none is given.
+func (q *question) profile() (*stowagev1.Profile, error) {
+	if q.Profile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(q.Profile)
+	if err != nil {
+		return nil, err
+	}
+	text, err = yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q.Profile, err)
+	}
+	out := &stowagev1.Profile{}
+	if err := protojson.Unmarshal(text, out); err != nil {
+		return nil, fmt.Errorf("%s: %w", q.Profile, err)
+	}
+	return out, nil
+}
+
+// onePod is a question about one pod.
+type onePod struct {
+	question
+	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
+}
+
+func (q *onePod) read(s *session) (*kube.Snapshot, *stowagev1.Pod, *stowagev1.Profile, error) {
+	snapshot, err := q.snapshot(s)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	entry, err := snapshot.Pending(q.Pod)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	profile, err := q.profile()
+	return snapshot, entry.Pods.Pod, profile, err
+}

@@ -1,0 +1,17 @@
+// Command stowage asks scheduling questions about the cluster that manifests state.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+
+	"github.com/stowage-scheduler/stowage/clients/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

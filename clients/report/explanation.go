@@ -1,0 +1,144 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Explanation writes everything that stands between a pod and the nodes.
+type Explanation struct {
+	Cluster *stowagev1.Cluster
+	// PodName names a pod that is in the way; nil for its own name.
+	PodName func(*stowagev1.ConflictingPod) string
+	Width   int
+}
+
+// Write writes the explanation.
+func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
+	if len(e.GetFailingChecks()) > 0 {
+		fmt.Fprintln(w, "\nFailing checks, each plugin asked on its own:")
+		rows := [][]string{{"NODES", "REASON", "PLUGIN", "WHICH"}}
+		for _, r := range e.FailingChecks {
+			rows = append(rows, rejection(r))
+		}
+		table(w, rows...)
+	}
+	for _, c := range e.GetTopologyCounts() {
+		x.counts(w, c)
+	}
+	if len(e.GetUntoleratedTaints()) > 0 {
+		fmt.Fprintln(w, "\nUntolerated taints:")
+		rows := [][]string{{"TAINT", "NODES", "WHICH"}}
+		for _, t := range e.UntoleratedTaints {
+			nodes := t.GetNodes().GetNames()
+			rows = append(rows, []string{Taint(t.GetTaint()), fmt.Sprint(len(nodes)), names(nodes)})
+		}
+		table(w, rows...)
+	}
+	if len(e.GetResourceShortages()) > 0 {
+		fmt.Fprintln(w, "\nShortages:")
+		rows := [][]string{{"NODE", "RESOURCE", "REQUESTED", "IN USE", "ALLOCATABLE"}}
+		for _, s := range e.ResourceShortages {
+			rows = append(rows, []string{
+				x.node(s.GetNodeIndex()), s.GetResource(), Quantity(s.GetResource(), s.GetRequested()),
+				Quantity(s.GetResource(), s.GetUsed()), Quantity(s.GetResource(), s.GetAllocatable()),
+			})
+		}
+		table(w, rows...)
+	}
+	if len(e.GetHostPortConflicts()) > 0 {
+		fmt.Fprintln(w, "\nHost ports taken:")
+		rows := [][]string{{"NODE", "PORT", "POD"}}
+		for _, c := range e.HostPortConflicts {
+			rows = append(rows, []string{x.node(c.GetNodeIndex()), fmt.Sprint(c.GetPort()), x.pod(c.GetHolder())})
+		}
+		table(w, rows...)
+	}
+	if x.why(e) != "" {
+		fmt.Fprintln(w)
+		x.writeWhy(w, "", e)
+	}
+}
+
+// counts writes what one rule counted.
+func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
+	title := fmt.Sprintf("\n%s by %s", Rule(c.GetRule()), c.GetTopologyKey())
+	if c.GetSelector() != "" {
+		title += " with pods " + c.GetSelector()
+	}
+	spread, hard := c.GetMaxSkew() > 0, c.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD
+	if spread {
+		title += fmt.Sprintf(", maxSkew %d", c.GetMaxSkew())
+	}
+	if c.GetMinDomains() > 1 {
+		title += fmt.Sprintf(", minDomains %d", c.GetMinDomains())
+	}
+	if hard {
+		title += fmt.Sprintf(", minimum %d", c.GetMinimum())
+	}
+	if spread && !c.GetSelfMatch() {
+		title += ", the pod itself does not count"
+	}
+	if c.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY && c.GetSelfMatch() {
+		title += ", the pod matches it itself"
+	}
+	fmt.Fprintln(w, title+":")
+	heading := []string{"DOMAIN", "PODS"}
+	if hard {
+		heading = append(heading, "SKEW")
+	}
+	rows := [][]string{append(heading, "FEASIBLE", "NODES", "IN THE WAY")}
+	for _, d := range c.GetDomains() {
+		row := []string{d.GetValue(), fmt.Sprint(d.GetMatchingPods())}
+		if hard {
+			row = append(row, fmt.Sprint(d.GetSkew()))
+		}
+		feasible := "no"
+		if d.GetFeasible() {
+			feasible = "yes"
+		}
+		rows = append(rows, append(row, feasible, names(d.GetNodes().GetNames()), x.pods(d.GetConflictingPods())))
+	}
+	table(w, rows...)
+	for _, u := range c.GetUncountedNodes() {
+		fmt.Fprintf(w, "not counted, %s: %s\n", Uncounted(u.GetReason()), names(u.GetNodes().GetNames()))
+	}
+}
+
+func (x *Explanation) pods(ps []*stowagev1.ConflictingPod) string {
+	var out []string
+	for _, p := range ps {
+		out = append(out, x.pod(p)+" on "+x.node(p.GetNodeIndex()))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (x *Explanation) pod(p *stowagev1.ConflictingPod) string {
+	out := p.GetNamespace() + "/" + x.name(p)
+	if p.GetCount() > 1 {
+		out += fmt.Sprintf(" ×%d", p.GetCount())
+	}
+	return out
+}
+
+func (x *Explanation) name(p *stowagev1.ConflictingPod) string {
+	if x.PodName != nil {
+		return x.PodName(p)
+	}
+	return podName(x.Cluster, p)
+}
+
+// podName is a pod's own name, or what is known of one that is only counted.
+func podName(c *stowagev1.Cluster, p *stowagev1.ConflictingPod) string {
+	if p.GetName() == "" {
+		return TemplateName(c, p.GetTemplateIndex())
+	}
+	return p.GetName()
+}
+
+func (x *Explanation) node(index uint32) string {
+	return x.Cluster.GetNodes()[index].GetName()
+}

@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+const (
+	minimumColumn = 22 // runes, with the box
+	maximumColumn = 34
+	// maximumNodes and maximumPods bound a column and a box; what is left out is counted.
+	maximumNodes = 6
+	maximumPods  = 8
+)
+
+// Picture draws the cluster: a column per domain of the topology key, a box per node, the pods in it. Pods that are
+// new stand first with a "+". Columns that do not fit into width stand below the others.
+type Picture struct {
+	Cluster     *stowagev1.Cluster
+	TopologyKey string // "" for one column
+	// New are the names of the pods that were placed, by node name.
+	New   map[string][]string
+	Width int
+}
+
+// Draw writes the picture.
+func (p *Picture) Draw(w io.Writer) {
+	columns := p.columns()
+	if len(columns) == 0 {
+		fmt.Fprintln(w, "(no nodes)")
+		return
+	}
+	perRow := min(len(columns), max(1, (p.Width+1)/(minimumColumn+1)))
+	width := min(maximumColumn, (p.Width+1)/perRow-1)
+	if p.TopologyKey != "" {
+		fmt.Fprintln(w, p.TopologyKey)
+	}
+	for row := range slices.Chunk(columns, perRow) {
+		var texts [][]string
+		height := 0
+		for _, c := range row {
+			text := c.text(width)
+			texts = append(texts, text)
+			height = max(height, len(text))
+		}
+		for line := range height {
+			var b strings.Builder
+			for _, text := range texts {
+				cell := ""
+				if line < len(text) {
+					cell = text[line]
+				}
+				b.WriteString(pad(cell, width) + " ")
+			}
+			fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		}
+	}
+}
+
+type column struct {
+	heading string
+	boxes   []box
+}
+
+type box struct {
+	node    string
+	pods    []string
+	newPods int
+}
+
+func (p *Picture) columns() []column {
+	byDomain := map[string][]box{}
+	var without []box
+	for _, n := range p.Cluster.GetNodes() {
+		b := box{n.GetName(), p.pods(n), len(p.New[n.GetName()])}
+		if domain, ok := n.GetLabels()[p.TopologyKey]; ok {
+			byDomain[domain] = append(byDomain[domain], b)
+		} else {
+			without = append(without, b)
+		}
+	}
+	var out []column
+	for _, domain := range slices.Sorted(maps.Keys(byDomain)) {
+		out = append(out, column{domain, byDomain[domain]})
+	}
+	if without != nil {
+		heading := ""
+		if p.TopologyKey != "" {
+			heading = "(without the label)"
+		}
+		out = append(out, column{heading, without})
+	}
+	return out
+}
+
+// pods names the pods of a node, equal names once with their number.
+func (p *Picture) pods(n *stowagev1.Node) []string {
+	var out []string
+	add := func(mark string, names []string) {
+		for _, name := range withCounts(names) {
+			out = append(out, mark+name)
+		}
+	}
+	add("+ ", p.New[n.GetName()])
+	var there []string
+	for _, pod := range n.GetPods() {
+		name := pod.GetName()
+		if name == "" {
+			name = "(unnamed)"
+		}
+		there = append(there, name)
+	}
+	add("  ", there)
+	for _, c := range n.GetPodCounts() {
+		out = append(out, fmt.Sprintf("  %s ×%d", TemplateName(p.Cluster, c.GetTemplateIndex()), c.GetCount()))
+	}
+	return out
+}
+
+// TemplateName is what to call pods of which only the template is known.
+func TemplateName(c *stowagev1.Cluster, index uint32) string {
+	if int(index) < len(c.GetPodTemplates()) {
+		if name := c.GetPodTemplates()[index].GetController().GetName(); name != "" {
+			return name
+		}
+	}
+	return fmt.Sprintf("template %d", index)
+}
+
+func (c *column) text(width int) []string {
+	inner := width - 4
+	var out []string
+	if c.heading != "" {
+		out = append(out, cut(c.heading, width))
+	}
+	for i, b := range c.boxes {
+		if i == maximumNodes {
+			rest := fmt.Sprintf("… %d more nodes", len(c.boxes)-i)
+			newPods := 0
+			for _, b := range c.boxes[i:] {
+				newPods += b.newPods
+			}
+			if newPods > 0 {
+				rest += fmt.Sprintf(", %d new", newPods)
+			}
+			out = append(out, cut(rest, width))
+			break
+		}
+		title := cut(b.node, inner)
+		out = append(out, "┌ "+title+" "+strings.Repeat("─", inner-utf8.RuneCountInString(title))+"┐")
+		lines := b.pods
+		if len(lines) > maximumPods {
+			lines = append(slices.Clone(lines[:maximumPods-1]), fmt.Sprintf("… %d more", len(lines)-maximumPods+1))
+		}
+		if len(lines) == 0 {
+			lines = []string{""}
+		}
+		for _, line := range lines {
+			out = append(out, "│ "+pad(cut(line, inner), inner)+" │")
+		}
+		out = append(out, "└"+strings.Repeat("─", width-2)+"┘")
+	}
+	return out
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+func cut(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:width-1]) + "…"
+}

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Place shows the answer to a snapshot's PlaceRequest.
+type Place struct {
+	Snapshot    *kube.Snapshot
+	TopologyKey string
+	Width       int
+}
+
+// workload is what became of the pods of one object.
+type workload struct {
+	origin   kube.Origin
+	nodes    []string
+	unplaced uint32
+	// first is the placement of its first pod that got no node.
+	first *stowagev1.Placement
+}
+
+// Write draws the cluster with the pods where they go, then tells which got no node and why.
+func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
+	workloads := p.workloads(a)
+	placed := map[string][]string{}
+	for _, l := range workloads {
+		for _, n := range l.nodes {
+			placed[n] = append(placed[n], l.origin.Name)
+		}
+	}
+	picture := Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width}
+	picture.Draw(w)
+	fmt.Fprintf(w, "\n%d of %s placed\n", a.GetPlacedCount(), plural(uint64(a.GetPlacedCount()+a.GetUnplacedCount()), "pod"))
+	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
+	for _, l := range workloads {
+		rows = append(rows, []string{
+			l.origin.Namespace + "/" + l.origin.Name, l.origin.Kind,
+			fmt.Sprintf("%d/%d", len(l.nodes), len(l.nodes)+int(l.unplaced)), names(withCounts(l.nodes)),
+		})
+	}
+	if len(workloads) > 0 {
+		table(w, rows...)
+	}
+	for _, l := range workloads {
+		if l.first == nil {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unplaced), "pod"))
+		writeWrapped(w, "  ", l.first.GetMessage(), p.Width)
+		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
+		x.writeWhy(w, "  ", l.first.GetExplanation())
+	}
+}
+
+// podName names pods that the same request placed by what they come from.
+func (p *Place) podName(c *stowagev1.ConflictingPod) string {
+	if o, ok := c.GetOrigin().(*stowagev1.ConflictingPod_QueueIndex); ok {
+		return p.Snapshot.Queue[o.QueueIndex].Origin.Name
+	}
+	return podName(p.Snapshot.Cluster, c)
+}
+
+// workloads puts the entries of one object together.
+func (p *Place) workloads(a *stowagev1.PlaceResponse) []*workload {
+	var out []*workload
+	index := map[kube.Origin]*workload{}
+	for i, placement := range a.GetPlacements() {
+		origin := p.Snapshot.Queue[i].Origin
+		l, ok := index[origin]
+		if !ok {
+			l = &workload{origin: origin}
+			index[origin] = l
+			out = append(out, l)
+		}
+		l.nodes = append(l.nodes, placement.GetNodes().GetNames()...)
+		l.unplaced += placement.GetUnplacedCount()
+		if placement.GetUnplacedCount() > 0 && l.first == nil {
+			l.first = placement
+		}
+	}
+	return out
+}
+
+// withCounts states each name once, with how often it occurs.
+func withCounts(all []string) []string {
+	counts := map[string]int{}
+	var order []string
+	for _, name := range all {
+		if counts[name]++; counts[name] == 1 {
+			order = append(order, name)
+		}
+	}
+	for i, name := range order {
+		if counts[name] > 1 {
+			order[i] = fmt.Sprintf("%s ×%d", name, counts[name])
+		}
+	}
+	return order
+}
+
+func plural(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// writeWrapped writes a text in lines of at most width runes where words allow, later lines two further to the right.
+func writeWrapped(w io.Writer, indent, text string, width int) {
+	line := indent
+	empty := true
+	for _, word := range strings.Fields(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
+			fmt.Fprintln(w, line)
+			line, empty = indent+"  ", true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	fmt.Fprintln(w, line)
+}

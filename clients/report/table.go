@@ -1,0 +1,94 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// maximumNames is how many names a list in a line shows.
+const maximumNames = 6
+
+// table writes rows in columns.
+func table(w io.Writer, rows ...[]string) {
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	t.Flush()
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n")) // empty last cells leave their padding
+	}
+}
+
+// names lists names, the first ones if there are many.
+func names(all []string) string {
+	if len(all) <= maximumNames {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:maximumNames-1], ", "), len(all)-maximumNames+1)
+}
+
+// Filter writes which nodes can take a pod, and why the others cannot.
+func Filter(w io.Writer, a *stowagev1.FilterResponse) {
+	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
+	if feasible := a.GetFeasibleNodes().GetNames(); len(feasible) > 0 {
+		rows = append(rows, []string{fmt.Sprint(len(feasible)), "feasible", "", names(feasible)})
+	}
+	for _, r := range a.GetRejections() {
+		rows = append(rows, rejection(r))
+	}
+	table(w, rows...)
+	if a.GetMessage() != "" {
+		fmt.Fprintf(w, "\n%s\n", a.GetMessage())
+	}
+}
+
+func rejection(r *stowagev1.Rejection) []string {
+	var reasons []string
+	for _, reason := range r.GetReasons() {
+		reasons = append(reasons, reason.GetMessage())
+	}
+	nodes := r.GetNodes().GetNames()
+	return []string{fmt.Sprint(len(nodes)), strings.Join(reasons, ", "), Plugin(r.GetPlugin()), names(nodes)}
+}
+
+// Score writes each node's scores, the best first; "*" marks those that kube-scheduler would pick from.
+func Score(w io.Writer, a *stowagev1.ScoreResponse) {
+	if a.GetMessage() != "" {
+		fmt.Fprintln(w, a.GetMessage())
+		return
+	}
+	best := map[uint32]bool{}
+	for _, i := range a.GetBestNodes().GetIndexes() {
+		best[i] = true
+	}
+	heading := []string{"", "NODE", "TOTAL"}
+	for _, p := range a.GetPluginScores() {
+		heading = append(heading, fmt.Sprintf("%s (×%d)", Plugin(p.GetPlugin()), p.GetWeight()))
+	}
+	order := make([]int, len(a.GetTotalScores()))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.TotalScores[j], a.TotalScores[i]) })
+	rows := [][]string{heading}
+	for _, i := range order {
+		mark := ""
+		if best[a.GetNodes().GetIndexes()[i]] {
+			mark = "*"
+		}
+		row := []string{mark, a.GetNodes().GetNames()[i], fmt.Sprint(a.GetTotalScores()[i])}
+		for _, p := range a.GetPluginScores() {
+			row = append(row, fmt.Sprint(p.GetWeightedScores()[i]))
+		}
+		rows = append(rows, row)
+	}
+	table(w, rows...)
+}

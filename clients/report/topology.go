@@ -1,0 +1,54 @@
+package report
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TopologyKey picks the node label to draw domains by: the zone if nodes have one, else a key that pods' rules use and
+// nodes have, zones of any name before hostnames, else none.
+func TopologyKey(c *stowagev1.Cluster) string {
+	used := map[string]bool{}
+	for _, t := range c.GetPodTemplates() {
+		collectKeys(t.GetSpec(), used)
+	}
+	best := ""
+	for _, n := range c.GetNodes() {
+		for key := range n.GetLabels() {
+			if key != corev1.LabelTopologyZone && !used[key] {
+				continue
+			}
+			if best == "" || cmp.Or(cmp.Compare(keyRank(key), keyRank(best)), cmp.Compare(key, best)) < 0 {
+				best = key
+			}
+		}
+	}
+	return best
+}
+
+func keyRank(key string) int {
+	switch key {
+	case corev1.LabelTopologyZone:
+		return 0
+	case corev1.LabelHostname:
+		return 2
+	}
+	return 1
+}
+
+func collectKeys(s *stowagev1.PodSpec, into map[string]bool) {
+	for _, c := range s.GetTopologySpreadConstraints() {
+		into[c.GetTopologyKey()] = true
+	}
+	for _, a := range []*stowagev1.PodAffinity{s.GetAffinity().GetPodAffinity(), s.GetAffinity().GetPodAntiAffinity()} {
+		for _, t := range a.GetRequired() {
+			into[t.GetTopologyKey()] = true
+		}
+		for _, t := range a.GetPreferred() {
+			into[t.GetTerm().GetTopologyKey()] = true
+		}
+	}
+}

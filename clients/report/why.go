@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// why tells in one line what keeps a pod from the nodes: what the rules that leave it no domain, or few, counted, then
+// what else refuses nodes. It is empty if the explanation holds nothing of the kind.
+func (x *Explanation) why(e *stowagev1.Explanation) string {
+	var out []string
+	apart := map[string]bool{}
+	for _, c := range e.GetTopologyCounts() {
+		if text := x.whyCounts(c, apart); text != "" {
+			out = append(out, text)
+		}
+	}
+	for _, t := range e.GetUntoleratedTaints() {
+		out = append(out, fmt.Sprintf("does not tolerate %s on %s", Taint(t.GetTaint()), some(t.GetNodes())))
+	}
+	for _, r := range e.GetFailingChecks() {
+		if r.GetPlugin() == stowagev1.Plugin_PLUGIN_NODE_AFFINITY {
+			out = append(out, "its node selector or affinity leaves out "+some(r.GetNodes()))
+		}
+	}
+	if s := e.GetResourceShortages(); len(s) > 0 {
+		text := fmt.Sprintf("asks for %s %s on %s, where %s of %s are in use", Quantity(s[0].GetResource(), s[0].GetRequested()),
+			s[0].GetResource(), x.node(s[0].GetNodeIndex()), Quantity(s[0].GetResource(), s[0].GetUsed()),
+			Quantity(s[0].GetResource(), s[0].GetAllocatable()))
+		if len(s) > 1 {
+			text += fmt.Sprintf(", and so on, %d shortages in all", len(s))
+		}
+		out = append(out, text)
+	}
+	if c := e.GetHostPortConflicts(); len(c) > 0 {
+		out = append(out, fmt.Sprintf("host port %d is taken on %s by %s", c[0].GetPort(), x.node(c[0].GetNodeIndex()), x.pod(c[0].GetHolder())))
+	}
+	return strings.Join(out, "; ")
+}
+
+func (x *Explanation) writeWhy(w io.Writer, indent string, e *stowagev1.Explanation) {
+	if why := x.why(e); why != "" {
+		writeWrapped(w, indent, "why: "+why, x.Width)
+	}
+}
+
+// whyCounts is what to say of one rule. apart collects what the pod's own anti-affinity has said, which the same rule of
+// the pod's siblings need not repeat.
+func (x *Explanation) whyCounts(c *stowagev1.TopologyCounts, apart map[string]bool) string {
+	var counts, refused, feasible []string
+	holders := map[string]bool{}
+	for _, d := range c.GetDomains() {
+		counts = append(counts, fmt.Sprintf("%s %d", d.GetValue(), d.GetMatchingPods()))
+		if d.GetFeasible() {
+			feasible = append(feasible, d.GetValue())
+			continue
+		}
+		refused = append(refused, d.GetValue())
+		for _, p := range d.GetConflictingPods() {
+			holders[x.name(p)] = true
+		}
+	}
+	switch c.GetRule() {
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD:
+		if len(c.GetDomains()) == 0 {
+			return fmt.Sprintf("no node that counts has the label %s", c.GetTopologyKey())
+		}
+		if len(refused) == 0 {
+			return ""
+		}
+		text := fmt.Sprintf("spread by %s counts %s and allows at most %d more than the least", c.GetTopologyKey(), names(counts), c.GetMaxSkew())
+		if c.GetMinDomains() > int32(len(c.GetDomains())) {
+			text += fmt.Sprintf(", which is 0 with fewer than %d domains", c.GetMinDomains())
+		}
+		if len(feasible) > 0 {
+			text += ", so only " + names(feasible)
+		}
+		return text
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY:
+		if len(feasible) == 0 {
+			return fmt.Sprintf("must be with pods of %s, and no %s holds one", c.GetSelector(), c.GetTopologyKey())
+		}
+		return fmt.Sprintf("must be with pods of %s, so only %s", c.GetSelector(), names(feasible))
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY:
+		for _, domain := range refused {
+			apart[c.GetTopologyKey()+"="+domain] = true
+		}
+		if len(refused) > 0 {
+			return fmt.Sprintf("must be apart from pods of %s, which are in %s", c.GetSelector(), names(refused))
+		}
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY:
+		refused = slices.DeleteFunc(refused, func(domain string) bool { return apart[c.GetTopologyKey()+"="+domain] })
+		if len(refused) > 0 {
+			return fmt.Sprintf("%s in %s must be apart from it", names(slices.Sorted(maps.Keys(holders))), names(refused))
+		}
+	}
+	return ""
+}
+
+func some(l *stowagev1.NodeList) string {
+	if n := len(l.GetNames()); n > maximumNames {
+		return fmt.Sprintf("%d nodes", n)
+	}
+	return names(l.GetNames())
+}
