@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"sigs.k8s.io/yaml"
 )
@@ -122,6 +123,17 @@ func (c *Case) validate() error {
 		}
 		if s.Name == "" || len(s.Files) == 0 || questions != 1 {
 			return fmt.Errorf("steps[%d]: name, files and exactly one of place, filter and score are required", i)
+		}
+		for name, p := range s.Place {
+			if reflect.ValueOf(p).IsZero() {
+				return fmt.Errorf("steps[%d].place.%s: expects nothing", i, name)
+			}
+		}
+		if f := s.Filter; f != nil && reflect.DeepEqual(*f, Filter{Pod: f.Pod}) {
+			return fmt.Errorf("steps[%d].filter: expects nothing", i)
+		}
+		if f := s.Score; f != nil && reflect.DeepEqual(*f, Score{Pod: f.Pod}) {
+			return fmt.Errorf("steps[%d].score: expects nothing", i)
 		}
 	}
 	return nil
