@@ -1,0 +1,49 @@
+// Package admin serves what operators ask of the server over plain HTTP: metrics, health, readiness, profiles.
+package admin
+
+import (
+	"io"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Settings are what the endpoints need.
+type Settings struct {
+	Metrics prometheus.Gatherer
+	// Ready says whether requests should be sent to the server. It is called concurrently.
+	Ready func() bool
+	// Pprof also serves /debug/pprof.
+	Pprof bool
+}
+
+// Handler returns the endpoints: /metrics; /healthz, which answers as long as the process does; /readyz, which answers
+// 503 unless the server is ready.
+func Handler(s Settings) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !s.Ready() {
+			answer(w, http.StatusServiceUnavailable, "not ready")
+			return
+		}
+		answer(w, http.StatusOK, "ok")
+	})
+	if s.Pprof {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+func answer(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, text+"\n")
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"log/slog"
+	"math"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/interceptor"
+	"github.com/stowage-scheduler/stowage/server/telemetry"
+)
+
+// Large buffers and windows let a large request through at the speed of a plain TCP write (1.03 times its time, against
+// 1.46 with gRPC's defaults, for 59 MB over loopback); the buffers matter most. A connection has one buffer each way.
+const (
+	bufferBytes = 256 << 10
+	windowBytes = 64 << 20
+)
+
+// newGRPC returns a gRPC server with the service, health and reflection. Without credentials it speaks plain text.
+func newGRPC(
+	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,
+	service stowagev1.PlacementServiceServer,
+) (*grpc.Server, *health.Server) {
+	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
+	settings := interceptor.Settings{Log: log, InFlight: inFlight, MaxDuration: c.MaxRequestDuration}
+	if c.RateLimitPerSecond > 0 {
+		settings.Rate = interceptor.NewRateLimit(c.RateLimitPerSecond, c.RateLimitBurst, time.Now)
+	}
+	options := []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(interceptor.Unary(interceptor.Chain(settings))...),
+		grpc.ChainStreamInterceptor(interceptor.RecoverStream(log)),
+		grpc.StatsHandler(tel.StatsHandler()),
+		grpc.StatsHandler(inFlight),
+		grpc.MaxRecvMsgSize(c.MaxReceiveMessageBytes),
+		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxConcurrentStreams(c.MaxConcurrentStreams),
+		grpc.ReadBufferSize(bufferBytes),
+		grpc.WriteBufferSize(bufferBytes),
+		grpc.SharedWriteBuffer(true),
+		grpc.InitialWindowSize(windowBytes),
+		grpc.InitialConnWindowSize(windowBytes),
+		grpc.WaitForHandlers(true), // so that nothing reports to telemetry after Stop
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+	if c.MaxConnectionAge > 0 {
+		options = append(options, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: c.MaxConnectionAge}))
+	}
+	if creds != nil {
+		options = append(options, grpc.Creds(creds))
+	}
+	s := grpc.NewServer(options...)
+	stowagev1.RegisterPlacementServiceServer(s, service)
+	h := health.NewServer()
+	healthv1.RegisterHealthServer(s, h)
+	reflection.RegisterV1(s)
+	return s, h
+}

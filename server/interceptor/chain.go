@@ -1,0 +1,71 @@
+package interceptor
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
+	"google.golang.org/grpc"
+)
+
+// Named is an interceptor of unary calls and what it is called.
+type Named struct {
+	Name  string
+	Unary grpc.UnaryServerInterceptor
+}
+
+// Settings are what the chain needs.
+type Settings struct {
+	Log *slog.Logger
+	// Rate is nil for no limit.
+	Rate *RateLimit
+	// InFlight must also be a stats handler of the server.
+	InFlight *InFlight
+	// MaxDuration is the longest that a call is worked on, 0 for no limit.
+	MaxDuration time.Duration
+}
+
+// Chain returns the interceptors, the outermost first. What comes after the log is logged; what is cheap refuses before
+// what is dear; panics of the service are recovered innermost, so that the log and the metrics see an ordinary error.
+func Chain(s Settings) []Named {
+	chain := []Named{
+		{"recover-any", recoverAny(s.Log)},
+		{"log", decisions(logCalls(s.Log))},
+	}
+	if s.Rate != nil {
+		chain = append(chain, Named{"rate-limit", decisions(s.Rate.intercept)})
+	}
+	chain = append(chain, Named{"in-flight-limit", decisions(s.InFlight.intercept)})
+	if s.MaxDuration > 0 {
+		chain = append(chain, Named{"deadline", decisions(deadline(s.MaxDuration))})
+	}
+	return append(chain, Named{"recover", decisions(recoverCall())})
+}
+
+// Unary is a chain for grpc.ChainUnaryInterceptor.
+func Unary(chain []Named) []grpc.UnaryServerInterceptor {
+	out := make([]grpc.UnaryServerInterceptor, len(chain))
+	for i, n := range chain {
+		out[i] = n.Unary
+	}
+	return out
+}
+
+// decisions limits an interceptor to the calls that are not gRPC's own services.
+func decisions(i grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
+	return selector.UnaryServerInterceptor(i, selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool {
+		return !strings.HasPrefix(c.Service, "grpc.")
+	}))
+}
+
+// deadline ends the context of a call after a while, if its own deadline does not come first.
+func deadline(longest time.Duration) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, longest)
+		defer cancel()
+		return handle(ctx, r)
+	}
+}

@@ -1,0 +1,80 @@
+package interceptor
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
+
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+)
+
+// retryOverloaded is when a call that was refused for overload may come again: about as long as a large one takes.
+const retryOverloaded = time.Second
+
+// InFlight limits the bytes of the requests that are worked on at a time, as they are after decompression. What they
+// take up once decoded grows with them, several times over.
+//
+// It is a stats handler, which sees each message come and each call end, however it ends; the interceptor refuses what
+// the handler found to be too much. A request that comes alone is never refused if the limit is at least the largest
+// message.
+type InFlight struct {
+	limit int64
+	bytes atomic.Int64
+}
+
+// NewInFlight returns a limit of so many bytes.
+func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
+
+// call is what is known of one call. It is written by the goroutine that receives and read by the interceptors after it.
+type call struct {
+	bytes    int64
+	overload bool
+}
+
+type callKey struct{}
+
+// received is the size of a call's request.
+func received(ctx context.Context) int64 {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c.bytes
+	}
+	return 0
+}
+
+// TagRPC implements stats.Handler.
+func (f *InFlight) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, callKey{}, &call{})
+}
+
+// HandleRPC implements stats.Handler.
+func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return
+	}
+	switch s := s.(type) {
+	case *stats.InPayload:
+		c.bytes += int64(s.Length)
+		if f.bytes.Add(int64(s.Length)) > f.limit {
+			c.overload = true
+		}
+	case *stats.End:
+		f.bytes.Add(-c.bytes)
+	}
+}
+
+// TagConn implements stats.Handler.
+func (f *InFlight) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (f *InFlight) HandleConn(context.Context, stats.ConnStats) {}
+
+func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok && c.overload {
+		return nil, rpcerror.Overloaded(retryOverloaded)
+	}
+	return handle(ctx, r)
+}

@@ -1,0 +1,273 @@
+package interceptor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var discard = slog.New(slog.DiscardHandler)
+
+func TestOrder(t *testing.T) {
+	names := func(s Settings) []string {
+		var out []string
+		for _, n := range Chain(s) {
+			out = append(out, n.Name)
+		}
+		return out
+	}
+	full := Settings{
+		Log: discard, Rate: NewRateLimit(1, 1, time.Now), InFlight: NewInFlight(1), MaxDuration: time.Second,
+	}
+	want := []string{"recover-any", "log", "rate-limit", "in-flight-limit", "deadline", "recover"}
+	if diff := cmp.Diff(want, names(full)); diff != "" {
+		t.Errorf("all: -want +got:\n%s", diff)
+	}
+	want = []string{"recover-any", "log", "in-flight-limit", "recover"}
+	if diff := cmp.Diff(want, names(Settings{Log: discard, InFlight: NewInFlight(1)})); diff != "" {
+		t.Errorf("least: -want +got:\n%s", diff)
+	}
+}
+
+// through sends a call through a chain to a handler.
+func through(ctx context.Context, s Settings, method string, handle grpc.UnaryHandler) (any, error) {
+	chain := Chain(s)
+	info := &grpc.UnaryServerInfo{FullMethod: method}
+	for i := len(chain) - 1; i >= 0; i-- {
+		next, unary := handle, chain[i].Unary
+		handle = func(ctx context.Context, r any) (any, error) { return unary(ctx, r, info, next) }
+	}
+	return handle(ctx, "request")
+}
+
+const (
+	filter = "/stowage.v1.PlacementService/Filter"
+	check  = "/grpc.health.v1.Health/Check"
+)
+
+func answer(context.Context, any) (any, error) { return "answer", nil }
+
+func reason(t *testing.T, err error) (codes.Code, string, time.Duration) {
+	t.Helper()
+	var why string
+	var wait time.Duration
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			why = d.GetReason()
+		case *errdetails.RetryInfo:
+			wait = d.GetRetryDelay().AsDuration()
+		}
+	}
+	return s.Code(), why, wait
+}
+
+func TestPanicsAreRecoveredAndLogged(t *testing.T) {
+	for method, want := range map[string]string{filter: "INTERNAL", check: ""} {
+		var log bytes.Buffer
+		s := Settings{Log: slog.New(slog.NewJSONHandler(&log, nil)), InFlight: NewInFlight(1)}
+		_, err := through(t.Context(), s, method, func(context.Context, any) (any, error) { panic("secret") })
+		if code, why, _ := reason(t, err); code != codes.Internal || why != want {
+			t.Errorf("%s: got %v %s, want Internal %s", method, code, why, want)
+		}
+		if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "goroutine") {
+			t.Errorf("%s: the panic is in the error: %v", method, err)
+		}
+		if !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "interceptor_test.go") {
+			t.Errorf("%s: the panic or its stack is not in the log: %s", method, &log)
+		}
+	}
+}
+
+func TestLog(t *testing.T) {
+	var log bytes.Buffer
+	f := NewInFlight(100)
+	s := Settings{Log: slog.New(slog.NewJSONHandler(&log, nil)), InFlight: f}
+	ctx := f.TagRPC(t.Context(), nil)
+	f.HandleRPC(ctx, &stats.InPayload{Length: 42})
+	if _, err := through(ctx, s, filter, answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"grpc.method":"Filter"`, `"grpc.code":"OK"`, `"bytes":42`, `"grpc.time_ms"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s: %s", want, &log)
+		}
+	}
+	log.Reset()
+	refuse := func(context.Context, any) (any, error) {
+		return nil, status.Error(codes.InvalidArgument, "label-of-the-request")
+	}
+	if _, err := through(ctx, s, filter, refuse); err == nil {
+		t.Fatal("no error")
+	}
+	if !strings.Contains(log.String(), "InvalidArgument") || strings.Contains(log.String(), "label-of-the-request") {
+		t.Errorf("the log lacks the code, or quotes the request: %s", &log)
+	}
+	log.Reset()
+	if _, err := through(ctx, s, check, answer); err != nil || log.Len() > 0 {
+		t.Errorf("a health check failed (%v) or was logged: %s", err, &log)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	s := Settings{Log: discard, InFlight: NewInFlight(1), MaxDuration: time.Nanosecond}
+	wait := func(ctx context.Context, _ any) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if _, err := through(t.Context(), s, filter, wait); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got error %v", err)
+	}
+	s.MaxDuration = 0
+	_, err := through(t.Context(), s, filter, func(ctx context.Context, _ any) (any, error) {
+		if _, ok := ctx.Deadline(); ok {
+			t.Error("there is a deadline without a limit")
+		}
+		return "answer", nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// clock is a clock that stands still unless moved.
+type clock struct{ now time.Time }
+
+func (c *clock) read() time.Time { return c.now }
+
+func TestRateLimit(t *testing.T) {
+	c := &clock{time.Unix(1e9, 0)}
+	s := Settings{Log: discard, InFlight: NewInFlight(1), Rate: NewRateLimit(10, 3, c.read)}
+	call := func(method string) (string, time.Duration) {
+		_, err := through(t.Context(), s, method, answer)
+		_, why, wait := reason(t, err)
+		return why, wait
+	}
+	for i := range 3 {
+		if why, _ := call(filter); why != "" {
+			t.Fatalf("call %d of the burst is refused: %s", i, why)
+		}
+	}
+	for range 2 { // a refused call costs nothing
+		if why, wait := call(filter); why != "RATE_LIMITED" || wait != 100*time.Millisecond {
+			t.Fatalf("after the burst: got %q, wait %v", why, wait)
+		}
+	}
+	if why, _ := call(check); why != "" {
+		t.Errorf("a health check is refused: %s", why)
+	}
+	c.now = c.now.Add(99 * time.Millisecond)
+	if why, wait := call(filter); why != "RATE_LIMITED" || wait != time.Millisecond {
+		t.Errorf("too early: got %q, wait %v", why, wait)
+	}
+	c.now = c.now.Add(time.Millisecond)
+	if why, _ := call(filter); why != "" {
+		t.Errorf("in time, but refused: %s", why)
+	}
+	c.now = c.now.Add(time.Hour)
+	for i := range 4 {
+		if why, _ := call(filter); (why != "") != (i == 3) {
+			t.Errorf("call %d after a long pause: got %q", i, why)
+		}
+	}
+}
+
+// Whatever comes when: in no stretch of time do more calls get through than the burst and the rate allow, and one that
+// waits as long as it was told gets through.
+func TestRateLimitHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const interval = 10 * time.Millisecond
+		burst := rapid.IntRange(1, 5).Draw(t, "burst")
+		c := &clock{time.Unix(1e9, 0)}
+		l := NewRateLimit(100, burst, c.read)
+		var through []time.Time
+		for range 50 {
+			c.now = c.now.Add(time.Duration(rapid.Int64Range(0, int64(3*interval)).Draw(t, "pause")))
+			wait := l.take()
+			if wait > 0 && rapid.Bool().Draw(t, "patient") {
+				c.now = c.now.Add(wait)
+				if wait = l.take(); wait > 0 {
+					t.Fatalf("told to wait %v more after waiting", wait)
+				}
+			}
+			if wait == 0 {
+				through = append(through, c.now)
+			}
+		}
+		for i := range through {
+			for j := i; j < len(through); j++ {
+				allowed := burst + int(through[j].Sub(through[i])/interval)
+				if n := j - i + 1; n > allowed {
+					t.Fatalf("%d calls in %v, %d are allowed", n, through[j].Sub(through[i]), allowed)
+				}
+			}
+		}
+	})
+}
+
+func TestRateLimitLosesNothingToRaces(t *testing.T) {
+	c := &clock{time.Unix(1e9, 0)}
+	l := NewRateLimit(1, 50, c.read)
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	passed := 0
+	for range 4 {
+		group.Go(func() {
+			for range 25 {
+				if l.take() == 0 {
+					mu.Lock()
+					passed++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	if passed != 50 {
+		t.Errorf("%d calls of 100 got through, want 50", passed)
+	}
+}
+
+func TestInFlight(t *testing.T) {
+	f := NewInFlight(100)
+	s := Settings{Log: discard, InFlight: f}
+	begin := func(bytes int) (context.Context, string, time.Duration) {
+		ctx := f.TagRPC(t.Context(), nil)
+		f.HandleRPC(ctx, &stats.Begin{})
+		f.HandleRPC(ctx, &stats.InPayload{Length: bytes})
+		_, err := through(ctx, s, filter, answer)
+		_, why, wait := reason(t, err)
+		return ctx, why, wait
+	}
+	first, why, _ := begin(100)
+	if why != "" {
+		t.Errorf("a call that fits is refused: %s", why)
+	}
+	second, why, wait := begin(1)
+	if why != "OVERLOADED" || wait != retryOverloaded {
+		t.Errorf("a call too many: got %q, wait %v", why, wait)
+	}
+	for _, ctx := range []context.Context{first, second} {
+		f.HandleRPC(ctx, &stats.End{})
+	}
+	if _, why, _ := begin(100); why != "" {
+		t.Errorf("the bytes were not released: %s", why)
+	}
+}

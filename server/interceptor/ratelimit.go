@@ -1,0 +1,50 @@
+package interceptor
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+)
+
+// RateLimit lets calls through at a rate, and a burst of them at once: the generic cell rate algorithm, on one atomic
+// number.
+type RateLimit struct {
+	interval time.Duration // between calls at the rate
+	burst    time.Duration // interval times the calls that may come at once
+	now      func() time.Time
+	start    time.Time
+	// due is when, after start, the next call would be due if all had come at the rate.
+	due atomic.Int64
+}
+
+// NewRateLimit returns a limit of so many calls a second. now is the clock.
+func NewRateLimit(perSecond float64, burst int, now func() time.Time) *RateLimit {
+	interval := max(time.Duration(float64(time.Second)/perSecond), 1)
+	return &RateLimit{interval: interval, burst: interval * time.Duration(burst), now: now, start: now()}
+}
+
+// take lets a call through, or tells how long it is to wait.
+func (l *RateLimit) take() (wait time.Duration) {
+	now := int64(l.now().Sub(l.start))
+	for {
+		due := l.due.Load()
+		next := max(due, now) + int64(l.interval)
+		if wait := next - now - int64(l.burst); wait > 0 {
+			return time.Duration(wait)
+		}
+		if l.due.CompareAndSwap(due, next) {
+			return 0
+		}
+	}
+}
+
+func (l *RateLimit) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	if wait := l.take(); wait > 0 {
+		return nil, rpcerror.RateLimited(wait)
+	}
+	return handle(ctx, r)
+}

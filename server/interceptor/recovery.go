@@ -1,0 +1,39 @@
+package interceptor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+)
+
+// recoverCall answers a panic of the service as an internal error, whose cause the log writes.
+func recoverCall() grpc.UnaryServerInterceptor {
+	return recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(func(p any) error {
+		return rpcerror.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	}))
+}
+
+// recoverAny answers a panic of the other interceptors, and depends on none of them.
+func recoverAny(log *slog.Logger) grpc.UnaryServerInterceptor {
+	return recovery.UnaryServerInterceptor(anyHandler(log))
+}
+
+// RecoverStream is recoverAny for streams, which only gRPC's own services have.
+func RecoverStream(log *slog.Logger) grpc.StreamServerInterceptor {
+	return recovery.StreamServerInterceptor(anyHandler(log))
+}
+
+func anyHandler(log *slog.Logger) recovery.Option {
+	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
+		log.ErrorContext(ctx, "panic outside the service", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		return status.Error(codes.Internal, "the server failed, its log tells why")
+	})
+}
