@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testConfig is a configuration without waiting, on ports that are free.
+func testConfig() config.Config {
+	return config.Config{
+		ListenAddress:          "127.0.0.1:0",
+		AdminAddress:           "127.0.0.1:0",
+		MaxReceiveMessageBytes: 4 << 20,
+		MaxInFlightBytes:       8 << 20,
+		MaxConcurrentStreams:   100,
+		RateLimitBurst:         1,
+		ShutdownGracePeriod:    time.Minute,
+		LogLevel:               "info",
+		LogFormat:              "json",
+	}
+}
+
+// running is a server that runs.
+type running struct {
+	*Server
+	conn *grpc.ClientConn
+	// stop asks the server to stop; ended then has what Run returned.
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// run runs a server of a configuration until the test ends. service stands in for the real one unless it is nil; creds
+// are the caller's.
+func run(t *testing.T, c config.Config, w io.Writer, service stowagev1.PlacementServiceServer, creds credentials.TransportCredentials) *running {
+	t.Helper()
+	s, err := newServer(t.Context(), c, slog.New(slog.NewJSONHandler(w, nil)), service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if creds == nil {
+		creds = insecure.NewCredentials()
+	}
+	conn, err := grpc.NewClient(s.Address().String(), grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(math.MaxInt32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &running{Server: s, conn: conn, stop: stop, ended: make(chan error, 1)}
+	finished := make(chan struct{})
+	go func() {
+		r.ended <- s.Run(ctx)
+		close(finished)
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		<-finished
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return r
+}
+
+func (r *running) client() stowagev1.PlacementServiceClient {
+	return stowagev1.NewPlacementServiceClient(r.conn)
+}
+
+// get asks the admin address.
+func (r *running) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	response, err := http.Get("http://" + r.AdminAddress().String() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 10_000 {
+		if holds() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// why takes an error apart.
+func why(err error) (code codes.Code, reason string, retry time.Duration, bad []*errdetails.BadRequest_FieldViolation) {
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			reason = d.GetDomain() + "/" + d.GetReason()
+		case *errdetails.RetryInfo:
+			retry = d.GetRetryDelay().AsDuration()
+		case *errdetails.BadRequest:
+			bad = d.GetFieldViolations()
+		}
+	}
+	return s.Code(), reason, retry, bad
+}
+
+// stub is a service that answers Filter as a test wants, and embeds what refuses the rest.
+type stub struct {
+	stowagev1.UnimplementedPlacementServiceServer
+	filter func(ctx context.Context) error
+}
+
+func (s *stub) Filter(ctx context.Context, _ *stowagev1.FilterRequest) (*stowagev1.FilterResponse, error) {
+	if err := s.filter(ctx); err != nil {
+		return nil, err
+	}
+	return &stowagev1.FilterResponse{}, nil
+}
+
+// blocking returns a stub that tells of each call that came and holds it until released or until the call's end.
+func blocking() (service *stub, entered chan struct{}, release chan struct{}) {
+	entered, release = make(chan struct{}, 100), make(chan struct{})
+	return &stub{filter: func(ctx context.Context) error {
+		entered <- struct{}{}
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}, entered, release
+}
