@@ -3,7 +3,9 @@ package compare
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
+	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -12,8 +14,8 @@ import (
 
 // Result is what became of one case.
 type Result struct {
-	Answers     *expect.Answers
-	Differences []Difference
+	Answers     *conformance.Answers
+	Differences []conformance.Difference
 }
 
 // Forms are the forms in which every case is put to Stowage.
@@ -46,37 +48,15 @@ func Run(ctx context.Context, c *scenario.Case, stowage stowagev1.PlacementServi
 	return r, nil
 }
 
-func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage stowagev1.PlacementServiceClient, want *expect.Answers) (out []Difference) {
-	failed := func(what string, err any) []Difference {
-		return append(out, Difference{Kind: what + " fails", Text: fmt.Sprint(err)})
-	}
+func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage stowagev1.PlacementServiceClient, want *conformance.Answers) (out []conformance.Difference) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = failed("panic:", p)
+			out = []conformance.Difference{{Kind: "panic", Text: fmt.Sprintf("%v\n%s", p, debug.Stack())}}
 		}
 	}()
-	place, err := PlaceRequest(c, s, form)
+	request, err := PlaceRequest(c, s, form)
 	if err != nil {
-		return failed("clients/kube", err)
+		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}
 	}
-	for i := range c.Queue {
-		filter, err := stowage.Filter(ctx, FilterRequest(place, i))
-		if err != nil {
-			return failed("filter", err)
-		}
-		score, err := stowage.Score(ctx, ScoreRequest(place, i))
-		if err != nil {
-			return failed("score", err)
-		}
-		out = append(out, differFilter(want.Filter[i], filter)...)
-		out = append(out, differScore(want.Score[i], score)...)
-	}
-	if len(out) > 0 {
-		return out
-	}
-	got, err := stowage.Place(ctx, place)
-	if err != nil {
-		return failed("place", err)
-	}
-	return differPlace(want.Place, got)
+	return conformance.Run(ctx, &conformance.Case{Name: c.Name, Request: request, Answers: *want}, stowage)
 }

@@ -2,5 +2,5 @@
 //
 // Stowage gets the objects through clients/kube, as requests, and answers in process (decode, engine, encode) or over
 // gRPC. Both forms of an object must come to the same: the manifest, which the client library completes, and what the
-// API server stored. Answers are compared as messages, so every field counts; nothing is close, only equal.
+// API server stored.
 package compare

@@ -30,7 +30,7 @@ func (f Form) String() string {
 	return text
 }
 
-// PlaceRequest states the case with clients/kube. Requests for Filter and Score are made from it.
+// PlaceRequest states the case with clients/kube.
 func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.PlaceRequest, error) {
 	nodes, pods, namespaces := c.Nodes, c.Pods, c.Namespaces
 	queue := make([]*corev1.Pod, len(c.Queue))
@@ -142,25 +142,4 @@ func addWorkloads(b *kube.Builder, c *scenario.Case) error {
 		}
 	}
 	return nil
-}
-
-// FilterRequest asks for one queue entry of a PlaceRequest.
-func FilterRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.FilterRequest {
-	return &stowagev1.FilterRequest{
-		Cluster:        r.Cluster,
-		Pod:            r.Queue[entry].Pod,
-		Profile:        r.Profile,
-		CandidateNodes: r.CandidateNodes,
-		Explain:        true,
-	}
-}
-
-// ScoreRequest asks for one queue entry of a PlaceRequest.
-func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest {
-	return &stowagev1.ScoreRequest{
-		Cluster:        r.Cluster,
-		Pod:            r.Queue[entry].Pod,
-		Profile:        r.Profile,
-		CandidateNodes: r.CandidateNodes,
-	}
 }

@@ -3,25 +3,16 @@ package expect
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Answers are the answers that Stowage must give to a case.
-type Answers struct {
-	// Filter and Score are one per queue entry, on the cluster as it stands.
-	Filter []*stowagev1.FilterResponse
-	Score  []*stowagev1.ScoreResponse
-	Place  *stowagev1.PlaceResponse
-	// Decisions are what Filter and Score state.
-	Decisions []*oracle.Decision
-}
-
 // Of asks kube-scheduler for the answers to a case. The scheduler must be fresh and is used up.
-func Of(c *scenario.Case, s *oracle.Scheduler) (*Answers, error) {
+func Of(c *scenario.Case, s *oracle.Scheduler) (*conformance.Answers, error) {
 	candidates := candidatesOf(c)
-	out := &Answers{}
+	out := &conformance.Answers{}
 	for _, pod := range s.Queue {
 		d, err := s.Decide(pod)
 		if err != nil {
@@ -39,7 +30,6 @@ func Of(c *scenario.Case, s *oracle.Scheduler) (*Answers, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Decisions = append(out.Decisions, d)
 		out.Filter = append(out.Filter, filter)
 		out.Score = append(out.Score, score)
 	}

@@ -26,6 +26,9 @@ func (d *draw) nodeImages(n *corev1.Node) {
 }
 
 func (d *draw) imageVolumes(pod *corev1.Pod) {
+	if d.chance(0.2) {
+		pod.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	}
 	for i := range d.between(1, 2) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
 			Name:         []string{"first", "second"}[i],

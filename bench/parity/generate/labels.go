@@ -10,7 +10,12 @@ var podLabelValues = map[string][]string{
 	"app":               {"a", "b", "c"},
 	"tier":              {"x", "y", ""},
 	"pod-template-hash": {"h1", "h2"},
+	podIndex:            {"0", "1"},
 }
+
+// podIndex is a label that each pod of a StatefulSet has its own value of, and that clients/kube therefore states beside
+// the template.
+const podIndex = "apps.kubernetes.io/pod-index"
 
 var podLabelKeys = []string{"app", "tier", "pod-template-hash"}
 
@@ -21,6 +26,9 @@ func (d *draw) podLabels() map[string]string {
 	labels := map[string]string{}
 	for _, key := range some(d, 0.7, podLabelKeys...) {
 		labels[key] = pick(d, podLabelValues[key]...)
+	}
+	if d.chance(0.15) {
+		labels[podIndex] = pick(d, podLabelValues[podIndex]...)
 	}
 	return labels
 }
@@ -42,7 +50,7 @@ func (d *draw) podSelector() *metav1.LabelSelector {
 		s.MatchLabels = map[string]string{"app": pick(d, podLabelValues["app"]...)}
 	}
 	for range d.between(1, 2) {
-		key := pick(d, "app", "tier", "pod-template-hash", "absent")
+		key := pick(d, "app", "tier", "pod-template-hash", podIndex, "absent")
 		s.MatchExpressions = append(s.MatchExpressions, d.expression(key, append(podLabelValues[key], "other")))
 	}
 	return s

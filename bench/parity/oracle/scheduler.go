@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
@@ -238,6 +240,15 @@ func setGates(c *scenario.Config) (unlock func(), err error) {
 // client is what the scheduler would talk to the API server with. Nothing here does.
 var client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:0"})
 
+// inNamespace returns the object with the namespace that one without gets.
+func inNamespace(o runtime.Object) metav1.Object {
+	out := o.DeepCopyObject().(metav1.Object)
+	if out.GetNamespace() == "" {
+		out.SetNamespace(metav1.NamespaceDefault)
+	}
+	return out
+}
+
 // informers returns listers that hold the case's objects. They are never started.
 func (s *Scheduler) informers(c *scenario.Case) (informers.SharedInformerFactory, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -247,16 +258,16 @@ func (s *Scheduler) informers(c *scenario.Case) (informers.SharedInformerFactory
 		errs = append(errs, core.Namespaces().Informer().GetIndexer().Add(o))
 	}
 	for _, o := range c.Services {
-		errs = append(errs, core.Services().Informer().GetIndexer().Add(o))
+		errs = append(errs, core.Services().Informer().GetIndexer().Add(inNamespace(o)))
 	}
 	for _, o := range c.ReplicationControllers {
-		errs = append(errs, core.ReplicationControllers().Informer().GetIndexer().Add(o))
+		errs = append(errs, core.ReplicationControllers().Informer().GetIndexer().Add(inNamespace(o)))
 	}
 	for _, o := range c.ReplicaSets {
-		errs = append(errs, apps.ReplicaSets().Informer().GetIndexer().Add(o))
+		errs = append(errs, apps.ReplicaSets().Informer().GetIndexer().Add(inNamespace(o)))
 	}
 	for _, o := range c.StatefulSets {
-		errs = append(errs, apps.StatefulSets().Informer().GetIndexer().Add(o))
+		errs = append(errs, apps.StatefulSets().Informer().GetIndexer().Add(inNamespace(o)))
 	}
 	return factory, errors.Join(errs...)
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
+	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -89,7 +90,7 @@ func (o *options) profileOf(seed uint64) string {
 	return o.profiles[seed%uint64(len(o.profiles))]
 }
 
-func kinds(differences []compare.Difference) []string {
+func kinds(differences []conformance.Difference) []string {
 	var out []string
 	for _, d := range differences {
 		if !slices.Contains(out, d.Kind) {

@@ -1,4 +1,4 @@
-package compare
+package conformance
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Difference is something in which Stowage differs from kube-scheduler.
+// Difference is something in which an answer differs from kube-scheduler's.
 type Difference struct {
 	// Kind names the field, such as "score InterPodAffinity": differences of one kind are likely to have one cause.
 	Kind string
-	// Text shows both, kube-scheduler's with a minus and Stowage's with a plus.
+	// Text shows both, kube-scheduler's with a minus and the other with a plus.
 	Text string
 }
 
@@ -83,7 +83,7 @@ func differPlugins(want, got []*stowagev1.PluginScores) []Difference {
 	for p := range stowagev1.Plugin(len(stowagev1.Plugin_name)) {
 		out = append(out, differ(fmt.Sprintf("score %v", p), w[p], g[p])...)
 	}
-	return append(out, differ("score plugin_scores", want, got)...)
+	return first(out, differ("score plugin_scores", want, got))
 }
 
 func differPlace(want, got *stowagev1.PlaceResponse) []Difference {

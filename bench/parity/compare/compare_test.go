@@ -1,0 +1,149 @@
+package compare_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/compare"
+	"github.com/stowage-scheduler/stowage/bench/parity/generate"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func TestStowageDecidesAsKubeScheduler(t *testing.T) {
+	for _, profile := range generate.Profiles() {
+		t.Run(profile, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(30) {
+				c := generate.Case(profile, seed)
+				r, err := compare.Run(t.Context(), c, compare.InProcess{})
+				if err != nil {
+					t.Fatalf("%s: %v", c.Name, err)
+				}
+				for _, d := range r.Differences {
+					t.Errorf("%s: %v", c.Name, d)
+				}
+			}
+		})
+	}
+}
+
+// altered is a Stowage whose answers are altered.
+type altered struct {
+	compare.InProcess
+	filter func(*stowagev1.FilterResponse)
+	score  func(*stowagev1.ScoreResponse)
+	place  func(*stowagev1.PlaceResponse)
+}
+
+func (a altered) Filter(ctx context.Context, r *stowagev1.FilterRequest, _ ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
+	out, err := a.InProcess.Filter(ctx, r)
+	if err == nil && a.filter != nil {
+		out = proto.CloneOf(out)
+		a.filter(out)
+	}
+	return out, err
+}
+
+func (a altered) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
+	out, err := a.InProcess.Score(ctx, r)
+	if err == nil && a.score != nil {
+		out = proto.CloneOf(out)
+		a.score(out)
+	}
+	return out, err
+}
+
+func (a altered) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
+	out, err := a.InProcess.Place(ctx, r)
+	if err == nil && a.place != nil {
+		out = proto.CloneOf(out)
+		a.place(out)
+	}
+	return out, err
+}
+
+// A comparison that lets anything pass is worth nothing, so each field is altered once.
+func TestEveryFieldIsCompared(t *testing.T) {
+	for kind, a := range map[string]altered{
+		"filter feasible_nodes": {filter: func(r *stowagev1.FilterResponse) {
+			r.FeasibleNodes.Indexes = append(r.FeasibleNodes.Indexes, 0)
+		}},
+		"filter rejections": {filter: func(r *stowagev1.FilterResponse) {
+			for _, x := range r.Rejections {
+				x.Resolvability = 3 - x.Resolvability
+			}
+		}},
+		"filter message": {filter: func(r *stowagev1.FilterResponse) { r.Message += "." }},
+		"filter explanation": {filter: func(r *stowagev1.FilterResponse) {
+			r.Explanation.FailingChecks = append(r.Explanation.FailingChecks, &stowagev1.Rejection{})
+		}},
+		"score nodes": {score: func(r *stowagev1.ScoreResponse) { r.Nodes.Indexes = append(r.Nodes.Indexes, 0) }},
+		"score PLUGIN_TAINT_TOLERATION": {score: func(r *stowagev1.ScoreResponse) {
+			for _, p := range r.PluginScores {
+				if p.Plugin == stowagev1.Plugin_PLUGIN_TAINT_TOLERATION {
+					p.WeightedScores[0]++
+				}
+			}
+		}},
+		"score total_scores": {score: func(r *stowagev1.ScoreResponse) { r.TotalScores = append(r.TotalScores, 0) }},
+		"score best_nodes":   {score: func(r *stowagev1.ScoreResponse) { r.BestNodes.Indexes = nil }},
+		"score message":      {score: func(r *stowagev1.ScoreResponse) { r.Message += "." }},
+		"place nodes": {place: func(r *stowagev1.PlaceResponse) {
+			for _, p := range r.Placements {
+				p.Nodes.Indexes = append(p.Nodes.Indexes, 0)
+			}
+		}},
+		"place unplaced_count": {place: func(r *stowagev1.PlaceResponse) { r.Placements[0].UnplacedCount++ }},
+		"place message":        {place: func(r *stowagev1.PlaceResponse) { r.Placements[0].Message += "." }},
+		"place rejections": {place: func(r *stowagev1.PlaceResponse) {
+			for _, p := range r.Placements {
+				p.Rejections = append(p.Rejections, &stowagev1.Rejection{})
+			}
+		}},
+		"place placed_count": {place: func(r *stowagev1.PlaceResponse) { r.PlacedCount++ }},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			for seed := range uint64(20) {
+				r, err := compare.Run(t.Context(), generate.Case("taints", seed), a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, d := range r.Differences {
+					if strings.HasPrefix(d.Kind, kind) {
+						return
+					}
+				}
+			}
+			t.Error("the altered field is not found")
+		})
+	}
+}
+
+// Cases that once differed, made small.
+func TestFormerDifferences(t *testing.T) {
+	files, err := filepath.Glob("../testdata/differences/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			c, err := scenario.Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := compare.Run(t.Context(), c, compare.InProcess{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range r.Differences {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package conformance
+
+import (
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Case is a request and the answers to it.
+type Case struct {
+	// Name says where the case comes from.
+	Name    string
+	Request *stowagev1.PlaceRequest
+	Answers
+}
+
+// Answers are what a case must be answered.
+type Answers struct {
+	Place *stowagev1.PlaceResponse
+	// Filter and Score are one per entry of the queue, for its pod on the cluster as the request states it.
+	Filter []*stowagev1.FilterResponse
+	Score  []*stowagev1.ScoreResponse
+}
+
+// FilterRequest asks Filter for the pod of an entry of the request's queue.
+func FilterRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.FilterRequest {
+	return &stowagev1.FilterRequest{
+		Cluster:        r.Cluster,
+		Pod:            r.Queue[entry].Pod,
+		Profile:        r.Profile,
+		CandidateNodes: r.CandidateNodes,
+		Explain:        true,
+	}
+}
+
+// ScoreRequest asks Score for the pod of an entry of the request's queue.
+func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest {
+	return &stowagev1.ScoreRequest{
+		Cluster:        r.Cluster,
+		Pod:            r.Queue[entry].Pod,
+		Profile:        r.Profile,
+		CandidateNodes: r.CandidateNodes,
+	}
+}

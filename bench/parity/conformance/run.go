@@ -1,0 +1,37 @@
+package conformance
+
+import (
+	"context"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Run asks for the answers to a case and returns in what they differ. Place is only asked for where Filter and Score
+// agree: its differences would follow from theirs.
+func Run(ctx context.Context, c *Case, service stowagev1.PlacementServiceClient) []Difference {
+	var out []Difference
+	for i := range c.Request.Queue {
+		filter, err := service.Filter(ctx, FilterRequest(c.Request, i))
+		if err != nil {
+			return append(out, failure("filter", err))
+		}
+		score, err := service.Score(ctx, ScoreRequest(c.Request, i))
+		if err != nil {
+			return append(out, failure("score", err))
+		}
+		out = append(out, differFilter(c.Filter[i], filter)...)
+		out = append(out, differScore(c.Score[i], score)...)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	place, err := service.Place(ctx, c.Request)
+	if err != nil {
+		return append(out, failure("place", err))
+	}
+	return differPlace(c.Place, place)
+}
+
+func failure(what string, err error) Difference {
+	return Difference{Kind: what + " fails", Text: err.Error()}
+}
