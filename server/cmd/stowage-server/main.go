@@ -13,7 +13,7 @@ import (
 )
 
 type commandLine struct {
-	Version     kong.VersionFlag `help:"Print the version."`
+	Version     kong.VersionFlag `env:"-" help:"Print the version."`
 	Serve       serve            `cmd:"" default:"withargs" help:"Serve until told to stop by SIGTERM or SIGINT (the default)."`
 	Healthcheck healthcheck      `cmd:"" help:"Exit with 0 if a server on this machine is ready, for container probes."`
 }
