@@ -44,9 +44,12 @@ const (
 	MaxTolerations = 1_000
 	// MaxSpreadConstraints bounds a pod's spread constraints.
 	MaxSpreadConstraints = 64
-	// MaxProfileEntries bounds each list of a profile. The contract bounds most of them further, for callers that
-	// validate with its annotations.
-	MaxProfileEntries = 1_024
+	// MaxWeights bounds each list of weights in a profile.
+	MaxWeights = 64
+	// MaxShapePoints bounds the points of a profile's shape: one a percent.
+	MaxShapePoints = 101
+	// MaxIgnored bounds the ignored resources of a profile and their groups, each on their own.
+	MaxIgnored = 1_024
 
 	// MaxNameBytes is the longest name of a node, pod or workload, as in Kubernetes.
 	MaxNameBytes = 253

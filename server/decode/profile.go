@@ -56,21 +56,22 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 
 // pluginWeights decodes the weights of scoring plugins.
 func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api.Weights) {
-	if !d.within(at, "plugin_weights", len(in), MaxProfileEntries) {
+	if !d.within(at, "plugin_weights", len(in), MaxWeights) {
 		return
 	}
 	seen := make(map[stowagev1.Plugin]bool, len(in))
 	for i, w := range in {
 		at := at.item("plugin_weights", i)
+		if w.GetWeight() < 1 || w.GetWeight() > maxPluginWeight {
+			d.refuse(at.field("weight"), "is %d, 1 to %d are allowed", w.GetWeight(), maxPluginWeight)
+		}
 		weight := pluginWeight(out, w.GetPlugin())
-		switch {
-		case weight == nil:
+		if weight == nil {
 			d.refuse(at.field("plugin"), "must be a plugin that scores")
 			continue
-		case seen[w.GetPlugin()]:
+		}
+		if seen[w.GetPlugin()] {
 			d.refuse(at.field("plugin"), "has a weight already")
-		case w.GetWeight() < 1 || w.GetWeight() > maxPluginWeight:
-			d.refuse(at.field("weight"), "is %d, 1 to %d are allowed", w.GetWeight(), maxPluginWeight)
 		}
 		seen[w.GetPlugin()] = true
 		*weight = int64(w.GetWeight())
@@ -101,7 +102,7 @@ func pluginWeight(w *api.Weights, p stowagev1.Plugin) *int64 {
 
 // ignored checks names of resources or groups of them.
 func (d *decoder) ignored(at *path, field string, names []string) []string {
-	if !d.within(at, field, len(names), MaxProfileEntries) {
+	if !d.within(at, field, len(names), MaxIgnored) {
 		return nil
 	}
 	for i, n := range names {

@@ -14,6 +14,7 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 	if resources := d.resourceWeights(&at, "resources", in.GetResources()); len(resources) > 0 {
 		out.Resources = resources
 	}
+	shape := d.shape(&at, in.GetShape())
 	switch in.GetType() {
 	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_UNSPECIFIED,
 		stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_LEAST_ALLOCATED:
@@ -22,18 +23,18 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 		out.Type = api.MostAllocated
 	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO:
 		out.Type = api.RequestedToCapacityRatio
-		out.Shape = d.shape(&at, in.GetShape())
+		out.Shape = shape
+		if len(in.GetShape()) == 0 {
+			d.refuse(at.field("shape"), "is required with REQUESTED_TO_CAPACITY_RATIO")
+		}
 	default:
 		d.refuse(at.field("type"), "must be LEAST_ALLOCATED, MOST_ALLOCATED or REQUESTED_TO_CAPACITY_RATIO")
 	}
 }
 
-// shape decodes the function of REQUESTED_TO_CAPACITY_RATIO. With other types kube-scheduler ignores it.
+// shape decodes the function of REQUESTED_TO_CAPACITY_RATIO. With other types it must be sound too, but has no effect.
 func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.ShapePoint {
-	if len(in) == 0 {
-		d.refuse(at.field("shape"), "is required with REQUESTED_TO_CAPACITY_RATIO")
-	}
-	if !d.within(at, "shape", len(in), MaxProfileEntries) {
+	if !d.within(at, "shape", len(in), MaxShapePoints) {
 		return nil
 	}
 	out := make([]api.ShapePoint, len(in))
@@ -55,7 +56,7 @@ func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.S
 
 // resourceWeights decodes weights of resources; each resource has one.
 func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.ResourceWeight) []api.ResourceWeight {
-	if !d.within(at, field, len(in), MaxProfileEntries) {
+	if !d.within(at, field, len(in), MaxWeights) {
 		return nil
 	}
 	out := make([]api.ResourceWeight, len(in))
