@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -90,13 +89,21 @@ func fail(stderr io.Writer, err error) int {
 		}
 		return exitError
 	}
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		for _, e := range joined.Unwrap() {
-			fmt.Fprintf(stderr, "stowage: error: %v\n", e)
-		}
-		return exitError
+	for _, e := range flat(err) {
+		fmt.Fprintf(stderr, "stowage: error: %v\n", e)
 	}
-	fmt.Fprintf(stderr, "stowage: error: %v\n", err)
 	return exitError
+}
+
+// flat takes joined errors apart. What wraps joined errors stays whole, as its own words would be lost.
+func flat(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, flat(e)...)
+	}
+	return out
 }

@@ -57,9 +57,9 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		}
 		table(w, rows...)
 	}
-	if x.why(e) != "" {
+	if x.Why(e) != "" {
 		fmt.Fprintln(w)
-		x.writeWhy(w, "", e)
+		x.WriteWhy(w, "", e)
 	}
 }
 

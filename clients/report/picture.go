@@ -42,14 +42,24 @@ func (p *Picture) Draw(w io.Writer) {
 		fmt.Fprintln(w, p.TopologyKey)
 	}
 	for row := range slices.Chunk(columns, perRow) {
-		var texts [][]string
-		height := 0
+		// Boxes beside one another are of one height.
+		var heights []int
 		for _, c := range row {
-			text := c.text(width)
-			texts = append(texts, text)
-			height = max(height, len(text))
+			for i, b := range c.boxes[:min(len(c.boxes), maximumNodes)] {
+				if i == len(heights) {
+					heights = append(heights, 1)
+				}
+				heights[i] = max(heights[i], min(len(b.pods), maximumPods))
+			}
 		}
-		for line := range height {
+		var texts [][]string
+		lines := 0
+		for _, c := range row {
+			text := c.text(width, heights)
+			texts = append(texts, text)
+			lines = max(lines, len(text))
+		}
+		for line := range lines {
 			var b strings.Builder
 			for _, text := range texts {
 				cell := ""
@@ -133,7 +143,7 @@ func TemplateName(c *stowagev1.Cluster, index uint32) string {
 	return fmt.Sprintf("template %d", index)
 }
 
-func (c *column) text(width int) []string {
+func (c *column) text(width int, heights []int) []string {
 	inner := width - 4
 	var out []string
 	if c.heading != "" {
@@ -158,10 +168,11 @@ func (c *column) text(width int) []string {
 		if len(lines) > maximumPods {
 			lines = append(slices.Clone(lines[:maximumPods-1]), fmt.Sprintf("… %d more", len(lines)-maximumPods+1))
 		}
-		if len(lines) == 0 {
-			lines = []string{""}
-		}
-		for _, line := range lines {
+		for n := range heights[i] {
+			line := ""
+			if n < len(lines) {
+				line = lines[n]
+			}
 			out = append(out, "│ "+pad(cut(line, inner), inner)+" │")
 		}
 		out = append(out, "└"+strings.Repeat("─", width-2)+"┘")

@@ -52,9 +52,9 @@ func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unplaced), "pod"))
-		writeWrapped(w, "  ", l.first.GetMessage(), p.Width)
+		WriteWrapped(w, "  ", l.first.GetMessage(), p.Width)
 		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
-		x.writeWhy(w, "  ", l.first.GetExplanation())
+		x.WriteWhy(w, "  ", l.first.GetExplanation())
 	}
 }
 
@@ -111,8 +111,8 @@ func plural(n uint64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// writeWrapped writes a text in lines of at most width runes where words allow, later lines two further to the right.
-func writeWrapped(w io.Writer, indent, text string, width int) {
+// WriteWrapped writes a text in lines of at most width runes where words allow, later lines two further to the right.
+func WriteWrapped(w io.Writer, indent, text string, width int) {
 	line := indent
 	empty := true
 	for _, word := range strings.Fields(text) {

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -57,38 +55,4 @@ func rejection(r *stowagev1.Rejection) []string {
 	}
 	nodes := r.GetNodes().GetNames()
 	return []string{fmt.Sprint(len(nodes)), strings.Join(reasons, ", "), Plugin(r.GetPlugin()), names(nodes)}
-}
-
-// Score writes each node's scores, the best first; "*" marks those that kube-scheduler would pick from.
-func Score(w io.Writer, a *stowagev1.ScoreResponse) {
-	if a.GetMessage() != "" {
-		fmt.Fprintln(w, a.GetMessage())
-		return
-	}
-	best := map[uint32]bool{}
-	for _, i := range a.GetBestNodes().GetIndexes() {
-		best[i] = true
-	}
-	heading := []string{"", "NODE", "TOTAL"}
-	for _, p := range a.GetPluginScores() {
-		heading = append(heading, fmt.Sprintf("%s (×%d)", Plugin(p.GetPlugin()), p.GetWeight()))
-	}
-	order := make([]int, len(a.GetTotalScores()))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.TotalScores[j], a.TotalScores[i]) })
-	rows := [][]string{heading}
-	for _, i := range order {
-		mark := ""
-		if best[a.GetNodes().GetIndexes()[i]] {
-			mark = "*"
-		}
-		row := []string{mark, a.GetNodes().GetNames()[i], fmt.Sprint(a.GetTotalScores()[i])}
-		for _, p := range a.GetPluginScores() {
-			row = append(row, fmt.Sprint(p.GetWeightedScores()[i]))
-		}
-		rows = append(rows, row)
-	}
-	table(w, rows...)
 }

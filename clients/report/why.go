@@ -10,9 +10,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// why tells in one line what keeps a pod from the nodes: what the rules that leave it no domain, or few, counted, then
+// Why tells in one line what keeps a pod from the nodes: what the rules that leave it no domain, or few, counted, then
 // what else refuses nodes. It is empty if the explanation holds nothing of the kind.
-func (x *Explanation) why(e *stowagev1.Explanation) string {
+func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	var out []string
 	apart := map[string]bool{}
 	for _, c := range e.GetTopologyCounts() {
@@ -43,9 +43,10 @@ func (x *Explanation) why(e *stowagev1.Explanation) string {
 	return strings.Join(out, "; ")
 }
 
-func (x *Explanation) writeWhy(w io.Writer, indent string, e *stowagev1.Explanation) {
-	if why := x.why(e); why != "" {
-		writeWrapped(w, indent, "why: "+why, x.Width)
+// WriteWhy writes Why in lines of at most Width; nothing if there is nothing to say.
+func (x *Explanation) WriteWhy(w io.Writer, indent string, e *stowagev1.Explanation) {
+	if why := x.Why(e); why != "" {
+		WriteWrapped(w, indent, "why: "+why, x.Width)
 	}
 }
 

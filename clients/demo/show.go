@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/scenarios"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// width is the terminal that the output is made for, in columns.
+const width = 100
+
+const (
+	bold  = "\x1b[1m"
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	plain = "\x1b[0m"
+)
+
+// show writes what people see.
+type show struct {
+	w       io.Writer
+	colours bool
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
+}
+
+func (s *show) coloured(colour, text string) string {
+	if !s.colours {
+		return text
+	}
+	return colour + text + plain
+}
+
+// scenario asks and shows every step of a case, and tells whether all of them hold.
+func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios.Decider) (bool, error) {
+	number, _, _ := strings.Cut(c.Name(), "-")
+	heading := fmt.Sprintf("── %s  %s ", number, c.Title)
+	heading += strings.Repeat("─", max(0, width-utf8.RuneCountInString(heading)))
+	fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, heading))
+	held := true
+	for i := range c.Steps {
+		step := &c.Steps[i]
+		q, err := scenarios.Ask(c, step)
+		if err != nil {
+			return false, err
+		}
+		a, err := decide(ctx, q)
+		if err != nil {
+			return false, err
+		}
+		if i == 0 && q.Place == nil && holdsPods(q.Snapshot.Cluster) {
+			fmt.Fprintln(s.w)
+			p := report.Picture{Cluster: q.Snapshot.Cluster, TopologyKey: c.TopologyKey, Width: width}
+			p.Draw(s.w)
+		}
+		s.step(q, a)
+		for _, difference := range scenarios.Check(q, a) {
+			held = false
+			fmt.Fprintf(s.w, "  %s\n", s.coloured(red, "✗ "+difference))
+		}
+	}
+	mark := s.coloured(green, "✓")
+	if !held {
+		mark = s.coloured(red, "✗")
+	}
+	fmt.Fprintln(s.w)
+	report.WriteWrapped(s.w, "", mark+" "+c.Why, width)
+	return held, nil
+}
+
+func holdsPods(c *stowagev1.Cluster) bool {
+	return slices.ContainsFunc(c.GetNodes(), func(n *stowagev1.Node) bool { return len(n.GetPods())+len(n.GetPodCounts()) > 0 })
+}
+
+func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
+	switch {
+	case q.Filter != nil:
+		s.filter(q, a.Filter)
+	case q.Score != nil:
+		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		report.Score(s.w, a.Score)
+	default:
+		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		p := report.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width}
+		p.Write(s.w, a.Place)
+	}
+}
+
+// filter shows one pod's verdicts in a few lines, as cases often ask about one pod after another.
+func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
+	feasible := strings.Join(a.GetFeasibleNodes().GetNames(), ", ")
+	if feasible == "" {
+		feasible = "no node"
+	}
+	fmt.Fprintf(s.w, "\n%s: %s can take it\n", s.coloured(bold, q.Step.Name), feasible)
+	if a.GetMessage() != "" {
+		report.WriteWrapped(s.w, "  ", a.GetMessage(), width)
+	} else {
+		for _, r := range a.GetRejections() {
+			fmt.Fprintf(s.w, "  %s: %s\n", strings.Join(r.GetNodes().GetNames(), ", "), r.GetReasons()[0].GetMessage())
+		}
+	}
+	x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
+	x.WriteWhy(s.w, "  ", a.GetExplanation())
+}
+
+func (s *show) summary(good, all int, address string) {
+	colour := green
+	if good < all {
+		colour = red
+	}
+	fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold+colour, fmt.Sprintf("%d of %d scenarios hold, decided by a server on %s", good, all, address)))
+}

@@ -1,0 +1,150 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func draw(p report.Picture) string {
+	var b strings.Builder
+	p.Draw(&b)
+	return b.String()
+}
+
+func TestPictureOfNodesWithAndWithoutTheLabel(t *testing.T) {
+	got := draw(report.Picture{
+		TopologyKey: "zone",
+		Cluster: &stowagev1.Cluster{
+			PodTemplates: []*stowagev1.PodTemplate{{Controller: &stowagev1.ControllerReference{Name: "db"}}},
+			Nodes: []*stowagev1.Node{
+				{Name: "b", Labels: map[string]string{"zone": "z2"}},
+				{Name: "a-node-with-a-very-long-name-indeed", Labels: map[string]string{"zone": "z1"}, Pods: []*stowagev1.Pod{{Name: "old"}, {}}},
+				{Name: "c", PodCounts: []*stowagev1.PodCount{{TemplateIndex: 0, Count: 3}}},
+			},
+		},
+		New:   map[string][]string{"a-node-with-a-very-long-name-indeed": {"web", "web", "api"}},
+		Width: 80,
+	})
+	want := `zone
+z1                         z2                         (without the label)
+┌ a-node-with-a-very-lo… ┐ ┌ b ─────────────────────┐ ┌ c ─────────────────────┐
+│ + web ×2               │ │                        │ │   db ×3                │
+│ + api                  │ │                        │ │                        │
+│   old                  │ │                        │ │                        │
+│   (unnamed)            │ │                        │ │                        │
+└────────────────────────┘ └────────────────────────┘ └────────────────────────┘
+`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPictureOfManyNodesAndPodsCountsTheRest(t *testing.T) {
+	c := &stowagev1.Cluster{}
+	placed := map[string][]string{}
+	for i := range 9 {
+		n := &stowagev1.Node{Name: fmt.Sprint("n", i)}
+		for j := range 10 {
+			n.Pods = append(n.Pods, &stowagev1.Pod{Name: fmt.Sprint("p", j)})
+		}
+		c.Nodes = append(c.Nodes, n)
+		placed[n.Name] = []string{"x"}
+	}
+	got := draw(report.Picture{Cluster: c, New: placed, Width: 80})
+	for _, want := range []string{"… 3 more nodes, 3 new", "│ … 4 more "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestPictureKeepsToItsWidth draws arbitrary clusters.
+func TestPictureKeepsToItsWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(40, 120).Draw(t, "width")
+		c := &stowagev1.Cluster{}
+		for i := range rapid.IntRange(0, 30).Draw(t, "nodes") {
+			n := &stowagev1.Node{Name: fmt.Sprint(i, rapid.StringMatching(`[a-zé]{0,50}`).Draw(t, "name"))}
+			if rapid.Bool().Draw(t, "labelled") {
+				n.Labels = map[string]string{"k": rapid.StringMatching(`[a-z]{0,40}`).Draw(t, "value")}
+			}
+			for range rapid.IntRange(0, 12).Draw(t, "pods") {
+				n.Pods = append(n.Pods, &stowagev1.Pod{Name: rapid.StringMatching(`[a-z]{0,50}`).Draw(t, "pod")})
+			}
+			c.Nodes = append(c.Nodes, n)
+		}
+		for line := range strings.Lines(draw(report.Picture{Cluster: c, TopologyKey: "k", Width: width})) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Fatalf("%d runes of at most %d: %s", n, width, line)
+			}
+		}
+	})
+}
+
+func TestTopologyKey(t *testing.T) {
+	antiAffinity := func(key string) []*stowagev1.PodTemplate {
+		return []*stowagev1.PodTemplate{{Spec: &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAntiAffinity: &stowagev1.PodAffinity{
+			Preferred: []*stowagev1.WeightedPodAffinityTerm{{Term: &stowagev1.PodAffinityTerm{TopologyKey: key}}},
+		}}}}}
+	}
+	node := func(keys ...string) []*stowagev1.Node {
+		n := &stowagev1.Node{Labels: map[string]string{}}
+		for _, k := range keys {
+			n.Labels[k] = "v"
+		}
+		return []*stowagev1.Node{n}
+	}
+	for _, c := range []struct {
+		cluster *stowagev1.Cluster
+		want    string
+	}{
+		{&stowagev1.Cluster{}, ""},
+		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "topology.kubernetes.io/zone"), PodTemplates: antiAffinity("kubernetes.io/hostname")}, "topology.kubernetes.io/zone"},
+		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "rack"), PodTemplates: antiAffinity("rack")}, "rack"},
+		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "rack"), PodTemplates: antiAffinity("kubernetes.io/hostname")}, "kubernetes.io/hostname"},
+		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname"), PodTemplates: antiAffinity("rack")}, ""},
+	} {
+		if got := report.TopologyKey(c.cluster); got != c.want {
+			t.Errorf("%v: got %q, want %q", c.cluster, got, c.want)
+		}
+	}
+}
+
+// TestEveryNumberHasAWord holds that what the contract can say has a wording of its own.
+func TestEveryNumberHasAWord(t *testing.T) {
+	for n := range stowagev1.Plugin_name {
+		if word := report.Plugin(stowagev1.Plugin(n)); n != 0 && strings.HasPrefix(word, "PLUGIN_") {
+			t.Error(word)
+		}
+	}
+	for n := range stowagev1.TopologyRule_name {
+		if word := report.Rule(stowagev1.TopologyRule(n)); n != 0 && strings.HasPrefix(word, "TOPOLOGY_RULE_") {
+			t.Error(word)
+		}
+	}
+	for n := range stowagev1.UncountedReason_name {
+		if word := report.Uncounted(stowagev1.UncountedReason(n)); n != 0 && strings.HasPrefix(word, "UNCOUNTED_REASON_") {
+			t.Error(word)
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		amount int64
+		want   string
+	}{{"cpu", 1500, "1500m"}, {"cpu", 2000, "2"}, {"memory", 1 << 30, "1Gi"}, {"hugepages-2Mi", 4 << 20, "4Mi"}, {"pods", 110, "110"}, {"example.com/gpu", 2000, "2k"}} {
+		if got := report.Quantity(c.name, c.amount); got != c.want {
+			t.Errorf("%s %d: got %s, want %s", c.name, c.amount, got, c.want)
+		}
+	}
+}
