@@ -57,7 +57,7 @@ func script(commands string) error {
 	for line := range strings.Lines(commands) {
 		fmt.Print("$ ", line)
 	}
-	return run("bash", "-m", "-euo", "pipefail", "-c", expected.ReplaceAllString(commands, `rc=0; $1 || rc=$$?; [ $$rc -eq $2 ]`))
+	return run("bash", "-euo", "pipefail", "-c", "set -m\n"+expected.ReplaceAllString(commands, `rc=0; $1 || rc=$$?; [ $$rc -eq $2 ]`))
 }
 
 func run(name string, args ...string) error {
