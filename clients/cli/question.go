@@ -38,6 +38,9 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	for _, pod := range out.HomelessPods {
 		fmt.Fprintf(s.stderr, "stowage: pod %s does not count: its node is not in the manifests\n", pod)
 	}
+	for _, text := range out.Unread {
+		fmt.Fprintf(s.stderr, "stowage: %s\n", text)
+	}
 	return out, nil
 }
 

@@ -38,6 +38,9 @@ type Snapshot struct {
 	// HomelessPods are the pods on nodes that are not in the cluster, as "namespace/name". kube-scheduler does not
 	// count such pods, and neither does Cluster.
 	HomelessPods []string
+	// Unread is what kube-scheduler would have read of the pods in the queue and the contract does not state, in
+	// sentences, one for each object and thing.
+	Unread []string
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, stay in the order in which they are added, on
@@ -51,6 +54,7 @@ type Builder struct {
 	selectors  []*stowagev1.WorkloadSelector
 	running    []runningPod
 	queue      []slot
+	unread     []string
 	seen       map[string]bool // kind, namespace and name of what must be unique
 }
 
@@ -147,6 +151,9 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		slots = append(slots, slot{origin: origin, pods: &stowagev1.PendingPods{Pod: pod, Count: s.count}})
 	}
 	b.queue = append(b.queue, slots...)
+	if len(slots) > 0 {
+		b.unread = append(b.unread, unread(origin, &stamps[0].pod.Spec)...)
+	}
 	return nil
 }
 
@@ -193,6 +200,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin})
 	}
 	out.Cluster.PodTemplates = shared.list
+	out.Unread = b.unread
 	return out, nil
 }
 

@@ -250,3 +250,16 @@ spec:
 	}
 	diff(t, []string{"plain", "cordoned", "disliked"}, got)
 }
+
+func TestWhatIsNotReadIsTold(t *testing.T) {
+	b := kube.NewBuilder(kube.Options{})
+	must(t, b.AddStatefulSet(parse[appsv1.StatefulSet](t, `
+metadata: {name: db}
+spec: {replicas: 2, volumeClaimTemplates: [{metadata: {name: data}}], template: {spec: {resourceClaims: [{name: gpu}]}}}
+`)))
+	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: p}, spec: {volumes: [{name: a, emptyDir: {}}, {name: b, image: {reference: i}}]}}`)))
+	diff(t, []string{
+		"StatefulSet default/db: which nodes its persistent volumes can be used on is not considered",
+		"StatefulSet default/db: which nodes have the devices of its resource claims is not considered",
+	}, build(t, b).Unread)
+}

@@ -14,8 +14,8 @@
 // differs only for requests of fractions of a byte.
 //
 // What kube-scheduler reads and the contract does not state is left out: volumes other than images, resource claims,
-// nominated nodes, scheduling groups.
+// nominated nodes, scheduling groups. Snapshot.Unread tells of the first two.
 //
-// The functions are pure and keep no reference to what they are given, and errors name the field by its path in the
-// object. A Builder is for one goroutine.
+// The functions do not change what they are given and keep no reference to it; a Builder refers to nodes until Build,
+// and is for one goroutine. Errors name the field by its path in the object.
 package kube

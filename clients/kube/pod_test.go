@@ -143,6 +143,8 @@ func TestRunningPodStatesResizesOnly(t *testing.T) {
 	for _, c := range []struct{ name, status, want string }{
 		{"nothing reported", `{}`, ``},
 		{"what the spec says", `{containerStatuses: [{name: c, allocatedResources: {cpu: 1}, resources: {requests: {cpu: 1}}}], resources: {requests: {cpu: 1}}, allocatedResources: {cpu: 1}}`, ``},
+		{"part of what the spec says", `{containerStatuses: [{name: c, allocatedResources: {cpu: 1000m}}, {name: gone, allocatedResources: {cpu: 9}}]}`, ``},
+		{"a pod-level status that says the same", `{resources: {requests: {cpu: 1}}, allocatedResources: {cpu: 1}, containerStatuses: [{name: c, allocatedResources: {cpu: 1}}]}`, ``},
 		{"shrinking", `{containerStatuses: [{name: c, allocatedResources: {cpu: 3}, resources: {requests: {cpu: 4}}}]}`,
 			`{containers: [{name: c, allocated: {cpuMillis: 3000}, actuated: {cpuMillis: 4000}}]}`},
 		{"infeasible", `{conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {}, resources: {requests: {}}}]}`,

@@ -57,6 +57,9 @@ func (c *converter) containerStatuses(ss []corev1.ContainerStatus, path *field.P
 // statusMatters asks kube-scheduler's own arithmetic whether the status changes what the pod occupies, as requested and
 // with a stand-in for requests that are missing. The stand-in's size does not matter: it only has to be there.
 func statusMatters(p *corev1.Pod) bool {
+	if statusRepeatsSpec(p) {
+		return false
+	}
 	missing := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(100, resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(200<<20, resource.BinarySI),
@@ -70,6 +73,39 @@ func statusMatters(p *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// statusRepeatsSpec tells of most pods, much faster, that the status changes nothing: where each container has allocated
+// and actuated what it requests, so has the pod.
+func statusRepeatsSpec(p *corev1.Pod) bool {
+	if resourcehelper.IsPodResizeInfeasible(p) || p.Status.Resources != nil {
+		return false
+	}
+	requests := func(name string) (corev1.ResourceList, bool) {
+		for _, cs := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
+			for i := range cs {
+				if cs[i].Name == name {
+					return cs[i].Resources.Requests, true
+				}
+			}
+		}
+		return nil, false
+	}
+	for _, ss := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
+		for i := range ss {
+			spec, ok := requests(ss[i].Name)
+			if !ok {
+				continue
+			}
+			if a := ss[i].AllocatedResources; a != nil && !sameResources(spec, a) {
+				return false
+			}
+			if r := ss[i].Resources; r != nil && r.Requests != nil && !sameResources(spec, r.Requests) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func sameResources(a, b corev1.ResourceList) bool {

@@ -110,11 +110,17 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 	if err != nil {
 		return err
 	}
+	template := ss.Spec.Template.DeepCopy()
+	for _, claim := range ss.Spec.VolumeClaimTemplates {
+		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
+		}})
+	}
 	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
 	stamps := make([]stamp, 0, n)
 	for i := first; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
-		stamps = append(stamps, stamp{o.pod(&ss.Spec.Template, name, map[string]string{
+		stamps = append(stamps, stamp{o.pod(template, name, map[string]string{
 			appsv1.ControllerRevisionHashLabelKey: ss.Name + "-" + hash,
 			appsv1.StatefulSetPodNameLabel:        name,
 			appsv1.PodIndexLabel:                  strconv.Itoa(i),
