@@ -40,25 +40,40 @@ func first(fields ...[]Difference) []Difference {
 }
 
 func differFilter(want, got *stowagev1.FilterResponse) []Difference {
+	want, got = decidedFilter(want), decidedFilter(got)
+	if proto.Equal(want, got) {
+		return nil
+	}
 	return first(
 		differ("filter rejections", want.Rejections, got.Rejections),
 		differ("filter feasible_nodes", want.FeasibleNodes, got.FeasibleNodes),
 		differ("filter message", want.Message, got.Message),
-		differ("filter explanation", failingOf(want.Explanation), failingOf(got.Explanation)),
-		differ("filter", strip(want), strip(got)),
+		differ("filter explanation", want.Explanation, got.Explanation),
+		differ("filter", want, got),
 	)
 }
 
-func failingOf(e *stowagev1.Explanation) []*stowagev1.Rejection { return e.GetFailingChecks() }
+// decidedFilter is the answer without what is Stowage's own. It shares the rest with the answer.
+func decidedFilter(r *stowagev1.FilterResponse) *stowagev1.FilterResponse {
+	return &stowagev1.FilterResponse{
+		FeasibleNodes: r.FeasibleNodes,
+		Rejections:    r.Rejections,
+		Message:       r.Message,
+		Explanation:   decidedExplanation(r.Explanation),
+	}
+}
 
-// strip takes out the explanation, of which only the failing checks come from kube-scheduler.
-func strip(r *stowagev1.FilterResponse) *stowagev1.FilterResponse {
-	r = proto.CloneOf(r)
-	r.Explanation = nil
-	return r
+func decidedExplanation(e *stowagev1.Explanation) *stowagev1.Explanation {
+	if e == nil {
+		return nil
+	}
+	return &stowagev1.Explanation{FailingChecks: e.FailingChecks}
 }
 
 func differScore(want, got *stowagev1.ScoreResponse) []Difference {
+	if proto.Equal(want, got) {
+		return nil
+	}
 	return first(
 		differ("score nodes", want.Nodes, got.Nodes),
 		differPlugins(want.PluginScores, got.PluginScores),
@@ -87,6 +102,10 @@ func differPlugins(want, got []*stowagev1.PluginScores) []Difference {
 }
 
 func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
+	want, got = decidedPlace(want), decidedPlace(got)
+	if proto.Equal(want, got) {
+		return nil
+	}
 	if len(want.Placements) != len(got.Placements) {
 		return differ("place placements", len(want.Placements), len(got.Placements))
 	}
@@ -97,7 +116,7 @@ func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
 			differ("place unplaced_count", w.UnplacedCount, g.UnplacedCount),
 			differ("place message", w.Message, g.Message),
 			differ("place rejections", w.Rejections, g.Rejections),
-			differ("place explanation", failingOf(w.Explanation), failingOf(g.Explanation)),
+			differ("place explanation", w.Explanation, g.Explanation),
 		); d != nil {
 			d[0].Text = fmt.Sprintf("queue[%d]\n%s", i, d[0].Text)
 			return d
@@ -106,5 +125,21 @@ func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
 	return first(
 		differ("place placed_count", want.PlacedCount, got.PlacedCount),
 		differ("place unplaced_count", want.UnplacedCount, got.UnplacedCount),
+		differ("place", want, got),
 	)
+}
+
+// decidedPlace is the answer without what is Stowage's own. It shares the rest with the answer.
+func decidedPlace(r *stowagev1.PlaceResponse) *stowagev1.PlaceResponse {
+	out := &stowagev1.PlaceResponse{PlacedCount: r.PlacedCount, UnplacedCount: r.UnplacedCount}
+	for _, p := range r.Placements {
+		out.Placements = append(out.Placements, &stowagev1.Placement{
+			Nodes:         p.Nodes,
+			UnplacedCount: p.UnplacedCount,
+			Message:       p.Message,
+			Rejections:    p.Rejections,
+			Explanation:   decidedExplanation(p.Explanation),
+		})
+	}
+	return out
 }

@@ -88,7 +88,11 @@ func (d *draw) existingPods(perNode int) {
 }
 
 func (d *draw) queue() {
-	for range d.between(1, 3) {
+	entries, most := d.between(1, 3), 8
+	if d.has(longQueue) {
+		entries, most = d.between(2, 8), 40
+	}
+	for range entries {
 		pod := d.pod(pending)
 		if len(d.c.Pods) > 0 && d.chance(0.3) {
 			// A pod like those that are there: a workload that grows.
@@ -96,11 +100,14 @@ func (d *draw) queue() {
 			pod.Spec.NodeName = ""
 			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds, pod.Finalizers = nil, nil, nil
 			pod.Status.Reset()
+		} else if i := len(d.c.Queue); i > 0 && d.chance(0.25) {
+			// The pods of a workload take turns with another's.
+			pod = d.c.Queue[d.IntN(i)].Pod.DeepCopy()
 		}
 		pod.Name = d.name("pending")
 		count := 1
 		if d.chance(0.4) {
-			count = d.between(2, 8)
+			count = d.between(2, most)
 		}
 		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// feature is something that a cluster or a pod may have.
+// feature is something that a cluster, a pod or a queue may have.
 type feature int
 
 const (
@@ -19,10 +19,11 @@ const (
 	narrowing
 	defaultSpread
 	resize
+	longQueue
 	featureCount
 )
 
-// likelihood is how often a pod has each feature, by profile. A profile is named after what it is about; the rest
+// likelihood is how often there is each feature, by profile. A profile is named after what it is about; the rest
 // occurs now and then, since verdicts depend on the order of plugins.
 var likelihood = map[string][featureCount]float64{
 	"affinity":     weigh(0.04, map[feature]float64{podAffinity: 0.8}),
@@ -34,8 +35,11 @@ var likelihood = map[string][featureCount]float64{
 	"images":       weigh(0.03, map[feature]float64{images: 0.9}),
 	"prefilter":    weigh(0.03, map[feature]float64{narrowing: 0.7, nodeAffinity: 0.2}),
 	"defaults":     weigh(0.03, map[feature]float64{defaultSpread: 0.9}),
+	"place": weigh(0.05, map[feature]float64{
+		longQueue: 0.9, podAffinity: 0.3, spread: 0.4, taints: 0.2, nodeAffinity: 0.1, resources: 0.2, narrowing: 0.01, images: 0.3, defaultSpread: 0.2,
+	}),
 	"mixed": weigh(0.25, map[feature]float64{
-		podAffinity: 0.35, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,
+		podAffinity: 0.35, longQueue: 0.02, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,
 	}),
 }
 
