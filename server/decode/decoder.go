@@ -56,7 +56,11 @@ func (d *decoder) namespace(at *path, value string) string {
 
 // topologyKey checks a required topology key.
 func (d *decoder) topologyKey(at *path, key string) {
-	d.name(at, "topology_key", key, MaxLabelKeyBytes)
+	if key == "" {
+		d.refuse(at.field("topology_key"), "is required")
+	} else if !isLabelKey(key) {
+		d.refuse(at.field("topology_key"), labelKeySyntax)
+	}
 	if _, ok := d.topologyKeys[key]; ok || d.full {
 		return
 	}

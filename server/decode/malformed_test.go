@@ -375,8 +375,14 @@ var malformed = []struct {
 	{"profile.scoring_strategy.resources[0].name", "is required", func(r *stowagev1.PlaceRequest) {
 		r.Profile.ScoringStrategy.Resources[0].Name = ""
 	}},
-	{"profile.scoring_strategy.resources[1].name", "is there already", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Resources = append(r.Profile.ScoringStrategy.Resources, r.Profile.ScoringStrategy.Resources[0])
+	{"profile.balanced_allocation_resources[1].name", "is there already", func(r *stowagev1.PlaceRequest) {
+		r.Profile.BalancedAllocationResources = append(r.Profile.BalancedAllocationResources, r.Profile.BalancedAllocationResources[0])
+	}},
+	{"profile.scoring_strategy.shape", "must be empty", func(r *stowagev1.PlaceRequest) {
+		r.Profile.ScoringStrategy.Type = stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED
+	}},
+	{affinity + "pod_affinity.required[0].topology_key", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = "a b"
 	}},
 	{"profile.scoring_strategy.shape", "is required", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Shape = nil }},
 	{"profile.scoring_strategy.shape[1].utilization", "must be greater", func(r *stowagev1.PlaceRequest) {
@@ -388,9 +394,12 @@ var malformed = []struct {
 	{"profile.scoring_strategy.shape[1].score", "is 11", func(r *stowagev1.PlaceRequest) {
 		r.Profile.ScoringStrategy.Shape[1].Score = 11
 	}},
-	{"profile.ignored_resources[0]", "must not be empty", func(r *stowagev1.PlaceRequest) { r.Profile.IgnoredResources[0] = "" }},
+	{"profile.ignored_resources[0]", "must be a label key", func(r *stowagev1.PlaceRequest) { r.Profile.IgnoredResources[0] = "" }},
 	{"profile.ignored_resource_groups[0]", "must not contain a slash", func(r *stowagev1.PlaceRequest) {
 		r.Profile.IgnoredResourceGroups[0] = "example.org/x"
+	}},
+	{"profile.ignored_resource_groups[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		r.Profile.IgnoredResourceGroups[0] = "example org"
 	}},
 	{"profile.balanced_allocation_resources[0].weight", "only 1", func(r *stowagev1.PlaceRequest) {
 		r.Profile.BalancedAllocationResources[0].Weight = 2

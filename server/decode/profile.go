@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -31,16 +32,8 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 			d.refuse(at.item("ignored_resource_groups", i), "must not contain a slash")
 		}
 	}
-	const balanced = "balanced_allocation_resources"
-	if resources := d.resourceWeights(&at, balanced, in.GetBalancedAllocationResources()); len(resources) > 0 {
-		out.BalancedResources = nil
-		for i, r := range resources {
-			if r.Weight != 1 {
-				at := at.item(balanced, i)
-				d.refuse(at.field("weight"), "is %d, only 1 is allowed", r.Weight)
-			}
-			out.BalancedResources = append(out.BalancedResources, r.Resource)
-		}
+	if len(in.GetBalancedAllocationResources()) > 0 {
+		out.BalancedResources = d.balancedResources(&at, in.GetBalancedAllocationResources())
 	}
 	if in.HardPodAffinityWeight != nil {
 		out.HardPodAffinityWeight = *in.HardPodAffinityWeight
@@ -51,6 +44,23 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	out.IgnorePreferredTermsOfExistingPods = in.GetIgnorePreferredTermsOfExistingPods()
 	d.defaultSpread(&at, in.GetDefaultSpread(), out)
 	out.TolerationComparisonOperators = in.GetTolerationComparisonOperators()
+	return out
+}
+
+// balancedResources decodes the resources of NodeResourcesBalancedAllocation, each once and with weight 1.
+func (d *decoder) balancedResources(at *path, in []*stowagev1.ResourceWeight) []string {
+	const field = "balanced_allocation_resources"
+	var out []string
+	for i, r := range d.resourceWeights(at, field, in) {
+		at := at.item(field, i)
+		if r.Weight != 1 {
+			d.refuse(at.field("weight"), "is %d, only 1 is allowed", r.Weight)
+		}
+		if slices.Contains(out, r.Resource) {
+			d.refuse(at.field("name"), "is there already")
+		}
+		out = append(out, r.Resource)
+	}
 	return out
 }
 
@@ -106,10 +116,9 @@ func (d *decoder) ignored(at *path, field string, names []string) []string {
 		return nil
 	}
 	for i, n := range names {
-		if n == "" {
-			d.refuse(at.item(field, i), "must not be empty")
+		if !isLabelKey(n) {
+			d.refuse(at.item(field, i), labelKeySyntax)
 		}
-		d.length(at.item(field, i), n, MaxLabelKeyBytes)
 	}
 	return names
 }

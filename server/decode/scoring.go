@@ -22,17 +22,21 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED:
 		out.Type = api.MostAllocated
 	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO:
-		out.Type = api.RequestedToCapacityRatio
-		out.Shape = shape
+		out.Type, out.Shape = api.RequestedToCapacityRatio, shape
 		if len(in.GetShape()) == 0 {
 			d.refuse(at.field("shape"), "is required with REQUESTED_TO_CAPACITY_RATIO")
 		}
+		return
 	default:
 		d.refuse(at.field("type"), "must be LEAST_ALLOCATED, MOST_ALLOCATED or REQUESTED_TO_CAPACITY_RATIO")
+		return
+	}
+	if len(in.GetShape()) > 0 {
+		d.refuse(at.field("shape"), "must be empty without REQUESTED_TO_CAPACITY_RATIO")
 	}
 }
 
-// shape decodes the function of REQUESTED_TO_CAPACITY_RATIO. With other types it must be sound too, but has no effect.
+// shape decodes the function of REQUESTED_TO_CAPACITY_RATIO.
 func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.ShapePoint {
 	if !d.within(at, "shape", len(in), MaxShapePoints) {
 		return nil
@@ -54,13 +58,12 @@ func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.S
 	return out
 }
 
-// resourceWeights decodes weights of resources; each resource has one.
+// resourceWeights decodes weights of resources. As in kube-scheduler a resource may have several, which add up.
 func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.ResourceWeight) []api.ResourceWeight {
 	if !d.within(at, field, len(in), MaxWeights) {
 		return nil
 	}
 	out := make([]api.ResourceWeight, len(in))
-	seen := make(map[string]bool, len(in))
 	for i, r := range in {
 		at := at.item(field, i)
 		out[i] = api.ResourceWeight{Resource: r.GetName(), Weight: r.GetWeight()}
@@ -68,10 +71,6 @@ func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.Resour
 		if !hasField(r.GetName()) {
 			d.distinctResource(at.field("name"), r.GetName())
 		}
-		if seen[r.GetName()] {
-			d.refuse(at.field("name"), "is there already")
-		}
-		seen[r.GetName()] = true
 		if r.GetWeight() < 1 || r.GetWeight() > 100 {
 			d.refuse(at.field("weight"), "is %d, 1 to 100 are allowed", r.GetWeight())
 		}
