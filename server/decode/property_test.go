@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -57,7 +59,9 @@ func value(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	case protoreflect.Int32Kind:
 		return protoreflect.ValueOfInt32(rapid.Int32Range(-1, 100).Draw(t, "int32"))
 	case protoreflect.Int64Kind:
-		return protoreflect.ValueOfInt64(rapid.OneOf(rapid.Int64Range(-1, 10), rapid.Int64()).Draw(t, "int64"))
+		return protoreflect.ValueOfInt64(rapid.OneOf(
+			rapid.Int64Range(-1, 10), rapid.Just(int64(decode.MaxQuantity)), rapid.Int64(),
+		).Draw(t, "int64"))
 	case protoreflect.Uint32Kind:
 		return protoreflect.ValueOfUint32(rapid.Uint32Range(0, 3).Draw(t, "uint32"))
 	case protoreflect.Uint64Kind:
@@ -68,7 +72,8 @@ func value(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	}
 }
 
-// Whatever the request: it is not changed, it is judged alike twice, and what is let through keeps the invariants.
+// Whatever the request: it is not changed, it is judged alike twice, and what is let through keeps the invariants and
+// suits the engine.
 func TestRandomRequests(t *testing.T) {
 	decoded := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,6 +117,14 @@ func TestRandomRequests(t *testing.T) {
 		}
 		checkCandidates(t, c.Cluster, c.Options.Candidates)
 		checkProfile(t, c.Options.Profile)
+		compiled, err := engine.Compile(context.Background(), c.Cluster)
+		if err != nil {
+			t.Fatalf("the engine fails: %v", err)
+		}
+		placements, err := compiled.Place(context.Background(), c.Queue, c.Options)
+		if err != nil || len(placements) != len(c.Queue) {
+			t.Fatalf("the engine fails: %d placements of %d, %v", len(placements), len(c.Queue), err)
+		}
 	})
 	if decoded == 0 {
 		t.Error("no request was let through, so no invariant was checked")
