@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -52,7 +54,9 @@ func chanceOf(d *draw, f feature) float64 {
 
 func (d *draw) addedAffinity() *corev1.NodeAffinity {
 	a := &corev1.NodeAffinity{}
-	if d.chance(0.5) {
+	if d.chance(0.3) {
+		a.RequiredDuringSchedulingIgnoredDuringExecution = d.nodeTerms(false)
+	} else if d.chance(0.5) {
 		a.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{
 				{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: zones[:d.between(1, 4)]},
@@ -70,7 +74,8 @@ func (d *draw) addedAffinity() *corev1.NodeAffinity {
 func (d *draw) fit(c *scenario.Config) {
 	args := &schedulerv1.NodeResourcesFitArgs{}
 	if d.chance(0.3) {
-		args.IgnoredResources = []string{string(gpu)}
+		// Only extended resources can be ignored; naming others has no effect.
+		args.IgnoredResources = some(d, 0.5, string(gpu), string(corev1.ResourceCPU), string(hugepages))
 	}
 	if d.chance(0.3) {
 		args.IgnoredResourceGroups = []string{"vendor.test"}
@@ -89,6 +94,12 @@ func (d *draw) fit(c *scenario.Config) {
 func (d *draw) weightedResources(maxWeight int) []schedulerv1.ResourceSpec {
 	var out []schedulerv1.ResourceSpec
 	for _, name := range some(d, 0.5, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, gpu, license, hugepages) {
+		if d.chance(0.05) {
+			name = pick(d, corev1.ResourcePods, corev1.ResourceStorage, "nobody.test/has-it")
+			if slices.ContainsFunc(out, func(r schedulerv1.ResourceSpec) bool { return r.Name == string(name) }) {
+				continue
+			}
+		}
 		out = append(out, schedulerv1.ResourceSpec{Name: string(name), Weight: int64(d.between(1, maxWeight))})
 	}
 	d.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
@@ -114,6 +125,15 @@ func (d *draw) defaultConstraints() []corev1.TopologySpreadConstraint {
 		c := corev1.TopologySpreadConstraint{MaxSkew: int32(d.between(1, 5)), TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway}
 		if d.chance(0.4) {
 			c.WhenUnsatisfiable = corev1.DoNotSchedule
+			if d.chance(0.3) {
+				c.MinDomains = ptr(int32(d.between(1, 4)))
+			}
+		}
+		if d.chance(0.4) {
+			d.inclusion(&c)
+		}
+		if d.chance(0.2) {
+			c.MatchLabelKeys = []string{pick(d, podLabelKeys...)}
 		}
 		out = append(out, c)
 	}

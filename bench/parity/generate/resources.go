@@ -52,7 +52,7 @@ func (d *draw) allocatable(n *corev1.Node) {
 func (d *draw) requests(c *corev1.Container) {
 	r, l := corev1.ResourceList{}, corev1.ResourceList{}
 	if d.chance(0.75) {
-		r[corev1.ResourceCPU] = quantities(d, "100m", "250m", "1", "500m", "0", "1", "2500m", "333m", "1m")
+		r[corev1.ResourceCPU] = quantities(d, "100m", "250m", "1", "500m", "0", "1", "2500m", "333m", "1m", "100u", "1500u")
 	}
 	if d.chance(0.75) {
 		r[corev1.ResourceMemory] = quantities(d, "64Mi", "200Mi", "1Gi", "512Mi", "0", "2Gi", "6Gi", "1234567", "1")
@@ -93,6 +93,7 @@ func (d *draw) podLevel(pod *corev1.Pod) {
 		for _, c := range list {
 			for _, resources := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
 				for name, q := range resources {
+					q.RoundUp(resource.Milli) // as the API server does before it compares
 					total := sum[name]
 					total.Add(q)
 					sum[name] = total
@@ -114,6 +115,9 @@ func (d *draw) podLevel(pod *corev1.Pod) {
 	if d.chance(0.5) {
 		pod.Spec.Resources.Requests = r
 	} else {
+		if _, has := sum[hugepages]; !has && len(r) > 0 && d.chance(0.2) {
+			r[hugepages] = quantities(d, "2Mi", "64Mi")
+		}
 		pod.Spec.Resources.Limits = r
 	}
 }
