@@ -52,7 +52,7 @@ func (d *draw) size() (nodes, perNode int) {
 	case x < 0.01:
 		return d.between(100, 300), 3
 	case x < 0.03:
-		return d.between(1, 2), 3
+		return d.between(0, 2), 3
 	case x < 0.6:
 		return d.between(3, 12), 4
 	default:
@@ -114,8 +114,10 @@ func (d *draw) queue() {
 }
 
 func (d *draw) candidates() {
+	share := pick(d, 0.1, 0.6, 0.6, 0.9)
+	d.c.Candidates = []string{}
 	for _, n := range d.c.Nodes {
-		if d.chance(0.6) {
+		if d.chance(share) {
 			d.c.Candidates = append(d.c.Candidates, n.Name)
 		}
 	}

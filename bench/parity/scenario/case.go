@@ -31,8 +31,8 @@ type Case struct {
 
 	// Queue is what Place is asked for. Filter and Score are asked for each entry's pod on the cluster as it stands.
 	Queue []Pending `json:"queue"`
-	// Candidates are the names of the nodes to consider; all if nil.
-	Candidates []string `json:"candidates,omitempty"`
+	// Candidates are the names of the nodes to consider; all if nil, none if empty.
+	Candidates []string `json:"candidates,omitzero"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }
