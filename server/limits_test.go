@@ -16,7 +16,7 @@ import (
 
 // sized is a request of about so many bytes.
 func sized(bytes int) *stowagev1.FilterRequest {
-	return &stowagev1.FilterRequest{Pod: &stowagev1.Pod{Name: string(make([]byte, bytes))}}
+	return &stowagev1.FilterRequest{Cluster: &stowagev1.Cluster{}, Pod: &stowagev1.Pod{Name: string(make([]byte, bytes))}}
 }
 
 func TestLargestMessage(t *testing.T) {

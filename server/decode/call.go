@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"errors"
+
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -79,4 +81,20 @@ func Place(r *stowagev1.PlaceRequest) (*PlaceCall, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Problems returns what is wrong with a request of any RPC, nil if nothing is.
+func Problems(request any) *Error {
+	var err error
+	switch r := request.(type) {
+	case *stowagev1.FilterRequest:
+		_, err = Filter(r)
+	case *stowagev1.ScoreRequest:
+		_, err = Score(r)
+	case *stowagev1.PlaceRequest:
+		_, err = Place(r)
+	}
+	var problems *Error
+	errors.As(err, &problems)
+	return problems
 }

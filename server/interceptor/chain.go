@@ -29,7 +29,7 @@ type Settings struct {
 }
 
 // Chain returns the interceptors, the outermost first. What comes after the log is logged; what is cheap refuses before
-// what is dear; panics of the service are recovered innermost, so that the log and the metrics see an ordinary error.
+// what is dear; panics of the service, validation and decoding included, are recovered inside, so that the log and the metrics see an ordinary error.
 func Chain(s Settings) []Named {
 	chain := []Named{
 		{"recover-any", recoverAny(s.Log)},
@@ -42,7 +42,9 @@ func Chain(s Settings) []Named {
 	if s.MaxDuration > 0 {
 		chain = append(chain, Named{"deadline", decisions(deadline(s.MaxDuration))})
 	}
-	return append(chain, Named{"recover", decisions(recoverCall())})
+	return append(chain,
+		Named{"recover", decisions(recoverCall())},
+		Named{"validate", decisions(validate(newEnvelope()))})
 }
 
 // Unary is a chain for grpc.ChainUnaryInterceptor.

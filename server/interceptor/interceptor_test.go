@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,11 +37,11 @@ func TestOrder(t *testing.T) {
 	full := Settings{
 		Log: discard, Rate: NewRateLimit(1, 1, time.Now), InFlight: NewInFlight(1), MaxDuration: time.Second,
 	}
-	want := []string{"recover-any", "log", "rate-limit", "in-flight-limit", "deadline", "recover"}
+	want := []string{"recover-any", "log", "rate-limit", "in-flight-limit", "deadline", "recover", "validate"}
 	if diff := cmp.Diff(want, names(full)); diff != "" {
 		t.Errorf("all: -want +got:\n%s", diff)
 	}
-	want = []string{"recover-any", "log", "in-flight-limit", "recover"}
+	want = []string{"recover-any", "log", "in-flight-limit", "recover", "validate"}
 	if diff := cmp.Diff(want, names(Settings{Log: discard, InFlight: NewInFlight(1)})); diff != "" {
 		t.Errorf("least: -want +got:\n%s", diff)
 	}
@@ -53,7 +55,7 @@ func through(ctx context.Context, s Settings, method string, handle grpc.UnaryHa
 		next, unary := handle, chain[i].Unary
 		handle = func(ctx context.Context, r any) (any, error) { return unary(ctx, r, info, next) }
 	}
-	return handle(ctx, "request")
+	return handle(ctx, &stowagev1.FilterRequest{Cluster: &stowagev1.Cluster{}, Pod: &stowagev1.Pod{}})
 }
 
 const (

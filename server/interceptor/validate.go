@@ -1,0 +1,66 @@
+package interceptor
+
+import (
+	"context"
+
+	"buf.build/go/protovalidate"
+	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/protovalidate"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+)
+
+// envelope validates the contract's annotations on a request's envelope only: its own fields and its profile. Walking
+// into clusters, pods and queues would cost more than decoding them, and find nothing, as their rules are the decoder's.
+type envelope struct {
+	protovalidate.Validator
+	only protovalidate.ValidationOption
+}
+
+// Validate implements protovalidate.Validator.
+func (e envelope) Validate(m proto.Message, options ...protovalidate.ValidationOption) error {
+	return e.Validator.Validate(m, append(options, e.only)...)
+}
+
+// newEnvelope panics if the contract's annotations do not compile.
+func newEnvelope() protovalidate.Validator {
+	v, err := protovalidate.New(protovalidate.WithMessages(
+		&stowagev1.FilterRequest{}, &stowagev1.ScoreRequest{}, &stowagev1.PlaceRequest{}))
+	if err != nil {
+		panic(err)
+	}
+	bulk := map[protoreflect.FullName]bool{}
+	for _, m := range []proto.Message{&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}} {
+		bulk[m.ProtoReflect().Descriptor().FullName()] = true
+	}
+	return envelope{v, protovalidate.WithFilter(protovalidate.FilterFunc(
+		func(in protoreflect.Message, d protoreflect.Descriptor) bool {
+			if field, ok := d.(protoreflect.FieldDescriptor); ok && field.IsList() && field.Message() != nil {
+				return !bulk[field.Message().FullName()] && !bulk[in.Descriptor().FullName()]
+			}
+			return !bulk[in.Descriptor().FullName()]
+		}))}
+}
+
+// validate refuses calls whose envelope breaks the contract's annotations. The refusal tells every problem of the
+// request, as the decoder, which refuses whatever the annotations do, finds them.
+func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
+	check := middleware.UnaryServerInterceptor(v)
+	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		passed := false
+		answer, err := check(ctx, r, info, func(ctx context.Context, r any) (any, error) {
+			passed = true
+			return handle(ctx, r)
+		})
+		if !passed {
+			if all := decode.Problems(r); all != nil {
+				err = rpcerror.Invalid(all)
+			}
+		}
+		return answer, err
+	}
+}

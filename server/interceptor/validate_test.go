@@ -1,0 +1,54 @@
+package interceptor
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestEnvelope breaks an annotation of the profile and a rule of the decoder, and expects to be told of both.
+func TestEnvelope(t *testing.T) {
+	weight := int32(101)
+	r := &stowagev1.FilterRequest{
+		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}},
+		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+		Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
+	}
+	_, err := validate(newEnvelope())(context.Background(), r, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) {
+		t.Error("a broken envelope reached the service")
+		return nil, nil
+	})
+	fields := map[string]bool{}
+	for _, d := range status.Convert(err).Details() {
+		if bad, ok := d.(*errdetails.BadRequest); ok {
+			for _, v := range bad.GetFieldViolations() {
+				fields[v.GetField()] = true
+			}
+		}
+	}
+	if !fields["profile.hard_pod_affinity_weight"] || !fields["cluster.nodes[0].name"] || status.Code(err) != codes.InvalidArgument {
+		t.Errorf("%v: told of %v", err, fields)
+	}
+}
+
+// BenchmarkEnvelope shows that validation does not walk the cluster: compare nodes=1 and nodes=5000.
+func BenchmarkEnvelope(b *testing.B) {
+	for name, nodes := range map[string]int{"nodes=1": 1, "nodes=5000": 5000} {
+		r := &stowagev1.PlaceRequest{Cluster: bigcluster.New(nodes)}
+		b.Run(name, func(b *testing.B) {
+			v := newEnvelope()
+			for b.Loop() {
+				if err := v.Validate(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
