@@ -35,7 +35,7 @@ func (d *draw) config() {
 	}
 	if d.chance(chanceOf(d, podAffinity)) {
 		c.InterPodAffinity = &schedulerv1.InterPodAffinityArgs{
-			HardPodAffinityWeight:              ptr(int32(pick(d, 0, 1, 5, 50, 100))),
+			HardPodAffinityWeight:              ptr(int32(pick(d, 0, 0, 1, 5, 100))),
 			IgnorePreferredTermsOfExistingPods: d.chance(0.4),
 		}
 	}

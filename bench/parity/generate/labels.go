@@ -69,6 +69,9 @@ func (d *draw) expression(key string, values []string) metav1.LabelSelectorRequi
 
 // topologyKey draws a key that all, most, some or no nodes have.
 func (d *draw) topologyKey() string {
+	if d.chance(0.03) {
+		return "nowhere"
+	}
 	return pick(d, corev1.LabelHostname, corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyZone,
-		corev1.LabelTopologyZone, corev1.LabelTopologyRegion, "rack", "nowhere")
+		corev1.LabelTopologyZone, corev1.LabelTopologyRegion, "rack")
 }

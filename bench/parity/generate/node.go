@@ -16,10 +16,7 @@ func (d *draw) node(i int) *corev1.Node {
 	if d.chance(0.6) || d.focus(images) {
 		d.nodeImages(n)
 	}
-	taintChance := 0.05
-	if d.focus(taints) {
-		taintChance = 0.6
-	}
+	taintChance := 0.03 + 0.6*d.likelihood[taints]
 	if d.chance(taintChance) {
 		d.taint(n)
 	}
@@ -48,10 +45,10 @@ func (d *draw) nodeLabels(name string, i int) map[string]string {
 			labels[corev1.LabelTopologyZone] = ""
 		}
 	}
-	if d.chance(0.7) {
+	if d.chance(0.85) {
 		labels[corev1.LabelTopologyRegion] = pick(d, "r1", "r2")
 	}
-	if d.chance(0.6) {
+	if d.chance(0.85) {
 		labels["rack"] = pick(d, "1", "2", "3", "4", "5", "6")
 	}
 	if d.chance(0.7) {

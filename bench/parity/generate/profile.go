@@ -27,7 +27,7 @@ const (
 // occurs now and then, since verdicts depend on the order of plugins.
 var likelihood = map[string][featureCount]float64{
 	"affinity":     weigh(0.04, map[feature]float64{podAffinity: 0.8}),
-	"spread":       weigh(0.04, map[feature]float64{spread: 0.8, taints: 0.2, nodeAffinity: 0.2}),
+	"spread":       weigh(0.04, map[feature]float64{spread: 0.8, taints: 0.3, nodeAffinity: 0.35}),
 	"taints":       weigh(0.03, map[feature]float64{taints: 0.9}),
 	"nodeaffinity": weigh(0.03, map[feature]float64{nodeAffinity: 0.9}),
 	"resources":    weigh(0.03, map[feature]float64{resources: 0.95, resize: 0.3}),
