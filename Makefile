@@ -29,7 +29,8 @@ test: lint generated tidy unit ## Run everything that must hold: lint, generated
 
 .PHONY: unit
 unit: ## Run the tests with the race detector.
-	go test -race ./...
+	go test -race -timeout 10m ./...
+	go -C deploy/image test -timeout 5m ./...
 
 .PHONY: lint
 lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
@@ -73,7 +74,7 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
 	@grep -rlE '^func Fuzz' --include='*_test.go' engine server clients | sort | while read -r file; do \
 	  for target in $$(grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | cut -c6-); do \
 	    echo "go test -fuzz $$target ./$$(dirname "$$file")"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzzminimizetime 1s -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
 	  done; done
 
 .PHONY: bench
