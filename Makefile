@@ -24,7 +24,7 @@ build: ## Build stowage-server and stowage into bin/.
 
 .PHONY: test
 test: lint generated tidy unit ## Run everything that must hold: lint, generated code, tests with the race detector, short fuzzing.
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=2s
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s
 	@$(MAKE) --no-print-directory breaking
 
 .PHONY: unit
