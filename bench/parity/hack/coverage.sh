@@ -15,7 +15,8 @@ done
 packages+=,k8s.io/component-helpers/scheduling/corev1/nodeaffinity,k8s.io/component-helpers/resource
 go build -cover -coverpkg="$packages" -o "$work/parity" ./cmd/parity
 mkdir "$work/counters"
-GOCOVERDIR=$work/counters "$work/parity" -cases 1500 -differences "$work/differences" "$@"
+# 1 says that cases differ, which is another matter.
+GOCOVERDIR=$work/counters "$work/parity" -cases 1500 -keep 0 "$@" || (($? == 1))
 go tool covdata percent -i "$work/counters"
 go tool covdata textfmt -i "$work/counters" -o "$work/profile"
 go tool cover -func="$work/profile" | awk '$3 != "0.0%"'
