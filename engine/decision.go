@@ -49,22 +49,26 @@ type outcome struct {
 	message    string
 }
 
-// filter runs what stands before filtering, then the filters over the nodes that are left, each asked only about the
+// filter holds back gated pods, runs what stands before filtering, then the filters over the nodes that are left, each asked only about the
 // nodes that passed those before (pkg/scheduler/schedule_one.go findNodesThatFitPod, v1.37).
 func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome, error) {
 	n := candidates.Len()
-	if n == 0 {
-		return &outcome{feasible: candidates, message: verdict.ReasonOf(verdict.ReasonNoNodes).Message}, nil
-	}
 	o := &outcome{feasible: nodeset.New(d.State.Len())}
-	narrowed, by, refusal := d.preFilter(candidates)
-	if refusal != nil {
-		refusal.Nodes = candidates.Indexes()
-		o.rejections = []verdict.Rejection{*refusal}
-		o.message = verdict.PodError(n, refusal.Reasons[0])
-		if refusal.Plugin == verdict.SchedulingGates {
-			o.message = refusal.Reasons[0].Message
+	if reason, held := schedulinggates.Held(d.Pod.Spec()); held {
+		if n > 0 {
+			o.rejections = refusedPod(verdict.SchedulingGates, reason, candidates)
 		}
+		o.message = reason.Message
+		return o, nil
+	}
+	if n == 0 {
+		o.message = verdict.ReasonOf(verdict.ReasonNoNodes).Message
+		return o, nil
+	}
+	narrowed, by, whole := d.preFilter(candidates)
+	if whole != nil {
+		o.rejections = whole
+		o.message = verdict.PodError(n, whole[0].Reasons[0])
 		return o, nil
 	}
 	rest := candidates
@@ -109,11 +113,8 @@ func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome
 
 // preFilter returns the nodes to which plugins narrow the search, nil if they do not, and which plugins do; or that the
 // pod is refused as a whole (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
-func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by []verdict.Plugin, whole *verdict.Rejection) {
+func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by []verdict.Plugin, whole []verdict.Rejection) {
 	spec := d.Pod.Spec()
-	if reason, held := schedulinggates.Held(spec); held {
-		return nil, nil, refusedPod(verdict.SchedulingGates, reason)
-	}
 	var names []string
 	if spec.NodeName != "" {
 		names, by = []string{spec.NodeName}, append(by, verdict.NodeName)
@@ -121,7 +122,8 @@ func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by [
 	if spec.NodeAffinity != nil {
 		if named, narrows := selector.NamedNodes(spec.NodeAffinity.Required); narrows {
 			if len(named) == 0 {
-				return nil, nil, refusedPod(verdict.NodeAffinity, verdict.ReasonOf(verdict.ReasonNodeAffinityConflict))
+				conflict := verdict.ReasonOf(verdict.ReasonNodeAffinityConflict)
+				return nil, nil, refusedPod(verdict.NodeAffinity, conflict, candidates)
 			}
 			if by == nil {
 				names = named
@@ -138,7 +140,7 @@ func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by [
 		return nil, nil, refusedPod(by[0], verdict.Reason{
 			Type:    verdict.ReasonNarrowedOut,
 			Message: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v simultaneously", sortedNames(by)),
-		})
+		}, candidates)
 	}
 	narrowed = nodeset.New(d.State.Len())
 	for _, name := range names {
@@ -149,8 +151,10 @@ func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by [
 	return narrowed, by, nil
 }
 
-func refusedPod(p verdict.Plugin, reason verdict.Reason) *verdict.Rejection {
-	return &verdict.Rejection{Plugin: p, Unresolvable: true, Reasons: []verdict.Reason{reason}}
+func refusedPod(p verdict.Plugin, reason verdict.Reason, candidates nodeset.Set) []verdict.Rejection {
+	return []verdict.Rejection{{
+		Plugin: p, Unresolvable: true, Reasons: []verdict.Reason{reason}, Nodes: candidates.Indexes(),
+	}}
 }
 
 func sortedNames(plugins []verdict.Plugin) []string {

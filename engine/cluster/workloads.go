@@ -38,7 +38,8 @@ func compileWorkloads(t *intern.Table, stated []api.WorkloadSelector) workloads 
 }
 
 // DefaultSelector returns the selector of a pod's default spread constraints: those of the services that select it and
-// of its controller, merged. It is empty if there are none
+// of its controller, merged. It is empty if there are none. Services and a ReplicationController merge as maps do, so
+// that the latter's value wins; what a ReplicaSet or StatefulSet asks for comes on top of what services ask for
 // (pkg/scheduler/framework/plugins/helper/spread.go DefaultSelector, v1.37).
 func (s *State) DefaultSelector(p *Shape, c api.ControllerReference) *selector.Selector {
 	merged := &selector.Selector{}
@@ -51,8 +52,11 @@ func (s *State) DefaultSelector(p *Shape, c api.ControllerReference) *selector.S
 		return merged
 	}
 	own, ok := s.workloads.controllers[controller{c.Kind, p.Namespace, s.Symbols.Intern(c.Name)}]
-	if ok && own != nil {
-		merged = merged.And(own)
+	switch {
+	case !ok || own == nil:
+		return merged
+	case c.Kind == api.ReplicationController:
+		return merged.Overridden(own)
 	}
-	return merged
+	return merged.And(own)
 }

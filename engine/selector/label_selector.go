@@ -47,6 +47,17 @@ func (s *Selector) And(o *Selector) *Selector {
 	return &Selector{requirements: slices.Concat(s.requirements, o.requirements)}
 }
 
+// Overridden returns a selector that asks for what o asks for, and for what s asks for of keys that o does not name.
+func (s *Selector) Overridden(o *Selector) *Selector {
+	c := &Selector{requirements: slices.Clone(o.requirements)}
+	for _, r := range s.requirements {
+		if !slices.ContainsFunc(o.requirements, func(other Requirement) bool { return other.Key == r.Key }) {
+			c.requirements = append(c.requirements, r)
+		}
+	}
+	return c
+}
+
 // WithKeys returns the selector with a requirement more for each key that is present in labels: that the value is the
 // same (In), or that it is not (NotIn). nil stays nil.
 func (s *Selector) WithKeys(t *intern.Table, keys []string, operator api.Operator, labels Labels) *Selector {
