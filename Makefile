@@ -85,6 +85,13 @@ bench: ## Run the benchmarks.
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh
 
+# How many cases `make parity` compares, and from which seed on; a run that was stopped goes on from the seed it printed.
+CASES ?= 100000
+SEED ?= 0
+.PHONY: parity
+parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code.
+	cd bench/parity && go run ./cmd/parity -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
+
 .PHONY: image
 image: ## Build a container image into build/image, without a Docker engine.
 	deploy/image/build.sh build/image

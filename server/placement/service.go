@@ -23,7 +23,7 @@ type Service struct {
 	decisions *telemetry.Decisions
 }
 
-// New returns a service that measures its decisions.
+// New returns a service that measures its decisions, unless decisions is nil.
 func New(decisions *telemetry.Decisions) *Service { return &Service{decisions: decisions} }
 
 // answerTo turns what decode or the engine failed with into the answer.

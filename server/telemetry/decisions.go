@@ -47,8 +47,11 @@ func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	return &d, nil
 }
 
-// Record records a decision.
+// Record records a decision; on nil it does nothing.
 func (d *Decisions) Record(ctx context.Context, m Decision) {
+	if d == nil {
+		return
+	}
 	method := attribute.String("method", m.Method)
 	for _, part := range [...]struct {
 		name string

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"

@@ -9,11 +9,15 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/placement"
 )
+
+var inProcess = conformance.Direct(placement.New(nil))
 
 func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 	for _, profile := range generate.Profiles() {
@@ -21,7 +25,7 @@ func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(30) {
 				c := generate.Case(profile, seed)
-				r, err := compare.Run(t.Context(), c, compare.InProcess{})
+				r, err := compare.Run(t.Context(), c, inProcess)
 				if err != nil {
 					t.Fatalf("%s: %v", c.Name, err)
 				}
@@ -35,14 +39,14 @@ func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 
 // altered is a Stowage whose answers are altered.
 type altered struct {
-	compare.InProcess
+	stowagev1.PlacementServiceClient
 	filter func(*stowagev1.FilterResponse)
 	score  func(*stowagev1.ScoreResponse)
 	place  func(*stowagev1.PlaceResponse)
 }
 
 func (a altered) Filter(ctx context.Context, r *stowagev1.FilterRequest, _ ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
-	out, err := a.InProcess.Filter(ctx, r)
+	out, err := a.PlacementServiceClient.Filter(ctx, r)
 	if err == nil && a.filter != nil {
 		out = proto.CloneOf(out)
 		a.filter(out)
@@ -51,7 +55,7 @@ func (a altered) Filter(ctx context.Context, r *stowagev1.FilterRequest, _ ...gr
 }
 
 func (a altered) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
-	out, err := a.InProcess.Score(ctx, r)
+	out, err := a.PlacementServiceClient.Score(ctx, r)
 	if err == nil && a.score != nil {
 		out = proto.CloneOf(out)
 		a.score(out)
@@ -60,7 +64,7 @@ func (a altered) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc
 }
 
 func (a altered) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
-	out, err := a.InProcess.Place(ctx, r)
+	out, err := a.PlacementServiceClient.Place(ctx, r)
 	if err == nil && a.place != nil {
 		out = proto.CloneOf(out)
 		a.place(out)
@@ -108,6 +112,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		}},
 		"place placed_count": {place: func(r *stowagev1.PlaceResponse) { r.PlacedCount++ }},
 	} {
+		a.PlacementServiceClient = inProcess
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(20) {
 				r, err := compare.Run(t.Context(), generate.Case("taints", seed), a)
@@ -137,7 +142,7 @@ func TestFormerDifferences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := compare.Run(t.Context(), c, compare.InProcess{})
+			r, err := compare.Run(t.Context(), c, inProcess)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,7 @@ package expect
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"

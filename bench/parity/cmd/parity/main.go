@@ -18,10 +18,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
-	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
 func main() {
@@ -57,7 +58,7 @@ func run(ctx context.Context) (same bool, err error) {
 		}
 		o.profiles = []string{*profile}
 	}
-	o.stowage = compare.InProcess{}
+	o.stowage = conformance.Direct(placement.New(nil))
 	if *address != "" {
 		conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))

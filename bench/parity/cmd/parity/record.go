@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
-	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"

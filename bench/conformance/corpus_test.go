@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/stowage-scheduler/stowage/bench/parity/conformance"
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
