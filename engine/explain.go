@@ -12,20 +12,41 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// explain asks each plugin about every candidate on its own, and the plugins that count for their counts.
+// explain asks each plugin about every candidate on its own, and the plugins that count for their counts, as far as the
+// request may still explain.
 func (d *decision) explain(ctx context.Context, candidates nodeset.Set) (*verdict.Explanation, error) {
 	e := &verdict.Explanation{}
+	if !d.State.Explain(0) {
+		e.Truncated = true
+		return e, ctx.Err()
+	}
 	err := d.eachFilter(ctx, func(name verdict.Plugin, f plugin.Filter) bool {
-		e.Failing = append(e.Failing, rejections(name, f.Refuse(candidates))...)
+		failing := rejections(name, f.Refuse(candidates))
+		for _, r := range failing {
+			d.State.Explain(verdict.EntryCost + len(r.Nodes))
+		}
+		e.Failing = append(e.Failing, failing...)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
 	finder := plugin.NewFinder(d.State)
-	e.Topology = append(podtopologyspread.Counts(d.Cycle, d.spread), interpodaffinity.Counts(d.Cycle, finder)...)
+	spread, all := podtopologyspread.Counts(d.Cycle, d.spread)
+	e.Topology, e.Truncated = spread, !all
+	if all {
+		pods, all := interpodaffinity.Counts(d.Cycle, finder)
+		e.Topology, e.Truncated = append(e.Topology, pods...), !all
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	e.UntoleratedTaints = tainttoleration.Untolerated(d.Cycle, candidates)
 	e.Shortages = d.fit.Shortages(candidates)
 	e.PortConflicts = nodeports.Conflicts(d.Cycle, finder, candidates)
+	d.State.Explain(verdict.EntryCost * (len(e.Shortages) + len(e.PortConflicts)))
+	for _, t := range e.UntoleratedTaints {
+		d.State.Explain(verdict.EntryCost + len(t.Nodes))
+	}
 	return e, ctx.Err()
 }

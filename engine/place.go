@@ -49,6 +49,7 @@ type placing struct {
 	candidates nodeset.Set
 	order      []uint64
 	options    PlaceOptions
+	listed     int // nodes in rejections so far
 }
 
 // entry places the pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
@@ -63,7 +64,10 @@ func (p *placing) entry(ctx context.Context, queue int, pending *Pending, result
 		}
 		if outcome.feasible.Empty() {
 			result.Unplaced = pending.Count - len(result.Nodes)
-			result.Message, result.Rejections = outcome.message, outcome.rejections
+			result.Message = outcome.message
+			if p.listed += p.candidates.Len(); p.listed <= verdict.MaxListedNodes {
+				result.Rejections = outcome.rejections
+			}
 			if p.options.Explain {
 				result.Explanation, err = d.explain(ctx, p.candidates)
 			}

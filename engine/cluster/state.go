@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/selector"
 	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // State is one request's view of a cluster. It is used by one goroutine at a time, though many may read it while none
@@ -25,6 +26,8 @@ type State struct {
 	roles   roles
 	changed bool
 	assumed []Assumed
+	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.
+	explained int
 }
 
 // Assumed is a pod that the request placed.
@@ -41,6 +44,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 	return &State{
 		Cluster:   c,
 		ctx:       ctx,
+		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
 		groups:    c.groups,
@@ -57,6 +61,16 @@ func (s *State) Groups() iter.Seq2[int, *Group] {
 			}
 		}
 	}
+}
+
+// Ended reports whether the request has ended, so that nobody waits for an answer.
+func (s *State) Ended() bool { return s.ctx.Err() != nil }
+
+// Explain takes the cost of a part of an explanation from what the request may still explain, and reports whether that
+// was enough.
+func (s *State) Explain(cost int) bool {
+	s.explained -= cost
+	return s.explained >= 0
 }
 
 // Group returns a group.

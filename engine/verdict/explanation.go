@@ -11,12 +11,20 @@ type Explanation struct {
 	UntoleratedTaints []UntoleratedTaint
 	Shortages         []ResourceShortage
 	PortConflicts     []HostPortConflict
+	// Truncated says that parts are left out, as the request's explanations reached MaxExplained.
+	Truncated bool
 }
 
 // Bounds of an explanation.
 const (
 	// MaxConflictingPods bounds DomainCount.Conflicting.
 	MaxConflictingPods = 10
+	// MaxExplained bounds what the explanations of one request cost together: 1 for each node that they list, and
+	// EntryCost for each domain and each pod.
+	MaxExplained = 2_000_000
+	EntryCost    = 8
+	// MaxListedNodes bounds the nodes that the rejections of one call of Place list together.
+	MaxListedNodes = 10_000_000
 	// MaxDetails bounds Explanation.Shortages and Explanation.PortConflicts.
 	MaxDetails = 1000
 )

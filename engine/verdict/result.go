@@ -46,7 +46,8 @@ type Placement struct {
 	// Nodes are the placed pods' nodes in the order of placing.
 	Nodes    []uint32
 	Unplaced int
-	// Message, Rejections and Explanation tell of the first unplaced pod.
+	// Message, Rejections and Explanation tell of the first unplaced pod. Rejections are left out once those of the call
+	// would list more than MaxListedNodes.
 	Message     string
 	Rejections  []Rejection
 	Explanation *Explanation

@@ -131,8 +131,10 @@ func TestExplanation(t *testing.T) {
 		PortConflicts: []verdict.HostPortConflict{
 			{Node: 2, Port: 80, Holder: verdict.ConflictingPod{Name: "q", Node: 2, Count: 1, Template: -1, Queue: -1}},
 		},
+		Truncated: true,
 	}}, nil).GetExplanation()
 	want := &stowagev1.Explanation{
+		Truncated: true,
 		FailingChecks: []*stowagev1.Rejection{wantRejection()},
 		TopologyCounts: []*stowagev1.TopologyCounts{{
 			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 1, TopologyKey: "zone", Selector: "app=web",

@@ -9,7 +9,7 @@ func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
 	if e == nil {
 		return nil
 	}
-	out := &stowagev1.Explanation{FailingChecks: n.rejections(e.Failing)}
+	out := &stowagev1.Explanation{FailingChecks: n.rejections(e.Failing), Truncated: e.Truncated}
 	for i := range e.Topology {
 		out.TopologyCounts = append(out.TopologyCounts, n.topologyCounts(&e.Topology[i]))
 	}

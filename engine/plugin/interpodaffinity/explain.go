@@ -13,43 +13,51 @@ import (
 )
 
 // Counts returns what each required term counted: the pod's affinity terms, its anti-affinity terms, and the
-// anti-affinity terms of pods on nodes that match it, by topology key.
-func Counts(c *plugin.Cycle, f *plugin.Finder) []verdict.TopologyCounts {
-	var out []verdict.TopologyCounts
-	first := !anyMatch(c)
+// anti-affinity terms of pods on nodes that match it, by topology key; and whether that is all of them.
+func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, complete bool) {
+	together := matchingAll(c)
+	first := !anyMatch(c, together)
 	for i := range c.Pod.Affinity {
 		t := &c.Pod.Affinity[i]
-		counts := describe(c, verdict.PodAffinity, i, t.TopologyKey, matchingAll(c))
+		counts := describe(c, verdict.PodAffinity, i, t.TopologyKey, together)
+		complete := plugin.Explained(c.State, &counts)
 		counts.Selector = t.Selector.String()
 		counts.SelfMatch = selfMatch(c.Pod)
 		for d := range counts.Domains {
 			counts.Domains[d].Feasible = counts.Domains[d].Matching > 0 || first && counts.SelfMatch
 		}
-		out = append(out, counts)
+		if out = append(out, counts); !complete {
+			return out, false
+		}
 	}
 	for i := range c.Pod.AntiAffinity {
 		t := &c.Pod.AntiAffinity[i]
 		counts := describe(c, verdict.PodAntiAffinity, i, t.TopologyKey, c.State.Matching(t))
 		counts.Selector = t.Selector.String()
-		inTheWay(c, f, t.TopologyKey, &counts, func(g *cluster.Group) bool { return t.Matches(g.Namespace, nil, g.Labels) })
-		out = append(out, counts)
+		complete := inTheWay(c, f, t.TopologyKey, &counts, func(g *cluster.Group) bool {
+			return t.Matches(g.Namespace, nil, g.Labels)
+		})
+		if out = append(out, counts); !complete {
+			return out, false
+		}
 	}
 	keys, members := blocking(c)
 	for i, key := range keys {
 		counts := describe(c, verdict.ExistingPodAntiAffinity, 0, key, members[i])
-		inTheWay(c, f, key, &counts, func(g *cluster.Group) bool {
+		complete := inTheWay(c, f, key, &counts, func(g *cluster.Group) bool {
 			return slices.ContainsFunc(g.AntiAffinity, func(t cluster.Term) bool {
 				return t.TopologyKey == key && t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels)
 			})
 		})
-		out = append(out, counts)
+		if out = append(out, counts); !complete {
+			return out, false
+		}
 	}
-	return out
+	return out, true
 }
 
 // anyMatch reports whether a pod that matches all of the pod's affinity terms is in a domain of any of them.
-func anyMatch(c *plugin.Cycle) bool {
-	members := matchingAll(c)
+func anyMatch(c *plugin.Cycle, members []topology.Members) bool {
 	return slices.ContainsFunc(c.Pod.Affinity, func(t cluster.Term) bool {
 		return touches(c.State.Column(t.TopologyKey), members)
 	})
@@ -74,8 +82,10 @@ func describe(c *plugin.Cycle, rule verdict.TopologyRule, index int, key intern.
 	return t
 }
 
-// inTheWay names pods in the domains that are refused, in order of their nodes.
-func inTheWay(c *plugin.Cycle, f *plugin.Finder, key intern.ID, t *verdict.TopologyCounts, counts func(*cluster.Group) bool) {
+// inTheWay cuts counts to what may still be explained, names pods in the domains that are refused, in order of their
+// nodes, and reports whether that is all of it.
+func inTheWay(c *plugin.Cycle, f *plugin.Finder, key intern.ID, t *verdict.TopologyCounts, counts func(*cluster.Group) bool) bool {
+	complete := plugin.Explained(c.State, t)
 	type place struct {
 		node  uint32
 		group int
@@ -105,7 +115,12 @@ func inTheWay(c *plugin.Cycle, f *plugin.Finder, key intern.ID, t *verdict.Topol
 			if room == 0 {
 				break
 			}
-			d.Conflicting = append(d.Conflicting, f.On(p.node, p.group, room)...)
+			pods := f.On(p.node, p.group, room)
+			if !c.State.Explain(verdict.EntryCost * len(pods)) {
+				return false
+			}
+			d.Conflicting = append(d.Conflicting, pods...)
 		}
 	}
+	return complete
 }

@@ -10,13 +10,19 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Counts returns what each constraint counted, in the order of the pod's constraints. f is nil if there are no hard
-// ones.
-func Counts(c *plugin.Cycle, f *Filter) []verdict.TopologyCounts {
-	var out []verdict.TopologyCounts
+// Counts returns what each constraint counted, in the order of the pod's constraints, and whether that is all of it. f
+// is nil if there are no hard ones.
+func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete bool) {
+	complete = true
+	add := func(t verdict.TopologyCounts) {
+		if complete {
+			complete = plugin.Explained(c.State, &t)
+			out = append(out, t)
+		}
+	}
 	if f != nil {
 		for i := range f.constraints {
-			out = append(out, f.constraints[i].explain(c, f))
+			add(f.constraints[i].explain(c, f))
 		}
 	}
 	softs := constraints(c, true)
@@ -25,10 +31,10 @@ func Counts(c *plugin.Cycle, f *Filter) []verdict.TopologyCounts {
 		eligible = withAllKeys(c.State.Len(), softs)
 	}
 	for i := range softs {
-		out = append(out, explainSoft(c, &softs[i], eligible))
+		add(explainSoft(c, &softs[i], eligible))
 	}
 	slices.SortStableFunc(out, func(a, b verdict.TopologyCounts) int { return cmp.Compare(a.Index, b.Index) })
-	return out
+	return out, complete
 }
 
 func (h *hard) explain(c *plugin.Cycle, f *Filter) verdict.TopologyCounts {

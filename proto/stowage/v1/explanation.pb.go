@@ -159,8 +159,12 @@ type Explanation struct {
 	ResourceShortages []*ResourceShortage `protobuf:"bytes,4,rep,name=resource_shortages,json=resourceShortages,proto3" json:"resource_shortages,omitempty"`
 	// Host ports that are taken, and by whom, at most 1,000.
 	HostPortConflicts []*HostPortConflict `protobuf:"bytes,5,rep,name=host_port_conflicts,json=hostPortConflicts,proto3" json:"host_port_conflicts,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether parts are left out. The explanations of one request list at most 2,000,000 nodes together, where a domain or
+	// a conflicting pod counts for 8; beyond that the counts of further domains and rules are missing, and further queue
+	// entries have nothing but this.
+	Truncated     bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explanation) Reset() {
@@ -226,6 +230,13 @@ func (x *Explanation) GetHostPortConflicts() []*HostPortConflict {
 		return x.HostPortConflicts
 	}
 	return nil
+}
+
+func (x *Explanation) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
 }
 
 // TopologyCounts is what one rule counted.
@@ -833,13 +844,14 @@ var File_stowage_v1_explanation_proto protoreflect.FileDescriptor
 const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\n" +
 	"\x1cstowage/v1/explanation.proto\x12\n" +
-	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\xf8\x02\n" +
+	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\x96\x03\n" +
 	"\vExplanation\x12<\n" +
 	"\x0efailing_checks\x18\x01 \x03(\v2\x15.stowage.v1.RejectionR\rfailingChecks\x12C\n" +
 	"\x0ftopology_counts\x18\x02 \x03(\v2\x1a.stowage.v1.TopologyCountsR\x0etopologyCounts\x12K\n" +
 	"\x12untolerated_taints\x18\x03 \x03(\v2\x1c.stowage.v1.UntoleratedTaintR\x11untoleratedTaints\x12K\n" +
 	"\x12resource_shortages\x18\x04 \x03(\v2\x1c.stowage.v1.ResourceShortageR\x11resourceShortages\x12L\n" +
-	"\x13host_port_conflicts\x18\x05 \x03(\v2\x1c.stowage.v1.HostPortConflictR\x11hostPortConflicts\"\x80\x03\n" +
+	"\x13host_port_conflicts\x18\x05 \x03(\v2\x1c.stowage.v1.HostPortConflictR\x11hostPortConflicts\x12\x1c\n" +
+	"\ttruncated\x18\x06 \x01(\bR\ttruncated\"\x80\x03\n" +
 	"\x0eTopologyCounts\x12,\n" +
 	"\x04rule\x18\x01 \x01(\x0e2\x18.stowage.v1.TopologyRuleR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\rR\x05index\x12!\n" +

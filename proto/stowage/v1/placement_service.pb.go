@@ -33,7 +33,8 @@ type FilterRequest struct {
 	Profile *Profile `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
 	CandidateNodes *NodeList `protobuf:"bytes,4,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Whether to fill in FilterResponse.explanation. Costs about as much again as the decision.
+	// Whether to fill in FilterResponse.explanation. Costs several times as much as the decision, and the answer grows with
+	// the number of topology domains.
 	Explain bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Whether each NodeList of the answer gives names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,6,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
@@ -432,7 +433,7 @@ type PlaceRequest struct {
 	// of the nodes that this seed and the node names determine (ascending order of
 	// splitmix64(seed xor FNV-1a-64(name)), then of index).
 	TieBreakSeed uint64 `protobuf:"varint,5,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
-	// Whether to fill in Placement.explanation of entries with unplaced pods.
+	// Whether to fill in Placement.explanation of entries with unplaced pods. Costs and size are per such entry.
 	Explain bool `protobuf:"varint,6,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Whether the answer gives node names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,7,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
@@ -648,7 +649,8 @@ type Placement struct {
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the unplaced pods; empty if there are none.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Why each candidate node refused the first unplaced pod, grouped as in FilterResponse.
+	// Why each candidate node refused the first unplaced pod, grouped as in FilterResponse. Left out once the rejections of
+	// the response would list more than 10,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// Every failing check of the first unplaced pod with what caused it, if asked for.
 	Explanation   *Explanation `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`

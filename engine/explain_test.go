@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// manyTerms is a pod with many anti-affinity terms by hostname, and nodes with pods that all of them match.
+func manyTerms(t *testing.T, nodes, terms int) (*engine.Cluster, *api.Pod) {
+	t.Helper()
+	var all []*enginetest.Node
+	for i := range nodes {
+		all = append(all, enginetest.MakeNode(fmt.Sprint("n", i)).Run(enginetest.MakePod("a"), enginetest.MakePod("b")))
+	}
+	pod := enginetest.MakePod("p")
+	for range terms {
+		pod.AntiAffinity(hostname, &api.LabelSelector{})
+	}
+	return compile(t, all...), &pod.Pod
+}
+
+func TestExplanationIsBounded(t *testing.T) {
+	cost := func(e *verdict.Explanation) int {
+		n := 0
+		for _, counts := range e.Topology {
+			for _, d := range counts.Domains {
+				n += verdict.EntryCost*(1+len(d.Conflicting)) + len(d.Nodes)
+			}
+		}
+		return n
+	}
+	o := engine.FilterOptions{Profile: api.Kube137(), Explain: true}
+	c, pod := manyTerms(t, 200, 10)
+	whole, err := c.Filter(context.Background(), pod, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Explanation.Truncated || len(whole.Explanation.Topology) != 10 {
+		t.Errorf("%d rules, truncated: %v", len(whole.Explanation.Topology), whole.Explanation.Truncated)
+	}
+	c, pod = manyTerms(t, 500, 1000)
+	cut, err := c.Filter(context.Background(), pod, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := cost(cut.Explanation); !cut.Explanation.Truncated || n > verdict.MaxExplained || n < verdict.MaxExplained/2 {
+		t.Errorf("explained %d, truncated: %v", n, cut.Explanation.Truncated)
+	}
+
+	// The bound is for all entries of a queue together, and the answers themselves stay whole.
+	queue := make([]engine.Pending, 3)
+	for i := range queue {
+		queue[i] = engine.Pending{Pod: *pod, Count: 1}
+	}
+	placements, err := c.Place(context.Background(), queue, engine.PlaceOptions{Profile: api.Kube137(), Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for i, p := range placements {
+		total += cost(p.Explanation)
+		if p.Message == "" || !p.Explanation.Truncated {
+			t.Errorf("entry %d: message %q, truncated: %v", i, p.Message, p.Explanation.Truncated)
+		}
+	}
+	if total > verdict.MaxExplained {
+		t.Errorf("explained %d", total)
+	}
+}
+
+// countdown is a context that ends after it has been looked at a number of times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEndsAnywhere ends a decision at each point where it looks, and checks that nothing half-done stays behind.
+func TestEndsAnywhere(t *testing.T) {
+	c, pod := manyTerms(t, 5, 3)
+	fresh, _ := manyTerms(t, 5, 3)
+	o := engine.FilterOptions{Profile: api.Kube137(), Explain: true}
+	want, err := fresh.Filter(context.Background(), pod, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	for {
+		_, err := c.Filter(&countdown{Context: context.Background(), left: looks}, pod, o)
+		if err == nil {
+			break
+		}
+		if err != context.Canceled {
+			t.Fatal(err)
+		}
+		looks++
+	}
+	if looks < 20 {
+		t.Errorf("the decision looked whether it should end only %d times", looks)
+	}
+	got, err := c.Filter(context.Background(), pod, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("after decisions that ended early (-fresh +now):\n%s", diff)
+	}
+}
