@@ -14,23 +14,19 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/placement"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
 // NewEmbedded serves inside the process and returns a connection to it: the same service behind the same interceptors,
-// over memory instead of a network, for command lines and tests. It limits neither sizes nor rates and logs nothing.
-// stop closes the connection and ends the server.
-func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
+// over memory instead of a network, for command lines and tests. It limits neither sizes nor rates. It logs, measures
+// and traces nothing, whatever the OTEL_* variables say: they are meant for the process around it, whose output and exit
+// must not depend on where telemetry goes. stop closes the connection and ends the server.
+func NewEmbedded(context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
 	c := config.Config{
 		MaxReceiveMessageBytes: math.MaxInt32,
 		MaxInFlightBytes:       math.MaxInt64,
 		MaxConcurrentStreams:   math.MaxUint32,
 	}
-	tel, err := telemetry.New(ctx, Version())
-	if err != nil {
-		return nil, nil, err
-	}
-	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), tel, nil, placement.New(tel.Decisions))
+	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, placement.New(nil))
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
@@ -46,7 +42,7 @@ func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error,
 			closing = conn.Close()
 		}
 		s.Stop()
-		return errors.Join(closing, <-served, tel.Shutdown(context.WithoutCancel(ctx)))
+		return errors.Join(closing, <-served)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, stop())

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,5 +41,36 @@ func TestEmbeddedAnswersAsTheServerDoes(t *testing.T) {
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestEmbeddedReportsNowhere(t *testing.T) {
+	for _, exporter := range []string{"console", "bogus"} {
+		t.Run(exporter, func(t *testing.T) {
+			for _, variable := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_PROPAGATORS"} {
+				t.Setenv(variable, exporter)
+			}
+			output, err := os.Create(filepath.Join(t.TempDir(), "output"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer output.Close()
+			stdout, stderr := os.Stdout, os.Stderr
+			os.Stdout, os.Stderr = output, output
+			defer func() { os.Stdout, os.Stderr = stdout, stderr }()
+			conn, stop, err := NewEmbedded(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stowagev1.NewPlacementServiceClient(conn).Place(t.Context(), placeApart(4)); err != nil {
+				t.Error(err)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if written, err := os.ReadFile(output.Name()); err != nil || len(written) > 0 {
+				t.Errorf("wrote %q, %v", written, err)
+			}
+		})
 	}
 }

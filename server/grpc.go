@@ -25,7 +25,8 @@ const (
 	windowBytes = 64 << 20
 )
 
-// newGRPC returns a gRPC server with the service, health and reflection. Without credentials it speaks plain text.
+// newGRPC returns a gRPC server with the service, health and reflection. Without credentials it speaks plain text;
+// without telemetry it is neither measured nor traced.
 func newGRPC(
 	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,
 	service stowagev1.PlacementServiceServer,
@@ -38,7 +39,6 @@ func newGRPC(
 	options := []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(interceptor.Unary(interceptor.Chain(settings))...),
 		grpc.ChainStreamInterceptor(interceptor.RecoverStream(log)),
-		grpc.StatsHandler(tel.StatsHandler()),
 		grpc.StatsHandler(inFlight),
 		grpc.MaxRecvMsgSize(c.MaxReceiveMessageBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),
@@ -53,6 +53,9 @@ func newGRPC(
 	}
 	if c.MaxConnectionAge > 0 {
 		options = append(options, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: c.MaxConnectionAge}))
+	}
+	if tel != nil {
+		options = append(options, grpc.StatsHandler(tel.StatsHandler()))
 	}
 	if creds != nil {
 		options = append(options, grpc.Creds(creds))
