@@ -36,7 +36,7 @@ func Chain(s Settings) []Named {
 		{"log", decisions(logCalls(s.Log))},
 	}
 	if s.Rate != nil {
-		chain = append(chain, Named{"rate-limit", decisions(s.Rate.intercept)})
+		chain = append(chain, Named{"rate-limit", decisions(limitRate(s.Rate))})
 	}
 	chain = append(chain, Named{"in-flight-limit", decisions(s.InFlight.intercept)})
 	if s.MaxDuration > 0 {

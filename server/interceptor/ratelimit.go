@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/ratelimit"
 	"google.golang.org/grpc"
 
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
@@ -42,9 +43,34 @@ func (l *RateLimit) take() (wait time.Duration) {
 	}
 }
 
-func (l *RateLimit) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+// Limit implements ratelimit.Limiter.
+func (l *RateLimit) Limit(context.Context) error {
 	if wait := l.take(); wait > 0 {
-		return nil, rpcerror.RateLimited(wait)
+		return rpcerror.RateLimited(wait)
 	}
-	return handle(ctx, r)
+	return nil
+}
+
+// limitRate refuses calls beyond the limit. The library would answer with the text of the limiter's error alone, so the
+// error itself, which tells when to try again, is put back.
+func limitRate(l ratelimit.Limiter) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		kept := &refusal{Limiter: l}
+		answer, err := ratelimit.UnaryServerInterceptor(kept)(ctx, r, info, handle)
+		if kept.err != nil {
+			err = kept.err
+		}
+		return answer, err
+	}
+}
+
+// refusal keeps the error with which a limiter refuses one call.
+type refusal struct {
+	ratelimit.Limiter
+	err error
+}
+
+func (k *refusal) Limit(ctx context.Context) error {
+	k.err = k.Limiter.Limit(ctx)
+	return k.err
 }
