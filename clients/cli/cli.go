@@ -6,8 +6,6 @@ import (
 	"io"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
 // The exit codes.
@@ -78,17 +76,8 @@ func yes(ok bool) answered {
 	return exitNo
 }
 
-// fail tells what went wrong: field by field if a server said so.
+// fail tells what went wrong, a line for each thing.
 func fail(stderr io.Writer, err error) int {
-	if d := stowage.Details(err); len(d.Violations) > 0 {
-		for _, v := range d.Violations {
-			if v.Field != "" {
-				v.Description = v.Field + ": " + v.Description
-			}
-			fmt.Fprintf(stderr, "stowage: error: %s\n", v.Description)
-		}
-		return exitError
-	}
 	for _, e := range flat(err) {
 		fmt.Fprintf(stderr, "stowage: error: %v\n", e)
 	}

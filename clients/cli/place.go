@@ -20,7 +20,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	request := snapshot.PlaceRequest()
-	request.TieBreakSeed, request.Explain = c.Seed, true
+	request.TieBreakSeed, request.Explain = c.Seed, c.Output == "table"
 	if request.Profile, err = c.profile(); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	defer stop()
 	answer, err := client.Place(s.ctx, request)
 	if err != nil {
-		return err
+		return c.located(err, snapshot, request)
 	}
 	*code = yes(answer.UnplacedCount == 0)
 	if c.Output != "table" {

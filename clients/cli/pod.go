@@ -29,11 +29,12 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		return err
 	}
 	defer stop()
-	answer, err := client.Filter(s.ctx, &stowagev1.FilterRequest{
+	request := &stowagev1.FilterRequest{
 		Cluster: snapshot.Cluster, Pod: pod, Profile: profile, Explain: explain, IncludeNodeNames: true,
-	})
+	}
+	answer, err := client.Filter(s.ctx, request)
 	if err != nil {
-		return err
+		return q.located(err, snapshot, request)
 	}
 	*code = yes(len(answer.GetFeasibleNodes().GetIndexes()) > 0)
 	if q.Output != "table" {
@@ -60,11 +61,10 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	defer stop()
-	answer, err := client.Score(s.ctx, &stowagev1.ScoreRequest{
-		Cluster: snapshot.Cluster, Pod: pod, Profile: profile, IncludeNodeNames: true,
-	})
+	request := &stowagev1.ScoreRequest{Cluster: snapshot.Cluster, Pod: pod, Profile: profile, IncludeNodeNames: true}
+	answer, err := client.Score(s.ctx, request)
 	if err != nil {
-		return err
+		return c.located(err, snapshot, request)
 	}
 	*code = yes(len(answer.GetNodes().GetIndexes()) > 0)
 	if c.Output != "table" {

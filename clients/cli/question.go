@@ -1,14 +1,19 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -62,6 +67,25 @@ func (q *question) profile() (*stowagev1.Profile, error) {
 		return nil, fmt.Errorf("%s: %w", q.Profile, err)
 	}
 	return out, nil
+}
+
+// located tells what of a request was refused in the words of the files that it was made of.
+func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Message) error {
+	var out []error
+	for _, v := range stowage.Details(err).Violations {
+		parts := []string{v.Field}
+		if at, field, ok := snapshot.Locate(request, v.Field); ok {
+			parts = []string{at, field}
+		} else if field, ok := strings.CutPrefix(v.Field, "profile."); ok && q.Profile != "" {
+			parts = []string{q.Profile, field}
+		}
+		parts = slices.DeleteFunc(append(parts, v.Description), func(s string) bool { return s == "" })
+		out = append(out, errors.New(strings.Join(parts, ": ")))
+	}
+	if len(out) == 0 {
+		return err
+	}
+	return errors.Join(out...)
 }
 
 // onePod is a question about one pod.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"google.golang.org/protobuf/proto"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -41,6 +43,8 @@ type Snapshot struct {
 	// Unread is what kube-scheduler would have read of the pods in the queue and the contract does not state, in
 	// sentences, one for each object and thing.
 	Unread []string
+
+	places map[proto.Message]place
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, stay in the order in which they are added, on
@@ -56,6 +60,8 @@ type Builder struct {
 	queue      []slot
 	unread     []string
 	seen       map[string]bool // kind, namespace and name of what must be unique
+	at         string          // what From named
+	places     map[proto.Message]place
 }
 
 type runningPod struct {
@@ -66,13 +72,14 @@ type runningPod struct {
 // slot is a place in the queue: pods, or a DaemonSet whose pods depend on the nodes.
 type slot struct {
 	origin    Origin
+	at        string
 	pods      *stowagev1.PendingPods
 	daemonSet *appsv1.DaemonSet
 }
 
 // NewBuilder makes an empty Builder.
 func NewBuilder(o Options) *Builder {
-	return &Builder{options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}}
+	return &Builder{options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{}}
 }
 
 // AddNode adds a node.
@@ -87,6 +94,10 @@ func (b *Builder) AddNode(n *corev1.Node) error {
 	b.nodeIndex[n.Name] = len(b.nodes)
 	b.nodes = append(b.nodes, n)
 	b.converted = append(b.converted, out)
+	b.places[out] = place{at: b.at}
+	if _, path := allocatableOf(n); out.Allocatable != nil {
+		b.places[out.Allocatable] = place{at: b.at, path: path.String()}
+	}
 	return nil
 }
 
@@ -95,7 +106,9 @@ func (b *Builder) AddNamespace(n *corev1.Namespace) error {
 	if err := b.once("Namespace", "", n.Name); err != nil {
 		return err
 	}
-	b.namespaces = append(b.namespaces, Namespace(n))
+	out := Namespace(n)
+	b.namespaces = append(b.namespaces, out)
+	b.places[out] = place{at: b.at}
 	return nil
 }
 
@@ -104,7 +117,7 @@ func (b *Builder) AddService(s *corev1.Service) error {
 	if err := b.once("Service", namespaceOf(s), s.Name); err != nil {
 		return err
 	}
-	b.selectors = append(b.selectors, ServiceSelector(s))
+	b.selector(ServiceSelector(s))
 	return nil
 }
 
@@ -130,6 +143,7 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		return err
 	}
 	b.running = append(b.running, runningPod{p.Spec.NodeName, out})
+	b.places[out] = place{at: b.at}
 	return nil
 }
 
@@ -148,7 +162,10 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		if err != nil {
 			return err
 		}
-		slots = append(slots, slot{origin: origin, pods: &stowagev1.PendingPods{Pod: pod, Count: s.count}})
+		pods := &stowagev1.PendingPods{Pod: pod, Count: s.count}
+		slots = append(slots, slot{origin: origin, pods: pods})
+		b.places[pods] = place{at: b.at}
+		b.places[pod] = place{at: b.at, path: strings.TrimSuffix(strings.TrimSuffix(path.String(), "spec"), ".")}
 	}
 	b.queue = append(b.queue, slots...)
 	if len(slots) > 0 {
@@ -168,7 +185,7 @@ func (b *Builder) once(kind, namespace, name string) error {
 
 // Build makes the snapshot, once: the Builder must not be used afterwards.
 func (b *Builder) Build() (*Snapshot, error) {
-	shared := templates{index: map[string]uint32{}}
+	shared := templates{index: map[string]uint32{}, places: b.places}
 	out := &Snapshot{Cluster: &stowagev1.Cluster{Nodes: b.converted, Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
 	for _, r := range b.running {
 		i, ok := b.nodeIndex[r.node]
@@ -201,6 +218,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out.Cluster.PodTemplates = shared.list
 	out.Unread = b.unread
+	out.places = b.places
 	return out, nil
 }
 
@@ -213,6 +231,7 @@ func (b *Builder) expandedQueue() ([]slot, error) {
 			b.queue = append(b.queue, s)
 			continue
 		}
+		b.at = s.at
 		stamps, err := daemonPods(s.daemonSet, b.nodes)
 		if err != nil {
 			return nil, err

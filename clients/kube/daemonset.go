@@ -24,6 +24,7 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	}
 	b.queue = append(b.queue, slot{
 		origin:    Origin{Kind: "DaemonSet", Namespace: namespaceOf(ds), Name: ds.Name},
+		at:        b.at,
 		daemonSet: ds.DeepCopy(),
 	})
 	return nil

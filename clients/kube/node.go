@@ -14,10 +14,7 @@ import (
 // capacity as such.
 func Node(n *corev1.Node) (*stowagev1.Node, error) {
 	c := &converter{}
-	allocatable, path := n.Status.Allocatable, field.NewPath("status", "allocatable")
-	if allocatable == nil && !admitted(n) {
-		allocatable, path = n.Status.Capacity, field.NewPath("status", "capacity")
-	}
+	allocatable, path := allocatableOf(n)
 	out := &stowagev1.Node{
 		Name:          n.Name,
 		Labels:        maps.Clone(n.Labels),
@@ -29,6 +26,14 @@ func Node(n *corev1.Node) (*stowagev1.Node, error) {
 		out.Images = append(out.Images, &stowagev1.ContainerImage{Names: slices.Clone(i.Names), SizeBytes: i.SizeBytes})
 	}
 	return out, c.err()
+}
+
+// allocatableOf is what Node takes for a node's allocatable, and where it stands.
+func allocatableOf(n *corev1.Node) (corev1.ResourceList, *field.Path) {
+	if n.Status.Allocatable == nil && !admitted(n) {
+		return n.Status.Capacity, field.NewPath("status", "capacity")
+	}
+	return n.Status.Allocatable, field.NewPath("status", "allocatable")
 }
 
 // Namespace converts a namespace, with the label that the API server gives every namespace.

@@ -10,6 +10,8 @@ import (
 type templates struct {
 	list  []*stowagev1.PodTemplate
 	index map[string]uint32 // by deterministic encoding
+	// places has the pods' places, and gets the templates': that of the first pod of each.
+	places map[proto.Message]place
 }
 
 // share moves a pod's own template into the list.
@@ -23,6 +25,7 @@ func (t *templates) share(p *stowagev1.Pod) error {
 		i = uint32(len(t.list))
 		t.index[string(key)] = i
 		t.list = append(t.list, p.GetTemplate())
+		t.places[p.GetTemplate()] = t.places[p]
 	}
 	p.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: i}
 	return nil

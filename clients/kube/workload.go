@@ -53,7 +53,7 @@ func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
 	if err != nil {
 		return err
 	}
-	b.selectors = append(b.selectors, selector)
+	b.selector(selector)
 	if admitted(rs) {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 	if err := b.once("ReplicationController", namespaceOf(rc), rc.Name); err != nil {
 		return err
 	}
-	b.selectors = append(b.selectors, ReplicationControllerSelector(rc))
+	b.selector(ReplicationControllerSelector(rc))
 	if admitted(rc) || rc.Spec.Template == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 	if err != nil {
 		return err
 	}
-	b.selectors = append(b.selectors, selector)
+	b.selector(selector)
 	if admitted(ss) {
 		return nil
 	}

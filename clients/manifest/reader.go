@@ -164,6 +164,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		r.fail(at, errors.New("metadata.name: Required value"))
 		return
 	}
+	r.builder.From(at)
 	o, err := k.add(r.builder, raw)
 	if err != nil {
 		r.fail(at, err)
@@ -185,6 +186,7 @@ func (r *Reader) fail(at string, err error) {
 // Snapshot is what was read. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.used)) {
+		r.builder.From("Namespace " + name)
 		if r.stated[name] {
 			continue
 		}

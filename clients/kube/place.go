@@ -1,0 +1,174 @@
+package kube
+
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// place is where a message of a snapshot comes from.
+type place struct {
+	at   string // the object, as From named it
+	path string // the message's place in it, "" if it is the object itself
+	// plain: where the contract has a label selector, the object has a map of labels.
+	plain bool
+}
+
+// From names what is added next, such as "web.yaml: document 2: Pod web", for Locate.
+func (b *Builder) From(at string) { b.at = at }
+
+// Locate translates the path of a field in a request that is made of the snapshot, as a server's errors state it, into
+// the object that the field comes from and the path that it has there. Of a template, that is the first object that
+// uses it. A field that comes from no object is not ok.
+func (s *Snapshot) Locate(request proto.Message, path string) (at, field string, ok bool) {
+	m, here := request.ProtoReflect(), place{}
+	for _, step := range steps(path) {
+		name, index, _ := strings.Cut(step, "[")
+		f := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if f == nil {
+			return "", "", false
+		}
+		here.path = joined(here.path, here.nameOf(f))
+		i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+		switch {
+		case index == "":
+		case f.IsMap():
+			here.path += "[" + unquoted(strings.TrimSuffix(index, "]")) + "]"
+		case unindexed[key(f)]:
+			here.path += "[]"
+		default:
+			here.path += "[" + index
+		}
+		if f.Message() == nil || f.IsMap() {
+			break
+		}
+		if f.IsList() {
+			list := m.Get(f).List()
+			if err != nil || i < 0 || i >= list.Len() {
+				break
+			}
+			m = list.Get(i).Message()
+		} else {
+			m = m.Get(f).Message()
+		}
+		if known, found := s.places[m.Interface()]; found {
+			here, ok = known, true
+		}
+	}
+	return here.at, here.path, ok
+}
+
+// steps cuts a path at its dots, but not at those of a quoted key.
+func steps(path string) []string {
+	var out []string
+	quoted, escaped, start := false, false, 0
+	for i := range len(path) {
+		switch c := path[i]; {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = quoted
+		case c == '"':
+			quoted = !quoted
+		case c == '.' && !quoted:
+			out = append(out, path[start:i])
+			start = i + 1
+		}
+	}
+	return append(out, path[start:])
+}
+
+func unquoted(key string) string {
+	if s, err := strconv.Unquote(key); err == nil {
+		return s
+	}
+	return key
+}
+
+func joined(path, name string) string {
+	if path == "" || name == "" || name[0] == '[' {
+		return path + name
+	}
+	return path + "." + name
+}
+
+// key is a field in the tables: its message and its name.
+func key(f protoreflect.FieldDescriptor) string {
+	return string(f.Parent().Name()) + "." + string(f.Name())
+}
+
+func (p place) nameOf(f protoreflect.FieldDescriptor) string {
+	if p.plain && key(f) == "LabelSelector.match_labels" {
+		return ""
+	}
+	if name, ok := names[key(f)]; ok {
+		return name
+	}
+	return f.JSONName()
+}
+
+// names are those in manifests of fields that the contract names or places otherwise. Others differ in case alone.
+var names = map[string]string{
+	"Node.name":                         "metadata.name",
+	"Node.labels":                       "metadata.labels",
+	"Node.taints":                       "spec.taints",
+	"Node.unschedulable":                "spec.unschedulable",
+	"Node.allocatable":                  "status.allocatable",
+	"Node.images":                       "status.images",
+	"Namespace.name":                    "metadata.name",
+	"Namespace.labels":                  "metadata.labels",
+	"WorkloadSelector.name":             "metadata.name",
+	"WorkloadSelector.namespace":        "metadata.namespace",
+	"WorkloadSelector.selector":         "spec.selector",
+	"PendingPods.count":                 "number of pods",
+	"Pod.name":                          "metadata.name",
+	"Pod.labels":                        "metadata.labels",
+	"Pod.resource_status":               "status",
+	"PodTemplate.namespace":             "metadata.namespace",
+	"PodTemplate.labels":                "metadata.labels",
+	"PodTemplate.controller":            "metadata.ownerReferences",
+	"PodSpec.requests":                  "resources.requests",
+	"PodSpec.image_volumes":             "volumes",
+	"Container.requests":                "resources.requests",
+	"Container.host_ports":              "ports",
+	"HostPort.port":                     "hostPort",
+	"HostPort.host_ip":                  "hostIP",
+	"PodResourceStatus.containers":      "containerStatuses",
+	"PodResourceStatus.allocated":       "allocatedResources",
+	"PodResourceStatus.actuated":        "resources.requests",
+	"ContainerResourceStatus.allocated": "allocatedResources",
+	"ContainerResourceStatus.actuated":  "resources.requests",
+	"Resources.cpu_millis":              "[cpu]",
+	"Resources.memory_bytes":            "[memory]",
+	"Resources.ephemeral_storage_bytes": "[ephemeral-storage]",
+	"Resources.pods":                    "[pods]",
+	"Resources.scalars":                 "",
+	"NodeSelector.terms":                "nodeSelectorTerms",
+	"NodeAffinity.required":             "requiredDuringSchedulingIgnoredDuringExecution",
+	"NodeAffinity.preferred":            "preferredDuringSchedulingIgnoredDuringExecution",
+	"PodAffinity.required":              "requiredDuringSchedulingIgnoredDuringExecution",
+	"PodAffinity.preferred":             "preferredDuringSchedulingIgnoredDuringExecution",
+	"WeightedPodAffinityTerm.term":      "podAffinityTerm",
+}
+
+// unindexed are the lists that leave items of the manifest's out, so that the index would mislead.
+var unindexed = map[string]bool{
+	"Container.host_ports":         true,
+	"PodSpec.image_volumes":        true,
+	"PodResourceStatus.containers": true,
+}
+
+// plainSelector tells of which workloads the selector is a map of labels.
+func plainSelector(w *stowagev1.WorkloadSelector) bool {
+	return w.Kind == stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE ||
+		w.Kind == stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER
+}
+
+func (b *Builder) selector(w *stowagev1.WorkloadSelector) {
+	b.selectors = append(b.selectors, w)
+	b.places[w] = place{at: b.at, plain: plainSelector(w)}
+}
