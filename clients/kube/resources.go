@@ -62,21 +62,33 @@ func (c *converter) stated(list corev1.ResourceList, path *field.Path) *stowagev
 
 func (c *converter) millis(q resource.Quantity, path *field.Path) *int64 {
 	// MilliValue overflows silently.
-	if q.Value() > math.MaxInt64/1000 {
-		c.errs = append(c.errs, field.Invalid(path, q.String(), "too large"))
+	if !c.within(q, math.MaxInt64/1000, path) {
+		return new(int64)
 	}
-	return c.nonNegative(q.MilliValue(), q, path)
+	v := q.MilliValue()
+	return &v
 }
 
 func (c *converter) units(q resource.Quantity, path *field.Path) *int64 {
-	return c.nonNegative(q.Value(), q, path)
+	// Value of what does not fit is 0.
+	if !c.within(q, math.MaxInt64, path) {
+		return new(int64)
+	}
+	v := q.Value()
+	return &v
 }
 
-func (c *converter) nonNegative(v int64, q resource.Quantity, path *field.Path) *int64 {
-	if q.Sign() < 0 {
+// within refuses what is not from 0 to most.
+func (c *converter) within(q resource.Quantity, most int64, path *field.Path) bool {
+	switch {
+	case q.Sign() < 0:
 		c.errs = append(c.errs, field.Invalid(path, q.String(), "must not be negative"))
+	case q.CmpInt64(most) > 0:
+		c.errs = append(c.errs, field.Invalid(path, q.String(), "too large"))
+	default:
+		return true
 	}
-	return &v
+	return false
 }
 
 // isScalar tells whether kube-scheduler counts a resource that has no field of its own
