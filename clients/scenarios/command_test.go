@@ -30,6 +30,11 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 	default:
 		a.Place = &stowagev1.PlaceResponse{}
 		m = a.Place
+		// The command asks to explain placements for tables alone.
+		for name, p := range q.Step.Place {
+			p.Explanation = nil
+			q.Step.Place[name] = p
+		}
 	}
 	for _, path := range q.Paths() {
 		args = append(args, "-f", path)
