@@ -1,19 +1,25 @@
 // Package telemetry measures and traces through OpenTelemetry.
 //
-// The standard OTEL_* variables say where traces and metrics are sent; unset, nowhere. Whatever they say, metrics are
-// also there to be scraped, from a registry that belongs to the server alone. Attributes are few and of fixed values:
+// The standard OTEL_* variables say where traces and metrics are sent, unset or with OTEL_SDK_DISABLED nowhere, and how
+// traces travel. Whatever they say, metrics are also there to be scraped, from a registry that belongs to the server
+// alone. Attributes are few and of fixed values:
 // no node, pod or namespace is named anywhere.
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
+	"go.opentelemetry.io/contrib/propagators/autoprop"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
@@ -30,6 +36,7 @@ type Telemetry struct {
 	registry  *prometheus.Registry
 	traces    *trace.TracerProvider
 	metrics   *metric.MeterProvider
+	carried   propagation.TextMapPropagator
 }
 
 // New starts telemetry for a version of the service. The caller must Shutdown it.
@@ -42,15 +49,23 @@ func New(ctx context.Context, version string) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	tracing := []trace.TracerProviderOption{trace.WithResource(about)}
-	spans, err := autoexport.NewSpanExporter(ctx, autoexport.WithFallbackSpanExporter(noSpans))
+	// The library's own reading of the variable goes on without a propagator that it does not know.
+	carried, err := autoprop.TextMapPropagator(
+		strings.Split(cmp.Or(os.Getenv("OTEL_PROPAGATORS"), "tracecontext,baggage"), ",")...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("OTEL_PROPAGATORS: %w", err)
 	}
-	if spans != nil {
-		tracing = append(tracing, trace.WithBatcher(spans))
+	tracing := []trace.TracerProviderOption{trace.WithResource(about)}
+	if !disabled() {
+		spans, err := autoexport.NewSpanExporter(ctx, autoexport.WithFallbackSpanExporter(noSpans))
+		if err != nil {
+			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
+		}
+		if spans != nil {
+			tracing = append(tracing, trace.WithBatcher(spans))
+		}
 	}
-	t := &Telemetry{registry: prometheus.NewRegistry(), traces: trace.NewTracerProvider(tracing...)}
+	t := &Telemetry{registry: prometheus.NewRegistry(), traces: trace.NewTracerProvider(tracing...), carried: carried}
 	if err := t.startMetrics(ctx, about); err != nil {
 		return nil, errors.Join(err, t.Shutdown(ctx))
 	}
@@ -64,12 +79,14 @@ func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource) 
 		return err
 	}
 	metering := []metric.Option{metric.WithResource(about), metric.WithReader(scraped)}
-	sent, err := autoexport.NewMetricReader(ctx, autoexport.WithFallbackMetricReader(noMetrics))
-	if err != nil {
-		return err
-	}
-	if sent != nil {
-		metering = append(metering, metric.WithReader(sent))
+	if !disabled() {
+		sent, err := autoexport.NewMetricReader(ctx, autoexport.WithFallbackMetricReader(noMetrics))
+		if err != nil {
+			return fmt.Errorf("OTEL_METRICS_EXPORTER: %w", err)
+		}
+		if sent != nil {
+			metering = append(metering, metric.WithReader(sent))
+		}
 	}
 	t.metrics = metric.NewMeterProvider(metering...)
 	t.Decisions, err = newDecisions(t.metrics)
@@ -81,8 +98,7 @@ func (t *Telemetry) StatsHandler() stats.Handler {
 	return otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(t.traces),
 		otelgrpc.WithMeterProvider(t.metrics),
-		otelgrpc.WithPropagators(propagation.NewCompositeTextMapPropagator(
-			propagation.TraceContext{}, propagation.Baggage{})),
+		otelgrpc.WithPropagators(t.carried),
 		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
 	)
 }
@@ -98,6 +114,9 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 	}
 	return err
 }
+
+// disabled says whether nothing is to be sent. The SDK does not read the variable itself.
+func disabled() bool { return strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") }
 
 // noSpans and noMetrics stand in where no variable names an exporter; the libraries' own defaults would send to
 // localhost.

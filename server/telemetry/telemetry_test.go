@@ -1,10 +1,14 @@
 package telemetry_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -51,12 +55,55 @@ func TestDecisionsAreScraped(t *testing.T) {
 	}
 }
 
-func TestUnknownExporterIsRefused(t *testing.T) {
-	for _, variable := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"} {
+func TestUnknownNamesAreRefused(t *testing.T) {
+	for _, variable := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_PROPAGATORS"} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, "carrier-pigeon")
-			if _, err := telemetry.New(t.Context(), "v0"); err == nil {
-				t.Error("no error")
+			if _, err := telemetry.New(t.Context(), "v0"); err == nil || !strings.HasPrefix(err.Error(), variable+": ") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestDisabledLooksForNoExporter(t *testing.T) {
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	t.Setenv("OTEL_TRACES_EXPORTER", "carrier-pigeon")
+	t.Setenv("OTEL_METRICS_EXPORTER", "carrier-pigeon")
+	tel, err := telemetry.New(t.Context(), "v0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A call's trace arrives in the headers that OTEL_PROPAGATORS names, and in no other.
+func TestPropagators(t *testing.T) {
+	const traceID = "0af7651916cd43dd8448eb211c80319c"
+	headers := map[string]metadata.MD{
+		"tracecontext": metadata.Pairs("traceparent", "00-"+traceID+"-b7ad6b7169203331-01"),
+		"b3":           metadata.Pairs("b3", traceID+"-b7ad6b7169203331-1"),
+	}
+	for variable, carrier := range map[string]string{"": "tracecontext", "tracecontext": "tracecontext", "b3": "b3"} {
+		t.Run("OTEL_PROPAGATORS="+variable, func(t *testing.T) {
+			t.Setenv("OTEL_PROPAGATORS", variable)
+			tel, err := telemetry.New(t.Context(), "v0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			handler := tel.StatsHandler()
+			for name, md := range headers {
+				ctx := handler.TagRPC(metadata.NewIncomingContext(t.Context(), md),
+					&stats.RPCTagInfo{FullMethodName: "/stowage.v1.PlacementService/Filter"})
+				got := trace.SpanContextFromContext(ctx).TraceID().String()
+				if (got == traceID) != (name == carrier) {
+					t.Errorf("the trace in %s is %s", name, got)
+				}
+			}
+			if err := tel.Shutdown(t.Context()); err != nil {
+				t.Error(err)
 			}
 		})
 	}
