@@ -1,8 +1,10 @@
-// Command stowage-server serves stowage.v1.PlacementService.
+// Command stowage-server serves stowage.v1.PlacementService. It exits with 2 for settings that are wrong, with 1 for
+// whatever else goes wrong.
 package main
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -27,6 +29,16 @@ func main() {
 		kong.Vars{"version": server.Version()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
-	command := kong.Parse(&commandLine{}, options...)
+	parser := kong.Must(&commandLine{}, options...)
+	command, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		parser.FatalIfErrorf(badSettings{err})
+	}
 	command.FatalIfErrorf(command.Run())
 }
+
+// badSettings are flags, variables and files that are wrong. kong's own exit code depends on how far it read them.
+type badSettings struct{ error }
+
+// ExitCode implements kong.ExitCoder.
+func (badSettings) ExitCode() int { return 2 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +30,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ADMIN", l.Addr().String())
 			return l.Close()
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"until-ready": untilReady},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"until-ready": untilReady, "bad-settings": refused,
+		},
 	})
 }
 
@@ -43,6 +47,14 @@ func untilReady(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	ts.Fatalf("never ready: %v", err)
+}
+
+// refused runs the server with arguments that it is to refuse as bad settings.
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	var exit *exec.ExitError
+	if err := ts.Exec("stowage-server", args...); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		ts.Fatalf("want exit code 2, got %v", err)
+	}
 }
 
 func TestHealthcheck(t *testing.T) {
