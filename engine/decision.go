@@ -174,7 +174,7 @@ func (d *decision) eachFilter(ctx context.Context, use func(verdict.Plugin, plug
 			return err
 		}
 		if f := d.prepare(name); f != nil && !use(name, f) {
-			return nil
+			break
 		}
 	}
 	return ctx.Err()

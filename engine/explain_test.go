@@ -120,3 +120,26 @@ func TestEndsAnywhere(t *testing.T) {
 		t.Errorf("after decisions that ended early (-fresh +now):\n%s", diff)
 	}
 }
+
+// TestEndsWithoutAnAnswer ends decisions at each point where they look: what comes back is the error or the truth.
+func TestEndsWithoutAnAnswer(t *testing.T) {
+	app := enginetest.Selects("app", "web")
+	c := compile(t, enginetest.MakeNode("a").Zone("a").Run(enginetest.MakePod("web").Label("app", "web")), enginetest.MakeNode("b").Zone("b"))
+	pod := enginetest.MakePod("p").Affinity(zone, app).PreferAntiAffinity(1, zone, app).HostPort(80).Spread(zone, 5, app)
+	queue := []engine.Pending{{Pod: pod.Pod, Count: 2}}
+	o := engine.PlaceOptions{Profile: api.Kube137()}
+	want, err := c.Place(context.Background(), queue, o)
+	if err != nil || len(want[0].Nodes) != 1 || want[0].Unplaced != 1 {
+		t.Fatalf("%v %+v", err, want)
+	}
+	for looks := 0; ; looks++ {
+		got, err := c.Place(&countdown{Context: context.Background(), left: looks}, queue, o)
+		if err == context.Canceled {
+			continue
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("ended at look %d: %v (-want +got):\n%s", looks, err, diff)
+		}
+		return
+	}
+}

@@ -70,9 +70,9 @@ func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
 	}
 	c.workloads = compileWorkloads(c.symbols, stated.WorkloadSelectors)
 
-	pods := grouping{cluster: c, stated: stated, templates: make(map[templateKey]*compiledTemplate), groups: make(map[string]int)}
+	pods := grouping{cluster: c, stated: stated, templates: make(map[templateKey]*compiledTemplate), shapes: newShapes()}
 	for i := range stated.Nodes {
-		if i%256 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		node := &stated.Nodes[i]

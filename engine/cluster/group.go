@@ -11,7 +11,7 @@ type Group struct {
 	*Shape
 	// Members are the pods' nodes, Members.Nodes in ascending order. Only a State has Assumed ones.
 	topology.Members
-	// Template is the index of a template that the pods were stated by, -1 if none.
+	// Template is the index of the template that the pods were stated by, -1 if none.
 	Template int
 }
 

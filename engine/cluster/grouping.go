@@ -11,7 +11,7 @@ type grouping struct {
 	cluster   *Cluster
 	stated    *api.Cluster
 	templates map[templateKey]*compiledTemplate
-	groups    map[string]int // by shape key
+	shapes    shapes
 }
 
 type templateKey struct {
@@ -21,6 +21,7 @@ type templateKey struct {
 
 type compiledTemplate struct {
 	group int
+	rules *Rules
 	usage Usage
 }
 
@@ -30,7 +31,7 @@ func (g *grouping) addNode(ctx context.Context, i uint32, node *api.Node) error 
 		g.add(i, t.group, &t.usage, pc.Count)
 	}
 	for j := range node.Pods {
-		if j%1024 == 1023 && ctx.Err() != nil {
+		if j%16 == 15 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		p := &node.Pods[j]
@@ -57,10 +58,19 @@ func (g *grouping) pod(p *api.Pod) *compiledTemplate {
 	if len(p.Labels) == 0 && p.ResourceStatus == nil && p.TemplateIndex >= 0 {
 		return g.template(p.Template, p.Terminating, p.TemplateIndex)
 	}
-	return &compiledTemplate{
-		group: g.group(compileShape(g.cluster.symbols, p.Template, p.Labels, p.Terminating), p.TemplateIndex),
-		usage: usageOf(&p.Template.Spec, p.ResourceStatus),
+	if p.TemplateIndex < 0 {
+		return &compiledTemplate{
+			group: g.group(compileShape(g.cluster.symbols, p.Template, p.Labels, p.Terminating, nil), p.TemplateIndex),
+			usage: usageOf(&p.Template.Spec, p.ResourceStatus),
+		}
 	}
+	shared := g.template(p.Template, p.Terminating, p.TemplateIndex)
+	shape := compileShape(g.cluster.symbols, p.Template, p.Labels, p.Terminating, shared.rules)
+	own := &compiledTemplate{group: g.group(shape, p.TemplateIndex), usage: shared.usage}
+	if p.ResourceStatus != nil {
+		own.usage = usageOf(&p.Template.Spec, p.ResourceStatus)
+	}
+	return own
 }
 
 func (g *grouping) template(t *api.PodTemplate, terminating bool, index int) *compiledTemplate {
@@ -68,21 +78,17 @@ func (g *grouping) template(t *api.PodTemplate, terminating bool, index int) *co
 	if c, ok := g.templates[key]; ok {
 		return c
 	}
-	c := &compiledTemplate{
-		group: g.group(compileShape(g.cluster.symbols, t, nil, terminating), index),
-		usage: usageOf(&t.Spec, nil),
-	}
+	shape := compileShape(g.cluster.symbols, t, nil, terminating, nil)
+	c := &compiledTemplate{group: g.group(shape, index), rules: shape.Rules, usage: usageOf(&t.Spec, nil)}
 	g.templates[key] = c
 	return c
 }
 
 func (g *grouping) group(s *Shape, template int) int {
-	key := s.key()
-	if i, ok := g.groups[key]; ok {
+	i, found := g.shapes.find(s, template, len(g.cluster.groups))
+	if found {
 		return i
 	}
-	i := len(g.cluster.groups)
-	g.groups[key] = i
 	g.cluster.groups = append(g.cluster.groups, Group{Shape: s, Template: template})
 	g.cluster.roles.add(i, s)
 	return i

@@ -23,7 +23,7 @@ type Pending struct {
 
 // Compile compiles a pod to be placed.
 func (s *State) Compile(pod *api.Pod) *Pending {
-	shape := compileShape(s.Symbols, pod.Template, pod.Labels, pod.Terminating)
+	shape := compileShape(s.Symbols, pod.Template, pod.Labels, pod.Terminating, nil)
 	return &Pending{
 		Pod:                   pod,
 		Shape:                 shape,

@@ -14,7 +14,12 @@ type Shape struct {
 	Namespace   intern.ID
 	Labels      selector.Labels
 	Terminating bool
+	*Rules
+}
 
+// Rules is what pods of a shape ask of other pods. Pods of one template share it, unless their terms depend on labels of
+// their own.
+type Rules struct {
 	Affinity              []Term
 	AntiAffinity          []Term
 	PreferredAffinity     []WeightedTerm
@@ -23,16 +28,43 @@ type Shape struct {
 	HostPorts []api.HostPort
 }
 
-func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, terminating bool) *Shape {
+// compileShape compiles a shape. shared is the rules of the template's pods without labels of their own; nil if these are
+// not known.
+func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, terminating bool, shared *Rules) *Shape {
 	s := &Shape{
 		Namespace:   t.Intern(template.Namespace),
 		Labels:      selector.CompileLabels(t, template.Labels.With(own)),
 		Terminating: terminating,
-		HostPorts:   hostPorts(&template.Spec),
+		Rules:       shared,
 	}
+	if shared != nil && (len(own) == 0 || !refersToOwnLabels(&template.Spec)) {
+		return s
+	}
+	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec)}
 	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
 	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
 	return s
+}
+
+// refersToOwnLabels reports whether a term takes values from the labels of the pod that has it.
+func refersToOwnLabels(spec *api.PodSpec) bool {
+	keyed := func(t *api.PodAffinityTerm) bool { return len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0 }
+	for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
+		if a == nil {
+			continue
+		}
+		for i := range a.Required {
+			if keyed(&a.Required[i]) {
+				return true
+			}
+		}
+		for i := range a.Preferred {
+			if keyed(&a.Preferred[i].Term) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *Shape) compileTerms(t *intern.Table, a *api.PodAffinity) (required []Term, preferred []WeightedTerm) {
@@ -64,19 +96,50 @@ func hostPorts(spec *api.PodSpec) []api.HostPort {
 	return ports
 }
 
-// key returns bytes that two shapes compiled with one table have in common only if they are the same.
-func (s *Shape) key() string {
-	b := make([]byte, 0, 128)
+// shapes finds equal shapes, all compiled with one table.
+type shapes struct {
+	rules  map[*Rules]int // the same number for equal rules
+	byKey  map[string]int
+	groups map[string]int
+}
+
+func newShapes() shapes {
+	return shapes{rules: make(map[*Rules]int), byKey: make(map[string]int), groups: make(map[string]int)}
+}
+
+// find returns the group of a shape and a template, and whether there is one; otherwise it is next from now on.
+func (f *shapes) find(s *Shape, template, next int) (group int, found bool) {
+	rules, ok := f.rules[s.Rules]
+	if !ok {
+		key := s.Rules.key()
+		if rules, ok = f.byKey[key]; !ok {
+			rules = len(f.byKey)
+			f.byKey[key] = rules
+		}
+		f.rules[s.Rules] = rules
+	}
+	b := make([]byte, 0, 64)
+	b = binary.AppendVarint(b, int64(template))
+	b = binary.AppendUvarint(b, uint64(rules))
 	b = binary.AppendUvarint(b, uint64(s.Namespace))
 	if s.Terminating {
 		b = append(b, 1)
 	} else {
 		b = append(b, 0)
 	}
-	b = binary.AppendUvarint(b, uint64(len(s.Labels)))
 	for _, l := range s.Labels {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Key)), uint64(l.Value))
 	}
+	if group, found = f.groups[string(b)]; !found {
+		f.groups[string(b)] = next
+		group = next
+	}
+	return group, found
+}
+
+// key returns bytes that two rules compiled with one table have in common only if they are the same.
+func (s *Rules) key() string {
+	b := make([]byte, 0, 128)
 	for _, terms := range [][]Term{s.Affinity, s.AntiAffinity} {
 		b = binary.AppendUvarint(b, uint64(len(terms)))
 		for i := range terms {

@@ -24,6 +24,7 @@ type State struct {
 
 	groups  []Group
 	roles   roles
+	shapes  shapes // of the groups that the request added
 	changed bool
 	assumed []Assumed
 	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.
@@ -128,6 +129,7 @@ func (s *State) Matching(t *Term) []topology.Members {
 func (s *State) Assume(p *Pending, node uint32, queue int) {
 	if !s.changed {
 		s.changed = true
+		s.shapes = newShapes()
 		s.groups = slices.Clone(s.groups)
 		s.Resources = s.Resources.clone()
 	}
@@ -143,7 +145,10 @@ func (s *State) Assume(p *Pending, node uint32, queue int) {
 // groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not
 // matter: two groups count like one.
 func (s *State) groupOf(shape *Shape) int {
-	i := len(s.groups)
+	i, found := s.shapes.find(shape, -1, len(s.groups))
+	if found {
+		return i
+	}
 	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
 	s.roles = roles{
 		antiAffinity: slices.Clip(s.roles.antiAffinity),

@@ -49,9 +49,9 @@ func compileRequirement(t *intern.Table, r api.Requirement) (Requirement, bool) 
 func (r *Requirement) Matches(value intern.ID, present bool) bool {
 	switch r.operator {
 	case api.In:
-		return present && slices.Contains(r.values, value)
+		return present && r.has(value)
 	case api.NotIn:
-		return !present || !slices.Contains(r.values, value)
+		return !present || !r.has(value)
 	case api.Exists:
 		return present
 	case api.DoesNotExist:
@@ -68,6 +68,14 @@ func (r *Requirement) Matches(value intern.ID, present bool) bool {
 		return v > r.bound
 	}
 	return v < r.bound
+}
+
+func (r *Requirement) has(value intern.ID) bool {
+	if len(r.values) <= 8 {
+		return slices.Contains(r.values, value)
+	}
+	_, ok := slices.BinarySearch(r.values, value)
+	return ok
 }
 
 func (r *Requirement) appendKey(b []byte) []byte {

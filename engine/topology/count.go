@@ -23,15 +23,23 @@ const shardEntries = 1 << 16
 // Count returns the number of pods of all members per domain, on the nodes of only (nil for all).
 func Count(c *Column, members []Members, only nodeset.Set) []int64 {
 	counts := make([]int64, c.Len())
-	count(counts, c, members, nil, only)
+	count(counts, c, members, only)
 	return counts
 }
 
-// Weigh returns the sum of the pods' weights per domain; weights[i] is the weight of each pod of members[i].
-func Weigh(c *Column, members []Members, weights []int64) []int64 {
-	counts := make([]int64, c.Len())
-	count(counts, c, members, weights, nil)
-	return counts
+// Add adds the weight of pods to the counts of their domains, and reports whether any is on a node with the key.
+func Add(counts []int64, c *Column, m Members, weight int64) (touched bool) {
+	for j, n := range m.Nodes {
+		d := c.Domain[n]
+		counts[d] += int64(m.Counts[j]) * weight
+		touched = touched || d != None
+	}
+	for _, n := range m.Assumed {
+		d := c.Domain[n]
+		counts[d] += weight
+		touched = touched || d != None
+	}
+	return touched
 }
 
 // PerNode returns the number of pods of all members per node, of n nodes.
@@ -51,28 +59,24 @@ func PerNode(n int, members []Members) []int64 {
 
 // count adds to counts. Large numbers of entries are counted by several workers, each into counts of its own, which are
 // then added up: integers, so that the result does not depend on who counted what.
-func count(counts []int64, c *Column, members []Members, weights []int64, only nodeset.Set) {
+func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	entries := 0
 	for i := range members {
 		entries += members[i].Len()
 	}
 	workers := min(runtime.GOMAXPROCS(0), entries/shardEntries, len(members))
 	if workers < 2 {
-		countShard(counts, c, members, weights, only)
+		countShard(counts, c, members, only)
 		return
 	}
 	shards := make([][]int64, workers)
 	done := make(chan struct{}, workers)
 	for w := range workers {
 		lo, hi := w*len(members)/workers, (w+1)*len(members)/workers
-		var ws []int64
-		if weights != nil {
-			ws = weights[lo:hi]
-		}
 		go func() {
 			// Each shard is an allocation of its own, so no two workers write to one cache line.
 			shard := make([]int64, len(counts))
-			countShard(shard, c, members[lo:hi], ws, only)
+			countShard(shard, c, members[lo:hi], only)
 			shards[w] = shard
 			done <- struct{}{}
 		}()
@@ -87,31 +91,22 @@ func count(counts []int64, c *Column, members []Members, weights []int64, only n
 	}
 }
 
-func countShard(counts []int64, c *Column, members []Members, weights []int64, only nodeset.Set) {
-	weight := int64(1)
+func countShard(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	for i := range members {
 		m := &members[i]
-		if weights != nil {
-			weight = weights[i]
-		}
-		if only != nil {
-			for j, n := range m.Nodes {
-				if only.Has(n) {
-					counts[c.Domain[n]] += int64(m.Counts[j]) * weight
-				}
-			}
-			for _, n := range m.Assumed {
-				if only.Has(n) {
-					counts[c.Domain[n]] += weight
-				}
-			}
+		if only == nil {
+			Add(counts, c, *m, 1)
 			continue
 		}
 		for j, n := range m.Nodes {
-			counts[c.Domain[n]] += int64(m.Counts[j]) * weight
+			if only.Has(n) {
+				counts[c.Domain[n]] += int64(m.Counts[j])
+			}
 		}
 		for _, n := range m.Assumed {
-			counts[c.Domain[n]] += weight
+			if only.Has(n) {
+				counts[c.Domain[n]]++
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package topology_test
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,18 +56,14 @@ func TestCount(t *testing.T) {
 				add(n, 1)
 			}
 		}
-		weights := make([]int64, len(members))
-		for i := range weights {
-			weights[i] = 3
-		}
 		tripled := make([]int64, domains)
 		for d := range want {
 			tripled[d] = 3 * want[d]
 		}
 		if repeat > 1 {
-			all, allWeights := members, weights
+			all := members
 			for range repeat/len(members) - 1 {
-				all, allWeights = append(all, members...), append(allWeights, weights...)
+				all = append(all, members...)
 			}
 			times := int64(len(all) / len(members))
 			for _, w := range [][]int64{want, wantOnly, wantPerNode, tripled} {
@@ -74,7 +71,7 @@ func TestCount(t *testing.T) {
 					w[i] *= times
 				}
 			}
-			members, weights = all, allWeights
+			members = all
 		}
 		for _, procs := range []int{1, 2, 7} {
 			runtime.GOMAXPROCS(procs)
@@ -84,9 +81,17 @@ func TestCount(t *testing.T) {
 			if diff := cmp.Diff(wantOnly, topology.Count(c, members, only)); diff != "" {
 				t.Errorf("Count of some on %d (-want +got):\n%s", procs, diff)
 			}
-			if diff := cmp.Diff(tripled, topology.Weigh(c, members, weights)); diff != "" {
-				t.Errorf("Weigh on %d (-want +got):\n%s", procs, diff)
-			}
+		}
+		added := make([]int64, domains)
+		touched := false
+		for _, m := range members {
+			touched = topology.Add(added, c, m, 3) || touched
+		}
+		if diff := cmp.Diff(tripled, added); diff != "" {
+			t.Errorf("Add (-want +got):\n%s", diff)
+		}
+		if onKey := slices.ContainsFunc(want[1:], func(n int64) bool { return n > 0 }); touched != onKey {
+			t.Errorf("touched: %v", touched)
 		}
 		if diff := cmp.Diff(wantPerNode, topology.PerNode(nodes, members)); diff != "" {
 			t.Errorf("PerNode (-want +got):\n%s", diff)

@@ -24,7 +24,7 @@ const (
 	MaxExplained = 2_000_000
 	EntryCost    = 8
 	// MaxListedNodes bounds the nodes that the rejections of one call of Place list together.
-	MaxListedNodes = 10_000_000
+	MaxListedNodes = 2_000_000
 	// MaxDetails bounds Explanation.Shortages and Explanation.PortConflicts.
 	MaxDetails = 1000
 )

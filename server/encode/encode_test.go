@@ -134,7 +134,7 @@ func TestExplanation(t *testing.T) {
 		Truncated: true,
 	}}, nil).GetExplanation()
 	want := &stowagev1.Explanation{
-		Truncated: true,
+		Truncated:     true,
 		FailingChecks: []*stowagev1.Rejection{wantRejection()},
 		TopologyCounts: []*stowagev1.TopologyCounts{{
 			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 1, TopologyKey: "zone", Selector: "app=web",

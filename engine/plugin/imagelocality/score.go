@@ -46,7 +46,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 
 func add(c *plugin.Cycle, sums []int64, name string) {
 	image := c.State.Images[normalized(name)]
-	if image == nil {
+	if image == nil || c.State.Ended() {
 		return
 	}
 	spread := float64(len(image.Nodes)) / float64(c.State.Len())

@@ -3,25 +3,31 @@ package interpodaffinity
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
-// byKey gathers pods by topology key, each with a weight.
+// byKey adds up pods per domain of several topology keys.
 type byKey struct {
+	state   *cluster.State
 	keys    []intern.ID
-	members [][]topology.Members
-	weights [][]int64
+	columns []*topology.Column
+	counts  [][]int64
+	// touched reports whether any pod was on a node with its key.
+	touched bool
 }
 
 func (b *byKey) add(key intern.ID, m topology.Members, weight int64) {
 	i := slices.Index(b.keys, key)
 	if i < 0 {
 		i = len(b.keys)
+		column := b.state.Column(key)
 		b.keys = append(b.keys, key)
-		b.members = append(b.members, nil)
-		b.weights = append(b.weights, nil)
+		b.columns = append(b.columns, column)
+		b.counts = append(b.counts, make([]int64, column.Len()))
 	}
-	b.members[i] = append(b.members[i], m)
-	b.weights[i] = append(b.weights[i], weight)
+	if topology.Add(b.counts[i], b.columns[i], m, weight) {
+		b.touched = true
+	}
 }

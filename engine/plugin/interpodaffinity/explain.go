@@ -19,7 +19,7 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 	first := !anyMatch(c, together)
 	for i := range c.Pod.Affinity {
 		t := &c.Pod.Affinity[i]
-		counts := describe(c, verdict.PodAffinity, i, t.TopologyKey, together)
+		counts := describe(c, verdict.PodAffinity, i, t.TopologyKey, topology.Count(c.State.Column(t.TopologyKey), together, nil))
 		complete := plugin.Explained(c.State, &counts)
 		counts.Selector = t.Selector.String()
 		counts.SelfMatch = selfMatch(c.Pod)
@@ -32,7 +32,7 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 	}
 	for i := range c.Pod.AntiAffinity {
 		t := &c.Pod.AntiAffinity[i]
-		counts := describe(c, verdict.PodAntiAffinity, i, t.TopologyKey, c.State.Matching(t))
+		counts := describe(c, verdict.PodAntiAffinity, i, t.TopologyKey, c.State.Counts(t))
 		counts.Selector = t.Selector.String()
 		complete := inTheWay(c, f, t.TopologyKey, &counts, func(g *cluster.Group) bool {
 			return t.Matches(g.Namespace, nil, g.Labels)
@@ -41,9 +41,9 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 			return out, false
 		}
 	}
-	keys, members := blocking(c)
-	for i, key := range keys {
-		counts := describe(c, verdict.ExistingPodAntiAffinity, 0, key, members[i])
+	by := blocking(c)
+	for i, key := range by.keys {
+		counts := describe(c, verdict.ExistingPodAntiAffinity, 0, key, by.counts[i])
 		complete := inTheWay(c, f, key, &counts, func(g *cluster.Group) bool {
 			return slices.ContainsFunc(g.AntiAffinity, func(t cluster.Term) bool {
 				return t.TopologyKey == key && t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels)
@@ -59,13 +59,14 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 // anyMatch reports whether a pod that matches all of the pod's affinity terms is in a domain of any of them.
 func anyMatch(c *plugin.Cycle, members []topology.Members) bool {
 	return slices.ContainsFunc(c.Pod.Affinity, func(t cluster.Term) bool {
-		return touches(c.State.Column(t.TopologyKey), members)
+		column := c.State.Column(t.TopologyKey)
+		counts := topology.Count(column, members, nil)
+		return slices.ContainsFunc(counts[1:], func(n int64) bool { return n > 0 })
 	})
 }
 
-func describe(c *plugin.Cycle, rule verdict.TopologyRule, index int, key intern.ID, members []topology.Members) verdict.TopologyCounts {
+func describe(c *plugin.Cycle, rule verdict.TopologyRule, index int, key intern.ID, counts []int64) verdict.TopologyCounts {
 	column := c.State.Column(key)
-	counts := topology.Count(column, members, nil)
 	t := verdict.TopologyCounts{Rule: rule, Index: index, TopologyKey: c.State.Symbols.Name(key)}
 	for d, nodes := range column.Nodes(nodeset.Full(c.State.Len())) {
 		if d == topology.None {

@@ -7,7 +7,6 @@ package interpodaffinity
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/topology"
@@ -121,19 +120,21 @@ func shunned(c *plugin.Cycle) nodeset.Set {
 // blocked returns the nodes in domains with pods that require to be apart from the pod.
 func blocked(c *plugin.Cycle) nodeset.Set {
 	var refused nodeset.Set
-	keys, members := blocking(c)
-	for i, key := range keys {
-		column := c.State.Column(key)
-		refused = occupied(refused, column, topology.Count(column, members[i], nil))
+	by := blocking(c)
+	for i, column := range by.columns {
+		refused = occupied(refused, column, by.counts[i])
 	}
 	return refused
 }
 
-// blocking returns the pods with required anti-affinity terms that match the pod, by the terms' topology key; a pod with
-// two such terms of one key is there twice.
-func blocking(c *plugin.Cycle) (keys []intern.ID, members [][]topology.Members) {
-	var by byKey
-	for _, i := range c.State.AntiAffinityGroups() {
+// blocking counts the pods with required anti-affinity terms that match the pod, by the terms' topology key; a pod with
+// two such terms of one key counts twice.
+func blocking(c *plugin.Cycle) *byKey {
+	by := &byKey{state: c.State}
+	for n, i := range c.State.AntiAffinityGroups() {
+		if n%1024 == 0 && c.State.Ended() {
+			break
+		}
 		g := c.State.Group(i)
 		for j := range g.AntiAffinity {
 			t := &g.AntiAffinity[j]
@@ -142,7 +143,7 @@ func blocking(c *plugin.Cycle) (keys []intern.ID, members [][]topology.Members) 
 			}
 		}
 	}
-	return by.keys, by.members
+	return by
 }
 
 // occupied adds the nodes in domains with pods to refused, which may be nil; nil if there are none.

@@ -14,26 +14,25 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	if c.Profile.IgnorePreferredTermsOfExistingPods && !own {
 		return nil
 	}
-	var by byKey
-	addWishes(&by, c, c.Pod.PreferredAffinity, 1)
-	addWishes(&by, c, c.Pod.PreferredAntiAffinity, -1)
-	for _, i := range c.State.ScoringGroups() {
-		addGroup(&by, c, c.State.Group(i))
+	by := &byKey{state: c.State}
+	addWishes(by, c, c.Pod.PreferredAffinity, 1)
+	addWishes(by, c, c.Pod.PreferredAntiAffinity, -1)
+	for n, i := range c.State.ScoringGroups() {
+		if n%1024 == 0 && c.State.Ended() {
+			break
+		}
+		addGroup(by, c, c.State.Group(i))
+	}
+	if !by.touched {
+		return nil
 	}
 
 	scores := make([]int64, len(feasible))
-	touched := false
-	for i, key := range by.keys {
-		column := c.State.Column(key)
-		touched = touched || touches(column, by.members[i])
-		weighed := topology.Weigh(column, by.members[i], by.weights[i])
-		weighed[topology.None] = 0
+	for i, column := range by.columns {
+		by.counts[i][topology.None] = 0
 		for j, n := range feasible {
-			scores[j] += weighed[column.Domain[n]]
+			scores[j] += by.counts[i][column.Domain[n]]
 		}
-	}
-	if !touched {
-		return nil
 	}
 	normalize(scores)
 	return scores
@@ -71,23 +70,6 @@ func addGroup(by *byKey, c *plugin.Cycle, g *cluster.Group) {
 			by.add(t.TopologyKey, g.Members, -t.Weight)
 		}
 	}
-}
-
-// touches reports whether any of the pods is on a node with the key.
-func touches(c *topology.Column, members []topology.Members) bool {
-	for _, m := range members {
-		for _, n := range m.Nodes {
-			if c.Domain[n] != topology.None {
-				return true
-			}
-		}
-		for _, n := range m.Assumed {
-			if c.Domain[n] != topology.None {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // normalize stretches scores to 0..MaxScore between the lowest and the highest; all are 0 if these are equal.

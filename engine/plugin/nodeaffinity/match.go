@@ -25,6 +25,9 @@ func Required(s *cluster.State, spec *api.PodSpec) nodeset.Set {
 func anyTerm(s *cluster.State, sel *api.NodeSelector) nodeset.Set {
 	set := nodeset.New(s.Len())
 	for _, t := range sel.Terms {
+		if s.Ended() {
+			break
+		}
 		if m := term(s, t); m != nil {
 			set.Or(m)
 		}
@@ -40,6 +43,9 @@ func term(s *cluster.State, stated api.NodeSelectorTerm) nodeset.Set {
 	}
 	var set nodeset.Set
 	for i := range t.Labels {
+		if s.Ended() {
+			break
+		}
 		set = intersect(set, matching(s, &t.Labels[i]))
 	}
 	for _, r := range t.Names {

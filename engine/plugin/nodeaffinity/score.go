@@ -21,7 +21,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	scores := make([]int64, len(feasible))
 	for _, w := range wishes {
 		nodes := term(c.State, w.Preference)
-		if nodes == nil {
+		if nodes == nil || c.State.Ended() {
 			continue
 		}
 		for i, n := range feasible {

@@ -13,9 +13,16 @@ func Conflicts(c *plugin.Cycle, finder *plugin.Finder, in nodeset.Set) []verdict
 		return nil
 	}
 	var out []verdict.HostPortConflict
+	wanted := newPorts(c.Pod.HostPorts)
+	ports := make(map[int]int32) // by group, of those in the way
+	for _, i := range c.State.PortGroups() {
+		if port, clashes := wanted.conflict(c.State.Group(i).HostPorts); clashes {
+			ports[i] = port.Port
+		}
+	}
 	for n := range plugin.Both(in, f.taken).All() {
 		for _, i := range c.State.PortGroups() {
-			port, clashes := Conflict(c.Pod.HostPorts, c.State.Group(i).HostPorts)
+			port, clashes := ports[i]
 			if !clashes {
 				continue
 			}
@@ -23,7 +30,7 @@ func Conflicts(c *plugin.Cycle, finder *plugin.Finder, in nodeset.Set) []verdict
 				if len(out) == verdict.MaxDetails {
 					return out
 				}
-				out = append(out, verdict.HostPortConflict{Node: n, Port: port.Port, Holder: h})
+				out = append(out, verdict.HostPortConflict{Node: n, Port: port, Holder: h})
 			}
 		}
 	}

@@ -3,7 +3,6 @@
 package nodeports
 
 import (
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -17,9 +16,13 @@ func NewFilter(c *plugin.Cycle) plugin.Filter {
 		return nil
 	}
 	taken := nodeset.New(c.State.Len())
+	wanted := newPorts(c.Pod.HostPorts)
 	for _, i := range c.State.PortGroups() {
 		g := c.State.Group(i)
-		if _, ok := Conflict(c.Pod.HostPorts, g.HostPorts); !ok {
+		if c.State.Ended() {
+			break
+		}
+		if _, ok := wanted.conflict(g.HostPorts); !ok {
 			continue
 		}
 		for _, n := range g.Nodes {
@@ -35,22 +38,3 @@ func NewFilter(c *plugin.Cycle) plugin.Filter {
 func (f filter) Refuse(in nodeset.Set) []plugin.Refusal {
 	return plugin.Refused(plugin.Both(in, f.taken), false, verdict.ReasonHostPort)
 }
-
-// Conflict returns the first of the wanted ports that clashes with one of those taken, and whether one does.
-func Conflict(wanted, taken []api.HostPort) (api.HostPort, bool) {
-	for _, w := range wanted {
-		for _, t := range taken {
-			if clash(w, t) {
-				return w, true
-			}
-		}
-	}
-	return api.HostPort{}, false
-}
-
-func clash(a, b api.HostPort) bool {
-	return a.Port == b.Port && a.Protocol == b.Protocol &&
-		(everyAddress(a.HostIP) || everyAddress(b.HostIP) || a.HostIP == b.HostIP)
-}
-
-func everyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" }

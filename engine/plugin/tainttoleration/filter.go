@@ -14,6 +14,9 @@ func Tolerated(s *cluster.State, tolerations []api.Toleration, p *api.Profile) n
 	ok := make([]bool, len(s.Taints.Lists))
 	all := true
 	for class, list := range s.Taints.Lists {
+		if s.Ended() {
+			break
+		}
 		ok[class] = FirstUntolerated(list, tolerations, p) < 0
 		all = all && ok[class]
 	}

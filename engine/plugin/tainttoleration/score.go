@@ -17,6 +17,9 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	taints := &c.State.Taints
 	untolerated := make([]int64, len(taints.Lists))
 	for class, list := range taints.Lists {
+		if c.State.Ended() {
+			break
+		}
 		for i := range list {
 			if list[i].Effect == api.PreferNoSchedule && !Tolerate(tolerations, &list[i], c.Profile) {
 				untolerated[class]++

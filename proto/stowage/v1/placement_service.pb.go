@@ -650,7 +650,7 @@ type Placement struct {
 	// kube-scheduler's event text for the unplaced pods; empty if there are none.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// Why each candidate node refused the first unplaced pod, grouped as in FilterResponse. Left out once the rejections of
-	// the response would list more than 10,000,000 nodes.
+	// the response would list more than 2,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// Every failing check of the first unplaced pod with what caused it, if asked for.
 	Explanation   *Explanation `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`

@@ -1,0 +1,47 @@
+package nodeports
+
+import "github.com/stowage-scheduler/stowage/engine/api"
+
+// ports is host ports to look up.
+type ports map[portKey]*addresses
+
+type portKey struct {
+	port     int32
+	protocol api.Protocol
+}
+
+// addresses is where a port is asked for: every address, or some.
+type addresses struct {
+	every bool
+	some  map[string]bool
+}
+
+func newPorts(list []api.HostPort) ports {
+	p := make(ports, len(list))
+	for _, h := range list {
+		key := portKey{h.Port, h.Protocol}
+		a := p[key]
+		if a == nil {
+			a = &addresses{some: make(map[string]bool)}
+			p[key] = a
+		}
+		if everyAddress(h.HostIP) {
+			a.every = true
+		} else {
+			a.some[h.HostIP] = true
+		}
+	}
+	return p
+}
+
+// conflict returns the first of the other ports that clashes with one of these, and whether one does.
+func (p ports) conflict(other []api.HostPort) (api.HostPort, bool) {
+	for _, h := range other {
+		if a := p[portKey{h.Port, h.Protocol}]; a != nil && (a.every || everyAddress(h.HostIP) || a.some[h.HostIP]) {
+			return h, true
+		}
+	}
+	return api.HostPort{}, false
+}
+
+func everyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" }
