@@ -37,8 +37,17 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range r.Skipped() {
-		fmt.Fprintf(s.stderr, "stowage: skipped %s: decisions do not depend on it\n", text)
+	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.HomelessPods) == 0 {
+		return nil, errors.New("the manifests have no nodes and no pods")
+	}
+	if skipped := r.Skipped(); len(skipped) > 0 {
+		fmt.Fprintf(s.stderr, "stowage: not read: %s\n", strings.Join(skipped, ", "))
+	}
+	if e := out.Existing; len(e) == 1 {
+		fmt.Fprintf(s.stderr, "stowage: %s %s/%s exists already: its pods are taken from the manifests\n", e[0].Kind, e[0].Namespace, e[0].Name)
+	} else if len(e) > 1 {
+		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
+			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
 	for _, pod := range out.HomelessPods {
 		fmt.Fprintf(s.stderr, "stowage: pod %s does not count: its node is not in the manifests\n", pod)
@@ -99,9 +108,12 @@ func (q *onePod) read(s *session) (*kube.Snapshot, *stowagev1.Pod, *stowagev1.Pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	entry, err := snapshot.Pending(q.Pod)
+	entry, alike, err := snapshot.Pending(q.Pod)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if alike > 1 {
+		fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
 	}
 	profile, err := q.profile()
 	return snapshot, entry.Pods.Pod, profile, err

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -40,6 +42,9 @@ type Snapshot struct {
 	// HomelessPods are the pods on nodes that are not in the cluster, as "namespace/name". kube-scheduler does not
 	// count such pods, and neither does Cluster.
 	HomelessPods []string
+	// Existing are the workloads that an API server has made, but for those that another controls. Their pods are those
+	// that were added.
+	Existing []Origin
 	// Unread is what kube-scheduler would have read of the pods in the queue and the contract does not state, in
 	// sentences, one for each object and thing.
 	Unread []string
@@ -58,6 +63,8 @@ type Builder struct {
 	selectors  []*stowagev1.WorkloadSelector
 	running    []runningPod
 	queue      []slot
+	existing   []Origin
+	generated  map[string]int // pods without a name, by what stands for it
 	unread     []string
 	seen       map[string]bool // kind, namespace and name of what must be unique
 	at         string          // what From named
@@ -79,7 +86,7 @@ type slot struct {
 
 // NewBuilder makes an empty Builder.
 func NewBuilder(o Options) *Builder {
-	return &Builder{options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{}}
+	return &Builder{options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{}, generated: map[string]int{}}
 }
 
 // AddNode adds a node.
@@ -136,7 +143,11 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		if p.DeletionTimestamp != nil {
 			return nil
 		}
-		return b.enqueue(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, field.NewPath("spec"), stamp{p, 1})
+		origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}
+		if p.Name == "" {
+			origin.Name = b.generatedName(origin.Namespace, p.GenerateName)
+		}
+		return b.enqueue(origin, field.NewPath("spec"), stamp{p, 1})
 	}
 	out, err := RunningPod(p)
 	if err != nil {
@@ -172,6 +183,27 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		b.unread = append(b.unread, unread(origin, &stamps[0].pod.Spec)...)
 	}
 	return nil
+}
+
+// generatedName stands for the name of a pod that has none yet: "web-*", the next "web-*2".
+func (b *Builder) generatedName(namespace, prefix string) string {
+	name := prefix + "*"
+	b.generated[namespace+"/"+name]++
+	if n := b.generated[namespace+"/"+name]; n > 1 {
+		name += strconv.Itoa(n)
+	}
+	return name
+}
+
+// exists tells whether the pods of a workload are objects of their own already, and keeps that.
+func (b *Builder) exists(kind string, o metav1.Object) bool {
+	if !admitted(o) {
+		return false
+	}
+	if metav1.GetControllerOfNoCopy(o) == nil {
+		b.existing = append(b.existing, Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()})
+	}
+	return true
 }
 
 func (b *Builder) once(kind, namespace, name string) error {
@@ -217,7 +249,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin})
 	}
 	out.Cluster.PodTemplates = shared.list
-	out.Unread = b.unread
+	out.Existing, out.Unread = b.existing, b.unread
 	out.places = b.places
 	return out, nil
 }

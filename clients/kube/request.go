@@ -1,7 +1,10 @@
 package kube
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -17,26 +20,26 @@ func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
 }
 
 // Pending finds the queue entry to ask about: the only one, or by the name of its pod or of the object that it comes
-// from.
-func (s *Snapshot) Pending(name string) (Entry, error) {
+// from, with or without the namespace. Of several that come from one object, it is the first; alike is how many.
+func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
 	var found []Entry
+	var names []string
+	sameOrigin := true
 	for _, e := range s.Queue {
-		if name == "" || name == e.Origin.Name || name == e.Pods.Pod.Name {
+		o, pod := e.Origin, e.Pods.Pod.Name
+		names = append(names, o.Namespace+"/"+cmp.Or(pod, o.Name))
+		if name == "" || slices.Contains([]string{o.Name, pod, o.Namespace + "/" + o.Name, o.Namespace + "/" + pod}, name) {
 			found = append(found, e)
+			sameOrigin = sameOrigin && o == found[0].Origin
 		}
 	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	var names []string
-	for _, e := range s.Queue {
-		names = append(names, e.Pods.Pod.Name)
-	}
 	switch {
+	case len(found) == 1 || len(found) > 1 && sameOrigin && name != "":
+		return found[0], len(found), nil
 	case len(s.Queue) == 0:
-		return Entry{}, fmt.Errorf("there is no pending pod")
+		return Entry{}, 0, errors.New("there is no pending pod")
 	case len(found) == 0:
-		return Entry{}, fmt.Errorf("there is no pending pod %q, only %s", name, strings.Join(names, ", "))
+		return Entry{}, 0, fmt.Errorf("there is no pending pod %q, only %s", name, strings.Join(names, ", "))
 	}
-	return Entry{}, fmt.Errorf("there are several pending pods, name one of %s", strings.Join(names, ", "))
+	return Entry{}, 0, fmt.Errorf("there are several pending pods, name one of %s", strings.Join(names, ", "))
 }

@@ -20,7 +20,7 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 	if err := b.once("Deployment", namespaceOf(d), d.Name); err != nil {
 		return err
 	}
-	if admitted(d) {
+	if b.exists("Deployment", d) {
 		return nil
 	}
 	hash, err := templateHash(&d.Spec.Template)
@@ -54,7 +54,7 @@ func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
 		return err
 	}
 	b.selector(selector)
-	if admitted(rs) {
+	if b.exists("ReplicaSet", rs) {
 		return nil
 	}
 	o := owner{"apps/v1", "ReplicaSet", rs.Name, namespaceOf(rs)}
@@ -67,7 +67,7 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 		return err
 	}
 	b.selector(ReplicationControllerSelector(rc))
-	if admitted(rc) || rc.Spec.Template == nil {
+	if b.exists("ReplicationController", rc) || rc.Spec.Template == nil {
 		return nil
 	}
 	o := owner{"v1", "ReplicationController", rc.Name, namespaceOf(rc)}
@@ -95,7 +95,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 		return err
 	}
 	b.selector(selector)
-	if admitted(ss) {
+	if b.exists("StatefulSet", ss) {
 		return nil
 	}
 	n, err := ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
@@ -135,7 +135,7 @@ func (b *Builder) AddJob(j *batchv1.Job) error {
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
 	}
-	if admitted(j) {
+	if b.exists("Job", j) {
 		return nil
 	}
 	return b.job(&j.Spec, owner{"batch/v1", "Job", j.Name, namespaceOf(j)},
@@ -147,7 +147,7 @@ func (b *Builder) AddCronJob(cj *batchv1.CronJob) error {
 	if err := b.once("CronJob", namespaceOf(cj), cj.Name); err != nil {
 		return err
 	}
-	if admitted(cj) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
+	if b.exists("CronJob", cj) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
 		return nil
 	}
 	return b.job(&cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)},

@@ -52,7 +52,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 	}
 	switch {
 	case s.Filter != nil:
-		pod, err := snapshot.Pending(s.Filter.Pod)
+		pod, _, err := snapshot.Pending(s.Filter.Pod)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, Explain: true, IncludeNodeNames: true,
 		}
 	case s.Score != nil:
-		pod, err := snapshot.Pending(s.Score.Pod)
+		pod, _, err := snapshot.Pending(s.Score.Pod)
 		if err != nil {
 			return nil, err
 		}
