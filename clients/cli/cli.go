@@ -57,9 +57,13 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return fail(stderr, err)
 	}
-	s := &session{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, application: parser.Model}
+	out := &output{w: stdout}
+	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, stderr: stderr, application: parser.Model}
 	answer := answered(exitYes)
 	err = parsed.Run(s, &answer)
+	if err == nil {
+		err = out.err
+	}
 	if err != nil {
 		return fail(stderr, err)
 	}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"io"
+)
+
+// interruptible gives up reading when the context ends. The read under way is left behind with a buffer of its own, as
+// a terminal or a pipe cannot be told to stop; nothing may be read afterwards.
+type interruptible struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	buffer := make([]byte, len(p))
+	go func() {
+		n, err := r.in.Read(buffer)
+		done <- result{n, err}
+	}()
+	select {
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	case got := <-done:
+		return copy(p, buffer[:got.n]), got.err
+	}
+}
+
+// output keeps the first error of writing, so that tables need not ask line by line.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	o.err = err
+	return n, err
+}
