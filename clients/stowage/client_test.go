@@ -91,7 +91,7 @@ func TestCallsAreTriedAgainWhereThatHelps(t *testing.T) {
 		{"the replica went away", []error{status.Error(codes.Unavailable, "")}, 2, codes.OK},
 		{"the server asks for time", []error{failure(codes.ResourceExhausted, "OVERLOADED", later), failure(codes.ResourceExhausted, "RATE_LIMITED", later)}, 3, codes.OK},
 		{"the server asks for too much time", []error{failure(codes.ResourceExhausted, "OVERLOADED", &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Hour)})}, 1, codes.ResourceExhausted},
-		{"the request is too large", []error{failure(codes.ResourceExhausted, "REQUEST_TOO_LARGE")}, 1, codes.ResourceExhausted},
+		{"the server does not say when to come again", []error{failure(codes.ResourceExhausted, "OVERLOADED")}, 1, codes.ResourceExhausted},
 		{"the request is malformed", []error{failure(codes.InvalidArgument, "INVALID_REQUEST")}, 1, codes.InvalidArgument},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -29,7 +29,8 @@ type Settings struct {
 }
 
 // Chain returns the interceptors, the outermost first. What comes after the log is logged; what is cheap refuses before
-// what is dear; panics of the service, validation and decoding included, are recovered inside, so that the log and the metrics see an ordinary error.
+// what is dear; panics of the service, validation and decoding included, are recovered inside, so that the log and the
+// metrics see an ordinary error.
 func Chain(s Settings) []Named {
 	chain := []Named{
 		{"recover-any", recoverAny(s.Log)},

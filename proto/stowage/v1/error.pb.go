@@ -30,16 +30,14 @@ const (
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
 	// INVALID_ARGUMENT: the request is malformed; google.rpc.BadRequest tells where.
 	ErrorReason_ERROR_REASON_INVALID_REQUEST ErrorReason = 1
-	// RESOURCE_EXHAUSTED: the request is larger than the server's limits allow; retrying does not help.
-	ErrorReason_ERROR_REASON_REQUEST_TOO_LARGE ErrorReason = 2
 	// RESOURCE_EXHAUSTED: too many bytes or requests are in flight; google.rpc.RetryInfo tells when to try again.
-	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 3
+	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 2
 	// RESOURCE_EXHAUSTED: requests come faster than the server's rate limit; google.rpc.RetryInfo tells when to try again.
-	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 4
+	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 3
 	// DEADLINE_EXCEEDED or CANCELLED: the caller's deadline passed, or the caller went away, before the answer.
-	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 5
+	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 4
 	// INTERNAL: a defect of the server; the log has it under the request's trace.
-	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 6
+	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 5
 )
 
 // Enum value maps for ErrorReason.
@@ -47,20 +45,18 @@ var (
 	ErrorReason_name = map[int32]string{
 		0: "ERROR_REASON_UNSPECIFIED",
 		1: "ERROR_REASON_INVALID_REQUEST",
-		2: "ERROR_REASON_REQUEST_TOO_LARGE",
-		3: "ERROR_REASON_OVERLOADED",
-		4: "ERROR_REASON_RATE_LIMITED",
-		5: "ERROR_REASON_CANCELLED",
-		6: "ERROR_REASON_INTERNAL",
+		2: "ERROR_REASON_OVERLOADED",
+		3: "ERROR_REASON_RATE_LIMITED",
+		4: "ERROR_REASON_CANCELLED",
+		5: "ERROR_REASON_INTERNAL",
 	}
 	ErrorReason_value = map[string]int32{
-		"ERROR_REASON_UNSPECIFIED":       0,
-		"ERROR_REASON_INVALID_REQUEST":   1,
-		"ERROR_REASON_REQUEST_TOO_LARGE": 2,
-		"ERROR_REASON_OVERLOADED":        3,
-		"ERROR_REASON_RATE_LIMITED":      4,
-		"ERROR_REASON_CANCELLED":         5,
-		"ERROR_REASON_INTERNAL":          6,
+		"ERROR_REASON_UNSPECIFIED":     0,
+		"ERROR_REASON_INVALID_REQUEST": 1,
+		"ERROR_REASON_OVERLOADED":      2,
+		"ERROR_REASON_RATE_LIMITED":    3,
+		"ERROR_REASON_CANCELLED":       4,
+		"ERROR_REASON_INTERNAL":        5,
 	}
 )
 
@@ -96,15 +92,14 @@ var File_stowage_v1_error_proto protoreflect.FileDescriptor
 const file_stowage_v1_error_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/error.proto\x12\n" +
-	"stowage.v1*\xe4\x01\n" +
+	"stowage.v1*\xc0\x01\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
-	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12\"\n" +
-	"\x1eERROR_REASON_REQUEST_TOO_LARGE\x10\x02\x12\x1b\n" +
-	"\x17ERROR_REASON_OVERLOADED\x10\x03\x12\x1d\n" +
-	"\x19ERROR_REASON_RATE_LIMITED\x10\x04\x12\x1a\n" +
-	"\x16ERROR_REASON_CANCELLED\x10\x05\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10\x06BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12\x1b\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x02\x12\x1d\n" +
+	"\x19ERROR_REASON_RATE_LIMITED\x10\x03\x12\x1a\n" +
+	"\x16ERROR_REASON_CANCELLED\x10\x04\x12\x19\n" +
+	"\x15ERROR_REASON_INTERNAL\x10\x05BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_error_proto_rawDescOnce sync.Once
