@@ -90,7 +90,7 @@ CASES ?= 100000
 SEED ?= 0
 .PHONY: parity
 parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code.
-	cd bench/parity && go run ./cmd/parity -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
+	bench/parity/hack/parity.sh -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
 
 .PHONY: image
 image: ## Build a container image into build/image, without a Docker engine.
