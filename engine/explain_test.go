@@ -76,6 +76,26 @@ func TestExplanationIsBounded(t *testing.T) {
 	}
 }
 
+func TestPortConflictsNameTheHolder(t *testing.T) {
+	c := compile(t,
+		enginetest.MakeNode("a").Run(enginetest.MakePod("other").HostPort(80), enginetest.MakePod("holder").HostPort(443)),
+		enginetest.MakeNode("b").Run(enginetest.MakePod("innocent").HostPort(80)),
+		enginetest.MakeNode("c").Run(enginetest.MakePod("again").HostPort(443), enginetest.MakePod("none")),
+	)
+	pod := enginetest.MakePod("p").HostPort(8080).HostPort(443)
+	got, err := c.Filter(context.Background(), &pod.Pod, engine.FilterOptions{Profile: api.Kube137(), Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []verdict.HostPortConflict{
+		{Node: 0, Port: 443, Holder: verdict.ConflictingPod{Namespace: "default", Name: "holder", Node: 0, Count: 1, Template: -1, Queue: -1}},
+		{Node: 2, Port: 443, Holder: verdict.ConflictingPod{Namespace: "default", Name: "again", Node: 2, Count: 1, Template: -1, Queue: -1}},
+	}
+	if diff := cmp.Diff(want, got.Explanation.PortConflicts); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // countdown is a context that ends after it has been looked at a number of times.
 type countdown struct {
 	context.Context

@@ -27,7 +27,7 @@ func (d *draw) config() {
 	if d.chance(chanceOf(d, nodeAffinity)) {
 		c.NodeAffinity = &schedulerv1.NodeAffinityArgs{AddedAffinity: d.addedAffinity()}
 	}
-	if d.chance(chanceOf(d, resources)) {
+	if d.focus(strategies) && d.has(strategies) || d.chance(chanceOf(d, resources)) {
 		d.fit(c)
 	}
 	if d.chance(chanceOf(d, resources)) {
@@ -109,7 +109,9 @@ func (d *draw) weightedResources(maxWeight int) []schedulerv1.ResourceSpec {
 func (d *draw) shape() []schedulerv1.UtilizationShapePoint {
 	var out []schedulerv1.UtilizationShapePoint
 	for utilization := pick(d, 0, 0, 10); utilization <= 100; utilization += d.between(1, 60) {
-		out = append(out, schedulerv1.UtilizationShapePoint{Utilization: int32(utilization), Score: int32(d.between(0, 10))})
+		// A score of 0 takes the resource out of the mean.
+		score := pick(d, 0, 0, d.between(0, 10), d.between(0, 10), 10)
+		out = append(out, schedulerv1.UtilizationShapePoint{Utilization: int32(utilization), Score: int32(score)})
 	}
 	return out
 }

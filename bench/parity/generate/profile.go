@@ -20,6 +20,7 @@ const (
 	defaultSpread
 	resize
 	longQueue
+	strategies
 	featureCount
 )
 
@@ -31,6 +32,7 @@ var likelihood = map[string][featureCount]float64{
 	"taints":       weigh(0.03, map[feature]float64{taints: 0.9}),
 	"nodeaffinity": weigh(0.03, map[feature]float64{nodeAffinity: 0.9}),
 	"resources":    weigh(0.03, map[feature]float64{resources: 0.95, resize: 0.3}),
+	"strategies":   weigh(0.02, map[feature]float64{strategies: 0.95, resources: 0.5}),
 	"ports":        weigh(0.03, map[feature]float64{ports: 0.8}),
 	"images":       weigh(0.03, map[feature]float64{images: 0.9}),
 	"prefilter":    weigh(0.03, map[feature]float64{narrowing: 0.7, nodeAffinity: 0.2}),

@@ -19,6 +19,16 @@ func (d *draw) allocatable(n *corev1.Node) {
 	n.Status.Allocatable = corev1.ResourceList{}
 	n.Status.Capacity = n.Status.Allocatable
 	l := n.Status.Allocatable
+	if d.focus(strategies) && d.chance(0.4) {
+		// Small ones, on which pods lie that are too much for them.
+		l[corev1.ResourceCPU] = quantities(d, "500m", "1", "2")
+		l[corev1.ResourceMemory] = quantities(d, "512Mi", "1Gi", "3Gi")
+		l[corev1.ResourcePods] = quantities(d, "110")
+		if d.chance(0.5) {
+			l[gpu] = quantities(d, "1", "2")
+		}
+		return
+	}
 	if !d.focus(resources) && d.chance(0.9) {
 		l[corev1.ResourceCPU] = quantities(d, "8", "16", "16", "32", "15900m")
 		l[corev1.ResourceMemory] = quantities(d, "16Gi", "32Gi", "32Gi", "64Gi", "65432109876")
