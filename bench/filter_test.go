@@ -66,7 +66,7 @@ func BenchmarkFilter(b *testing.B) {
 		name     string
 		template int
 	}{{"plain", 2}, {"hostname-anti-affinity", 5}, {"zone-anti-affinity", 7}, {"hard-spread", 12}, {"soft-spread", 6}, {"anti-affinity-and-spread", 9}} {
-		pod := &api.Pod{TemplateIndex: c.template, Template: &call.Cluster.Templates[c.template]}
+		pod := &api.Pod{TemplateIndex: c.template, Template: call.Cluster.Templates[c.template]}
 		b.Run("part=filter/case="+c.name, func(b *testing.B) {
 			for b.Loop() {
 				r, err := compiled.Filter(ctx, pod, engine.FilterOptions{Profile: api.Kube137()})
@@ -87,7 +87,7 @@ func BenchmarkFilter(b *testing.B) {
 	b.Run("part=place/pods=1000", func(b *testing.B) {
 		var queue []engine.Pending
 		for i := range 100 {
-			queue = append(queue, engine.Pending{Pod: api.Pod{TemplateIndex: i, Template: &call.Cluster.Templates[i]}, Count: 10})
+			queue = append(queue, engine.Pending{Pod: api.Pod{TemplateIndex: i, Template: call.Cluster.Templates[i]}, Count: 10})
 		}
 		for b.Loop() {
 			r, err := compiled.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()})

@@ -94,7 +94,7 @@ func TestFilterAndScore(t *testing.T) {
 	if len(filter.GetRejections()) != 1 || len(filter.GetExplanation().GetFailingChecks()) == 0 {
 		t.Errorf("got rejections %v and explanation %v", filter.GetRejections(), filter.GetExplanation())
 	}
-	score, err := r.client().Score(t.Context(), &stowagev1.ScoreRequest{Cluster: cluster, Pod: apart()})
+	score, err := r.client().Score(t.Context(), &stowagev1.ScoreRequest{Cluster: cluster, Pod: apart(), IncludePluginScores: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,5 +38,7 @@ func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest 
 		Pod:            r.Queue[entry].Pod,
 		Profile:        r.Profile,
 		CandidateNodes: r.CandidateNodes,
+
+		IncludePluginScores: true,
 	}
 }

@@ -8,10 +8,15 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Direct returns a client that calls a service in this process, without a connection.
-func Direct(service stowagev1.PlacementServiceServer) stowagev1.PlacementServiceClient {
-	return direct{service}
+// Service answers the questions of cases. Every stowagev1.PlacementServiceClient does.
+type Service interface {
+	Filter(context.Context, *stowagev1.FilterRequest, ...grpc.CallOption) (*stowagev1.FilterResponse, error)
+	Score(context.Context, *stowagev1.ScoreRequest, ...grpc.CallOption) (*stowagev1.ScoreResponse, error)
+	Place(context.Context, *stowagev1.PlaceRequest, ...grpc.CallOption) (*stowagev1.PlaceResponse, error)
 }
+
+// Direct calls a service in this process, without a connection.
+func Direct(service stowagev1.PlacementServiceServer) Service { return direct{service} }
 
 type direct struct {
 	service stowagev1.PlacementServiceServer

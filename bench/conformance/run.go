@@ -2,13 +2,11 @@ package conformance
 
 import (
 	"context"
-
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Run asks for the answers to a case and returns in what they differ. Place is only asked for where Filter and Score
 // agree: its differences would follow from theirs.
-func Run(ctx context.Context, c *Case, service stowagev1.PlacementServiceClient) []Difference {
+func Run(ctx context.Context, c *Case, service Service) []Difference {
 	var out []Difference
 	for i := range c.Request.Queue {
 		filter, err := service.Filter(ctx, FilterRequest(c.Request, i))

@@ -21,7 +21,7 @@ func TestStowage(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for name, service := range map[string]stowagev1.PlacementServiceClient{
+	for name, service := range map[string]conformance.Service{
 		"in process":    conformance.Direct(placement.New(nil)),
 		"over the wire": stowagev1.NewPlacementServiceClient(conn),
 	} {

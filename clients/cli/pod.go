@@ -61,7 +61,9 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	defer stop()
-	request := &stowagev1.ScoreRequest{Cluster: snapshot.Cluster, Pod: pod, Profile: profile, IncludeNodeNames: true}
+	request := &stowagev1.ScoreRequest{
+		Cluster: snapshot.Cluster, Pod: pod, Profile: profile, IncludeNodeNames: true, IncludePluginScores: true,
+	}
 	answer, err := client.Score(s.ctx, request)
 	if err != nil {
 		return c.located(err, snapshot, request)

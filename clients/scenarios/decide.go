@@ -3,14 +3,23 @@ package scenarios
 import (
 	"context"
 
+	"google.golang.org/grpc"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Decider answers questions.
 type Decider func(ctx context.Context, q *Question) (*Answer, error)
 
+// Service answers the questions of scenarios. Every stowagev1.PlacementServiceClient does.
+type Service interface {
+	Filter(context.Context, *stowagev1.FilterRequest, ...grpc.CallOption) (*stowagev1.FilterResponse, error)
+	Score(context.Context, *stowagev1.ScoreRequest, ...grpc.CallOption) (*stowagev1.ScoreResponse, error)
+	Place(context.Context, *stowagev1.PlaceRequest, ...grpc.CallOption) (*stowagev1.PlaceResponse, error)
+}
+
 // Client asks a server.
-func Client(client stowagev1.PlacementServiceClient) Decider {
+func Client(client Service) Decider {
 	return func(ctx context.Context, q *Question) (a *Answer, err error) {
 		a = &Answer{}
 		switch {

@@ -64,7 +64,9 @@ func Ask(c *Case, s *Step) (*Question, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.Score = &stowagev1.ScoreRequest{Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, IncludeNodeNames: true}
+		q.Score = &stowagev1.ScoreRequest{
+			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, IncludeNodeNames: true, IncludePluginScores: true,
+		}
 	default:
 		q.Place = snapshot.PlaceRequest()
 		q.Place.Profile, q.Place.Explain = profile, true

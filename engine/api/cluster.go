@@ -3,14 +3,28 @@ package api
 // Cluster is everything that a decision depends on besides the pod and the profile.
 type Cluster struct {
 	Nodes             []Node
-	Templates         []PodTemplate
+	Templates         []*PodTemplate
+	Classes           []*NodeClass
 	Namespaces        []Namespace // names unique
 	WorkloadSelectors []WorkloadSelector
 }
 
-// Node is a node and the pods on it.
+// NodeClass is what nodes of one kind share.
+type NodeClass struct {
+	Labels      Labels
+	Taints      []Taint
+	Allocatable Resources
+	Images      []Image
+	// NameLabelKeys are the keys of labels whose value is the node's name. They win over Labels.
+	NameLabelKeys []string
+}
+
+// Node is a node and the pods on it. Its own labels and resources win over those of its class with the same key, its
+// taints and images come after the class's.
 type Node struct {
-	Name          string // not empty, unique
+	Name string // not empty, unique
+	// Class is one of Cluster.Classes; nil for none.
+	Class         *NodeClass
 	Labels        Labels
 	Taints        []Taint
 	Unschedulable bool

@@ -27,7 +27,7 @@ type compiledTemplate struct {
 
 func (g *grouping) addNode(ctx context.Context, i uint32, node *api.Node) error {
 	for _, pc := range node.PodCounts {
-		t := g.template(&g.stated.Templates[pc.Template], pc.Terminating, pc.Template)
+		t := g.template(g.stated.Templates[pc.Template], pc.Terminating, pc.Template)
 		g.add(i, t.group, &t.usage, pc.Count)
 	}
 	for j := range node.Pods {

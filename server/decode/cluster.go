@@ -15,12 +15,13 @@ func (d *decoder) wholeCluster(in *stowagev1.Cluster) *api.Cluster {
 	out := &api.Cluster{}
 	// Templates first: pods on nodes refer to them.
 	if d.within(&at, "pod_templates", len(in.GetPodTemplates()), MaxTemplates) {
-		d.templates = make([]api.PodTemplate, len(in.GetPodTemplates()))
+		d.templates = make([]*api.PodTemplate, len(in.GetPodTemplates()))
 		d.footprints = make([]footprint, len(in.GetPodTemplates()))
 		out.Templates = d.templates
 		for i, t := range in.GetPodTemplates() {
 			at := at.item("pod_templates", i)
-			d.templates[i], d.footprints[i] = d.template(&at, t)
+			d.templates[i] = new(api.PodTemplate)
+			*d.templates[i], d.footprints[i] = d.template(&at, t)
 		}
 	}
 	if d.within(&at, "nodes", len(in.GetNodes()), MaxNodes) {

@@ -129,7 +129,7 @@ func TestEveryField(t *testing.T) {
 				{Name: "b"},
 				{Name: "c"},
 			},
-			Templates: []api.PodTemplate{template},
+			Templates: []*api.PodTemplate{&template},
 			Namespaces: []api.Namespace{
 				{Name: "prod", Labels: api.Labels{{Key: "kubernetes.io/metadata.name", Value: "prod"}}},
 			},
@@ -176,7 +176,7 @@ func TestEveryField(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	shared := &got.Cluster.Templates[0]
+	shared := got.Cluster.Templates[0]
 	if got.Cluster.Nodes[0].Pods[0].Template != shared || got.Queue[0].Pod.Template != shared {
 		t.Error("pods of a template of the cluster do not share it")
 	}
@@ -195,7 +195,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &decode.FilterCall{
-		Cluster: &api.Cluster{Nodes: []api.Node{{Name: "a"}}, Templates: []api.PodTemplate{}},
+		Cluster: &api.Cluster{Nodes: []api.Node{{Name: "a"}}, Templates: []*api.PodTemplate{}},
 		Pod:     &api.Pod{Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
 		Options: engine.FilterOptions{Profile: api.Kube137()},
 	}

@@ -10,8 +10,8 @@ type decoder struct {
 	// nodes is how many nodes there are, and nodeIndexes where each is, by name.
 	nodes       int
 	nodeIndexes map[string]uint32
-	// templates are Cluster.Templates. Pods point into it, so it never grows.
-	templates []api.PodTemplate
+	// templates are Cluster.Templates.
+	templates []*api.PodTemplate
 	// footprints has one element per template.
 	footprints []footprint
 	// pods counts the pods on all nodes.

@@ -64,7 +64,7 @@ func FuzzFilterRequest(f *testing.F) {
 		}
 		scoring := engine.ScoreOptions{Profile: c.Options.Profile, Candidates: c.Options.Candidates}
 		if v, err := compiled.Score(ctx, c.Pod, scoring); check(err) {
-			encode.Score(v, c.Cluster.Nodes)
+			encode.Score(v, c.Cluster.Nodes, true)
 		}
 		queue := []engine.Pending{{Pod: *c.Pod, Count: 3}}
 		placing := engine.PlaceOptions{

@@ -74,7 +74,7 @@ func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) (api.Pod, footpri
 			break
 		}
 		out.TemplateIndex = int(source.TemplateIndex)
-		out.Template = &d.templates[source.TemplateIndex]
+		out.Template = d.templates[source.TemplateIndex]
 		f = d.footprints[source.TemplateIndex]
 	case *stowagev1.Pod_Template:
 		at := at.field("template")

@@ -141,7 +141,7 @@ func checkCluster(t fataler, c *api.Cluster) {
 	t.Helper()
 	names := make(map[string]bool)
 	for i := range c.Templates {
-		checkTemplate(t, &c.Templates[i])
+		checkTemplate(t, c.Templates[i])
 	}
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
@@ -180,7 +180,7 @@ func checkPod(t fataler, c *api.Cluster, p *api.Pod) {
 		t.Fatalf("pod %q has no template", p.Name)
 	case p.TemplateIndex == -1:
 		checkTemplate(t, p.Template)
-	case p.TemplateIndex < 0 || p.TemplateIndex >= len(c.Templates) || p.Template != &c.Templates[p.TemplateIndex]:
+	case p.TemplateIndex < 0 || p.TemplateIndex >= len(c.Templates) || p.Template != c.Templates[p.TemplateIndex]:
 		t.Fatalf("pod %q has template index %d, and another template", p.Name, p.TemplateIndex)
 	}
 	checkLabels(t, p.Labels)

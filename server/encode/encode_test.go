@@ -68,7 +68,7 @@ func TestScore(t *testing.T) {
 		Totals:  []int64{0, 200},
 		Best:    []uint32{2},
 		Message: "text",
-	}, nodes)
+	}, nodes, true)
 	want := &stowagev1.ScoreResponse{
 		Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: []string{"a", "c"}},
 		PluginScores: []*stowagev1.PluginScores{

@@ -27,7 +27,7 @@ func (s *Service) Score(ctx context.Context, r *stowagev1.ScoreRequest) (*stowag
 		return nil, answerTo(err)
 	}
 	m.Engine = watch.lap()
-	response := encode.Score(result, names(r.GetIncludeNodeNames(), call.Cluster))
+	response := encode.Score(result, names(r.GetIncludeNodeNames(), call.Cluster), r.GetIncludePluginScores())
 	m.Encode = watch.lap()
 	m.Nodes, m.Feasible = len(call.Cluster.Nodes), len(result.Nodes)
 	s.decisions.Record(ctx, m)

@@ -9,7 +9,6 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Result is what became of one case.
@@ -23,7 +22,7 @@ var Forms = []Form{{}, {Stored: true}, {Stored: true, CountPods: true}}
 
 // Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: the
 // case is not one that could come to be.
-func Run(ctx context.Context, c *scenario.Case, stowage stowagev1.PlacementServiceClient) (*Result, error) {
+func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
 	s, err := oracle.New(c)
 	if err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func Run(ctx context.Context, c *scenario.Case, stowage stowagev1.PlacementServi
 	return r, nil
 }
 
-func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage stowagev1.PlacementServiceClient, want *conformance.Answers) (out []conformance.Difference) {
+func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service, want *conformance.Answers) (out []conformance.Difference) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = []conformance.Difference{{Kind: "panic", Text: fmt.Sprintf("%v\n%s", p, debug.Stack())}}

@@ -39,14 +39,14 @@ func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 
 // altered is a Stowage whose answers are altered.
 type altered struct {
-	stowagev1.PlacementServiceClient
+	conformance.Service
 	filter func(*stowagev1.FilterResponse)
 	score  func(*stowagev1.ScoreResponse)
 	place  func(*stowagev1.PlaceResponse)
 }
 
 func (a altered) Filter(ctx context.Context, r *stowagev1.FilterRequest, _ ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
-	out, err := a.PlacementServiceClient.Filter(ctx, r)
+	out, err := a.Service.Filter(ctx, r)
 	if err == nil && a.filter != nil {
 		out = proto.CloneOf(out)
 		a.filter(out)
@@ -55,7 +55,7 @@ func (a altered) Filter(ctx context.Context, r *stowagev1.FilterRequest, _ ...gr
 }
 
 func (a altered) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
-	out, err := a.PlacementServiceClient.Score(ctx, r)
+	out, err := a.Service.Score(ctx, r)
 	if err == nil && a.score != nil {
 		out = proto.CloneOf(out)
 		a.score(out)
@@ -64,7 +64,7 @@ func (a altered) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc
 }
 
 func (a altered) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
-	out, err := a.PlacementServiceClient.Place(ctx, r)
+	out, err := a.Service.Place(ctx, r)
 	if err == nil && a.place != nil {
 		out = proto.CloneOf(out)
 		a.place(out)
@@ -112,7 +112,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		}},
 		"place placed_count": {place: func(r *stowagev1.PlaceResponse) { r.PlacedCount++ }},
 	} {
-		a.PlacementServiceClient = inProcess
+		a.Service = inProcess
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(20) {
 				r, err := compare.Run(t.Context(), generate.Case("taints", seed), a)

@@ -94,8 +94,10 @@ type Cluster struct {
 	Namespaces []*Namespace `protobuf:"bytes,3,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// What selects pods for default topology spreading. Without any, the profile's default spread constraints never apply.
 	WorkloadSelectors []*WorkloadSelector `protobuf:"bytes,4,rep,name=workload_selectors,json=workloadSelectors,proto3" json:"workload_selectors,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Node classes that nodes refer to by index, so that what many nodes share is stated once.
+	NodeClasses   []*NodeClass `protobuf:"bytes,5,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
@@ -156,7 +158,97 @@ func (x *Cluster) GetWorkloadSelectors() []*WorkloadSelector {
 	return nil
 }
 
-// Node is a node and the pods on it.
+func (x *Cluster) GetNodeClasses() []*NodeClass {
+	if x != nil {
+		return x.NodeClasses
+	}
+	return nil
+}
+
+// NodeClass is what nodes of one kind have in common, such as those of a node pool.
+type NodeClass struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// metadata.labels.
+	Labels map[string]string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// spec.taints.
+	Taints []*Taint `protobuf:"bytes,2,rep,name=taints,proto3" json:"taints,omitempty"`
+	// status.allocatable.
+	Allocatable *Resources `protobuf:"bytes,3,opt,name=allocatable,proto3" json:"allocatable,omitempty"`
+	// status.images.
+	Images []*ContainerImage `protobuf:"bytes,4,rep,name=images,proto3" json:"images,omitempty"`
+	// The keys of labels whose value is the node's name, such as "kubernetes.io/hostname".
+	NameLabelKeys []string `protobuf:"bytes,5,rep,name=name_label_keys,json=nameLabelKeys,proto3" json:"name_label_keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeClass) Reset() {
+	*x = NodeClass{}
+	mi := &file_stowage_v1_cluster_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeClass) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeClass) ProtoMessage() {}
+
+func (x *NodeClass) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_cluster_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeClass.ProtoReflect.Descriptor instead.
+func (*NodeClass) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodeClass) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *NodeClass) GetTaints() []*Taint {
+	if x != nil {
+		return x.Taints
+	}
+	return nil
+}
+
+func (x *NodeClass) GetAllocatable() *Resources {
+	if x != nil {
+		return x.Allocatable
+	}
+	return nil
+}
+
+func (x *NodeClass) GetImages() []*ContainerImage {
+	if x != nil {
+		return x.Images
+	}
+	return nil
+}
+
+func (x *NodeClass) GetNameLabelKeys() []string {
+	if x != nil {
+		return x.NameLabelKeys
+	}
+	return nil
+}
+
+// Node is a node and the pods on it. What it states itself adds to what its class states: labels and resources win over
+// those of the class with the same key, taints and images come after the class's.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name. Required, unique in the cluster.
@@ -174,14 +266,16 @@ type Node struct {
 	// The pods on this node that nobody needs to know by name, counted per template.
 	PodCounts []*PodCount `protobuf:"bytes,7,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
 	// The pods on this node that matter one by one: by name, or for what they alone carry.
-	Pods          []*Pod `protobuf:"bytes,8,rep,name=pods,proto3" json:"pods,omitempty"`
+	Pods []*Pod `protobuf:"bytes,8,rep,name=pods,proto3" json:"pods,omitempty"`
+	// Index into Cluster.node_classes. A node without a class states everything itself.
+	ClassIndex    *uint32 `protobuf:"varint,9,opt,name=class_index,json=classIndex,proto3,oneof" json:"class_index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_stowage_v1_cluster_proto_msgTypes[1]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -193,7 +287,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_cluster_proto_msgTypes[1]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -206,7 +300,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Node) GetName() string {
@@ -265,6 +359,13 @@ func (x *Node) GetPods() []*Pod {
 	return nil
 }
 
+func (x *Node) GetClassIndex() uint32 {
+	if x != nil && x.ClassIndex != nil {
+		return *x.ClassIndex
+	}
+	return 0
+}
+
 // PodCount says how many pods of a template are on a node.
 type PodCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -280,7 +381,7 @@ type PodCount struct {
 
 func (x *PodCount) Reset() {
 	*x = PodCount{}
-	mi := &file_stowage_v1_cluster_proto_msgTypes[2]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -292,7 +393,7 @@ func (x *PodCount) String() string {
 func (*PodCount) ProtoMessage() {}
 
 func (x *PodCount) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_cluster_proto_msgTypes[2]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -305,7 +406,7 @@ func (x *PodCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCount.ProtoReflect.Descriptor instead.
 func (*PodCount) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PodCount) GetTemplateIndex() uint32 {
@@ -342,7 +443,7 @@ type ContainerImage struct {
 
 func (x *ContainerImage) Reset() {
 	*x = ContainerImage{}
-	mi := &file_stowage_v1_cluster_proto_msgTypes[3]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -354,7 +455,7 @@ func (x *ContainerImage) String() string {
 func (*ContainerImage) ProtoMessage() {}
 
 func (x *ContainerImage) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_cluster_proto_msgTypes[3]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -367,7 +468,7 @@ func (x *ContainerImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerImage.ProtoReflect.Descriptor instead.
 func (*ContainerImage) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ContainerImage) GetNames() []string {
@@ -399,7 +500,7 @@ type Taint struct {
 
 func (x *Taint) Reset() {
 	*x = Taint{}
-	mi := &file_stowage_v1_cluster_proto_msgTypes[4]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -411,7 +512,7 @@ func (x *Taint) String() string {
 func (*Taint) ProtoMessage() {}
 
 func (x *Taint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_cluster_proto_msgTypes[4]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -424,7 +525,7 @@ func (x *Taint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taint.ProtoReflect.Descriptor instead.
 func (*Taint) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Taint) GetKey() string {
@@ -461,7 +562,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_stowage_v1_cluster_proto_msgTypes[5]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +574,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_cluster_proto_msgTypes[5]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +587,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Namespace) GetName() string {
@@ -522,7 +623,7 @@ type WorkloadSelector struct {
 
 func (x *WorkloadSelector) Reset() {
 	*x = WorkloadSelector{}
-	mi := &file_stowage_v1_cluster_proto_msgTypes[6]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +635,7 @@ func (x *WorkloadSelector) String() string {
 func (*WorkloadSelector) ProtoMessage() {}
 
 func (x *WorkloadSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_cluster_proto_msgTypes[6]
+	mi := &file_stowage_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +648,7 @@ func (x *WorkloadSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadSelector.ProtoReflect.Descriptor instead.
 func (*WorkloadSelector) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WorkloadSelector) GetKind() WorkloadKind {
@@ -583,14 +684,24 @@ var File_stowage_v1_cluster_proto protoreflect.FileDescriptor
 const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/cluster.proto\x12\n" +
-	"stowage.v1\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xf3\x01\n" +
+	"stowage.v1\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xad\x02\n" +
 	"\aCluster\x12&\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeR\x05nodes\x12<\n" +
 	"\rpod_templates\x18\x02 \x03(\v2\x17.stowage.v1.PodTemplateR\fpodTemplates\x125\n" +
 	"\n" +
 	"namespaces\x18\x03 \x03(\v2\x15.stowage.v1.NamespaceR\n" +
 	"namespaces\x12K\n" +
-	"\x12workload_selectors\x18\x04 \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x11workloadSelectors\"\xa3\x03\n" +
+	"\x12workload_selectors\x18\x04 \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x11workloadSelectors\x128\n" +
+	"\fnode_classes\x18\x05 \x03(\v2\x15.stowage.v1.NodeClassR\vnodeClasses\"\xc1\x02\n" +
+	"\tNodeClass\x129\n" +
+	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryR\x06labels\x12)\n" +
+	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintR\x06taints\x127\n" +
+	"\vallocatable\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x122\n" +
+	"\x06images\x18\x04 \x03(\v2\x1a.stowage.v1.ContainerImageR\x06images\x12&\n" +
+	"\x0fname_label_keys\x18\x05 \x03(\tR\rnameLabelKeys\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x03\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06labels\x18\x02 \x03(\v2\x1c.stowage.v1.Node.LabelsEntryR\x06labels\x12)\n" +
@@ -600,10 +711,13 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\x06images\x18\x06 \x03(\v2\x1a.stowage.v1.ContainerImageR\x06images\x123\n" +
 	"\n" +
 	"pod_counts\x18\a \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
-	"\x04pods\x18\b \x03(\v2\x0f.stowage.v1.PodR\x04pods\x1a9\n" +
+	"\x04pods\x18\b \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12$\n" +
+	"\vclass_index\x18\t \x01(\rH\x00R\n" +
+	"classIndex\x88\x01\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0e\n" +
+	"\f_class_index\"i\n" +
 	"\bPodCount\x12%\n" +
 	"\x0etemplate_index\x18\x01 \x01(\rR\rtemplateIndex\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12 \n" +
@@ -647,44 +761,51 @@ func file_stowage_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_stowage_v1_cluster_proto_goTypes = []any{
 	(WorkloadKind)(0),        // 0: stowage.v1.WorkloadKind
 	(*Cluster)(nil),          // 1: stowage.v1.Cluster
-	(*Node)(nil),             // 2: stowage.v1.Node
-	(*PodCount)(nil),         // 3: stowage.v1.PodCount
-	(*ContainerImage)(nil),   // 4: stowage.v1.ContainerImage
-	(*Taint)(nil),            // 5: stowage.v1.Taint
-	(*Namespace)(nil),        // 6: stowage.v1.Namespace
-	(*WorkloadSelector)(nil), // 7: stowage.v1.WorkloadSelector
-	nil,                      // 8: stowage.v1.Node.LabelsEntry
-	nil,                      // 9: stowage.v1.Namespace.LabelsEntry
-	(*PodTemplate)(nil),      // 10: stowage.v1.PodTemplate
-	(*Resources)(nil),        // 11: stowage.v1.Resources
-	(*Pod)(nil),              // 12: stowage.v1.Pod
-	(TaintEffect)(0),         // 13: stowage.v1.TaintEffect
-	(*LabelSelector)(nil),    // 14: stowage.v1.LabelSelector
+	(*NodeClass)(nil),        // 2: stowage.v1.NodeClass
+	(*Node)(nil),             // 3: stowage.v1.Node
+	(*PodCount)(nil),         // 4: stowage.v1.PodCount
+	(*ContainerImage)(nil),   // 5: stowage.v1.ContainerImage
+	(*Taint)(nil),            // 6: stowage.v1.Taint
+	(*Namespace)(nil),        // 7: stowage.v1.Namespace
+	(*WorkloadSelector)(nil), // 8: stowage.v1.WorkloadSelector
+	nil,                      // 9: stowage.v1.NodeClass.LabelsEntry
+	nil,                      // 10: stowage.v1.Node.LabelsEntry
+	nil,                      // 11: stowage.v1.Namespace.LabelsEntry
+	(*PodTemplate)(nil),      // 12: stowage.v1.PodTemplate
+	(*Resources)(nil),        // 13: stowage.v1.Resources
+	(*Pod)(nil),              // 14: stowage.v1.Pod
+	(TaintEffect)(0),         // 15: stowage.v1.TaintEffect
+	(*LabelSelector)(nil),    // 16: stowage.v1.LabelSelector
 }
 var file_stowage_v1_cluster_proto_depIdxs = []int32{
-	2,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
-	10, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
-	6,  // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
-	7,  // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
-	8,  // 4: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
-	5,  // 5: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
-	11, // 6: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
-	4,  // 7: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
-	3,  // 8: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
-	12, // 9: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	13, // 10: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	9,  // 11: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 12: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	14, // 13: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	3,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
+	12, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
+	7,  // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
+	8,  // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
+	2,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
+	9,  // 5: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
+	6,  // 6: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
+	13, // 7: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
+	5,  // 8: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
+	10, // 9: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
+	6,  // 10: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
+	13, // 11: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
+	5,  // 12: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
+	4,  // 13: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
+	14, // 14: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
+	15, // 15: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	11, // 16: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 17: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	16, // 18: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }
@@ -695,13 +816,14 @@ func file_stowage_v1_cluster_proto_init() {
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_resources_proto_init()
 	file_stowage_v1_selector_proto_init()
+	file_stowage_v1_cluster_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_cluster_proto_rawDesc), len(file_stowage_v1_cluster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -38,6 +38,12 @@ const (
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 4
 	// INTERNAL: a defect of the server; the log has it under the request's trace.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 5
+	// FAILED_PRECONDITION: the server does not have the snapshot that the request names, or not any more. Put it again.
+	ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT ErrorReason = 6
+	// INVALID_ARGUMENT: what was put has another content address than the caller says.
+	ErrorReason_ERROR_REASON_ADDRESS_MISMATCH ErrorReason = 7
+	// RESOURCE_EXHAUSTED: the snapshot alone is larger than all the room that the server has for snapshots.
+	ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE ErrorReason = 8
 )
 
 // Enum value maps for ErrorReason.
@@ -49,14 +55,20 @@ var (
 		3: "ERROR_REASON_RATE_LIMITED",
 		4: "ERROR_REASON_CANCELLED",
 		5: "ERROR_REASON_INTERNAL",
+		6: "ERROR_REASON_UNKNOWN_SNAPSHOT",
+		7: "ERROR_REASON_ADDRESS_MISMATCH",
+		8: "ERROR_REASON_SNAPSHOT_TOO_LARGE",
 	}
 	ErrorReason_value = map[string]int32{
-		"ERROR_REASON_UNSPECIFIED":     0,
-		"ERROR_REASON_INVALID_REQUEST": 1,
-		"ERROR_REASON_OVERLOADED":      2,
-		"ERROR_REASON_RATE_LIMITED":    3,
-		"ERROR_REASON_CANCELLED":       4,
-		"ERROR_REASON_INTERNAL":        5,
+		"ERROR_REASON_UNSPECIFIED":        0,
+		"ERROR_REASON_INVALID_REQUEST":    1,
+		"ERROR_REASON_OVERLOADED":         2,
+		"ERROR_REASON_RATE_LIMITED":       3,
+		"ERROR_REASON_CANCELLED":          4,
+		"ERROR_REASON_INTERNAL":           5,
+		"ERROR_REASON_UNKNOWN_SNAPSHOT":   6,
+		"ERROR_REASON_ADDRESS_MISMATCH":   7,
+		"ERROR_REASON_SNAPSHOT_TOO_LARGE": 8,
 	}
 )
 
@@ -92,14 +104,17 @@ var File_stowage_v1_error_proto protoreflect.FileDescriptor
 const file_stowage_v1_error_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/error.proto\x12\n" +
-	"stowage.v1*\xc0\x01\n" +
+	"stowage.v1*\xab\x02\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x10\x02\x12\x1d\n" +
 	"\x19ERROR_REASON_RATE_LIMITED\x10\x03\x12\x1a\n" +
 	"\x16ERROR_REASON_CANCELLED\x10\x04\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10\x05BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x15ERROR_REASON_INTERNAL\x10\x05\x12!\n" +
+	"\x1dERROR_REASON_UNKNOWN_SNAPSHOT\x10\x06\x12!\n" +
+	"\x1dERROR_REASON_ADDRESS_MISMATCH\x10\a\x12#\n" +
+	"\x1fERROR_REASON_SNAPSHOT_TOO_LARGE\x10\bBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_error_proto_rawDescOnce sync.Once

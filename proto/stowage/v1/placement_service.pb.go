@@ -25,7 +25,7 @@ const (
 // FilterRequest asks which nodes can take a pod.
 type FilterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Required.
+	// The cluster to decide on. Either this or snapshot is required.
 	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// The pod to find nodes for. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
@@ -38,8 +38,10 @@ type FilterRequest struct {
 	Explain bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Whether each NodeList of the answer gives names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,6,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The snapshot to decide on, with a delta that holds for this request only.
+	Snapshot      *SnapshotReference `protobuf:"bytes,7,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FilterRequest) Reset() {
@@ -114,6 +116,13 @@ func (x *FilterRequest) GetIncludeNodeNames() bool {
 	return false
 }
 
+func (x *FilterRequest) GetSnapshot() *SnapshotReference {
+	if x != nil {
+		return x.Snapshot
+	}
+	return nil
+}
+
 // FilterResponse gives each candidate node's verdict.
 type FilterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -126,9 +135,11 @@ type FilterResponse struct {
 	// feasible; empty otherwise (pkg/scheduler/framework/types.go FitError, v1.37).
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// Every failing check with what caused it, if asked for.
-	Explanation   *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Explanation *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// The content address of the cluster that was decided on, the delta applied.
+	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *FilterResponse) Reset() {
@@ -189,10 +200,17 @@ func (x *FilterResponse) GetExplanation() *Explanation {
 	return nil
 }
 
+func (x *FilterResponse) GetSnapshotAddress() string {
+	if x != nil {
+		return x.SnapshotAddress
+	}
+	return ""
+}
+
 // ScoreRequest asks how good each node that can take a pod is.
 type ScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Required.
+	// The cluster to decide on. Either this or snapshot is required.
 	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// The pod to score nodes for. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
@@ -202,8 +220,12 @@ type ScoreRequest struct {
 	CandidateNodes *NodeList `protobuf:"bytes,4,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
 	// Whether each NodeList of the answer gives names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,5,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The snapshot to decide on, with a delta that holds for this request only.
+	Snapshot *SnapshotReference `protobuf:"bytes,6,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	// Whether the answer gives each plugin's scores beside the totals.
+	IncludePluginScores bool `protobuf:"varint,7,opt,name=include_plugin_scores,json=includePluginScores,proto3" json:"include_plugin_scores,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *ScoreRequest) Reset() {
@@ -271,22 +293,38 @@ func (x *ScoreRequest) GetIncludeNodeNames() bool {
 	return false
 }
 
+func (x *ScoreRequest) GetSnapshot() *SnapshotReference {
+	if x != nil {
+		return x.Snapshot
+	}
+	return nil
+}
+
+func (x *ScoreRequest) GetIncludePluginScores() bool {
+	if x != nil {
+		return x.IncludePluginScores
+	}
+	return false
+}
+
 // ScoreResponse gives the scores of the feasible candidate nodes, as columns over ScoreResponse.nodes.
 type ScoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The candidate nodes that can take the pod, in ascending order of index. Only these are scored, and scores are
 	// normalized over these alone, as in kube-scheduler.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// A column per plugin that scored, in kube-scheduler's order. A plugin that skipped this pod is absent.
+	// If asked for, a column per plugin that scored, in kube-scheduler's order. A plugin that skipped this pod is absent.
 	PluginScores []*PluginScores `protobuf:"bytes,2,rep,name=plugin_scores,json=pluginScores,proto3" json:"plugin_scores,omitempty"`
 	// The sum of the plugins' weighted scores, one value per entry of nodes.
 	TotalScores []int64 `protobuf:"varint,3,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
 	// The nodes whose total score is the highest. kube-scheduler picks one of them.
 	BestNodes *NodeList `protobuf:"bytes,4,opt,name=best_nodes,json=bestNodes,proto3" json:"best_nodes,omitempty"`
 	// kube-scheduler's event text if no candidate node is feasible; empty otherwise.
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// The content address of the cluster that was decided on, the delta applied.
+	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ScoreResponse) Reset() {
@@ -350,6 +388,13 @@ func (x *ScoreResponse) GetBestNodes() *NodeList {
 func (x *ScoreResponse) GetMessage() string {
 	if x != nil {
 		return x.Message
+	}
+	return ""
+}
+
+func (x *ScoreResponse) GetSnapshotAddress() string {
+	if x != nil {
+		return x.SnapshotAddress
 	}
 	return ""
 }
@@ -421,7 +466,7 @@ func (x *PluginScores) GetWeightedScores() []int64 {
 // PlaceRequest asks where each pod of a queue goes.
 type PlaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Required.
+	// The cluster to decide on. Either this or snapshot is required.
 	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// The pods to place, in this order.
 	Queue []*PendingPods `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"`
@@ -437,8 +482,10 @@ type PlaceRequest struct {
 	Explain bool `protobuf:"varint,6,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Whether the answer gives node names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,7,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The snapshot to decide on, with a delta that holds for this request only.
+	Snapshot      *SnapshotReference `protobuf:"bytes,8,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlaceRequest) Reset() {
@@ -520,6 +567,13 @@ func (x *PlaceRequest) GetIncludeNodeNames() bool {
 	return false
 }
 
+func (x *PlaceRequest) GetSnapshot() *SnapshotReference {
+	if x != nil {
+		return x.Snapshot
+	}
+	return nil
+}
+
 // PendingPods is a queue entry: one pod, or several equal ones in a row.
 type PendingPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -584,8 +638,10 @@ type PlaceResponse struct {
 	PlacedCount uint32 `protobuf:"varint,2,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
 	// How many pods did not.
 	UnplacedCount uint32 `protobuf:"varint,3,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The content address of the cluster that was decided on, the delta applied.
+	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PlaceResponse) Reset() {
@@ -637,6 +693,13 @@ func (x *PlaceResponse) GetUnplacedCount() uint32 {
 		return x.UnplacedCount
 	}
 	return 0
+}
+
+func (x *PlaceResponse) GetSnapshotAddress() string {
+	if x != nil {
+		return x.SnapshotAddress
+	}
+	return ""
 }
 
 // Placement is what became of one queue entry's pods.
@@ -728,55 +791,62 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/profile.proto\x1a\x18stowage/v1/verdict.proto\"\xa7\x02\n" +
-	"\rFilterRequest\x125\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterB\x06\xbaH\x03\xc8\x01\x01R\acluster\x12)\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/profile.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xda\x02\n" +
+	"\rFilterRequest\x12-\n" +
+	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
 	"\aprofile\x18\x03 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12=\n" +
 	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12\x18\n" +
 	"\aexplain\x18\x05 \x01(\bR\aexplain\x12,\n" +
-	"\x12include_node_names\x18\x06 \x01(\bR\x10includeNodeNames\"\xd9\x01\n" +
+	"\x12include_node_names\x18\x06 \x01(\bR\x10includeNodeNames\x129\n" +
+	"\bsnapshot\x18\a \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\"\x84\x02\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
 	"rejections\x18\x02 \x03(\v2\x15.stowage.v1.RejectionR\n" +
 	"rejections\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
-	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\"\x8c\x02\n" +
-	"\fScoreRequest\x125\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterB\x06\xbaH\x03\xc8\x01\x01R\acluster\x12)\n" +
+	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
+	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\"\xf3\x02\n" +
+	"\fScoreRequest\x12-\n" +
+	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
 	"\aprofile\x18\x03 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12=\n" +
 	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12,\n" +
-	"\x12include_node_names\x18\x05 \x01(\bR\x10includeNodeNames\"\xec\x01\n" +
+	"\x12include_node_names\x18\x05 \x01(\bR\x10includeNodeNames\x129\n" +
+	"\bsnapshot\x18\x06 \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x122\n" +
+	"\x15include_plugin_scores\x18\a \x01(\bR\x13includePluginScores\"\x97\x02\n" +
 	"\rScoreResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12=\n" +
 	"\rplugin_scores\x18\x02 \x03(\v2\x18.stowage.v1.PluginScoresR\fpluginScores\x12!\n" +
 	"\ftotal_scores\x18\x03 \x03(\x03R\vtotalScores\x123\n" +
 	"\n" +
 	"best_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\tbestNodes\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"{\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12)\n" +
+	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\"{\n" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\xd0\x02\n" +
-	"\fPlaceRequest\x125\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterB\x06\xbaH\x03\xc8\x01\x01R\acluster\x12-\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x83\x03\n" +
+	"\fPlaceRequest\x12-\n" +
+	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12-\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsR\x05queue\x12-\n" +
 	"\aprofile\x18\x03 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12=\n" +
 	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12$\n" +
 	"\x0etie_break_seed\x18\x05 \x01(\x04R\ftieBreakSeed\x12\x18\n" +
 	"\aexplain\x18\x06 \x01(\bR\aexplain\x12,\n" +
-	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\"F\n" +
+	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\x129\n" +
+	"\bsnapshot\x18\b \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\"F\n" +
 	"\vPendingPods\x12!\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodR\x03pod\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\x90\x01\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xbb\x01\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
 	"placements\x12!\n" +
 	"\fplaced_count\x18\x02 \x01(\rR\vplacedCount\x12%\n" +
-	"\x0eunplaced_count\x18\x03 \x01(\rR\runplacedCount\"\xea\x01\n" +
+	"\x0eunplaced_count\x18\x03 \x01(\rR\runplacedCount\x12)\n" +
+	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\"\xea\x01\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -784,11 +854,12 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"rejections\x18\x04 \x03(\v2\x15.stowage.v1.RejectionR\n" +
 	"rejections\x129\n" +
-	"\vexplanation\x18\x05 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation2\xcf\x01\n" +
+	"\vexplanation\x18\x05 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation2\xa1\x02\n" +
 	"\x10PlacementService\x12?\n" +
 	"\x06Filter\x12\x19.stowage.v1.FilterRequest\x1a\x1a.stowage.v1.FilterResponse\x12<\n" +
 	"\x05Score\x12\x18.stowage.v1.ScoreRequest\x1a\x19.stowage.v1.ScoreResponse\x12<\n" +
-	"\x05Place\x12\x18.stowage.v1.PlaceRequest\x1a\x19.stowage.v1.PlaceResponseBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x05Place\x12\x18.stowage.v1.PlaceRequest\x1a\x19.stowage.v1.PlaceResponse\x12P\n" +
+	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_placement_service_proto_rawDescOnce sync.Once
@@ -804,59 +875,67 @@ func file_stowage_v1_placement_service_proto_rawDescGZIP() []byte {
 
 var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_stowage_v1_placement_service_proto_goTypes = []any{
-	(*FilterRequest)(nil),  // 0: stowage.v1.FilterRequest
-	(*FilterResponse)(nil), // 1: stowage.v1.FilterResponse
-	(*ScoreRequest)(nil),   // 2: stowage.v1.ScoreRequest
-	(*ScoreResponse)(nil),  // 3: stowage.v1.ScoreResponse
-	(*PluginScores)(nil),   // 4: stowage.v1.PluginScores
-	(*PlaceRequest)(nil),   // 5: stowage.v1.PlaceRequest
-	(*PendingPods)(nil),    // 6: stowage.v1.PendingPods
-	(*PlaceResponse)(nil),  // 7: stowage.v1.PlaceResponse
-	(*Placement)(nil),      // 8: stowage.v1.Placement
-	(*Cluster)(nil),        // 9: stowage.v1.Cluster
-	(*Pod)(nil),            // 10: stowage.v1.Pod
-	(*Profile)(nil),        // 11: stowage.v1.Profile
-	(*NodeList)(nil),       // 12: stowage.v1.NodeList
-	(*Rejection)(nil),      // 13: stowage.v1.Rejection
-	(*Explanation)(nil),    // 14: stowage.v1.Explanation
-	(Plugin)(0),            // 15: stowage.v1.Plugin
+	(*FilterRequest)(nil),       // 0: stowage.v1.FilterRequest
+	(*FilterResponse)(nil),      // 1: stowage.v1.FilterResponse
+	(*ScoreRequest)(nil),        // 2: stowage.v1.ScoreRequest
+	(*ScoreResponse)(nil),       // 3: stowage.v1.ScoreResponse
+	(*PluginScores)(nil),        // 4: stowage.v1.PluginScores
+	(*PlaceRequest)(nil),        // 5: stowage.v1.PlaceRequest
+	(*PendingPods)(nil),         // 6: stowage.v1.PendingPods
+	(*PlaceResponse)(nil),       // 7: stowage.v1.PlaceResponse
+	(*Placement)(nil),           // 8: stowage.v1.Placement
+	(*Cluster)(nil),             // 9: stowage.v1.Cluster
+	(*Pod)(nil),                 // 10: stowage.v1.Pod
+	(*Profile)(nil),             // 11: stowage.v1.Profile
+	(*NodeList)(nil),            // 12: stowage.v1.NodeList
+	(*SnapshotReference)(nil),   // 13: stowage.v1.SnapshotReference
+	(*Rejection)(nil),           // 14: stowage.v1.Rejection
+	(*Explanation)(nil),         // 15: stowage.v1.Explanation
+	(Plugin)(0),                 // 16: stowage.v1.Plugin
+	(*PutSnapshotRequest)(nil),  // 17: stowage.v1.PutSnapshotRequest
+	(*PutSnapshotResponse)(nil), // 18: stowage.v1.PutSnapshotResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	9,  // 0: stowage.v1.FilterRequest.cluster:type_name -> stowage.v1.Cluster
 	10, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
 	11, // 2: stowage.v1.FilterRequest.profile:type_name -> stowage.v1.Profile
 	12, // 3: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	12, // 4: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	13, // 5: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
-	14, // 6: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
-	9,  // 7: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
-	10, // 8: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	11, // 9: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
-	12, // 10: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	12, // 11: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	4,  // 12: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	12, // 13: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	15, // 14: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	9,  // 15: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
-	6,  // 16: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	11, // 17: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
-	12, // 18: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	10, // 19: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 20: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	12, // 21: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	13, // 22: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	14, // 23: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	0,  // 24: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 25: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 26: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	1,  // 27: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 28: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 29: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	27, // [27:30] is the sub-list for method output_type
-	24, // [24:27] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	13, // 4: stowage.v1.FilterRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	12, // 5: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	14, // 6: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
+	15, // 7: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
+	9,  // 8: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
+	10, // 9: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	11, // 10: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
+	12, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	13, // 12: stowage.v1.ScoreRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	12, // 13: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	4,  // 14: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	12, // 15: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	16, // 16: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	9,  // 17: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
+	6,  // 18: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	11, // 19: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
+	12, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	13, // 21: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	10, // 22: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	8,  // 23: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	12, // 24: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	14, // 25: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	15, // 26: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	0,  // 27: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	2,  // 28: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	5,  // 29: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	17, // 30: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	1,  // 31: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 32: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 33: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	18, // 34: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	31, // [31:35] is the sub-list for method output_type
+	27, // [27:31] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -868,6 +947,7 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_profile_proto_init()
+	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

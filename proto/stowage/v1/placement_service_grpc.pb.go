@@ -19,19 +19,22 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PlacementService_Filter_FullMethodName = "/stowage.v1.PlacementService/Filter"
-	PlacementService_Score_FullMethodName  = "/stowage.v1.PlacementService/Score"
-	PlacementService_Place_FullMethodName  = "/stowage.v1.PlacementService/Place"
+	PlacementService_Filter_FullMethodName      = "/stowage.v1.PlacementService/Filter"
+	PlacementService_Score_FullMethodName       = "/stowage.v1.PlacementService/Score"
+	PlacementService_Place_FullMethodName       = "/stowage.v1.PlacementService/Place"
+	PlacementService_PutSnapshot_FullMethodName = "/stowage.v1.PlacementService/PutSnapshot"
 )
 
 // PlacementServiceClient is the client API for PlacementService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlacementService answers scheduling questions about a cluster that the request describes.
+// PlacementService answers scheduling questions about a cluster that the request describes: in full, or by the content
+// address of a snapshot that was put before, with or without a delta.
 //
-// Every answer is a function of the request alone: the server remembers nothing, and the same request gets the same
-// bytes back. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node
+// Every answer is a function of the request alone, and the same request gets the same bytes back. A snapshot's address
+// depends on its content alone. The server keeps snapshots only as long as it has room, and promises nothing: a request
+// that names one it does not have gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node
 // considered (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage"; INVALID_ARGUMENT also carries
@@ -44,6 +47,8 @@ type PlacementServiceClient interface {
 	Score(ctx context.Context, in *ScoreRequest, opts ...grpc.CallOption) (*ScoreResponse, error)
 	// Place decides where each pod of a queue goes, one by one in the given order, each placed pod counting for the next.
 	Place(ctx context.Context, in *PlaceRequest, opts ...grpc.CallOption) (*PlaceResponse, error)
+	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
+	PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error)
 }
 
 type placementServiceClient struct {
@@ -84,14 +89,29 @@ func (c *placementServiceClient) Place(ctx context.Context, in *PlaceRequest, op
 	return out, nil
 }
 
+func (c *placementServiceClient) PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &PlacementService_ServiceDesc.Streams[0], PlacementService_PutSnapshot_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PutSnapshotRequest, PutSnapshotResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PlacementService_PutSnapshotClient = grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse]
+
 // PlacementServiceServer is the server API for PlacementService service.
 // All implementations must embed UnimplementedPlacementServiceServer
 // for forward compatibility.
 //
-// PlacementService answers scheduling questions about a cluster that the request describes.
+// PlacementService answers scheduling questions about a cluster that the request describes: in full, or by the content
+// address of a snapshot that was put before, with or without a delta.
 //
-// Every answer is a function of the request alone: the server remembers nothing, and the same request gets the same
-// bytes back. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node
+// Every answer is a function of the request alone, and the same request gets the same bytes back. A snapshot's address
+// depends on its content alone. The server keeps snapshots only as long as it has room, and promises nothing: a request
+// that names one it does not have gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node
 // considered (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage"; INVALID_ARGUMENT also carries
@@ -104,6 +124,8 @@ type PlacementServiceServer interface {
 	Score(context.Context, *ScoreRequest) (*ScoreResponse, error)
 	// Place decides where each pod of a queue goes, one by one in the given order, each placed pod counting for the next.
 	Place(context.Context, *PlaceRequest) (*PlaceResponse, error)
+	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
+	PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error
 	mustEmbedUnimplementedPlacementServiceServer()
 }
 
@@ -122,6 +144,9 @@ func (UnimplementedPlacementServiceServer) Score(context.Context, *ScoreRequest)
 }
 func (UnimplementedPlacementServiceServer) Place(context.Context, *PlaceRequest) (*PlaceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Place not implemented")
+}
+func (UnimplementedPlacementServiceServer) PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error {
+	return status.Error(codes.Unimplemented, "method PutSnapshot not implemented")
 }
 func (UnimplementedPlacementServiceServer) mustEmbedUnimplementedPlacementServiceServer() {}
 func (UnimplementedPlacementServiceServer) testEmbeddedByValue()                          {}
@@ -198,6 +223,13 @@ func _PlacementService_Place_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PlacementService_PutSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PlacementServiceServer).PutSnapshot(&grpc.GenericServerStream[PutSnapshotRequest, PutSnapshotResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PlacementService_PutSnapshotServer = grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]
+
 // PlacementService_ServiceDesc is the grpc.ServiceDesc for PlacementService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -218,6 +250,12 @@ var PlacementService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _PlacementService_Place_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "PutSnapshot",
+			Handler:       _PlacementService_PutSnapshot_Handler,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "stowage/v1/placement_service.proto",
 }

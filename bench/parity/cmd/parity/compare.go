@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	"github.com/stowage-scheduler/stowage/bench/parity/shrink"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // shrinkTries bounds how often a case is decided while it is made small: some 10 ms each.
@@ -122,7 +122,7 @@ func fileName(kind string) string {
 }
 
 // replayCase compares the case of a file and shows all differences.
-func replayCase(ctx context.Context, path string, stowage stowagev1.PlacementServiceClient) (bool, error) {
+func replayCase(ctx context.Context, path string, stowage conformance.Service) (bool, error) {
 	c, err := scenario.Read(path)
 	if err != nil {
 		return false, err

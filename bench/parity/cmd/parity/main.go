@@ -82,7 +82,7 @@ type options struct {
 	seedFrom, cases uint64
 	workers, keep   int
 	differences     string
-	stowage         stowagev1.PlacementServiceClient
+	stowage         conformance.Service
 }
 
 // profileOf is the profile of a seed: they take turns.
