@@ -1,6 +1,6 @@
 // Package engine decides where pods go, as kube-scheduler v1.37 does with every node considered.
 //
-// Compile turns a stated cluster into an immutable one. Filter, Score and Place read it; what a call changes is its
+// Compile, or a Builder, turns a stated cluster into an immutable one; With derives another from it. Filter, Score and Place read it; what a call changes is its
 // own, so any number of calls may share a cluster without locks. The same arguments give the same result, whatever the
 // parallelism.
 //
@@ -29,12 +29,30 @@ func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 	return &Cluster{compiled}, nil
 }
 
+// Len returns the number of nodes.
+func (c *Cluster) Len() int { return c.compiled.Len() }
+
+// Names returns the nodes' names by index. They must not be changed.
+func (c *Cluster) Names() []string { return c.compiled.Names }
+
+// Node returns the index of the node with a name, and whether there is one.
+func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name) }
+
+// Templates returns the pod templates that the cluster was stated with. They must not be changed.
+func (c *Cluster) Templates() []*api.PodTemplate { return c.compiled.Templates() }
+
+// Classes returns the node classes that the cluster was stated with. They must not be changed.
+func (c *Cluster) Classes() []*api.NodeClass { return c.compiled.Classes() }
+
 // FilterOptions are the arguments of Filter besides the pod.
 type FilterOptions struct {
 	Profile *api.Profile
 	// Candidates are the nodes to consider, in ascending order without duplicates; nil for all.
 	Candidates []uint32
 	Explain    bool
+	// Key is the caller's promise that calls with equal keys, other than "", have equal pods and profiles. The cluster
+	// may then remember the answer, unless it is about some nodes only. What an answer holds must not be changed.
+	Key string
 }
 
 // Filter tells which nodes can take the pod, and why the others cannot.
@@ -63,6 +81,10 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 type ScoreOptions struct {
 	Profile    *api.Profile
 	Candidates []uint32
+	// Key is as in FilterOptions. Filter and Score share what they remember.
+	Key string
+	// TotalsOnly leaves out Score.Plugins.
+	TotalsOnly bool
 }
 
 // Score tells how good each node is that can take the pod.
@@ -78,6 +100,9 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 		return nil, err
 	}
 	result.Message = outcome.message
+	if o.TotalsOnly {
+		result.Plugins = nil
+	}
 	return result, nil
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
@@ -13,6 +14,8 @@ type Group struct {
 	topology.Members
 	// Template is the index of the template that the pods were stated by, -1 if none.
 	Template int
+
+	id intern.ID // of shape and template
 }
 
 // On returns how many of the group's pods were on a node before the request placed any.
@@ -22,6 +25,9 @@ func (g *Group) On(node uint32) int {
 	}
 	return 0
 }
+
+// Has reports whether the group has pods on a node.
+func (g *Group) Has(node uint32) bool { return g.On(node) > 0 || slices.Contains(g.Assumed, node) }
 
 // roles says which groups matter to rules that concern few of them.
 type roles struct {

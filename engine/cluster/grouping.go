@@ -8,88 +8,156 @@ import (
 
 // grouping puts pods into groups while a cluster is compiled.
 type grouping struct {
-	cluster   *Cluster
-	stated    *api.Cluster
-	templates map[templateKey]*compiledTemplate
-	shapes    shapes
+	c *Cluster
+	// byPointer holds what was compiled of templates that pods have for themselves.
+	byPointer map[templateKey]*template
+	// seen says where in the row of the node at hand a group is. Stamps tell nodes apart.
+	seen  []struct{ stamp, place int32 }
+	stamp int32
+	arena arena[podsOf]
 }
 
 type templateKey struct {
-	template    *api.PodTemplate
-	terminating bool
+	stated *api.PodTemplate
+	index  int
 }
 
-type compiledTemplate struct {
-	group int
-	rules *Rules
-	usage Usage
+// template is a compiled pod template.
+type template struct {
+	stated *api.PodTemplate
+	index  int // -1 if it is some pods' own
+	rules  *Rules
+	usage  Usage
+	groups [2]int32 // of its pods without anything of their own, the terminating ones second; noGroup until one was met
 }
 
-func (g *grouping) addNode(ctx context.Context, i uint32, node *api.Node) error {
-	for _, pc := range node.PodCounts {
-		t := g.template(g.stated.Templates[pc.Template], pc.Terminating, pc.Template)
-		g.add(i, t.group, &t.usage, pc.Count)
+const noGroup = -1
+
+func (g *grouping) addNode(ctx context.Context, n *draft, node *api.Node) error {
+	g.stamp++
+	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
+	for i := range node.PodCounts {
+		p := &node.PodCounts[i]
+		t := g.template(p.Template)
+		g.count(n, g.groupOf(t, p.Terminating), p.Count)
+		n.occupy(&t.usage, int64(p.Count))
 	}
-	for j := range node.Pods {
-		if j%16 == 15 && ctx.Err() != nil {
-			return ctx.Err()
+	if len(node.Pods) > 0 {
+		size := 0
+		for i := range node.Pods {
+			size += len(node.Pods[i].Name)
 		}
-		p := &node.Pods[j]
-		t := g.pod(p)
-		g.add(i, t.group, &t.usage, 1)
-		g.cluster.named[i] = append(g.cluster.named[i], NamedPod{Name: p.Name, Group: int32(t.group)})
+		names := make([]byte, 0, size)
+		n.row.named = make([]NamedPod, len(node.Pods))
+		for i := range node.Pods {
+			if i%16 == 15 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			p := &node.Pods[i]
+			group, usage := g.pod(p)
+			g.count(n, group, 1)
+			n.occupy(usage, 1)
+			n.row.named[i].Group = group
+			names = append(names, p.Name...)
+		}
+		all := string(names)
+		for i := range node.Pods {
+			length := len(node.Pods[i].Name)
+			n.row.named[i].Name, all = all[:length], all[length:]
+		}
 	}
+	n.row.pods = g.arena.keep(n.row.pods)
 	return nil
 }
 
-func (g *grouping) add(node uint32, group int, u *Usage, count int32) {
-	g.cluster.resources.add(node, u, int64(count))
-	m := &g.cluster.groups[group].Members
-	if n := len(m.Nodes); n > 0 && m.Nodes[n-1] == node {
-		m.Counts[n-1] += count
+// count counts pods on the node at hand.
+func (g *grouping) count(n *draft, group, count int32) {
+	if int(group) >= len(g.seen) {
+		g.seen = append(g.seen, make([]struct{ stamp, place int32 }, int(group)+1-len(g.seen))...)
+	}
+	s := &g.seen[group]
+	if s.stamp == g.stamp {
+		n.row.pods[s.place].count += count
 		return
 	}
-	m.Nodes = append(m.Nodes, node)
-	m.Counts = append(m.Counts, count)
+	s.stamp, s.place = g.stamp, int32(len(n.row.pods))
+	n.row.pods = append(n.row.pods, podsOf{group, count})
 }
 
-// pod compiles a pod stated one by one; what it shares with others by pointer only once.
-func (g *grouping) pod(p *api.Pod) *compiledTemplate {
-	if len(p.Labels) == 0 && p.ResourceStatus == nil && p.TemplateIndex >= 0 {
-		return g.template(p.Template, p.Terminating, p.TemplateIndex)
+// template returns the compiled template with an index.
+func (g *grouping) template(index int) *template {
+	t := g.c.templates[index]
+	if t == nil {
+		t = g.compile(g.c.stated[index], index)
+		g.c.templates[index] = t
 	}
-	if p.TemplateIndex < 0 {
-		return &compiledTemplate{
-			group: g.group(compileShape(g.cluster.symbols, p.Template, p.Labels, p.Terminating, nil), p.TemplateIndex),
-			usage: usageOf(&p.Template.Spec, p.ResourceStatus),
+	return t
+}
+
+func (g *grouping) compile(stated *api.PodTemplate, index int) *template {
+	shape := compileShape(g.c.symbols, stated, nil, false, nil)
+	return &template{
+		stated: stated,
+		index:  index,
+		rules:  shape.Rules,
+		usage:  usageOf(&stated.Spec, nil),
+		groups: [2]int32{noGroup, noGroup},
+	}
+}
+
+// groupOf returns the group of a template's pods that have nothing of their own.
+func (g *grouping) groupOf(t *template, terminating bool) int32 {
+	i := 0
+	if terminating {
+		i = 1
+	}
+	if t.groups[i] == noGroup {
+		t.groups[i] = g.group(compileShape(g.c.symbols, t.stated, nil, terminating, t.rules), t.index)
+	}
+	return t.groups[i]
+}
+
+// pod returns the group of a pod stated one by one, and what it uses. What it shares with others by pointer is compiled
+// once.
+func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
+	var t *template
+	if p.TemplateIndex >= 0 && g.c.stated[p.TemplateIndex] == p.Template {
+		t = g.template(p.TemplateIndex)
+	} else {
+		key := templateKey{p.Template, p.TemplateIndex}
+		if t = g.byPointer[key]; t == nil {
+			t = g.compile(p.Template, p.TemplateIndex)
+			g.byPointer[key] = t
 		}
 	}
-	shared := g.template(p.Template, p.Terminating, p.TemplateIndex)
-	shape := compileShape(g.cluster.symbols, p.Template, p.Labels, p.Terminating, shared.rules)
-	own := &compiledTemplate{group: g.group(shape, p.TemplateIndex), usage: shared.usage}
+	usage = &t.usage
 	if p.ResourceStatus != nil {
-		own.usage = usageOf(&p.Template.Spec, p.ResourceStatus)
+		own := usageOf(&p.Template.Spec, p.ResourceStatus)
+		usage = &own
 	}
-	return own
+	if len(p.Labels) == 0 {
+		return g.groupOf(t, p.Terminating), usage
+	}
+	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.rules), t.index), usage
 }
 
-func (g *grouping) template(t *api.PodTemplate, terminating bool, index int) *compiledTemplate {
-	key := templateKey{t, terminating}
-	if c, ok := g.templates[key]; ok {
-		return c
-	}
-	shape := compileShape(g.cluster.symbols, t, nil, terminating, nil)
-	c := &compiledTemplate{group: g.group(shape, index), rules: shape.Rules, usage: usageOf(&t.Spec, nil)}
-	g.templates[key] = c
-	return c
-}
-
-func (g *grouping) group(s *Shape, template int) int {
-	i, found := g.shapes.find(s, template, len(g.cluster.groups))
-	if found {
+// group returns the group of a shape and template, a new one if there is none.
+func (g *grouping) group(s *Shape, template int) int32 {
+	c := g.c
+	id := s.identity(c.symbols, template)
+	i, ok := c.groupOf[id]
+	if ok {
 		return i
 	}
-	g.cluster.groups = append(g.cluster.groups, Group{Shape: s, Template: template})
-	g.cluster.roles.add(i, s)
+	added := Group{Shape: s, Template: template, id: id}
+	if n := len(c.free); n > 0 {
+		i = c.free[n-1]
+		c.free = c.free[:n-1]
+		c.groups[i] = added
+	} else {
+		i = int32(len(c.groups))
+		c.groups = append(c.groups, added)
+	}
+	c.groupOf[id] = i
 	return i
 }

@@ -1,28 +1,86 @@
 package cluster
 
-import "github.com/stowage-scheduler/stowage/engine/api"
+import (
+	"slices"
+	"strings"
 
-// Image is an image that some nodes have.
-type Image struct {
-	SizeBytes int64    // as the first node says that has it (pkg/scheduler/backend/cache addNodeImageStates, v1.37)
-	Nodes     []uint32 // ascending
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+)
+
+// image says who has an image: the nodes of some kinds, and some nodes for themselves.
+type image struct {
+	kinds     []int32
+	kindSizes []int64 // one for each of kinds
+	nodes     []uint32
+	sizes     []int64 // one for each of nodes
 }
 
-func compileImages(nodes []api.Node) map[string]*Image {
-	images := make(map[string]*Image)
-	for i := range nodes {
-		for _, stated := range nodes[i].Images {
-			for _, name := range stated.Names {
-				image := images[name]
-				if image == nil {
-					image = &Image{SizeBytes: stated.SizeBytes}
-					images[name] = image
-				}
-				if n := len(image.Nodes); n == 0 || image.Nodes[n-1] != uint32(i) {
-					image.Nodes = append(image.Nodes, uint32(i))
-				}
-			}
+// Image returns the nodes that have an image, nil if there are none, and its size as the first of them says
+// (pkg/scheduler/backend/cache addNodeImageStates, v1.37).
+func (c *Cluster) Image(name string) (nodes nodeset.Set, sizeBytes int64) {
+	m := c.images[name]
+	if m == nil {
+		return nil, 0
+	}
+	nodes = nodeset.Of(c.Len(), m.nodes)
+	first := uint32(noNode)
+	if len(m.nodes) > 0 {
+		first, sizeBytes = m.nodes[0], m.sizes[0]
+	}
+	if len(m.kinds) == 0 {
+		return nodes, sizeBytes
+	}
+	has := make([]bool, len(c.kinds))
+	for _, k := range m.kinds {
+		has[k] = true
+	}
+	for i, k := range c.kindOf {
+		if !has[k] {
+			continue
+		}
+		nodes.Add(uint32(i))
+		// What a node has of its class comes before what it has for itself.
+		if uint32(i) <= first {
+			first, sizeBytes = uint32(i), m.kindSizes[slices.Index(m.kinds, k)]
 		}
 	}
-	return images
+	if nodes.Empty() {
+		return nil, 0
+	}
+	return nodes, sizeBytes
+}
+
+// eachImage calls use once for each name in a list of images.
+func eachImage(images []api.Image, use func(name string, sizeBytes int64)) {
+	for i := range images {
+		for _, name := range images[i].Names {
+			use(name, images[i].SizeBytes)
+		}
+	}
+}
+
+func (c *Cluster) image(name string) *image {
+	m := c.images[name]
+	if m == nil {
+		m = &image{}
+		c.images[strings.Clone(name)] = m
+	}
+	return m
+}
+
+// addKindImage adds an image of a class. The first of its name counts.
+func (c *Cluster) addKindImage(name string, kind int32, sizeBytes int64) {
+	m := c.image(name)
+	if !slices.Contains(m.kinds, kind) {
+		m.kinds, m.kindSizes = append(m.kinds, kind), append(m.kindSizes, sizeBytes)
+	}
+}
+
+// addImage adds an image of the last node. The first of its name counts.
+func (c *Cluster) addImage(name string, node uint32, sizeBytes int64) {
+	m := c.image(name)
+	if n := len(m.nodes); n == 0 || m.nodes[n-1] != node {
+		m.nodes, m.sizes = append(m.nodes, node), append(m.sizes, sizeBytes)
+	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/requests"
@@ -68,35 +69,84 @@ func usageOf(spec *api.PodSpec, status *api.PodResourceStatus) Usage {
 	return u
 }
 
-func newResources(nodes []api.Node) *Resources {
-	n := len(nodes)
-	r := &Resources{AllowedPods: make([]int64, n), Pods: make([]int64, n), Scalars: make(map[string]*Scalar)}
-	for lane := range Lanes {
-		r.Allocatable[lane] = make([]int64, n)
-		r.Requested[lane] = make([]int64, n)
+// scalar returns the column of a resource, a new one if there is none.
+func (r *Resources) scalar(resource string) *Scalar {
+	s := r.Scalars[resource]
+	if s == nil {
+		s = &Scalar{}
+		r.Scalars[strings.Clone(resource)] = s
 	}
-	for lane := range r.Defaulted {
-		r.Defaulted[lane] = make([]int64, n)
+	return s
+}
+
+func (s *Scalar) append(node uint32, n scalarAmount) {
+	s.Nodes = append(s.Nodes, node)
+	s.Allocatable = append(s.Allocatable, n.allocatable)
+	s.Requested = append(s.Requested, n.requested)
+}
+
+// amounts is a node's row of the columns, in the order of Resources.columns.
+type amounts [2*Lanes + 4]int64
+
+// Places in amounts.
+const (
+	allocatable = 0
+	requested   = Lanes
+	defaulted   = 2 * Lanes
+	allowedPods = defaulted + 2
+	pods        = allowedPods + 1
+)
+
+// columns returns the columns that every node has a value in.
+func (r *Resources) columns() [len(amounts{})]*[]int64 {
+	return [...]*[]int64{
+		&r.Allocatable[CPU], &r.Allocatable[Memory], &r.Allocatable[EphemeralStorage],
+		&r.Requested[CPU], &r.Requested[Memory], &r.Requested[EphemeralStorage],
+		&r.Defaulted[CPU], &r.Defaulted[Memory],
+		&r.AllowedPods, &r.Pods,
 	}
-	for i := range nodes {
-		for _, q := range nodes[i].Allocatable {
-			if lane := slices.Index(LaneNames[:], q.Resource); lane >= 0 {
-				r.Allocatable[lane][i] = q.Amount
-			} else if q.Resource == api.ResourcePods {
-				r.AllowedPods[i] = q.Amount
-			} else if requests.Scalar(q.Resource) {
-				s := r.Scalars[q.Resource]
-				if s == nil {
-					s = &Scalar{}
-					r.Scalars[q.Resource] = s
-				}
-				s.Nodes = append(s.Nodes, uint32(i))
-				s.Allocatable = append(s.Allocatable, q.Amount)
-				s.Requested = append(s.Requested, 0)
-			}
+}
+
+// scalarAmount is what one node has of a resource that only some nodes have.
+type scalarAmount struct {
+	resource               string
+	allocatable, requested int64
+}
+
+// allot adds allocatable resources to a node's amounts.
+func (n *draft) allot(r api.Resources) {
+	for _, q := range r {
+		if lane := slices.Index(LaneNames[:], q.Resource); lane >= 0 {
+			n.amounts[allocatable+lane] = q.Amount
+		} else if q.Resource == api.ResourcePods {
+			n.amounts[allowedPods] = q.Amount
+		} else if i := n.scalar(q.Resource); i >= 0 {
+			n.scalars[i].allocatable = q.Amount
+		} else if requests.Scalar(q.Resource) {
+			n.scalars = append(n.scalars, scalarAmount{resource: q.Resource, allocatable: q.Amount})
 		}
 	}
-	return r
+}
+
+func (n *draft) scalar(resource string) int {
+	return slices.IndexFunc(n.scalars, func(s scalarAmount) bool { return s.resource == resource })
+}
+
+// occupy adds pods to a node's amounts.
+func (n *draft) occupy(u *Usage, count int64) {
+	n.amounts[pods] += count
+	for lane, amount := range u.Amounts {
+		n.amounts[requested+lane] += amount * count
+	}
+	for lane, amount := range u.Defaulted {
+		n.amounts[defaulted+lane] += amount * count
+	}
+	for _, q := range u.Scalars {
+		// What a node does not have cannot be used up there, whatever its pods ask for.
+		if i := n.scalar(q.Resource); i >= 0 {
+			n.scalars[i].requested += q.Amount * count
+		}
+	}
 }
 
 // add counts pods onto a node.
@@ -110,7 +160,6 @@ func (r *Resources) add(node uint32, u *Usage, count int64) {
 	}
 	for _, q := range u.Scalars {
 		s := r.Scalars[q.Resource]
-		// What a node does not have cannot be used up there, whatever its pods ask for.
 		if i, ok := s.Find(node); ok {
 			s.Requested[i] += q.Amount * count
 		}

@@ -26,6 +26,9 @@ type Rules struct {
 	PreferredAntiAffinity []WeightedTerm
 
 	HostPorts []api.HostPort
+
+	// id is the same for equal rules compiled with one table.
+	id intern.ID
 }
 
 // compileShape compiles a shape. shared is the rules of the template's pods without labels of their own; nil if these are
@@ -43,6 +46,7 @@ func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, te
 	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec)}
 	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
 	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
+	s.Rules.id = t.InternBytes(s.Rules.key())
 	return s
 }
 
@@ -96,31 +100,12 @@ func hostPorts(spec *api.PodSpec) []api.HostPort {
 	return ports
 }
 
-// shapes finds equal shapes, all compiled with one table.
-type shapes struct {
-	rules  map[*Rules]int // the same number for equal rules
-	byKey  map[string]int
-	groups map[string]int
-}
-
-func newShapes() shapes {
-	return shapes{rules: make(map[*Rules]int), byKey: make(map[string]int), groups: make(map[string]int)}
-}
-
-// find returns the group of a shape and a template, and whether there is one; otherwise it is next from now on.
-func (f *shapes) find(s *Shape, template, next int) (group int, found bool) {
-	rules, ok := f.rules[s.Rules]
-	if !ok {
-		key := s.Rules.key()
-		if rules, ok = f.byKey[key]; !ok {
-			rules = len(f.byKey)
-			f.byKey[key] = rules
-		}
-		f.rules[s.Rules] = rules
-	}
+// identity returns what two shapes compiled with one table have in common only if they are the same and were stated by
+// the same template.
+func (s *Shape) identity(t *intern.Table, template int) intern.ID {
 	b := make([]byte, 0, 64)
 	b = binary.AppendVarint(b, int64(template))
-	b = binary.AppendUvarint(b, uint64(rules))
+	b = binary.AppendUvarint(b, uint64(s.Rules.id))
 	b = binary.AppendUvarint(b, uint64(s.Namespace))
 	if s.Terminating {
 		b = append(b, 1)
@@ -130,15 +115,11 @@ func (f *shapes) find(s *Shape, template, next int) (group int, found bool) {
 	for _, l := range s.Labels {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Key)), uint64(l.Value))
 	}
-	if group, found = f.groups[string(b)]; !found {
-		f.groups[string(b)] = next
-		group = next
-	}
-	return group, found
+	return t.InternBytes(b)
 }
 
 // key returns bytes that two rules compiled with one table have in common only if they are the same.
-func (s *Rules) key() string {
+func (s *Rules) key() []byte {
 	b := make([]byte, 0, 128)
 	for _, terms := range [][]Term{s.Affinity, s.AntiAffinity} {
 		b = binary.AppendUvarint(b, uint64(len(terms)))
@@ -156,5 +137,5 @@ func (s *Rules) key() string {
 		b = append(binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port)), p.HostIP...)
 		b = append(b, 0)
 	}
-	return string(b)
+	return b
 }

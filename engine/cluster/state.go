@@ -24,7 +24,7 @@ type State struct {
 
 	groups  []Group
 	roles   roles
-	shapes  shapes // of the groups that the request added
+	added   map[intern.ID]int // groups that the request added, by shape
 	changed bool
 	assumed []Assumed
 	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.
@@ -97,7 +97,7 @@ func (s *State) Column(key intern.ID) *topology.Column {
 	if !s.Symbols.Shared(key) {
 		return &topology.Column{Domain: make([]int32, s.Len()), Values: make([]intern.ID, 1)}
 	}
-	return s.columns.Get(key, func() (*topology.Column, bool) { return topology.Build(s.labels, key), true })
+	return s.columns.Get(key, func() (*topology.Column, bool) { return s.buildColumn(key), true })
 }
 
 // Counts returns how many pods per domain of a term's topology key the cluster has that the term matches as an
@@ -129,7 +129,7 @@ func (s *State) Matching(t *Term) []topology.Members {
 func (s *State) Assume(p *Pending, node uint32, queue int) {
 	if !s.changed {
 		s.changed = true
-		s.shapes = newShapes()
+		s.added = make(map[intern.ID]int)
 		s.groups = slices.Clone(s.groups)
 		s.Resources = s.Resources.clone()
 	}
@@ -145,10 +145,12 @@ func (s *State) Assume(p *Pending, node uint32, queue int) {
 // groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not
 // matter: two groups count like one.
 func (s *State) groupOf(shape *Shape) int {
-	i, found := s.shapes.find(shape, -1, len(s.groups))
-	if found {
+	id := shape.identity(s.Symbols, -1)
+	if i, ok := s.added[id]; ok {
 		return i
 	}
+	i := len(s.groups)
+	s.added[id] = i
 	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
 	s.roles = roles{
 		antiAffinity: slices.Clip(s.roles.antiAffinity),

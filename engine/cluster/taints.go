@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
@@ -14,27 +16,44 @@ type Taints struct {
 	Lists [][]api.Taint
 }
 
-func compileTaints(nodes []api.Node) Taints {
-	t := Taints{Class: make([]int32, len(nodes)), Lists: make([][]api.Taint, 1)}
-	classes := make(map[string]int32)
-	var key []byte
-	for i := range nodes {
-		if len(nodes[i].Taints) == 0 {
-			continue
-		}
-		key = key[:0]
-		for _, taint := range nodes[i].Taints {
-			key = append(key, byte(taint.Effect))
-			key = append(binary.AppendUvarint(key, uint64(len(taint.Key))), taint.Key...)
-			key = append(binary.AppendUvarint(key, uint64(len(taint.Value))), taint.Value...)
-		}
-		class, ok := classes[string(key)]
-		if !ok {
-			class = int32(len(t.Lists))
-			classes[string(key)] = class
-			t.Lists = append(t.Lists, append([]api.Taint(nil), nodes[i].Taints...))
-		}
-		t.Class[i] = class
+// taintLists finds equal lists of taints.
+type taintLists struct {
+	lists [][]api.Taint
+	class map[string]int32
+}
+
+func newTaintLists(lists [][]api.Taint) taintLists {
+	t := taintLists{lists: lists, class: make(map[string]int32, len(lists))}
+	for i, list := range lists {
+		t.class[string(taintKey(nil, list))] = int32(i)
 	}
 	return t
+}
+
+// find returns the class of a list, a new one if it is new. The list may be overwritten afterwards.
+func (t *taintLists) find(list []api.Taint) int32 {
+	if len(list) == 0 {
+		return 0
+	}
+	key := taintKey(make([]byte, 0, 128), list)
+	class, ok := t.class[string(key)]
+	if !ok {
+		class = int32(len(t.lists))
+		kept := slices.Clone(list)
+		for i := range kept {
+			kept[i].Key, kept[i].Value = strings.Clone(kept[i].Key), strings.Clone(kept[i].Value)
+		}
+		t.class[string(key)] = class
+		t.lists = append(t.lists, kept)
+	}
+	return class
+}
+
+func taintKey(key []byte, list []api.Taint) []byte {
+	for _, taint := range list {
+		key = append(key, byte(taint.Effect))
+		key = append(binary.AppendUvarint(key, uint64(len(taint.Key))), taint.Key...)
+		key = append(binary.AppendUvarint(key, uint64(len(taint.Value))), taint.Value...)
+	}
+	return key
 }

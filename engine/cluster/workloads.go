@@ -17,24 +17,21 @@ type controller struct {
 	namespace, name intern.ID
 }
 
-func compileWorkloads(t *intern.Table, stated []api.WorkloadSelector) workloads {
-	w := workloads{
+func newWorkloads() workloads {
+	return workloads{
 		services:    make(map[intern.ID][]*selector.Selector),
 		controllers: make(map[controller]*selector.Selector),
 	}
-	for i := range stated {
-		s := &stated[i]
-		compiled := selector.CompileSelector(t, s.Selector)
-		namespace := t.Intern(s.Namespace)
-		if s.Kind == api.Service {
-			if compiled != nil { // a Service without a selector selects nothing
-				w.services[namespace] = append(w.services[namespace], compiled)
-			}
-			continue
-		}
+}
+
+func (w *workloads) add(t *intern.Table, s *api.WorkloadSelector) {
+	compiled := selector.CompileSelector(t, s.Selector)
+	namespace := t.Intern(s.Namespace)
+	if s.Kind != api.Service {
 		w.controllers[controller{s.Kind, namespace, t.Intern(s.Name)}] = compiled
+	} else if compiled != nil { // a Service without a selector selects nothing
+		w.services[namespace] = append(w.services[namespace], compiled)
 	}
-	return w
 }
 
 // DefaultSelector returns the selector of a pod's default spread constraints: those of the services that select it and

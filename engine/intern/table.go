@@ -1,9 +1,14 @@
 // Package intern gives strings dense ids, so that the engine compares and indexes integers.
 //
-// A table is built by one goroutine and then only read. A request that brings new strings extends the shared table with
-// a private one (Extend): ids of the shared table keep their meaning, new strings get ids from Len of the shared table
-// upwards, and nothing shared changes.
+// A table is built by one goroutine and then only read. What comes later extends it with a table of its own (Extend):
+// ids of the extended table keep their meaning, new strings get ids from its Len upwards, and nothing shared changes.
 package intern
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // ID is a string's id. Ids are dense from 0; 0 is the empty string.
 type ID uint32
@@ -28,13 +33,39 @@ func Extend(base *Table) *Table {
 	return &Table{base: base, baseLen: base.Len()}
 }
 
+// minOverlay is how many strings an extension may always hold before it is worth copying what it extends.
+const minOverlay = 256
+
+// Settled returns a table of the same content in which looking up takes at most two steps, however often tables were
+// extended to make it: the lowest of them and one of all that came later, or a single table once what came later is many
+// strings. t must not change afterwards.
+func (t *Table) Settled() *Table {
+	if len(t.names) == 0 && t.base != nil {
+		return t.base
+	}
+	if t.base == nil || t.base.base == nil {
+		return t
+	}
+	lower, upper := t.base.base, t.base
+	if n := len(upper.names) + len(t.names); n > minOverlay && n*n > 4*lower.Len() {
+		all := &Table{ids: make(map[string]ID, t.Len()), names: slices.Concat(lower.names, upper.names, t.names)}
+		for i, s := range all.names {
+			all.ids[s] = ID(i)
+		}
+		return all
+	}
+	merged := &Table{base: lower, baseLen: lower.Len(), ids: maps.Clone(upper.ids), names: slices.Concat(upper.names, t.names)}
+	maps.Copy(merged.ids, t.ids)
+	return merged
+}
+
 // Len returns the number of strings in the table.
 func (t *Table) Len() int { return t.baseLen + len(t.names) }
 
 // Shared reports whether an id stands in the table that t extends, and so means the same to everyone who extends it.
 func (t *Table) Shared(id ID) bool { return int(id) < t.baseLen }
 
-// Intern returns the id of s, a new one if s is new.
+// Intern returns the id of s, a new one if s is new. The table keeps a copy: s may be overwritten afterwards.
 func (t *Table) Intern(s string) ID {
 	if id, ok := t.Lookup(s); ok {
 		return id
@@ -43,9 +74,20 @@ func (t *Table) Intern(s string) ID {
 	if t.ids == nil {
 		t.ids = make(map[string]ID)
 	}
+	s = strings.Clone(s)
 	t.ids[s] = id
 	t.names = append(t.names, s)
 	return id
+}
+
+// InternBytes is Intern of a string that is given as bytes.
+func (t *Table) InternBytes(b []byte) ID {
+	for layer := t; layer != nil; layer = layer.base {
+		if id, ok := layer.ids[string(b)]; ok {
+			return id
+		}
+	}
+	return t.Intern(string(b))
 }
 
 // Lookup returns the id of s, if it has one.

@@ -36,7 +36,7 @@ func CompileSelector(t *intern.Table, s *api.LabelSelector) *Selector {
 }
 
 func equals(t *intern.Table, key, value string) Requirement {
-	return Requirement{Key: t.Intern(key), operator: api.In, values: []intern.ID{t.Intern(value)}, table: t}
+	return Requirement{Key: t.Intern(key), operator: api.In, values: []intern.ID{t.Intern(value)}}
 }
 
 // And returns a selector that asks for what both selectors ask for; nil if either is nil.
@@ -68,7 +68,7 @@ func (s *Selector) WithKeys(t *intern.Table, keys []string, operator api.Operato
 	for _, key := range keys {
 		k := t.Intern(key)
 		if v, ok := labels.Get(k); ok {
-			c.requirements = append(c.requirements, Requirement{Key: k, operator: operator, values: []intern.ID{v}, table: t})
+			c.requirements = append(c.requirements, Requirement{Key: k, operator: operator, values: []intern.ID{v}})
 		}
 	}
 	return c
@@ -83,7 +83,7 @@ func (s *Selector) Matches(l Labels) bool {
 		return false
 	}
 	for i := range s.requirements {
-		if !s.requirements[i].Matches(l.Get(s.requirements[i].Key)) {
+		if !s.requirements[i].met(l.Get(s.requirements[i].Key)) {
 			return false
 		}
 	}
@@ -107,25 +107,25 @@ func (s *Selector) Shared(t *intern.Table) bool {
 	return s == nil || !slices.ContainsFunc(s.requirements, func(r Requirement) bool { return !r.shared(t) })
 }
 
-// String returns the selector as kubectl writes it; empty if it matches everything, "<none>" if nothing.
-func (s *Selector) String() string {
+// Text returns a selector compiled with t as kubectl writes it; empty if it matches everything, "<none>" if nothing.
+func (s *Selector) Text(t *intern.Table) string {
 	if s == nil {
 		return "<none>"
 	}
 	parts := make([]string, len(s.requirements))
 	for i := range s.requirements {
-		parts[i] = s.requirements[i].String()
+		parts[i] = s.requirements[i].text(t)
 	}
 	slices.Sort(parts)
 	return strings.Join(slices.Compact(parts), ",")
 }
 
-// String returns the requirement as kubectl writes it.
-func (r *Requirement) String() string {
-	key := r.table.Name(r.Key)
+// text returns the requirement as kubectl writes it.
+func (r *Requirement) text(t *intern.Table) string {
+	key := t.Name(r.Key)
 	values := make([]string, len(r.values))
 	for i, v := range r.values {
-		values[i] = r.table.Name(v)
+		values[i] = t.Name(v)
 	}
 	slices.Sort(values)
 	switch r.operator {

@@ -23,12 +23,16 @@ func CompileLabels(t *intern.Table, l api.Labels) Labels {
 	if len(l) == 0 {
 		return nil
 	}
-	out := make(Labels, len(l))
+	return AppendLabels(make(Labels, 0, len(l)), t, l)
+}
+
+// AppendLabels interns labels and appends them to an empty slice.
+func AppendLabels(to Labels, t *intern.Table, l api.Labels) Labels {
 	for i := range l {
-		out[i] = Label{t.Intern(l[i].Key), t.Intern(l[i].Value)}
+		to = append(to, Label{t.Intern(l[i].Key), t.Intern(l[i].Value)})
 	}
-	slices.SortFunc(out, func(a, b Label) int { return cmp.Compare(a.Key, b.Key) })
-	return out
+	slices.SortFunc(to, func(a, b Label) int { return cmp.Compare(a.Key, b.Key) })
+	return to
 }
 
 // Get returns a label's value and whether it is present.

@@ -15,13 +15,12 @@ type Requirement struct {
 	operator api.Operator
 	values   []intern.ID // sorted, unique; of In and NotIn
 	bound    int64       // of GreaterThan and LessThan
-	table    *intern.Table
 }
 
 // compileRequirement reports false if kube-scheduler fails to parse the requirement: a GreaterThan or LessThan bound
 // that is no integer, or a value that can be no label's (k8s.io/apimachinery/pkg/labels NewRequirement, v0.37).
 func compileRequirement(t *intern.Table, r api.Requirement) (Requirement, bool) {
-	c := Requirement{Key: t.Intern(r.Key), operator: r.Operator, table: t}
+	c := Requirement{Key: t.Intern(r.Key), operator: r.Operator}
 	for _, v := range r.Values {
 		if !validLabelValue(v) {
 			return c, false
@@ -45,8 +44,21 @@ func compileRequirement(t *intern.Table, r api.Requirement) (Requirement, bool) 
 	return c, true
 }
 
-// Matches reports whether a label that has this value, or is absent, meets the requirement.
-func (r *Requirement) Matches(value intern.ID, present bool) bool {
+// Matches reports whether a label that has this value, or is absent, meets the requirement. The values are of t.
+func (r *Requirement) Matches(t *intern.Table, value intern.ID, present bool) bool {
+	switch r.operator {
+	case api.GreaterThan, api.LessThan:
+		if !present {
+			return false
+		}
+		v, err := strconv.ParseInt(t.Name(value), 10, 64)
+		return err == nil && (v > r.bound && r.operator == api.GreaterThan || v < r.bound && r.operator == api.LessThan)
+	}
+	return r.met(value, present)
+}
+
+// met is Matches for the operators of label selectors, which compare no numbers.
+func (r *Requirement) met(value intern.ID, present bool) bool {
 	switch r.operator {
 	case api.In:
 		return present && r.has(value)
@@ -54,20 +66,8 @@ func (r *Requirement) Matches(value intern.ID, present bool) bool {
 		return !present || !r.has(value)
 	case api.Exists:
 		return present
-	case api.DoesNotExist:
-		return !present
 	}
-	if !present {
-		return false
-	}
-	v, err := strconv.ParseInt(r.table.Name(value), 10, 64)
-	if err != nil {
-		return false
-	}
-	if r.operator == api.GreaterThan {
-		return v > r.bound
-	}
-	return v < r.bound
+	return !present
 }
 
 func (r *Requirement) has(value intern.ID) bool {

@@ -43,11 +43,16 @@ func TestSelector(t *testing.T) {
 			if got := s.Matches(compiled); got != test.want {
 				t.Errorf("Matches = %v", got)
 			}
-			if got := s.String(); got != test.text {
-				t.Errorf("String = %q, want %q", got, test.text)
+			if got := s.Text(table); got != test.text {
+				t.Errorf("Text = %q, want %q", got, test.text)
 			}
 		})
 	}
+}
+
+func matches(t *intern.Table, r *selector.Requirement, l selector.Labels) bool {
+	value, present := l.Get(r.Key)
+	return r.Matches(t, value, present)
 }
 
 func TestNodeTermBounds(t *testing.T) {
@@ -74,7 +79,7 @@ func TestNodeTermBounds(t *testing.T) {
 		if ok != test.parse {
 			t.Errorf("%v parses: %v", test, ok)
 		}
-		if ok && term.Labels[0].Matches(labels.Get(term.Labels[0].Key)) != test.want {
+		if ok && matches(table, &term.Labels[0], labels) != test.want {
 			t.Errorf("%v does not match as it should", test)
 		}
 	}

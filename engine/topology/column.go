@@ -7,7 +7,6 @@ package topology
 import (
 	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/selector"
 )
 
 // None is the domain of nodes that lack the key.
@@ -23,17 +22,18 @@ type Column struct {
 	Empty int32
 }
 
-// Build builds the column of a key from the nodes' labels. Domains are numbered in order of their first node.
-func Build(labels []selector.Labels, key intern.ID) *Column {
-	c := &Column{Domain: make([]int32, len(labels)), Values: make([]intern.ID, 1)}
-	domains := make(map[intern.ID]int32)
-	for i, l := range labels {
-		v, ok := l.Get(key)
+// Build builds the column of a label from its values by node, which are ids below symbols. Domains are numbered in order
+// of their first node.
+func Build(nodes, symbols int, label func(node uint32) (value intern.ID, present bool)) *Column {
+	c := &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1)}
+	domains := make([]int32, symbols) // by value
+	for i := range c.Domain {
+		v, ok := label(uint32(i))
 		if !ok {
 			continue
 		}
-		d, ok := domains[v]
-		if !ok {
+		d := domains[v]
+		if d == None {
 			d = int32(len(c.Values))
 			domains[v] = d
 			c.Values = append(c.Values, v)

@@ -45,13 +45,13 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 }
 
 func add(c *plugin.Cycle, sums []int64, name string) {
-	image := c.State.Images[normalized(name)]
-	if image == nil || c.State.Ended() {
+	nodes, size := c.State.Image(normalized(name))
+	if nodes == nil || c.State.Ended() {
 		return
 	}
-	spread := float64(len(image.Nodes)) / float64(c.State.Len())
-	bytes := int64(float64(image.SizeBytes) * spread)
-	for _, n := range image.Nodes {
+	spread := float64(nodes.Len()) / float64(c.State.Len())
+	bytes := int64(float64(size) * spread)
+	for n := range nodes.All() {
 		sums[n] += bytes
 	}
 }

@@ -2,6 +2,7 @@ package interpodaffinity
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/intern"
@@ -30,4 +31,15 @@ func (b *byKey) add(key intern.ID, m topology.Members, weight int64) {
 	if topology.Add(b.counts[i], b.columns[i], m, weight) {
 		b.touched = true
 	}
+}
+
+// sorted returns the indexes of the keys in the order of their names.
+func (b *byKey) sorted() []int {
+	order := make([]int, len(b.keys))
+	for i := range order {
+		order[i] = i
+	}
+	name := func(i int) string { return b.state.Symbols.Name(b.keys[i]) }
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(name(i), name(j)) })
+	return order
 }

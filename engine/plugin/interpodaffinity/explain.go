@@ -13,7 +13,7 @@ import (
 )
 
 // Counts returns what each required term counted: the pod's affinity terms, its anti-affinity terms, and the
-// anti-affinity terms of pods on nodes that match it, by topology key; and whether that is all of them.
+// anti-affinity terms of pods on nodes that match it, in order of the topology key; and whether that is all of them.
 func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, complete bool) {
 	together := matchingAll(c)
 	first := !anyMatch(c, together)
@@ -21,7 +21,7 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 		t := &c.Pod.Affinity[i]
 		counts := describe(c, verdict.PodAffinity, i, t.TopologyKey, topology.Count(c.State.Column(t.TopologyKey), together, nil))
 		complete := plugin.Explained(c.State, &counts)
-		counts.Selector = t.Selector.String()
+		counts.Selector = t.Selector.Text(c.State.Symbols)
 		counts.SelfMatch = selfMatch(c.Pod)
 		for d := range counts.Domains {
 			counts.Domains[d].Feasible = counts.Domains[d].Matching > 0 || first && counts.SelfMatch
@@ -33,7 +33,7 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 	for i := range c.Pod.AntiAffinity {
 		t := &c.Pod.AntiAffinity[i]
 		counts := describe(c, verdict.PodAntiAffinity, i, t.TopologyKey, c.State.Counts(t))
-		counts.Selector = t.Selector.String()
+		counts.Selector = t.Selector.Text(c.State.Symbols)
 		complete := inTheWay(c, f, t.TopologyKey, &counts, func(g *cluster.Group) bool {
 			return t.Matches(g.Namespace, nil, g.Labels)
 		})
@@ -42,7 +42,8 @@ func Counts(c *plugin.Cycle, f *plugin.Finder) (out []verdict.TopologyCounts, co
 		}
 	}
 	by := blocking(c)
-	for i, key := range by.keys {
+	for _, i := range by.sorted() {
+		key := by.keys[i]
 		counts := describe(c, verdict.ExistingPodAntiAffinity, 0, key, by.counts[i])
 		complete := inTheWay(c, f, key, &counts, func(g *cluster.Group) bool {
 			return slices.ContainsFunc(g.AntiAffinity, func(t cluster.Term) bool {
@@ -110,7 +111,12 @@ func inTheWay(c *plugin.Cycle, f *plugin.Finder, key intern.ID, t *verdict.Topol
 			continue
 		}
 		in := places[column.Domain[d.Nodes[0]]]
-		slices.SortFunc(in, func(a, b place) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.group, b.group)) })
+		slices.SortFunc(in, func(a, b place) int {
+			if a.node != b.node {
+				return cmp.Compare(a.node, b.node)
+			}
+			return c.State.CompareOn(a.node, a.group, b.group)
+		})
 		for _, p := range slices.Compact(in) {
 			room := verdict.MaxConflictingPods - len(d.Conflicting)
 			if room == 0 {

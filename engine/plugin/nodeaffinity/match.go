@@ -68,7 +68,7 @@ func matching(s *cluster.State, r *selector.Requirement) nodeset.Set {
 	column := s.Column(r.Key)
 	table := make([]uint8, column.Len())
 	for d, v := range column.Values {
-		if r.Matches(v, d != 0) {
+		if r.Matches(s.Symbols, v, d != 0) {
 			table[d] = 1
 		}
 	}

@@ -1,6 +1,8 @@
 package nodeports
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -14,6 +16,7 @@ func Conflicts(c *plugin.Cycle, finder *plugin.Finder, in nodeset.Set) []verdict
 	}
 	var out []verdict.HostPortConflict
 	wanted := newPorts(c.Pod.HostPorts)
+	var groups []int
 	ports := make(map[int]int32) // by group, of those in the way
 	for _, i := range c.State.PortGroups() {
 		if port, clashes := wanted.conflict(c.State.Group(i).HostPorts); clashes {
@@ -21,11 +24,15 @@ func Conflicts(c *plugin.Cycle, finder *plugin.Finder, in nodeset.Set) []verdict
 		}
 	}
 	for n := range plugin.Both(in, f.taken).All() {
-		for _, i := range c.State.PortGroups() {
-			port, clashes := ports[i]
-			if !clashes {
-				continue
+		groups = groups[:0]
+		for i := range ports {
+			if c.State.Group(i).Has(n) {
+				groups = append(groups, i)
 			}
+		}
+		slices.SortFunc(groups, func(a, b int) int { return c.State.CompareOn(n, a, b) })
+		for _, i := range groups {
+			port := ports[i]
 			for _, h := range finder.On(n, i, verdict.MaxConflictingPods) {
 				if len(out) == verdict.MaxDetails {
 					return out

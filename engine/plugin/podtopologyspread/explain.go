@@ -86,7 +86,7 @@ func (k *constraint) describe(c *plugin.Cycle, rule verdict.TopologyRule, eligib
 		Rule:        rule,
 		Index:       k.index,
 		TopologyKey: k.TopologyKey,
-		Selector:    k.selector.String(),
+		Selector:    k.selector.Text(c.State.Symbols),
 		MaxSkew:     k.MaxSkew,
 		SelfMatch:   k.selector.Matches(c.Pod.Shape.Labels),
 	}
