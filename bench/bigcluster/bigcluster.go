@@ -18,8 +18,37 @@ const (
 	Zones       = 3
 )
 
-// New returns a cluster of a number of nodes, with 30 pods on each.
+// New returns a cluster of a number of nodes, with 30 pods on each. Every node states everything itself.
 func New(nodes int) *stowagev1.Cluster {
+	return cluster(nodes, func(node int) traits { return ofPool(node % Pools) })
+}
+
+// Random returns a cluster like New's but for the nodes' labels and taints, which do not follow from the pool: each is
+// drawn on its own, so that there are thousands of different combinations.
+func Random(nodes int) *stowagev1.Cluster {
+	rng := rand.New(rand.NewPCG(2, uint64(nodes)))
+	return cluster(nodes, func(int) traits {
+		return traits{
+			pool: rng.IntN(Pools), zone: rng.IntN(Zones), arch: rng.IntN(2), instanceType: rng.IntN(12), generation: rng.IntN(4),
+			storage: rng.IntN(3), lifecycle: rng.IntN(2), kernel: rng.IntN(7), cpu: rng.IntN(3), dedicated: rng.IntN(10) == 9,
+		}
+	})
+}
+
+// traits is what tells nodes apart besides their names and racks.
+type traits struct {
+	pool, zone, arch, instanceType, generation, storage, lifecycle, kernel, cpu int
+	dedicated                                                                   bool
+}
+
+func ofPool(pool int) traits {
+	return traits{
+		pool: pool, zone: pool % Zones, arch: pool % 2, instanceType: pool % 12, generation: pool % 4, storage: pool % 3,
+		lifecycle: pool % 2, kernel: pool % 7, cpu: pool % 3, dedicated: pool%10 == 9,
+	}
+}
+
+func cluster(nodes int, traitsOf func(node int) traits) *stowagev1.Cluster {
 	rng := rand.New(rand.NewPCG(1, uint64(nodes)))
 	c := &stowagev1.Cluster{
 		Namespaces: []*stowagev1.Namespace{
@@ -31,7 +60,7 @@ func New(nodes int) *stowagev1.Cluster {
 		c.PodTemplates = append(c.PodTemplates, Template(i))
 	}
 	for i := range nodes {
-		c.Nodes = append(c.Nodes, node(i))
+		c.Nodes = append(c.Nodes, node(i, traitsOf(i)))
 	}
 	// Each template's pods are dealt out over the nodes at random, at most one of a template per node, so that required
 	// anti-affinity by hostname holds.
@@ -49,40 +78,39 @@ func New(nodes int) *stowagev1.Cluster {
 	return c
 }
 
-func node(i int) *stowagev1.Node {
-	pool := i % Pools
+func node(i int, t traits) *stowagev1.Node {
 	name := fmt.Sprintf("node-%06d", i)
 	labels := map[string]string{
 		"kubernetes.io/hostname":                        name,
-		"topology.kubernetes.io/zone":                   fmt.Sprintf("zone-%d", pool%Zones),
+		"topology.kubernetes.io/zone":                   fmt.Sprintf("zone-%d", t.zone),
 		"topology.kubernetes.io/region":                 "region-1",
-		"kubernetes.io/arch":                            []string{"amd64", "arm64"}[pool%2],
+		"kubernetes.io/arch":                            []string{"amd64", "arm64"}[t.arch],
 		"kubernetes.io/os":                              "linux",
-		"node.kubernetes.io/instance-type":              fmt.Sprintf("type-%d", pool%12),
-		"example.com/pool":                              fmt.Sprintf("pool-%d", pool),
+		"node.kubernetes.io/instance-type":              fmt.Sprintf("type-%d", t.instanceType),
+		"example.com/pool":                              fmt.Sprintf("pool-%d", t.pool),
 		"example.com/rack":                              fmt.Sprintf("rack-%d", i/40),
-		"beta.kubernetes.io/arch":                       []string{"amd64", "arm64"}[pool%2],
+		"beta.kubernetes.io/arch":                       []string{"amd64", "arm64"}[t.arch],
 		"beta.kubernetes.io/os":                         "linux",
-		"failure-domain.beta.kubernetes.io/zone":        fmt.Sprintf("zone-%d", pool%Zones),
+		"failure-domain.beta.kubernetes.io/zone":        fmt.Sprintf("zone-%d", t.zone),
 		"failure-domain.beta.kubernetes.io/region":      "region-1",
-		"beta.kubernetes.io/instance-type":              fmt.Sprintf("type-%d", pool%12),
-		"example.com/generation":                        fmt.Sprint(pool % 4),
-		"example.com/storage":                           []string{"ssd", "nvme", "hdd"}[pool%3],
-		"example.com/lifecycle":                         []string{"on-demand", "spot"}[pool%2],
-		"example.com/kernel":                            fmt.Sprintf("6.%d", pool%7),
+		"beta.kubernetes.io/instance-type":              fmt.Sprintf("type-%d", t.instanceType),
+		"example.com/generation":                        fmt.Sprint(t.generation),
+		"example.com/storage":                           []string{"ssd", "nvme", "hdd"}[t.storage],
+		"example.com/lifecycle":                         []string{"on-demand", "spot"}[t.lifecycle],
+		"example.com/kernel":                            fmt.Sprintf("6.%d", t.kernel),
 		"node.example.com/capacity-reservation-managed": "true",
 	}
 	n := &stowagev1.Node{
 		Name:   name,
 		Labels: labels,
 		Allocatable: &stowagev1.Resources{
-			CpuMillis:             ptr[int64](32_000 + 16_000*int64(pool%3)),
+			CpuMillis:             ptr[int64](32_000 + 16_000*int64(t.cpu)),
 			MemoryBytes:           ptr[int64](128 << 30),
 			EphemeralStorageBytes: ptr[int64](200 << 30),
 			Pods:                  ptr[int64](110),
 		},
 	}
-	if pool%10 == 9 {
+	if t.dedicated {
 		n.Taints = []*stowagev1.Taint{{Key: "dedicated", Value: "batch", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE}}
 	}
 	return n

@@ -5,8 +5,19 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
+
+// Compact returns the same cluster with node classes, and with pods counted. With 5,000 nodes it has 1.4 MB on the wire,
+// 2.0 MB with labels at random. Neither cluster may be changed afterwards.
+func Compact(c *stowagev1.Cluster) *stowagev1.Cluster {
+	out, err := compact.Cluster(c, compact.Options{CountPods: true})
+	if err != nil {
+		panic(err) // only for clusters that are not of this package
+	}
+	return out
+}
 
 // StatedInFull returns the same cluster without anything shared, as a caller states it that converts the pods of a real
 // cluster one by one: every pod has a name and its own template, with what the Deployment's controller and the API

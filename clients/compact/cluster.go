@@ -1,0 +1,60 @@
+package compact
+
+import (
+	"fmt"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Options says what else may be left out.
+type Options struct {
+	// CountPods leaves out the names of pods on nodes and counts equal ones. Explanations then tell how many pods are in
+	// the way, and not which.
+	CountPods bool
+}
+
+// Cluster states a cluster compactly, whatever is compact in it already. Templates keep their indexes, and those of pods
+// stated in full follow. The result shares messages with c, of which neither may be changed afterwards. An index that
+// leads nowhere is an error, as is a string that is not UTF-8.
+func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
+	templates, err := NewTemplates(c.GetPodTemplates())
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]*stowagev1.Node, len(c.GetNodes()))
+	for i, n := range c.GetNodes() {
+		whole, err := WholeNode(c, n)
+		if err != nil {
+			return nil, fmt.Errorf("nodes[%d]: %w", i, err)
+		}
+		n = shallow(whole)
+		n.Pods = make([]*stowagev1.Pod, len(whole.GetPods()))
+		for j, p := range whole.GetPods() {
+			n.Pods[j] = &stowagev1.Pod{
+				Name: p.GetName(), Source: p.GetSource(), Labels: p.GetLabels(), Terminating: p.GetTerminating(),
+				ResourceStatus: p.GetResourceStatus(),
+			}
+			if err := templates.Share(n.Pods[j]); err != nil {
+				return nil, fmt.Errorf("nodes[%d].pods[%d]: %w", i, j, err)
+			}
+		}
+		if o.CountPods {
+			CountPods(n)
+		}
+		nodes[i] = n
+	}
+	out := &stowagev1.Cluster{
+		PodTemplates: templates.List(), Namespaces: c.GetNamespaces(), WorkloadSelectors: c.GetWorkloadSelectors(),
+	}
+	out.Nodes, out.NodeClasses = Nodes(nodes)
+	return out, nil
+}
+
+// shallow copies a node, but nothing that it refers to.
+func shallow(n *stowagev1.Node) *stowagev1.Node {
+	return &stowagev1.Node{
+		Name: n.GetName(), Labels: n.GetLabels(), Taints: n.GetTaints(), Unschedulable: n.GetUnschedulable(),
+		Allocatable: n.GetAllocatable(), Images: n.GetImages(), PodCounts: n.GetPodCounts(), Pods: n.GetPods(),
+		ClassIndex: n.ClassIndex,
+	}
+}

@@ -1,0 +1,134 @@
+package compact
+
+import (
+	"cmp"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type kind int
+
+const (
+	label kind = iota
+	cpu
+	memory
+	ephemeralStorage
+	podNumber
+	scalar
+	taints
+)
+
+// fact is a thing that a node can state, and its class for it.
+type fact struct {
+	kind kind
+	key  string // of labels and scalars
+}
+
+func (f fact) compare(g fact) int {
+	return cmp.Or(cmp.Compare(f.kind, g.kind), cmp.Compare(f.key, g.key))
+}
+
+// value is what a node states. Of a label whose value is the node's name, it is that.
+type value struct {
+	text   string
+	number int64
+	name   bool
+}
+
+// each gives what a node states, with the bytes that it takes there and in a class.
+func each(n *stowagev1.Node, yield func(f fact, v value, inNode, inClass int)) {
+	for key, text := range n.GetLabels() {
+		size := entryBytes(key, protowire.SizeBytes(len(text)))
+		if text == n.GetName() {
+			yield(fact{label, key}, value{name: true}, size, field(len(key)))
+		} else {
+			yield(fact{label, key}, value{text: text}, size, size)
+		}
+	}
+	r := n.GetAllocatable()
+	number := func(k kind, q *int64) {
+		if q != nil {
+			size := 1 + protowire.SizeVarint(uint64(*q))
+			yield(fact{kind: k}, value{number: *q}, size, size)
+		}
+	}
+	if r != nil {
+		number(cpu, r.CpuMillis)
+		number(memory, r.MemoryBytes)
+		number(ephemeralStorage, r.EphemeralStorageBytes)
+		number(podNumber, r.Pods)
+	}
+	for key, q := range r.GetScalars() {
+		size := entryBytes(key, protowire.SizeVarint(uint64(q)))
+		yield(fact{scalar, key}, value{number: q}, size, size)
+	}
+	if len(n.GetTaints()) > 0 {
+		var text []byte
+		size := 0
+		for _, t := range n.GetTaints() {
+			text = protowire.AppendString(protowire.AppendString(text, t.GetKey()), t.GetValue())
+			text = protowire.AppendVarint(text, uint64(t.GetEffect()))
+			size += field(field(len(t.GetKey())) + field(len(t.GetValue())) + 2)
+		}
+		yield(fact{kind: taints}, value{text: string(text)}, size, size)
+	}
+}
+
+// field is the bytes of a field whose content has a length.
+func field(content int) int { return 1 + protowire.SizeBytes(content) }
+
+// entryBytes is the bytes of a map entry with a value of so many.
+func entryBytes(key string, value int) int { return field(field(len(key)) + 1 + value) }
+
+// state is what a node states for itself or through its class.
+type state struct {
+	labels        map[string]string
+	nameLabelKeys []string
+	taints        []*stowagev1.Taint
+	allocatable   *stowagev1.Resources
+}
+
+// selected is the facts of a node that are wanted.
+func selected(n *stowagev1.Node, wanted func(fact) bool) state {
+	var out state
+	for key, text := range n.GetLabels() {
+		if wanted(fact{label, key}) {
+			put(&out.labels, key, text)
+		}
+	}
+	if wanted(fact{kind: taints}) {
+		out.taints = n.GetTaints()
+	}
+	if r := n.GetAllocatable(); r != nil {
+		kept := &stowagev1.Resources{}
+		some := false
+		number := func(k kind, to **int64, q *int64) {
+			if q != nil && wanted(fact{kind: k}) {
+				*to, some = q, true
+			}
+		}
+		number(cpu, &kept.CpuMillis, r.CpuMillis)
+		number(memory, &kept.MemoryBytes, r.MemoryBytes)
+		number(ephemeralStorage, &kept.EphemeralStorageBytes, r.EphemeralStorageBytes)
+		number(podNumber, &kept.Pods, r.Pods)
+		for key, q := range r.GetScalars() {
+			if wanted(fact{scalar, key}) {
+				put(&kept.Scalars, key, q)
+				some = true
+			}
+		}
+		if some {
+			out.allocatable = kept
+		}
+	}
+	return out
+}
+
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}

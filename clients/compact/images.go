@@ -1,0 +1,154 @@
+package compact
+
+import (
+	"cmp"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// set is the nodes of a class, and which of their images it states.
+type set struct {
+	group
+	members []int
+	images  map[string]bool // by imageKey
+	class   *uint32         // the index, once there is a class
+}
+
+// withImages turns a group of nodes, which has so many bytes without images, into the set of those that have the images
+// that are most worth sharing, and the set of the others; one of them may be missing.
+func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
+	all := &set{group: group{len(members), bytes}, members: members}
+	type image struct {
+		key     string
+		bytes   int
+		members []int
+	}
+	var images []*image
+	byKey := map[string]*image{}
+	for _, i := range members {
+		if namesRepeat(nodes[i].GetImages()) {
+			continue
+		}
+		for _, m := range nodes[i].GetImages() {
+			key := imageKey(m)
+			in := byKey[key]
+			if in == nil {
+				in = &image{key: key, bytes: imageBytes(m)}
+				byKey[key] = in
+				images = append(images, in)
+			}
+			in.members = append(in.members, i)
+		}
+	}
+	slices.SortFunc(images, func(a, b *image) int {
+		return cmp.Or(cmp.Compare(len(b.members), len(a.members)), cmp.Compare(a.key, b.key))
+	})
+	// Each image that is taken in narrows the nodes down to those that have it too.
+	shared, having, taken := 0, members, 0
+	best, bestTaken, bestCost := all, 0, all.cost()
+	for _, in := range images {
+		having = common(having, in.members)
+		if len(having) < 2 {
+			break
+		}
+		taken++
+		shared += in.bytes
+		s := &set{group: group{len(having), bytes + shared}, members: having}
+		rest := group{len(members) - len(having), bytes}
+		if cost := s.cost() + rest.cost() - len(having)*shared; cost < bestCost {
+			best, bestTaken, bestCost = s, taken, cost
+		}
+	}
+	best.images = make(map[string]bool, bestTaken)
+	for _, in := range images[:bestTaken] {
+		best.images[in.key] = true
+	}
+	if len(best.members) == len(members) {
+		return []*set{best}
+	}
+	rest := slices.DeleteFunc(slices.Clone(members), func(i int) bool {
+		_, in := slices.BinarySearch(best.members, i)
+		return in
+	})
+	return []*set{best, {group: group{len(rest), bytes}, members: rest}}
+}
+
+// nodeClass is what the set's class states, which one of its nodes tells.
+func (s *set) nodeClass(n *stowagev1.Node, shared map[fact]bool) *stowagev1.NodeClass {
+	have := selected(n, func(f fact) bool { return shared[f] })
+	out := &stowagev1.NodeClass{Taints: have.taints, Allocatable: have.allocatable}
+	for key, text := range have.labels {
+		if text == n.GetName() {
+			out.NameLabelKeys = append(out.NameLabelKeys, key)
+		} else {
+			put(&out.Labels, key, text)
+		}
+	}
+	slices.Sort(out.NameLabelKeys)
+	for _, m := range n.GetImages() {
+		if s.images[imageKey(m)] {
+			out.Images = append(out.Images, m)
+		}
+	}
+	return out
+}
+
+// node is what is left for a node of the set to state.
+func (s *set) node(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node {
+	own := selected(n, func(f fact) bool { return !shared[f] })
+	out := shallow(n)
+	out.Labels, out.Taints, out.Allocatable, out.ClassIndex = own.labels, own.taints, own.allocatable, s.class
+	if len(s.images) > 0 {
+		out.Images = slices.DeleteFunc(slices.Clone(n.GetImages()), func(m *stowagev1.ContainerImage) bool {
+			return s.images[imageKey(m)]
+		})
+	}
+	return out
+}
+
+// common is the numbers that are in both of two ascending lists.
+func common(a, b []int) []int {
+	var out []int
+	for _, n := range a {
+		for len(b) > 0 && b[0] < n {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0] == n {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// namesRepeat tells whether a name occurs twice. The first one wins then, so that the order of the images matters.
+func namesRepeat(images []*stowagev1.ContainerImage) bool {
+	seen := map[string]bool{}
+	for _, m := range images {
+		for _, name := range m.GetNames() {
+			if seen[name] {
+				return true
+			}
+			seen[name] = true
+		}
+	}
+	return false
+}
+
+func imageKey(m *stowagev1.ContainerImage) string {
+	key := protowire.AppendVarint(nil, uint64(m.GetSizeBytes()))
+	for _, name := range m.GetNames() {
+		key = protowire.AppendString(key, name)
+	}
+	return string(key)
+}
+
+func imageBytes(m *stowagev1.ContainerImage) int {
+	size := 1 + protowire.SizeVarint(uint64(m.GetSizeBytes()))
+	for _, name := range m.GetNames() {
+		size += field(len(name))
+	}
+	return field(size)
+}

@@ -1,0 +1,107 @@
+package compact
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Templates states each pod template once.
+type Templates struct {
+	list  []*stowagev1.PodTemplate
+	index map[string]uint32 // by deterministic encoding
+}
+
+// NewTemplates starts with templates that keep their indexes. A string that is not UTF-8 is an error.
+func NewTemplates(list []*stowagev1.PodTemplate) (*Templates, error) {
+	t := &Templates{index: make(map[string]uint32, len(list))}
+	for i, template := range list {
+		key, err := encoding(template)
+		if err != nil {
+			return nil, fmt.Errorf("pod_templates[%d]: %w", i, err)
+		}
+		if _, ok := t.index[key]; !ok {
+			t.index[key] = uint32(i)
+		}
+	}
+	t.list = slices.Clip(list)
+	return t, nil
+}
+
+// Share makes a pod that states a template of its own refer to the list, at whose end a new one goes. An index that leads
+// nowhere is an error, as is a string that is not UTF-8.
+func (t *Templates) Share(p *stowagev1.Pod) error {
+	own, ok := p.GetSource().(*stowagev1.Pod_Template)
+	if !ok {
+		if p.GetSource() != nil && int(p.GetTemplateIndex()) >= len(t.list) {
+			return fmt.Errorf("template_index: there is no template %d", p.GetTemplateIndex())
+		}
+		return nil
+	}
+	key, err := encoding(own.Template)
+	if err != nil {
+		return err
+	}
+	i, ok := t.index[key]
+	if !ok {
+		i = uint32(len(t.list))
+		t.index[key] = i
+		t.list = append(t.list, own.Template)
+	}
+	p.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: i}
+	return nil
+}
+
+// List is the templates, in the order of first use.
+func (t *Templates) List() []*stowagev1.PodTemplate { return t.list }
+
+func encoding(m proto.Message) (string, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	return string(b), err
+}
+
+// CountPods turns a node's pods that carry nothing of their own besides a name into counts, by template, and leaves out
+// the names of the others. Pods with a template of their own stay as they are.
+func CountPods(n *stowagev1.Node) {
+	type group struct {
+		template    uint32
+		terminating bool
+	}
+	counts := map[group]uint32{}
+	for _, c := range n.GetPodCounts() {
+		counts[group{c.GetTemplateIndex(), c.GetTerminating()}] += c.GetCount()
+	}
+	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
+		source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex)
+		if !ok {
+			return false
+		}
+		if len(p.GetLabels()) > 0 || p.GetResourceStatus() != nil {
+			p.Name = ""
+			return false
+		}
+		counts[group{source.TemplateIndex, p.GetTerminating()}]++
+		return true
+	})
+	n.PodCounts = nil
+	for g, count := range counts {
+		n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{TemplateIndex: g.template, Count: count, Terminating: g.terminating})
+	}
+	slices.SortFunc(n.PodCounts, func(a, b *stowagev1.PodCount) int {
+		return cmp.Or(cmp.Compare(a.TemplateIndex, b.TemplateIndex), compareBools(a.Terminating, b.Terminating))
+	})
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
