@@ -1,0 +1,41 @@
+package content
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+)
+
+// Address is the content address of a cluster.
+type Address [sha256.Size]byte
+
+// Parse reads an address as String writes it, and nothing else.
+func Parse(s string) (Address, error) {
+	var a Address
+	if len(s) != hex.EncodedLen(len(a)) {
+		return Address{}, errNoAddress
+	}
+	if _, err := hex.Decode(a[:], []byte(s)); err != nil || a.String() != s {
+		return Address{}, errNoAddress
+	}
+	return a, nil
+}
+
+var errNoAddress = errors.New("must be 64 lowercase hexadecimal digits")
+
+// String is the address in 64 lowercase hexadecimal digits.
+func (a Address) String() string { return hex.EncodeToString(a[:]) }
+
+// seal computes the address, once all lists are sealed.
+func (c *Content) seal() {
+	b := []byte("stowage.v1.Cluster\x00")
+	for _, l := range c.lists() {
+		b = append(b, l.root[:]...)
+	}
+	c.address = sha256.Sum256(b)
+}
+
+// lists returns the lists in the order of the address.
+func (c *Content) lists() [5]*List {
+	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors}
+}

@@ -1,0 +1,189 @@
+package content
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Append appends the canonical encoding of an item, which it does not change. It fails on text that is not UTF-8, on
+// counts of a node's pods that do not fit, and on messages that are no items of a cluster.
+func Append(b []byte, item proto.Message) ([]byte, error) {
+	if n, ok := item.(*stowagev1.Node); ok {
+		n, err := normal(n)
+		if err != nil {
+			return nil, err
+		}
+		item = n
+	}
+	return appendNormal(b, item)
+}
+
+// encodeNode returns a node without disorder, as normal does, and its canonical encoding.
+func encodeNode(n *stowagev1.Node) (*stowagev1.Node, []byte, error) {
+	n, err := normal(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := appendNormal(nil, n)
+	return n, raw, err
+}
+
+// Canonical returns the canonical encoding of an item of type M, given in any encoding. It fails on what cannot be
+// decoded, and as Append does.
+func Canonical[M any, P interface {
+	*M
+	proto.Message
+}](raw []byte) ([]byte, error) {
+	item := P(new(M))
+	if err := decode(raw, item); err != nil {
+		return nil, err
+	}
+	return Append(make([]byte, 0, len(raw)), item)
+}
+
+func decode(raw []byte, item proto.Message) error {
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, item); err != nil {
+		return errors.New("is malformed")
+	}
+	return nil
+}
+
+// appendNormal is Append for items without disorder.
+func appendNormal(b []byte, item proto.Message) ([]byte, error) {
+	e := encoder{b: b}
+	switch item := item.(type) {
+	case *stowagev1.Node:
+		write(&e, item, node)
+	case *stowagev1.PodTemplate:
+		write(&e, item, podTemplate)
+	case *stowagev1.NodeClass:
+		write(&e, item, nodeClass)
+	case *stowagev1.Namespace:
+		write(&e, item, namespace)
+	case *stowagev1.WorkloadSelector:
+		write(&e, item, workloadSelector)
+	default:
+		return nil, fmt.Errorf("is a %T, which is no item of a cluster", item)
+	}
+	if e.err != nil {
+		return nil, e.err
+	}
+	return e.b, nil
+}
+
+func write[M any](e *encoder, m *M, write func(*encoder, *M)) {
+	if m != nil {
+		write(e, m)
+	}
+}
+
+// normal returns a node without disorder: itself, or a copy that shares everything but its lists of pods.
+func normal(n *stowagev1.Node) (*stowagev1.Node, error) {
+	counts, counted := n.GetPodCounts(), slices.IsSortedFunc(n.GetPodCounts(), strictly)
+	if !counted {
+		var err error
+		if counts, err = merged(counts); err != nil {
+			return nil, err
+		}
+	}
+	pods, sorted, err := sortedPods(n.GetPods())
+	if err != nil || counted && sorted {
+		return n, err
+	}
+	out := &stowagev1.Node{}
+	n.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		out.ProtoReflect().Set(f, v)
+		return true
+	})
+	out.PodCounts, out.Pods = counts, pods
+	return out, nil
+}
+
+// counted orders counts by what they count.
+func counted(a, b *stowagev1.PodCount) int {
+	return cmp.Or(
+		cmp.Compare(a.GetTemplateIndex(), b.GetTemplateIndex()),
+		compareBool(a.GetTerminating(), b.GetTerminating()),
+	)
+}
+
+// strictly is counted, but takes equals as out of order.
+func strictly(a, b *stowagev1.PodCount) int { return cmp.Or(counted(a, b), -1) }
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// merged returns counts in order, with those of the same pods added up.
+func merged(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
+	counts = slices.Clone(counts)
+	slices.SortFunc(counts, counted)
+	out := counts[:0]
+	for first, next := 0, 0; first < len(counts); first = next {
+		c := counts[first]
+		var sum uint64
+		for ; next < len(counts) && counted(counts[next], c) == 0; next++ {
+			sum += uint64(counts[next].GetCount())
+		}
+		if sum > math.MaxUint32 {
+			return nil, &Error{"pod_counts", fmt.Sprintf("add up to %d for template %d, at most %d are allowed",
+				sum, c.GetTemplateIndex(), uint32(math.MaxUint32))}
+		}
+		if next > first+1 {
+			c = &stowagev1.PodCount{TemplateIndex: c.GetTemplateIndex(), Count: uint32(sum), Terminating: c.GetTerminating()}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// sortedPods returns pods in the order of their canonical encodings, and whether they were so already.
+func sortedPods(pods []*stowagev1.Pod) (_ []*stowagev1.Pod, already bool, _ error) {
+	if len(pods) < 2 {
+		return pods, true, nil
+	}
+	type encoded struct {
+		pod *stowagev1.Pod
+		raw []byte
+	}
+	byEncoding := func(a, b encoded) int { return bytes.Compare(a.raw, b.raw) }
+	var e encoder
+	list := make([]encoded, len(pods))
+	ends := make([]int, len(pods))
+	for i, p := range pods {
+		write(&e, p, pod)
+		ends[i] = len(e.b)
+	}
+	if e.err != nil {
+		return nil, false, e.err
+	}
+	start := 0
+	for i, p := range pods {
+		list[i] = encoded{p, e.b[start:ends[i]]}
+		start = ends[i]
+	}
+	if slices.IsSortedFunc(list, byEncoding) {
+		return pods, true, nil
+	}
+	slices.SortFunc(list, byEncoding)
+	pods = make([]*stowagev1.Pod, len(list))
+	for i := range list {
+		pods[i] = list[i].pod
+	}
+	return pods, false, nil
+}

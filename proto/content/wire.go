@@ -1,0 +1,105 @@
+package content
+
+import (
+	"cmp"
+	"iter"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// value is a field's value on the wire.
+type value struct {
+	varint uint64
+	bytes  []byte
+}
+
+// fields yields the fields of an encoded message that are varints or have a length, up to where it is malformed.
+func fields(b []byte) iter.Seq2[protowire.Number, value] {
+	return func(yield func(protowire.Number, value) bool) {
+		for len(b) > 0 {
+			number, kind, n := protowire.ConsumeTag(b)
+			if n < 0 {
+				return
+			}
+			b = b[n:]
+			var v value
+			switch kind {
+			case protowire.VarintType:
+				v.varint, n = protowire.ConsumeVarint(b)
+			case protowire.BytesType:
+				v.bytes, n = protowire.ConsumeBytes(b)
+			default:
+				return
+			}
+			if n < 0 || !yield(number, v) {
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// nameOf returns the first field of a node or a namespace, and the namespace of a pod template.
+func nameOf(item []byte) []byte {
+	for number, v := range fields(item) {
+		if number == 1 {
+			return v.bytes
+		}
+		break
+	}
+	return nil
+}
+
+// usage yields the indexes of the templates and classes that a node refers to.
+func usage(node []byte, template, class func(uint32)) {
+	for number, v := range fields(node) {
+		switch number {
+		case 7: // pod_counts
+			var index uint64 // left out where it is 0
+			for number, v := range fields(v.bytes) {
+				if number == 1 {
+					index = v.varint
+				}
+			}
+			template(uint32(index))
+		case 8: // pods
+			for number, v := range fields(v.bytes) {
+				if number == 2 {
+					template(uint32(v.varint))
+				}
+			}
+		case 9: // class_index
+			class(uint32(v.varint))
+		}
+	}
+}
+
+// identity is what tells namespaces, or workload selectors, from each other, and orders them.
+type identity struct {
+	kind            int32
+	namespace, name string
+}
+
+func (a identity) compare(b identity) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+}
+
+func namespaceIdentity(item []byte) identity { return identity{name: string(nameOf(item))} }
+
+func selectorIdentity(item []byte) identity {
+	id := identity{namespace: defaultNamespace}
+	for number, v := range fields(item) {
+		switch number {
+		case 1:
+			id.kind = int32(v.varint)
+		case 2:
+			id.namespace = string(v.bytes)
+		case 3:
+			id.name = string(v.bytes)
+		}
+	}
+	return id
+}
+
+// defaultNamespace is the namespace of what states none.
+const defaultNamespace = "default"
