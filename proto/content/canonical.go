@@ -17,14 +17,11 @@ import (
 // Append appends the canonical encoding of an item, which it does not change. It fails on text that is not UTF-8, on
 // counts of a node's pods that do not fit, and on messages that are no items of a cluster.
 func Append(b []byte, item proto.Message) ([]byte, error) {
-	if n, ok := item.(*stowagev1.Node); ok {
-		n, err := normal(n)
-		if err != nil {
-			return nil, err
-		}
-		item = n
+	e := encoder{b: b}
+	if err := e.item(item); err != nil {
+		return nil, err
 	}
-	return appendNormal(b, item)
+	return e.b, nil
 }
 
 // encodeNode returns a node without disorder, as normal does, and its canonical encoding.
@@ -33,8 +30,9 @@ func encodeNode(n *stowagev1.Node) (*stowagev1.Node, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := appendNormal(nil, n)
-	return n, raw, err
+	var e encoder
+	write(&e, n, node)
+	return n, e.b, e.err
 }
 
 // Canonical returns the canonical encoding of an item of type M, given in any encoding. It fails on what cannot be
@@ -57,27 +55,27 @@ func decode(raw []byte, item proto.Message) error {
 	return nil
 }
 
-// appendNormal is Append for items without disorder.
-func appendNormal(b []byte, item proto.Message) ([]byte, error) {
-	e := encoder{b: b}
+// item writes an item.
+func (e *encoder) item(item proto.Message) error {
 	switch item := item.(type) {
 	case *stowagev1.Node:
-		write(&e, item, node)
+		n, err := normal(item)
+		if err != nil {
+			return err
+		}
+		write(e, n, node)
 	case *stowagev1.PodTemplate:
-		write(&e, item, podTemplate)
+		write(e, item, podTemplate)
 	case *stowagev1.NodeClass:
-		write(&e, item, nodeClass)
+		write(e, item, nodeClass)
 	case *stowagev1.Namespace:
-		write(&e, item, namespace)
+		write(e, item, namespace)
 	case *stowagev1.WorkloadSelector:
-		write(&e, item, workloadSelector)
+		write(e, item, workloadSelector)
 	default:
-		return nil, fmt.Errorf("is a %T, which is no item of a cluster", item)
+		return fmt.Errorf("is a %T, which is no item of a cluster", item)
 	}
-	if e.err != nil {
-		return nil, e.err
-	}
-	return e.b, nil
+	return e.err
 }
 
 func write[M any](e *encoder, m *M, write func(*encoder, *M)) {

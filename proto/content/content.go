@@ -162,13 +162,13 @@ func Of(cluster *stowagev1.Cluster) (*Content, error) {
 }
 
 func addAll[M proto.Message](list string, items []M, add func([]byte) bool) error {
-	var raw []byte
+	var e encoder
 	for i, item := range items {
-		var err error
-		if raw, err = Append(raw[:0], item); err != nil {
+		e.b = e.b[:0]
+		if err := e.item(item); err != nil {
 			return inside(fmt.Sprintf("%s[%d]", list, i), err)
 		}
-		if !add(raw) {
+		if !add(e.b) {
 			return refuse(fmt.Sprintf("%s[%d].name", list, i), "is that of one before it, too")
 		}
 	}

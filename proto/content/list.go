@@ -61,7 +61,8 @@ func (l *List) own(i int) *page {
 // push appends an item, which the list keeps, and returns its page.
 func (l *List) push(item []byte) *page {
 	if l.len%pageSize == 0 {
-		l.pages = append(l.pages, &page{})
+		room := min(l.len, pageSize) // a page all at once, unless it may be the only one
+		l.pages = append(l.pages, &page{items: make([][]byte, 0, room), digests: make([]byte, 0, room*sha256.Size)})
 	}
 	p := l.own(l.len / pageSize)
 	p.items = append(p.items, item)

@@ -39,15 +39,13 @@ func fields(b []byte) iter.Seq2[protowire.Number, value] {
 	}
 }
 
-// nameOf returns the first field of a node or a namespace, and the namespace of a pod template.
+// nameOf returns the name of a node or a namespace, or the namespace of a pod template: field 1, first if it is there.
 func nameOf(item []byte) []byte {
-	for number, v := range fields(item) {
-		if number == 1 {
-			return v.bytes
-		}
-		break
+	if len(item) == 0 || item[0] != 1<<3|byte(protowire.BytesType) {
+		return nil
 	}
-	return nil
+	name, _ := protowire.ConsumeBytes(item[1:])
+	return name
 }
 
 // usage yields the indexes of the templates and classes that a node refers to.

@@ -1,0 +1,335 @@
+package content
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"pgregory.net/rapid"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// described computes the address of a cluster whose namespaces and selectors are in order as the package's comment says.
+func described(c *stowagev1.Cluster) Address {
+	h := sha256.New()
+	h.Write([]byte("stowage.v1.Cluster\x00"))
+	root := func(n int, item func(int) protoreflect.ProtoMessage) {
+		var digests, sum []byte
+		for i := range n {
+			digest := sha256.Sum256(reference(item(i).ProtoReflect()))
+			digests = append(digests, digest[:]...)
+		}
+		sum = binary.BigEndian.AppendUint64(sum, uint64(n))
+		for page := range slices.Chunk(digests, 256*32) {
+			digest := sha256.Sum256(page)
+			sum = append(sum, digest[:]...)
+		}
+		r := sha256.Sum256(sum)
+		h.Write(r[:])
+	}
+	root(len(c.PodTemplates), func(i int) protoreflect.ProtoMessage { return c.PodTemplates[i] })
+	root(len(c.NodeClasses), func(i int) protoreflect.ProtoMessage { return c.NodeClasses[i] })
+	root(len(c.Nodes), func(i int) protoreflect.ProtoMessage { return c.Nodes[i] })
+	root(len(c.Namespaces), func(i int) protoreflect.ProtoMessage { return c.Namespaces[i] })
+	root(len(c.WorkloadSelectors), func(i int) protoreflect.ProtoMessage { return c.WorkloadSelectors[i] })
+	return Address(h.Sum(nil))
+}
+
+func TestAddress(t *testing.T) {
+	empty, err := Of(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "b9150894e6f22210d0ab81c03d5fcb5c701802e36fa2b8252302bda7ab846d48"
+	if got := empty.Address().String(); got != want {
+		t.Errorf("without anything the address is %s, want %s", got, want)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		c := &stowagev1.Cluster{
+			PodTemplates: []*stowagev1.PodTemplate{{Namespace: "a"}, {}},
+			NodeClasses:  []*stowagev1.NodeClass{{NameLabelKeys: []string{"k"}}},
+			Namespaces:   []*stowagev1.Namespace{{Name: "a"}, {Name: "b"}},
+			WorkloadSelectors: []*stowagev1.WorkloadSelector{
+				{Kind: 1, Namespace: "c", Name: "b"}, {Kind: 1, Name: "a"}, {Kind: 1, Namespace: "default", Name: "b"},
+				{Kind: 1, Namespace: "e", Name: "a"}, {Kind: 2, Namespace: "a", Name: "a"},
+			},
+		}
+		for i := range rapid.SampledFrom([]int{0, 1, 255, 256, 257, 512, 700}).Draw(t, "nodes") {
+			c.Nodes = append(c.Nodes, &stowagev1.Node{Name: fmt.Sprint("node-", i)})
+		}
+		want := described(c)
+		c.Namespaces = shuffled(t, c.Namespaces)
+		c.WorkloadSelectors = shuffled(t, c.WorkloadSelectors)
+		if got := mustOf(t, c).Address(); got != want {
+			t.Errorf("with %d nodes the address is %v, want %v", len(c.Nodes), got, want)
+		}
+	})
+}
+
+func TestParse(t *testing.T) {
+	want := Address(sha256.Sum256([]byte("a")))
+	if got, err := Parse(want.String()); err != nil || got != want {
+		t.Errorf("Parse(%q) = %v, %v", want, got, err)
+	}
+	for _, s := range []string{
+		"", want.String()[1:], want.String() + "0", strings.ToUpper(want.String()), " " + want.String()[1:],
+		"g" + want.String()[1:],
+	} {
+		if got, err := Parse(s); err == nil {
+			t.Errorf("Parse(%q) = %v", s, got)
+		}
+	}
+}
+
+// What differs anywhere has another address.
+func TestAddressTellsApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := (&sound{t: t}).cluster()
+		if overflows(c) {
+			return
+		}
+		before := mustOf(t, c)
+		was := mustCluster(t, before)
+		part := rapid.SampledFrom(parts(c)).Draw(t, "part")
+		fill(t, part.ProtoReflect())
+		after, err := Of(c)
+		if err != nil {
+			return // a name that is taken, or too many pods
+		}
+		if same := proto.Equal(was, mustCluster(t, after)); same != (before.Address() == after.Address()) {
+			t.Errorf("same content: %t, addresses %v and %v", same, before.Address(), after.Address())
+		}
+	})
+}
+
+// parts returns the items of a cluster, of which there is at least one.
+func parts(c *stowagev1.Cluster) (out []proto.Message) {
+	c.ProtoReflect().Range(func(_ protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		for i := range v.List().Len() {
+			out = append(out, v.List().Get(i).Message().Interface())
+		}
+		return true
+	})
+	return out
+}
+
+// Deltas over several pages of nodes.
+func TestPages(t *testing.T) {
+	named := func(i int) *stowagev1.Node { return &stowagev1.Node{Name: fmt.Sprint("node-", i)} }
+	rapid.Check(t, func(t *rapid.T) {
+		c := &stowagev1.Cluster{}
+		for i := range rapid.IntRange(0, 3*pageSize).Draw(t, "nodes") {
+			c.Nodes = append(c.Nodes, named(i))
+		}
+		content := mustOf(t, c)
+		for round := range 3 {
+			d := &stowagev1.ClusterDelta{}
+			c = proto.CloneOf(c)
+			var stay []*stowagev1.Node
+			for _, n := range c.Nodes {
+				switch rapid.IntRange(0, 40).Draw(t, "fate") {
+				case 0:
+					d.RemovedNodes = append(d.RemovedNodes, n.Name)
+					continue
+				case 1:
+					n.Unschedulable = !n.Unschedulable
+					d.Nodes = append(d.Nodes, n)
+				}
+				stay = append(stay, n)
+			}
+			for i := range rapid.IntRange(0, pageSize).Draw(t, "more") {
+				n := named(1_000*(round+1) + i)
+				d.Nodes = append(d.Nodes, n)
+				stay = append(stay, n)
+			}
+			next, _, err := content.Apply(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := c.Nodes
+			c.Nodes = stay
+			checkContent(t, next, c)
+			if len(before) != content.Nodes().Len() || content.Address() != mustOf(t, mustCluster(t, content)).Address() {
+				t.Error("the base changed")
+			}
+			content = next
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	base := &stowagev1.Cluster{
+		PodTemplates: []*stowagev1.PodTemplate{{}, {Namespace: "other"}},
+		NodeClasses:  []*stowagev1.NodeClass{{}, {}},
+		Nodes: []*stowagev1.Node{
+			{Name: "a", ClassIndex: proto.Uint32(0), PodCounts: []*stowagev1.PodCount{{Count: 2}}},
+			{Name: "b", Pods: []*stowagev1.Pod{{Name: "p", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}}},
+		},
+		Namespaces:        []*stowagev1.Namespace{{Name: "default"}},
+		WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}},
+	}
+	content, err := Of(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type delta = stowagev1.ClusterDelta
+	podsOf := func(d *stowagev1.NodePodsDelta) *delta { return &delta{NodePods: []*stowagev1.NodePodsDelta{d}} }
+	for _, test := range []struct {
+		delta *delta
+		want  string
+	}{
+		{&delta{RemovedNodes: []string{"a", "c"}}, `removed_nodes[1]: names no node of the snapshot`},
+		{&delta{RemovedNodes: []string{"a", "a"}}, `removed_nodes[1]: is at removed_nodes[0], too`},
+		{&delta{RemovedNodes: []string{"a"}, Nodes: []*stowagev1.Node{{Name: "a"}}}, `nodes[0].name: is at removed_nodes[0], too`},
+		{
+			&delta{Nodes: []*stowagev1.Node{{Name: "a"}}, NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a"}}},
+			`node_pods[0].node_name: is at nodes[0].name, too`,
+		},
+		{podsOf(&stowagev1.NodePodsDelta{NodeName: "c"}), `node_pods[0].node_name: names no node of the snapshot`},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{{Count: 1}, {Count: 2}}}),
+			`node_pods[0].removed_pod_counts[1].count: is 2, but the node has 1 such pods`,
+		},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{{Count: 1, Terminating: true}}}),
+			`node_pods[0].removed_pod_counts[0].count: is 1, but the node has 0 such pods`,
+		},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", PodCounts: []*stowagev1.PodCount{{Count: 1<<32 - 2}}}),
+			`node_pods[0].pod_counts: add up to 4294967296 for template 0, at most 4294967295 are allowed`,
+		},
+		{
+			&delta{Nodes: []*stowagev1.Node{{Name: "a", PodCounts: []*stowagev1.PodCount{{Count: 1<<32 - 1}, {Count: 1}}}}},
+			`nodes[0].pod_counts: add up to 4294967296 for template 0, at most 4294967295 are allowed`,
+		},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.PodName{
+				{Namespace: "other", Name: "p"}, {Name: "p"}, {Name: "q"},
+			}}),
+			`node_pods[0].removed_pods[1]: names no pod of the node`,
+		},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.PodName{
+				{Namespace: "other", Name: "p"}, {Namespace: "other", Name: "p"},
+			}}),
+			`node_pods[0].removed_pods[1]: names no pod of the node`,
+		},
+		{&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 2}, {Index: 4}}}, `pod_templates[1].index: is 4, the next free one is 3`},
+		{
+			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 0}}},
+			`pod_templates[0].index: is 0, a template that node "a" has pods of, which stays as it is`,
+		},
+		{
+			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1}}, RemovedNodes: []string{"a"}},
+			`pod_templates[0].index: is 1, a template that node "b" has pods of, which stays as it is`,
+		},
+		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 3}}}, `node_classes[0].index: is 3, the next free one is 2`},
+		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}}}, `node_classes[0].index: is 0, the class of node "a", which stays as it is`},
+		{&delta{RemovedNamespaces: []string{"a"}}, `removed_namespaces[0]: names no namespace of the snapshot`},
+		{
+			&delta{RemovedNamespaces: []string{"default"}, Namespaces: []*stowagev1.Namespace{{Name: "default"}}},
+			`namespaces[0].name: is at removed_namespaces[0], too`,
+		},
+		{
+			&delta{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 2, Name: "w"}}},
+			`removed_workload_selectors[0]: names no workload selector of the snapshot`,
+		},
+		{
+			&delta{WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}, {Kind: 1, Namespace: "default", Name: "w"}}},
+			`workload_selectors[1].name: is at workload_selectors[0].name, too`,
+		},
+		{&delta{Nodes: []*stowagev1.Node{{Name: "\xff"}}}, `nodes[0]: contains text that is not UTF-8`},
+		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 2, NodeClass: &stowagev1.NodeClass{NameLabelKeys: []string{"\xff"}}}}}, `node_classes[0]: contains text that is not UTF-8`},
+	} {
+		if _, _, err := content.Apply(test.delta); err == nil || err.Error() != test.want {
+			t.Errorf("%v:\ngot  %v\nwant %s", test.delta, err, test.want)
+		}
+	}
+	for _, allowed := range []*delta{
+		nil,
+		{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 0}}, Nodes: []*stowagev1.Node{{Name: "a"}}},
+		{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1}}, NodePods: []*stowagev1.NodePodsDelta{{NodeName: "b"}}},
+		{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}, {Index: 2}}, RemovedNodes: []string{"a"}},
+		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Namespace: "default", Name: "w"}}},
+	} {
+		if _, _, err := content.Apply(allowed); err != nil {
+			t.Errorf("%v: %v", allowed, err)
+		}
+	}
+	for _, test := range []struct {
+		cluster *stowagev1.Cluster
+		want    string
+	}{
+		{&stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}, {}, {Name: "a"}}}, `nodes[2].name: is that of one before it, too`},
+		{&stowagev1.Cluster{Namespaces: []*stowagev1.Namespace{{Name: "\xff"}}}, `namespaces[0]: contains text that is not UTF-8`},
+	} {
+		if _, err := Of(test.cluster); err == nil || err.Error() != test.want {
+			t.Errorf("%v:\ngot  %v\nwant %s", test.cluster, err, test.want)
+		}
+	}
+}
+
+// Elements that are nil, which do not come from the wire, are as if empty.
+func TestNilElements(t *testing.T) {
+	c := &stowagev1.Cluster{
+		PodTemplates: []*stowagev1.PodTemplate{nil}, NodeClasses: []*stowagev1.NodeClass{nil},
+		Nodes:      []*stowagev1.Node{nil, {Name: "a", PodCounts: []*stowagev1.PodCount{nil, nil}, Pods: []*stowagev1.Pod{nil, nil}}},
+		Namespaces: []*stowagev1.Namespace{nil}, WorkloadSelectors: []*stowagev1.WorkloadSelector{nil},
+	}
+	content, err := Of(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*stowagev1.ClusterDelta{
+		{PodTemplates: []*stowagev1.IndexedPodTemplate{nil}, NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a"}}},
+		{NodeClasses: []*stowagev1.IndexedNodeClass{nil}},
+		{Nodes: []*stowagev1.Node{nil}},
+		{NodePods: []*stowagev1.NodePodsDelta{nil}},
+		{NodePods: []*stowagev1.NodePodsDelta{{
+			NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{nil}, RemovedPods: []*stowagev1.PodName{nil},
+			PodCounts: []*stowagev1.PodCount{nil}, Pods: []*stowagev1.Pod{nil},
+		}}},
+		{Namespaces: []*stowagev1.Namespace{nil}},
+		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{nil}},
+		{WorkloadSelectors: []*stowagev1.WorkloadSelector{nil}, Namespaces: []*stowagev1.Namespace{{Name: "a"}}},
+	} {
+		if _, _, err := content.Apply(d); err != nil {
+			t.Errorf("%v: %v", d, err)
+		}
+	}
+}
+
+// The builder keeps nothing of what it is given, and says which names are taken.
+func TestBuilder(t *testing.T) {
+	var b Builder
+	node := mustAppend(t, &stowagev1.Node{Name: "a"})
+	namespace := mustAppend(t, &stowagev1.Namespace{Name: "a"})
+	selector := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Name: "a"})
+	same := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Namespace: "default", Name: "a"})
+	if !b.AddNode(node) || !b.AddNamespace(namespace) || !b.AddWorkloadSelector(selector) {
+		t.Error("a name is taken at first")
+	}
+	if b.AddNode(node) || b.AddNamespace(namespace) || b.AddWorkloadSelector(same) {
+		t.Error("a name is not taken afterwards")
+	}
+	for _, raw := range [][]byte{node, namespace, selector} {
+		clear(raw)
+	}
+	c := b.Build()
+	if got := c.Nodes().At(0); !bytes.Equal(got, mustAppend(t, &stowagev1.Node{Name: "a"})) {
+		t.Errorf("the node is %x", got)
+	}
+	if n := c.Nodes().Len() + c.Namespaces().Len() + c.WorkloadSelectors().Len(); n != 3 {
+		t.Errorf("there are %d items", n)
+	}
+	if _, err := c.Cluster(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,455 @@
+package content
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// sound draws the parts of clusters and deltas from few names, so that they meet.
+type sound struct {
+	t         *rapid.T
+	templates uint32 // at least 1
+	classes   uint32
+}
+
+func (s *sound) name(of string) string {
+	return rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(s.t, of)
+}
+
+func (s *sound) labels() map[string]string {
+	return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "a"}), 0, 2).Draw(s.t, "labels")
+}
+
+func (s *sound) template() *stowagev1.PodTemplate {
+	return &stowagev1.PodTemplate{
+		Namespace: rapid.SampledFrom([]string{"", "default", "other"}).Draw(s.t, "namespace"), Labels: s.labels(),
+	}
+}
+
+func (s *sound) class() *stowagev1.NodeClass { return &stowagev1.NodeClass{Labels: s.labels()} }
+
+func (s *sound) namespace() *stowagev1.Namespace {
+	return &stowagev1.Namespace{Name: s.name("namespace"), Labels: s.labels()}
+}
+
+func (s *sound) selector() *stowagev1.WorkloadSelector {
+	return &stowagev1.WorkloadSelector{
+		Kind:      stowagev1.WorkloadKind(rapid.Int32Range(1, 2).Draw(s.t, "kind")),
+		Namespace: rapid.SampledFrom([]string{"", "default", "a"}).Draw(s.t, "namespace"),
+		Name:      s.name("workload"),
+		Selector:  &stowagev1.LabelSelector{MatchLabels: s.labels()},
+	}
+}
+
+func (s *sound) count() *stowagev1.PodCount {
+	return &stowagev1.PodCount{
+		TemplateIndex: rapid.Uint32Range(0, s.templates-1).Draw(s.t, "template"),
+		Count:         rapid.SampledFrom([]uint32{1, 1, 2, 3, 1 << 31}).Draw(s.t, "count"),
+		Terminating:   rapid.Bool().Draw(s.t, "terminating"),
+	}
+}
+
+func (s *sound) pod() *stowagev1.Pod {
+	p := &stowagev1.Pod{Name: s.name("pod"), Labels: s.labels()}
+	if rapid.Bool().Draw(s.t, "own template") {
+		p.Source = &stowagev1.Pod_Template{Template: s.template()}
+	} else {
+		p.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: rapid.Uint32Range(0, s.templates-1).Draw(s.t, "template")}
+	}
+	return p
+}
+
+func (s *sound) node() *stowagev1.Node {
+	n := &stowagev1.Node{
+		Name: s.name("node"), Labels: s.labels(), PodCounts: some(s, s.count), Pods: some(s, s.pod),
+	}
+	if s.classes > 0 && rapid.Bool().Draw(s.t, "classed") {
+		n.ClassIndex = proto.Uint32(rapid.Uint32Range(0, s.classes-1).Draw(s.t, "class"))
+	}
+	return n
+}
+
+func some[T any](s *sound, draw func() T) []T {
+	out := make([]T, rapid.IntRange(0, 3).Draw(s.t, "some"))
+	for i := range out {
+		out[i] = draw()
+	}
+	return out
+}
+
+func uniqueBy[T any, K comparable](list []T, key func(T) K) []T {
+	seen := make(map[K]bool)
+	return slices.DeleteFunc(list, func(e T) bool {
+		defer func() { seen[key(e)] = true }()
+		return seen[key(e)]
+	})
+}
+
+func selectorKey(w *stowagev1.WorkloadSelector) string {
+	return fmt.Sprint(w.Kind, cmp.Or(w.Namespace, "default"), "/", w.Name)
+}
+
+func (s *sound) cluster() *stowagev1.Cluster {
+	c := &stowagev1.Cluster{
+		PodTemplates:      append(some(s, s.template), s.template()),
+		NodeClasses:       some(s, s.class),
+		Namespaces:        uniqueBy(some(s, s.namespace), (*stowagev1.Namespace).GetName),
+		WorkloadSelectors: uniqueBy(some(s, s.selector), selectorKey),
+	}
+	s.templates, s.classes = uint32(len(c.PodTemplates)), uint32(len(c.NodeClasses))
+	c.Nodes = uniqueBy(append(some(s, s.node), some(s, s.node)...), (*stowagev1.Node).GetName)
+	return c
+}
+
+// delta draws a delta that is sound in about half of the cases.
+func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
+	often := func(what string) bool { return rapid.IntRange(0, 2).Draw(s.t, what) == 0 }
+	d := &stowagev1.ClusterDelta{}
+	for often("template") {
+		i := rapid.Uint32Range(0, s.templates).Draw(s.t, "index")
+		d.PodTemplates = append(d.PodTemplates, &stowagev1.IndexedPodTemplate{Index: i, Template: s.template()})
+		s.templates = max(s.templates, i+1)
+	}
+	for often("class") {
+		i := rapid.Uint32Range(0, s.classes).Draw(s.t, "index")
+		d.NodeClasses = append(d.NodeClasses, &stowagev1.IndexedNodeClass{Index: i, NodeClass: s.class()})
+		s.classes = max(s.classes, i+1)
+	}
+	for often("remove node") {
+		d.RemovedNodes = append(d.RemovedNodes, s.name("node"))
+	}
+	for often("node") {
+		d.Nodes = append(d.Nodes, s.node())
+	}
+	for often("pods") {
+		d.NodePods = append(d.NodePods, s.pods(c))
+	}
+	for often("remove namespace") {
+		d.RemovedNamespaces = append(d.RemovedNamespaces, s.name("namespace"))
+	}
+	for often("namespace") {
+		d.Namespaces = append(d.Namespaces, s.namespace())
+	}
+	for often("remove workload") {
+		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors, s.selector())
+	}
+	for often("workload") {
+		d.WorkloadSelectors = append(d.WorkloadSelectors, s.selector())
+	}
+	return d
+}
+
+// pods draws pods to move, those that leave mostly from what a node has.
+func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
+	d := &stowagev1.NodePodsDelta{NodeName: s.name("node"), PodCounts: some(s, s.count), Pods: some(s, s.pod)}
+	i := slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == d.NodeName })
+	if i < 0 {
+		return d
+	}
+	for _, count := range c.Nodes[i].PodCounts {
+		if rapid.Bool().Draw(s.t, "remove") {
+			count = proto.CloneOf(count)
+			count.Count = rapid.SampledFrom([]uint32{0, 1, 2, count.Count}).Draw(s.t, "count")
+			d.RemovedPodCounts = append(d.RemovedPodCounts, count)
+		}
+	}
+	for _, p := range c.Nodes[i].Pods {
+		if rapid.Bool().Draw(s.t, "remove") {
+			namespace := rapid.SampledFrom([]string{"", "default", "other"}).Draw(s.t, "namespace")
+			d.RemovedPods = append(d.RemovedPods, &stowagev1.PodName{Namespace: namespace, Name: p.Name})
+		}
+	}
+	return d
+}
+
+// naive applies a delta to a cluster without disorder, one thing after the other, or tells that it cannot.
+func naive(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) {
+	c = proto.CloneOf(c)
+	d = proto.CloneOf(d)
+	find := func(name string) int {
+		return slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == name })
+	}
+	named := make(map[string]bool)
+	twice := func(name string) bool {
+		defer func() { named[name] = true }()
+		return named[name]
+	}
+
+	for _, name := range d.RemovedNodes {
+		i := find(name)
+		if twice("node/"+name) || i < 0 {
+			return nil, false
+		}
+		c.Nodes = slices.Delete(c.Nodes, i, i+1)
+	}
+	before := len(c.PodTemplates)
+	var templates, classes []uint32
+	for _, t := range d.PodTemplates {
+		if t.Index == uint32(len(c.PodTemplates)) {
+			c.PodTemplates = append(c.PodTemplates, nil)
+		}
+		c.PodTemplates[t.Index] = t.Template
+		if t.Index < uint32(before) {
+			templates = append(templates, t.Index)
+		}
+	}
+	before = len(c.NodeClasses)
+	for _, t := range d.NodeClasses {
+		if t.Index == uint32(len(c.NodeClasses)) {
+			c.NodeClasses = append(c.NodeClasses, nil)
+		}
+		c.NodeClasses[t.Index] = t.NodeClass
+		if t.Index < uint32(before) {
+			classes = append(classes, t.Index)
+		}
+	}
+	for _, n := range d.Nodes {
+		if twice("node/" + n.Name) {
+			return nil, false
+		}
+		if i := find(n.Name); i >= 0 {
+			c.Nodes[i] = n
+		} else {
+			c.Nodes = append(c.Nodes, n)
+		}
+		if _, err := merged(n.PodCounts); err != nil {
+			return nil, false
+		}
+	}
+	for _, pods := range d.NodePods {
+		i := find(pods.NodeName)
+		if twice("node/"+pods.NodeName) || i < 0 {
+			return nil, false
+		}
+		n := c.Nodes[i]
+		for _, r := range pods.RemovedPodCounts {
+			left := r.Count
+			for _, count := range n.PodCounts {
+				if count.TemplateIndex == r.TemplateIndex && count.Terminating == r.Terminating {
+					taken := min(left, count.Count)
+					count.Count -= taken
+					left -= taken
+				}
+			}
+			if left > 0 {
+				return nil, false
+			}
+		}
+		n.PodCounts = slices.DeleteFunc(n.PodCounts, func(c *stowagev1.PodCount) bool { return c.Count == 0 })
+		for _, r := range pods.RemovedPods {
+			i := slices.IndexFunc(n.Pods, func(p *stowagev1.Pod) bool {
+				template := p.GetTemplate()
+				if template == nil {
+					template = c.PodTemplates[p.GetTemplateIndex()]
+				}
+				return p.Name == r.Name && cmp.Or(template.Namespace, "default") == cmp.Or(r.Namespace, "default")
+			})
+			if i < 0 {
+				return nil, false
+			}
+			n.Pods = slices.Delete(n.Pods, i, i+1)
+		}
+		n.PodCounts = append(n.PodCounts, pods.PodCounts...)
+		n.Pods = append(n.Pods, pods.Pods...)
+		if _, err := merged(n.PodCounts); err != nil {
+			return nil, false
+		}
+	}
+	for _, n := range c.Nodes {
+		if named["node/"+n.Name] {
+			continue
+		}
+		if n.ClassIndex != nil && slices.Contains(classes, *n.ClassIndex) {
+			return nil, false
+		}
+		for _, count := range n.PodCounts {
+			if slices.Contains(templates, count.TemplateIndex) {
+				return nil, false
+			}
+		}
+		for _, p := range n.Pods {
+			if p.GetTemplate() == nil && slices.Contains(templates, p.GetTemplateIndex()) {
+				return nil, false
+			}
+		}
+	}
+	for _, name := range d.RemovedNamespaces {
+		i := slices.IndexFunc(c.Namespaces, func(n *stowagev1.Namespace) bool { return n.Name == name })
+		if twice("namespace/"+name) || i < 0 {
+			return nil, false
+		}
+		c.Namespaces = slices.Delete(c.Namespaces, i, i+1)
+	}
+	for _, n := range d.Namespaces {
+		if twice("namespace/" + n.Name) {
+			return nil, false
+		}
+		c.Namespaces = slices.DeleteFunc(c.Namespaces, func(o *stowagev1.Namespace) bool { return o.Name == n.Name })
+		c.Namespaces = append(c.Namespaces, n)
+	}
+	for _, w := range d.RemovedWorkloadSelectors {
+		same := func(o *stowagev1.WorkloadSelector) bool { return selectorKey(o) == selectorKey(w) }
+		if twice("workload/"+selectorKey(w)) || !slices.ContainsFunc(c.WorkloadSelectors, same) {
+			return nil, false
+		}
+		c.WorkloadSelectors = slices.DeleteFunc(c.WorkloadSelectors, same)
+	}
+	for _, w := range d.WorkloadSelectors {
+		if twice("workload/" + selectorKey(w)) {
+			return nil, false
+		}
+		c.WorkloadSelectors = slices.DeleteFunc(c.WorkloadSelectors,
+			func(o *stowagev1.WorkloadSelector) bool { return selectorKey(o) == selectorKey(w) })
+		c.WorkloadSelectors = append(c.WorkloadSelectors, w)
+	}
+	return c, true
+}
+
+// replay does what a change tells to a cluster.
+func replay(c *stowagev1.Cluster, change *Change) *stowagev1.Cluster {
+	c = proto.CloneOf(c)
+	for _, t := range change.Templates {
+		c.PodTemplates = append(c.PodTemplates[:t.Index],
+			append([]*stowagev1.PodTemplate{t.Template}, c.PodTemplates[min(int(t.Index)+1, len(c.PodTemplates)):]...)...)
+	}
+	for _, t := range change.Classes {
+		c.NodeClasses = append(c.NodeClasses[:t.Index],
+			append([]*stowagev1.NodeClass{t.NodeClass}, c.NodeClasses[min(int(t.Index)+1, len(c.NodeClasses)):]...)...)
+	}
+	for _, i := range slices.Backward(change.Removed) {
+		c.Nodes = slices.Delete(c.Nodes, int(i), int(i)+1)
+	}
+	for _, n := range change.Nodes {
+		if int(n.Index) == len(c.Nodes) {
+			c.Nodes = append(c.Nodes, nil)
+		}
+		c.Nodes[n.Index] = n.Node
+	}
+	if change.NamespacesChanged {
+		c.Namespaces = change.Namespaces
+	}
+	if change.WorkloadSelectorsChanged {
+		c.WorkloadSelectors = change.WorkloadSelectors
+	}
+	return c
+}
+
+func mustOf(t *rapid.T, c *stowagev1.Cluster) *Content {
+	t.Helper()
+	content, err := Of(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func mustCluster(t *rapid.T, c *Content) *stowagev1.Cluster {
+	t.Helper()
+	out, err := c.Cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// checkContent checks what a content says of itself against one that is built anew.
+func checkContent(t *rapid.T, c *Content, want *stowagev1.Cluster) {
+	t.Helper()
+	anew := mustOf(t, want)
+	if c.Address() != anew.Address() {
+		t.Errorf("the address is %v, built anew %v", c.Address(), anew.Address())
+	}
+	got, want := mustCluster(t, c), mustCluster(t, anew)
+	if !proto.Equal(got, want) {
+		t.Errorf("the cluster is\n%v, want\n%v", got, want)
+	}
+	for i, n := range want.Nodes {
+		if got, ok := c.Lookup(n.Name); !ok || got != uint32(i) {
+			t.Errorf("Lookup(%q) = %d, %t, want %d", n.Name, got, ok, i)
+		}
+	}
+	if i, ok := c.Lookup("nobody"); ok {
+		t.Errorf("Lookup finds nobody at %d", i)
+	}
+	for i, l := range c.lists() {
+		if got, want := l.memory(), anew.lists()[i].memory(); got != want {
+			t.Errorf("list %d takes %d bytes, built anew %d", i, got, want)
+		}
+	}
+}
+
+func overflows(c *stowagev1.Cluster) bool {
+	return slices.ContainsFunc(c.Nodes, func(n *stowagev1.Node) bool {
+		_, err := merged(n.PodCounts)
+		return err != nil
+	})
+}
+
+// Whatever the deltas: what they lead to is as if built at once from what applying them one by one leads to, the change
+// tells it, they are refused where that fails, and what they started from stays as it is.
+func TestApply(t *testing.T) {
+	applied, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := &sound{t: t}
+		cluster := s.cluster()
+		if overflows(cluster) {
+			return
+		}
+		content := mustOf(t, cluster)
+		cluster = mustCluster(t, content) // in order, which tells which of several pods of a name leaves
+		for range rapid.IntRange(1, 4).Draw(t, "deltas") {
+			s.templates, s.classes = uint32(len(cluster.PodTemplates)), uint32(len(cluster.NodeClasses))
+			d := s.delta(cluster)
+			stated := proto.Clone(d)
+			want, ok := naive(cluster, d)
+			next, change, err := content.Apply(d)
+			if !proto.Equal(stated, d) {
+				t.Error("the delta was changed")
+			}
+			checkContent(t, content, cluster)
+			if !ok {
+				refused++
+				var refusal *Error
+				if !errors.As(err, &refusal) || refusal.Field == "" || next != nil || change != nil {
+					t.Fatalf("Apply(%v) = %v, %v, %v, want a refusal", d, next, change, err)
+				}
+				continue
+			}
+			applied++
+			if err != nil {
+				t.Fatalf("Apply(%v): %v", d, err)
+			}
+			checkContent(t, next, want)
+			if want := mustCluster(t, next); !proto.Equal(replay(cluster, change), want) {
+				t.Errorf("the change to\n%v\nis\n%+v\nwhich makes\n%v, not\n%v", cluster, change, replay(cluster, change), want)
+			}
+			content, cluster = next, mustCluster(t, next)
+		}
+	})
+	if applied < 20 || refused < 20 {
+		t.Errorf("%d deltas were applied, %d refused", applied, refused)
+	}
+}
+
+// Order that means nothing, and the way that counts are stated, do not change the address.
+func TestAddressIgnoresDisorder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := (&sound{t: t}).cluster()
+		if overflows(c) {
+			return
+		}
+		want := mustOf(t, c).Address()
+		disorder(t, c)
+		if got := mustOf(t, c).Address(); got != want {
+			t.Errorf("%v in disorder, %v before", got, want)
+		}
+	})
+}
