@@ -29,6 +29,16 @@ func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 	return &Cluster{compiled}, nil
 }
 
+// With returns the cluster that a change turns c into; c stays as it is, and the two share what the change leaves alone.
+// Every answer is that of the resulting cluster compiled anew. Of the change's nodes nothing is kept, as with Builder.
+func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error) {
+	compiled, err := c.compiled.With(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{compiled}, nil
+}
+
 // Len returns the number of nodes.
 func (c *Cluster) Len() int { return c.compiled.Len() }
 

@@ -47,7 +47,7 @@ func NewBuilder() *Builder {
 func newBuilder(c *Cluster) *Builder {
 	b := &Builder{
 		c:      c,
-		taints: newTaintLists(c.Taints.Lists),
+		taints: taintLists{lists: c.Taints.Lists},
 		kinds:  make(map[*api.NodeClass]int32, len(c.kinds)),
 		pods:   grouping{c: c, byPointer: make(map[templateKey]*template)},
 	}

@@ -15,6 +15,11 @@ type grouping struct {
 	seen  []struct{ stamp, place int32 }
 	stamp int32
 	arena arena[podsOf]
+
+	// base is the cluster that c derives from; nil if none.
+	base   *Cluster
+	added  []int32 // groups that base does not have
+	ownIDs bool    // whether c.groupOf is no longer the base's
 }
 
 type templateKey struct {
@@ -112,9 +117,20 @@ func (g *grouping) groupOf(t *template, terminating bool) int32 {
 		i = 1
 	}
 	if t.groups[i] == noGroup {
-		t.groups[i] = g.group(compileShape(g.c.symbols, t.stated, nil, terminating, t.rules), t.index)
+		group := g.group(compileShape(g.c.symbols, t.stated, nil, terminating, t.rules), t.index)
+		g.setGroup(t, i, group)
+		return group
 	}
 	return t.groups[i]
+}
+
+func (g *grouping) setGroup(t *template, i int, group int32) {
+	if g.base != nil && t.index >= 0 && g.c.templates[t.index] == t {
+		own := *t
+		t = &own
+		g.c.templates[t.index] = t
+	}
+	t.groups[i] = group
 }
 
 // pod returns the group of a pod stated one by one, and what it uses. What it shares with others by pointer is compiled
@@ -149,6 +165,7 @@ func (g *grouping) group(s *Shape, template int) int32 {
 	if ok {
 		return i
 	}
+	g.ownGroups()
 	added := Group{Shape: s, Template: template, id: id}
 	if n := len(c.free); n > 0 {
 		i = c.free[n-1]
@@ -159,5 +176,8 @@ func (g *grouping) group(s *Shape, template int) int32 {
 		c.groups = append(c.groups, added)
 	}
 	c.groupOf[id] = i
+	if g.base != nil {
+		g.added = append(g.added, i)
+	}
 	return i
 }

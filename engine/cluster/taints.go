@@ -19,21 +19,19 @@ type Taints struct {
 // taintLists finds equal lists of taints.
 type taintLists struct {
 	lists [][]api.Taint
-	class map[string]int32
-}
-
-func newTaintLists(lists [][]api.Taint) taintLists {
-	t := taintLists{lists: lists, class: make(map[string]int32, len(lists))}
-	for i, list := range lists {
-		t.class[string(taintKey(nil, list))] = int32(i)
-	}
-	return t
+	class map[string]int32 // nil until a list is looked for
 }
 
 // find returns the class of a list, a new one if it is new. The list may be overwritten afterwards.
 func (t *taintLists) find(list []api.Taint) int32 {
 	if len(list) == 0 {
 		return 0
+	}
+	if t.class == nil {
+		t.class = make(map[string]int32, len(t.lists))
+		for i, known := range t.lists {
+			t.class[string(taintKey(nil, known))] = int32(i)
+		}
 	}
 	key := taintKey(make([]byte, 0, 128), list)
 	class, ok := t.class[string(key)]

@@ -12,26 +12,7 @@ import (
 func Random(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 	var nodes []*Node
 	for i := range 3 + rng.IntN(10) {
-		n := MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 1000+500*rng.IntN(4), "memory", 4<<30, "pods", 3+rng.IntN(6))
-		if rng.IntN(6) > 0 {
-			n.Zone(pick(rng, "a", "b", "c"))
-		}
-		if rng.IntN(3) == 0 {
-			n.Label("disk", pick(rng, "ssd", "hdd"))
-		}
-		if rng.IntN(5) == 0 {
-			n.Taint("dedicated", pick(rng, "x", "y"), pick(rng, api.NoSchedule, api.PreferNoSchedule, api.NoExecute))
-		}
-		if rng.IntN(8) == 0 {
-			n.Cordon()
-		}
-		if rng.IntN(3) == 0 {
-			n.Image("app:v1", 500<<20)
-		}
-		for j := range rng.IntN(4) {
-			n.Run(randomPod(rng, fmt.Sprintf("running-%d-%d", i, j)))
-		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, randomNode(rng, fmt.Sprint("n", i)))
 	}
 	var pods []api.Pod
 	for i := range 1 + rng.IntN(5) {
@@ -43,6 +24,29 @@ func Random(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 		Kind: api.Service, Namespace: "default", Name: "web", Selector: Selects("app", "web"),
 	}}
 	return c, pods
+}
+
+func randomNode(rng *rand.Rand, name string) *Node {
+	n := MakeNode(name).Allocate("cpu", 1000+500*rng.IntN(4), "memory", 4<<30, "pods", 3+rng.IntN(6))
+	if rng.IntN(6) > 0 {
+		n.Zone(pick(rng, "a", "b", "c"))
+	}
+	if rng.IntN(3) == 0 {
+		n.Label("disk", pick(rng, "ssd", "hdd"))
+	}
+	if rng.IntN(5) == 0 {
+		n.Taint("dedicated", pick(rng, "x", "y"), pick(rng, api.NoSchedule, api.PreferNoSchedule, api.NoExecute))
+	}
+	if rng.IntN(8) == 0 {
+		n.Cordon()
+	}
+	if rng.IntN(3) == 0 {
+		n.Image("app:v1", 500<<20)
+	}
+	for j := range rng.IntN(4) {
+		n.Run(randomPod(rng, fmt.Sprint("running-", name, "-", j)))
+	}
+	return n
 }
 
 func randomPod(rng *rand.Rand, name string) *Pod {

@@ -16,6 +16,17 @@ type Map[K comparable, V any] struct {
 	published atomic.Pointer[map[K]V]
 }
 
+// Carry takes over the values that other remembers now and keep lets through. It is for a map that nobody else knows yet.
+func (m *Map[K, V]) Carry(other *Map[K, V], keep func(K) bool) {
+	p := other.published.Load()
+	if p == nil {
+		return
+	}
+	carried := maps.Clone(*p)
+	maps.DeleteFunc(carried, func(key K, _ V) bool { return !keep(key) })
+	m.published.Store(&carried)
+}
+
 // Get returns the value of a key, computing it if it is not there. A value that is not complete, because whoever
 // computed it had to stop, is returned but not remembered; what finds no room is computed each time.
 func (m *Map[K, V]) Get(key K, compute func() (v V, complete bool)) V {

@@ -1,0 +1,422 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/memo"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
+// With returns the cluster that a change turns c into. c stays as it is; the two share what the change does not touch.
+// Of the change's nodes nothing is kept. It returns the context's error if that ends first.
+func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error) {
+	e := newEdit(c)
+	e.restate(change)
+	for i := range change.Replaced {
+		r := &change.Replaced[i]
+		if err := e.compile(ctx, &e.draft, &r.Node); err != nil {
+			return nil, err
+		}
+		e.replace(r.Index)
+	}
+	if len(change.Removed) > 0 {
+		e.remove(change.Removed)
+	}
+	if len(change.Added) > 0 {
+		e.ownNodes()
+		e.Grow(len(change.Added))
+	}
+	for i := range change.Added {
+		if err := e.compile(ctx, &e.draft, &change.Added[i]); err != nil {
+			return nil, err
+		}
+		e.add()
+	}
+	return e.finish(), ctx.Err()
+}
+
+// edit is a cluster in the making that still shares with its base what has not changed.
+type edit struct {
+	*Builder
+	base *Cluster
+	// own is what of c is no longer the base's.
+	own struct {
+		rows, names, images, scalars bool
+
+		image, scalar map[string]bool // those of images and of scalars
+	}
+	// relabelled are the nodes that have other labels than before.
+	relabelled []uint32
+	// moved says that nodes have come or gone, renumbered that some have gone.
+	moved, renumbered bool
+	// recounts are the differences in numbers of pods from the base, of use unless renumbered.
+	recounts []recount
+}
+
+func newEdit(base *Cluster) *edit {
+	c := *base
+	c.symbols = intern.Extend(base.symbols)
+	c.kinds = slices.Clone(base.kinds)
+	c.templates = slices.Clone(base.templates)
+	c.Taints.Lists = slices.Clip(base.Taints.Lists)
+	c.free = slices.Clone(base.free)
+	c.groups = slices.Clone(base.groups)
+	e := &edit{Builder: newBuilder(&c), base: base}
+	e.pods.base = base
+	e.own.scalar, e.own.image = make(map[string]bool), make(map[string]bool)
+	return e
+}
+
+// restate takes over what is stated outside of nodes.
+func (e *edit) restate(change *api.Change) {
+	c := e.c
+	if len(change.Templates) > 0 {
+		c.stated = slices.Clone(c.stated)
+	}
+	for _, t := range change.Templates {
+		if t.Index == len(c.stated) {
+			e.AddTemplate(t.Template)
+		} else {
+			c.stated[t.Index], c.templates[t.Index] = t.Template, nil
+		}
+	}
+	if len(change.Classes) > 0 {
+		c.classes = slices.Clone(c.classes)
+		for _, class := range change.Classes {
+			if class.Index == len(c.classes) {
+				c.classes = append(c.classes, class.Class)
+			} else {
+				c.classes[class.Index] = class.Class
+			}
+		}
+		e.reclassify()
+	}
+	if change.Namespaces != nil {
+		c.namespaces, c.byName = nil, make(map[intern.ID]selector.Labels, len(change.Namespaces))
+		for _, ns := range change.Namespaces {
+			e.AddNamespace(ns)
+		}
+	}
+	if change.WorkloadSelectors != nil {
+		c.workloads = newWorkloads()
+		for _, s := range change.WorkloadSelectors {
+			e.AddWorkloadSelector(s)
+		}
+	}
+}
+
+// reclassify forgets the kinds whose classes are gone and compiles those that are new.
+func (e *edit) reclassify() {
+	c := e.c
+	stays := make(map[*api.NodeClass]bool, len(c.classes))
+	for _, class := range c.classes {
+		stays[class] = true
+	}
+	for i, k := range c.kinds {
+		if k == nil || k.class == noClass || stays[k.class] {
+			continue
+		}
+		eachImage(k.class.Images, func(name string, _ int64) {
+			m := e.image(name)
+			if at := slices.Index(m.kinds, int32(i)); at >= 0 {
+				m.kinds, m.kindSizes = slices.Delete(m.kinds, at, at+1), slices.Delete(m.kindSizes, at, at+1)
+			}
+		})
+		delete(e.kinds, k.class)
+		c.kinds[i] = nil
+	}
+	for _, class := range c.classes {
+		if _, known := e.kinds[class]; !known {
+			eachImage(class.Images, func(name string, _ int64) { e.image(name) })
+			e.kind(class)
+		}
+	}
+}
+
+// replace puts the draft in a node's place.
+func (e *edit) replace(i uint32) {
+	c, n := e.c, &e.draft
+	before := c.rows[i]
+	if !e.own.rows {
+		e.own.rows = true
+		c.rows = slices.Clone(c.rows)
+	}
+	c.rows[i] = n.row
+	if n.name != c.nameIDs[i] {
+		if !e.own.names {
+			e.own.names = true
+			c.Names, c.nameIDs = slices.Clone(c.Names), slices.Clone(c.nameIDs)
+		}
+		c.Names[i], c.nameIDs[i] = c.symbols.Name(n.name), n.name
+	}
+	if n.name != e.base.nameIDs[i] || c.kinds[n.kind] != e.base.kinds[e.base.kindOf[i]] || !slices.Equal(n.row.labels, before.labels) {
+		e.relabelled = append(e.relabelled, i)
+	}
+	set(&c.kindOf, e.base.kindOf, i, n.kind)
+	set(&c.Taints.Class, e.base.Taints.Class, i, n.taints)
+	if n.unschedulable != c.Unschedulable.Has(i) {
+		c.Unschedulable = c.Unschedulable.Clone()
+		if n.unschedulable {
+			c.Unschedulable.Add(i)
+		} else {
+			c.Unschedulable.Remove(i)
+		}
+	}
+	e.ownResources()
+	shared := e.base.resources.columns()
+	for m, column := range c.resources.columns() {
+		set(column, *shared[m], i, n.amounts[m])
+	}
+	e.replaceScalars(i, n.scalars)
+	e.replaceImages(i, n.images)
+	for _, p := range before.pods {
+		e.recounts = append(e.recounts, recount{p.group, i, -p.count})
+	}
+	for _, p := range n.row.pods {
+		e.recounts = append(e.recounts, recount{p.group, i, p.count})
+	}
+}
+
+// set sets a node's value in a column. One that is still the base's is copied first.
+func set[T comparable](column *[]T, base []T, i uint32, v T) {
+	if (*column)[i] == v {
+		return
+	}
+	if &(*column)[0] == &base[0] {
+		*column = slices.Clone(*column)
+	}
+	(*column)[i] = v
+}
+
+func (e *edit) ownResources() {
+	if e.c.resources == e.base.resources {
+		r := *e.base.resources
+		e.c.resources = &r
+	}
+}
+
+// scalar returns a resource's column, to be changed.
+func (e *edit) scalar(resource string) *Scalar {
+	e.ownResources()
+	r := e.c.resources
+	if !e.own.scalars {
+		e.own.scalars = true
+		r.Scalars = maps.Clone(r.Scalars)
+	}
+	s := r.scalar(resource)
+	if !e.own.scalar[resource] {
+		resource = strings.Clone(resource) // maps keep the last string that they are given
+		e.own.scalar[resource] = true
+		s = &Scalar{slices.Clone(s.Nodes), slices.Clone(s.Allocatable), slices.Clone(s.Requested)}
+		r.Scalars[resource] = s
+	}
+	return s
+}
+
+func (e *edit) replaceScalars(node uint32, now []scalarAmount) {
+	for resource, s := range e.c.resources.Scalars {
+		at, had := s.Find(node)
+		has := slices.ContainsFunc(now, func(a scalarAmount) bool { return a.resource == resource })
+		if had && !has {
+			s = e.scalar(resource)
+			s.Nodes = slices.Delete(s.Nodes, at, at+1)
+			s.Allocatable = slices.Delete(s.Allocatable, at, at+1)
+			s.Requested = slices.Delete(s.Requested, at, at+1)
+		}
+	}
+	for _, a := range now {
+		s := e.c.resources.Scalars[a.resource]
+		at, had := s.Find(node)
+		switch {
+		case had && s.Allocatable[at] == a.allocatable && s.Requested[at] == a.requested:
+		case had:
+			s = e.scalar(a.resource)
+			s.Allocatable[at], s.Requested[at] = a.allocatable, a.requested
+		default:
+			s = e.scalar(a.resource)
+			s.Nodes = slices.Insert(s.Nodes, at, node)
+			s.Allocatable = slices.Insert(s.Allocatable, at, a.allocatable)
+			s.Requested = slices.Insert(s.Requested, at, a.requested)
+		}
+	}
+}
+
+// image returns an image, to be changed.
+func (e *edit) image(name string) *image {
+	if !e.own.images {
+		e.own.images = true
+		e.c.images = maps.Clone(e.c.images)
+	}
+	m := e.c.image(name)
+	if !e.own.image[name] {
+		name = strings.Clone(name) // maps keep the last string that they are given
+		e.own.image[name] = true
+		m = &image{slices.Clone(m.kinds), slices.Clone(m.kindSizes), slices.Clone(m.nodes), slices.Clone(m.sizes)}
+		e.c.images[name] = m
+	}
+	return m
+}
+
+func (e *edit) replaceImages(node uint32, now []imageSize) {
+	sizes := make(map[string]int64, len(now))
+	for _, m := range now {
+		if _, stated := sizes[m.name]; !stated {
+			sizes[m.name] = m.sizeBytes
+		}
+	}
+	for name, m := range e.c.images {
+		at, had := slices.BinarySearch(m.nodes, node)
+		size, has := sizes[name]
+		if had && !(has && m.sizes[at] == size) {
+			m = e.image(name)
+			m.nodes, m.sizes = slices.Delete(m.nodes, at, at+1), slices.Delete(m.sizes, at, at+1)
+		} else if had {
+			delete(sizes, name)
+		}
+	}
+	for name, size := range sizes {
+		m := e.image(name)
+		at, _ := slices.BinarySearch(m.nodes, node)
+		m.nodes, m.sizes = slices.Insert(m.nodes, at, node), slices.Insert(m.sizes, at, size)
+	}
+}
+
+// remove takes nodes away; those behind them move up.
+func (e *edit) remove(nodes []uint32) {
+	c := e.c
+	e.moved, e.renumbered = true, true
+	c.Names, c.nameIDs = without(c.Names, nodes), without(c.nameIDs, nodes)
+	c.kindOf, c.rows = without(c.kindOf, nodes), without(c.rows, nodes)
+	c.Taints.Class = without(c.Taints.Class, nodes)
+	e.own.rows, e.own.names = true, true
+	cordoned := make([]uint32, 0, c.Unschedulable.Len())
+	now := make([]uint32, len(c.rows)+len(nodes)) // index by index before
+	for i, next, gone := uint32(0), uint32(0), nodes; int(i) < len(now); i++ {
+		if len(gone) > 0 && gone[0] == i {
+			now[i], gone = noNode, gone[1:]
+			continue
+		}
+		if now[i] = next; c.Unschedulable.Has(i) {
+			cordoned = append(cordoned, next)
+		}
+		next++
+	}
+	c.Unschedulable = nodeset.Of(len(c.rows), cordoned)
+	e.ownResources()
+	for _, column := range c.resources.columns() {
+		*column = without(*column, nodes)
+	}
+	for resource := range c.resources.Scalars {
+		s := e.scalar(resource)
+		kept := s.Nodes[:0]
+		for j, node := range s.Nodes {
+			if i := now[node]; i != noNode {
+				s.Allocatable[len(kept)], s.Requested[len(kept)] = s.Allocatable[j], s.Requested[j]
+				kept = append(kept, i)
+			}
+		}
+		s.Nodes, s.Allocatable, s.Requested = kept, s.Allocatable[:len(kept)], s.Requested[:len(kept)]
+	}
+	for name, m := range c.images {
+		if len(m.nodes) == 0 {
+			continue
+		}
+		m = e.image(name)
+		kept := m.nodes[:0]
+		for j, node := range m.nodes {
+			if i := now[node]; i != noNode {
+				m.sizes[len(kept)] = m.sizes[j]
+				kept = append(kept, i)
+			}
+		}
+		m.nodes, m.sizes = kept, m.sizes[:len(kept)]
+	}
+}
+
+// without returns a copy of a column without some nodes, ascending.
+func without[T any](column []T, nodes []uint32) []T {
+	out := make([]T, 0, len(column)-len(nodes))
+	from := uint32(0)
+	for _, n := range nodes {
+		out = append(out, column[from:n]...)
+		from = n + 1
+	}
+	return append(out, column[from:]...)
+}
+
+// ownNodes makes appending to the columns leave the base alone.
+func (e *edit) ownNodes() {
+	c := e.c
+	e.moved = true
+	c.Names, c.nameIDs, c.kindOf = slices.Clip(c.Names), slices.Clip(c.nameIDs), slices.Clip(c.kindOf)
+	c.rows, c.Taints.Class = slices.Clip(c.rows), slices.Clip(c.Taints.Class)
+	c.Unschedulable = c.Unschedulable.Clone()
+	e.ownResources()
+	for _, column := range c.resources.columns() {
+		*column = slices.Clip(*column)
+	}
+}
+
+// add appends the draft.
+func (e *edit) add() {
+	for _, s := range e.draft.scalars {
+		e.scalar(s.resource)
+	}
+	for _, m := range e.draft.images {
+		e.image(m.name)
+	}
+	for _, p := range e.draft.row.pods {
+		e.recounts = append(e.recounts, recount{p.group, uint32(e.c.Len()), p.count})
+	}
+	e.append(&e.draft)
+}
+
+// finish returns the cluster.
+func (e *edit) finish() *Cluster {
+	c := e.c
+	c.Taints.Lists = e.taints.lists
+	for resource := range e.own.scalar {
+		if len(c.resources.Scalars[resource].Nodes) == 0 {
+			delete(c.resources.Scalars, resource)
+		}
+	}
+	for name := range e.own.image {
+		if m := c.images[name]; len(m.nodes)+len(m.kinds) == 0 {
+			delete(c.images, name)
+		}
+	}
+	samePods := !e.regroup()
+	sameLabels := !e.moved && len(e.relabelled) == 0
+	if e.moved || e.own.names {
+		c.indexNames()
+	}
+	// Clusters with one base give strings of their own the same ids, so only those without any may share a memo.
+	sameStrings := c.symbols.Len() == e.base.symbols.Len()
+	c.symbols = c.symbols.Settled()
+	if !sameStrings || !sameLabels {
+		c.columns = &memo.Map[intern.ID, *topology.Column]{Limit: maxColumns}
+		if !e.moved {
+			c.columns.Carry(e.base.columns, e.sameColumn)
+		}
+	}
+	if !sameStrings || !sameLabels || !samePods {
+		c.counts = &memo.Map[string, []int64]{Limit: maxCounts}
+	}
+	return c
+}
+
+// sameColumn reports whether every node has the same value under a key as in the base.
+func (e *edit) sameColumn(key intern.ID) bool {
+	return !slices.ContainsFunc(e.relabelled, func(i uint32) bool {
+		was, had := e.base.label(i, key)
+		is, has := e.c.label(i, key)
+		return was != is || had != has
+	})
+}

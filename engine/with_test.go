@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+)
+
+// TestWithAsIfCompiled applies random changes, each to a random one of the clusters derived so far, and compares the
+// result with the resulting cluster compiled anew. In the end all the bases must still be what they were.
+func TestWithAsIfCompiled(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		stated, pods := enginetest.RandomShared(rng)
+		type version struct {
+			stated *api.Cluster
+			c      *engine.Cluster
+		}
+		versions := []version{{stated, compiled(t, stated)}}
+		for step := range 12 {
+			base := versions[max(rng.IntN(len(versions)), rng.IntN(len(versions)))]
+			if rng.IntN(2) == 0 {
+				ask(t, base.c, pods) // so that it remembers something
+			}
+			change, stated := randomChange(rng, base.stated, step)
+			c, err := base.c.With(context.Background(), change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := difference(ask(t, compiled(t, stated), pods), ask(t, c, pods)); diff != "" {
+				t.Fatalf("seed %d, step %d (-compiled +derived):\n%s", seed, step, diff)
+			}
+			if !slices.Equal(c.Templates(), stated.Templates) || !slices.Equal(c.Classes(), stated.Classes) {
+				t.Fatalf("seed %d, step %d: templates or classes differ", seed, step)
+			}
+			versions = append(versions, version{stated, c})
+		}
+		for i, v := range versions {
+			if diff := difference(ask(t, compiled(t, v.stated), pods), ask(t, v.c, pods)); diff != "" {
+				t.Fatalf("seed %d, version %d in the end (-compiled +derived):\n%s", seed, i, diff)
+			}
+		}
+	}
+}
+
+// randomChange returns a change, and the cluster that it turns base into.
+func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *api.Cluster) {
+	change := &api.Change{}
+	result := *base
+	result.Templates, result.Classes = slices.Clone(base.Templates), slices.Clone(base.Classes)
+	stale := make(map[uint32]bool) // nodes that must be replaced or removed
+	if rng.IntN(3) == 0 {
+		i := rng.IntN(len(base.Templates) + 1)
+		t := enginetest.RandomTemplate(rng)
+		change.Templates = append(change.Templates, api.IndexedTemplate{Index: i, Template: t})
+		result.Templates = append(result.Templates[:i], append([]*api.PodTemplate{t}, result.Templates[min(i+1, len(base.Templates)):]...)...)
+		for n := range base.Nodes {
+			counted := slices.ContainsFunc(base.Nodes[n].PodCounts, func(p api.PodCount) bool { return p.Template == i })
+			if counted || slices.ContainsFunc(base.Nodes[n].Pods, func(p api.Pod) bool { return p.TemplateIndex == i }) {
+				stale[uint32(n)] = true
+			}
+		}
+	}
+	if rng.IntN(3) == 0 {
+		i := rng.IntN(len(base.Classes) + 1)
+		class := enginetest.RandomClass(rng)
+		change.Classes = append(change.Classes, api.IndexedClass{Index: i, Class: class})
+		if i == len(base.Classes) {
+			result.Classes = append(result.Classes, class)
+		} else {
+			for n := range base.Nodes {
+				if base.Nodes[n].Class == base.Classes[i] {
+					stale[uint32(n)] = true
+				}
+			}
+			result.Classes[i] = class
+		}
+	}
+	result.Nodes = nil
+	for i, n := range base.Nodes {
+		switch {
+		case rng.IntN(12) == 0:
+			change.Removed = append(change.Removed, uint32(i))
+			continue
+		case stale[uint32(i)] || rng.IntN(8) == 0:
+			now := enginetest.RandomSharedNode(rng, &result, n.Name)
+			if !stale[uint32(i)] && rng.IntN(2) == 0 { // other pods only
+				n.PodCounts, n.Pods = now.PodCounts, now.Pods
+				now = n
+			}
+			change.Replaced = append(change.Replaced, api.Replacement{Index: uint32(i), Node: now})
+			n = now
+		}
+		result.Nodes = append(result.Nodes, n)
+	}
+	if rng.IntN(4) == 0 {
+		for i := range 1 + rng.IntN(2) {
+			change.Added = append(change.Added, enginetest.RandomSharedNode(rng, &result, fmt.Sprintf("added-%d-%d", step, i)))
+		}
+		result.Nodes = append(result.Nodes, change.Added...)
+	}
+	if rng.IntN(4) == 0 {
+		change.Namespaces = []api.Namespace{{Name: "default", Labels: api.Labels{{Key: "team", Value: fmt.Sprint("team-", step)}}}}
+		result.Namespaces = change.Namespaces
+	}
+	if rng.IntN(4) == 0 {
+		change.WorkloadSelectors = []api.WorkloadSelector{}
+		if rng.IntN(2) == 0 {
+			change.WorkloadSelectors = append(change.WorkloadSelectors, api.WorkloadSelector{
+				Kind: api.Service, Namespace: "default", Name: "db", Selector: enginetest.Selects("app", "db"),
+			})
+		}
+		result.WorkloadSelectors = change.WorkloadSelectors
+	}
+	return change, &result
+}
