@@ -59,6 +59,19 @@ func (t *Table) Settled() *Table {
 	return merged
 }
 
+// Bytes estimates the memory of the table, what it extends included.
+func (t *Table) Bytes() int {
+	const entry = 16 + 38 // a string header, and a map's slots for one and its id at the usual load
+	total := entry * len(t.names)
+	for _, s := range t.names {
+		total += (len(s) + 7) &^ 7
+	}
+	if t.base != nil {
+		total += t.base.Bytes()
+	}
+	return total
+}
+
 // Len returns the number of strings in the table.
 func (t *Table) Len() int { return t.baseLen + len(t.names) }
 

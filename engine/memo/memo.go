@@ -27,6 +27,14 @@ func (m *Map[K, V]) Carry(other *Map[K, V], keep func(K) bool) {
 	m.published.Store(&carried)
 }
 
+// All returns the values that are remembered now. The map must not be changed.
+func (m *Map[K, V]) All() map[K]V {
+	if p := m.published.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
 // Get returns the value of a key, computing it if it is not there. A value that is not complete, because whoever
 // computed it had to stop, is returned but not remembered; what finds no room is computed each time.
 func (m *Map[K, V]) Get(key K, compute func() (v V, complete bool)) V {

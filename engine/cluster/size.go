@@ -1,0 +1,113 @@
+package cluster
+
+import "reflect"
+
+// What Go's maps and allocations cost beside what they hold, about.
+const (
+	mapOverhead   = 1.5 // slots for each entry
+	allocOverhead = 8   // of a small allocation that is rounded up
+)
+
+// Bytes estimates the memory that the cluster keeps, what it remembers now and what it shares with others included.
+func (c *Cluster) Bytes() int64 {
+	s := sizes{seen: make(map[any]bool)}
+	s.add(c.symbols.Bytes())
+	s.add(16*cap(c.Names) + 4*(cap(c.nameIDs)+cap(c.index)+cap(c.kindOf)+cap(c.Taints.Class)))
+	s.add(8 * cap(c.Unschedulable))
+	s.deep(reflect.ValueOf(c.Taints.Lists))
+	s.add(8 * cap(c.rows))
+	for _, r := range c.rows {
+		s.add(int(reflect.TypeFor[row]().Size()) + 8*(cap(r.labels)+cap(r.pods)) + 24*cap(r.named))
+		for i := range r.named {
+			s.add(len(r.named[i].Name))
+		}
+	}
+	for _, column := range c.resources.columns() {
+		s.add(8 * cap(*column))
+	}
+	for name, r := range c.resources.Scalars {
+		s.add(len(name) + 4*cap(r.Nodes) + 8*(cap(r.Allocatable)+cap(r.Requested)))
+	}
+	for name, m := range c.images {
+		s.add(len(name) + 2*allocOverhead + 120 + 4*(cap(m.kinds)+cap(m.nodes)) + 8*(cap(m.kindSizes)+cap(m.sizes)))
+	}
+	s.add(int(reflect.TypeFor[Group]().Size())*cap(c.groups) + 12*len(c.groupOf))
+	for i := range c.groups {
+		g := &c.groups[i]
+		s.add(4*(cap(g.Nodes)+cap(g.Counts)) + int(reflect.TypeFor[Shape]().Size()) + 8*cap(g.Labels))
+		s.deep(reflect.ValueOf(g.Rules))
+	}
+	s.add(8 * (cap(c.roles.antiAffinity) + cap(c.roles.scoring) + cap(c.roles.ports) + cap(c.templates)))
+	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
+		s.deep(reflect.ValueOf(part))
+	}
+	return s.total + c.remembered()
+}
+
+// remembered estimates the memory of the memos.
+func (c *Cluster) remembered() int64 {
+	total := 0
+	for _, column := range c.columns.All() {
+		total += 4 * (cap(column.Domain) + cap(column.Values))
+	}
+	for key, counts := range c.counts.All() {
+		total += len(key) + 8*cap(counts)
+	}
+	return int64(total)
+}
+
+// sizes adds up memory.
+type sizes struct {
+	total int64
+	seen  map[any]bool // pointers that have been followed
+}
+
+func (s *sizes) add(bytes int) { s.total += int64(bytes) }
+
+// deep adds what a value points to.
+func (s *sizes) deep(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || s.seen[v.UnsafePointer()] {
+			return
+		}
+		s.seen[v.UnsafePointer()] = true
+		s.add(int(v.Type().Elem().Size()))
+		s.deep(v.Elem())
+	case reflect.Slice:
+		s.add(v.Cap() * int(v.Type().Elem().Size()))
+		if !flat(v.Type().Elem()) {
+			for i := range v.Len() {
+				s.deep(v.Index(i))
+			}
+		}
+	case reflect.String:
+		s.add(v.Len() + allocOverhead)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			s.deep(v.Field(i))
+		}
+	case reflect.Map:
+		entry := int(v.Type().Key().Size() + v.Type().Elem().Size())
+		s.add(int(mapOverhead * float64(v.Len()*entry)))
+		for entries := v.MapRange(); entries.Next(); {
+			s.deep(entries.Key())
+			s.deep(entries.Value())
+		}
+	}
+}
+
+// flat reports whether values of a type point to nothing.
+func flat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.String, reflect.Map:
+		return false
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !flat(t.Field(i).Type) {
+				return false
+			}
+		}
+	}
+	return true
+}
