@@ -40,6 +40,10 @@ type IndexedNode struct {
 // Apply returns the content that a delta leads to, and what is different. The content itself stays as it is. The error is
 // an *Error with a path inside the delta, and then there is nothing else.
 //
+// A node stays as it is if the delta does not name it: one that only gets or loses pods may have pods of a template that
+// the delta replaces, and counts as having those of the new one. A template or class may be set more than once; the last
+// one stays.
+//
 // It takes time linear in the delta, the nodes that it changes, and the namespaces or workload selectors if it changes
 // any; besides, in the number of nodes if it removes or adds some, and in their size if it replaces a template or class.
 func (c *Content) Apply(d *stowagev1.ClusterDelta) (*Content, *Change, error) {
