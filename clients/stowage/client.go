@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/health" // client-side health checking
@@ -15,12 +16,13 @@ import (
 )
 
 // MaximumMessageBytes is how large requests and answers may be; the server has a limit of its own. A cluster of 5,000
-// nodes and 150,000 pods is about 60 MB with every pod written out and 5 MB with templates.
+// nodes and 150,000 pods is about 55 MB with every pod written out, 5 MB with templates, and 1.4 MB with node classes too.
+// Snapshots are put in parts of about 1 MiB, so that only a single node or delta has to fit.
 const MaximumMessageBytes = 256 << 20
 
-// The retry policy is for what gRPC may repeat blindly. RESOURCE_EXHAUSTED is not: see retryWhenAsked.
+// The retry policy is for what gRPC may repeat blindly, PutSnapshot included: nothing is kept of a stream that fails. RESOURCE_EXHAUSTED is not: see retryWhenAsked.
 const serviceConfig = `{
-  "loadBalancingConfig": [{"round_robin": {}}],
+  "loadBalancingConfig": [{"` + balancerName + `": {}}],
   "healthCheckConfig": {"serviceName": ""},
   "methodConfig": [{
     "name": [{"service": "stowage.v1.PlacementService"}],
@@ -37,7 +39,9 @@ const serviceConfig = `{
 // Client calls the PlacementService.
 type Client struct {
 	stowagev1.PlacementServiceClient
-	conn *grpc.ClientConn
+	conn       *grpc.ClientConn
+	remembered remembered
+	puts       singleflight.Group
 }
 
 // Dial sets up a client without connecting yet. One address is a gRPC target, by default a DNS name with a port, of
@@ -48,6 +52,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address")
 	}
+	c := &Client{}
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(serviceConfig),
@@ -65,7 +70,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		// A replica that vanished without a word is noticed within 40 s, during a call as between calls. The server allows
 		// pings every 10 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.WithChainUnaryInterceptor(retryWhenAsked),
+		grpc.WithChainUnaryInterceptor(retryWhenAsked, c.putWhenUnknown),
 	}
 	target := addresses[0]
 	if len(addresses) > 1 {
@@ -82,7 +87,8 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{PlacementServiceClient: stowagev1.NewPlacementServiceClient(conn), conn: conn}, nil
+	c.PlacementServiceClient, c.conn = stowagev1.NewPlacementServiceClient(conn), conn
+	return c, nil
 }
 
 // Close ends the connections. Calls in flight fail.

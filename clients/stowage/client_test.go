@@ -24,36 +24,49 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// replica fails its first calls with the given errors and answers the others.
+// replica fails its first calls with the given errors and answers the others, but for those that name a snapshot that it
+// does not have.
 type replica struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	failures []error
 	calls    atomic.Int64
 	address  string
 	health   *health.Server
+	server   *grpc.Server
+	snapshots
 }
 
-func (r *replica) Place(context.Context, *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
+func (r *replica) Place(_ context.Context, request *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
 	n := int(r.calls.Add(1))
 	if n <= len(r.failures) {
 		return nil, r.failures[n-1]
+	}
+	if s := request.Snapshot; s != nil && !r.has(s.Address) {
+		if r.beforeUnknown != nil {
+			r.beforeUnknown()
+		}
+		return nil, failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT")
 	}
 	return &stowagev1.PlaceResponse{PlacedCount: 7}, nil
 }
 
 func start(t *testing.T, failures ...error) *replica {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return startAt(t, "127.0.0.1:0", failures...)
+}
+
+func startAt(t *testing.T, address string, failures ...error) *replica {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{failures: failures, address: listener.Addr().String(), health: health.NewServer()}
-	s := grpc.NewServer()
-	stowagev1.RegisterPlacementServiceServer(s, r)
-	grpc_health_v1.RegisterHealthServer(s, r.health)
+	r := &replica{failures: failures, address: listener.Addr().String(), health: health.NewServer(), server: grpc.NewServer()}
+	stowagev1.RegisterPlacementServiceServer(r.server, r)
+	grpc_health_v1.RegisterHealthServer(r.server, r.health)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(listener) }()
-	t.Cleanup(func() { s.Stop(); <-done })
+	go func() { defer close(done); r.server.Serve(listener) }()
+	t.Cleanup(func() { r.server.Stop(); <-done })
 	return r
 }
 
@@ -163,6 +176,10 @@ func TestDetails(t *testing.T) {
 		RetryAfter: time.Millisecond,
 	}, stowage.Details(err)); d != "" {
 		t.Error(d)
+	}
+	unknown := failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT")
+	if got := stowage.Details(unknown).Reason; got != stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT {
+		t.Error(got)
 	}
 	if got := stowage.Details(nil); got.Code != codes.OK {
 		t.Error(got)
