@@ -48,9 +48,6 @@ func (c *Cluster) Names() []string { return c.compiled.Names }
 // Node returns the index of the node with a name, and whether there is one.
 func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name) }
 
-// PodsOn returns the number of pods on a node.
-func (c *Cluster) PodsOn(node uint32) int64 { return c.compiled.PodsOn(node) }
-
 // Bytes estimates the memory that the cluster keeps: what it remembers at the moment and what it shares with other
 // clusters are included.
 func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() }

@@ -104,9 +104,6 @@ func (c *Cluster) Node(name string) (uint32, bool) {
 	return c.index[id], true
 }
 
-// PodsOn returns the number of pods on a node.
-func (c *Cluster) PodsOn(node uint32) int64 { return c.resources.Pods[node] }
-
 // Templates returns the pod templates that the cluster was stated with.
 func (c *Cluster) Templates() []*api.PodTemplate { return c.stated }
 
