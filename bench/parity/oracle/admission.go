@@ -22,9 +22,9 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %v", e.Object, e.Errs.ToAggregate()) }
 
-// admitPod returns the pod as the API server stores it. What a kubelet reports, which no create request carries, is
+// StoredPod returns the pod as the API server stores it. What a kubelet reports, which no create request carries, is
 // put back afterwards.
-func admitPod(in *corev1.Pod) (*corev1.Pod, error) {
+func StoredPod(in *corev1.Pod) (*corev1.Pod, error) {
 	pod := in.DeepCopy()
 	if pod.Namespace == "" {
 		pod.Namespace = corev1.NamespaceDefault

@@ -37,6 +37,12 @@ func (s *Scheduler) gate(pod *corev1.Pod) (*Refusal, error) {
 	return nil, nil
 }
 
+// Choose runs schedulePod for a stored pod, and nothing else: what kube-scheduler does to find a node, to be timed.
+func (s *Scheduler) Choose(pod *corev1.Pod) (node uint32, err error) {
+	result, err := s.schedule(pod)
+	return s.index[result.SuggestedHost], err
+}
+
 func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) {
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {

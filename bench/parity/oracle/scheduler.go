@@ -64,18 +64,29 @@ func init() {
 	klog.SetLogger(logr.Discard())
 }
 
+// Options are what matters for large clusters only.
+type Options struct {
+	// PodsStored says that the pods on nodes are as the API server stores them (StoredPod): they are taken as they are.
+	PodsStored bool
+	// Parallelism is kube-scheduler's setting of that name; 1 if it is 0. No decision depends on it.
+	Parallelism int32
+}
+
 // New makes a scheduler that knows the case's cluster. Close it.
-func New(c *scenario.Case) (*Scheduler, error) {
+func New(c *scenario.Case) (*Scheduler, error) { return NewWith(c, Options{}) }
+
+// NewWith is New with options.
+func NewWith(c *scenario.Case, o Options) (*Scheduler, error) {
 	profile, err := profileOf(&c.Config)
 	if err != nil {
 		return nil, err
 	}
 	s := &Scheduler{index: make(map[string]uint32, len(c.Nodes)), candidates: c.Candidates}
-	if err := s.admit(c); err != nil {
+	if err := s.admit(c, o); err != nil {
 		return nil, err
 	}
 	s.ctx, s.cancel = context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
-	if err := s.start(c, profile); err != nil {
+	if err := s.start(c, profile, o); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -90,7 +101,7 @@ func (s *Scheduler) Close() {
 	}
 }
 
-func (s *Scheduler) admit(c *scenario.Case) error {
+func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 	for i, q := range c.Queue {
 		if q.Pod == nil || q.Count < 1 {
 			return &InvalidError{Object: fmt.Sprintf("queue[%d]", i), Errs: field.ErrorList{field.Required(field.NewPath("pod"), "with a count")}}
@@ -104,12 +115,14 @@ func (s *Scheduler) admit(c *scenario.Case) error {
 		s.Nodes = append(s.Nodes, node)
 		s.index[n.Name] = uint32(i)
 	}
-	for _, p := range c.Pods {
-		pod, err := admitPod(p)
-		if err != nil {
-			return err
+	if s.Pods = c.Pods; !o.PodsStored {
+		s.Pods = make([]*corev1.Pod, len(c.Pods))
+		for i, p := range c.Pods {
+			var err error
+			if s.Pods[i], err = StoredPod(p); err != nil {
+				return err
+			}
 		}
-		s.Pods = append(s.Pods, pod)
 	}
 	for _, n := range c.Namespaces {
 		namespace, err := admitNamespace(n)
@@ -119,7 +132,7 @@ func (s *Scheduler) admit(c *scenario.Case) error {
 		s.Namespaces = append(s.Namespaces, namespace)
 	}
 	for _, q := range c.Queue {
-		pod, err := admitPod(q.Pod)
+		pod, err := StoredPod(q.Pod)
 		if err != nil {
 			return err
 		}
@@ -128,7 +141,7 @@ func (s *Scheduler) admit(c *scenario.Case) error {
 	return nil
 }
 
-func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile) error {
+func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile, o Options) error {
 	factory, err := s.informers(c)
 	if err != nil {
 		return err
@@ -146,7 +159,7 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 		func(string) events.EventRecorderLogger { return silent{} },
 		scheduler.WithProfiles(*profile),
 		scheduler.WithPercentageOfNodesToScore(&everyNode),
-		scheduler.WithParallelism(1),
+		scheduler.WithParallelism(max(1, o.Parallelism)),
 		scheduler.WithNodeInfoSnapshot(s.snapshot),
 		scheduler.WithBuildFrameworkCapturer(func(p config.KubeSchedulerProfile) { complete = p }),
 	)

@@ -1,15 +1,15 @@
 //go:build unix
 
-package bench
+package loopback
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is the processor time that the process has used, in user and kernel mode. Unlike the time on the wall it hardly
-// depends on what else the machine does.
-func cpuTime() time.Duration {
+// CPUTime is the processor time that the process has used, in user and kernel mode. Unlike the time on the clock it
+// hardly depends on what else the machine does.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	// RUSAGE_SELF and a valid pointer cannot fail.
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

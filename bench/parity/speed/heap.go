@@ -1,4 +1,4 @@
-package bench
+package speed
 
 import (
 	"runtime"
@@ -13,10 +13,16 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// peakHeap returns the most by which the heap exceeded, during f, what it held before. It looks every millisecond.
-func peakHeap(f func()) uint64 {
+// liveHeap is the memory of the objects that are in use. It collects twice: a sync.Pool lives through one collection.
+func liveHeap() uint64 {
 	runtime.GC()
-	before := heapBytes()
+	runtime.GC()
+	return heapBytes()
+}
+
+// peakHeap returns the most by which the heap exceeded, during f, what it held before. It looks every millisecond.
+func peakHeap(f func() error) (uint64, error) {
+	before := liveHeap()
 	peak := before
 	done, sampled := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -32,8 +38,8 @@ func peakHeap(f func()) uint64 {
 			}
 		}
 	}()
-	f()
+	err := f()
 	close(done)
 	<-sampled
-	return peak - before
+	return peak - before, err
 }

@@ -1,0 +1,74 @@
+package loopback_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func TestEchoCountsBytes(t *testing.T) {
+	c := dial(t, loopback.ServeEcho)
+	for _, size := range []int{0, 1, 5 << 20} {
+		answer, err := c.Call(t.Context(), stowagev1.PlacementService_Filter_FullMethodName, make([]byte, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := loopback.CheckEcho(answer, size); err != nil {
+			t.Error(err)
+		}
+	}
+	answer, err := c.Stream(t.Context(), stowagev1.PlacementService_PutSnapshot_FullMethodName, [][]byte{make([]byte, 3), {}, make([]byte, 4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loopback.CheckEcho(answer, 7); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStowageAnswersBytes(t *testing.T) {
+	c := dial(t, loopback.ServeStowage)
+	request, err := proto.Marshal(&stowagev1.FilterRequest{
+		Cluster: bigcluster.New(10),
+		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := c.Call(t.Context(), stowagev1.PlacementService_Filter_FullMethodName, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var response stowagev1.FilterResponse
+	if err := proto.Unmarshal(answer, &response); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(response.FeasibleNodes.GetIndexes()); got == 0 {
+		t.Error("no feasible node")
+	}
+}
+
+func dial(t *testing.T, serve func() (*loopback.Server, error)) *loopback.Client {
+	t.Helper()
+	s, err := serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := loopback.Dial(s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}

@@ -1,0 +1,52 @@
+package loopback
+
+import (
+	"context"
+	"log/slog"
+	"math"
+
+	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/config"
+)
+
+// The buffers and windows of server/grpc.go, so that the servers differ only in what they do with a message.
+const (
+	bufferBytes = 256 << 10
+	windowBytes = 64 << 20
+)
+
+// Server is a server in this process.
+type Server struct {
+	// Address is where it listens.
+	Address string
+
+	stop func() error
+}
+
+// Stop ends the server.
+func (s *Server) Stop() error { return s.stop() }
+
+// ServeStowage runs the real server, behind all its interceptors, with limits out of the way.
+func ServeStowage() (*Server, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := server.New(ctx, config.Config{
+		ListenAddress:          "127.0.0.1:0",
+		AdminAddress:           "127.0.0.1:0",
+		MaxReceiveMessageBytes: math.MaxInt32,
+		MaxInFlightBytes:       math.MaxInt64,
+		MaxConcurrentStreams:   1024,
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	return &Server{
+		Address: s.Address().String(),
+		stop: func() error {
+			cancel()
+			return <-done
+		},
+	}, nil
+}

@@ -1,0 +1,137 @@
+package speed
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// bandwidth copies more than caches hold.
+func (r *run) bandwidth() error {
+	from, to := make([]byte, 256<<20), make([]byte, 256<<20)
+	copying := always("copy", func() ([]byte, error) {
+		copy(to, from)
+		return nil, nil
+	})
+	t, err := r.measurement().of(copying)
+	if err == nil {
+		r.set("bandwidth", float64(len(from))/t[0].wall.Seconds()/1e9)
+	}
+	return err
+}
+
+// emptyCall is the floor under every call.
+func (r *run) emptyCall() *subject {
+	return always("empty call", func() ([]byte, error) { return r.echo.Call(context.Background(), filterMethod, nil) })
+}
+
+// calls measures calls by address on the big cluster.
+func (r *run) calls(nodes int) error {
+	w, err := r.world(nodes)
+	if err != nil {
+		return err
+	}
+	r.big = w
+	if w.target.address == "" {
+		r.missing(notYet, "filter-seen", "filter-first", "score-seen", "score-first", "constraints", "delta-node", "delta-pod")
+		t, err := r.measurement().of(r.emptyCall())
+		if err == nil {
+			r.setTime("empty-call", t[0])
+		}
+		return err
+	}
+	together := r.find(all)
+	seen, err := r.seen(w, together)
+	if err != nil {
+		return err
+	}
+	subjects := []*subject{
+		r.emptyCall(), seen, r.first(w, together), r.scored(w, together, false), r.scored(w, together, true),
+		r.deltas(w, cordon), r.deltas(w, onePodMore),
+	}
+	calls := len(subjects)
+	for _, c := range r.cases {
+		subjects = append(subjects, r.both(w, c, false))
+	}
+	t, err := r.measurement().of(subjects...)
+	if err != nil {
+		return err
+	}
+	r.setTime("empty-call", t[0])
+	for i, key := range []string{"filter-seen", "filter-first", "score-seen", "score-first"} {
+		r.setRatio(key, t[1+i], t[0])
+	}
+	r.setTime("delta-node", t[5])
+	r.setTime("delta-pod", t[6])
+	r.constraints(t[calls:])
+	return nil
+}
+
+// constraints compares the dearest of the affinity and spread decisions with the plain one.
+func (r *run) constraints(t []timing) {
+	var worst, base timing
+	for i, c := range r.cases {
+		switch c.Kind {
+		case plain:
+			base = t[i]
+		case "affinity", "anti-affinity", "spread":
+			if t[i].wall > worst.wall {
+				worst = t[i]
+			}
+		}
+	}
+	r.setRatio("constraints", worst, base)
+}
+
+// change is a difference to one node, by which it does not take the pod of the case "hostname anti-affinity" any more.
+type change func(*stowagev1.Node) *stowagev1.ClusterDelta
+
+func cordon(n *stowagev1.Node) *stowagev1.ClusterDelta {
+	n = proto.CloneOf(n)
+	n.Unschedulable = true
+	return &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{n}}
+}
+
+func onePodMore(n *stowagev1.Node) *stowagev1.ClusterDelta {
+	return &stowagev1.ClusterDelta{NodePods: []*stowagev1.NodePodsDelta{{
+		NodeName:  n.Name,
+		PodCounts: []*stowagev1.PodCount{{TemplateIndex: apartByHostname, Count: 1}},
+	}}}
+}
+
+// apartByHostname is the template in bench/bigcluster of the pods that "hostname anti-affinity" keeps apart from.
+const apartByHostname = 5
+
+// deltas is a Filter on the world with a change, to another node each time.
+func (r *run) deltas(w *world, of change) *subject {
+	c := r.find(hostname)
+	var free []uint32
+	for _, node := range w.want[c].feasible {
+		if int(node) < len(w.nodes) {
+			free = append(free, node)
+		}
+	}
+	changed := func(n int) uint32 { return free[n%len(free)] }
+	return &subject{
+		name: "delta",
+		prepare: func(n int) (call, error) {
+			t, err := byReference(w.target.address, of(w.nodes[changed(n)]))
+			if err != nil {
+				return nil, err
+			}
+			request, err := t.filterRequest(c.pod(0))
+			return func() ([]byte, error) { return r.stowage.filter(request) }, err
+		},
+		check: func(n int, answer []byte) error { return w.accepts(c, answer, changed(n)) },
+	}
+}
+
+// echoed makes an echo of the bytes a subject.
+func (r *run) echoed(wire []byte) *subject {
+	s := always("echo", func() ([]byte, error) { return r.echo.Call(context.Background(), filterMethod, wire) })
+	s.check = func(_ int, answer []byte) error { return loopback.CheckEcho(answer, len(wire)) }
+	return s
+}

@@ -1,0 +1,78 @@
+package speed
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+)
+
+// 500,000 nodes with 5 million pods.
+const (
+	hugeNodes       = 500_000
+	hugePodsPerNode = 10
+	// hugeChanged is how many of the nodes deltas change.
+	hugeChanged = 1000
+)
+
+// huge measures a cluster that is far larger than the largest there are.
+func (r *run) huge() error {
+	if !r.canPut() {
+		r.missing(notYet, "huge-memory", "huge-put", "huge-filter", "huge-first", "huge-delta")
+		return nil
+	}
+	w, messages, err := hugeWorld()
+	if err != nil {
+		return err
+	}
+	together := r.find(all)
+	var t []timing
+	peak, err := peakHeap(func() error {
+		put, err := measurement{turns: 1}.of(&subject{
+			name: "put",
+			prepare: func(int) (call, error) {
+				all, err := ended(messages, r.trial())
+				return func() ([]byte, error) { return r.stowage.stream(all) }, err
+			},
+			check: func(_ int, answer []byte) error { return checkPut(answer, w.size) },
+		})
+		if err != nil {
+			return err
+		}
+		if w.target, err = r.stowage.target(messages); err != nil {
+			return err
+		}
+		if err := r.decide(w); err != nil {
+			return err
+		}
+		seen, err := r.seen(w, together)
+		if err != nil {
+			return err
+		}
+		t, err = measurement{turns: 3}.of(seen, r.first(w, together), r.deltas(w, onePodMore))
+		t = append(t, put...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.set("huge-memory", float64(peak)/(1<<30))
+	for i, key := range []string{"huge-filter", "huge-first", "huge-delta", "huge-put"} {
+		r.setTime(key, t[i])
+	}
+	return nil
+}
+
+// hugeWorld is a world that was not put yet, and the messages that put it. Nothing else of it stays in memory.
+func hugeWorld() (*world, [][]byte, error) {
+	cluster := bigcluster.New(hugeNodes)
+	for _, n := range cluster.Nodes {
+		n.PodCounts = n.PodCounts[:hugePodsPerNode]
+	}
+	cluster = bigcluster.Compact(withCompanions(cluster))
+	messages, err := stream(cluster)
+	return &world{
+		size:  len(cluster.Nodes),
+		nodes: slices.Clone(cluster.Nodes[:hugeChanged]),
+		want:  map[*podCase]decision{},
+	}, messages, err
+}

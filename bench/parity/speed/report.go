@@ -1,0 +1,154 @@
+package speed
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed thresholds.yaml
+var thresholdsFile []byte
+
+// promise is a row of the table, with what is promised of it.
+type promise struct {
+	Key     string `json:"key"`
+	What    string `json:"what"`
+	Against string `json:"against,omitempty"`
+	Unit    string `json:"unit"`
+	// AtLeast says that more is better.
+	AtLeast bool `json:"atLeast,omitempty"`
+	// Must, Aim and Never are 0 where nothing is promised. Never holds for small clusters too.
+	Must  float64 `json:"must,omitempty"`
+	Aim   float64 `json:"aim,omitempty"`
+	Never float64 `json:"never,omitempty"`
+}
+
+func readPromises() ([]*promise, error) {
+	var out []*promise
+	if err := yaml.UnmarshalStrict(thresholdsFile, &out); err != nil {
+		return nil, fmt.Errorf("thresholds.yaml: %w", err)
+	}
+	return out, nil
+}
+
+func (p *promise) keeps(value, bound float64) bool {
+	if p.AtLeast {
+		return value >= bound
+	}
+	return value <= bound
+}
+
+// Figure is what was measured for a row.
+type Figure struct {
+	promise *promise
+	Value   float64
+	// Wall is the time on the clock, and CPURatio the ratio in processor time; 0 where there is none.
+	Wall     time.Duration
+	CPURatio float64
+	// Missing says why nothing was measured.
+	Missing string
+}
+
+// Verdicts.
+const (
+	aimKept    = "aim"
+	mustKept   = "must"
+	mustBroken = "BROKEN"
+	noPromise  = ""
+)
+
+func (f *Figure) verdict(small bool) string {
+	p := f.promise
+	switch {
+	case f.Missing != "":
+		return f.Missing
+	case small && p.Never == 0, !small && p.Must == 0:
+		return noPromise
+	case small && !p.keeps(f.Value, p.Never), !small && !p.keeps(f.Value, p.Must):
+		return mustBroken
+	case small:
+		return mustKept
+	case p.Aim != 0 && p.keeps(f.Value, p.Aim):
+		return aimKept
+	default:
+		return mustKept
+	}
+}
+
+// Versus is one decision next to kube-scheduler's.
+type Versus struct {
+	Nodes, Procs      int
+	Case, Kind        string
+	Kube, Seen, First timing
+	Missing           string
+}
+
+// Report is what a run came to.
+type Report struct {
+	Machine string
+	Small   bool
+	Figures []*Figure
+	Versus  []*Versus
+}
+
+// Broken are the rows whose promise does not hold.
+func (r *Report) Broken() []string {
+	var out []string
+	for _, f := range r.Figures {
+		if f.verdict(r.Small) == mustBroken {
+			out = append(out, f.promise.Key)
+		}
+	}
+	return out
+}
+
+func newReport() (*Report, error) {
+	promises, err := readPromises()
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{}
+	for _, p := range promises {
+		r.Figures = append(r.Figures, &Figure{promise: p, Missing: notMeasured})
+	}
+	return r, nil
+}
+
+const (
+	notMeasured = "not measured"
+	notYet      = "not yet"
+)
+
+// at returns the row's figure, which counts as measured from then on.
+func (r *Report) at(key string) *Figure {
+	i := slices.IndexFunc(r.Figures, func(f *Figure) bool { return f.promise.Key == key })
+	if i < 0 {
+		panic("thresholds.yaml has no row " + key)
+	}
+	r.Figures[i].Missing = ""
+	return r.Figures[i]
+}
+
+// set fills in a value.
+func (r *Report) set(key string, value float64) { r.at(key).Value = value }
+
+// setRatio fills in a ratio of times.
+func (r *Report) setRatio(key string, of, to timing) {
+	f := r.at(key)
+	f.Value, f.Wall, f.CPURatio = ratio(of.wall, to.wall), of.wall, ratio(of.cpu, to.cpu)
+}
+
+// setTime fills in a time on the clock, in milliseconds.
+func (r *Report) setTime(key string, of timing) {
+	f := r.at(key)
+	f.Value, f.Wall = of.wall.Seconds()*1000, of.wall
+}
+
+func (r *Report) missing(why string, keys ...string) {
+	for _, key := range keys {
+		r.at(key).Missing = why
+	}
+}

@@ -1,0 +1,79 @@
+package speed
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// filled is a report in which every promise is kept just so, but for one that is broken.
+func filled(t *testing.T) *Report {
+	t.Helper()
+	r, err := newReport()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Figures {
+		r.set(f.promise.Key, f.promise.Must)
+	}
+	r.setRatio("filter-seen", timing{300 * time.Microsecond, 90}, timing{100 * time.Microsecond, 60})
+	cases, err := readCases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, procs := range []int{2, 1} {
+		for _, c := range cases {
+			r.Versus = append(r.Versus, &Versus{
+				Nodes: bigNodes, Procs: procs, Case: c.Name, Kind: c.Kind,
+				Kube: timing{50 * time.Millisecond, 90 * time.Millisecond}, Seen: timing{100 * time.Microsecond, 100 * time.Microsecond},
+			})
+		}
+	}
+	return r
+}
+
+func TestBroken(t *testing.T) {
+	if got := filled(t).Broken(); !slices.Equal(got, []string{"filter-seen"}) {
+		t.Errorf("broken: %v", got)
+	}
+}
+
+func TestTables(t *testing.T) {
+	for name, print := range map[string]func(*Report, io.Writer) error{"text": (*Report).Print, "Markdown": (*Report).Markdown} {
+		var text strings.Builder
+		if err := print(filled(t), &text); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"BROKEN", "300 us", "1.5x", "500x"} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, text.String())
+			}
+		}
+	}
+}
+
+func TestChartIsXML(t *testing.T) {
+	var text strings.Builder
+	if err := filled(t).Chart(&text); err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(strings.NewReader(text.String())); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for value, want := range map[float64]string{0.0843: "0.084", 1.26: "1.3", 47.4: "47", 999.4: "999", 12345.6: "12,346"} {
+		if got := number(value); got != want {
+			t.Errorf("%v: got %s, want %s", value, got, want)
+		}
+	}
+}

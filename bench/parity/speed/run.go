@@ -1,0 +1,139 @@
+package speed
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+)
+
+// Options say what to measure.
+type Options struct {
+	// Small measures what is there at a thousand nodes, in a minute.
+	Small bool
+	// Huge adds the cluster of 500,000 nodes.
+	Huge bool
+	// KubeNodes are the sizes at which kube-scheduler decides too.
+	KubeNodes []int
+	// Turns is how often each subject has its turn.
+	Turns int
+}
+
+// Sizes. The promises are about the big cluster; kube-scheduler's are judged at its size.
+const (
+	bigNodes   = 5_000
+	scaleNodes = 100_000
+	smallNodes = 1_000
+)
+
+// run is a run under way.
+type run struct {
+	Options
+	*Report
+
+	stowage stowage
+	echo    *loopback.Client
+	cases   []*podCase
+	big     *world
+	trials  int
+}
+
+// Run measures.
+func Run(o Options) (report *Report, err error) {
+	r := &run{Options: o}
+	if r.Report, err = newReport(); err != nil {
+		return nil, err
+	}
+	r.Report.Small = o.Small
+	// The promises are of two cores.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(2, runtime.NumCPU())))
+	r.Machine = machine()
+	if r.cases, err = readCases(); err != nil {
+		return nil, err
+	}
+	for _, peer := range []struct {
+		serve  func() (*loopback.Server, error)
+		client **loopback.Client
+	}{{loopback.ServeStowage, &r.stowage.client}, {loopback.ServeEcho, &r.echo}} {
+		server, err := peer.serve()
+		if err != nil {
+			return nil, err
+		}
+		defer server.Stop()
+		if *peer.client, err = loopback.Dial(server.Address); err != nil {
+			return nil, err
+		}
+		defer (*peer.client).Close()
+	}
+	return r.Report, r.sections()
+}
+
+func (r *run) sections() error {
+	nodes := bigNodes
+	if r.Options.Small {
+		nodes = smallNodes
+	}
+	type section struct {
+		name string
+		do   func() error
+	}
+	all := []section{
+		{"memory bandwidth", r.bandwidth},
+		{"memory of the compiled cluster", func() error { return r.memory(nodes) }},
+		{"calls by address", func() error { return r.calls(nodes) }},
+		{"concurrent calls", r.throughput},
+		{"requests with their cluster, and streams", r.inline},
+	}
+	for _, n := range r.KubeNodes {
+		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), func() error { return r.versus(n) }})
+	}
+	if !r.Options.Small {
+		all = append(all, section{fmt.Sprintf("%d nodes", scaleNodes), r.scale})
+	}
+	if r.Huge {
+		all = append(all, section{fmt.Sprintf("%d nodes", hugeNodes), r.huge})
+	}
+	for _, s := range all {
+		log.Print(s.name)
+		if err := s.do(); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		runtime.GC()
+	}
+	return nil
+}
+
+// measurement is the usual way of taking turns.
+func (r *run) measurement() measurement { return measurement{turns: r.Turns, collect: true} }
+
+// trial is a number that was not given before.
+func (r *run) trial() int {
+	r.trials++
+	return r.trials
+}
+
+func (r *run) find(name string) *podCase {
+	for _, c := range r.cases {
+		if c.Name == name {
+			return c
+		}
+	}
+	panic("cases.yaml has no case " + name)
+}
+
+var modelName = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
+
+// machine says what the figures were measured on.
+func machine() string {
+	model := runtime.GOARCH
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if found := modelName.FindSubmatch(text); found != nil {
+			model = strings.Join(strings.Fields(string(found[1])), " ")
+		}
+	}
+	return fmt.Sprintf("%d cores of %s, %s", runtime.GOMAXPROCS(0), model, runtime.Version())
+}

@@ -1,0 +1,142 @@
+package speed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// The methods that are measured.
+const (
+	filterMethod = stowagev1.PlacementService_Filter_FullMethodName
+	scoreMethod  = stowagev1.PlacementService_Score_FullMethodName
+	putMethod    = stowagev1.PlacementService_PutSnapshot_FullMethodName
+)
+
+// target is a cluster that questions are about: what each request begins with. Messages that are put one after the other
+// are merged, so that a request is a target and a pod.
+type target struct {
+	filter, score []byte
+	// address is empty if the cluster goes with each request.
+	address string
+}
+
+func inline(c *stowagev1.Cluster) (*target, error) {
+	filter, err := proto.Marshal(&stowagev1.FilterRequest{Cluster: c})
+	if err != nil {
+		return nil, err
+	}
+	score, err := proto.Marshal(&stowagev1.ScoreRequest{Cluster: c})
+	return &target{filter: filter, score: score}, err
+}
+
+func byReference(address string, delta *stowagev1.ClusterDelta) (*target, error) {
+	reference := &stowagev1.SnapshotReference{Address: address, Delta: delta}
+	filter, err := proto.Marshal(&stowagev1.FilterRequest{Snapshot: reference})
+	if err != nil {
+		return nil, err
+	}
+	score, err := proto.Marshal(&stowagev1.ScoreRequest{Snapshot: reference})
+	return &target{filter: filter, score: score, address: address}, err
+}
+
+func (t *target) filterRequest(pod *stowagev1.Pod, candidates ...uint32) ([]byte, error) {
+	rest := &stowagev1.FilterRequest{Pod: pod}
+	if candidates != nil {
+		rest.CandidateNodes = &stowagev1.NodeList{Indexes: candidates}
+	}
+	return proto.MarshalOptions{}.MarshalAppend(slices.Clone(t.filter), rest)
+}
+
+func (t *target) scoreRequest(pod *stowagev1.Pod) ([]byte, error) {
+	return proto.MarshalOptions{}.MarshalAppend(slices.Clone(t.score), &stowagev1.ScoreRequest{Pod: pod})
+}
+
+// stowage is the server with its client.
+type stowage struct{ client *loopback.Client }
+
+func (s stowage) filter(request []byte) ([]byte, error) {
+	return s.client.Call(context.Background(), filterMethod, request)
+}
+
+func (s stowage) score(request []byte) ([]byte, error) {
+	return s.client.Call(context.Background(), scoreMethod, request)
+}
+
+// stream sends a stream of PutSnapshot.
+func (s stowage) stream(messages [][]byte) ([]byte, error) {
+	return s.client.Stream(context.Background(), putMethod, messages)
+}
+
+// put sends a stream of PutSnapshot and returns how to ask about what it put.
+func (s stowage) put(messages [][]byte) (*target, error) {
+	answer, err := s.stream(messages)
+	if err != nil {
+		return nil, err
+	}
+	var response stowagev1.PutSnapshotResponse
+	if err := proto.Unmarshal(answer, &response); err != nil {
+		return nil, err
+	}
+	return byReference(response.Address, nil)
+}
+
+// target puts a cluster, given without the end of the stream.
+func (s stowage) target(messages [][]byte) (*target, error) {
+	messages, err := ended(messages, 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.put(messages)
+}
+
+// decision is what an answer comes to: the nodes that can take the pod, and the best of them.
+type decision struct{ feasible, best []uint32 }
+
+func (d decision) differs(other decision) error {
+	if !slices.Equal(d.feasible, other.feasible) {
+		return fmt.Errorf("%d nodes can take the pod, not %d, or others", len(d.feasible), len(other.feasible))
+	}
+	if !slices.Equal(d.best, other.best) {
+		return fmt.Errorf("the best nodes are %v, not %v", d.best, other.best)
+	}
+	return nil
+}
+
+// feasible are the nodes of a FilterResponse.
+func feasible(answer []byte) ([]uint32, error) {
+	var r stowagev1.FilterResponse
+	err := proto.Unmarshal(answer, &r)
+	return r.GetFeasibleNodes().GetIndexes(), err
+}
+
+// decide asks for both.
+func (s stowage) decide(t *target, pod *stowagev1.Pod) (decision, error) {
+	request, err := t.filterRequest(pod)
+	if err != nil {
+		return decision{}, err
+	}
+	answer, err := s.filter(request)
+	if err != nil {
+		return decision{}, err
+	}
+	var d decision
+	if d.feasible, err = feasible(answer); err != nil {
+		return d, err
+	}
+	if request, err = t.scoreRequest(pod); err != nil {
+		return d, err
+	}
+	if answer, err = s.score(request); err != nil {
+		return d, err
+	}
+	var r stowagev1.ScoreResponse
+	err = proto.Unmarshal(answer, &r)
+	d.best = r.GetBestNodes().GetIndexes()
+	return d, err
+}

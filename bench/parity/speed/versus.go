@@ -1,0 +1,110 @@
+package speed
+
+import (
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+)
+
+// kubeParallelism is how many nodes kube-scheduler looks at at a time unless told otherwise.
+const kubeParallelism = 16
+
+// versus has kube-scheduler decide about each case on the same cluster, compares the decisions, and times both.
+func (r *run) versus(nodes int) error {
+	w, err := r.worldOf(nodes)
+	if err != nil {
+		return err
+	}
+	objects, err := kubernetes(w.cluster)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.cases {
+		objects.Queue = append(objects.Queue, scenario.Pending{Pod: c.Pod, Count: 1})
+	}
+	kube, err := oracle.NewWith(objects, oracle.Options{PodsStored: true, Parallelism: kubeParallelism})
+	if err != nil {
+		return err
+	}
+	defer kube.Close()
+	for i, c := range r.cases {
+		decided, err := kube.Decide(kube.Queue[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if err := w.want[c].differs(decision{decided.Feasible, decided.Best}); err != nil {
+			return fmt.Errorf("%s: Stowage decides otherwise than kube-scheduler: %w", c.Name, err)
+		}
+	}
+	for _, procs := range []int{2, 1} {
+		for i := range r.cases {
+			if err := r.race(w, kube, i, procs); err != nil {
+				return err
+			}
+		}
+	}
+	if w == r.big {
+		r.judge(nodes)
+	}
+	return nil
+}
+
+// worldOf is the big cluster if it has the size.
+func (r *run) worldOf(nodes int) (*world, error) {
+	if r.big.size == nodes {
+		return r.big, nil
+	}
+	return r.world(nodes)
+}
+
+// race times one case.
+func (r *run) race(w *world, kube *oracle.Scheduler, i, procs int) error {
+	c := r.cases[i]
+	// Which of several best nodes kube-scheduler takes is chance; what it decides was compared before.
+	choose := always("kube-scheduler, "+c.Name, func() ([]byte, error) {
+		_, err := kube.Choose(kube.Queue[i])
+		return nil, err
+	})
+	choose.procs = procs
+	subjects := []*subject{choose}
+	v := &Versus{Nodes: w.size, Procs: procs, Case: c.Name, Kind: c.Kind}
+	if w.target.address == "" {
+		v.Missing = notYet
+	} else {
+		subjects = append(subjects, r.both(w, c, false), r.both(w, c, true))
+		subjects[1].procs, subjects[2].procs = procs, procs
+	}
+	t, err := measurement{turns: min(5, r.Turns)}.of(subjects...)
+	if err != nil {
+		return err
+	}
+	v.Kube = t[0]
+	if v.Missing == "" {
+		v.Seen, v.First = t[1], t[2]
+	}
+	r.Report.Versus = append(r.Report.Versus, v)
+	return nil
+}
+
+// judge holds the promises against the worst case of each kind, on two cores.
+func (r *run) judge(nodes int) {
+	worst := map[string]*Versus{}
+	for _, v := range r.Report.Versus {
+		if v.Nodes != nodes || v.Procs != 2 {
+			continue
+		}
+		if w := worst[v.Kind]; w == nil || ratio(v.Kube.wall, v.Seen.wall) < ratio(w.Kube.wall, w.Seen.wall) {
+			worst[v.Kind] = v
+		}
+	}
+	for _, kind := range []string{plain, "spread", "anti-affinity", "affinity"} {
+		key, v := "kube-"+kind, worst[kind]
+		if v.Missing != "" {
+			r.missing(v.Missing, key)
+			continue
+		}
+		f := r.at(key)
+		f.Value, f.Wall, f.CPURatio = ratio(v.Kube.wall, v.Seen.wall), v.Seen.wall, ratio(v.Kube.cpu, v.Seen.cpu)
+	}
+}

@@ -1,0 +1,127 @@
+package speed
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// world is a cluster that the server has, and what it decided on it.
+type world struct {
+	size   int
+	target *target
+	want   map[*podCase]decision
+	// cluster is the whole of it, in which nodes state everything themselves; nil if it is too large to keep.
+	cluster *stowagev1.Cluster
+	// nodes are the first nodes, or all, as they were put.
+	nodes []*stowagev1.Node
+}
+
+// world puts a cluster and asks about each case.
+func (r *run) world(nodes int) (*world, error) {
+	whole := newCluster(nodes)
+	compact := bigcluster.Compact(whole)
+	w := &world{size: nodes, want: map[*podCase]decision{}, cluster: whole, nodes: compact.Nodes}
+	messages, err := stream(compact)
+	if err != nil {
+		return nil, err
+	}
+	if r.canPut() {
+		w.target, err = r.stowage.target(messages)
+	} else {
+		w.target, err = inline(compact)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, r.decide(w)
+}
+
+// decide asks about each case.
+func (r *run) decide(w *world) error {
+	for _, c := range r.cases {
+		d, err := r.stowage.decide(w.target, c.pod(0))
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if len(d.feasible) == 0 || len(d.feasible) == w.size || len(d.best) == 0 {
+			return fmt.Errorf("%s: %d nodes of %d can take the pod, %d are the best: not a case to measure",
+				c.Name, len(d.feasible), w.size, len(d.best))
+		}
+		w.want[c] = d
+	}
+	return nil
+}
+
+// seen is a Filter of a pod whose template the server was asked about before.
+func (r *run) seen(w *world, c *podCase) (*subject, error) {
+	request, err := w.target.filterRequest(c.pod(0))
+	if err != nil {
+		return nil, err
+	}
+	return always("filter, "+c.Name, func() ([]byte, error) { return r.stowage.filter(request) }), nil
+}
+
+// first is a Filter of a pod of a new template each time.
+func (r *run) first(w *world, c *podCase) *subject {
+	return &subject{
+		name: "first filter, " + c.Name,
+		prepare: func(int) (call, error) {
+			request, err := w.target.filterRequest(c.pod(r.trial()))
+			return func() ([]byte, error) { return r.stowage.filter(request) }, err
+		},
+	}
+}
+
+// scored is a Score of the pod, of a new template each time or always of the same.
+func (r *run) scored(w *world, c *podCase, fresh bool) *subject {
+	return &subject{
+		name: "score, " + c.Name,
+		prepare: func(int) (call, error) {
+			request, err := w.target.scoreRequest(c.pod(r.trialIf(fresh)))
+			return func() ([]byte, error) { return r.stowage.score(request) }, err
+		},
+	}
+}
+
+// both is a Filter and a Score of the pod, of a new template each time or always of the same.
+func (r *run) both(w *world, c *podCase, fresh bool) *subject {
+	return &subject{
+		name: "filter and score, " + c.Name,
+		prepare: func(int) (call, error) {
+			pod := c.pod(r.trialIf(fresh))
+			filter, err := w.target.filterRequest(pod)
+			if err != nil {
+				return nil, err
+			}
+			score, err := w.target.scoreRequest(pod)
+			return func() ([]byte, error) {
+				filtered, err := r.stowage.filter(filter)
+				if err != nil {
+					return nil, err
+				}
+				scored, err := r.stowage.score(score)
+				return append(filtered, scored...), err
+			}, err
+		},
+	}
+}
+
+func (r *run) trialIf(fresh bool) int {
+	if fresh {
+		return r.trial()
+	}
+	return 0
+}
+
+// accepts checks that an answer to a Filter of a case is the one that the world knows, but for a node.
+func (w *world) accepts(c *podCase, answer []byte, without ...uint32) error {
+	got, err := feasible(answer)
+	if err != nil {
+		return err
+	}
+	want := slices.DeleteFunc(slices.Clone(w.want[c].feasible), func(n uint32) bool { return slices.Contains(without, n) })
+	return decision{feasible: got}.differs(decision{feasible: want})
+}
