@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 func request(nodes, template int) *stowagev1.FilterRequest {
@@ -26,39 +27,25 @@ func request(nodes, template int) *stowagev1.FilterRequest {
 // BenchmarkFilter measures the parts of a Filter with the big cluster inline.
 func BenchmarkFilter(b *testing.B) {
 	req := request(5000, 9)
-	wire, err := proto.Marshal(req)
-	if err != nil {
-		b.Fatal(err)
-	}
-	call, err := decode.Filter(req)
+	in, err := proto.Marshal(req.Cluster)
 	if err != nil {
 		b.Fatal(err)
 	}
 	ctx := context.Background()
-	compiled, err := engine.Compile(ctx, call.Cluster)
-	if err != nil {
-		b.Fatal(err)
+	decoded := func() *decode.Cluster {
+		r := decode.NewRequest(ctx)
+		r.Part("cluster", wire.Pieces{in})
+		if err := r.Err(); err != nil {
+			b.Fatal(err)
+		}
+		return r.Cluster()
 	}
-	b.Run("part=unmarshal", func(b *testing.B) {
-		b.SetBytes(int64(len(wire)))
-		for b.Loop() {
-			var m stowagev1.FilterRequest
-			if err := proto.Unmarshal(wire, &m); err != nil || len(m.Cluster.Nodes) != 5000 {
-				b.Fatal(err)
-			}
-		}
-	})
+	compiled := decoded()
 	b.Run("part=decode", func(b *testing.B) {
+		b.SetBytes(int64(len(in)))
 		for b.Loop() {
-			if _, err := decode.Filter(req); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("part=compile", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := engine.Compile(ctx, call.Cluster); err != nil {
-				b.Fatal(err)
+			if c := decoded(); c.Address != compiled.Address {
+				b.Fatal(c.Address)
 			}
 		}
 	})
@@ -66,7 +53,7 @@ func BenchmarkFilter(b *testing.B) {
 		name     string
 		template int
 	}{{"plain", 2}, {"hostname-anti-affinity", 5}, {"zone-anti-affinity", 7}, {"hard-spread", 12}, {"soft-spread", 6}, {"anti-affinity-and-spread", 9}} {
-		pod := &api.Pod{TemplateIndex: c.template, Template: call.Cluster.Templates[c.template]}
+		pod := &api.Pod{TemplateIndex: c.template, Template: compiled.Templates()[c.template]}
 		b.Run("part=filter/case="+c.name, func(b *testing.B) {
 			for b.Loop() {
 				r, err := compiled.Filter(ctx, pod, engine.FilterOptions{Profile: api.Kube137()})
@@ -87,7 +74,7 @@ func BenchmarkFilter(b *testing.B) {
 	b.Run("part=place/pods=1000", func(b *testing.B) {
 		var queue []engine.Pending
 		for i := range 100 {
-			queue = append(queue, engine.Pending{Pod: api.Pod{TemplateIndex: i, Template: call.Cluster.Templates[i]}, Count: 10})
+			queue = append(queue, engine.Pending{Pod: api.Pod{TemplateIndex: i, Template: compiled.Templates()[i]}, Count: 10})
 		}
 		for b.Loop() {
 			r, err := compiled.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()})

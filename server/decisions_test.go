@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -56,7 +57,12 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	everywhere := &stowagev1.NodeList{Indexes: []uint32{0, 1, 2}, Names: []string{"node-a", "node-b", "node-c"}}
+	content, err := content.Of(threeZones())
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := &stowagev1.PlaceResponse{
+		SnapshotAddress: content.Address().String(),
 		Placements: []*stowagev1.Placement{{
 			Nodes:         everywhere,
 			UnplacedCount: 1,

@@ -25,8 +25,9 @@ func NewEmbedded(context.Context) (conn *grpc.ClientConn, stop func() error, err
 		MaxReceiveMessageBytes: math.MaxInt32,
 		MaxInFlightBytes:       math.MaxInt64,
 		MaxConcurrentStreams:   math.MaxUint32,
+		MaxSnapshotBytes:       1 << 30,
 	}
-	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, placement.New(nil))
+	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, placement.New(c.MaxSnapshotBytes, nil))
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)

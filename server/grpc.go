@@ -15,7 +15,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
+	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // Large buffers and windows let a large request through at the speed of a plain TCP write (1.03 times its time, against
@@ -38,7 +40,8 @@ func newGRPC(
 	}
 	options := []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(interceptor.Unary(interceptor.Chain(settings))...),
-		grpc.ChainStreamInterceptor(interceptor.RecoverStream(log)),
+		grpc.ChainStreamInterceptor(interceptor.Stream(interceptor.Chain(settings))...),
+		grpc.ForceServerCodecV2(wire.NewCodec()),
 		grpc.StatsHandler(inFlight),
 		grpc.MaxRecvMsgSize(c.MaxReceiveMessageBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),
@@ -61,7 +64,11 @@ func newGRPC(
 		options = append(options, grpc.Creds(creds))
 	}
 	s := grpc.NewServer(options...)
-	stowagev1.RegisterPlacementServiceServer(s, service)
+	if p, ok := service.(*placement.Service); ok {
+		placement.Register(s, p)
+	} else {
+		stowagev1.RegisterPlacementServiceServer(s, service)
+	}
 	h := health.NewServer()
 	healthv1.RegisterHealthServer(s, h)
 	reflection.RegisterV1(s)

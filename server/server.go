@@ -61,7 +61,7 @@ func newServer(
 		}
 	}()
 	if service == nil {
-		service = placement.New(s.telemetry.Decisions)
+		service = placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
 	}
 	var listen net.ListenConfig
 	if s.listener, err = listen.Listen(ctx, "tcp", c.ListenAddress); err != nil {

@@ -70,7 +70,19 @@ func decidedExplanation(e *stowagev1.Explanation) *stowagev1.Explanation {
 	return &stowagev1.Explanation{FailingChecks: e.FailingChecks}
 }
 
+// decidedScore is the answer without what is Stowage's own. It shares the rest with the answer.
+func decidedScore(r *stowagev1.ScoreResponse) *stowagev1.ScoreResponse {
+	return &stowagev1.ScoreResponse{
+		Nodes:        r.Nodes,
+		PluginScores: r.PluginScores,
+		TotalScores:  r.TotalScores,
+		BestNodes:    r.BestNodes,
+		Message:      r.Message,
+	}
+}
+
 func differScore(want, got *stowagev1.ScoreResponse) []Difference {
+	want, got = decidedScore(want), decidedScore(got)
 	if proto.Equal(want, got) {
 		return nil
 	}

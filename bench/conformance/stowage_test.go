@@ -21,9 +21,12 @@ func TestStowage(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	client := stowagev1.NewPlacementServiceClient(conn)
 	for name, service := range map[string]conformance.Service{
-		"in process":    conformance.Direct(placement.New(nil)),
-		"over the wire": stowagev1.NewPlacementServiceClient(conn),
+		"in process":    conformance.Direct(placement.New(0, nil)),
+		"over the wire": client,
+		"by address":    conformance.ByAddress(client),
+		"by delta":      conformance.ByDelta(client),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := os.Open("testdata/kube-1.37.gz")

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -96,7 +97,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 func (k *checker) domains(nodes []string) map[string]int {
 	out, of := map[string]int{}, map[string]string{}
 	for _, n := range k.q.Snapshot.Cluster.Nodes {
-		if value, ok := n.Labels[k.q.Case.TopologyKey]; ok {
+		if value, ok := compact.Labels(k.q.Snapshot.Cluster, n)[k.q.Case.TopologyKey]; ok {
 			out[value], of[n.Name] = 0, value
 		}
 	}

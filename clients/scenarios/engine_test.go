@@ -7,4 +7,4 @@ import (
 )
 
 // inEngine answers questions without gRPC: the service decodes, calls the engine and encodes.
-var inEngine = scenarios.Client(conformance.Direct(placement.New(nil)))
+var inEngine = scenarios.Client(conformance.Direct(placement.New(0, nil)))

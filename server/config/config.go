@@ -22,6 +22,7 @@ type Config struct {
 	MaxReceiveMessageBytes int           `default:"268435456" help:"Largest request, after decompression."`
 	MaxInFlightBytes       int64         `default:"1073741824" help:"Bytes of all requests that may be worked on at a time; more are refused with a hint when to retry."`
 	MaxConcurrentStreams   uint32        `default:"1024" help:"Requests at a time of one connection; more wait."`
+	MaxSnapshotBytes       int64         `default:"1073741824" help:"Memory of all snapshots that are kept; what was not asked for longest makes room for what comes."`
 	RateLimitPerSecond     float64       `default:"0" help:"Requests per second, 0 for no limit."`
 	RateLimitBurst         int           `default:"100" help:"Requests that may come at once within the rate limit."`
 	MaxRequestDuration     time.Duration `default:"1m" help:"Longest that a request is worked on, whatever its own deadline; 0 for no limit."`

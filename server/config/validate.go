@@ -29,6 +29,7 @@ func (c *Config) Validate() error {
 		"must be 1 to %d, is %d", math.MaxInt32, c.MaxReceiveMessageBytes)
 	check(c.MaxInFlightBytes >= int64(c.MaxReceiveMessageBytes), "max-in-flight-bytes",
 		"must be at least max-receive-message-bytes, is %d", c.MaxInFlightBytes)
+	check(c.MaxSnapshotBytes >= 0, "max-snapshot-bytes", "must not be negative, is %d", c.MaxSnapshotBytes)
 	check(c.MaxConcurrentStreams >= 1, "max-concurrent-streams", "must be at least 1")
 	check(c.RateLimitPerSecond == 0 || c.RateLimitPerSecond >= 0.001 && c.RateLimitPerSecond <= 1e9,
 		"rate-limit-per-second", "must be 0, or 0.001 to 1e9, is %v", c.RateLimitPerSecond)

@@ -1,99 +1,400 @@
 package decode
 
 import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// wholeCluster decodes a request's cluster. It comes before everything that refers to nodes or templates.
-func (d *decoder) wholeCluster(in *stowagev1.Cluster) *api.Cluster {
+// Cluster is a cluster that requests ask about, compiled. It is immutable.
+type Cluster struct {
+	*engine.Cluster
+	Content *content.Content
+	// Address is the content's, as text.
+	Address string
+	known
+}
+
+// known is what later parts of a request refer to, and what counts against its limits.
+type known struct {
+	// templates and classes are the cluster's; footprints has one element per template.
+	templates  []*api.PodTemplate
+	footprints []footprint
+	classes    []*api.NodeClass
+	// pods counts the pods on all nodes.
+	pods uint64
+	// resourceNames and topologyKeys are the distinct names, up to their limits.
+	resourceNames, topologyKeys distinct
+}
+
+// shared returns a copy that changes nothing of k.
+func (k known) shared() known {
+	return known{
+		templates:     slices.Clip(k.templates),
+		footprints:    slices.Clip(k.footprints),
+		classes:       slices.Clip(k.classes),
+		pods:          k.pods,
+		resourceNames: k.resourceNames.shared(),
+		topologyKeys:  k.topologyKeys.shared(),
+	}
+}
+
+// sink takes a cluster part by part, as *engine.Builder does.
+type sink interface {
+	AddTemplate(*api.PodTemplate)
+	AddClass(*api.NodeClass)
+	AddNode(context.Context, *api.Node) error
+	AddNamespace(api.Namespace)
+	AddWorkloadSelector(api.WorkloadSelector)
+}
+
+// Message decodes a request's cluster, nil if it has none.
+func (r *Request) Message(in *stowagev1.Cluster) { r.wholeCluster(in) }
+
+func (d *decoder) wholeCluster(in *stowagev1.Cluster) {
 	at := path{name: "cluster"}
 	if in == nil {
 		d.refuse(at, "is required")
-		return nil
+		return
 	}
-	out := &api.Cluster{}
-	// Templates first: pods on nodes refer to them.
 	if d.within(&at, "pod_templates", len(in.GetPodTemplates()), MaxTemplates) {
-		d.templates = make([]*api.PodTemplate, len(in.GetPodTemplates()))
-		d.footprints = make([]footprint, len(in.GetPodTemplates()))
-		out.Templates = d.templates
-		for i, t := range in.GetPodTemplates() {
-			at := at.item("pod_templates", i)
-			d.templates[i] = new(api.PodTemplate)
-			*d.templates[i], d.footprints[i] = d.template(&at, t)
+		for _, t := range in.GetPodTemplates() {
+			d.addTemplate(&at, t)
+		}
+	}
+	if d.within(&at, "node_classes", len(in.GetNodeClasses()), MaxClasses) {
+		for _, c := range in.GetNodeClasses() {
+			d.addClass(&at, c)
+		}
+	}
+	if d.within(&at, "namespaces", len(in.GetNamespaces()), MaxNamespaces) {
+		for _, n := range in.GetNamespaces() {
+			d.addNamespace(&at, n)
+		}
+	}
+	if d.within(&at, "workload_selectors", len(in.GetWorkloadSelectors()), MaxWorkloadSelectors) {
+		for _, w := range in.GetWorkloadSelectors() {
+			d.addWorkloadSelector(&at, w)
 		}
 	}
 	if d.within(&at, "nodes", len(in.GetNodes()), MaxNodes) {
-		out.Nodes = make([]api.Node, len(in.GetNodes()))
-		d.nodes = len(in.GetNodes())
-		d.nodeIndexes = make(map[string]uint32, len(in.GetNodes()))
-		for i, n := range in.GetNodes() {
-			if d.full {
-				break
-			}
-			at := at.item("nodes", i)
-			d.node(&at, n, &out.Nodes[i])
-			d.nodeName(&at, i, n.GetName())
+		for _, n := range in.GetNodes() {
+			d.addNode(&at, n)
 		}
+	}
+	d.bounds(&at)
+}
+
+// Field numbers of Cluster.
+const (
+	clusterNodes = 1 + iota
+	clusterPodTemplates
+	clusterNamespaces
+	clusterWorkloadSelectors
+	clusterNodeClasses
+)
+
+// Part decodes a cluster, or the next part of one, from the wire; field is what it is called in the request.
+func (r *Request) Part(field string, in wire.Pieces) {
+	at := path{name: field}
+	malformed := false
+	each := func(use func(protowire.Number, *wire.Reader, int)) {
+		for reader := wire.NewReader(in); !reader.Done() && !r.over(); {
+			field, n, ok := reader.Next()
+			if malformed = malformed || !ok; malformed {
+				return
+			}
+			if n >= 0 {
+				use(field, reader, n)
+			}
+		}
+	}
+	// What nodes refer to comes behind them in the usual order of fields.
+	each(func(field protowire.Number, in *wire.Reader, n int) {
+		switch field {
+		case clusterPodTemplates:
+			decodeItem(&r.decoder, &at, "pod_templates", len(r.templates), MaxTemplates, in.Take(n), r.addTemplate)
+		case clusterNodeClasses:
+			decodeItem(&r.decoder, &at, "node_classes", len(r.classes), MaxClasses, in.Take(n), r.addClass)
+		case clusterNamespaces:
+			decodeItem(&r.decoder, &at, "namespaces", r.namespaces.count, MaxNamespaces, in.Take(n), r.addNamespace)
+		case clusterWorkloadSelectors:
+			decodeItem(&r.decoder, &at, "workload_selectors", r.workloads.count, MaxWorkloadSelectors, in.Take(n), r.addWorkloadSelector)
+		default:
+			in.Skip(n)
+		}
+	})
+	if r.raw == nil {
+		r.raw = newRawNodes(&r.decoder)
+	}
+	each(func(field protowire.Number, in *wire.Reader, n int) {
+		if field == clusterNodes {
+			r.addRawNode(&at, in.Take(n))
+		} else {
+			in.Skip(n)
+		}
+	})
+	if malformed {
+		r.refuse(at, "is no protobuf message")
+	}
+	r.bounds(&at)
+}
+
+// over reports whether there is no point in decoding more.
+func (d *decoder) over() bool { return d.full || d.ended != nil }
+
+// decodeItem decodes an element of one of the cluster's lists, which has some already.
+func decodeItem[M any, P interface {
+	*M
+	proto.Message
+}](d *decoder, at *path, field string, count, limit int, raw []byte, add func(*path, P)) {
+	m := P(new(M))
+	switch {
+	case count == limit:
+		d.refuse(at.field(field), "has more than %d entries", limit)
+		d.full = true
+	case proto.Unmarshal(raw, m) != nil:
+		d.refuse(at.item(field, count), "is no protobuf message")
+		d.full = true
+	default:
+		add(at, m)
+	}
+}
+
+func (d *decoder) addTemplate(parent *path, in *stowagev1.PodTemplate) {
+	if d.over() {
+		return
+	}
+	at := parent.item("pod_templates", len(d.templates))
+	out := new(api.PodTemplate)
+	var f footprint
+	*out, f = d.template(&at, in)
+	d.templates = append(d.templates, out)
+	d.footprints = append(d.footprints, f)
+	d.to.AddTemplate(out)
+	d.content.AddTemplate(d.canonicalForm(at, in))
+}
+
+func (d *decoder) addClass(parent *path, in *stowagev1.NodeClass) {
+	if d.over() {
+		return
+	}
+	at := parent.item("node_classes", len(d.classes))
+	out := new(api.NodeClass)
+	*out = d.class(&at, in)
+	d.classes = append(d.classes, out)
+	d.to.AddClass(out)
+	d.content.AddClass(d.canonicalForm(at, in))
+}
+
+func (d *decoder) addNamespace(parent *path, in *stowagev1.Namespace) {
+	if d.over() {
+		return
+	}
+	at := parent.item("namespaces", d.namespaces.count)
+	out := d.decodeNamespace(&at, in)
+	if first, again := d.namespaces.add(out.Name); again && out.Name != "" {
+		d.refuse(at.field("name"), "is that of %s.namespaces[%d] too, names must be unique", parent.String(), first)
+	}
+	d.to.AddNamespace(out)
+	d.content.AddNamespace(d.canonicalForm(at, in))
+}
+
+func (d *decoder) decodeNamespace(at *path, in *stowagev1.Namespace) api.Namespace {
+	d.name(at, "name", in.GetName(), MaxNamespaceBytes)
+	return api.Namespace{Name: in.GetName(), Labels: d.labels(at, "labels", in.GetLabels())}
+}
+
+func (d *decoder) addWorkloadSelector(parent *path, in *stowagev1.WorkloadSelector) {
+	if d.over() {
+		return
+	}
+	at := parent.item("workload_selectors", d.workloads.count)
+	out := d.workloadSelector(&at, in)
+	id := workload{out.Kind, out.Namespace, out.Name}
+	if first, again := d.workloads.add(id); again && id.kind != api.NoWorkload && id.name != "" {
+		d.refuse(at.field("name"), "is that of %s.workload_selectors[%d], of the same kind and namespace, too", parent.String(), first)
+	}
+	d.selectors = append(d.selectors, out)
+	d.content.AddWorkloadSelector(d.canonicalForm(at, in))
+}
+
+func (d *decoder) addRawNode(parent *path, raw []byte) {
+	if d.over() {
+		return
+	}
+	if d.nodes == MaxNodes {
+		d.refuse(parent.field("nodes"), "has more than %d entries", MaxNodes)
+		d.full = true
+		return
+	}
+	if d.raw.read(raw) && d.content.AddNode(d.raw.canonicalForm(raw)) {
+		d.takeNode(&d.raw.node, d.raw.pods)
+		return
+	}
+	var m stowagev1.Node
+	if proto.Unmarshal(raw, &m) != nil {
+		d.refuse(parent.item("nodes", d.nodes), "is no protobuf message")
+		d.full = true
+		return
+	}
+	d.addNode(parent, &m)
+}
+
+func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
+	if d.over() {
+		return
+	}
+	at := parent.item("nodes", d.nodes)
+	var out api.Node
+	pods := d.node(&at, in, &out)
+	d.name(&at, "name", in.GetName(), MaxNameBytes)
+	if first, again := d.content.Lookup(in.GetName()); again && in.GetName() != "" {
+		d.refuse(at.field("name"), "is that of %s.nodes[%d] too, names must be unique", parent.String(), first)
+	}
+	form := d.canonicalForm(at, in)
+	d.content.AddNode(form)
+	// Pods count in the order of the canonical form, so that clusters of equal content get equal answers.
+	if len(in.GetPods())+len(in.GetPodCounts()) > 1 && len(d.violations) == 0 {
+		ordered := new(stowagev1.Node)
+		if err := proto.Unmarshal(form, ordered); err != nil {
+			d.refuse(at, "%v", err)
+			return
+		}
+		out = api.Node{}
+		d.node(&at, ordered, &out)
+	}
+	d.takeNode(&out, pods)
+}
+
+// takeNode hands a node over.
+func (d *decoder) takeNode(n *api.Node, pods uint64) {
+	d.nodes++
+	d.pods += pods
+	d.inherit(n)
+	d.ended = d.to.AddNode(d.ctx, n)
+}
+
+// canonicalForm returns the canonical form of an item. It is there until the next one.
+func (d *decoder) canonicalForm(at path, item proto.Message) []byte {
+	form, err := content.Append(d.canonical[:0], item)
+	if err != nil {
+		d.refuse(at, "%s", err.Error())
+		return nil
+	}
+	d.canonical = form
+	return form
+}
+
+// finish hands over what had to be complete first: workload selectors go in the order of the canonical form, so that
+// clusters of equal content get equal answers.
+func (d *decoder) finish() {
+	slices.SortFunc(d.selectors, func(a, b api.WorkloadSelector) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	for _, s := range d.selectors {
+		d.to.AddWorkloadSelector(s)
+	}
+}
+
+// inherit counts what a node takes over from its class.
+func (d *decoder) inherit(n *api.Node) {
+	if n.Class == nil {
+		return
+	}
+	d.inherited += uint64(len(n.Class.Taints) + len(n.Class.NameLabelKeys))
+	for i := range n.Class.Images {
+		d.inherited += uint64(len(n.Class.Images[i].Names))
+	}
+}
+
+// bounds checks what counts over all nodes.
+func (d *decoder) bounds(at *path) {
+	if d.inherited > MaxInherited {
+		d.refuse(at.field("nodes"), "take over %d taints, image names and labels from their classes in all, at most %d are allowed",
+			d.inherited, MaxInherited)
 	}
 	if d.pods > MaxClusterPods {
 		d.refuse(at.field("nodes"), "have %d pods in all, at most %d are allowed", d.pods, MaxClusterPods)
 	}
-	out.Namespaces = d.namespaces(&at, in.GetNamespaces())
-	out.WorkloadSelectors = d.workloadSelectors(&at, in.GetWorkloadSelectors())
+}
+
+// class decodes a node class.
+func (d *decoder) class(at *path, in *stowagev1.NodeClass) api.NodeClass {
+	out := api.NodeClass{
+		Labels:      d.labels(at, "labels", in.GetLabels()),
+		Taints:      d.taints(at, in.GetTaints()),
+		Allocatable: d.resources(at, "allocatable", in.GetAllocatable(), true),
+		Images:      d.images(at, in.GetImages()),
+	}
+	if !d.within(at, "name_label_keys", len(in.GetNameLabelKeys()), MaxLabels) {
+		return out
+	}
+	out.NameLabelKeys = in.GetNameLabelKeys()
+	for i, key := range out.NameLabelKeys {
+		if key == "" {
+			d.refuse(at.item("name_label_keys", i), "is empty")
+		}
+		d.length(at.item("name_label_keys", i), key, MaxLabelKeyBytes)
+	}
 	return out
 }
 
-// nodeName checks and remembers a node's name.
-func (d *decoder) nodeName(at *path, i int, name string) {
-	d.name(at, "name", name, MaxNameBytes)
-	if first, ok := d.nodeIndexes[name]; ok && name != "" {
-		d.refuse(at.field("name"), "is that of cluster.nodes[%d] too, names must be unique", first)
-		return
-	}
-	d.nodeIndexes[name] = uint32(i)
-}
-
-func (d *decoder) node(at *path, in *stowagev1.Node, out *api.Node) {
+// node decodes a node with its pods, and tells how many these are.
+func (d *decoder) node(at *path, in *stowagev1.Node, out *api.Node) (pods uint64) {
 	out.Name = in.GetName()
 	out.Labels = d.labels(at, "labels", in.GetLabels())
 	out.Taints = d.taints(at, in.GetTaints())
 	out.Unschedulable = in.GetUnschedulable()
 	out.Allocatable = d.resources(at, "allocatable", in.GetAllocatable(), true)
 	out.Images = d.images(at, in.GetImages())
-	var total footprint
-	if n := len(in.GetPodCounts()); n > 0 {
-		out.PodCounts = make([]api.PodCount, n)
-		for i, c := range in.GetPodCounts() {
-			at := at.item("pod_counts", i)
-			if c.GetCount() == 0 {
-				d.refuse(at.field("count"), "is 0, at least 1 is required")
-			}
-			if !d.templateIndex(&at, c.GetTemplateIndex(), onNode) {
-				continue
-			}
-			total = total.plus(d.footprints[c.GetTemplateIndex()].times(uint64(c.GetCount())))
-			d.pods += uint64(c.GetCount())
-			// A count beyond int32 is refused with the cluster's total.
-			out.PodCounts[i] = api.PodCount{
-				Template:    int(c.GetTemplateIndex()),
-				Count:       int32(min(c.GetCount(), MaxClusterPods)),
-				Terminating: c.GetTerminating(),
-			}
+	if in.ClassIndex != nil {
+		if i := in.GetClassIndex(); uint64(i) < uint64(len(d.classes)) {
+			out.Class = d.classes[i]
+		} else {
+			d.refuse(at.field("class_index"), "is %d, but there are %d node classes", i, len(d.classes))
 		}
 	}
-	if n := len(in.GetPods()); n > 0 {
-		out.Pods = make([]api.Pod, n)
-		for i, p := range in.GetPods() {
-			at := at.item("pods", i)
-			var f footprint
-			out.Pods[i], f = d.pod(&at, p, onNode)
-			total = total.plus(f)
+	var total footprint
+	for i, c := range in.GetPodCounts() {
+		at := at.item("pod_counts", i)
+		if count, ok := d.podCount(&at, c); ok {
+			total = total.plus(d.footprints[count.Template].times(uint64(c.GetCount())))
+			pods += uint64(c.GetCount())
+			out.PodCounts = append(out.PodCounts, count)
 		}
-		d.pods += uint64(n)
+	}
+	for i, p := range in.GetPods() {
+		at := at.item("pods", i)
+		pod, f := d.pod(&at, p, onNode)
+		total = total.plus(f)
+		out.Pods = append(out.Pods, pod)
 	}
 	d.bounded(*at, total)
+	return pods + uint64(len(out.Pods))
+}
+
+func (d *decoder) podCount(at *path, in *stowagev1.PodCount) (_ api.PodCount, ok bool) {
+	if in.GetCount() == 0 {
+		d.refuse(at.field("count"), "is 0, at least 1 is required")
+	}
+	ok = d.templateIndex(at, in.GetTemplateIndex(), onNode)
+	return api.PodCount{
+		Template: int(in.GetTemplateIndex()),
+		// A count beyond that is refused with the cluster's total.
+		Count:       int32(min(in.GetCount(), MaxClusterPods)),
+		Terminating: in.GetTerminating(),
+	}, ok
 }
 
 func (d *decoder) images(at *path, in []*stowagev1.ContainerImage) []api.Image {
@@ -112,21 +413,5 @@ func (d *decoder) images(at *path, in []*stowagev1.ContainerImage) []api.Image {
 	return out
 }
 
-func (d *decoder) namespaces(at *path, in []*stowagev1.Namespace) []api.Namespace {
-	if len(in) == 0 || !d.within(at, "namespaces", len(in), MaxNamespaces) {
-		return nil
-	}
-	out := make([]api.Namespace, len(in))
-	seen := make(map[string]int, len(in))
-	for i, n := range in {
-		at := at.item("namespaces", i)
-		d.name(&at, "name", n.GetName(), MaxNamespaceBytes)
-		if first, ok := seen[n.GetName()]; ok && n.GetName() != "" {
-			d.refuse(at.field("name"), "is that of cluster.namespaces[%d] too, names must be unique", first)
-		} else {
-			seen[n.GetName()] = i
-		}
-		out[i] = api.Namespace{Name: n.GetName(), Labels: d.labels(&at, "labels", n.GetLabels())}
-	}
-	return out
-}
+// Memory is what the cluster takes, in bytes.
+func (c *Cluster) Memory() int64 { return c.Bytes() + c.Content.Bytes() }

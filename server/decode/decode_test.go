@@ -92,7 +92,14 @@ func TestEveryField(t *testing.T) {
 		Namespace: "default",
 		Spec:      api.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
 	}
-	want := &decode.PlaceCall{
+	class := &api.NodeClass{
+		Labels:        api.Labels{{Key: "pool", Value: "p"}, {Key: "zone", Value: "z2"}},
+		Taints:        []api.Taint{{Key: "k", Effect: api.PreferNoSchedule}},
+		Allocatable:   api.Resources{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 10}},
+		Images:        []api.Image{{Names: []string{"web:1"}, SizeBytes: 1}},
+		NameLabelKeys: []string{"kubernetes.io/hostname"},
+	}
+	want := &decode.WholePlace{
 		Cluster: &api.Cluster{
 			Nodes: []api.Node{
 				{
@@ -108,6 +115,7 @@ func TestEveryField(t *testing.T) {
 					Images:    []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
 					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true}},
 					Pods: []api.Pod{
+						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
 						{
 							Name: "web-1-x", Template: &template,
 							Labels:      api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}},
@@ -123,12 +131,12 @@ func TestEveryField(t *testing.T) {
 								Actuated:  api.Resources{{Resource: "memory", Amount: 2}},
 							},
 						},
-						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
 					},
 				},
 				{Name: "b"},
-				{Name: "c"},
+				{Name: "c", Class: class},
 			},
+			Classes:   []*api.NodeClass{class},
 			Templates: []*api.PodTemplate{&template},
 			Namespaces: []api.Namespace{
 				{Name: "prod", Labels: api.Labels{{Key: "kubernetes.io/metadata.name", Value: "prod"}}},
@@ -177,7 +185,7 @@ func TestEveryField(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	shared := got.Cluster.Templates[0]
-	if got.Cluster.Nodes[0].Pods[0].Template != shared || got.Queue[0].Pod.Template != shared {
+	if got.Cluster.Nodes[0].Pods[1].Template != shared || got.Queue[0].Pod.Template != shared {
 		t.Error("pods of a template of the cluster do not share it")
 	}
 }
@@ -194,8 +202,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &decode.FilterCall{
-		Cluster: &api.Cluster{Nodes: []api.Node{{Name: "a"}}, Templates: []*api.PodTemplate{}},
+	want := &decode.WholeFilter{
+		Cluster: &api.Cluster{Nodes: []api.Node{{Name: "a"}}},
 		Pod:     &api.Pod{Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
 		Options: engine.FilterOptions{Profile: api.Kube137()},
 	}
@@ -291,7 +299,7 @@ func TestScoreAgreesWithFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &decode.ScoreCall{
+	want := &decode.WholeScore{
 		Cluster: filter.Cluster, Pod: filter.Pod,
 		Options: engine.ScoreOptions{Profile: filter.Options.Profile, Candidates: filter.Options.Candidates},
 	}

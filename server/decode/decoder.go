@@ -1,23 +1,52 @@
 package decode
 
 import (
+	"context"
+	"maps"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
 )
 
-// decoder decodes one request. What it keeps beside the problems is what later parts of the request refer to.
+// decoder decodes one request.
 type decoder struct {
 	problems
-	// nodes is how many nodes there are, and nodeIndexes where each is, by name.
-	nodes       int
-	nodeIndexes map[string]uint32
-	// templates are Cluster.Templates.
-	templates []*api.PodTemplate
-	// footprints has one element per template.
-	footprints []footprint
-	// pods counts the pods on all nodes.
-	pods uint64
-	// resourceNames and topologyKeys are the distinct names, up to their limits.
-	resourceNames, topologyKeys map[string]struct{}
+	ctx context.Context
+	// ended is the context's error, if that ended.
+	ended error
+
+	// base is the cluster that the request asks about, where it is there already. Otherwise to and content take it.
+	base    *Cluster
+	to      sink
+	content *content.Builder
+	known
+	raw *rawNodes
+
+	nodes      int
+	inherited  uint64
+	namespaces list[string]
+	workloads  list[workload]
+	selectors  []api.WorkloadSelector
+	canonical  []byte // scratch
+}
+
+// list is a list whose elements have identities.
+type list[K comparable] struct {
+	count int
+	first map[K]int // index of the first with an identity
+}
+
+// add counts an element and tells which one had its identity before.
+func (l *list[K]) add(id K) (first int, again bool) {
+	if l.first == nil {
+		l.first = make(map[K]int)
+	}
+	first, again = l.first[id]
+	if !again {
+		l.first[id] = l.count
+	}
+	l.count++
+	return first, again
 }
 
 // within reports whether a list is as short as it must be. Callers do not walk one that is not.
@@ -61,16 +90,40 @@ func (d *decoder) topologyKey(at *path, key string) {
 	} else if !isLabelKey(key) {
 		d.refuse(at.field("topology_key"), labelKeySyntax)
 	}
-	if _, ok := d.topologyKeys[key]; ok || d.full {
-		return
-	}
-	if len(d.topologyKeys) == MaxDistinctTopologyKeys {
+	if !d.topologyKeys.add(key, MaxDistinctTopologyKeys) && !d.full {
 		d.refuse(at.field("topology_key"), "is one more distinct topology key than the %d that a request may have",
 			MaxDistinctTopologyKeys)
-		return
 	}
-	if d.topologyKeys == nil {
-		d.topologyKeys = make(map[string]struct{})
-	}
-	d.topologyKeys[key] = struct{}{}
 }
+
+// distinct is a set of names. Copies share what they have in common.
+type distinct struct {
+	names map[string]struct{}
+	own   bool // nobody else has the map
+}
+
+func (s *distinct) has(name string) bool {
+	_, ok := s.names[name]
+	return ok
+}
+
+// add reports whether a name is in the set or found room in it.
+func (s *distinct) add(name string, limit int) bool {
+	if s.has(name) {
+		return true
+	}
+	if len(s.names) >= limit {
+		return false
+	}
+	if !s.own {
+		s.names, s.own = maps.Clone(s.names), true
+		if s.names == nil {
+			s.names = make(map[string]struct{})
+		}
+	}
+	s.names[name] = struct{}{}
+	return true
+}
+
+// shared returns a copy that changes nothing of s.
+func (s distinct) shared() distinct { return distinct{names: s.names} }

@@ -142,8 +142,15 @@ func request() *stowagev1.PlaceRequest {
 					},
 				},
 				{Name: "b"},
-				{Name: "c"},
+				{Name: "c", ClassIndex: proto.Uint32(0)},
 			},
+			NodeClasses: []*stowagev1.NodeClass{{
+				Labels:        map[string]string{"pool": "p", "zone": "z2"},
+				Taints:        []*stowagev1.Taint{{Key: "k", Effect: stowagev1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
+				Allocatable:   &stowagev1.Resources{CpuMillis: proto.Int64(1000), Pods: proto.Int64(10)},
+				Images:        []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 1}},
+				NameLabelKeys: []string{"kubernetes.io/hostname"},
+			}},
 			PodTemplates: []*stowagev1.PodTemplate{template},
 			Namespaces: []*stowagev1.Namespace{
 				{Name: "prod", Labels: map[string]string{"kubernetes.io/metadata.name": "prod"}},

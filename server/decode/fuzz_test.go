@@ -60,18 +60,18 @@ func FuzzFilterRequest(f *testing.F) {
 			return
 		}
 		if v, err := compiled.Filter(ctx, c.Pod, c.Options); check(err) {
-			encode.Filter(v, c.Cluster.Nodes)
+			encode.Filter(v, compiled.Names())
 		}
 		scoring := engine.ScoreOptions{Profile: c.Options.Profile, Candidates: c.Options.Candidates}
 		if v, err := compiled.Score(ctx, c.Pod, scoring); check(err) {
-			encode.Score(v, c.Cluster.Nodes, true)
+			encode.Score(v, compiled.Names(), true)
 		}
 		queue := []engine.Pending{{Pod: *c.Pod, Count: 3}}
 		placing := engine.PlaceOptions{
 			Profile: c.Options.Profile, Candidates: c.Options.Candidates, Seed: uint64(len(bytes)), Explain: c.Options.Explain,
 		}
 		if v, err := compiled.Place(ctx, queue, placing); check(err) {
-			encode.Place(v, c.Cluster.Nodes)
+			encode.Place(v, compiled.Names())
 		}
 	})
 }

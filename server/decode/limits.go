@@ -7,6 +7,11 @@ const (
 	MaxNodes = 1_000_000
 	// MaxTemplates bounds Cluster.pod_templates.
 	MaxTemplates = 1_000_000
+	// MaxClasses bounds Cluster.node_classes.
+	MaxClasses = 1_000_000
+	// MaxInherited bounds what all nodes together take over from their classes: taints, names of images, and labels with
+	// the node's name.
+	MaxInherited = 1 << 26
 	// MaxNamespaces bounds Cluster.namespaces.
 	MaxNamespaces = 1_000_000
 	// MaxWorkloadSelectors bounds Cluster.workload_selectors.

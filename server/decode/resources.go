@@ -79,15 +79,7 @@ func hasField(resource string) bool {
 
 // distinctResource counts a scalar resource.
 func (d *decoder) distinctResource(at path, resource string) {
-	if _, ok := d.resourceNames[resource]; ok || d.full {
-		return
-	}
-	if len(d.resourceNames) == MaxDistinctResources {
+	if !d.resourceNames.add(resource, MaxDistinctResources) && !d.full {
 		d.refuse(at, "is one more distinct resource than the %d that a request may have", MaxDistinctResources)
-		return
 	}
-	if d.resourceNames == nil {
-		d.resourceNames = make(map[string]struct{})
-	}
-	d.resourceNames[resource] = struct{}{}
 }

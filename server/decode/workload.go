@@ -11,25 +11,6 @@ type workload struct {
 	namespace, name string
 }
 
-func (d *decoder) workloadSelectors(at *path, in []*stowagev1.WorkloadSelector) []api.WorkloadSelector {
-	if len(in) == 0 || !d.within(at, "workload_selectors", len(in), MaxWorkloadSelectors) {
-		return nil
-	}
-	out := make([]api.WorkloadSelector, len(in))
-	seen := make(map[workload]int, len(in))
-	for i, w := range in {
-		at := at.item("workload_selectors", i)
-		out[i] = d.workloadSelector(&at, w)
-		id := workload{out[i].Kind, out[i].Namespace, out[i].Name}
-		if first, ok := seen[id]; ok && id.kind != api.NoWorkload && id.name != "" {
-			d.refuse(at.field("name"), "is that of cluster.workload_selectors[%d], of the same kind and namespace, too", first)
-		} else {
-			seen[id] = i
-		}
-	}
-	return out
-}
-
 func (d *decoder) workloadSelector(at *path, in *stowagev1.WorkloadSelector) api.WorkloadSelector {
 	out := api.WorkloadSelector{
 		Namespace: d.namespace(at, in.GetNamespace()),

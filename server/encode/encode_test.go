@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/encode"
 )
 
-var nodes = encode.Names{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+var nodes = encode.Names{"a", "b", "c"}
 
 func rejection() verdict.Rejection {
 	return verdict.Rejection{

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"time"
 
+	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
 	"google.golang.org/grpc"
 )
 
-// Named is an interceptor of unary calls and what it is called.
+// Named is an interceptor and what it is called. One kind of call may have none.
 type Named struct {
-	Name  string
-	Unary grpc.UnaryServerInterceptor
+	Name   string
+	Unary  grpc.UnaryServerInterceptor
+	Stream grpc.StreamServerInterceptor
 }
 
 // Settings are what the chain needs.
@@ -33,19 +35,19 @@ type Settings struct {
 // metrics see an ordinary error.
 func Chain(s Settings) []Named {
 	chain := []Named{
-		{"recover-any", recoverAny(s.Log)},
-		{"log", decisions(logCalls(s.Log))},
+		{"recover-any", recoverAny(s.Log), recoverAnyStream(s.Log)},
+		{"log", decisions(logCalls(s.Log)), decisionStreams(logStreams(s.Log))},
 	}
 	if s.Rate != nil {
-		chain = append(chain, Named{"rate-limit", decisions(limitRate(s.Rate))})
+		chain = append(chain, Named{"rate-limit", decisions(limitRate(s.Rate)), decisionStreams(limitStreamRate(s.Rate))})
 	}
-	chain = append(chain, Named{"in-flight-limit", decisions(s.InFlight.intercept)})
+	chain = append(chain, Named{"in-flight-limit", decisions(s.InFlight.intercept), decisionStreams(s.InFlight.interceptStream)})
 	if s.MaxDuration > 0 {
-		chain = append(chain, Named{"deadline", decisions(deadline(s.MaxDuration))})
+		chain = append(chain, Named{"deadline", decisions(deadline(s.MaxDuration)), decisionStreams(streamDeadline(s.MaxDuration))})
 	}
 	return append(chain,
-		Named{"recover", decisions(recoverCall())},
-		Named{"validate", decisions(validate(newEnvelope()))})
+		Named{"recover", decisions(recoverCall()), decisionStreams(recoverStream())},
+		Named{Name: "validate", Unary: decisions(validate(newEnvelope()))})
 }
 
 // Unary is a chain for grpc.ChainUnaryInterceptor.
@@ -57,12 +59,30 @@ func Unary(chain []Named) []grpc.UnaryServerInterceptor {
 	return out
 }
 
+// Stream is a chain for grpc.ChainStreamInterceptor.
+func Stream(chain []Named) []grpc.StreamServerInterceptor {
+	var out []grpc.StreamServerInterceptor
+	for _, n := range chain {
+		if n.Stream != nil {
+			out = append(out, n.Stream)
+		}
+	}
+	return out
+}
+
 // decisions limits an interceptor to the calls that are not gRPC's own services.
 func decisions(i grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
-	return selector.UnaryServerInterceptor(i, selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool {
-		return !strings.HasPrefix(c.Service, "grpc.")
-	}))
+	return selector.UnaryServerInterceptor(i, ours)
 }
+
+// decisionStreams is decisions for streams.
+func decisionStreams(i grpc.StreamServerInterceptor) grpc.StreamServerInterceptor {
+	return selector.StreamServerInterceptor(i, ours)
+}
+
+var ours = selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool {
+	return !strings.HasPrefix(c.Service, "grpc.")
+})
 
 // deadline ends the context of a call after a while, if its own deadline does not come first.
 func deadline(longest time.Duration) grpc.UnaryServerInterceptor {
@@ -70,5 +90,16 @@ func deadline(longest time.Duration) grpc.UnaryServerInterceptor {
 		ctx, cancel := context.WithTimeout(ctx, longest)
 		defer cancel()
 		return handle(ctx, r)
+	}
+}
+
+// streamDeadline is deadline for streams.
+func streamDeadline(longest time.Duration) grpc.StreamServerInterceptor {
+	return func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		ctx, cancel := context.WithTimeout(stream.Context(), longest)
+		defer cancel()
+		wrapped := middleware.WrapServerStream(stream)
+		wrapped.WrappedContext = ctx
+		return handle(service, wrapped)
 	}
 }

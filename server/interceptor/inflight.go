@@ -78,3 +78,20 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 	}
 	return handle(ctx, r)
 }
+
+// interceptStream refuses a stream at the message that is too much.
+func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	return handle(service, limitedStream{stream})
+}
+
+type limitedStream struct{ grpc.ServerStream }
+
+func (s limitedStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	if c, ok := s.Context().Value(callKey{}).(*call); ok && c.overload {
+		return rpcerror.Overloaded(retryOverloaded)
+	}
+	return nil
+}

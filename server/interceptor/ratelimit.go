@@ -64,6 +64,18 @@ func limitRate(l ratelimit.Limiter) grpc.UnaryServerInterceptor {
 	}
 }
 
+// limitStreamRate is limitRate for streams.
+func limitStreamRate(l ratelimit.Limiter) grpc.StreamServerInterceptor {
+	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		kept := &refusal{Limiter: l}
+		err := ratelimit.StreamServerInterceptor(kept)(service, stream, info, handle)
+		if kept.err != nil {
+			err = kept.err
+		}
+		return err
+	}
+}
+
 // refusal keeps the error with which a limiter refuses one call.
 type refusal struct {
 	ratelimit.Limiter

@@ -16,18 +16,23 @@ import (
 
 // recoverCall answers a panic of the service as an internal error, whose cause the log writes.
 func recoverCall() grpc.UnaryServerInterceptor {
-	return recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(func(p any) error {
-		return rpcerror.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-	}))
+	return recovery.UnaryServerInterceptor(internal)
 }
+
+// recoverStream is recoverCall for streams.
+func recoverStream() grpc.StreamServerInterceptor { return recovery.StreamServerInterceptor(internal) }
+
+var internal = recovery.WithRecoveryHandler(func(p any) error {
+	return rpcerror.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+})
 
 // recoverAny answers a panic of the other interceptors, and depends on none of them.
 func recoverAny(log *slog.Logger) grpc.UnaryServerInterceptor {
 	return recovery.UnaryServerInterceptor(anyHandler(log))
 }
 
-// RecoverStream is recoverAny for streams, which only gRPC's own services have.
-func RecoverStream(log *slog.Logger) grpc.StreamServerInterceptor {
+// recoverAnyStream is recoverAny for streams.
+func recoverAnyStream(log *slog.Logger) grpc.StreamServerInterceptor {
 	return recovery.StreamServerInterceptor(anyHandler(log))
 }
 

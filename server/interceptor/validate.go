@@ -2,6 +2,7 @@ package interceptor
 
 import (
 	"context"
+	"errors"
 
 	"buf.build/go/protovalidate"
 	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/protovalidate"
@@ -46,8 +47,8 @@ func newEnvelope() protovalidate.Validator {
 		}))}
 }
 
-// validate refuses calls whose envelope breaks the contract's annotations. The refusal tells every problem of the
-// request, as the decoder, which refuses whatever the annotations do, finds them.
+// validate refuses calls whose envelope breaks the contract's annotations, before their clusters are decoded. The refusal
+// tells every problem of the envelope, as the decoder finds them.
 func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
 	check := middleware.UnaryServerInterceptor(v)
 	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
@@ -57,7 +58,8 @@ func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
 			return handle(ctx, r)
 		})
 		if !passed {
-			if all := decode.Problems(r); all != nil {
+			var all *decode.Error
+			if errors.As(decode.Envelope(r), &all) {
 				err = rpcerror.Invalid(all)
 			}
 		}

@@ -13,12 +13,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestEnvelope breaks an annotation of the profile and a rule of the decoder, and expects to be told of both.
+// TestEnvelope breaks two annotations, and expects to be told of both.
 func TestEnvelope(t *testing.T) {
 	weight := int32(101)
 	r := &stowagev1.FilterRequest{
 		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}},
-		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
 		Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
 	}
 	_, err := validate(newEnvelope())(context.Background(), r, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) {
@@ -33,7 +32,7 @@ func TestEnvelope(t *testing.T) {
 			}
 		}
 	}
-	if !fields["profile.hard_pod_affinity_weight"] || !fields["cluster.nodes[0].name"] || status.Code(err) != codes.InvalidArgument {
+	if !fields["profile.hard_pod_affinity_weight"] || !fields["pod"] || status.Code(err) != codes.InvalidArgument {
 		t.Errorf("%v: told of %v", err, fields)
 	}
 }

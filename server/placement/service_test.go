@@ -26,7 +26,7 @@ func service(t *testing.T) *placement.Service {
 			t.Error(err)
 		}
 	})
-	return placement.New(tel.Decisions)
+	return placement.New(0, tel.Decisions)
 }
 
 // cluster has many maps, whose order in memory differs each time it is built.

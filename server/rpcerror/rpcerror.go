@@ -9,6 +9,7 @@ package rpcerror
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -61,6 +62,24 @@ func Overloaded(retryAfter time.Duration) error {
 func RateLimited(retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_RATE_LIMITED,
 		"requests come faster than the server's rate limit", retryInfo(retryAfter))
+}
+
+// UnknownSnapshot says that the server does not have a snapshot.
+func UnknownSnapshot(address string) error {
+	return build(codes.FailedPrecondition, stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT,
+		"the server does not have the snapshot "+address+", put it again")
+}
+
+// AddressMismatch says that what was put is not what the caller takes it for.
+func AddressMismatch(stated, actual string) error {
+	return build(codes.InvalidArgument, stowagev1.ErrorReason_ERROR_REASON_ADDRESS_MISMATCH,
+		"what was put has the address "+actual+", not "+stated)
+}
+
+// SnapshotTooLarge says that a snapshot does not fit even alone.
+func SnapshotTooLarge(bytes int64) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
+		fmt.Sprintf("the snapshot takes %d bytes, more than all snapshots together may", bytes))
 }
 
 // Cancelled says that the context of a call ended before the answer was there.

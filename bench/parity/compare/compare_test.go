@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
-var inProcess = conformance.Direct(placement.New(nil))
+var inProcess = conformance.Direct(placement.New(0, nil))
 
 func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 	for _, profile := range generate.Profiles() {

@@ -57,7 +57,7 @@ func run(ctx context.Context) (same bool, err error) {
 		}
 		o.profiles = []string{*profile}
 	}
-	o.stowage = conformance.Direct(placement.New(nil))
+	o.stowage = conformance.Direct(placement.New(0, nil))
 	if *address != "" {
 		conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))

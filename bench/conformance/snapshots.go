@@ -1,0 +1,168 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// ByAddress answers by putting each request's cluster first, in small parts, and then asking by its address.
+func ByAddress(client stowagev1.PlacementServiceClient) Service {
+	return puts{client, func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
+		address, err := put(ctx, client, c)
+		return &stowagev1.SnapshotReference{Address: address}, err
+	}}
+}
+
+// ByDelta answers by putting another cluster, and then asking by its address and the difference.
+func ByDelta(client stowagev1.PlacementServiceClient) Service {
+	return puts{client, func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
+		base, delta := another(c)
+		address, err := put(ctx, client, base)
+		return &stowagev1.SnapshotReference{Address: address, Delta: delta}, err
+	}}
+}
+
+type puts struct {
+	client stowagev1.PlacementServiceClient
+	put    func(context.Context, *stowagev1.Cluster) (*stowagev1.SnapshotReference, error)
+}
+
+func (p puts) Filter(ctx context.Context, r *stowagev1.FilterRequest, options ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
+	snapshot, err := p.put(ctx, r.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	r = proto.CloneOf(r)
+	r.Cluster, r.Snapshot = nil, snapshot
+	return p.client.Filter(ctx, r, options...)
+}
+
+func (p puts) Score(ctx context.Context, r *stowagev1.ScoreRequest, options ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
+	snapshot, err := p.put(ctx, r.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	r = proto.CloneOf(r)
+	r.Cluster, r.Snapshot = nil, snapshot
+	return p.client.Score(ctx, r, options...)
+}
+
+func (p puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
+	snapshot, err := p.put(ctx, r.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	r = proto.CloneOf(r)
+	r.Cluster, r.Snapshot = nil, snapshot
+	return p.client.Place(ctx, r, options...)
+}
+
+// put puts a cluster in parts: what nodes refer to, then two nodes each.
+func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowagev1.Cluster) (address string, err error) {
+	stream, err := client.PutSnapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	parts := []*stowagev1.Cluster{{
+		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
+	}}
+	for i := 0; i < len(c.Nodes); i += 2 {
+		parts = append(parts, &stowagev1.Cluster{Nodes: c.Nodes[i:min(i+2, len(c.Nodes))]})
+	}
+	for i, part := range parts {
+		if err := stream.Send(&stowagev1.PutSnapshotRequest{
+			Sequence: uint32(i), Step: &stowagev1.PutSnapshotRequest_Part{Part: part},
+		}); err != nil {
+			break // CloseAndRecv tells why
+		}
+	}
+	_ = stream.Send(&stowagev1.PutSnapshotRequest{
+		Sequence: uint32(len(parts)), Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}},
+	})
+	answer, err := stream.CloseAndRecv()
+	return answer.GetAddress(), err
+}
+
+// another returns a cluster that differs from c in everything that a delta can change, and the delta that leads to c.
+func another(c *stowagev1.Cluster) (base *stowagev1.Cluster, delta *stowagev1.ClusterDelta) {
+	rng := rand.New(rand.NewPCG(uint64(len(c.Nodes)), uint64(len(c.PodTemplates))))
+	base, delta = &stowagev1.Cluster{}, &stowagev1.ClusterDelta{}
+	// The last templates are new.
+	known := rng.IntN(len(c.PodTemplates) + 1)
+	base.PodTemplates = c.PodTemplates[:known]
+	for i, t := range c.PodTemplates[known:] {
+		delta.PodTemplates = append(delta.PodTemplates, &stowagev1.IndexedPodTemplate{Index: uint32(known + i), Template: t})
+	}
+	base.NodeClasses = c.NodeClasses
+	// The last nodes are new, and of the others some go, some lose or get pods, and some are something else.
+	there := rng.IntN(len(c.Nodes) + 1)
+	for i, n := range c.Nodes {
+		if rng.IntN(3) == 0 {
+			gone := &stowagev1.Node{Name: fmt.Sprint("gone-", i), Labels: map[string]string{"gone": "soon"}}
+			base.Nodes = append(base.Nodes, gone)
+			delta.RemovedNodes = append(delta.RemovedNodes, gone.Name)
+		}
+		if i >= there {
+			delta.Nodes = append(delta.Nodes, n)
+			continue
+		}
+		old := &stowagev1.Node{Name: n.Name}
+		switch rng.IntN(3) {
+		case 0:
+			if !refersTo(n, known) {
+				old = n
+				break
+			}
+			fallthrough
+		case 1:
+			delta.Nodes = append(delta.Nodes, n)
+		default:
+			old = proto.CloneOf(n)
+			old.PodCounts, old.Pods = nil, nil
+			delta.NodePods = append(delta.NodePods, &stowagev1.NodePodsDelta{NodeName: n.Name, PodCounts: n.PodCounts, Pods: n.Pods})
+		}
+		base.Nodes = append(base.Nodes, old)
+	}
+	for i, n := range c.Namespaces {
+		if i%2 == 0 {
+			delta.Namespaces = append(delta.Namespaces, n)
+			n = &stowagev1.Namespace{Name: n.Name, Labels: map[string]string{"other": "labels"}}
+		}
+		base.Namespaces = append(base.Namespaces, n)
+	}
+	gone := &stowagev1.Namespace{Name: "gone"}
+	base.Namespaces = append(base.Namespaces, gone)
+	delta.RemovedNamespaces = append(delta.RemovedNamespaces, gone.Name)
+	for i, w := range c.WorkloadSelectors {
+		if i%2 == 0 {
+			delta.WorkloadSelectors = append(delta.WorkloadSelectors, w)
+		} else {
+			base.WorkloadSelectors = append(base.WorkloadSelectors, w)
+		}
+	}
+	extra := &stowagev1.WorkloadSelector{Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE, Name: "gone"}
+	base.WorkloadSelectors = append(base.WorkloadSelectors, extra)
+	delta.RemovedWorkloadSelectors = append(delta.RemovedWorkloadSelectors, extra)
+	return base, delta
+}
+
+// refersTo reports whether a node has pods of a template from an index on.
+func refersTo(n *stowagev1.Node, template int) bool {
+	for _, c := range n.PodCounts {
+		if int(c.TemplateIndex) >= template {
+			return true
+		}
+	}
+	for _, p := range n.Pods {
+		if source, ok := p.Source.(*stowagev1.Pod_TemplateIndex); ok && int(source.TemplateIndex) >= template {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package decode
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Delta decodes a difference to the cluster that the request is about, which from then on is about the result. field is
+// what the difference is called in the request.
+func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
+	if in == nil {
+		return
+	}
+	at := path{name: field}
+	base := r.base
+	change := api.Change{
+		Templates: r.indexedTemplates(&at, in),
+		Classes:   r.indexedClasses(&at, in),
+	}
+	r.checkDelta(&at, in)
+	if r.Err() != nil {
+		return
+	}
+	next, made, err := base.Content.Apply(in)
+	if err != nil {
+		var wrong *content.Error
+		if errors.As(err, &wrong) {
+			r.refuse(path{parent: &at, name: wrong.Field}, "%s", wrong.Description)
+		} else {
+			r.refuse(at, "%v", err)
+		}
+		return
+	}
+	r.nodesOf(&at, base, made, &change)
+	if made.NamespacesChanged {
+		change.Namespaces = []api.Namespace{}
+		for _, n := range made.Namespaces {
+			change.Namespaces = append(change.Namespaces, r.decodeNamespace(&at, n))
+		}
+	}
+	if made.WorkloadSelectorsChanged {
+		change.WorkloadSelectors = []api.WorkloadSelector{}
+		for _, w := range made.WorkloadSelectors {
+			change.WorkloadSelectors = append(change.WorkloadSelectors, r.workloadSelector(&at, w))
+		}
+	}
+	r.within(&at, "nodes", next.Nodes().Len(), MaxNodes)
+	r.within(&at, "pod_templates", next.Templates().Len(), MaxTemplates)
+	r.within(&at, "node_classes", next.Classes().Len(), MaxClasses)
+	r.within(&at, "namespaces", next.Namespaces().Len(), MaxNamespaces)
+	r.within(&at, "workload_selectors", next.WorkloadSelectors().Len(), MaxWorkloadSelectors)
+	r.bounds(&at)
+	if r.Err() != nil {
+		return
+	}
+	compiled, err := base.With(r.ctx, &change)
+	if err != nil {
+		r.ended = err
+		return
+	}
+	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known}
+}
+
+// indexedTemplates decodes the templates that a delta sets, those of nodes from then on.
+func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.IndexedTemplate {
+	var out []api.IndexedTemplate
+	if len(in.GetPodTemplates()) > 0 {
+		d.templates, d.footprints = slices.Clone(d.templates), slices.Clone(d.footprints)
+	}
+	for i, t := range in.GetPodTemplates() {
+		item := at.item("pod_templates", i)
+		field := item.field("template")
+		if t.GetTemplate() == nil {
+			d.refuse(field, "is required")
+			continue
+		}
+		template := new(api.PodTemplate)
+		var f footprint
+		*template, f = d.template(&field, t.GetTemplate())
+		switch index := int(t.GetIndex()); {
+		case index < len(d.templates):
+			d.templates[index], d.footprints[index] = template, f
+		case index == len(d.templates):
+			d.templates, d.footprints = append(d.templates, template), append(d.footprints, f)
+		default:
+			d.refuse(item.field("index"), "is %d, the next free one is %d", index, len(d.templates))
+		}
+		out = append(out, api.IndexedTemplate{Index: int(t.GetIndex()), Template: template})
+	}
+	return out
+}
+
+// indexedClasses decodes the classes that a delta sets, those of nodes from then on.
+func (d *decoder) indexedClasses(at *path, in *stowagev1.ClusterDelta) []api.IndexedClass {
+	var out []api.IndexedClass
+	if len(in.GetNodeClasses()) > 0 {
+		d.classes = slices.Clone(d.classes)
+	}
+	for i, c := range in.GetNodeClasses() {
+		item := at.item("node_classes", i)
+		field := item.field("node_class")
+		if c.GetNodeClass() == nil {
+			d.refuse(field, "is required")
+			continue
+		}
+		class := new(api.NodeClass)
+		*class = d.class(&field, c.GetNodeClass())
+		switch index := int(c.GetIndex()); {
+		case index < len(d.classes):
+			d.classes[index] = class
+		case index == len(d.classes):
+			d.classes = append(d.classes, class)
+		default:
+			d.refuse(item.field("index"), "is %d, the next free one is %d", index, len(d.classes))
+		}
+		out = append(out, api.IndexedClass{Index: int(c.GetIndex()), Class: class})
+	}
+	return out
+}
+
+// checkDelta finds what is wrong with the rest of a delta by itself. Whether it fits the cluster is not its business.
+func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
+	for i, n := range in.GetNodes() {
+		if d.over() {
+			return
+		}
+		at := at.item("nodes", i)
+		d.name(&at, "name", n.GetName(), MaxNameBytes)
+		d.node(&at, n, new(api.Node))
+	}
+	for i, n := range in.GetNodePods() {
+		if d.over() {
+			return
+		}
+		at := at.item("node_pods", i)
+		d.name(&at, "node_name", n.GetNodeName(), MaxNameBytes)
+		for i, c := range n.GetRemovedPodCounts() {
+			at := at.item("removed_pod_counts", i)
+			d.podCount(&at, c)
+		}
+		for i, p := range n.GetRemovedPods() {
+			at := at.item("removed_pods", i)
+			d.name(&at, "name", p.GetName(), MaxNameBytes)
+		}
+		for i, c := range n.GetPodCounts() {
+			at := at.item("pod_counts", i)
+			d.podCount(&at, c)
+		}
+		for i, p := range n.GetPods() {
+			at := at.item("pods", i)
+			d.pod(&at, p, onNode)
+		}
+	}
+	for i, n := range in.GetNamespaces() {
+		at := at.item("namespaces", i)
+		d.decodeNamespace(&at, n)
+	}
+	for i, w := range in.GetWorkloadSelectors() {
+		at := at.item("workload_selectors", i)
+		d.workloadSelector(&at, w)
+	}
+}
+
+// nodesOf decodes the nodes that a delta changed as they are now, and counts their pods.
+func (d *decoder) nodesOf(at *path, base *Cluster, made *content.Change, out *api.Change) {
+	out.Removed = made.Removed
+	for _, i := range made.Removed {
+		d.pods -= base.pods(i)
+	}
+	kept := uint32(base.Len() - len(made.Removed))
+	removed := 0
+	for _, n := range made.Nodes {
+		var node api.Node
+		d.pods += d.node(at, n.Node, &node)
+		if n.Index >= kept {
+			out.Added = append(out.Added, node)
+			continue
+		}
+		for removed < len(made.Removed) && made.Removed[removed]-uint32(removed) <= n.Index {
+			removed++
+		}
+		index := n.Index + uint32(removed)
+		d.pods -= base.pods(index)
+		out.Replaced = append(out.Replaced, api.Replacement{Index: index, Node: node})
+	}
+}
+
+// pods returns how many pods a node has.
+func (c *Cluster) pods(node uint32) uint64 { return uint64(c.PodsOn(node)) }

@@ -1,0 +1,145 @@
+package decode
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// stated gathers a cluster that is decoded, as the engine gets it.
+type stated struct{ api.Cluster }
+
+func (s *stated) AddTemplate(t *api.PodTemplate) { s.Templates = append(s.Templates, t) }
+func (s *stated) AddClass(c *api.NodeClass)      { s.Classes = append(s.Classes, c) }
+func (s *stated) AddNamespace(n api.Namespace)   { s.Namespaces = append(s.Namespaces, n) }
+func (s *stated) AddWorkloadSelector(w api.WorkloadSelector) {
+	s.WorkloadSelectors = append(s.WorkloadSelectors, w)
+}
+
+// AddNode copies what is only lent, down to the strings.
+func (s *stated) AddNode(_ context.Context, n *api.Node) error {
+	out := *n
+	out.Name = strings.Clone(n.Name)
+	out.Labels = clone(n.Labels, cloneLabel)
+	out.Taints = clone(n.Taints, func(t *api.Taint) { t.Key, t.Value = strings.Clone(t.Key), strings.Clone(t.Value) })
+	out.Allocatable = clone(n.Allocatable, func(q *api.Quantity) { q.Resource = strings.Clone(q.Resource) })
+	out.Images = clone(n.Images, func(i *api.Image) {
+		i.Names = clone(i.Names, func(name *string) { *name = strings.Clone(*name) })
+	})
+	out.PodCounts = slices.Clone(n.PodCounts)
+	out.Pods = clone(n.Pods, func(p *api.Pod) {
+		p.Name = strings.Clone(p.Name)
+		p.Labels = clone(p.Labels, cloneLabel)
+	})
+	s.Nodes = append(s.Nodes, out)
+	return nil
+}
+
+func cloneLabel(l *api.Label) { l.Key, l.Value = strings.Clone(l.Key), strings.Clone(l.Value) }
+
+func clone[S ~[]E, E any](s S, each func(*E)) S {
+	s = slices.Clone(s)
+	for i := range s {
+		each(&s[i])
+	}
+	return s
+}
+
+// collect begins a request whose cluster is gathered and not compiled.
+func collect() (*Request, *stated) {
+	s := &stated{}
+	return &Request{decoder: decoder{ctx: context.Background(), to: s, content: new(content.Builder)}}, s
+}
+
+// WholeFilter is a FilterRequest with its cluster.
+type WholeFilter struct {
+	Cluster *api.Cluster
+	Pod     *api.Pod
+	Options engine.FilterOptions
+}
+
+// Filter decodes a whole request from its message.
+func Filter(in *stowagev1.FilterRequest) (*WholeFilter, error) {
+	r, s := collect()
+	r.Message(in.GetCluster())
+	call := r.Filter(in)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	r.finish()
+	call.Options.Key = "" // TestKey is about these
+	return &WholeFilter{&s.Cluster, call.Pod, call.Options}, nil
+}
+
+// WholeScore is a ScoreRequest with its cluster.
+type WholeScore struct {
+	Cluster *api.Cluster
+	Pod     *api.Pod
+	Options engine.ScoreOptions
+}
+
+// Score decodes a whole request from its message.
+func Score(in *stowagev1.ScoreRequest) (*WholeScore, error) {
+	r, s := collect()
+	r.Message(in.GetCluster())
+	call := r.Score(in)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	r.finish()
+	call.Options.Key = ""
+	return &WholeScore{&s.Cluster, call.Pod, call.Options}, nil
+}
+
+// WholePlace is a PlaceRequest with its cluster.
+type WholePlace struct {
+	Cluster *api.Cluster
+	Queue   []engine.Pending
+	Options engine.PlaceOptions
+}
+
+// Place decodes a whole request from its message.
+func Place(in *stowagev1.PlaceRequest) (*WholePlace, error) {
+	r, s := collect()
+	r.Message(in.GetCluster())
+	call := r.Place(in)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	r.finish()
+	return &WholePlace{&s.Cluster, call.Queue, call.Options}, nil
+}
+
+// Decoded is a cluster and its address, and how many of its nodes were read without becoming messages.
+type Decoded struct {
+	Cluster *api.Cluster
+	Address content.Address
+}
+
+// Wire decodes a cluster from the wire, cut into pieces.
+func Wire(pieces wire.Pieces) (*Decoded, error) {
+	r, s := collect()
+	r.Part("cluster", pieces)
+	return r.decoded(s)
+}
+
+// Message decodes a cluster from its message.
+func Message(in *stowagev1.Cluster) (*Decoded, error) {
+	r, s := collect()
+	r.Message(in)
+	return r.decoded(s)
+}
+
+func (r *Request) decoded(s *stated) (*Decoded, error) {
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	r.finish()
+	return &Decoded{&s.Cluster, r.content.Build().Address()}, nil
+}

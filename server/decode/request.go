@@ -1,0 +1,145 @@
+package decode
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Request decodes one request: first the cluster, in one of the ways that requests state it, then the rest, which refers
+// to that. Whatever is wrong is gathered until Err.
+type Request struct {
+	decoder
+	built *engine.Builder
+}
+
+// NewRequest begins a request.
+func NewRequest(ctx context.Context) *Request {
+	r := &Request{built: engine.NewBuilder()}
+	r.decoder = decoder{ctx: ctx, to: r.built, content: new(content.Builder)}
+	return r
+}
+
+// On begins a request about a cluster that is there already.
+func On(ctx context.Context, c *Cluster) *Request {
+	return &Request{decoder: decoder{ctx: ctx, base: c, known: c.known.shared()}}
+}
+
+// OneOf refuses a request that does not state its cluster in one way.
+func (r *Request) OneOf(cluster, snapshot bool) {
+	switch {
+	case cluster && snapshot:
+		r.refuse(path{name: "snapshot"}, "must be absent if cluster is present")
+	case !cluster && !snapshot:
+		r.refuse(path{name: "cluster"}, "is required, or snapshot")
+	}
+}
+
+// Refuse returns the error that something is wrong with a field.
+func Refuse(field, format string, args ...any) error {
+	var p problems
+	p.refuse(path{name: field}, format, args...)
+	return p.err()
+}
+
+// Address reads the content address in a field.
+func Address(text, field string) (content.Address, error) {
+	if text == "" {
+		return content.Address{}, Refuse(field, "is required")
+	}
+	a, err := content.Parse(text)
+	if err != nil {
+		return a, Refuse(field, "must be 64 lowercase hexadecimal digits")
+	}
+	return a, nil
+}
+
+// Err returns what is wrong: an *Error, or the context's error if that ended first.
+func (r *Request) Err() error {
+	if r.ended != nil {
+		return r.ended
+	}
+	return r.problems.err()
+}
+
+// Cluster compiles the cluster of a request that nothing is wrong with.
+func (r *Request) Cluster() *Cluster {
+	if r.base != nil {
+		return r.base
+	}
+	r.finish()
+	c := &Cluster{Cluster: r.built.Build(), Content: r.content.Build(), known: r.known}
+	c.Address = c.Content.Address().String()
+	return c
+}
+
+// FilterCall is a FilterRequest in the engine's values.
+type FilterCall struct {
+	Pod     *api.Pod
+	Options engine.FilterOptions
+}
+
+// Filter decodes what a FilterRequest asks about the cluster.
+func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
+	return FilterCall{
+		Pod: r.onePod(in.GetPod()),
+		Options: engine.FilterOptions{
+			Profile:    r.profile(in.GetProfile()),
+			Candidates: r.candidates(in.GetCandidateNodes()),
+			Explain:    in.GetExplain(),
+			Key:        key(in.GetPod(), in.GetProfile()),
+		},
+	}
+}
+
+// ScoreCall is a ScoreRequest in the engine's values.
+type ScoreCall struct {
+	Pod     *api.Pod
+	Options engine.ScoreOptions
+}
+
+// Score decodes what a ScoreRequest asks about the cluster.
+func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
+	return ScoreCall{
+		Pod: r.onePod(in.GetPod()),
+		Options: engine.ScoreOptions{
+			Profile:    r.profile(in.GetProfile()),
+			Candidates: r.candidates(in.GetCandidateNodes()),
+			Key:        key(in.GetPod(), in.GetProfile()),
+		},
+	}
+}
+
+// PlaceCall is a PlaceRequest in the engine's values.
+type PlaceCall struct {
+	Queue   []engine.Pending
+	Options engine.PlaceOptions
+}
+
+// Place decodes what a PlaceRequest asks about the cluster.
+func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
+	return PlaceCall{
+		Queue: r.queue(in.GetQueue()),
+		Options: engine.PlaceOptions{
+			Profile:    r.profile(in.GetProfile()),
+			Candidates: r.candidates(in.GetCandidateNodes()),
+			Seed:       in.GetTieBreakSeed(),
+			Explain:    in.GetExplain(),
+		},
+	}
+}
+
+// Envelope returns what is wrong with a request besides its cluster and what refers to that, nil if nothing is.
+func Envelope(in any) error {
+	var d decoder
+	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok && r.GetPod() == nil {
+		d.refuse(path{name: "pod"}, "is required")
+	}
+	if r, ok := in.(interface{ GetProfile() *stowagev1.Profile }); ok {
+		d.profile(r.GetProfile())
+	}
+	return d.err()
+}

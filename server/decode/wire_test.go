@@ -1,0 +1,115 @@
+package decode_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// cut cuts bytes into pieces, each in memory of its own that ends where it ends.
+func cut(raw []byte, rng *rand.Rand) wire.Pieces {
+	var pieces wire.Pieces
+	for len(raw) > 0 {
+		n := 1 + rng.IntN(len(raw))
+		if rng.IntN(2) == 0 {
+			n = min(n, 40)
+		}
+		pieces = append(pieces, append(make([]byte, 0, n), raw[:n]...))
+		raw = raw[n:]
+	}
+	return pieces
+}
+
+// sameDecoding decodes a cluster from the wire and from the message that the wire has, and compares. Where it is
+// refused, both refuse it.
+func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
+	t.Helper()
+	m := new(stowagev1.Cluster)
+	malformed := proto.Unmarshal(raw, m)
+	want, wantErr := decode.Message(m)
+	got, err := decode.Wire(pieces)
+	if malformed != nil {
+		if err == nil {
+			t.Fatalf("taken, though malformed: %v", malformed)
+		}
+		return false
+	}
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("error %v, want %v", err, wantErr)
+	}
+	if err != nil {
+		return false
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("decoded differently (-message +wire):\n%s", diff)
+	}
+	return true
+}
+
+func TestWireIsMessage(t *testing.T) {
+	for name, c := range map[string]*stowagev1.Cluster{
+		"every field": request().Cluster,
+		"big":         bigcluster.New(50),
+		"in full":     bigcluster.StatedInFull(bigcluster.New(20)),
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for _, deterministic := range []bool{true, false} {
+			raw, err := proto.MarshalOptions{Deterministic: deterministic}.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sameDecoding(t, raw, cut(raw, rng)) {
+				t.Errorf("%s is refused", name)
+			}
+		}
+	}
+}
+
+func TestWireOfRandomClusters(t *testing.T) {
+	sound := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := request().Cluster
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			part := rapid.SampledFrom([]proto.Message{
+				c, c.Nodes[0], c.Nodes[1], c.Nodes[2], c.NodeClasses[0], c.Namespaces[0], c.PodTemplates[0],
+			}).Draw(t, "part")
+			fill(t, part.ProtoReflect(), rapid.IntRange(0, 2).Draw(t, "depth"))
+		}
+		raw, err := proto.Marshal(c)
+		if err != nil {
+			return
+		}
+		seed := rapid.Uint64().Draw(t, "cut")
+		if sameDecoding(t, raw, cut(raw, rand.New(rand.NewPCG(seed, 0)))) {
+			sound++
+		}
+	})
+	if sound == 0 {
+		t.Error("no cluster was let through")
+	}
+}
+
+func FuzzWire(f *testing.F) {
+	for _, c := range []*stowagev1.Cluster{{}, request().Cluster, bigcluster.New(2), bigcluster.StatedInFull(bigcluster.New(1))} {
+		c.PodTemplates = c.PodTemplates[:min(len(c.PodTemplates), 3)]
+		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw, uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, seed uint64) {
+		if len(raw) < 1<<16 {
+			sameDecoding(t, raw, cut(raw, rand.New(rand.NewPCG(seed, 0))))
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package placement
+
+import (
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// PutSnapshot keeps a snapshot that comes as messages.
+func (s *Service) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]) error {
+	return s.put(stream)
+}
+
+// put decodes a snapshot while it comes, and keeps it once it is whole.
+func (s *Service) put(stream grpc.ServerStream) error {
+	p := putting{service: s, stream: stream}
+	for !p.ended {
+		if err := p.step(); err != nil {
+			return answerTo(err)
+		}
+	}
+	// Nothing may follow the end.
+	if err := stream.RecvMsg(wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return err
+		}
+		return answerTo(decode.Refuse("sequence", "comes after the end"))
+	}
+	clusterBytes := p.cluster.Memory()
+	if !s.snapshots.Put(p.cluster) {
+		return rpcerror.SnapshotTooLarge(clusterBytes)
+	}
+	return stream.SendMsg(&stowagev1.PutSnapshotResponse{
+		Address:     p.cluster.Address,
+		NodeCount:   uint32(p.cluster.Len()),
+		MemoryBytes: uint64(clusterBytes),
+	})
+}
+
+// putting is a stream that puts a snapshot.
+type putting struct {
+	service  *Service
+	stream   grpc.ServerStream
+	sequence uint32
+	// parts decodes the parts of a cluster, cluster is what deltas led to; both nil before the first step.
+	parts   *decode.Request
+	cluster *decode.Cluster
+	ended   bool
+}
+
+func (p *putting) step() error {
+	m := new(stowagev1.PutSnapshotRequest)
+	in := wire.NewRequest(m, partField)
+	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
+		return decode.Refuse("end", "is missing, the stream was cut off")
+	} else if err != nil {
+		return err
+	}
+	defer in.Free()
+	if m.GetSequence() != p.sequence {
+		return decode.Refuse("sequence", "is %d, %d is next", m.GetSequence(), p.sequence)
+	}
+	p.sequence++
+	switch step := m.GetStep().(type) {
+	case nil:
+		if in.Cluster == nil {
+			return decode.Refuse("step", "one of part, delta and end is required")
+		}
+		return p.part(in.Cluster)
+	case *stowagev1.PutSnapshotRequest_Delta:
+		if in.Cluster != nil || p.parts != nil {
+			return decode.Refuse("delta", "must not come with parts")
+		}
+		return p.delta(step.Delta)
+	case *stowagev1.PutSnapshotRequest_End:
+		if in.Cluster != nil {
+			return decode.Refuse("end", "must not come with a part")
+		}
+		return p.end(step.End.GetAddress())
+	}
+	return decode.Refuse("step", "one of part, delta and end is required")
+}
+
+func (p *putting) part(cluster wire.Pieces) error {
+	if p.cluster != nil {
+		return decode.Refuse("part", "must not come with deltas")
+	}
+	if p.parts == nil {
+		p.parts = decode.NewRequest(p.stream.Context())
+	}
+	p.parts.Part("part", cluster)
+	return p.parts.Err()
+}
+
+func (p *putting) delta(in *stowagev1.SnapshotReference) error {
+	if p.cluster == nil {
+		base, err := p.service.snapshot(in.GetAddress(), "delta.address")
+		if err != nil {
+			return err
+		}
+		p.cluster = base
+	} else if in.GetAddress() != "" {
+		return decode.Refuse("delta.address", "must be empty after the first delta")
+	}
+	r := decode.On(p.stream.Context(), p.cluster)
+	r.Delta("delta.delta", in.GetDelta())
+	if err := r.Err(); err != nil {
+		return err
+	}
+	p.cluster = r.Cluster()
+	return nil
+}
+
+func (p *putting) end(address string) error {
+	p.ended = true
+	switch {
+	case p.parts != nil:
+		p.cluster = p.parts.Cluster()
+		if address == "" {
+			return nil
+		}
+	case p.cluster == nil: // only asks
+		c, err := p.service.snapshot(address, "end.address")
+		p.cluster = c
+		return err
+	}
+	if _, err := decode.Address(address, "end.address"); err != nil {
+		return err
+	}
+	if address != p.cluster.Address {
+		return rpcerror.AddressMismatch(address, p.cluster.Address)
+	}
+	return nil
+}

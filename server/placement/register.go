@@ -1,0 +1,66 @@
+package placement
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// clusterField is the number of the field cluster in every request.
+const clusterField = 1
+
+// partField is the number of PutSnapshotRequest.part.
+const partField = 2
+
+// Register makes a server that has a wire.Codec serve s, which then decodes clusters straight from the frames.
+func Register(to grpc.ServiceRegistrar, s *Service) {
+	d := stowagev1.PlacementService_ServiceDesc
+	d.Methods = slices.Clone(d.Methods)
+	for i := range d.Methods {
+		m := &d.Methods[i]
+		switch m.MethodName {
+		case "Filter":
+			m.Handler = unary(stowagev1.PlacementService_Filter_FullMethodName, s.filter, func() *stowagev1.FilterRequest { return new(stowagev1.FilterRequest) })
+		case "Score":
+			m.Handler = unary(stowagev1.PlacementService_Score_FullMethodName, s.score, func() *stowagev1.ScoreRequest { return new(stowagev1.ScoreRequest) })
+		case "Place":
+			m.Handler = unary(stowagev1.PlacementService_Place_FullMethodName, s.place, func() *stowagev1.PlaceRequest { return new(stowagev1.PlaceRequest) })
+		}
+	}
+	d.Streams = slices.Clone(d.Streams)
+	for i := range d.Streams {
+		d.Streams[i].Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+	}
+	to.RegisterService(&d, s)
+}
+
+// unary receives a request's cluster in its frames. Interceptors see the request without it.
+func unary[M proto.Message, A any](
+	method string, answer func(context.Context, M, inline) (A, error), empty func() M,
+) grpc.MethodHandler {
+	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		m := empty()
+		in := wire.NewRequest(m, clusterField)
+		if err := receive(in); err != nil {
+			return nil, err
+		}
+		defer in.Free()
+		handle := func(ctx context.Context, m any) (any, error) {
+			var cluster inline
+			if in.Cluster != nil {
+				cluster = func(r *decode.Request) { r.Part("cluster", in.Cluster) }
+			}
+			return answer(ctx, m.(M), cluster)
+		}
+		if interceptor == nil {
+			return handle(ctx, m)
+		}
+		return interceptor(ctx, m, &grpc.UnaryServerInfo{Server: service, FullMethod: method}, handle)
+	}
+}

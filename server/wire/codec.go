@@ -1,0 +1,21 @@
+package wire
+
+import (
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+)
+
+// Codec is gRPC's codec for protobuf, which also receives into a *Request.
+type Codec struct{ encoding.CodecV2 }
+
+// NewCodec returns the codec.
+func NewCodec() Codec { return Codec{encoding.GetCodecV2(proto.Name)} }
+
+// Unmarshal implements encoding.CodecV2.
+func (c Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if r, ok := v.(*Request); ok {
+		return r.receive(data)
+	}
+	return c.CodecV2.Unmarshal(data, v)
+}

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Pieces is a protobuf message in its wire form, cut into pieces anywhere. Messages that follow one another are one
+// message: protobuf appends their lists.
+type Pieces [][]byte
+
+// Len returns the number of bytes.
+func (p Pieces) Len() int {
+	n := 0
+	for _, b := range p {
+		n += len(b)
+	}
+	return n
+}
+
+// Reader reads the fields of a message.
+type Reader struct {
+	pieces  Pieces
+	rest    []byte // of the piece that is being read
+	left    int    // bytes after rest
+	scratch []byte
+}
+
+// NewReader returns a reader that stands before the first field.
+func NewReader(p Pieces) *Reader { return &Reader{pieces: p, left: p.Len()} }
+
+// Done reports whether the message is read.
+func (r *Reader) Done() bool { return len(r.rest)+r.left == 0 }
+
+// Next reads a field's tag, and with a field of bytes their number; other values are skipped. It reports whether that
+// was well-formed. The bytes must be taken or skipped before the next field.
+func (r *Reader) Next() (field protowire.Number, bytes int, ok bool) {
+	tag, ok := r.varint()
+	if !ok {
+		return 0, 0, false
+	}
+	field, kind := protowire.DecodeTag(tag)
+	if field < protowire.MinValidNumber {
+		return 0, 0, false
+	}
+	switch kind {
+	case protowire.BytesType:
+		n, ok := r.varint()
+		if !ok || n > uint64(len(r.rest)+r.left) {
+			return 0, 0, false
+		}
+		return field, int(n), true
+	case protowire.VarintType:
+		_, ok = r.varint()
+		return field, -1, ok
+	case protowire.Fixed32Type:
+		return field, -1, r.Skip(4)
+	case protowire.Fixed64Type:
+		return field, -1, r.Skip(8)
+	default: // groups, which no message of the contract has
+		return 0, 0, false
+	}
+}
+
+// Take returns the next n bytes. They stay as they are until the next Take.
+func (r *Reader) Take(n int) []byte {
+	if len(r.rest) == 0 {
+		r.refill()
+	}
+	if n <= len(r.rest) {
+		taken := r.rest[:n:n]
+		r.rest = r.rest[n:]
+		return taken
+	}
+	r.scratch = r.scratch[:0]
+	r.each(n, func(b []byte) { r.scratch = append(r.scratch, b...) })
+	return r.scratch
+}
+
+// Cut returns the next n bytes as they lie.
+func (r *Reader) Cut(n int) Pieces {
+	var cut Pieces
+	r.each(n, func(b []byte) { cut = append(cut, b) })
+	return cut
+}
+
+// Skip leaves out n bytes and reports whether there were as many.
+func (r *Reader) Skip(n int) bool {
+	if n > len(r.rest)+r.left {
+		return false
+	}
+	r.each(n, func([]byte) {})
+	return true
+}
+
+// each hands out the next n bytes, which there must be.
+func (r *Reader) each(n int, use func([]byte)) {
+	for n > 0 {
+		if len(r.rest) == 0 {
+			r.refill()
+		}
+		k := min(n, len(r.rest))
+		use(r.rest[:k])
+		r.rest = r.rest[k:]
+		n -= k
+	}
+}
+
+func (r *Reader) refill() {
+	for len(r.rest) == 0 && len(r.pieces) > 0 {
+		r.rest, r.pieces = r.pieces[0], r.pieces[1:]
+		r.left -= len(r.rest)
+	}
+}
+
+func (r *Reader) varint() (v uint64, ok bool) {
+	for shift := 0; shift < 64; shift += 7 {
+		if len(r.rest) == 0 {
+			if r.refill(); len(r.rest) == 0 {
+				return 0, false
+			}
+		}
+		b := r.rest[0]
+		r.rest = r.rest[1:]
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v, shift < 63 || b < 2
+		}
+	}
+	return 0, false
+}
+
+func piecesOf(data mem.BufferSlice) Pieces {
+	p := make(Pieces, len(data))
+	for i, b := range data {
+		p[i] = b.ReadOnlyData()
+	}
+	return p
+}

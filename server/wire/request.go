@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Request is a request whose cluster stays in the frames.
+type Request struct {
+	// Message is everything but the cluster.
+	Message proto.Message
+	// Cluster is a stowage.v1.Cluster, nil if the request has none. It is there until Free.
+	Cluster Pieces
+
+	field  protowire.Number
+	frames mem.BufferSlice
+}
+
+// NewRequest returns a request to receive into; the message has the cluster in the given field.
+func NewRequest(m proto.Message, cluster protowire.Number) *Request {
+	return &Request{Message: m, field: cluster}
+}
+
+// Free gives the frames back.
+func (r *Request) Free() {
+	r.frames.Free()
+	r.frames, r.Cluster = nil, nil
+}
+
+var errMalformed = errors.New("the request is not a protobuf message")
+
+// receive takes the request from frames that the caller frees.
+func (r *Request) receive(frames mem.BufferSlice) error {
+	var rest []byte
+	in := NewReader(piecesOf(frames))
+	for !in.Done() {
+		all := *in
+		before := len(in.rest) + in.left
+		field, n, ok := in.Next()
+		if !ok {
+			return errMalformed
+		}
+		if field == r.field && n >= 0 {
+			if r.Cluster == nil {
+				r.Cluster = Pieces{}
+			}
+			r.Cluster = append(r.Cluster, in.Cut(n)...)
+			continue
+		}
+		if n > 0 {
+			in.Skip(n)
+		}
+		all.each(before-len(in.rest)-in.left, func(b []byte) { rest = append(rest, b...) })
+	}
+	if err := proto.Unmarshal(rest, r.Message); err != nil {
+		return err
+	}
+	if r.Cluster != nil {
+		frames.Ref()
+		r.frames = frames
+	}
+	return nil
+}
