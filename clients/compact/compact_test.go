@@ -124,14 +124,6 @@ nodes:
 	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
 		t.Error(d)
 	}
-	for key, value := range want.Labels {
-		if got, ok := compact.Label(c, c.Nodes[0], key); got != value || !ok {
-			t.Errorf("%s is %q, %v", key, got, ok)
-		}
-	}
-	if got, ok := compact.Label(c, c.Nodes[0], "none"); ok {
-		t.Errorf("none is %q", got)
-	}
 	if got, err := compact.WholeNode(c, c.Nodes[1]); err == nil {
 		t.Errorf("a class that is not there: %v", got)
 	}

@@ -9,17 +9,19 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Label is a node's label, whether the node or its class states it.
-func Label(c *stowagev1.Cluster, n *stowagev1.Node, key string) (value string, ok bool) {
-	if value, ok := n.GetLabels()[key]; ok {
-		return value, true
-	}
+// Labels is a node's labels, those that its class states among them. They must not be changed.
+func Labels(c *stowagev1.Cluster, n *stowagev1.Node) map[string]string {
 	class := classOf(c, n)
-	if slices.Contains(class.GetNameLabelKeys(), key) {
-		return n.GetName(), true
+	if class == nil {
+		return n.GetLabels()
 	}
-	value, ok = class.GetLabels()[key]
-	return value, ok
+	out := make(map[string]string, len(class.GetLabels())+len(class.GetNameLabelKeys())+len(n.GetLabels()))
+	maps.Copy(out, class.GetLabels())
+	for _, key := range class.GetNameLabelKeys() {
+		out[key] = n.GetName()
+	}
+	maps.Copy(out, n.GetLabels())
+	return out
 }
 
 // classOf is a node's class, nil if there is none.
@@ -42,11 +44,7 @@ func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error)
 	}
 	out := shallow(n)
 	out.ClassIndex = nil
-	named := make(map[string]string, len(class.GetNameLabelKeys()))
-	for _, key := range class.GetNameLabelKeys() {
-		named[key] = n.GetName()
-	}
-	out.Labels = merged(merged(class.GetLabels(), named), n.GetLabels())
+	out.Labels = Labels(c, n)
 	out.Taints = slices.Concat(class.GetTaints(), n.GetTaints())
 	out.Images = slices.Concat(class.GetImages(), n.GetImages())
 	out.Allocatable = overlaid(class.GetAllocatable(), n.GetAllocatable())
@@ -58,18 +56,14 @@ func overlaid(lower, upper *stowagev1.Resources) *stowagev1.Resources {
 	if lower == nil || upper == nil {
 		return cmp.Or(lower, upper)
 	}
+	scalars := make(map[string]int64, len(lower.GetScalars())+len(upper.GetScalars()))
+	maps.Copy(scalars, lower.GetScalars())
+	maps.Copy(scalars, upper.GetScalars())
 	return &stowagev1.Resources{
 		CpuMillis:             cmp.Or(upper.CpuMillis, lower.CpuMillis),
 		MemoryBytes:           cmp.Or(upper.MemoryBytes, lower.MemoryBytes),
 		EphemeralStorageBytes: cmp.Or(upper.EphemeralStorageBytes, lower.EphemeralStorageBytes),
 		Pods:                  cmp.Or(upper.Pods, lower.Pods),
-		Scalars:               merged(lower.GetScalars(), upper.GetScalars()),
+		Scalars:               scalars,
 	}
-}
-
-func merged[V any](lower, upper map[string]V) map[string]V {
-	out := make(map[string]V, len(lower)+len(upper))
-	maps.Copy(out, lower)
-	maps.Copy(out, upper)
-	return out
 }

@@ -1,9 +1,7 @@
 package kube
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -215,10 +214,23 @@ func (b *Builder) once(kind, namespace, name string) error {
 	return nil
 }
 
-// Build makes the snapshot, once: the Builder must not be used afterwards.
+// Build makes the snapshot, once: the Builder must not be used afterwards. What nodes share is stated through classes.
 func (b *Builder) Build() (*Snapshot, error) {
-	shared := templates{index: map[string]uint32{}, places: b.places}
-	out := &Snapshot{Cluster: &stowagev1.Cluster{Nodes: b.converted, Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
+	templates, err := compact.NewTemplates(nil)
+	if err != nil {
+		return nil, err
+	}
+	share := func(p *stowagev1.Pod) error {
+		before := len(templates.List())
+		if err := templates.Share(p); err != nil {
+			return err
+		}
+		for _, fresh := range templates.List()[before:] {
+			b.places[fresh] = b.places[p]
+		}
+		return nil
+	}
+	out := &Snapshot{Cluster: &stowagev1.Cluster{Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
 	for _, r := range b.running {
 		i, ok := b.nodeIndex[r.node]
 		if !ok {
@@ -230,25 +242,27 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	for _, n := range b.converted {
 		for _, p := range n.Pods {
-			if err := shared.share(p); err != nil {
+			if err := share(p); err != nil {
 				return nil, err
 			}
 		}
 		if b.options.CountPods {
-			countPods(n)
+			compact.CountPods(n)
 		}
 	}
+	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.converted)
+	b.placeClasses(out.Cluster)
 	queue, err := b.expandedQueue()
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range queue {
-		if err := shared.share(s.pods.Pod); err != nil {
+		if err := share(s.pods.Pod); err != nil {
 			return nil, err
 		}
 		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin})
 	}
-	out.Cluster.PodTemplates = shared.list
+	out.Cluster.PodTemplates = templates.List()
 	out.Existing, out.Unread = b.existing, b.unread
 	out.places = b.places
 	return out, nil
@@ -275,34 +289,26 @@ func (b *Builder) expandedQueue() ([]slot, error) {
 	return b.queue, nil
 }
 
-// countPods turns a node's pods that carry nothing of their own besides a name into counts, by template.
-func countPods(n *stowagev1.Node) {
-	type group struct {
-		template    uint32
-		terminating bool
+// placeClasses tells where the nodes of the cluster come from, and their classes: each from the first of its nodes.
+func (b *Builder) placeClasses(c *stowagev1.Cluster) {
+	same := func(m, from proto.Message) {
+		if _, known := b.places[m]; !known {
+			b.places[m] = b.places[from]
+		}
 	}
-	counts := map[group]uint32{}
-	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
-		if len(p.Labels) > 0 || p.ResourceStatus != nil {
-			p.Name = ""
-			return false
+	for i, n := range c.Nodes {
+		from := b.converted[i]
+		same(n, from)
+		if n.Allocatable != nil {
+			same(n.Allocatable, from.Allocatable)
 		}
-		counts[group{p.GetTemplateIndex(), p.Terminating}]++
-		return true
-	})
-	for g, count := range counts {
-		n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{TemplateIndex: g.template, Count: count, Terminating: g.terminating})
+		if n.ClassIndex == nil {
+			continue
+		}
+		class := c.NodeClasses[n.GetClassIndex()]
+		same(class, from)
+		if class.Allocatable != nil {
+			same(class.Allocatable, from.Allocatable)
+		}
 	}
-	slices.SortFunc(n.PodCounts, func(a, b *stowagev1.PodCount) int {
-		if c := cmp.Compare(a.TemplateIndex, b.TemplateIndex); c != 0 {
-			return c
-		}
-		if a.Terminating == b.Terminating {
-			return 0
-		}
-		if b.Terminating {
-			return -1
-		}
-		return 1
-	})
 }

@@ -263,3 +263,44 @@ spec: {replicas: 2, volumeClaimTemplates: [{metadata: {name: data}}], template: 
 		"StatefulSet default/db: which nodes have the devices of its resource claims is not considered",
 	}, build(t, b).Unread)
 }
+
+func TestNodesShareClassesAndErrorsStillLeadToThem(t *testing.T) {
+	b := kube.NewBuilder(kube.Options{})
+	for _, name := range []string{"a", "b", "c"} {
+		b.From("nodes.yaml: Node " + name)
+		must(t, b.AddNode(parse[corev1.Node](t, `
+metadata: {name: `+name+`, labels: {kubernetes.io/hostname: `+name+`, example.com/pool: a-pool-with-a-name, rack: rack-`+name+`}}
+spec: {taints: [{key: dedicated, effect: NoSchedule}]}
+status:
+  capacity: {cpu: 4, pods: 110, memory: `+map[string]string{"a": "1Gi", "b": "2Gi", "c": "3Gi"}[name]+`}
+  images: [{names: [own-`+name+`]}, {names: [shared], sizeBytes: 1}]
+`)))
+	}
+	s := build(t, b)
+	diff(t, message(t, &stowagev1.Cluster{}, `
+nodeClasses:
+- labels: {example.com/pool: a-pool-with-a-name}
+  nameLabelKeys: [kubernetes.io/hostname]
+  taints: [{key: dedicated, effect: TAINT_EFFECT_NO_SCHEDULE}]
+  allocatable: {cpuMillis: 4000, pods: 110}
+  images: [{names: [shared], sizeBytes: 1}]
+nodes:
+- {name: a, classIndex: 0, labels: {rack: rack-a}, allocatable: {memoryBytes: 1073741824}, images: [{names: [own-a]}]}
+- {name: b, classIndex: 0, labels: {rack: rack-b}, allocatable: {memoryBytes: 2147483648}, images: [{names: [own-b]}]}
+- {name: c, classIndex: 0, labels: {rack: rack-c}, allocatable: {memoryBytes: 3221225472}, images: [{names: [own-c]}]}
+`), s.Cluster)
+	for path, want := range map[string]string{
+		`cluster.node_classes[0].labels["example.com/pool"]`: "nodes.yaml: Node a metadata.labels[example.com/pool]",
+		`cluster.node_classes[0].name_label_keys[0]`:         "nodes.yaml: Node a metadata.labels[]",
+		`cluster.node_classes[0].taints[0].effect`:           "nodes.yaml: Node a spec.taints[0].effect",
+		`cluster.node_classes[0].allocatable.cpu_millis`:     "nodes.yaml: Node a status.capacity[cpu]",
+		`cluster.node_classes[0].images[0].size_bytes`:       "nodes.yaml: Node a status.images[].sizeBytes",
+		`cluster.nodes[1].labels["rack"]`:                    "nodes.yaml: Node b metadata.labels[rack]",
+		`cluster.nodes[2].allocatable.memory_bytes`:          "nodes.yaml: Node c status.capacity[memory]",
+	} {
+		at, field, ok := s.Locate(s.PlaceRequest(), path)
+		if got := at + " " + field; got != want || !ok {
+			t.Errorf("%s leads to %q, want %q", path, got, want)
+		}
+	}
+}

@@ -22,8 +22,8 @@ type place struct {
 func (b *Builder) From(at string) { b.at = at }
 
 // Locate translates the path of a field in a request that is made of the snapshot, as a server's errors state it, into
-// the object that the field comes from and the path that it has there. Of a template, that is the first object that
-// uses it. A field that comes from no object is not ok.
+// the object that the field comes from and the path that it has there. Of a template or a node class, that is the first
+// object that uses it. A field that comes from no object is not ok.
 func (s *Snapshot) Locate(request proto.Message, path string) (at, field string, ok bool) {
 	m, here := request.ProtoReflect(), place{}
 	for _, step := range steps(path) {
@@ -119,6 +119,11 @@ var names = map[string]string{
 	"Node.unschedulable":                "spec.unschedulable",
 	"Node.allocatable":                  "status.allocatable",
 	"Node.images":                       "status.images",
+	"NodeClass.labels":                  "metadata.labels",
+	"NodeClass.name_label_keys":         "metadata.labels",
+	"NodeClass.taints":                  "spec.taints",
+	"NodeClass.allocatable":             "status.allocatable",
+	"NodeClass.images":                  "status.images",
 	"Namespace.name":                    "metadata.name",
 	"Namespace.labels":                  "metadata.labels",
 	"WorkloadSelector.name":             "metadata.name",
@@ -157,6 +162,9 @@ var names = map[string]string{
 
 // unindexed are the lists that leave items of the manifest's out, so that the index would mislead.
 var unindexed = map[string]bool{
+	"Node.images":                  true,
+	"NodeClass.images":             true,
+	"NodeClass.name_label_keys":    true,
 	"Container.host_ports":         true,
 	"PodSpec.image_volumes":        true,
 	"PodResourceStatus.containers": true,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -89,7 +90,7 @@ func (p *Picture) columns() []column {
 	var without []box
 	for _, n := range p.Cluster.GetNodes() {
 		b := box{n.GetName(), p.pods(n), len(p.New[n.GetName()])}
-		if domain, ok := n.GetLabels()[p.TopologyKey]; ok {
+		if domain, ok := compact.Labels(p.Cluster, n)[p.TopologyKey]; ok {
 			byDomain[domain] = append(byDomain[domain], b)
 		} else {
 			without = append(without, b)

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -17,7 +18,7 @@ func TopologyKey(c *stowagev1.Cluster) string {
 	}
 	best := ""
 	for _, n := range c.GetNodes() {
-		for key := range n.GetLabels() {
+		for key := range compact.Labels(c, n) {
 			if key != corev1.LabelTopologyZone && !used[key] {
 				continue
 			}
