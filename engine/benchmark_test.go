@@ -46,3 +46,36 @@ func BenchmarkWith(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkDecide(b *testing.B) {
+	ctx := context.Background()
+	stated := enginetest.Big(5000, true)
+	c := compiled(b, stated)
+	for _, test := range []struct {
+		name     string
+		template int
+	}{{"plain", 2}, {"hostname-anti-affinity", 5}, {"zone-anti-affinity", 7}, {"hard-spread", 12}, {"soft-spread", 3}, {"anti-affinity-and-spread", 9}} {
+		pod := &api.Pod{TemplateIndex: test.template, Template: stated.Templates[test.template]}
+		profile := api.Kube137()
+		for _, key := range []string{"", test.name} {
+			b.Run("case="+test.name+"/rpc=filter/key="+key, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					r, err := c.Filter(ctx, pod, engine.FilterOptions{Profile: profile, Key: key})
+					if err != nil || len(r.Feasible) == 0 || len(r.Feasible) == 5000 {
+						b.Fatalf("%v: %d feasible", err, len(r.Feasible))
+					}
+				}
+			})
+			b.Run("case="+test.name+"/rpc=score/key="+key, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					r, err := c.Score(ctx, pod, engine.ScoreOptions{Profile: profile, Key: key, TotalsOnly: true})
+					if err != nil || len(r.Best) == 0 {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

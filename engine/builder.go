@@ -37,4 +37,4 @@ func (b *Builder) AddNamespace(ns api.Namespace) { b.compiling.AddNamespace(ns) 
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) { b.compiling.AddWorkloadSelector(s) }
 
 // Build returns the compiled cluster. The builder must not be used afterwards.
-func (b *Builder) Build() *Cluster { return &Cluster{b.compiling.Build()} }
+func (b *Builder) Build() *Cluster { return newCluster(b.compiling.Build()) }

@@ -18,7 +18,14 @@ import (
 )
 
 // Cluster is a compiled cluster. It is immutable and safe for concurrent use.
-type Cluster struct{ compiled *cluster.Cluster }
+type Cluster struct {
+	compiled *cluster.Cluster
+	answers  *answers
+}
+
+func newCluster(compiled *cluster.Cluster) *Cluster {
+	return &Cluster{compiled, newAnswers(compiled.Len())}
+}
 
 // Compile compiles a cluster. It keeps no reference to c's slices.
 func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
@@ -26,7 +33,7 @@ func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{compiled}, nil
+	return newCluster(compiled), nil
 }
 
 // With returns the cluster that a change turns c into; c stays as it is, and the two share what the change leaves alone.
@@ -36,7 +43,7 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{compiled}, nil
+	return newCluster(compiled), nil
 }
 
 // Len returns the number of nodes.
@@ -50,7 +57,12 @@ func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name
 
 // Bytes estimates the memory that the cluster keeps: what it remembers at the moment and what it shares with other
 // clusters are included.
-func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() }
+func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() }
+
+// MaxBytes is what Bytes may grow to as the cluster remembers more.
+func (c *Cluster) MaxBytes() int64 {
+	return c.compiled.Bytes() + c.compiled.MayRemember() + c.answers.Limit
+}
 
 // Templates returns the pod templates that the cluster was stated with. They must not be changed.
 func (c *Cluster) Templates() []*api.PodTemplate { return c.compiled.Templates() }
@@ -69,28 +81,6 @@ type FilterOptions struct {
 	Key string
 }
 
-// Filter tells which nodes can take the pod, and why the others cannot.
-func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*verdict.Filter, error) {
-	state := cluster.NewState(ctx, c.compiled)
-	d := decide(state, state.Compile(pod), o.Profile)
-	candidates := c.candidates(o.Candidates)
-	outcome, err := d.filter(ctx, candidates)
-	if err != nil {
-		return nil, err
-	}
-	result := &verdict.Filter{
-		Feasible:   outcome.feasible.Indexes(),
-		Rejections: outcome.rejections,
-		Message:    outcome.message,
-	}
-	if o.Explain {
-		if result.Explanation, err = d.explain(ctx, candidates); err != nil {
-			return nil, err
-		}
-	}
-	return result, nil
-}
-
 // ScoreOptions are the arguments of Score besides the pod.
 type ScoreOptions struct {
 	Profile    *api.Profile
@@ -101,23 +91,38 @@ type ScoreOptions struct {
 	TotalsOnly bool
 }
 
-// Score tells how good each node is that can take the pod.
-func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*verdict.Score, error) {
-	state := cluster.NewState(ctx, c.compiled)
-	d := decide(state, state.Compile(pod), o.Profile)
-	outcome, err := d.filter(ctx, c.candidates(o.Candidates))
+// Filter tells which nodes can take the pod, and why the others cannot.
+func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*verdict.Filter, error) {
+	key := o.Key
+	if o.Candidates != nil || o.Explain {
+		key = ""
+	}
+	q := question{c: c, ctx: ctx, pod: pod, profile: o.Profile, key: key, candidates: c.candidates(o.Candidates)}
+	a, err := q.answer()
 	if err != nil {
 		return nil, err
 	}
-	result, err := d.score(ctx, outcome.feasible.Indexes())
-	if err != nil {
-		return nil, err
-	}
-	result.Message = outcome.message
-	if o.TotalsOnly {
-		result.Plugins = nil
+	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.message}
+	if o.Explain {
+		if result.Explanation, err = q.decision().explain(ctx, q.candidates); err != nil {
+			return nil, err
+		}
 	}
 	return result, nil
+}
+
+// Score tells how good each node is that can take the pod.
+func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*verdict.Score, error) {
+	key := o.Key
+	if o.Candidates != nil {
+		key = ""
+	}
+	q := question{c: c, ctx: ctx, pod: pod, profile: o.Profile, key: key, candidates: c.candidates(o.Candidates)}
+	a, err := q.answer()
+	if err != nil {
+		return nil, err
+	}
+	return q.score(a, o.TotalsOnly)
 }
 
 func (c *Cluster) candidates(stated []uint32) nodeset.Set {

@@ -6,9 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/memo"
 	"github.com/stowage-scheduler/stowage/engine/selector"
-	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
 // Builder compiles a cluster part by part. Templates and classes come before the nodes that refer to them; they are kept
@@ -36,8 +34,6 @@ func NewBuilder() *Builder {
 		groupOf:   make(map[intern.ID]int32),
 		byName:    make(map[intern.ID]selector.Labels),
 		workloads: newWorkloads(),
-		columns:   &memo.Map[intern.ID, *topology.Column]{Limit: maxColumns},
-		counts:    &memo.Map[string, []int64]{Limit: maxCounts},
 	})
 	b.labels.chunk, b.rows.chunk, b.pods.arena.chunk = 1024, 256, 4096
 	return b
@@ -154,6 +150,7 @@ func (b *Builder) append(n *draft) {
 func (b *Builder) Build() *Cluster {
 	c := b.c
 	c.Taints.Lists = b.taints.lists
+	c.columns, c.counts = newColumns(c.Len()), newCounts(c.Len())
 	c.gather()
 	c.indexNames()
 	for i := range c.groups {

@@ -7,16 +7,8 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/memo"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/selector"
-	"github.com/stowage-scheduler/stowage/engine/topology"
-)
-
-// Bounds of what a cluster remembers. A column costs 4 bytes a node, counts 8 bytes a domain.
-const (
-	maxColumns = 256
-	maxCounts  = 1024
 )
 
 // Cluster is a compiled cluster.
@@ -47,8 +39,8 @@ type Cluster struct {
 	byName     map[intern.ID]selector.Labels // namespace labels by name
 	workloads  workloads
 
-	columns *memo.Map[intern.ID, *topology.Column]
-	counts  *memo.Map[string, []int64]
+	columns *columns
+	counts  *counts
 }
 
 // row is what a node has for itself, in lists.

@@ -41,19 +41,12 @@ func (c *Cluster) Bytes() int64 {
 	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}
-	return s.total + c.remembered()
+	return s.total + c.columns.Taken() + c.counts.Taken()
 }
 
-// remembered estimates the memory of the memos.
-func (c *Cluster) remembered() int64 {
-	total := 0
-	for _, column := range c.columns.All() {
-		total += 4 * (cap(column.Domain) + cap(column.Values))
-	}
-	for key, counts := range c.counts.All() {
-		total += len(key) + 8*cap(counts)
-	}
-	return int64(total)
+// MayRemember returns how many bytes more the cluster may come to remember.
+func (c *Cluster) MayRemember() int64 {
+	return c.columns.Limit - c.columns.Taken() + c.counts.Limit - c.counts.Taken()
 }
 
 // sizes adds up memory.

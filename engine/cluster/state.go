@@ -97,21 +97,24 @@ func (s *State) Column(key intern.ID) *topology.Column {
 	if !s.Symbols.Shared(key) {
 		return &topology.Column{Domain: make([]int32, s.Len()), Values: make([]intern.ID, 1)}
 	}
-	return s.columns.Get(key, func() (*topology.Column, bool) { return s.buildColumn(key), true })
+	return s.columns.Get(key, func() (*topology.Column, int64, bool) {
+		c := s.buildColumn(key)
+		return c, columnBytes(c), true
+	})
 }
 
 // Counts returns how many pods per domain of a term's topology key the cluster has that the term matches as an
 // incoming pod's, the assumed ones included. The result must not be changed.
 func (s *State) Counts(t *Term) []int64 {
-	count := func() ([]int64, bool) {
-		counts := topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil)
-		return counts, s.ctx.Err() == nil
-	}
+	count := func() []int64 { return topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil) }
 	if s.changed || !t.shared(s.Symbols) {
-		counts, _ := count()
-		return counts
+		return count()
 	}
-	return s.counts.Get(string(t.appendKey(nil)), count)
+	key := string(t.appendKey(nil))
+	return s.counts.Get(key, func() ([]int64, int64, bool) {
+		counts := count()
+		return counts, int64(len(key) + 8*cap(counts)), s.ctx.Err() == nil
+	})
 }
 
 // Matching returns the pods that a term matches as an incoming pod's.

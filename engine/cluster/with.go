@@ -8,10 +8,8 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/memo"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/selector"
-	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
 // With returns the cluster that a change turns c into. c stays as it is; the two share what the change does not touch.
@@ -401,13 +399,13 @@ func (e *edit) finish() *Cluster {
 	sameStrings := c.symbols.Len() == e.base.symbols.Len()
 	c.symbols = c.symbols.Settled()
 	if !sameStrings || !sameLabels {
-		c.columns = &memo.Map[intern.ID, *topology.Column]{Limit: maxColumns}
+		c.columns = newColumns(c.Len())
 		if !e.moved {
-			c.columns.Carry(e.base.columns, e.sameColumn)
+			c.columns.Carry(e.base.columns, e.sameColumn, columnBytes)
 		}
 	}
 	if !sameStrings || !sameLabels || !samePods {
-		c.counts = &memo.Map[string, []int64]{Limit: maxCounts}
+		c.counts = newCounts(c.Len())
 	}
 	return c
 }

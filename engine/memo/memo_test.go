@@ -10,16 +10,16 @@ import (
 )
 
 func TestOneValuePerKey(t *testing.T) {
-	m := memo.Map[int, *string]{Limit: 100}
+	m := memo.Map[int, *string]{Limit: 1 << 20}
 	var computed atomic.Int64
 	var seen [50]sync.Map
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for key := range seen {
-				v := m.Get(key, func() (*string, bool) {
+				v := m.Get(key, func() (*string, int64, bool) {
 					s := fmt.Sprint(key, computed.Add(1))
-					return &s, true
+					return &s, 8, true
 				})
 				seen[key].Store(v, true)
 			}
@@ -36,11 +36,11 @@ func TestOneValuePerKey(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	m := memo.Map[int, int]{Limit: 2}
+	m := memo.Map[int, int]{Limit: 2999}
 	computed := 0
 	for range 3 {
 		for key := range 3 {
-			if v := m.Get(key, func() (int, bool) { computed++; return key, true }); v != key {
+			if v := m.Get(key, func() (int, int64, bool) { computed++; return key, 1000, true }); v != key {
 				t.Errorf("Get(%d) = %d", key, v)
 			}
 		}
@@ -51,11 +51,23 @@ func TestLimit(t *testing.T) {
 }
 
 func TestIncompleteIsForgotten(t *testing.T) {
-	m := memo.Map[int, int]{Limit: 2}
-	if v := m.Get(1, func() (int, bool) { return 7, false }); v != 7 {
+	m := memo.Map[int, int]{Limit: 1000}
+	if v := m.Get(1, func() (int, int64, bool) { return 7, 1, false }); v != 7 {
 		t.Errorf("Get = %d", v)
 	}
-	if v := m.Get(1, func() (int, bool) { return 8, true }); v != 8 {
+	if v := m.Get(1, func() (int, int64, bool) { return 8, 1, true }); v != 8 {
 		t.Errorf("an incomplete value was remembered: %d", v)
+	}
+}
+
+func TestTake(t *testing.T) {
+	m := memo.Map[int, int]{Limit: 1000}
+	m.Keep(1, 1, 500)
+	before := m.Taken()
+	if m.Take(500) || !m.Take(100) || m.Taken() != before+100 {
+		t.Errorf("%d bytes taken, %d before", m.Taken(), before)
+	}
+	if m.Keep(2, 2, 500); len(m.All()) != 1 {
+		t.Errorf("remembers %v", m.All())
 	}
 }

@@ -100,9 +100,23 @@ func (s Set) Indexes() []uint32 {
 	if n == 0 {
 		return nil
 	}
-	out := make([]uint32, 0, n)
-	for i := range s.All() {
-		out = append(out, i)
+	out := make([]uint32, n)
+	rest := out
+	for i, w := range s {
+		first := uint32(i * 64)
+		if w == ^uint64(0) {
+			for j := range rest[:64] {
+				rest[j] = first + uint32(j)
+			}
+			rest = rest[64:]
+			continue
+		}
+		n := 0
+		for ; w != 0; w &= w - 1 {
+			rest[n] = first + uint32(bits.TrailingZeros64(w))
+			n++
+		}
+		rest = rest[n:]
 	}
 	return out
 }

@@ -1,0 +1,101 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// TestRemembered asks with a key from many goroutines, in any order of Filter and Score, and compares with answers that
+// were worked out without.
+func TestRemembered(t *testing.T) {
+	ctx := context.Background()
+	profiles := []*api.Profile{api.Kube137(), api.Kube137()}
+	profiles[1].Weights.NodeResourcesFit = 1 << 20 // scores beyond 16 bits
+	for seed := range uint64(40) {
+		stated, pods := enginetest.RandomShared(rand.New(rand.NewPCG(seed, 8)))
+		plain, remembering := compiled(t, stated), compiled(t, stated)
+		var wg sync.WaitGroup
+		for worker := range 4 {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(seed, uint64(worker)))
+				for range 20 {
+					i, p := rng.IntN(len(pods)), rng.IntN(len(profiles))
+					key := fmt.Sprint(i, p)
+					var want, got [2]any
+					if rng.IntN(2) == 0 {
+						want[0], want[1] = fst(plain.Filter(ctx, &pods[i], engine.FilterOptions{Profile: profiles[p]}))
+						got[0], got[1] = fst(remembering.Filter(ctx, &pods[i], engine.FilterOptions{Profile: profiles[p], Key: key}))
+					} else {
+						o := engine.ScoreOptions{Profile: profiles[p], TotalsOnly: rng.IntN(2) == 0}
+						want[0], want[1] = fst(plain.Score(ctx, &pods[i], o))
+						o.Key = key
+						got[0], got[1] = fst(remembering.Score(ctx, &pods[i], o))
+					}
+					if !reflect.DeepEqual(want, got) {
+						t.Errorf("seed %d (-plain +remembered):\n%s", seed, cmp.Diff(want, got))
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func fst[T any](v T, err error) (any, any) { return v, err }
+
+func TestRememberedIsBounded(t *testing.T) {
+	ctx := context.Background()
+	stated := enginetest.Big(100, true)
+	c := compiled(t, stated)
+	pod := &api.Pod{TemplateIndex: 2, Template: stated.Templates[2]}
+	max := c.MaxBytes()
+	var want *verdict.Score
+	for i := range 10_000 {
+		got, err := c.Score(ctx, pod, engine.ScoreOptions{Profile: api.Kube137(), Key: fmt.Sprint("key-", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		} else if !reflect.DeepEqual(want, got) {
+			t.Fatal("answers differ")
+		}
+	}
+	if got := c.Bytes(); got > max || got < max/2 {
+		t.Errorf("%d bytes, at most %d are promised", got, max)
+	}
+}
+
+func TestRememberedOnlyWhole(t *testing.T) {
+	stated, pods := enginetest.RandomShared(rand.New(rand.NewPCG(1, 9)))
+	c := compiled(t, stated)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	filter, score := engine.FilterOptions{Profile: api.Kube137(), Key: "k"}, engine.ScoreOptions{Profile: api.Kube137(), Key: "k"}
+	before := c.Bytes()
+	if _, err := c.Filter(ended, &pods[0], filter); err != context.Canceled {
+		t.Errorf("Filter: %v", err)
+	}
+	if c.Bytes() != before {
+		t.Error("an answer nobody got was remembered")
+	}
+	for range 2 {
+		if _, err := c.Score(context.Background(), &pods[0], score); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Score(ended, &pods[0], score); err != context.Canceled {
+			t.Errorf("Score: %v", err)
+		}
+	}
+}

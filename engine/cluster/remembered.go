@@ -1,0 +1,28 @@
+package cluster
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/memo"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
+// Bounds of what a cluster remembers, in bytes: some for every cluster and some for each node. A column takes 4 bytes a
+// node, counts take 8 bytes a domain.
+const (
+	remembered        = 1 << 20
+	columnsRemembered = 256
+	countsRemembered  = 1024
+)
+
+type (
+	columns = memo.Map[intern.ID, *topology.Column]
+	counts  = memo.Map[string, []int64]
+)
+
+func newColumns(nodes int) *columns {
+	return &columns{Limit: remembered + int64(nodes)*columnsRemembered}
+}
+
+func newCounts(nodes int) *counts { return &counts{Limit: remembered + int64(nodes)*countsRemembered} }
+
+func columnBytes(c *topology.Column) int64 { return int64(4 * (cap(c.Domain) + cap(c.Values))) }

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// question is one call of Filter or Score.
+type question struct {
+	c          *Cluster
+	ctx        context.Context
+	pod        *api.Pod
+	profile    *api.Profile
+	key        string // empty if the answer is not to be remembered
+	candidates nodeset.Set
+
+	d *decision // nil until something must be worked out
+}
+
+func (q *question) decision() *decision {
+	if q.d == nil {
+		state := cluster.NewState(q.ctx, q.c.compiled)
+		q.d = decide(state, state.Compile(q.pod), q.profile)
+	}
+	return q.d
+}
+
+// answer returns what filtering comes to, from memory if it was asked before.
+func (q *question) answer() (*answer, error) {
+	if a, ok := q.c.answers.All()[q.key]; ok {
+		return a, q.ctx.Err()
+	}
+	o, err := q.decision().filter(q.ctx, q.candidates)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{feasible: o.feasible.Indexes(), rejections: o.rejections, message: o.message}
+	if q.key == "" {
+		return a, nil
+	}
+	return q.c.answers.Keep(q.key, a, int64(len(q.key))+a.bytes()), nil
+}
+
+// score returns what scoring comes to, from memory if it was asked before.
+func (q *question) score(a *answer, totalsOnly bool) (*verdict.Score, error) {
+	if s := a.scores.Load(); s != nil {
+		return s.score(a, totalsOnly), nil
+	}
+	result, err := q.decision().score(q.ctx, a.feasible)
+	if err != nil {
+		return nil, err
+	}
+	result.Message = a.message
+	if answers := q.c.answers; q.key != "" && answers.All()[q.key] == a {
+		s := packScores(result)
+		if answers.Take(s.size()) && !a.scores.CompareAndSwap(nil, s) {
+			answers.Take(-s.size())
+		}
+	}
+	if totalsOnly {
+		result.Plugins = nil
+	}
+	return result, nil
+}
