@@ -27,28 +27,38 @@ func request(nodes, template int) *stowagev1.FilterRequest {
 // BenchmarkFilter measures the parts of a Filter with the big cluster inline.
 func BenchmarkFilter(b *testing.B) {
 	req := request(5000, 9)
-	in, err := proto.Marshal(req.Cluster)
-	if err != nil {
-		b.Fatal(err)
-	}
 	ctx := context.Background()
-	decoded := func() *decode.Cluster {
-		r := decode.NewRequest(ctx)
-		r.Part("cluster", wire.Pieces{in})
-		if err := r.Err(); err != nil {
+	var compiled *decode.Cluster
+	for _, form := range []struct {
+		name    string
+		cluster *stowagev1.Cluster
+	}{
+		{"full", bigcluster.StatedInFull(req.Cluster)},
+		{"whole-nodes", req.Cluster},
+		{"compact", bigcluster.Compact(req.Cluster)},
+	} {
+		in, err := proto.MarshalOptions{Deterministic: true}.Marshal(form.cluster)
+		if err != nil {
 			b.Fatal(err)
 		}
-		return r.Cluster()
-	}
-	compiled := decoded()
-	b.Run("part=decode", func(b *testing.B) {
-		b.SetBytes(int64(len(in)))
-		for b.Loop() {
-			if c := decoded(); c.Address != compiled.Address {
-				b.Fatal(c.Address)
+		decoded := func() *decode.Cluster {
+			r := decode.NewRequest(ctx)
+			r.Part("cluster", wire.Pieces{in})
+			if err := r.Err(); err != nil {
+				b.Fatal(err)
 			}
+			return r.Cluster()
 		}
-	})
+		compiled = decoded()
+		b.Run("part=decode/form="+form.name, func(b *testing.B) {
+			b.SetBytes(int64(len(in)))
+			for b.Loop() {
+				if c := decoded(); c.Address != compiled.Address {
+					b.Fatal(c.Address)
+				}
+			}
+		})
+	}
 	for _, c := range []struct {
 		name     string
 		template int

@@ -27,9 +27,11 @@ type Cluster struct {
 
 // known is what later parts of a request refer to, and what counts against its limits.
 type known struct {
-	// templates and classes are the cluster's; footprints has one element per template.
+	// templates and classes are the cluster's; footprints and onNodes have one element per template. A template that pods
+	// on nodes must not be of is too large on nodes.
 	templates  []*api.PodTemplate
 	footprints []footprint
+	onNodes    []footprint
 	classes    []*api.NodeClass
 	// pods counts the pods on all nodes.
 	pods uint64
@@ -42,6 +44,7 @@ func (k known) shared() known {
 	return known{
 		templates:     slices.Clip(k.templates),
 		footprints:    slices.Clip(k.footprints),
+		onNodes:       slices.Clip(k.onNodes),
 		classes:       slices.Clip(k.classes),
 		pods:          k.pods,
 		resourceNames: k.resourceNames.shared(),
@@ -181,8 +184,16 @@ func (d *decoder) addTemplate(parent *path, in *stowagev1.PodTemplate) {
 	*out, f = d.template(&at, in)
 	d.templates = append(d.templates, out)
 	d.footprints = append(d.footprints, f)
+	d.onNodes = append(d.onNodes, onNodes(out, f))
 	d.to.AddTemplate(out)
 	d.content.AddTemplate(d.canonicalForm(at, in))
+}
+
+func onNodes(t *api.PodTemplate, f footprint) footprint {
+	if t.Spec.NodeName != "" {
+		return unbounded
+	}
+	return f
 }
 
 func (d *decoder) addClass(parent *path, in *stowagev1.NodeClass) {

@@ -69,7 +69,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.IndexedTemplate {
 	var out []api.IndexedTemplate
 	if len(in.GetPodTemplates()) > 0 {
-		d.templates, d.footprints = slices.Clone(d.templates), slices.Clone(d.footprints)
+		d.templates, d.footprints, d.onNodes = slices.Clone(d.templates), slices.Clone(d.footprints), slices.Clone(d.onNodes)
 	}
 	for i, t := range in.GetPodTemplates() {
 		item := at.item("pod_templates", i)
@@ -83,9 +83,10 @@ func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.I
 		*template, f = d.template(&field, t.GetTemplate())
 		switch index := int(t.GetIndex()); {
 		case index < len(d.templates):
-			d.templates[index], d.footprints[index] = template, f
+			d.templates[index], d.footprints[index], d.onNodes[index] = template, f, onNodes(template, f)
 		case index == len(d.templates):
 			d.templates, d.footprints = append(d.templates, template), append(d.footprints, f)
+			d.onNodes = append(d.onNodes, onNodes(template, f))
 		default:
 			d.refuse(item.field("index"), "is %d, the next free one is %d", index, len(d.templates))
 		}

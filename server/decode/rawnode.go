@@ -2,7 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -41,6 +40,7 @@ type rawNodes struct {
 
 	// A node in canonical form is its bytes; of any other the form is put together from these parts.
 	canonical     bool
+	countsInOrder bool
 	before, after []byte // the labels, up to the pods
 	class         []byte
 	form          []byte
@@ -91,7 +91,7 @@ func newRawNodes(d *decoder) *rawNodes {
 
 // read reads a node and reports whether it could.
 func (r *rawNodes) read(raw []byte) bool {
-	r.node, r.pods, r.canonical = api.Node{}, 0, true
+	r.node, r.pods, r.canonical, r.countsInOrder = api.Node{}, 0, true, true
 	r.labels, r.taints, r.allocatable, r.images = r.labels[:0], r.taints[:0], r.allocatable[:0], r.images[:0]
 	r.counts, r.named, r.nodePods, r.allLabels = r.counts[:0], r.named[:0], r.nodePods[:0], r.allLabels[:0]
 	r.imageNames, r.buffer = r.imageNames[:0], r.buffer[:0]
@@ -169,8 +169,8 @@ func (r *rawNodes) read(raw []byte) bool {
 	}
 	r.nodeLabels = appendLabels(r.nodeLabels[:0], r.labels)
 	r.node.Labels, r.node.Taints, r.node.Images = r.nodeLabels, r.taints, r.images
-	if !inOrder || !strictlySorted(r.counts) {
-		r.canonical = false
+	r.canonical = r.canonical && inOrder && r.countsInOrder
+	if !r.countsInOrder {
 		r.counts = merged(r.counts)
 	}
 	byForm := func(a, b rawPod) int { return bytes.Compare(a.form, b.form) }
@@ -225,31 +225,24 @@ func appendLabels(to []api.Label, labels []rawLabel) []api.Label {
 	return to
 }
 
-func comparePodCounts(a, b api.PodCount) int {
-	flag := func(c api.PodCount) int {
-		if c.Terminating {
-			return 1
-		}
+func comparePodCounts(a, b *api.PodCount) int {
+	switch {
+	case a.Template != b.Template:
+		return a.Template - b.Template
+	case a.Terminating == b.Terminating:
 		return 0
+	case b.Terminating:
+		return -1
 	}
-	return cmp.Or(cmp.Compare(a.Template, b.Template), cmp.Compare(flag(a), flag(b)))
-}
-
-func strictlySorted(counts []api.PodCount) bool {
-	for i := 1; i < len(counts); i++ {
-		if comparePodCounts(counts[i-1], counts[i]) >= 0 {
-			return false
-		}
-	}
-	return true
+	return 1
 }
 
 // merged sorts counts and adds up those of the same pods, which fit as a node's pods have been counted.
 func merged(counts []api.PodCount) []api.PodCount {
-	slices.SortFunc(counts, comparePodCounts)
+	slices.SortFunc(counts, func(a, b api.PodCount) int { return comparePodCounts(&a, &b) })
 	out := counts[:0]
 	for _, c := range counts {
-		if n := len(out); n > 0 && comparePodCounts(out[n-1], c) == 0 {
+		if n := len(out); n > 0 && comparePodCounts(&out[n-1], &c) == 0 {
 			out[n-1].Count += c.Count
 		} else {
 			out = append(out, c)
@@ -351,46 +344,35 @@ func (r *rawNodes) image(raw []byte) bool {
 	return true
 }
 
+// podCount reads counted pods: there are so many of them that this is done by hand.
 func (r *rawNodes) podCount(raw []byte) (footprint, bool) {
 	s := scan{rest: raw}
 	var template, count uint64
-	terminating := false
-	last := protowire.Number(0)
-	for len(s.rest) > 0 {
-		field, kind := s.tag()
-		if field <= last || kind != protowire.VarintType {
-			return 0, false
-		}
-		last = field
-		v := s.varint()
-		if v == 0 {
-			return 0, false
-		}
-		switch field {
-		case 1:
-			template = v
-		case 2:
-			count = v
-		case 3:
-			terminating = true
-			if v != 1 {
-				return 0, false
-			}
-		default:
+	if len(s.rest) > 0 && s.rest[0] == 1<<3 {
+		s.rest = s.rest[1:]
+		if template = s.varint(); template == 0 {
 			return 0, false
 		}
 	}
-	if s.bad || count == 0 || count > MaxClusterPods || !r.d.usable(template) {
+	if len(s.rest) > 0 && s.rest[0] == 2<<3 {
+		s.rest = s.rest[1:]
+		count = s.varint()
+	}
+	terminating := len(s.rest) == 2 && s.rest[0] == 3<<3 && s.rest[1] == 1
+	if s.bad || !terminating && len(s.rest) > 0 || count == 0 || count > MaxClusterPods || template >= uint64(len(r.d.onNodes)) {
 		return 0, false
 	}
 	r.pods += count
-	r.counts = append(r.counts, api.PodCount{Template: int(template), Count: int32(count), Terminating: terminating})
-	return r.d.footprints[template].times(count), true
-}
-
-// usable reports whether pods on nodes may be of a template.
-func (d *decoder) usable(template uint64) bool {
-	return template < uint64(len(d.templates)) && d.templates[template].Spec.NodeName == ""
+	c := api.PodCount{Template: int(template), Count: int32(count), Terminating: terminating}
+	if n := len(r.counts); n > 0 && comparePodCounts(&r.counts[n-1], &c) >= 0 {
+		r.countsInOrder = false
+	}
+	r.counts = append(r.counts, c)
+	f := r.d.onNodes[template]
+	if count == 1 {
+		return f, true
+	}
+	return f.times(count), true
 }
 
 func (r *rawNodes) pod(raw []byte) (footprint, bool) {
@@ -424,10 +406,10 @@ func (r *rawNodes) pod(raw []byte) (footprint, bool) {
 			name = s.since(from)
 		case field == podTemplateIndex && kind == protowire.VarintType:
 			i := s.varint()
-			if s.bad || !r.d.usable(i) {
+			if s.bad || i >= uint64(len(r.d.templates)) {
 				return 0, false
 			}
-			out.TemplateIndex, out.Template, f = int(i), r.d.templates[i], r.d.footprints[i]
+			out.TemplateIndex, out.Template, f = int(i), r.d.templates[i], r.d.onNodes[i]
 			source = s.since(from)
 		case field == podTemplate && kind == protowire.BytesType:
 			if source != nil {
