@@ -78,8 +78,9 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
 	  done; done
 
 .PHONY: bench
-bench: ## Run the benchmarks.
-	go test -run '^$$' -bench . -benchmem ./bench
+bench: ## Measure Stowage against floors and kube-scheduler's own plugins, in one table of ratios.
+	@mkdir -p build
+	go -C bench/parity run ./cmd/bench -markdown ../../build/bench.md -chart ../../build/bench.svg
 
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
