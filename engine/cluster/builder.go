@@ -60,6 +60,7 @@ func (b *Builder) Grow(nodes int) {
 	c := b.c
 	c.Names, c.nameIDs, c.kindOf = slices.Grow(c.Names, nodes), slices.Grow(c.nameIDs, nodes), slices.Grow(c.kindOf, nodes)
 	c.rows, c.Taints.Class = slices.Grow(c.rows, nodes), slices.Grow(c.Taints.Class, nodes)
+	c.symbols.Grow(nodes)
 	for _, column := range c.resources.columns() {
 		*column = slices.Grow(*column, nodes)
 	}
@@ -68,7 +69,7 @@ func (b *Builder) Grow(nodes int) {
 // AddTemplate adds a pod template behind those there are.
 func (b *Builder) AddTemplate(t *api.PodTemplate) {
 	b.c.stated = append(b.c.stated, t)
-	b.c.templates = append(b.c.templates, nil)
+	b.c.templates = append(b.c.templates, template{stated: t, index: len(b.c.templates)})
 }
 
 // AddClass adds a node class behind those there are.

@@ -30,7 +30,7 @@ type Cluster struct {
 	classes   []*api.NodeClass
 
 	stated     []*api.PodTemplate
-	templates  []*template // by index, nil while no pod of it was met
+	templates  []template // by index
 	groups     []Group
 	free       []int32             // groups without pods, for new ones
 	groupOf    map[intern.ID]int32 // by shape and template

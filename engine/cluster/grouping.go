@@ -27,23 +27,23 @@ type templateKey struct {
 	index  int
 }
 
-// template is a compiled pod template.
+// template is a compiled pod template. What each of its pods needs comes first, so that it shares a cache line.
 type template struct {
+	// groups are those of its pods without anything of their own, the terminating ones second, plus one; 0 until such a
+	// pod was met.
+	groups [2]int32
+	usage  Usage
+	rules  *Rules // nil until a pod was met
 	stated *api.PodTemplate
 	index  int // -1 if it is some pods' own
-	rules  *Rules
-	usage  Usage
-	groups [2]int32 // of its pods without anything of their own, the terminating ones second; noGroup until one was met
 }
-
-const noGroup = -1
 
 func (g *grouping) addNode(ctx context.Context, n *draft, node *api.Node) error {
 	g.stamp++
 	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
 	for i := range node.PodCounts {
 		p := &node.PodCounts[i]
-		t := g.template(p.Template)
+		t := &g.c.templates[p.Template]
 		g.count(n, g.groupOf(t, p.Terminating), p.Count)
 		n.occupy(&t.usage, int64(p.Count))
 	}
@@ -89,48 +89,31 @@ func (g *grouping) count(n *draft, group, count int32) {
 	n.row.pods = append(n.row.pods, podsOf{group, count})
 }
 
-// template returns the compiled template with an index.
-func (g *grouping) template(index int) *template {
-	t := g.c.templates[index]
-	if t == nil {
-		t = g.compile(g.c.stated[index], index)
-		g.c.templates[index] = t
-	}
-	return t
-}
-
-func (g *grouping) compile(stated *api.PodTemplate, index int) *template {
-	shape := compileShape(g.c.symbols, stated, nil, false, nil)
-	return &template{
-		stated: stated,
-		index:  index,
-		rules:  shape.Rules,
-		usage:  usageOf(&stated.Spec, nil),
-		groups: [2]int32{noGroup, noGroup},
-	}
-}
-
 // groupOf returns the group of a template's pods that have nothing of their own.
 func (g *grouping) groupOf(t *template, terminating bool) int32 {
-	i := 0
+	place := 0
 	if terminating {
-		i = 1
+		place = 1
 	}
-	if t.groups[i] == noGroup {
-		group := g.group(compileShape(g.c.symbols, t.stated, nil, terminating, t.rules), t.index)
-		g.setGroup(t, i, group)
-		return group
+	if group := t.groups[place]; group > 0 {
+		return group - 1
 	}
-	return t.groups[i]
+	return g.meet(t, place)
 }
 
-func (g *grouping) setGroup(t *template, i int, group int32) {
-	if g.base != nil && t.index >= 0 && g.c.templates[t.index] == t {
-		own := *t
-		t = &own
-		g.c.templates[t.index] = t
+func (g *grouping) meet(t *template, place int) int32 {
+	g.compile(t)
+	group := g.group(compileShape(g.c.symbols, t.stated, nil, place == 1, t.rules), t.index)
+	t.groups[place] = group + 1
+	return group
+}
+
+// compile compiles a template that was only stated.
+func (g *grouping) compile(t *template) {
+	if t.rules == nil {
+		t.rules = compileShape(g.c.symbols, t.stated, nil, false, nil).Rules
+		t.usage = usageOf(&t.stated.Spec, nil)
 	}
-	t.groups[i] = group
 }
 
 // pod returns the group of a pod stated one by one, and what it uses. What it shares with others by pointer is compiled
@@ -138,14 +121,15 @@ func (g *grouping) setGroup(t *template, i int, group int32) {
 func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
 	var t *template
 	if p.TemplateIndex >= 0 && g.c.stated[p.TemplateIndex] == p.Template {
-		t = g.template(p.TemplateIndex)
+		t = &g.c.templates[p.TemplateIndex]
 	} else {
 		key := templateKey{p.Template, p.TemplateIndex}
 		if t = g.byPointer[key]; t == nil {
-			t = g.compile(p.Template, p.TemplateIndex)
+			t = &template{stated: p.Template, index: p.TemplateIndex}
 			g.byPointer[key] = t
 		}
 	}
+	g.compile(t)
 	usage = &t.usage
 	if p.ResourceStatus != nil {
 		own := usageOf(&p.Template.Spec, p.ResourceStatus)

@@ -97,10 +97,9 @@ func (e *edit) drop(groups []int32) bool {
 		e.pods.ownGroups()
 		delete(c.groupOf, g.id)
 		if g.Template >= 0 {
-			if t := c.templates[g.Template]; t != nil {
-				if place := slices.Index(t.groups[:], i); place >= 0 {
-					e.pods.setGroup(t, place, noGroup)
-				}
+			t := &c.templates[g.Template]
+			if place := slices.Index(t.groups[:], i+1); place >= 0 {
+				t.groups[place] = 0
 			}
 		}
 		*g = Group{Shape: nobody, Template: -1}

@@ -37,7 +37,7 @@ func (c *Cluster) Bytes() int64 {
 		s.add(4*(cap(g.Nodes)+cap(g.Counts)) + int(reflect.TypeFor[Shape]().Size()) + 8*cap(g.Labels))
 		s.deep(reflect.ValueOf(g.Rules))
 	}
-	s.add(8 * (cap(c.roles.antiAffinity) + cap(c.roles.scoring) + cap(c.roles.ports) + cap(c.templates)))
+	s.add(8 * (cap(c.roles.antiAffinity) + cap(c.roles.scoring) + cap(c.roles.ports)))
 	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}

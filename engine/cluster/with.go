@@ -82,7 +82,7 @@ func (e *edit) restate(change *api.Change) {
 		if t.Index == len(c.stated) {
 			e.AddTemplate(t.Template)
 		} else {
-			c.stated[t.Index], c.templates[t.Index] = t.Template, nil
+			c.stated[t.Index], c.templates[t.Index] = t.Template, template{stated: t.Template, index: t.Index}
 		}
 	}
 	if len(change.Classes) > 0 {

@@ -33,6 +33,13 @@ func Extend(base *Table) *Table {
 	return &Table{base: base, baseLen: base.Len()}
 }
 
+// Grow makes room for a number of strings more.
+func (t *Table) Grow(n int) {
+	ids := make(map[string]ID, len(t.ids)+n)
+	maps.Copy(ids, t.ids)
+	t.ids, t.names = ids, slices.Grow(t.names, n)
+}
+
 // minOverlay is how many strings an extension may always hold before it is worth copying what it extends.
 const minOverlay = 256
 
