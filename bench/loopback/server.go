@@ -34,6 +34,7 @@ func ServeStowage() (*Server, error) {
 		AdminAddress:           "127.0.0.1:0",
 		MaxReceiveMessageBytes: math.MaxInt32,
 		MaxInFlightBytes:       math.MaxInt64,
+		MaxSnapshotBytes:       8 << 30, // room for 500,000 nodes
 		MaxConcurrentStreams:   1024,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -35,14 +35,6 @@ func (r *run) calls(nodes int) error {
 		return err
 	}
 	r.big = w
-	if w.target.address == "" {
-		r.missing(notYet, "filter-seen", "filter-first", "score-seen", "score-first", "constraints", "delta-node", "delta-pod")
-		t, err := r.measurement().of(r.emptyCall())
-		if err == nil {
-			r.setTime("empty-call", t[0])
-		}
-		return err
-	}
 	together := r.find(all)
 	seen, err := r.seen(w, together)
 	if err != nil {

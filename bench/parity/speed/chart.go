@@ -10,8 +10,8 @@ import (
 
 // The picture's measures, in pixels, and its colours, which stand out against white and against black alike.
 const (
-	chartWidth = 860
-	labelWidth = 330
+	chartWidth = 900
+	labelWidth = 380
 	rowHeight  = 22
 	barHeight  = 12
 	headHeight = 46
@@ -68,7 +68,7 @@ func (r *Report) Chart(w io.Writer) error {
 func (r *Report) floors() panel {
 	p := panel{title: "Times the floor: an empty call, or an echo of the same bytes (shorter is better)"}
 	for _, f := range r.Figures {
-		if at := f.promise; at.Unit == "x" && at.Must != 0 && f.Missing == "" {
+		if at := f.promise; at.Unit == "x" && at.Must != 0 && f.measured {
 			p.bars = append(p.bars, bar{at.What, f.Value, at.Must, at.Aim, f.verdict(false) == mustBroken})
 		}
 	}
@@ -83,7 +83,7 @@ func (r *Report) speedups() panel {
 		promises[f.promise.Key] = f.promise
 	}
 	for _, v := range r.Versus {
-		if v.Nodes != bigNodes || v.Procs != 2 || v.Missing != "" {
+		if v.Nodes != bigNodes || v.Procs != 2 {
 			continue
 		}
 		b := bar{label: v.Case, value: ratio(v.Kube.wall, v.Seen.wall)}
@@ -110,20 +110,35 @@ func (p *panel) draw(out *strings.Builder, y int) {
 	for _, b := range p.bars {
 		low, high = min(low, b.value), max(high, b.value, b.must, b.aim)
 	}
-	low, high = math.Floor(math.Log10(low)), math.Log10(high)
 	x := func(v float64) float64 {
-		return labelWidth + (math.Log10(v)-low)/(high-low)*(chartWidth-labelWidth-rightSpace)
+		return labelWidth + math.Log(v/low)/math.Log(high/low)*(chartWidth-labelWidth-rightSpace)
 	}
 	fmt.Fprintf(out, `<text x="0" y="%d" font-weight="bold">%s</text>`+"\n", y+16, html.EscapeString(p.title))
 	bottom := y + headHeight + len(p.bars)*rowHeight
-	for e := low; e <= high; e++ {
-		v := math.Pow(10, e)
-		fmt.Fprintf(out, `<path d="M%.1f %dV%d" stroke="%s"/><text x="%.1f" y="%d" text-anchor="middle" font-size="10">%sx</text>`+"\n",
-			x(v), y+headHeight-8, bottom, gridColour, x(v), y+headHeight-12, number(v))
+	for _, v := range ticks(low, high) {
+		fmt.Fprintf(out, `<path d="M%.1f %dV%d" stroke="%s"/><text x="%.1f" y="%d" text-anchor="middle" font-size="10">%gx</text>`+"\n",
+			x(v), y+headHeight-8, bottom, gridColour, x(v), y+headHeight-12, v)
 	}
 	for i, b := range p.bars {
 		b.draw(out, y+headHeight+i*rowHeight, x)
 	}
+}
+
+// ticks are the values that the axis names: 1, 2 and 5 of each decade, or 1 alone where there are many.
+func ticks(low, high float64) []float64 {
+	steps := []float64{1, 2, 5}
+	if high/low > 100 {
+		steps = steps[:1]
+	}
+	var out []float64
+	for decade := math.Pow(10, math.Floor(math.Log10(low))); decade <= high; decade *= 10 {
+		for _, step := range steps {
+			if v := decade * step; v >= low && v <= high {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
 }
 
 func (b *bar) draw(out *strings.Builder, y int, x func(float64) float64) {

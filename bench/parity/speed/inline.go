@@ -3,15 +3,7 @@ package speed
 import (
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
-
-// canPut tells whether the server takes snapshots.
-func (r *run) canPut() bool {
-	_, err := r.stowage.stream(nil)
-	return status.Code(err) != codes.Unimplemented
-}
 
 // inline measures Filters that bring their cluster: in the compact form, stated in full, and stated in full in a stream.
 func (r *run) inline() error {
@@ -30,9 +22,7 @@ func (r *run) inline() error {
 		filter := always("filter, "+key, func() ([]byte, error) { return r.stowage.filter(request) })
 		filter.check = func(_ int, answer []byte) error { return w.accepts(together, answer) }
 		subjects := []*subject{r.echoed(request), filter}
-		if key == "full" && !r.canPut() {
-			r.missing(notYet, "streamed-full")
-		} else if key == "full" {
+		if key == "full" {
 			streamed, err := r.streamed(w, c, together)
 			if err != nil {
 				return err

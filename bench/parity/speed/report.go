@@ -48,23 +48,24 @@ type Figure struct {
 	// Wall is the time on the clock, and CPURatio the ratio in processor time; 0 where there is none.
 	Wall     time.Duration
 	CPURatio float64
-	// Missing says why nothing was measured.
-	Missing string
+
+	measured bool
 }
 
 // Verdicts.
 const (
-	aimKept    = "aim"
-	mustKept   = "must"
-	mustBroken = "BROKEN"
-	noPromise  = ""
+	aimKept     = "aim"
+	mustKept    = "must"
+	mustBroken  = "BROKEN"
+	notMeasured = "not measured"
+	noPromise   = ""
 )
 
 func (f *Figure) verdict(small bool) string {
 	p := f.promise
 	switch {
-	case f.Missing != "":
-		return f.Missing
+	case !f.measured:
+		return notMeasured
 	case small && p.Never == 0, !small && p.Must == 0:
 		return noPromise
 	case small && !p.keeps(f.Value, p.Never), !small && !p.keeps(f.Value, p.Must):
@@ -83,7 +84,6 @@ type Versus struct {
 	Nodes, Procs      int
 	Case, Kind        string
 	Kube, Seen, First timing
-	Missing           string
 }
 
 // Report is what a run came to.
@@ -112,15 +112,10 @@ func newReport() (*Report, error) {
 	}
 	r := &Report{}
 	for _, p := range promises {
-		r.Figures = append(r.Figures, &Figure{promise: p, Missing: notMeasured})
+		r.Figures = append(r.Figures, &Figure{promise: p})
 	}
 	return r, nil
 }
-
-const (
-	notMeasured = "not measured"
-	notYet      = "not yet"
-)
 
 // at returns the row's figure, which counts as measured from then on.
 func (r *Report) at(key string) *Figure {
@@ -128,7 +123,7 @@ func (r *Report) at(key string) *Figure {
 	if i < 0 {
 		panic("thresholds.yaml has no row " + key)
 	}
-	r.Figures[i].Missing = ""
+	r.Figures[i].measured = true
 	return r.Figures[i]
 }
 
@@ -145,10 +140,4 @@ func (r *Report) setRatio(key string, of, to timing) {
 func (r *Report) setTime(key string, of timing) {
 	f := r.at(key)
 	f.Value, f.Wall = of.wall.Seconds()*1000, of.wall
-}
-
-func (r *Report) missing(why string, keys ...string) {
-	for _, key := range keys {
-		r.at(key).Missing = why
-	}
 }

@@ -6,10 +6,6 @@ func (r *run) scale() error {
 	if err != nil {
 		return err
 	}
-	if w.target.address == "" {
-		r.missing(notYet, "node-cost", "counting")
-		return nil
-	}
 	together := r.find(all)
 	one, two := r.counting(w, 1), r.counting(w, 2)
 	t, err := r.measurement().of(r.emptyCall(), r.first(r.big, together), r.first(w, together), one, two)

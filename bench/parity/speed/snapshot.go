@@ -22,10 +22,6 @@ func (r *run) memory(nodes int) error {
 	if err != nil {
 		return err
 	}
-	if !r.canPut() {
-		r.missing(notYet, "put", "memory")
-		return nil
-	}
 	put := func(trial int) (call, error) {
 		stream, err := ended(messages, trial)
 		return func() ([]byte, error) { return r.stowage.stream(stream) }, err

@@ -60,7 +60,7 @@ func (r *Report) figures() table {
 			must, aim = p.Never, 0
 		}
 		row := []string{p.What, "", p.Against, p.quantity(must), p.quantity(aim), f.verdict(r.Small), "", ""}
-		if f.Missing == "" {
+		if f.measured {
 			row[1] = p.quantity(f.Value)
 		}
 		if f.Wall > 0 && p.Unit != "ms" {
@@ -86,15 +86,12 @@ func (r *Report) versusTable() table {
 		if two.Procs != 2 {
 			continue
 		}
-		row := []string{thousands(two.Nodes), two.Case, duration(two.Kube.wall), two.Missing, "", "", "", ""}
-		if two.Missing == "" {
-			one := byCase[Versus{Nodes: two.Nodes, Procs: 1, Case: two.Case}.of()]
-			copy(row[3:], []string{
-				duration(two.Seen.wall), times(two.Kube.wall, two.Seen.wall), times(two.Kube.wall, two.First.wall),
-				times(two.Kube.cpu, two.Seen.cpu), times(one.Kube.wall, one.Seen.wall),
-			})
-		}
-		t.rows = append(t.rows, row)
+		one := byCase[Versus{Nodes: two.Nodes, Procs: 1, Case: two.Case}.of()]
+		t.rows = append(t.rows, []string{
+			thousands(two.Nodes), two.Case, duration(two.Kube.wall), duration(two.Seen.wall),
+			times(two.Kube.wall, two.Seen.wall), times(two.Kube.wall, two.First.wall),
+			times(two.Kube.cpu, two.Seen.cpu), times(one.Kube.wall, one.Seen.wall),
+		})
 	}
 	return t
 }

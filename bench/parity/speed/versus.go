@@ -67,23 +67,15 @@ func (r *run) race(w *world, kube *oracle.Scheduler, i, procs int) error {
 		return nil, err
 	})
 	choose.procs = procs
-	subjects := []*subject{choose}
-	v := &Versus{Nodes: w.size, Procs: procs, Case: c.Name, Kind: c.Kind}
-	if w.target.address == "" {
-		v.Missing = notYet
-	} else {
-		subjects = append(subjects, r.both(w, c, false), r.both(w, c, true))
-		subjects[1].procs, subjects[2].procs = procs, procs
-	}
-	t, err := measurement{turns: min(5, r.Turns)}.of(subjects...)
+	seen, first := r.both(w, c, false), r.both(w, c, true)
+	seen.procs, first.procs = procs, procs
+	t, err := measurement{turns: min(5, r.Turns)}.of(choose, seen, first)
 	if err != nil {
 		return err
 	}
-	v.Kube = t[0]
-	if v.Missing == "" {
-		v.Seen, v.First = t[1], t[2]
-	}
-	r.Report.Versus = append(r.Report.Versus, v)
+	r.Report.Versus = append(r.Report.Versus, &Versus{
+		Nodes: w.size, Procs: procs, Case: c.Name, Kind: c.Kind, Kube: t[0], Seen: t[1], First: t[2],
+	})
 	return nil
 }
 
@@ -100,10 +92,6 @@ func (r *run) judge(nodes int) {
 	}
 	for _, kind := range []string{plain, "spread", "anti-affinity", "affinity"} {
 		key, v := "kube-"+kind, worst[kind]
-		if v.Missing != "" {
-			r.missing(v.Missing, key)
-			continue
-		}
 		f := r.at(key)
 		f.Value, f.Wall, f.CPURatio = ratio(v.Kube.wall, v.Seen.wall), v.Seen.wall, ratio(v.Kube.cpu, v.Seen.cpu)
 	}

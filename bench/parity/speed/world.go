@@ -28,12 +28,7 @@ func (r *run) world(nodes int) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.canPut() {
-		w.target, err = r.stowage.target(messages)
-	} else {
-		w.target, err = inline(compact)
-	}
-	if err != nil {
+	if w.target, err = r.stowage.target(messages); err != nil {
 		return nil, err
 	}
 	return w, r.decide(w)
