@@ -11,17 +11,18 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// ByAddress answers by putting each request's cluster first, in small parts, and then asking by its address.
+// ByAddress answers by putting each request's cluster first, in small parts, and then asking by its address. It is for one
+// caller at a time; requests that share a cluster follow one another.
 func ByAddress(client stowagev1.PlacementServiceClient) Service {
-	return puts{client, func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
+	return &puts{client: client, put: func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
 		address, err := put(ctx, client, c)
 		return &stowagev1.SnapshotReference{Address: address}, err
 	}}
 }
 
-// ByDelta answers by putting another cluster, and then asking by its address and the difference.
+// ByDelta is ByAddress, but puts another cluster, and then asks by its address and the difference.
 func ByDelta(client stowagev1.PlacementServiceClient) Service {
-	return puts{client, func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
+	return &puts{client: client, put: func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
 		base, delta := another(c)
 		address, err := put(ctx, client, base)
 		return &stowagev1.SnapshotReference{Address: address, Delta: delta}, err
@@ -31,39 +32,67 @@ func ByDelta(client stowagev1.PlacementServiceClient) Service {
 type puts struct {
 	client stowagev1.PlacementServiceClient
 	put    func(context.Context, *stowagev1.Cluster) (*stowagev1.SnapshotReference, error)
+
+	last      *stowagev1.Cluster
+	reference *stowagev1.SnapshotReference
 }
 
-func (p puts) Filter(ctx context.Context, r *stowagev1.FilterRequest, options ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
-	snapshot, err := p.put(ctx, r.Cluster)
+// snapshot puts a cluster, unless it is that of the last request.
+func (p *puts) snapshot(ctx context.Context, c *stowagev1.Cluster) (_ *stowagev1.SnapshotReference, err error) {
+	if p.last != c || p.reference == nil {
+		p.last = c
+		p.reference, err = p.put(ctx, c)
+	}
+	return p.reference, err
+}
+
+func (p *puts) Filter(ctx context.Context, r *stowagev1.FilterRequest, options ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
+	snapshot, err := p.snapshot(ctx, r.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	r = proto.CloneOf(r)
-	r.Cluster, r.Snapshot = nil, snapshot
-	return p.client.Filter(ctx, r, options...)
+	return p.client.Filter(ctx, &stowagev1.FilterRequest{
+		Snapshot:         snapshot,
+		Pod:              r.Pod,
+		Profile:          r.Profile,
+		CandidateNodes:   r.CandidateNodes,
+		Explain:          r.Explain,
+		IncludeNodeNames: r.IncludeNodeNames,
+	}, options...)
 }
 
-func (p puts) Score(ctx context.Context, r *stowagev1.ScoreRequest, options ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
-	snapshot, err := p.put(ctx, r.Cluster)
+func (p *puts) Score(ctx context.Context, r *stowagev1.ScoreRequest, options ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
+	snapshot, err := p.snapshot(ctx, r.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	r = proto.CloneOf(r)
-	r.Cluster, r.Snapshot = nil, snapshot
-	return p.client.Score(ctx, r, options...)
+	return p.client.Score(ctx, &stowagev1.ScoreRequest{
+		Snapshot:            snapshot,
+		Pod:                 r.Pod,
+		Profile:             r.Profile,
+		CandidateNodes:      r.CandidateNodes,
+		IncludeNodeNames:    r.IncludeNodeNames,
+		IncludePluginScores: r.IncludePluginScores,
+	}, options...)
 }
 
-func (p puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
-	snapshot, err := p.put(ctx, r.Cluster)
+func (p *puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
+	snapshot, err := p.snapshot(ctx, r.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	r = proto.CloneOf(r)
-	r.Cluster, r.Snapshot = nil, snapshot
-	return p.client.Place(ctx, r, options...)
+	return p.client.Place(ctx, &stowagev1.PlaceRequest{
+		Snapshot:         snapshot,
+		Queue:            r.Queue,
+		Profile:          r.Profile,
+		CandidateNodes:   r.CandidateNodes,
+		TieBreakSeed:     r.TieBreakSeed,
+		Explain:          r.Explain,
+		IncludeNodeNames: r.IncludeNodeNames,
+	}, options...)
 }
 
-// put puts a cluster in parts: what nodes refer to, then two nodes each.
+// put puts a cluster in parts: what nodes refer to, then three nodes each.
 func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowagev1.Cluster) (address string, err error) {
 	stream, err := client.PutSnapshot(ctx)
 	if err != nil {
@@ -72,8 +101,8 @@ func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowag
 	parts := []*stowagev1.Cluster{{
 		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
 	}}
-	for i := 0; i < len(c.Nodes); i += 2 {
-		parts = append(parts, &stowagev1.Cluster{Nodes: c.Nodes[i:min(i+2, len(c.Nodes))]})
+	for i := 0; i < len(c.Nodes); i += 3 {
+		parts = append(parts, &stowagev1.Cluster{Nodes: c.Nodes[i:min(i+3, len(c.Nodes))]})
 	}
 	for i, part := range parts {
 		if err := stream.Send(&stowagev1.PutSnapshotRequest{
