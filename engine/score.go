@@ -48,9 +48,11 @@ func (d *decision) score(ctx context.Context, feasible []uint32) (*verdict.Score
 		if scores == nil {
 			continue
 		}
-		for i := range scores {
-			scores[i] *= s.weight
-			result.Totals[i] += scores[i]
+		totals := result.Totals[:len(scores)]
+		for i, v := range scores {
+			v *= s.weight
+			scores[i] = v
+			totals[i] += v
 		}
 		result.Plugins = append(result.Plugins, verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores})
 	}

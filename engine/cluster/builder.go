@@ -154,10 +154,19 @@ func (b *Builder) Build() *Cluster {
 	c.columns, c.counts = newColumns(c.Len()), newCounts(c.Len())
 	c.gather()
 	c.indexNames()
-	for i := range c.groups {
-		c.roles.add(i, c.groups[i].Shape)
-	}
+	c.findRoles()
 	return c
+}
+
+// findRoles finds the groups that matter to rules which concern few of them.
+func (c *Cluster) findRoles() {
+	c.terms = &groupTerms{}
+	c.ports = nil
+	for i := range c.groups {
+		if len(c.groups[i].HostPorts) > 0 {
+			c.ports = append(c.ports, i)
+		}
+	}
 }
 
 // indexNames makes nodes to be found by name.

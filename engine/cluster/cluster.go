@@ -34,7 +34,8 @@ type Cluster struct {
 	groups     []Group
 	free       []int32             // groups without pods, for new ones
 	groupOf    map[intern.ID]int32 // by shape and template
-	roles      roles
+	ports      []int               // groups with host ports
+	terms      *groupTerms
 	namespaces []namespace
 	byName     map[intern.ID]selector.Labels // namespace labels by name
 	workloads  workloads

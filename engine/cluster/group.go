@@ -29,25 +29,6 @@ func (g *Group) On(node uint32) int {
 // Has reports whether the group has pods on a node.
 func (g *Group) Has(node uint32) bool { return g.On(node) > 0 || slices.Contains(g.Assumed, node) }
 
-// roles says which groups matter to rules that concern few of them.
-type roles struct {
-	antiAffinity []int // required anti-affinity terms
-	scoring      []int // required affinity or any preferred terms
-	ports        []int // host ports
-}
-
-func (r *roles) add(group int, s *Shape) {
-	if len(s.AntiAffinity) > 0 {
-		r.antiAffinity = append(r.antiAffinity, group)
-	}
-	if len(s.Affinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0 {
-		r.scoring = append(r.scoring, group)
-	}
-	if len(s.HostPorts) > 0 {
-		r.ports = append(r.ports, group)
-	}
-}
-
 // NamedPod is a pod on a node that was stated one by one.
 type NamedPod struct {
 	Name  string

@@ -40,10 +40,7 @@ func (e *edit) regroup() (differ bool) {
 		}
 	}
 	if e.drop(touched) || len(e.pods.added) > 0 {
-		c.roles = roles{}
-		for i := range c.groups {
-			c.roles.add(i, c.groups[i].Shape)
-		}
+		c.findRoles()
 	}
 	return differ
 }

@@ -25,4 +25,6 @@ func newColumns(nodes int) *columns {
 
 func newCounts(nodes int) *counts { return &counts{Limit: remembered + int64(nodes)*countsRemembered} }
 
-func columnBytes(c *topology.Column) int64 { return int64(4 * (cap(c.Domain) + cap(c.Values))) }
+func columnBytes(c *topology.Column) int64 {
+	return int64(4*(cap(c.Domain)+cap(c.Values)) + 8*cap(c.Having))
+}

@@ -37,7 +37,16 @@ func (c *Cluster) Bytes() int64 {
 		s.add(4*(cap(g.Nodes)+cap(g.Counts)) + int(reflect.TypeFor[Shape]().Size()) + 8*cap(g.Labels))
 		s.deep(reflect.ValueOf(g.Rules))
 	}
-	s.add(8 * (cap(c.roles.antiAffinity) + cap(c.roles.scoring) + cap(c.roles.ports)))
+	s.add(8 * cap(c.ports))
+	for _, x := range []*terms{c.terms.antiAffinity.Load(), c.terms.wishes.Load()} {
+		if x != nil {
+			term := int(reflect.TypeFor[TermOf]().Size())
+			s.add(term*cap(x.others) + int(mapOverhead*float64(40*len(x.byLabel))))
+			for _, of := range x.byLabel {
+				s.add(term * cap(of))
+			}
+		}
+	}
 	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}

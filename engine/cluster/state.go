@@ -23,10 +23,12 @@ type State struct {
 	Resources *Resources
 
 	groups  []Group
-	roles   roles
+	ports   []int
 	added   map[intern.ID]int // groups that the request added, by shape
 	changed bool
 	assumed []Assumed
+	// antiAffinity and wishes are the terms of the groups that the request added.
+	antiAffinity, wishes terms
 	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.
 	explained int
 }
@@ -49,7 +51,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
 		groups:    c.groups,
-		roles:     c.roles,
+		ports:     c.ports,
 	}
 }
 
@@ -77,14 +79,8 @@ func (s *State) Explain(cost int) bool {
 // Group returns a group.
 func (s *State) Group(i int) *Group { return &s.groups[i] }
 
-// AntiAffinityGroups returns the groups whose pods have required anti-affinity terms.
-func (s *State) AntiAffinityGroups() []int { return s.roles.antiAffinity }
-
-// ScoringGroups returns the groups whose pods have required affinity or any preferred terms.
-func (s *State) ScoringGroups() []int { return s.roles.scoring }
-
 // PortGroups returns the groups whose pods have host ports.
-func (s *State) PortGroups() []int { return s.roles.ports }
+func (s *State) PortGroups() []int { return s.ports }
 
 // AssumedPods returns the pods that the request placed, in order.
 func (s *State) AssumedPods() []Assumed { return s.assumed }
@@ -95,7 +91,7 @@ func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byNam
 // Column returns the topology column of a key.
 func (s *State) Column(key intern.ID) *topology.Column {
 	if !s.Symbols.Shared(key) {
-		return &topology.Column{Domain: make([]int32, s.Len()), Values: make([]intern.ID, 1)}
+		return topology.Nowhere(s.Len())
 	}
 	return s.columns.Get(key, func() (*topology.Column, int64, bool) {
 		c := s.buildColumn(key)
@@ -155,11 +151,10 @@ func (s *State) groupOf(shape *Shape) int {
 	i := len(s.groups)
 	s.added[id] = i
 	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
-	s.roles = roles{
-		antiAffinity: slices.Clip(s.roles.antiAffinity),
-		scoring:      slices.Clip(s.roles.scoring),
-		ports:        slices.Clip(s.roles.ports),
+	s.antiAffinity.addAntiAffinity(i, shape)
+	s.wishes.addWishes(i, shape)
+	if len(shape.HostPorts) > 0 {
+		s.ports = append(slices.Clip(s.ports), i)
 	}
-	s.roles.add(i, shape)
 	return i
 }

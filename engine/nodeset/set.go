@@ -35,6 +35,29 @@ func Of(n int, nodes []uint32) Set {
 	return s
 }
 
+// Where returns the nodes whose value v in a column has table[v] 1; the other entries of table must be 0.
+func Where(column []int32, table []uint8) Set {
+	s := New(len(column))
+	for i := range s {
+		var word uint64
+		for b, v := range column[i*64 : min(i*64+64, len(column))] {
+			word |= uint64(table[v]) << (b & 63)
+		}
+		s[i] = word
+	}
+	return s
+}
+
+// Full reports whether the set has all n nodes.
+func (s Set) Full(n int) bool {
+	for i := range n / 64 {
+		if s[i] != ^uint64(0) {
+			return false
+		}
+	}
+	return n%64 == 0 || s[n/64] == 1<<(n%64)-1
+}
+
 // Add adds a node.
 func (s Set) Add(i uint32) { s[i/64] |= 1 << (i % 64) }
 

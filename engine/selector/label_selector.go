@@ -74,6 +74,18 @@ func (s *Selector) WithKeys(t *intern.Table, keys []string, operator api.Operato
 	return c
 }
 
+// Label returns a label that everything has that the selector matches, and whether it asks for one.
+func (s *Selector) Label() (Label, bool) {
+	if s != nil {
+		for i := range s.requirements {
+			if r := &s.requirements[i]; r.operator == api.In && len(r.values) == 1 {
+				return Label{r.Key, r.values[0]}, true
+			}
+		}
+	}
+	return Label{}, false
+}
+
 // Empty reports whether the selector asks for nothing, so that it matches everything.
 func (s *Selector) Empty() bool { return s != nil && len(s.requirements) == 0 }
 

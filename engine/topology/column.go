@@ -20,12 +20,14 @@ type Column struct {
 	Values []intern.ID
 	// Empty is the domain of the empty label value, None if no node has that.
 	Empty int32
+	// Having is the nodes that have the key.
+	Having nodeset.Set
 }
 
 // Build builds the column of a label from its values by node, which are ids below symbols. Domains are numbered in order
 // of their first node.
 func Build(nodes, symbols int, label func(node uint32) (value intern.ID, present bool)) *Column {
-	c := &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1)}
+	c := &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1), Having: nodeset.New(nodes)}
 	domains := make([]int32, symbols) // by value
 	for i := range c.Domain {
 		v, ok := label(uint32(i))
@@ -39,35 +41,22 @@ func Build(nodes, symbols int, label func(node uint32) (value intern.ID, present
 			c.Values = append(c.Values, v)
 		}
 		c.Domain[i] = d
+		c.Having.Add(uint32(i))
 	}
 	c.Empty = domains[0]
 	return c
+}
+
+// Nowhere returns the column of a key that none of a number of nodes has.
+func Nowhere(nodes int) *Column {
+	return &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1), Having: nodeset.New(nodes)}
 }
 
 // Len returns the number of domains, None included.
 func (c *Column) Len() int { return len(c.Values) }
 
 // Where returns the nodes of the domains d for which table[d] is 1; the other entries must be 0.
-func (c *Column) Where(table []uint8) nodeset.Set {
-	s := nodeset.New(len(c.Domain))
-	for i := range s {
-		var word uint64
-		for b, d := range c.Domain[i*64 : min(i*64+64, len(c.Domain))] {
-			word |= uint64(table[d]) << b
-		}
-		s[i] = word
-	}
-	return s
-}
-
-// Having returns the nodes that have the key.
-func (c *Column) Having() nodeset.Set {
-	table := make([]uint8, c.Len())
-	for d := 1; d < len(table); d++ {
-		table[d] = 1
-	}
-	return c.Where(table)
-}
+func (c *Column) Where(table []uint8) nodeset.Set { return nodeset.Where(c.Domain, table) }
 
 // Nodes returns the nodes of each domain out of the given ones, in ascending order.
 func (c *Column) Nodes(in nodeset.Set) [][]uint32 {

@@ -17,21 +17,24 @@ const (
 // Score returns the nodes' scores. An image counts by its size and by the share of all nodes that have it.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	spec := c.Pod.Spec()
-	sums := make([]int64, c.State.Len())
+	sums, found := make([]int64, c.State.Len()), false
 	images := int64(len(spec.ImageVolumes))
 	for i := range spec.InitContainers {
-		add(c, sums, spec.InitContainers[i].Image)
+		found = add(c, sums, spec.InitContainers[i].Image) || found
 		images++
 	}
 	for i := range spec.Containers {
-		add(c, sums, spec.Containers[i].Image)
+		found = add(c, sums, spec.Containers[i].Image) || found
 		images++
 	}
 	for _, reference := range spec.ImageVolumes {
-		add(c, sums, reference)
+		found = add(c, sums, reference) || found
 	}
 	most := maxBytesPerImage * images
 	scores := make([]int64, len(feasible))
+	if !found {
+		return scores
+	}
 	for i, n := range feasible {
 		sum := sums[n]
 		if sum < minBytes {
@@ -44,16 +47,18 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-func add(c *plugin.Cycle, sums []int64, name string) {
+// add counts an image on the nodes that have it, and reports whether any has.
+func add(c *plugin.Cycle, sums []int64, name string) bool {
 	nodes, size := c.State.Image(normalized(name))
 	if nodes == nil || c.State.Ended() {
-		return
+		return false
 	}
 	spread := float64(nodes.Len()) / float64(c.State.Len())
 	bytes := int64(float64(size) * spread)
 	for n := range nodes.All() {
 		sums[n] += bytes
 	}
+	return true
 }
 
 // normalized gives an image name without a tag the tag that container runtimes add.

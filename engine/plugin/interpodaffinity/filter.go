@@ -73,7 +73,7 @@ func unwanted(c *plugin.Cycle) nodeset.Set {
 			}
 		}
 		wanted.And(column.Where(table))
-		having.And(column.Having())
+		having.And(column.Having)
 	}
 	// The first pod of a set that wants to be together may go wherever the keys are: when no pod that matches is in any
 	// domain, and the pod matches itself.
@@ -131,17 +131,8 @@ func blocked(c *plugin.Cycle) nodeset.Set {
 // two such terms of one key counts twice.
 func blocking(c *plugin.Cycle) *byKey {
 	by := &byKey{state: c.State}
-	for n, i := range c.State.AntiAffinityGroups() {
-		if n%1024 == 0 && c.State.Ended() {
-			break
-		}
-		g := c.State.Group(i)
-		for j := range g.AntiAffinity {
-			t := &g.AntiAffinity[j]
-			if t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels) {
-				by.add(t.TopologyKey, g.Members, 1)
-			}
-		}
+	for t := range c.State.AntiAffinity(c.Pod) {
+		by.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, 1)
 	}
 	return by
 }

@@ -17,11 +17,15 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	by := &byKey{state: c.State}
 	addWishes(by, c, c.Pod.PreferredAffinity, 1)
 	addWishes(by, c, c.Pod.PreferredAntiAffinity, -1)
-	for n, i := range c.State.ScoringGroups() {
-		if n%1024 == 0 && c.State.Ended() {
-			break
+	// What pods on nodes require to be with counts as a wish, too, of the profile's weight.
+	for t := range c.State.Wishes(c.Pod) {
+		weight := t.Weight
+		if t.Required {
+			weight = int64(c.Profile.HardPodAffinityWeight)
 		}
-		addGroup(by, c, c.State.Group(i))
+		if weight != 0 {
+			by.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, weight)
+		}
 	}
 	if !by.touched {
 		return nil
@@ -48,41 +52,17 @@ func addWishes(by *byKey, c *plugin.Cycle, terms []cluster.WeightedTerm, sign in
 	}
 }
 
-// addGroup gathers pods on nodes by those of their own terms that match the pod. What they require to be with counts as
-// a wish, too, of the profile's weight.
-func addGroup(by *byKey, c *plugin.Cycle, g *cluster.Group) {
-	p := c.Pod
-	matches := func(t *cluster.Term) bool { return t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) }
-	if weight := int64(c.Profile.HardPodAffinityWeight); weight > 0 {
-		for i := range g.Affinity {
-			if t := &g.Affinity[i]; matches(t) {
-				by.add(t.TopologyKey, g.Members, weight)
-			}
-		}
-	}
-	for i := range g.PreferredAffinity {
-		if t := &g.PreferredAffinity[i]; matches(&t.Term) {
-			by.add(t.TopologyKey, g.Members, t.Weight)
-		}
-	}
-	for i := range g.PreferredAntiAffinity {
-		if t := &g.PreferredAntiAffinity[i]; matches(&t.Term) {
-			by.add(t.TopologyKey, g.Members, -t.Weight)
-		}
-	}
-}
-
 // normalize stretches scores to 0..MaxScore between the lowest and the highest; all are 0 if these are equal.
 func normalize(scores []int64) {
 	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, s := range scores {
 		lowest, highest = min(lowest, s), max(highest, s)
 	}
+	last, normalized := lowest, int64(0)
 	for i, s := range scores {
-		var f float64
-		if highest > lowest {
-			f = plugin.MaxScore * (float64(s-lowest) / float64(highest-lowest))
+		if s != last {
+			last, normalized = s, int64(plugin.MaxScore*(float64(s-lowest)/float64(highest-lowest)))
 		}
-		scores[i] = int64(f)
+		scores[i] = normalized
 	}
 }

@@ -22,12 +22,33 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	}
 	scores := make([]int64, len(feasible))
 	fractions := make([]float64, 0, len(columns))
+	two := len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil
 	for i, n := range feasible {
-		with := evenness(columns, n, true, fractions)
-		without := evenness(columns, n, false, fractions)
+		var with, without int64
+		if two && columns[0].allocatable[n] != 0 && columns[1].allocatable[n] != 0 {
+			a, b := &columns[0], &columns[1]
+			with = evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
+			without = evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
+		} else {
+			with = evenness(columns, n, true, fractions)
+			without = evenness(columns, n, false, fractions)
+		}
 		scores[i] = plugin.MaxScore/2 + (plugin.MaxScore/2+with-without)/2
 	}
 	return scores
+}
+
+// evennessOfTwo is evenness of the usual two resources, of which the node has some.
+func evennessOfTwo(requestedA, allocatableA, requestedB, allocatableB int64) int64 {
+	a := float64(requestedA) / float64(allocatableA)
+	if a > 1 {
+		a = 1
+	}
+	b := float64(requestedB) / float64(allocatableB)
+	if b > 1 {
+		b = 1
+	}
+	return int64(float64(1-math.Abs((a-b)/2)) * plugin.MaxScore)
 }
 
 // evenness returns 100 less the standard deviation, in percent, of the resources' utilization. The order of the

@@ -57,10 +57,7 @@ func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
 	var refusals []plugin.Refusal
 	groups := make(map[string]int) // by what is lacking
 	var key []byte
-	for n := range in.All() {
-		if f.fits(n) {
-			continue
-		}
+	for n := range plugin.Both(in, f.full()).All() {
 		key = key[:0]
 		unresolvable := false
 		for s := range f.shortages(n) {
@@ -81,24 +78,39 @@ func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
 	return refusals
 }
 
-// fits is the quick answer for nodes with room.
-func (f *Fit) fits(n uint32) bool {
+// full returns the nodes that lack room.
+func (f *Fit) full() nodeset.Set {
 	r := f.resources
-	if r.Pods[n] >= r.AllowedPods[n] {
-		return false
-	}
+	full := nodeset.New(len(r.Pods))
+	exceed(full, r.AllowedPods, r.Pods, 1)
 	for lane, request := range f.lanes {
-		if request > 0 && request > r.Allocatable[lane][n]-r.Requested[lane][n] {
-			return false
+		if request > 0 {
+			exceed(full, r.Allocatable[lane], r.Requested[lane], request)
 		}
 	}
 	for i := range f.scalars {
-		_, allocatable, requested := f.scalars[i].on(n)
-		if f.scalars[i].request > allocatable-requested {
-			return false
+		s := &f.scalars[i]
+		lacking := nodeset.Full(len(r.Pods))
+		if s.column != nil {
+			for j, n := range s.column.Nodes {
+				if s.request <= s.column.Allocatable[j]-s.column.Requested[j] {
+					lacking.Remove(n)
+				}
+			}
+		}
+		full.Or(lacking)
+	}
+	return full
+}
+
+// exceed adds the nodes with less left than is requested.
+func exceed(full nodeset.Set, allocatable, used []int64, request int64) {
+	used = used[:len(allocatable)]
+	for i, a := range allocatable {
+		if request > a-used[i] {
+			full.Add(uint32(i))
 		}
 	}
-	return true
 }
 
 func (s *scalar) on(n uint32) (found bool, allocatable, requested int64) {

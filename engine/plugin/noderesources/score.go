@@ -19,6 +19,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		columns[i] = newColumn(c.State.Resources, r.Resource, asked, true)
 		columns[i].weight = r.Weight
 	}
+	scores := make([]int64, len(feasible))
 	var of func([]column, uint32) int64
 	switch strategy.Type {
 	case api.MostAllocated:
@@ -27,8 +28,11 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		of = requestedToCapacityRatio(strategy.Shape)
 	default:
 		of = leastAllocated
+		if len(columns) == 2 && columns[0].usual() && columns[1].usual() {
+			leastAllocatedOfTwo(&columns[0], &columns[1], feasible, scores)
+			return scores
+		}
 	}
-	scores := make([]int64, len(feasible))
 	for i, n := range feasible {
 		scores[i] = of(columns, n)
 	}
@@ -62,6 +66,9 @@ func newColumn(r *cluster.Resources, name string, asked api.Resources, defaulted
 	return c
 }
 
+// usual reports whether every node has a value of the resource, and its weight is 1.
+func (c *column) usual() bool { return c.allocatable != nil && c.weight == 1 }
+
 // on returns what a node has of the resource and what is taken; a node that has none is left out of scores.
 func (c *column) on(n uint32) (allocatable, allocated int64) {
 	if c.skip {
@@ -84,9 +91,7 @@ func leastAllocated(columns []column, n uint32) int64 {
 		if allocatable == 0 {
 			continue
 		}
-		if requested := allocated + c.request; requested <= allocatable {
-			sum += (allocatable - requested) * plugin.MaxScore / allocatable * c.weight
-		}
+		sum += free(allocatable, allocated+c.request) * c.weight
 		weights += c.weight
 	}
 	if weights == 0 {
@@ -94,6 +99,34 @@ func leastAllocated(columns []column, n uint32) int64 {
 	}
 	return sum / weights
 }
+
+// leastAllocatedOfTwo is leastAllocated of two resources with weights of 1, of which every node has some or none.
+func leastAllocatedOfTwo(a, b *column, feasible []uint32, scores []int64) {
+	for i, n := range feasible {
+		allocatableA, allocatableB := a.allocatable[n], b.allocatable[n]
+		sum := free(allocatableA, a.allocated[n]+a.request) + free(allocatableB, b.allocated[n]+b.request)
+		if allocatableA != 0 && allocatableB != 0 {
+			sum /= 2
+		}
+		scores[i] = sum
+	}
+}
+
+// free returns which percentage of what is allocatable is not requested, rounded down; 0 if more is requested than
+// there is. Up to maxExact a float holds what is divided exactly, and the quotient, which is at least 1/allocatable away
+// from the next integer, cannot be rounded up to it; to divide floats is faster.
+func free(allocatable, requested int64) int64 {
+	if requested > allocatable || allocatable == 0 {
+		return 0
+	}
+	left := allocatable - requested
+	if allocatable <= maxExact {
+		return int64(float64(left*plugin.MaxScore) / float64(allocatable))
+	}
+	return left * plugin.MaxScore / allocatable
+}
+
+const maxExact = 1 << 45
 
 func mostAllocated(columns []column, n uint32) int64 {
 	var sum, weights int64

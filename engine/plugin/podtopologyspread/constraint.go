@@ -73,7 +73,7 @@ func compile(c *plugin.Cycle, stated []api.TopologySpreadConstraint, soft bool, 
 func withAllKeys(n int, cs []constraint) nodeset.Set {
 	set := nodeset.Full(n)
 	for i := range cs {
-		set.And(cs[i].column.Having())
+		set.And(cs[i].column.Having)
 	}
 	return set
 }
@@ -87,6 +87,21 @@ func (k *constraint) included(c *plugin.Cycle, in nodeset.Set) nodeset.Set {
 		in = plugin.Both(in, c.Tolerated)
 	}
 	return in
+}
+
+// count returns which domains have any of some nodes, and how many pods that count are there per domain.
+func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) (present []bool, counts []int64) {
+	present = make([]bool, k.column.Len())
+	if in.Full(c.State.Len()) {
+		for d := range present {
+			present[d] = d != topology.None || !k.column.Having.Full(c.State.Len())
+		}
+		return present, topology.Count(k.column, k.matching(c), nil)
+	}
+	for n := range in.All() {
+		present[k.column.Domain[n]] = true
+	}
+	return present, topology.Count(k.column, k.matching(c), in)
 }
 
 // matching returns the pods that count: of the pod's own namespace, not terminating, selected. An empty selector counts

@@ -40,7 +40,7 @@ func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete 
 func (h *hard) explain(c *plugin.Cycle, f *Filter) verdict.TopologyCounts {
 	eligible := nodeset.Full(c.State.Len())
 	for i := range f.constraints {
-		eligible.And(f.constraints[i].having)
+		eligible.And(f.constraints[i].column.Having)
 	}
 	t := h.constraint.describe(c, verdict.HardSpread, eligible)
 	t.Minimum, t.MinDomains = h.minimum, h.MinDomains
@@ -64,7 +64,7 @@ func (h *hard) explain(c *plugin.Cycle, f *Filter) verdict.TopologyCounts {
 func explainSoft(c *plugin.Cycle, k *constraint, eligible nodeset.Set) verdict.TopologyCounts {
 	t := k.describe(c, verdict.SoftSpread, eligible)
 	counted := k.included(c, eligible)
-	counts := topology.Count(k.column, k.matching(c), counted)
+	_, counts := k.count(c, counted)
 	for d, nodes := range k.column.Nodes(counted) {
 		if d == topology.None || len(nodes) == 0 {
 			continue

@@ -21,7 +21,6 @@ type hard struct {
 	domains   int
 	minimum   int64
 	selfMatch bool
-	having    nodeset.Set // nodes with the key
 	exceeded  nodeset.Set // nodes whose domain the pod would make exceed maxSkew
 }
 
@@ -42,12 +41,8 @@ func NewFilter(c *plugin.Cycle) *Filter {
 // newHard counts. A node counts if it has the keys of all hard constraints and the inclusion policies let it; its
 // domain then counts even if it holds no matching pod.
 func newHard(c *plugin.Cycle, k constraint, eligible nodeset.Set) hard {
-	h := hard{constraint: k, counted: k.included(c, eligible), having: k.column.Having()}
-	h.present = make([]bool, k.column.Len())
-	for n := range h.counted.All() {
-		h.present[k.column.Domain[n]] = true
-	}
-	h.counts = topology.Count(k.column, k.matching(c), h.counted)
+	h := hard{constraint: k, counted: k.included(c, eligible)}
+	h.present, h.counts = k.count(c, h.counted)
 	first := true
 	for d, p := range h.present {
 		if !p {
@@ -88,8 +83,8 @@ func (f *Filter) Refuse(in nodeset.Set) []plugin.Refusal {
 	rest := in.Clone()
 	for i := range f.constraints {
 		h := &f.constraints[i]
-		missing.Or(rest.Minus(h.having))
-		rest.And(h.having)
+		missing.Or(rest.Minus(h.column.Having))
+		rest.And(h.column.Having)
 		exceeded.Or(plugin.Both(rest, h.exceeded))
 		rest.AndNot(h.exceeded)
 	}

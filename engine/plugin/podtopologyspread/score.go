@@ -11,10 +11,9 @@ import (
 // soft is a soft constraint with its counts.
 type soft struct {
 	constraint
-	perNode []int64 // matching pods by node, with HostnameKey
-	slots   []int64 // matching pods by slot, otherwise
-	slot    []int32 // slot of each domain
-	weight  float64
+	perNode  []int64   // matching pods by node, with HostnameKey
+	byDomain []float64 // what a domain adds to the raw score, otherwise
+	weight   float64
 }
 
 // Score returns the nodes' normalized scores; nil if the pod has no soft constraints.
@@ -30,7 +29,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		eligible = withAllKeys(c.State.Len(), cs)
 	}
 	scored := feasible
-	if requireAll {
+	if !eligible.Full(c.State.Len()) {
 		scored = make([]uint32, 0, len(feasible))
 		for _, n := range feasible {
 			if eligible.Has(n) {
@@ -44,14 +43,15 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	}
 
 	raw := make([]int64, len(feasible))
+	addUp(raw, softs, feasible)
 	lowest, highest := int64(math.MaxInt64), int64(0)
 	for i, n := range feasible {
-		if !eligible.Has(n) {
-			continue
+		if eligible.Has(n) {
+			lowest, highest = min(lowest, raw[i]), max(highest, raw[i])
 		}
-		raw[i] = rawScore(softs, n)
-		lowest, highest = min(lowest, raw[i]), max(highest, raw[i])
 	}
+	// Few values occur, as a rule, and many in a row.
+	last, normalized := int64(-1), int64(0)
 	for i, n := range feasible {
 		switch {
 		case !eligible.Has(n):
@@ -59,7 +59,10 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		case highest == 0:
 			raw[i] = plugin.MaxScore
 		default:
-			raw[i] = plugin.MaxScore * (highest + lowest - raw[i]) / highest
+			if raw[i] != last {
+				last, normalized = raw[i], plugin.MaxScore*(highest+lowest-raw[i])/highest
+			}
+			raw[i] = normalized
 		}
 	}
 	return raw
@@ -75,48 +78,67 @@ func newSoft(c *plugin.Cycle, k constraint, eligible nodeset.Set, scored []uint3
 		return s
 	}
 	// Nodes without the key count as if its value were empty.
-	s.slot = make([]int32, k.column.Len())
-	for d := range s.slot {
+	slotOf := make([]int32, k.column.Len())
+	for d := range slotOf {
 		if int32(d) != k.column.Empty {
-			s.slot[d] = int32(d)
+			slotOf[d] = int32(d)
 		}
 	}
-	present := make([]bool, len(s.slot))
+	present := make([]bool, len(slotOf))
 	size := 0
 	for _, n := range scored {
-		if slot := s.slot[k.column.Domain[n]]; !present[slot] {
+		if slot := slotOf[k.column.Domain[n]]; !present[slot] {
 			present[slot] = true
 			size++
 		}
 	}
 	s.weight = normalizingWeight(size)
-	s.slots = make([]int64, len(s.slot))
-	for d, count := range topology.Count(k.column, k.matching(c), k.included(c, eligible)) {
-		s.slots[s.slot[d]] += count
+	slots := make([]int64, len(slotOf))
+	_, counts := k.count(c, k.included(c, eligible))
+	for d, count := range counts {
+		slots[slotOf[d]] += count
+	}
+	s.byDomain = make([]float64, len(slotOf))
+	for d := range s.byDomain {
+		if d != topology.None {
+			s.byDomain[d] = s.term(slots[slotOf[d]])
+		}
 	}
 	return s
+}
+
+// term returns what a number of matching pods adds to the raw score. The conversion keeps compilers from fusing the
+// multiplication and the addition, which would change the last bit.
+func (s *soft) term(count int64) float64 {
+	return float64(float64(count)*s.weight) + float64(s.MaxSkew-1)
 }
 
 // normalizingWeight keeps constraints with few domains from counting for less than those with many.
 func normalizingWeight(domains int) float64 { return math.Log(float64(domains + 2)) }
 
-// rawScore adds up in kube-scheduler's order; the conversions keep compilers from fusing a multiplication and an
-// addition, which would change the last bit.
-func rawScore(softs []soft, n uint32) int64 {
-	var score float64
-	for i := range softs {
-		s := &softs[i]
-		d := s.column.Domain[n]
-		if d == topology.None {
-			continue
+// addUp sets the nodes' raw scores, adding up in kube-scheduler's order.
+func addUp(raw []int64, softs []soft, feasible []uint32) {
+	if len(softs) == 1 && softs[0].perNode == nil {
+		rounded := make([]int64, len(softs[0].byDomain))
+		for d, term := range softs[0].byDomain {
+			rounded[d] = int64(math.Round(term))
 		}
-		var count int64
-		if s.perNode != nil {
-			count = s.perNode[n]
-		} else {
-			count = s.slots[s.slot[d]]
+		for i, n := range feasible {
+			raw[i] = rounded[softs[0].column.Domain[n]]
 		}
-		score += float64(float64(count)*s.weight) + float64(s.MaxSkew-1)
+		return
 	}
-	return int64(math.Round(score))
+	for i, n := range feasible {
+		var score float64
+		for j := range softs {
+			s := &softs[j]
+			switch d := s.column.Domain[n]; {
+			case s.perNode == nil:
+				score += s.byDomain[d]
+			case d != topology.None:
+				score += s.term(s.perNode[n])
+			}
+		}
+		raw[i] = int64(math.Round(score))
+	}
 }

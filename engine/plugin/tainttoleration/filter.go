@@ -11,25 +11,22 @@ import (
 // Tolerated returns the nodes without NoSchedule and NoExecute taints that the tolerations do not tolerate; nil if that
 // is all nodes.
 func Tolerated(s *cluster.State, tolerations []api.Toleration, p *api.Profile) nodeset.Set {
-	ok := make([]bool, len(s.Taints.Lists))
+	ok := make([]uint8, len(s.Taints.Lists))
 	all := true
 	for class, list := range s.Taints.Lists {
 		if s.Ended() {
 			break
 		}
-		ok[class] = FirstUntolerated(list, tolerations, p) < 0
-		all = all && ok[class]
+		if FirstUntolerated(list, tolerations, p) < 0 {
+			ok[class] = 1
+		} else {
+			all = false
+		}
 	}
 	if all {
 		return nil
 	}
-	set := nodeset.New(s.Len())
-	for i, class := range s.Taints.Class {
-		if ok[class] {
-			set.Add(uint32(i))
-		}
-	}
-	return set
+	return nodeset.Where(s.Taints.Class, ok)
 }
 
 // FirstUntolerated returns the index of the first NoSchedule or NoExecute taint that no toleration tolerates, -1 if

@@ -1,6 +1,8 @@
 package tainttoleration
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 )
@@ -27,6 +29,12 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		}
 	}
 	scores := make([]int64, len(feasible))
+	if slices.Max(untolerated) == 0 {
+		for i := range scores {
+			scores[i] = plugin.MaxScore
+		}
+		return scores
+	}
 	for i, n := range feasible {
 		scores[i] = untolerated[taints.Class[n]]
 	}
