@@ -65,12 +65,8 @@ type packed struct {
 	wide   []int64
 }
 
-func packScores(s *verdict.Score) *scores {
-	p := &scores{totals: pack(s.Totals, 1), best: s.Best}
-	for _, column := range s.Plugins {
-		p.plugins = append(p.plugins, packedPlugin{column.Plugin, column.Weight, pack(column.Scores, column.Weight)})
-	}
-	return p
+func (s *scores) add(p verdict.PluginScores) {
+	s.plugins = append(s.plugins, packedPlugin{p.Plugin, p.Weight, pack(p.Scores, p.Weight)})
 }
 
 func (s *scores) size() int64 {

@@ -50,19 +50,27 @@ func (q *question) score(a *answer, totalsOnly bool) (*verdict.Score, error) {
 	if s := a.scores.Load(); s != nil {
 		return s.score(a, totalsOnly), nil
 	}
-	result, err := q.decision().score(q.ctx, a.feasible)
+	remember := q.key != "" && q.c.answers.All()[q.key] == a
+	var plugins []verdict.PluginScores
+	packed := &scores{}
+	result, err := q.decision().score(q.ctx, a.feasible, func(p verdict.PluginScores) bool {
+		if remember {
+			packed.add(p)
+		}
+		if !totalsOnly {
+			plugins = append(plugins, p)
+		}
+		return !totalsOnly
+	})
 	if err != nil {
 		return nil, err
 	}
-	result.Message = a.message
-	if answers := q.c.answers; q.key != "" && answers.All()[q.key] == a {
-		s := packScores(result)
-		if answers.Take(s.size()) && !a.scores.CompareAndSwap(nil, s) {
-			answers.Take(-s.size())
+	result.Plugins, result.Message = plugins, a.message
+	if remember {
+		packed.totals, packed.best = pack(result.Totals, 1), result.Best
+		if size := packed.size(); q.c.answers.Take(size) && !a.scores.CompareAndSwap(nil, packed) {
+			q.c.answers.Take(-size)
 		}
-	}
-	if totalsOnly {
-		result.Plugins = nil
 	}
 	return result, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/plugin/imagelocality"
@@ -33,8 +34,9 @@ func (d *decision) scorers() []scorer {
 	}
 }
 
-// score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
-func (d *decision) score(ctx context.Context, feasible []uint32) (*verdict.Score, error) {
+// score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37). It leaves out
+// verdict.Score.Plugins and passes each to use instead, unless that is nil; use reports whether it keeps the scores.
+func (d *decision) score(ctx context.Context, feasible []uint32, use func(verdict.PluginScores) bool) (*verdict.Score, error) {
 	result := &verdict.Score{Nodes: feasible}
 	if len(feasible) == 0 {
 		return result, nil
@@ -54,12 +56,11 @@ func (d *decision) score(ctx context.Context, feasible []uint32) (*verdict.Score
 			scores[i] = v
 			totals[i] += v
 		}
-		result.Plugins = append(result.Plugins, verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores})
+		if use != nil && use(verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores}) {
+			d.KeepScores()
+		}
 	}
-	best := result.Totals[0]
-	for _, total := range result.Totals {
-		best = max(best, total)
-	}
+	best := slices.Max(result.Totals)
 	for i, total := range result.Totals {
 		if total == best {
 			result.Best = append(result.Best, feasible[i])

@@ -151,7 +151,7 @@ func (b *Builder) append(n *draft) {
 func (b *Builder) Build() *Cluster {
 	c := b.c
 	c.Taints.Lists = b.taints.lists
-	c.columns, c.counts = newColumns(c.Len()), newCounts(c.Len())
+	c.columns, c.counts, c.perNode = newColumns(c.Len()), newCounts(c.Len()), newPerNode(c.Len())
 	c.gather()
 	c.indexNames()
 	c.findRoles()

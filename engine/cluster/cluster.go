@@ -42,6 +42,7 @@ type Cluster struct {
 
 	columns *columns
 	counts  *counts
+	perNode *perNode
 }
 
 // row is what a node has for itself, in lists.

@@ -12,11 +12,13 @@ const (
 	remembered        = 1 << 20
 	columnsRemembered = 256
 	countsRemembered  = 1024
+	nodesRemembered   = 16
 )
 
 type (
 	columns = memo.Map[intern.ID, *topology.Column]
 	counts  = memo.Map[string, []int64]
+	perNode = memo.Map[string, []uint8]
 )
 
 func newColumns(nodes int) *columns {
@@ -24,6 +26,22 @@ func newColumns(nodes int) *columns {
 }
 
 func newCounts(nodes int) *counts { return &counts{Limit: remembered + int64(nodes)*countsRemembered} }
+
+func newPerNode(nodes int) *perNode {
+	return &perNode{Limit: remembered/16 + int64(nodes)*nodesRemembered}
+}
+
+// PerNode returns what compute makes of the nodes' resources, a number of each, which is remembered by a key as long as
+// nothing has been placed. The result must not be changed.
+func (s *State) PerNode(key string, compute func() []uint8) []uint8 {
+	if s.changed {
+		return compute()
+	}
+	return s.perNode.Get(key, func() ([]uint8, int64, bool) {
+		v := compute()
+		return v, int64(len(key) + cap(v)), true
+	})
+}
 
 func columnBytes(c *topology.Column) int64 {
 	return int64(4*(cap(c.Domain)+cap(c.Values)) + 8*cap(c.Having))

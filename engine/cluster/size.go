@@ -50,12 +50,12 @@ func (c *Cluster) Bytes() int64 {
 	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}
-	return s.total + c.columns.Taken() + c.counts.Taken()
+	return s.total + c.columns.Taken() + c.counts.Taken() + c.perNode.Taken()
 }
 
 // MayRemember returns how many bytes more the cluster may come to remember.
 func (c *Cluster) MayRemember() int64 {
-	return c.columns.Limit - c.columns.Taken() + c.counts.Limit - c.counts.Taken()
+	return c.columns.Limit + c.counts.Limit + c.perNode.Limit - c.columns.Taken() - c.counts.Taken() - c.perNode.Taken()
 }
 
 // sizes adds up memory.

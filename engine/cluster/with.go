@@ -407,6 +407,9 @@ func (e *edit) finish() *Cluster {
 	if !sameStrings || !sameLabels || !samePods {
 		c.counts = newCounts(c.Len())
 	}
+	if c.resources != e.base.resources {
+		c.perNode = newPerNode(c.Len())
+	}
 	return c
 }
 

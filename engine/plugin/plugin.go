@@ -24,7 +24,23 @@ type Cycle struct {
 	Required nodeset.Set
 	// Tolerated is the nodes without NoSchedule and NoExecute taints that the pod does not tolerate; nil if all are.
 	Tolerated nodeset.Set
+
+	scores []int64
 }
+
+// Scores returns n scores of 0. Unless they are kept, the next call returns the same ones.
+func (c *Cycle) Scores(n int) []int64 {
+	if cap(c.scores) < n {
+		c.scores = make([]int64, n)
+		return c.scores
+	}
+	c.scores = c.scores[:n]
+	clear(c.scores)
+	return c.scores
+}
+
+// KeepScores makes the scores that Scores returned last the caller's.
+func (c *Cycle) KeepScores() { c.scores = nil }
 
 // Refusal is nodes that a plugin refuses, and why.
 type Refusal struct {

@@ -17,22 +17,22 @@ const (
 // Score returns the nodes' scores. An image counts by its size and by the share of all nodes that have it.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	spec := c.Pod.Spec()
-	sums, found := make([]int64, c.State.Len()), false
+	var sums []int64 // by node; nil if none has any of the images
 	images := int64(len(spec.ImageVolumes))
 	for i := range spec.InitContainers {
-		found = add(c, sums, spec.InitContainers[i].Image) || found
+		sums = add(c, sums, spec.InitContainers[i].Image)
 		images++
 	}
 	for i := range spec.Containers {
-		found = add(c, sums, spec.Containers[i].Image) || found
+		sums = add(c, sums, spec.Containers[i].Image)
 		images++
 	}
 	for _, reference := range spec.ImageVolumes {
-		found = add(c, sums, reference) || found
+		sums = add(c, sums, reference)
 	}
 	most := maxBytesPerImage * images
-	scores := make([]int64, len(feasible))
-	if !found {
+	scores := c.Scores(len(feasible))
+	if sums == nil {
 		return scores
 	}
 	for i, n := range feasible {
@@ -47,18 +47,21 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// add counts an image on the nodes that have it, and reports whether any has.
-func add(c *plugin.Cycle, sums []int64, name string) bool {
+// add counts an image on the nodes that have it.
+func add(c *plugin.Cycle, sums []int64, name string) []int64 {
 	nodes, size := c.State.Image(normalized(name))
 	if nodes == nil || c.State.Ended() {
-		return false
+		return sums
+	}
+	if sums == nil {
+		sums = make([]int64, c.State.Len())
 	}
 	spread := float64(nodes.Len()) / float64(c.State.Len())
 	bytes := int64(float64(size) * spread)
 	for n := range nodes.All() {
 		sums[n] += bytes
 	}
-	return true
+	return sums
 }
 
 // normalized gives an image name without a tag the tag that container runtimes add.

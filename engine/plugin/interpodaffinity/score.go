@@ -31,7 +31,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		return nil
 	}
 
-	scores := make([]int64, len(feasible))
+	scores := c.Scores(len(feasible))
 	for i, column := range by.columns {
 		by.counts[i][topology.None] = 0
 		for j, n := range feasible {

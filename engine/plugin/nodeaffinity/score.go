@@ -18,7 +18,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	if len(wishes) == 0 {
 		return nil
 	}
-	scores := make([]int64, len(feasible))
+	scores := c.Scores(len(feasible))
 	for _, w := range wishes {
 		nodes := term(c.State, w.Preference)
 		if nodes == nil || c.State.Ended() {

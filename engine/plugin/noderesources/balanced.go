@@ -13,33 +13,54 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	asked := requests.Pending(c.Pod.Spec())
 	columns := make([]column, len(c.Profile.BalancedResources))
 	bestEffort := true
+	key := "balanced:" // and the resources that count for this pod
 	for i, name := range c.Profile.BalancedResources {
 		columns[i] = newColumn(c.State.Resources, name, asked, false)
 		bestEffort = bestEffort && columns[i].request == 0
+		if !columns[i].skip {
+			key += name + ","
+		}
 	}
 	if bestEffort {
 		return nil
 	}
-	scores := make([]int64, len(feasible))
-	fractions := make([]float64, 0, len(columns))
-	two := len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil
-	for i, n := range feasible {
-		var with, without int64
-		if two && columns[0].allocatable[n] != 0 && columns[1].allocatable[n] != 0 {
-			a, b := &columns[0], &columns[1]
-			with = evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
-			without = evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
-		} else {
-			with = evenness(columns, n, true, fractions)
-			without = evenness(columns, n, false, fractions)
+	without := c.State.PerNode(key, func() []uint8 { return current(columns, c.State.Len()) })
+	scores := c.Scores(len(feasible))
+	if len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil {
+		a, b := &columns[0], &columns[1]
+		for i, n := range feasible {
+			with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
+			scores[i] = balance(with, without[n])
 		}
-		scores[i] = plugin.MaxScore/2 + (plugin.MaxScore/2+with-without)/2
+		return scores
+	}
+	fractions := make([]float64, 0, len(columns))
+	for i, n := range feasible {
+		scores[i] = balance(evenness(columns, n, true, fractions), without[n])
 	}
 	return scores
 }
 
-// evennessOfTwo is evenness of the usual two resources, of which the node has some.
+// current returns the nodes' evenness without the pod, each of 0..100.
+func current(columns []column, nodes int) []uint8 {
+	out := make([]uint8, nodes)
+	fractions := make([]float64, 0, len(columns))
+	for n := range out {
+		out[n] = uint8(evenness(columns, uint32(n), false, fractions))
+	}
+	return out
+}
+
+// balance returns the score of a node that is so even with the pod, and so even without.
+func balance(with int64, without uint8) int64 {
+	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-int64(without))/2
+}
+
+// evennessOfTwo is evenness of two resources that each node has some of, or none.
 func evennessOfTwo(requestedA, allocatableA, requestedB, allocatableB int64) int64 {
+	if allocatableA == 0 || allocatableB == 0 {
+		return plugin.MaxScore
+	}
 	a := float64(requestedA) / float64(allocatableA)
 	if a > 1 {
 		a = 1

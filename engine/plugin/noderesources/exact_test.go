@@ -1,10 +1,14 @@
 package noderesources
 
 import (
+	"context"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 )
 
@@ -25,6 +29,41 @@ func TestFree(t *testing.T) {
 	}
 }
 
+// TestBalancedRemembers asks about pods for which other resources count, in turn, of one cluster and of new ones.
+func TestBalancedRemembers(t *testing.T) {
+	ctx := context.Background()
+	node := enginetest.MakeNode("n").Allocate("cpu", 1000, "memory", 1000, "example.com/gpu", 8, "pods", 10).
+		Run(enginetest.MakePod("there").Request("cpu", 800, "memory", 100, "example.com/gpu", 1))
+	compiled := func() *cluster.Cluster {
+		c, err := cluster.Compile(ctx, enginetest.Cluster(node))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	profile := api.Kube137()
+	profile.BalancedResources = []string{"cpu", "memory", "example.com/gpu"}
+	score := func(c *cluster.Cluster, asked ...any) int64 {
+		state := cluster.NewState(ctx, c)
+		pod := enginetest.MakePod("p").Request(asked...).Pod
+		return BalancedScore(&plugin.Cycle{State: state, Pod: state.Compile(&pod), Profile: profile}, []uint32{0})[0]
+	}
+	shared := compiled()
+	seen := make(map[int64]bool)
+	for range 2 {
+		for _, asked := range [][]any{{"cpu", 100}, {"cpu", 100, "example.com/gpu", 4}, {"memory", 700}} {
+			got, want := score(shared, asked...), score(compiled(), asked...)
+			if got != want {
+				t.Errorf("%v: %d, want %d", asked, got, want)
+			}
+			seen[want] = true
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("the pods' scores are not different: %v", seen)
+	}
+}
+
 // TestSpecialLoops compares the loops for two usual resources with those for any.
 func TestSpecialLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -39,11 +78,9 @@ func TestSpecialLoops(t *testing.T) {
 			t.Errorf("least allocated: %d, want %d", scores[0], want)
 		}
 		a, b := &columns[0], &columns[1]
-		if a.allocatable[0] != 0 && b.allocatable[0] != 0 {
-			got := evennessOfTwo(a.allocated[0], a.allocatable[0], b.allocated[0], b.allocatable[0])
-			if want := evenness(columns, 0, false, nil); got != want {
-				t.Errorf("evenness: %d, want %d", got, want)
-			}
+		got := evennessOfTwo(a.allocated[0], a.allocatable[0], b.allocated[0], b.allocatable[0])
+		if want := evenness(columns, 0, false, nil); got != want {
+			t.Errorf("evenness: %d, want %d", got, want)
 		}
 	})
 }

@@ -19,7 +19,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		columns[i] = newColumn(c.State.Resources, r.Resource, asked, true)
 		columns[i].weight = r.Weight
 	}
-	scores := make([]int64, len(feasible))
+	scores := c.Scores(len(feasible))
 	var of func([]column, uint32) int64
 	switch strategy.Type {
 	case api.MostAllocated:

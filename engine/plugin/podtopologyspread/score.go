@@ -42,7 +42,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		softs[i] = newSoft(c, cs[i], eligible, scored)
 	}
 
-	raw := make([]int64, len(feasible))
+	raw := c.Scores(len(feasible))
 	addUp(raw, softs, feasible)
 	lowest, highest := int64(math.MaxInt64), int64(0)
 	for i, n := range feasible {

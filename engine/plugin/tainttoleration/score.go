@@ -28,7 +28,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 			}
 		}
 	}
-	scores := make([]int64, len(feasible))
+	scores := c.Scores(len(feasible))
 	if slices.Max(untolerated) == 0 {
 		for i := range scores {
 			scores[i] = plugin.MaxScore
