@@ -66,7 +66,7 @@ func (r *Report) Chart(w io.Writer) error {
 
 // floors are the ratios of which less is better.
 func (r *Report) floors() panel {
-	p := panel{title: "Times the floor: an empty call, or an echo of the same bytes (shorter is better)"}
+	p := panel{title: "Times an empty call, an echo of the same bytes, or what the row says (shorter is better)"}
 	for _, f := range r.Figures {
 		if at := f.promise; at.Unit == "x" && at.Must != 0 && f.measured {
 			p.bars = append(p.bars, bar{at.What, f.Value, at.Must, at.Aim, f.verdict(false) == mustBroken})
@@ -149,15 +149,13 @@ func (b *bar) draw(out *strings.Builder, y int, x func(float64) float64) {
 	from, to := x(1), x(b.value)
 	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end">%s</text>`, labelWidth-8, y+barHeight-1, html.EscapeString(b.label))
 	fmt.Fprintf(out, `<rect x="%.1f" y="%d" width="%.1f" height="%d" rx="2" fill="%s"/>`, min(from, to), y, max(1, math.Abs(to-from)), barHeight, colour)
-	end := max(from, to)
 	for _, mark := range []struct {
 		at     float64
 		colour string
 	}{{b.must, mustColour}, {b.aim, aimColour}} {
 		if mark.at > 0 {
 			fmt.Fprintf(out, `<rect x="%.1f" y="%d" width="3" height="%d" fill="%s"/>`, x(mark.at)-1.5, y-2, barHeight+4, mark.colour)
-			end = max(end, x(mark.at))
 		}
 	}
-	fmt.Fprintf(out, `<text x="%.1f" y="%d" font-weight="bold">%sx</text>`+"\n", end+6, y+barHeight-1, number(b.value))
+	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end" font-weight="bold">%sx</text>`+"\n", chartWidth, y+barHeight-1, number(b.value))
 }
