@@ -77,10 +77,12 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzzminimizetime 1s -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
 	  done; done
 
+# Where `make bench` writes its table and picture.
+BENCH_OUT ?= build
 .PHONY: bench
 bench: ## Measure Stowage against floors and kube-scheduler's own plugins, in one table of ratios.
-	@mkdir -p build
-	go -C bench/parity run ./cmd/bench -markdown ../../build/bench.md -chart ../../build/bench.svg
+	@mkdir -p $(BENCH_OUT)
+	go -C bench/parity run ./cmd/bench -markdown $(abspath $(BENCH_OUT))/figures.md -chart $(abspath $(BENCH_OUT))/figures.svg
 
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
