@@ -24,13 +24,14 @@ type subject struct {
 	name string
 	// prepare makes the n-th call ready. What it does is not timed.
 	prepare func(n int) (call, error)
-	// check judges the n-th answer; nil if all must be the same bytes.
+	// want is what every answer must be, or nil if that is what the first one is.
+	want []byte
+	// check judges the n-th answer in the place of want.
 	check func(n int, answer []byte) error
 	// procs is GOMAXPROCS; 0 to leave it.
 	procs int
 
 	calls, perTurn int
-	first          []byte
 	wall, cpu      []time.Duration
 }
 
@@ -127,10 +128,10 @@ func (s *subject) judge(n int, answer []byte) error {
 	if s.check != nil {
 		return s.check(n, answer)
 	}
-	if n == 0 {
-		s.first = answer
+	if s.want == nil {
+		s.want = answer
 	}
-	if !bytes.Equal(s.first, answer) {
+	if !bytes.Equal(s.want, answer) {
 		return errOtherAnswer
 	}
 	return nil

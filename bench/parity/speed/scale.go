@@ -31,5 +31,12 @@ func (r *run) counting(w *world, procs int) *subject {
 			request, err := w.target.filterRequest(c.pod(r.trial()), node)
 			return func() ([]byte, error) { return r.stowage.filter(request) }, err
 		},
+		check: func(_ int, answer []byte) error {
+			got, err := feasible(answer)
+			if err != nil {
+				return err
+			}
+			return decision{feasible: got}.differs(decision{feasible: []uint32{node}})
+		},
 	}
 }

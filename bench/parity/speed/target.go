@@ -95,8 +95,12 @@ func (s stowage) target(messages [][]byte) (*target, error) {
 	return s.put(messages)
 }
 
-// decision is what an answer comes to: the nodes that can take the pod, and the best of them.
-type decision struct{ feasible, best []uint32 }
+// decision is what answers come to: the nodes that can take the pod, and the best of them.
+type decision struct {
+	feasible, best []uint32
+	// filter and score are the answers.
+	filter, score []byte
+}
 
 func (d decision) differs(other decision) error {
 	if !slices.Equal(d.feasible, other.feasible) {
@@ -121,22 +125,21 @@ func (s stowage) decide(t *target, pod *stowagev1.Pod) (decision, error) {
 	if err != nil {
 		return decision{}, err
 	}
-	answer, err := s.filter(request)
-	if err != nil {
-		return decision{}, err
-	}
 	var d decision
-	if d.feasible, err = feasible(answer); err != nil {
+	if d.filter, err = s.filter(request); err != nil {
+		return d, err
+	}
+	if d.feasible, err = feasible(d.filter); err != nil {
 		return d, err
 	}
 	if request, err = t.scoreRequest(pod); err != nil {
 		return d, err
 	}
-	if answer, err = s.score(request); err != nil {
+	if d.score, err = s.score(request); err != nil {
 		return d, err
 	}
 	var r stowagev1.ScoreResponse
-	err = proto.Unmarshal(answer, &r)
+	err = proto.Unmarshal(d.score, &r)
 	d.best = r.GetBestNodes().GetIndexes()
 	return d, err
 }

@@ -33,7 +33,7 @@ func (r *run) versus(nodes int) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
-		if err := w.want[c].differs(decision{decided.Feasible, decided.Best}); err != nil {
+		if err := w.want[c].differs(decision{feasible: decided.Feasible, best: decided.Best}); err != nil {
 			return fmt.Errorf("%s: Stowage decides otherwise than kube-scheduler: %w", c.Name, err)
 		}
 	}

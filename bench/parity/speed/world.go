@@ -56,13 +56,16 @@ func (r *run) seen(w *world, c *podCase) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return always("filter, "+c.Name, func() ([]byte, error) { return r.stowage.filter(request) }), nil
+	s := always("filter, "+c.Name, func() ([]byte, error) { return r.stowage.filter(request) })
+	s.want = w.want[c].filter
+	return s, nil
 }
 
 // first is a Filter of a pod of a new template each time.
 func (r *run) first(w *world, c *podCase) *subject {
 	return &subject{
 		name: "first filter, " + c.Name,
+		want: w.want[c].filter,
 		prepare: func(int) (call, error) {
 			request, err := w.target.filterRequest(c.pod(r.trial()))
 			return func() ([]byte, error) { return r.stowage.filter(request) }, err
@@ -74,6 +77,7 @@ func (r *run) first(w *world, c *podCase) *subject {
 func (r *run) scored(w *world, c *podCase, fresh bool) *subject {
 	return &subject{
 		name: "score, " + c.Name,
+		want: w.want[c].score,
 		prepare: func(int) (call, error) {
 			request, err := w.target.scoreRequest(c.pod(r.trialIf(fresh)))
 			return func() ([]byte, error) { return r.stowage.score(request) }, err
@@ -85,6 +89,7 @@ func (r *run) scored(w *world, c *podCase, fresh bool) *subject {
 func (r *run) both(w *world, c *podCase, fresh bool) *subject {
 	return &subject{
 		name: "filter and score, " + c.Name,
+		want: slices.Concat(w.want[c].filter, w.want[c].score),
 		prepare: func(int) (call, error) {
 			pod := c.pod(r.trialIf(fresh))
 			filter, err := w.target.filterRequest(pod)
