@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// BenchmarkCall measures calls over loopback about the big cluster by its address, and what a call costs that says
+// nothing.
+func BenchmarkCall(b *testing.B) {
+	stowage, echo := serve(b, loopback.ServeStowage), serve(b, loopback.ServeEcho)
+	cluster := bigcluster.New(5000)
+	reference := &stowagev1.SnapshotReference{Address: put(b, stowage, cluster)}
+	seen := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: cluster.PodTemplates[9]}}
+	// fresh makes the template one that nobody asked about, with a label more.
+	fresh := func(n int) *stowagev1.Pod {
+		return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+			Labels: map[string]string{fmt.Sprint("fresh-", n): ""},
+		}}}
+	}
+	asked := 0
+	measure := func(name, method string, request proto.Message, more func() proto.Message) {
+		question, err := proto.Marshal(request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			var first []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				in := question
+				if more != nil {
+					asked++
+					// Messages that follow one another are merged.
+					if in, err = (proto.MarshalOptions{}).MarshalAppend(bytes.Clone(question), more()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				answer, err := stowage.Call(context.Background(), method, in)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if first == nil {
+					first = answer
+				}
+				if !bytes.Equal(first, answer) {
+					b.Fatal("another answer")
+				}
+			}
+		})
+	}
+	b.Run("empty", func(b *testing.B) {
+		for b.Loop() {
+			answer, err := echo.Call(context.Background(), stowagev1.PlacementService_Filter_FullMethodName, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := loopback.CheckEcho(answer, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	const filter, score = stowagev1.PlacementService_Filter_FullMethodName, stowagev1.PlacementService_Score_FullMethodName
+	filtered := &stowagev1.FilterRequest{Snapshot: reference, Pod: seen}
+	scored := &stowagev1.ScoreRequest{Snapshot: reference, Pod: seen}
+	measure("filter/template=seen", filter, filtered, nil)
+	measure("score/template=seen", score, scored, nil)
+	measure("filter/template=first", filter, filtered, func() proto.Message { return &stowagev1.FilterRequest{Pod: fresh(asked)} })
+	measure("score/template=first", score, scored, func() proto.Message { return &stowagev1.ScoreRequest{Pod: fresh(asked)} })
+}
+
+func serve(b *testing.B, start func() (*loopback.Server, error)) *loopback.Client {
+	b.Helper()
+	s, err := start()
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := loopback.Dial(s.Address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+		if err := s.Stop(); err != nil {
+			b.Error(err)
+		}
+	})
+	return c
+}
+
+// put puts a cluster in one part and returns its address.
+func put(b *testing.B, stowage *loopback.Client, c *stowagev1.Cluster) string {
+	b.Helper()
+	var messages [][]byte
+	for i, step := range []*stowagev1.PutSnapshotRequest{
+		{Step: &stowagev1.PutSnapshotRequest_Part{Part: bigcluster.Compact(c)}},
+		{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}},
+	} {
+		step.Sequence = uint32(i)
+		m, err := proto.Marshal(step)
+		if err != nil {
+			b.Fatal(err)
+		}
+		messages = append(messages, m)
+	}
+	answer, err := stowage.Stream(context.Background(), stowagev1.PlacementService_PutSnapshot_FullMethodName, messages)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var r stowagev1.PutSnapshotResponse
+	if err := proto.Unmarshal(answer, &r); err != nil {
+		b.Fatal(err)
+	}
+	return r.Address
+}
