@@ -5,7 +5,7 @@
 package intern
 
 import (
-	"maps"
+	"hash/maphash"
 	"slices"
 	"strings"
 )
@@ -17,13 +17,22 @@ type ID uint32
 type Table struct {
 	base    *Table // frozen; nil in a table that extends nothing
 	baseLen int
-	ids     map[string]ID
 	names   []string
+	text    strings.Builder // where names lie
+	// slots is a hash table with linear probing, at most half full; the length is a power of 2. It has no pointers.
+	slots []slot
 }
+
+type slot struct {
+	hash uint32
+	next uint32 // one more than the place in names; 0 in an empty slot
+}
+
+var seed = maphash.MakeSeed()
 
 // New returns a table that holds the empty string.
 func New() *Table {
-	t := &Table{ids: make(map[string]ID)}
+	t := &Table{}
 	t.Intern("")
 	return t
 }
@@ -35,9 +44,35 @@ func Extend(base *Table) *Table {
 
 // Grow makes room for a number of strings more.
 func (t *Table) Grow(n int) {
-	ids := make(map[string]ID, len(t.ids)+n)
-	maps.Copy(ids, t.ids)
-	t.ids, t.names = ids, slices.Grow(t.names, n)
+	t.names = slices.Grow(t.names, n)
+	if want := len(t.names) + n; 2*want > len(t.slots) {
+		t.rehash(want)
+	}
+}
+
+// rehash makes the slots anew, with room for a number of strings.
+func (t *Table) rehash(want int) {
+	size := 16
+	for size < 2*want {
+		size *= 2
+	}
+	old := t.slots
+	t.slots = make([]slot, size)
+	for _, s := range old {
+		if s.next != 0 {
+			*t.free(s.hash) = s
+		}
+	}
+}
+
+// free returns the empty slot for a new string.
+func (t *Table) free(hash uint32) *slot {
+	mask := uint32(len(t.slots) - 1)
+	at := hash & mask
+	for t.slots[at].next != 0 {
+		at = (at + 1) & mask
+	}
+	return &t.slots[at]
 }
 
 // minOverlay is how many strings an extension may always hold before it is worth copying what it extends.
@@ -55,23 +90,30 @@ func (t *Table) Settled() *Table {
 	}
 	lower, upper := t.base.base, t.base
 	if n := len(upper.names) + len(t.names); n > minOverlay && n*n > 4*lower.Len() {
-		all := &Table{ids: make(map[string]ID, t.Len()), names: slices.Concat(lower.names, upper.names, t.names)}
-		for i, s := range all.names {
-			all.ids[s] = ID(i)
-		}
-		return all
+		return tableOf(nil, slices.Concat(lower.names, upper.names, t.names))
 	}
-	merged := &Table{base: lower, baseLen: lower.Len(), ids: maps.Clone(upper.ids), names: slices.Concat(upper.names, t.names)}
-	maps.Copy(merged.ids, t.ids)
-	return merged
+	return tableOf(lower, slices.Concat(upper.names, t.names))
+}
+
+// tableOf returns a table of distinct strings that base does not hold.
+func tableOf(base *Table, names []string) *Table {
+	t := &Table{base: base, names: names}
+	if base != nil {
+		t.baseLen = base.Len()
+	}
+	t.rehash(len(names))
+	for i, s := range names {
+		hash := hashOf(s)
+		*t.free(hash) = slot{hash, uint32(i + 1)}
+	}
+	return t
 }
 
 // Bytes estimates the memory of the table, what it extends included.
 func (t *Table) Bytes() int {
-	const entry = 16 + 38 // a string header, and a map's slots for one and its id at the usual load
-	total := entry * len(t.names)
+	total := 16*cap(t.names) + 8*len(t.slots)
 	for _, s := range t.names {
-		total += (len(s) + 7) &^ 7
+		total += len(s)
 	}
 	if t.base != nil {
 		total += t.base.Bytes()
@@ -87,38 +129,63 @@ func (t *Table) Shared(id ID) bool { return int(id) < t.baseLen }
 
 // Intern returns the id of s, a new one if s is new. The table keeps a copy: s may be overwritten afterwards.
 func (t *Table) Intern(s string) ID {
-	if id, ok := t.Lookup(s); ok {
+	hash := hashOf(s)
+	if id, ok := find(t, hash, s); ok {
 		return id
 	}
-	id := ID(t.Len())
-	if t.ids == nil {
-		t.ids = make(map[string]ID)
-	}
-	s = strings.Clone(s)
-	t.ids[s] = id
-	t.names = append(t.names, s)
-	return id
+	return t.add(hash, s)
 }
 
 // InternBytes is Intern of a string that is given as bytes.
 func (t *Table) InternBytes(b []byte) ID {
-	for layer := t; layer != nil; layer = layer.base {
-		if id, ok := layer.ids[string(b)]; ok {
-			return id
-		}
+	hash := uint32(maphash.Bytes(seed, b))
+	if id, ok := find(t, hash, b); ok {
+		return id
 	}
-	return t.Intern(string(b))
+	return t.add(hash, string(b))
 }
 
 // Lookup returns the id of s, if it has one.
-func (t *Table) Lookup(s string) (ID, bool) {
-	if t.base != nil {
-		if id, ok := t.base.Lookup(s); ok {
-			return id, true
+func (t *Table) Lookup(s string) (ID, bool) { return find(t, hashOf(s), s) }
+
+func hashOf(s string) uint32 { return uint32(maphash.String(seed, s)) }
+
+func find[S string | []byte](t *Table, hash uint32, s S) (ID, bool) {
+	for ; t != nil; t = t.base {
+		if len(t.slots) == 0 {
+			continue
+		}
+		mask := uint32(len(t.slots) - 1)
+		for at := hash & mask; t.slots[at].next != 0; at = (at + 1) & mask {
+			if slot := t.slots[at]; slot.hash == hash && t.names[slot.next-1] == string(s) {
+				return ID(t.baseLen + int(slot.next) - 1), true
+			}
 		}
 	}
-	id, ok := t.ids[s]
-	return id, ok
+	return 0, false
+}
+
+// add adds a new string.
+func (t *Table) add(hash uint32, s string) ID {
+	if 2*(len(t.names)+1) > len(t.slots) {
+		t.rehash(2 * (len(t.names) + 1))
+	}
+	id := ID(t.Len())
+	t.names = append(t.names, t.keep(s))
+	*t.free(hash) = slot{hash, uint32(len(t.names))}
+	return id
+}
+
+// keep returns a copy of s that lies with others, as many in one allocation as it takes to have few.
+func (t *Table) keep(s string) string {
+	if t.text.Cap()-t.text.Len() < len(s) {
+		size := min(2*t.text.Cap(), 1<<14)
+		t.text.Reset()
+		t.text.Grow(max(size, len(s)))
+	}
+	from := t.text.Len()
+	t.text.WriteString(s)
+	return t.text.String()[from:]
 }
 
 // Name returns the string with an id of this table.
