@@ -19,7 +19,7 @@ const (
 type answers = memo.Map[string, *answer]
 
 func newAnswers(nodes int) *answers {
-	return &answers{Limit: answersRemembered + int64(nodes)*answersRememberedPerNode}
+	return memo.New[string, *answer](answersRemembered + int64(nodes)*answersRememberedPerNode)
 }
 
 // answer is what filtering came to for one pod and, once somebody asked, what scoring came to. It is immutable but for

@@ -77,6 +77,33 @@ func TestRememberedIsBounded(t *testing.T) {
 	}
 }
 
+func TestRememberAtMost(t *testing.T) {
+	ctx := context.Background()
+	stated := enginetest.Big(100, true)
+	for _, room := range []int64{0, 100_000, 1 << 20, 1 << 40} {
+		c := compiled(t, stated)
+		base, max := c.Bytes(), c.MaxBytes()
+		c.RememberAtMost(room)
+		if got := c.MaxBytes(); got > max || got > base+room && room > 100_000 {
+			t.Errorf("with room for %d: MaxBytes = %d, it was %d", room, got, max)
+		}
+		for i := range 5000 {
+			template := stated.Templates[i%len(stated.Templates)]
+			pod := &api.Pod{TemplateIndex: i % len(stated.Templates), Template: template}
+			if _, err := c.Score(ctx, pod, engine.ScoreOptions{Profile: api.Kube137(), Key: fmt.Sprint("key-", i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		terms := int64(100_000) // are found whatever the room
+		if got := c.Remembered(); got > room+terms || got < min(room, 1<<20)/2 {
+			t.Errorf("with room for %d: %d bytes are remembered", room, got)
+		}
+		if got := c.Bytes() - c.Remembered(); got < base*9/10 || got > base*11/10 {
+			t.Errorf("with room for %d: %d bytes besides what is remembered, before %d", room, got, base)
+		}
+	}
+}
+
 func TestRememberedOnlyWhole(t *testing.T) {
 	stated, pods := enginetest.RandomShared(rand.New(rand.NewPCG(1, 9)))
 	c := compiled(t, stated)

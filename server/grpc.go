@@ -27,6 +27,10 @@ const (
 	windowBytes = 64 << 20
 )
 
+// streamWorkers are goroutines that serve one call after the other, so that a call finds a stack that is large enough.
+// Calls beyond get a goroutine of their own.
+const streamWorkers = 16
+
 // newGRPC returns a gRPC server with the service, health and reflection. Without credentials it speaks plain text;
 // without telemetry it is neither measured nor traced.
 func newGRPC(
@@ -51,6 +55,7 @@ func newGRPC(
 		grpc.SharedWriteBuffer(true),
 		grpc.InitialWindowSize(windowBytes),
 		grpc.InitialConnWindowSize(windowBytes),
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.WaitForHandlers(true), // so that nothing reports to telemetry after Stop
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}

@@ -27,6 +27,7 @@ func ServeEcho() (*Server, error) {
 		grpc.ReadBufferSize(bufferBytes),
 		grpc.WriteBufferSize(bufferBytes),
 		grpc.SharedWriteBuffer(true),
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.InitialWindowSize(windowBytes),
 		grpc.InitialConnWindowSize(windowBytes),
 	)

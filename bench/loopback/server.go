@@ -9,10 +9,12 @@ import (
 	"github.com/stowage-scheduler/stowage/server/config"
 )
 
-// The buffers and windows of server/grpc.go, so that the servers differ only in what they do with a message.
+// The buffers, windows and workers of server/grpc.go, so that the servers differ only in what they do with a message.
 const (
 	bufferBytes = 256 << 10
 	windowBytes = 64 << 20
+
+	streamWorkers = 16
 )
 
 // Server is a server in this process.

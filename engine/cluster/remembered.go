@@ -22,13 +22,15 @@ type (
 )
 
 func newColumns(nodes int) *columns {
-	return &columns{Limit: remembered + int64(nodes)*columnsRemembered}
+	return memo.New[intern.ID, *topology.Column](remembered + int64(nodes)*columnsRemembered)
 }
 
-func newCounts(nodes int) *counts { return &counts{Limit: remembered + int64(nodes)*countsRemembered} }
+func newCounts(nodes int) *counts {
+	return memo.New[string, []int64](remembered + int64(nodes)*countsRemembered)
+}
 
 func newPerNode(nodes int) *perNode {
-	return &perNode{Limit: remembered/16 + int64(nodes)*nodesRemembered}
+	return memo.New[string, []uint8](remembered/16 + int64(nodes)*nodesRemembered)
 }
 
 // PerNode returns what compute makes of the nodes' resources, a number of each, which is remembered by a key as long as

@@ -1,6 +1,10 @@
 package cluster
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/stowage-scheduler/stowage/engine/memo"
+)
 
 // What Go's maps and allocations cost beside what they hold, about.
 const (
@@ -38,24 +42,56 @@ func (c *Cluster) Bytes() int64 {
 		s.deep(reflect.ValueOf(g.Rules))
 	}
 	s.add(8 * cap(c.ports))
-	for _, x := range []*terms{c.terms.antiAffinity.Load(), c.terms.wishes.Load()} {
-		if x != nil {
-			term := int(reflect.TypeFor[TermOf]().Size())
-			s.add(term*cap(x.others) + int(mapOverhead*float64(40*len(x.byLabel))))
-			for _, of := range x.byLabel {
-				s.add(term * cap(of))
-			}
-		}
-	}
 	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}
-	return s.total + c.columns.Taken() + c.counts.Taken() + c.perNode.Taken()
+	return s.total + c.Remembered()
 }
 
-// MayRemember returns how many bytes more the cluster may come to remember.
-func (c *Cluster) MayRemember() int64 {
-	return c.columns.Limit + c.counts.Limit + c.perNode.Limit - c.columns.Taken() - c.counts.Taken() - c.perNode.Taken()
+// Remembered returns how many bytes of these are what the cluster came to remember.
+func (c *Cluster) Remembered() int64 {
+	bytes := c.columns.Taken() + c.counts.Taken() + c.perNode.Taken()
+	if x := c.terms.antiAffinity.Load(); x != nil {
+		bytes += x.bytes
+	}
+	if x := c.terms.wishes.Load(); x != nil {
+		bytes += x.bytes
+	}
+	return bytes
+}
+
+var termBytes = int(reflect.TypeFor[TermOf]().Size())
+
+// termEntryBytes is a label and a slice.
+const termEntryBytes = 40
+
+// memory is what terms take beside the groups that have them.
+func (x *terms) memory() int64 {
+	bytes := cap(x.others)*termBytes + int(mapOverhead*float64(termEntryBytes*len(x.byLabel)))
+	for _, of := range x.byLabel {
+		bytes += cap(of) * termBytes
+	}
+	return int64(bytes)
+}
+
+// Memos are what the cluster remembers by keys.
+func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
+
+// TermsToFind estimates the bytes that the groups' terms will take once somebody has asked for them.
+func (c *Cluster) TermsToFind() int64 {
+	antiAffinity, wishes := 0, 0
+	for i := range c.groups {
+		s := c.groups[i].Shape
+		antiAffinity += len(s.AntiAffinity)
+		wishes += len(s.Affinity) + len(s.PreferredAffinity) + len(s.PreferredAntiAffinity)
+	}
+	if c.terms.antiAffinity.Load() != nil {
+		antiAffinity = 0
+	}
+	if c.terms.wishes.Load() != nil {
+		wishes = 0
+	}
+	return int64(antiAffinity+wishes) * int64(2*termBytes+int(mapOverhead*termEntryBytes))
 }
 
 // sizes adds up memory.

@@ -21,6 +21,7 @@ type TermOf struct {
 type terms struct {
 	byLabel map[selector.Label][]TermOf
 	others  []TermOf
+	bytes   int64 // memory, of one that is published
 }
 
 func (x *terms) add(t TermOf) {
@@ -78,6 +79,7 @@ func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int
 	for i := range c.groups {
 		add(x, i, c.groups[i].Shape)
 	}
+	x.bytes = x.memory()
 	published.Store(x)
 	return x
 }

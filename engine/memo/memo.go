@@ -13,12 +13,35 @@ import (
 // entryBytes is what an entry counts for besides its value.
 const entryBytes = 256
 
-// Map remembers values by key, of up to Limit bytes together. What finds no room is not remembered. The zero value
+// Map remembers values by key, of up to so many bytes together. What finds no room is not remembered. The zero value
 // remembers nothing.
 type Map[K comparable, V any] struct {
-	Limit     int64
+	limit     atomic.Int64
 	taken     atomic.Int64
 	published atomic.Pointer[map[K]V]
+}
+
+// Bounded is a Map of any kind.
+type Bounded interface {
+	Taken() int64
+	Limit() int64
+	Lower(limit int64)
+}
+
+// New returns a map of up to so many bytes.
+func New[K comparable, V any](limit int64) *Map[K, V] {
+	m := &Map[K, V]{}
+	m.limit.Store(limit)
+	return m
+}
+
+// Limit returns how many bytes may be remembered.
+func (m *Map[K, V]) Limit() int64 { return m.limit.Load() }
+
+// Lower makes the map remember so many bytes at most, if that is less than before. What is there stays.
+func (m *Map[K, V]) Lower(limit int64) {
+	for old := m.limit.Load(); limit < old && !m.limit.CompareAndSwap(old, limit); old = m.limit.Load() {
+	}
 }
 
 // All returns the values that are remembered now. The map must not be changed.
@@ -34,7 +57,7 @@ func (m *Map[K, V]) Taken() int64 { return m.taken.Load() }
 
 // Take sets bytes aside for what a value comes to hold after it was kept, and reports whether there is room.
 func (m *Map[K, V]) Take(bytes int64) bool {
-	if m.taken.Add(bytes) <= m.Limit {
+	if m.taken.Add(bytes) <= m.limit.Load() {
 		return true
 	}
 	m.taken.Add(-bytes)

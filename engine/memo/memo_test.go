@@ -10,7 +10,7 @@ import (
 )
 
 func TestOneValuePerKey(t *testing.T) {
-	m := memo.Map[int, *string]{Limit: 1 << 20}
+	m := memo.New[int, *string](1 << 20)
 	var computed atomic.Int64
 	var seen [50]sync.Map
 	var wg sync.WaitGroup
@@ -36,7 +36,7 @@ func TestOneValuePerKey(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	m := memo.Map[int, int]{Limit: 2999}
+	m := memo.New[int, int](2999)
 	computed := 0
 	for range 3 {
 		for key := range 3 {
@@ -51,7 +51,7 @@ func TestLimit(t *testing.T) {
 }
 
 func TestIncompleteIsForgotten(t *testing.T) {
-	m := memo.Map[int, int]{Limit: 1000}
+	m := memo.New[int, int](1000)
 	if v := m.Get(1, func() (int, int64, bool) { return 7, 1, false }); v != 7 {
 		t.Errorf("Get = %d", v)
 	}
@@ -61,7 +61,7 @@ func TestIncompleteIsForgotten(t *testing.T) {
 }
 
 func TestTake(t *testing.T) {
-	m := memo.Map[int, int]{Limit: 1000}
+	m := memo.New[int, int](1000)
 	m.Keep(1, 1, 500)
 	before := m.Taken()
 	if m.Take(500) || !m.Take(100) || m.Taken() != before+100 {

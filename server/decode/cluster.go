@@ -424,5 +424,17 @@ func (d *decoder) images(at *path, in []*stowagev1.ContainerImage) []api.Image {
 	return out
 }
 
-// Memory is what the cluster takes, in bytes.
-func (c *Cluster) Memory() int64 { return c.Bytes() + c.Content.Bytes() }
+// besides is what a cluster takes that nobody counts, such as what later parts of a request refer to.
+const besides = 16 << 10
+
+// withSlack is an estimate of memory from above: sizes that allocations are rounded up to are not known exactly.
+func withSlack(bytes int64) int64 { return bytes + bytes/8 }
+
+// Memory is what the cluster takes at most, in bytes, what it remembers at the moment included.
+func (c *Cluster) Memory() int64 { return besides + withSlack(c.Bytes()+c.Content.Bytes()) }
+
+// Remembered is the part of Memory that grows as the cluster remembers more.
+func (c *Cluster) Remembered() int64 { return withSlack(c.Cluster.Remembered()) }
+
+// RememberAtMost bounds Remembered.
+func (c *Cluster) RememberAtMost(bytes int64) { c.Cluster.RememberAtMost(bytes - bytes/8) }

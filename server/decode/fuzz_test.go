@@ -55,23 +55,28 @@ func FuzzFilterRequest(f *testing.F) {
 			}
 			return err == nil
 		}
+		encoded := func(_ []byte, err error) {
+			if err != nil {
+				t.Errorf("the answer is not encoded: %v", err)
+			}
+		}
 		compiled, err := engine.Compile(ctx, c.Cluster)
 		if !check(err) {
 			return
 		}
 		if v, err := compiled.Filter(ctx, c.Pod, c.Options); check(err) {
-			encode.Filter(v, compiled.Names())
+			encoded(encode.Filter(v, compiled.Names(), ""))
 		}
 		scoring := engine.ScoreOptions{Profile: c.Options.Profile, Candidates: c.Options.Candidates}
 		if v, err := compiled.Score(ctx, c.Pod, scoring); check(err) {
-			encode.Score(v, compiled.Names(), true)
+			encoded(encode.Score(v, compiled.Names(), ""))
 		}
 		queue := []engine.Pending{{Pod: *c.Pod, Count: 3}}
 		placing := engine.PlaceOptions{
 			Profile: c.Options.Profile, Candidates: c.Options.Candidates, Seed: uint64(len(bytes)), Explain: c.Options.Explain,
 		}
 		if v, err := compiled.Place(ctx, queue, placing); check(err) {
-			encode.Place(v, compiled.Names())
+			encoded(encode.Place(v, compiled.Names(), ""))
 		}
 	})
 }

@@ -1,26 +1,81 @@
 package decode
 
 import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // key returns bytes that two questions about one cluster have in common only if they have the same answer: what a
-// decision reads of the pod, and the profile.
+// decision reads of the pod, and the profile. It is empty for what no decision is to be remembered of.
 func key(pod *stowagev1.Pod, profile *stowagev1.Profile) string {
-	in := &stowagev1.PendingPods{Pod: &stowagev1.Pod{
-		Source:      pod.GetSource(),
-		Labels:      pod.GetLabels(),
-		Terminating: pod.GetTerminating(),
-	}}
-	options := proto.MarshalOptions{Deterministic: true}
-	b, err := options.MarshalAppend(nil, in)
-	if err == nil && profile != nil {
-		b, err = options.MarshalAppend(b, &stowagev1.FilterRequest{Profile: profile})
+	if len(pod.GetName()) > MaxNameBytes {
+		return ""
 	}
-	if err != nil { // a string that is not UTF-8, of a request that did not come over the wire
+	var b []byte
+	switch source := pod.GetSource().(type) {
+	case *stowagev1.Pod_TemplateIndex:
+		b = binary.AppendUvarint(append(b, 't'), uint64(source.TemplateIndex))
+	case *stowagev1.Pod_Template:
+		template, err := content.Append(make([]byte, 0, 1024), source.Template)
+		if err != nil { // a string that is not UTF-8, of a request that did not come over the wire
+			return ""
+		}
+		b = append(binary.AppendUvarint(append(b, 'T'), uint64(len(template))), template...)
+	default:
+		return ""
+	}
+	if pod.GetTerminating() {
+		b = append(b, 'x')
+	}
+	labels := pod.GetLabels()
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		b = text(text(append(b, 'l'), k), labels[k])
+	}
+	if profile == nil {
+		return string(b)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(append(b, 'p'), profile)
+	if err != nil {
 		return ""
 	}
 	return string(b)
+}
+
+func text(b []byte, s string) []byte { return append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+
+// FilterKey returns bytes that two requests about one cluster have in common only if they get the same answer, whatever
+// of a pod is wrong included. It is empty if the answer is not to be remembered.
+func FilterKey(in *stowagev1.FilterRequest) string {
+	if in.GetCandidateNodes() != nil || in.GetExplain() {
+		return ""
+	}
+	return answerKey('F', in.GetIncludeNodeNames(), false, key(in.GetPod(), in.GetProfile()))
+}
+
+// ScoreKey is FilterKey for a ScoreRequest.
+func ScoreKey(in *stowagev1.ScoreRequest) string {
+	if in.GetCandidateNodes() != nil {
+		return ""
+	}
+	return answerKey('S', in.GetIncludeNodeNames(), in.GetIncludePluginScores(), key(in.GetPod(), in.GetProfile()))
+}
+
+func answerKey(method byte, names, plugins bool, key string) string {
+	if key == "" {
+		return ""
+	}
+	form := byte('0')
+	if names {
+		form++
+	}
+	if plugins {
+		form += 2
+	}
+	return string([]byte{method, form}) + key
 }

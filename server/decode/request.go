@@ -109,6 +109,7 @@ func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 			Profile:    r.profile(in.GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Key:        key(in.GetPod(), in.GetProfile()),
+			TotalsOnly: !in.GetIncludePluginScores(),
 		},
 	}
 }

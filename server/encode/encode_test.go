@@ -1,9 +1,11 @@
 package encode_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -39,6 +41,44 @@ func wantRejection(names ...string) *stowagev1.Rejection {
 	}
 }
 
+// decoded returns a function that decodes what was encoded.
+func decoded[M any, P interface {
+	*M
+	proto.Message
+}](t *testing.T) func([]byte, error) P {
+	return func(b []byte, err error) P {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := P(new(M))
+		if err := proto.Unmarshal(b, m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+}
+
+// TestColumns has columns and lists of every length of a length, and values of every length.
+func TestColumns(t *testing.T) {
+	for _, length := range []int{0, 1, 63, 64, 127, 128, 129, 16383, 16384, 16385, 1 << 20, 1<<21 + 1} {
+		s := &verdict.Score{Nodes: make([]uint32, length), Totals: make([]int64, length)}
+		for i := range length {
+			s.Nodes[i] = math.MaxUint32 >> (i % 32)
+			s.Totals[i] = math.MaxInt64 >> (i % 63)
+		}
+		if length > 0 {
+			s.Totals[length/2] = -1
+		}
+		want := &stowagev1.ScoreResponse{
+			Nodes: &stowagev1.NodeList{Indexes: s.Nodes}, TotalScores: s.Totals, BestNodes: &stowagev1.NodeList{},
+		}
+		if got := decoded[stowagev1.ScoreResponse](t)(encode.Score(s, nil, "")); !proto.Equal(want, got) {
+			t.Errorf("a list of %d is not what was encoded", length)
+		}
+	}
+}
+
 func TestFilter(t *testing.T) {
 	result := &verdict.Filter{Feasible: []uint32{1}, Rejections: []verdict.Rejection{rejection()}, Message: "text"}
 	for name, test := range map[string]struct {
@@ -52,9 +92,9 @@ func TestFilter(t *testing.T) {
 			want := &stowagev1.FilterResponse{
 				FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{1}, Names: test.feasible},
 				Rejections:    []*stowagev1.Rejection{wantRejection(test.out...)},
-				Message:       "text",
+				Message:       "text", SnapshotAddress: "address",
 			}
-			if diff := cmp.Diff(want, encode.Filter(result, test.names), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(want, decoded[stowagev1.FilterResponse](t)(encode.Filter(result, test.names, "address")), protocmp.Transform()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -62,13 +102,13 @@ func TestFilter(t *testing.T) {
 }
 
 func TestScore(t *testing.T) {
-	got := encode.Score(&verdict.Score{
+	got := decoded[stowagev1.ScoreResponse](t)(encode.Score(&verdict.Score{
 		Nodes:   []uint32{0, 2},
 		Plugins: []verdict.PluginScores{{Plugin: verdict.NodeAffinity, Weight: 2, Scores: []int64{0, 200}}},
 		Totals:  []int64{0, 200},
 		Best:    []uint32{2},
 		Message: "text",
-	}, nodes, true)
+	}, nodes, "address"))
 	want := &stowagev1.ScoreResponse{
 		Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: []string{"a", "c"}},
 		PluginScores: []*stowagev1.PluginScores{
@@ -76,7 +116,7 @@ func TestScore(t *testing.T) {
 		},
 		TotalScores: []int64{0, 200},
 		BestNodes:   &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
-		Message:     "text",
+		Message:     "text", SnapshotAddress: "address",
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -84,10 +124,10 @@ func TestScore(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	got := encode.Place([]verdict.Placement{
+	got := decoded[stowagev1.PlaceResponse](t)(encode.Place([]verdict.Placement{
 		{Nodes: []uint32{1, 0, 1}},
 		{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}},
-	}, nodes)
+	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
 		Placements: []*stowagev1.Placement{
 			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}},
@@ -99,7 +139,7 @@ func TestPlace(t *testing.T) {
 			},
 		},
 		PlacedCount:   4,
-		UnplacedCount: 4,
+		UnplacedCount: 4, SnapshotAddress: "address",
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -107,7 +147,7 @@ func TestPlace(t *testing.T) {
 }
 
 func TestExplanation(t *testing.T) {
-	got := encode.Filter(&verdict.Filter{Explanation: &verdict.Explanation{
+	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(&verdict.Filter{Explanation: &verdict.Explanation{
 		Failing: []verdict.Rejection{rejection()},
 		Topology: []verdict.TopologyCounts{{
 			Rule: verdict.HardSpread, Index: 1, TopologyKey: "zone", Selector: "app=web",
@@ -132,7 +172,7 @@ func TestExplanation(t *testing.T) {
 			{Node: 2, Port: 80, Holder: verdict.ConflictingPod{Name: "q", Node: 2, Count: 1, Template: -1, Queue: -1}},
 		},
 		Truncated: true,
-	}}, nil).GetExplanation()
+	}}, nil, "")).GetExplanation()
 	want := &stowagev1.Explanation{
 		Truncated:     true,
 		FailingChecks: []*stowagev1.Rejection{wantRejection()},

@@ -1,37 +1,54 @@
 package encode
 
 import (
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Filter encodes the answer to a FilterRequest.
-func Filter(f *verdict.Filter, names Names) *stowagev1.FilterResponse {
-	return &stowagev1.FilterResponse{
-		FeasibleNodes: names.list(f.Feasible),
-		Rejections:    names.rejections(f.Rejections),
-		Message:       f.Message,
-		Explanation:   names.explanation(f.Explanation),
+// Filter encodes the answer to a FilterRequest, decided on the cluster of an address.
+func Filter(f *verdict.Filter, names Names, address string) ([]byte, error) {
+	e := encoder{names: names}
+	e.nodes(1, f.Feasible)
+	e.rejections(2, f.Rejections)
+	e.message(&stowagev1.FilterResponse{
+		Message:         f.Message,
+		Explanation:     names.explanation(f.Explanation),
+		SnapshotAddress: address,
+	})
+	return e.b, e.err
+}
+
+// rejections writes a list of Rejection.
+func (e *encoder) rejections(field protowire.Number, rejections []verdict.Rejection) {
+	for i := range rejections {
+		e.sized(field, func() {
+			e.message(rejection(&rejections[i]))
+			e.nodes(4, rejections[i].Nodes)
+		})
 	}
+}
+
+// rejection is a rejection without its nodes.
+func rejection(r *verdict.Rejection) *stowagev1.Rejection {
+	out := &stowagev1.Rejection{Plugin: plugin(r.Plugin), Resolvability: resolvability(r.Unresolvable)}
+	for _, reason := range r.Reasons {
+		out.Reasons = append(out.Reasons, &stowagev1.Reason{
+			Type:     reasonType(reason.Type),
+			Message:  reason.Message,
+			Resource: reason.Resource,
+		})
+	}
+	return out
 }
 
 func (n Names) rejections(in []verdict.Rejection) []*stowagev1.Rejection {
 	var out []*stowagev1.Rejection
 	for i := range in {
-		r := &in[i]
-		rejection := &stowagev1.Rejection{
-			Plugin:        plugin(r.Plugin),
-			Resolvability: resolvability(r.Unresolvable),
-			Nodes:         n.list(r.Nodes),
-		}
-		for _, reason := range r.Reasons {
-			rejection.Reasons = append(rejection.Reasons, &stowagev1.Reason{
-				Type:     reasonType(reason.Type),
-				Message:  reason.Message,
-				Resource: reason.Resource,
-			})
-		}
-		out = append(out, rejection)
+		r := rejection(&in[i])
+		r.Nodes = n.list(in[i].Nodes)
+		out = append(out, r)
 	}
 	return out
 }

@@ -5,23 +5,18 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Score encodes the answer to a ScoreRequest, with each plugin's scores or without.
-func Score(s *verdict.Score, names Names, plugins bool) *stowagev1.ScoreResponse {
-	out := &stowagev1.ScoreResponse{
-		Nodes:       names.list(s.Nodes),
-		TotalScores: s.Totals,
-		BestNodes:   names.list(s.Best),
-		Message:     s.Message,
-	}
-	if !plugins {
-		return out
-	}
+// Score encodes the answer to a ScoreRequest, decided on the cluster of an address.
+func Score(s *verdict.Score, names Names, address string) ([]byte, error) {
+	e := encoder{names: names}
+	e.nodes(1, s.Nodes)
 	for _, p := range s.Plugins {
-		out.PluginScores = append(out.PluginScores, &stowagev1.PluginScores{
-			Plugin:         plugin(p.Plugin),
-			Weight:         int32(p.Weight), // at most 1,000,000
-			WeightedScores: p.Scores,
+		e.sized(2, func() {
+			e.message(&stowagev1.PluginScores{Plugin: plugin(p.Plugin), Weight: int32(p.Weight)}) // at most 1,000,000
+			packed(&e, 3, p.Scores)
 		})
 	}
-	return out
+	packed(&e, 3, s.Totals)
+	e.nodes(4, s.Best)
+	e.message(&stowagev1.ScoreResponse{Message: s.Message, SnapshotAddress: address})
+	return e.b, e.err
 }

@@ -26,11 +26,11 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 		m := &d.Methods[i]
 		switch m.MethodName {
 		case "Filter":
-			m.Handler = unary(stowagev1.PlacementService_Filter_FullMethodName, s.filter, func() *stowagev1.FilterRequest { return new(stowagev1.FilterRequest) })
+			m.Handler = unary[stowagev1.FilterRequest](s, &filter, stowagev1.PlacementService_Filter_FullMethodName)
 		case "Score":
-			m.Handler = unary(stowagev1.PlacementService_Score_FullMethodName, s.score, func() *stowagev1.ScoreRequest { return new(stowagev1.ScoreRequest) })
+			m.Handler = unary[stowagev1.ScoreRequest](s, &score, stowagev1.PlacementService_Score_FullMethodName)
 		case "Place":
-			m.Handler = unary(stowagev1.PlacementService_Place_FullMethodName, s.place, func() *stowagev1.PlaceRequest { return new(stowagev1.PlaceRequest) })
+			m.Handler = unary[stowagev1.PlaceRequest](s, &place, stowagev1.PlacementService_Place_FullMethodName)
 		}
 	}
 	d.Streams = slices.Clone(d.Streams)
@@ -40,27 +40,29 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 	to.RegisterService(&d, s)
 }
 
-// unary receives a request's cluster in its frames. Interceptors see the request without it.
-func unary[M proto.Message, A any](
-	method string, answer func(context.Context, M, inline) (A, error), empty func() M,
-) grpc.MethodHandler {
+// unary receives a request's cluster in its frames. Interceptors see the request without it, and the answer encoded.
+func unary[T any, M interface {
+	*T
+	request
+	proto.Message
+}, C, R any](s *Service, m *method[M, C, R], fullName string) grpc.MethodHandler {
 	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-		m := empty()
-		in := wire.NewRequest(m, clusterField)
+		message := M(new(T))
+		in := wire.NewRequest(message, clusterField)
 		if err := receive(in); err != nil {
 			return nil, err
 		}
 		defer in.Free()
-		handle := func(ctx context.Context, m any) (any, error) {
+		handle := func(ctx context.Context, message any) (any, error) {
 			var cluster inline
 			if in.Cluster != nil {
 				cluster = func(r *decode.Request) { r.Part("cluster", in.Cluster) }
 			}
-			return answer(ctx, m.(M), cluster)
+			return answer(ctx, s, m, message.(M), cluster)
 		}
 		if interceptor == nil {
-			return handle(ctx, m)
+			return handle(ctx, message)
 		}
-		return interceptor(ctx, m, &grpc.UnaryServerInfo{Server: service, FullMethod: method}, handle)
+		return interceptor(ctx, message, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
 	}
 }

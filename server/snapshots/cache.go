@@ -2,90 +2,130 @@
 package snapshots
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// Cache holds clusters of so many bytes in all. What was not asked for longest makes room for what comes. It has no
-// locks: readers load one pointer, writers publish a new map and try again if another was faster.
+// Cache holds clusters of so many bytes in all, what they remember included; what two of them share counts for both. What
+// was not asked for longest makes room when a cluster is put or asked for; what the requests in progress make clusters
+// remember comes on top until then. It has no locks: readers load one pointer, writers publish a new map and try again if
+// another was faster.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
 	published atomic.Pointer[entries]
 }
 
-type entries struct {
-	byAddress map[content.Address]*entry
-	bytes     int64
-}
+// entries are immutable.
+type entries map[content.Address]*entry
 
 type entry struct {
-	cluster *decode.Cluster
-	bytes   int64
-	used    atomic.Uint64 // by the cache's clock
+	cluster    *decode.Cluster
+	bytes      int64         // besides what the cluster remembers
+	remembered atomic.Int64  // when it was last looked at
+	used       atomic.Uint64 // by the cache's clock
 }
+
+func (e *entry) memory() int64 { return e.bytes + e.cluster.Remembered() }
 
 // New returns an empty cache.
 func New(limit int64) *Cache {
 	c := &Cache{limit: limit}
-	c.published.Store(&entries{byAddress: map[content.Address]*entry{}})
+	c.published.Store(&entries{})
 	return c
 }
 
 // Get returns the cluster of an address, nil if it is not there.
 func (c *Cache) Get(a content.Address) *decode.Cluster {
-	e := c.published.Load().byAddress[a]
+	e := (*c.published.Load())[a]
 	if e == nil {
 		return nil
 	}
 	e.used.Store(c.clock.Add(1))
+	if now := e.cluster.Remembered(); now > e.remembered.Load() {
+		e.remembered.Store(now)
+		c.edit(nil)
+	}
 	return e.cluster
 }
 
 // Put keeps a cluster, and reports whether it fits at all. It is there until others need the room.
 func (c *Cache) Put(cluster *decode.Cluster) (kept bool) {
-	added := &entry{cluster: cluster, bytes: cluster.Memory()}
-	if added.bytes > c.limit {
+	remembered := cluster.Remembered()
+	added := &entry{cluster: cluster, bytes: cluster.Memory() - remembered}
+	if added.bytes+remembered > c.limit {
 		return false
 	}
+	cluster.RememberAtMost(c.limit - added.bytes)
+	added.remembered.Store(remembered)
 	added.used.Store(c.clock.Add(1))
-	address := cluster.Content.Address()
+	c.edit(added)
+	return true
+}
+
+// edit adds an entry, if there is one to add and none of its address, and drops what there is no room for.
+func (c *Cache) edit(added *entry) {
 	for {
 		old := c.published.Load()
-		if there := old.byAddress[address]; there != nil {
-			there.used.Store(c.clock.Add(1))
-			return true
+		next := *old
+		if added != nil {
+			if there := next[added.cluster.Content.Address()]; there != nil {
+				there.used.Store(added.used.Load())
+				return
+			}
+			next = maps.Clone(next)
+			next[added.cluster.Content.Address()] = added
 		}
-		next := &entries{byAddress: maps.Clone(old.byAddress), bytes: old.bytes}
-		for next.bytes+added.bytes > c.limit {
-			next.evict()
+		if excess := next.memory() - c.limit; excess > 0 {
+			if added == nil {
+				next = maps.Clone(next)
+			}
+			next.free(excess)
+		} else if added == nil {
+			return
 		}
-		next.byAddress[address] = added
-		next.bytes += added.bytes
-		if c.published.CompareAndSwap(old, next) {
-			return true
+		if c.published.CompareAndSwap(old, &next) {
+			return
 		}
 	}
 }
 
-// evict drops what was not asked for longest.
-func (e *entries) evict() {
-	var oldest content.Address
-	var since uint64
-	for a, x := range e.byAddress {
-		if used := x.used.Load(); since == 0 || used < since {
-			oldest, since = a, used
-		}
+func (e entries) memory() int64 {
+	var bytes int64
+	for _, x := range e {
+		bytes += x.memory()
 	}
-	e.bytes -= e.byAddress[oldest].bytes
-	delete(e.byAddress, oldest)
+	return bytes
+}
+
+// free drops so many bytes of what was not asked for longest.
+func (e entries) free(bytes int64) {
+	type candidate struct {
+		*entry
+		address content.Address
+		used    uint64
+	}
+	candidates := make([]candidate, 0, len(e))
+	for a, x := range e {
+		candidates = append(candidates, candidate{x, a, x.used.Load()})
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.used, b.used) })
+	for _, x := range candidates {
+		if bytes <= 0 {
+			return
+		}
+		bytes -= x.memory()
+		delete(e, x.address)
+	}
 }
 
 // Len returns how many clusters there are, and their bytes.
 func (c *Cache) Len() (clusters int, bytes int64) {
-	now := c.published.Load()
-	return len(now.byAddress), now.bytes
+	now := *c.published.Load()
+	return len(now), now.memory()
 }

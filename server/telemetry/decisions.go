@@ -22,11 +22,28 @@ type Decision struct {
 type Decisions struct {
 	duration        metric.Float64Histogram
 	nodes, feasible metric.Int64Histogram
+	of              map[string]*attributes
+}
+
+// attributes are those of one method's measurements, made once.
+type attributes struct {
+	method, decode, engine, encode metric.MeasurementOption
+}
+
+func attributesOf(method string) *attributes {
+	named := attribute.String("method", method)
+	part := func(name string) metric.MeasurementOption {
+		return metric.WithAttributeSet(attribute.NewSet(named, attribute.String("part", name)))
+	}
+	return &attributes{metric.WithAttributeSet(attribute.NewSet(named)), part("decode"), part("engine"), part("encode")}
 }
 
 func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
-	var d Decisions
+	d := Decisions{of: map[string]*attributes{}}
+	for _, method := range []string{"Filter", "Score", "Place"} {
+		d.of[method] = attributesOf(method)
+	}
 	var err error
 	// A filter of a small cluster takes tens of microseconds, a queue over a large one seconds.
 	if d.duration, err = meter.Float64Histogram("stowage.decision.duration", metric.WithUnit("s"),
@@ -52,13 +69,10 @@ func (d *Decisions) Record(ctx context.Context, m Decision) {
 	if d == nil {
 		return
 	}
-	method := attribute.String("method", m.Method)
-	for _, part := range [...]struct {
-		name string
-		took time.Duration
-	}{{"decode", m.Decode}, {"engine", m.Engine}, {"encode", m.Encode}} {
-		d.duration.Record(ctx, part.took.Seconds(), metric.WithAttributes(method, attribute.String("part", part.name)))
-	}
-	d.nodes.Record(ctx, int64(m.Nodes), metric.WithAttributes(method))
-	d.feasible.Record(ctx, int64(m.Feasible), metric.WithAttributes(method))
+	of := d.of[m.Method]
+	d.duration.Record(ctx, m.Decode.Seconds(), of.decode)
+	d.duration.Record(ctx, m.Engine.Seconds(), of.engine)
+	d.duration.Record(ctx, m.Encode.Seconds(), of.encode)
+	d.nodes.Record(ctx, int64(m.Nodes), of.method)
+	d.feasible.Record(ctx, int64(m.Feasible), of.method)
 }

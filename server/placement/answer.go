@@ -1,0 +1,125 @@
+package placement
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// request is a request of one of the methods.
+type request interface {
+	GetSnapshot() *stowagev1.SnapshotReference
+	GetIncludeNodeNames() bool
+}
+
+// inline decodes the cluster that a request states itself; nil if it states none.
+type inline func(*decode.Request)
+
+// remembered is an answer that a snapshot was asked for before.
+type remembered struct {
+	encoded  wire.Encoded
+	feasible int
+}
+
+// answer answers a request.
+func answer[M request, C, R any](ctx context.Context, s *Service, m *method[M, C, R], in M, inline inline) (wire.Encoded, error) {
+	clock := s.begin(m.name)
+	r, snapshot, err := s.begun(ctx, in, inline)
+	if err != nil {
+		return nil, answerTo(err)
+	}
+	key := ""
+	if snapshot != nil {
+		key = m.key(in)
+		if a, ok := snapshot.Kept(key).(remembered); ok {
+			clock.decoded()
+			clock.decided()
+			clock.end(ctx, snapshot.Len(), a.feasible)
+			return a.encoded, nil
+		}
+	}
+	call := m.read(r, in)
+	if err := r.Err(); err != nil {
+		return nil, answerTo(err)
+	}
+	cluster := r.Cluster()
+	clock.decoded()
+	result, err := m.decide(ctx, cluster, call)
+	if err != nil {
+		return nil, answerTo(err)
+	}
+	clock.decided()
+	var names encode.Names
+	if in.GetIncludeNodeNames() {
+		names = cluster.Names()
+	}
+	encoded, err := m.encode(result, names, cluster.Address)
+	if err != nil {
+		return nil, answerTo(err)
+	}
+	feasible := m.feasible(result)
+	if key != "" {
+		snapshot.Keep(key, remembered{encoded, feasible}, int64(cap(encoded)))
+	}
+	clock.end(ctx, cluster.Len(), feasible)
+	return encoded, nil
+}
+
+// begun decodes a request's cluster, whichever way it names it. It returns the snapshot if that is the cluster.
+func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode.Request, *decode.Cluster, error) {
+	reference := in.GetSnapshot()
+	if reference == nil || inline != nil {
+		r := decode.NewRequest(ctx)
+		r.OneOf(inline != nil, reference != nil)
+		if inline != nil {
+			inline(r)
+		}
+		return r, nil, nil
+	}
+	snapshot, err := s.snapshot(reference.GetAddress(), "snapshot.address")
+	if err != nil {
+		return nil, nil, err
+	}
+	r := decode.On(ctx, snapshot)
+	if reference.GetDelta() == nil {
+		return r, snapshot, nil
+	}
+	r.Delta("snapshot.delta", reference.GetDelta())
+	return r, nil, nil
+}
+
+// snapshot returns the cluster of an address that a request has in a field.
+func (s *Service) snapshot(address, field string) (*decode.Cluster, error) {
+	a, err := decode.Address(address, field)
+	if err != nil {
+		return nil, err
+	}
+	c := s.snapshots.Get(a)
+	if c == nil {
+		return nil, rpcerror.UnknownSnapshot(address)
+	}
+	return c, nil
+}
+
+// answerTo turns what decode or the engine failed with into the answer.
+func answerTo(err error) error {
+	var invalid *decode.Error
+	switch {
+	case status.Code(err) != codes.Unknown: // an answer already
+		return err
+	case errors.As(err, &invalid):
+		return rpcerror.Invalid(invalid)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return rpcerror.Cancelled(err)
+	default:
+		return rpcerror.Internal(err)
+	}
+}

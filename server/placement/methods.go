@@ -1,0 +1,61 @@
+package placement
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/encode"
+)
+
+// method is how requests M become calls C of the engine, and these results R.
+type method[M request, C, R any] struct {
+	name string
+	// key tells requests about a snapshot that have the same answer; empty for answers that are not remembered.
+	key    func(M) string
+	read   func(*decode.Request, M) C
+	decide func(context.Context, *decode.Cluster, C) (R, error)
+	// feasible counts the nodes that can take the pod, or the pods that got a node.
+	feasible func(R) int
+	encode   func(R, encode.Names, string) ([]byte, error)
+}
+
+var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{
+	name: "Filter",
+	key:  decode.FilterKey,
+	read: (*decode.Request).Filter,
+	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
+		return c.Filter(ctx, call.Pod, call.Options)
+	},
+	feasible: func(f *verdict.Filter) int { return len(f.Feasible) },
+	encode:   encode.Filter,
+}
+
+var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
+	name: "Score",
+	key:  decode.ScoreKey,
+	read: (*decode.Request).Score,
+	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
+		return c.Score(ctx, call.Pod, call.Options)
+	},
+	feasible: func(s *verdict.Score) int { return len(s.Nodes) },
+	encode:   encode.Score,
+}
+
+var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, []verdict.Placement]{
+	name: "Place",
+	key:  func(*stowagev1.PlaceRequest) string { return "" },
+	read: (*decode.Request).Place,
+	decide: func(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) ([]verdict.Placement, error) {
+		return c.Place(ctx, call.Queue, call.Options)
+	},
+	feasible: func(placements []verdict.Placement) int {
+		placed := 0
+		for i := range placements {
+			placed += len(placements[i].Nodes)
+		}
+		return placed
+	},
+	encode: encode.Place,
+}
