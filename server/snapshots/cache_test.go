@@ -1,0 +1,102 @@
+package snapshots_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/snapshots"
+)
+
+// numbered returns small clusters, each of another content.
+func numbered(t *testing.T, count int) []*decode.Cluster {
+	out := make([]*decode.Cluster, count)
+	for i := range out {
+		out[i] = compiled(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: fmt.Sprintf("node-%03d", i)}}})
+	}
+	return out
+}
+
+func has(c *snapshots.Cache, cluster *decode.Cluster) bool {
+	return c.Get(cluster.Content.Address()) != nil
+}
+
+func TestWhatWasNotAskedForLongestMakesRoom(t *testing.T) {
+	clusters := numbered(t, 5)
+	each := clusters[0].Memory()
+	c := snapshots.New(3*each + each/2)
+	for _, x := range clusters[:3] {
+		if !c.Put(x) {
+			t.Fatal("does not fit")
+		}
+	}
+	has(c, clusters[0])
+	c.Put(clusters[1]) // is there, and counts as asked for
+	c.Put(clusters[3])
+	for i, want := range []bool{true, true, false, true, false} {
+		if got := has(c, clusters[i]); got != want {
+			t.Errorf("cluster %d is there: %t", i, got)
+		}
+	}
+	if n, bytes := c.Len(); n != 3 || bytes != clusters[0].Memory()+clusters[1].Memory()+clusters[3].Memory() {
+		t.Errorf("there are %d clusters of %d bytes", n, bytes)
+	}
+	if snapshots.New(each - 1).Put(clusters[0]) {
+		t.Error("a cluster beyond the limit was kept")
+	}
+	if !snapshots.New(each).Put(clusters[0]) {
+		t.Error("a cluster within the limit was not kept")
+	}
+}
+
+// What clusters come to remember makes others go, and does not make the last one outgrow the limit.
+func TestWhatIsRememberedCounts(t *testing.T) {
+	clusters := numbered(t, 20)
+	limit := 20*clusters[0].Memory() + 1<<10
+	c := snapshots.New(limit)
+	for _, x := range clusters {
+		c.Put(x)
+	}
+	if n, _ := c.Len(); n != 20 {
+		t.Fatalf("there are %d clusters", n)
+	}
+	hot := clusters[7]
+	for i := range 2000 {
+		if got := c.Get(hot.Content.Address()); got != hot {
+			t.Fatalf("after %d questions the cluster is gone", i)
+		}
+		if _, bytes := c.Len(); bytes > limit {
+			t.Fatalf("after %d questions there are %d bytes, the limit is %d", i, bytes, limit)
+		}
+		ask(t, hot, i)
+	}
+	if n, bytes := c.Len(); n == 20 || bytes < limit/2 {
+		t.Errorf("in the end there are %d clusters of %d bytes, the limit is %d", n, bytes, limit)
+	}
+}
+
+func TestConcurrentPuts(t *testing.T) {
+	clusters := numbered(t, 40)
+	limit := 10 * clusters[0].Memory()
+	c := snapshots.New(limit)
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for i := range 200 {
+				x := clusters[(i*(2*worker+1))%len(clusters)]
+				if !c.Put(x) {
+					t.Error("does not fit")
+				}
+				if got := c.Get(x.Content.Address()); got != nil && got != x {
+					t.Error("another cluster is there")
+				}
+				if _, bytes := c.Len(); bytes > limit {
+					t.Errorf("there are %d bytes, the limit is %d", bytes, limit)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
