@@ -22,10 +22,15 @@ import (
 type Cluster struct {
 	compiled *cluster.Cluster
 	answers  *answers
+	kept     *memo.Map[string, any]
 }
 
 func newCluster(compiled *cluster.Cluster) *Cluster {
-	return &Cluster{compiled, newAnswers(compiled.Len())}
+	return &Cluster{
+		compiled: compiled,
+		answers:  newAnswers(compiled.Len()),
+		kept:     memo.New[string, any](keptBytes + int64(compiled.Len())*keptBytesPerNode),
+	}
 }
 
 // Compile compiles a cluster. It keeps no reference to c's slices.
@@ -58,7 +63,7 @@ func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name
 
 // Bytes estimates the memory that the cluster keeps: what it remembers at the moment and what it shares with other
 // clusters are included.
-func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() }
+func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() + c.kept.Taken() }
 
 // MaxBytes is what Bytes may grow to as the cluster remembers more.
 func (c *Cluster) MaxBytes() int64 {
@@ -70,7 +75,7 @@ func (c *Cluster) MaxBytes() int64 {
 }
 
 // Remembered is the part of Bytes that grows as the cluster remembers more.
-func (c *Cluster) Remembered() int64 { return c.compiled.Remembered() + c.answers.Taken() }
+func (c *Cluster) Remembered() int64 { return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken() }
 
 // RememberAtMost makes the cluster remember so many bytes in all, or what it does already; the terms of its pods it finds
 // in any case. It may be called while the cluster is asked, and no answer depends on it.
@@ -90,7 +95,21 @@ func (c *Cluster) RememberAtMost(bytes int64) {
 	}
 }
 
-func (c *Cluster) memos() []memo.Bounded { return append(c.compiled.Memos(), c.answers) }
+func (c *Cluster) memos() []memo.Bounded { return append(c.compiled.Memos(), c.answers, c.kept) }
+
+// Bounds of what callers keep with a cluster, in bytes: some for every cluster and some for each node. An encoded answer
+// takes some 2 bytes a node for a filter and 4 for a score.
+const (
+	keptBytes        = 2 << 20
+	keptBytesPerNode = 2048
+)
+
+// Kept returns what Keep was first given for a key, nil if nothing.
+func (c *Cluster) Kept(key string) any { return c.kept.All()[key] }
+
+// Keep keeps a value of a caller's, which follows from the cluster and takes so many bytes, as long as the cluster, if
+// there is room for it.
+func (c *Cluster) Keep(key string, v any, bytes int64) { c.kept.Keep(key, v, bytes+int64(len(key))) }
 
 // Templates returns the pod templates that the cluster was stated with. They must not be changed.
 func (c *Cluster) Templates() []*api.PodTemplate { return c.compiled.Templates() }
@@ -113,7 +132,7 @@ type FilterOptions struct {
 type ScoreOptions struct {
 	Profile    *api.Profile
 	Candidates []uint32
-	// Key is as in FilterOptions. Filter and Score share what they remember.
+	// Key is as in FilterOptions: Score may remember, and use, which nodes can take the pod.
 	Key string
 	// TotalsOnly leaves out Score.Plugins.
 	TotalsOnly bool

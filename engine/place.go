@@ -87,7 +87,7 @@ func (p *placing) choose(ctx context.Context, d *decision, feasible []uint32) (u
 	if len(feasible) == 1 {
 		return feasible[0], nil
 	}
-	scored, err := d.score(ctx, feasible, nil)
+	scored, err := d.score(ctx, feasible, true)
 	if err != nil {
 		return 0, err
 	}

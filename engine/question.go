@@ -45,32 +45,12 @@ func (q *question) answer() (*answer, error) {
 	return q.c.answers.Keep(q.key, a, int64(len(q.key))+a.bytes()), nil
 }
 
-// score returns what scoring comes to, from memory if it was asked before.
+// score returns what scoring comes to.
 func (q *question) score(a *answer, totalsOnly bool) (*verdict.Score, error) {
-	if s := a.scores.Load(); s != nil {
-		return s.score(a, totalsOnly), nil
-	}
-	remember := q.key != "" && q.c.answers.All()[q.key] == a
-	var plugins []verdict.PluginScores
-	packed := &scores{}
-	result, err := q.decision().score(q.ctx, a.feasible, func(p verdict.PluginScores) bool {
-		if remember {
-			packed.add(p)
-		}
-		if !totalsOnly {
-			plugins = append(plugins, p)
-		}
-		return !totalsOnly
-	})
+	result, err := q.decision().score(q.ctx, a.feasible, totalsOnly)
 	if err != nil {
 		return nil, err
 	}
-	result.Plugins, result.Message = plugins, a.message
-	if remember {
-		packed.totals, packed.best = pack(result.Totals, 1), result.Best
-		if size := packed.size(); q.c.answers.Take(size) && !a.scores.CompareAndSwap(nil, packed) {
-			q.c.answers.Take(-size)
-		}
-	}
+	result.Message = a.message
 	return result, nil
 }

@@ -34,9 +34,9 @@ func (d *decision) scorers() []scorer {
 	}
 }
 
-// score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37). It leaves out
-// verdict.Score.Plugins and passes each to use instead, unless that is nil; use reports whether it keeps the scores.
-func (d *decision) score(ctx context.Context, feasible []uint32, use func(verdict.PluginScores) bool) (*verdict.Score, error) {
+// score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37), and tells each
+// plugin's scores unless only the totals are asked for.
+func (d *decision) score(ctx context.Context, feasible []uint32, totalsOnly bool) (*verdict.Score, error) {
 	result := &verdict.Score{Nodes: feasible}
 	if len(feasible) == 0 {
 		return result, nil
@@ -56,7 +56,8 @@ func (d *decision) score(ctx context.Context, feasible []uint32, use func(verdic
 			scores[i] = v
 			totals[i] += v
 		}
-		if use != nil && use(verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores}) {
+		if !totalsOnly {
+			result.Plugins = append(result.Plugins, verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores})
 			d.KeepScores()
 		}
 	}

@@ -295,6 +295,7 @@ func TestScoreAgreesWithFilter(t *testing.T) {
 	}
 	score, err := decode.Score(&stowagev1.ScoreRequest{
 		Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes,
+		IncludePluginScores: true,
 	})
 	if err != nil {
 		t.Fatal(err)
