@@ -62,6 +62,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	max := c.MaxBytes()
 	var want *verdict.Score
 	for i := range 10_000 {
+		c.Keep(fmt.Sprint("kept-", i), i, 1000)
 		got, err := c.Score(ctx, pod, engine.ScoreOptions{Profile: api.Kube137(), Key: fmt.Sprint("key-", i)})
 		if err != nil {
 			t.Fatal(err)
@@ -71,6 +72,9 @@ func TestRememberedIsBounded(t *testing.T) {
 		} else if !reflect.DeepEqual(want, got) {
 			t.Fatal("answers differ")
 		}
+	}
+	if got := c.Kept("kept-7"); got != 7 {
+		t.Errorf("%v is kept in the place of 7", got)
 	}
 	if got := c.Bytes(); got > max || got < max/2 {
 		t.Errorf("%d bytes, at most %d are promised", got, max)

@@ -55,8 +55,8 @@ func (m *Map[K, V]) All() map[K]V {
 // Taken returns how many bytes are remembered now.
 func (m *Map[K, V]) Taken() int64 { return m.taken.Load() }
 
-// Take sets bytes aside for what a value comes to hold after it was kept, and reports whether there is room.
-func (m *Map[K, V]) Take(bytes int64) bool {
+// take sets bytes aside, and reports whether there is room.
+func (m *Map[K, V]) take(bytes int64) bool {
 	if m.taken.Add(bytes) <= m.limit.Load() {
 		return true
 	}
@@ -70,7 +70,7 @@ func (m *Map[K, V]) Keep(key K, v V, bytes int64) V {
 	if first, ok := m.All()[key]; ok {
 		return first
 	}
-	if !m.Take(bytes) {
+	if !m.take(bytes) {
 		return v
 	}
 	for {
@@ -110,7 +110,7 @@ func (m *Map[K, V]) Get(key K, compute func() (v V, bytes int64, complete bool))
 func (m *Map[K, V]) Carry(other *Map[K, V], keep func(K) bool, bytes func(V) int64) {
 	carried := make(map[K]V, len(other.All()))
 	for key, v := range other.All() {
-		if keep(key) && m.Take(bytes(v)+entryBytes) {
+		if keep(key) && m.take(bytes(v)+entryBytes) {
 			carried[key] = v
 		}
 	}

@@ -59,15 +59,3 @@ func TestIncompleteIsForgotten(t *testing.T) {
 		t.Errorf("an incomplete value was remembered: %d", v)
 	}
 }
-
-func TestTake(t *testing.T) {
-	m := memo.New[int, int](1000)
-	m.Keep(1, 1, 500)
-	before := m.Taken()
-	if m.Take(500) || !m.Take(100) || m.Taken() != before+100 {
-		t.Errorf("%d bytes taken, %d before", m.Taken(), before)
-	}
-	if m.Keep(2, 2, 500); len(m.All()) != 1 {
-		t.Errorf("remembers %v", m.All())
-	}
-}
