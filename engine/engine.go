@@ -75,7 +75,9 @@ func (c *Cluster) MaxBytes() int64 {
 }
 
 // Remembered is the part of Bytes that grows as the cluster remembers more.
-func (c *Cluster) Remembered() int64 { return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken() }
+func (c *Cluster) Remembered() int64 {
+	return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken()
+}
 
 // RememberAtMost makes the cluster remember so many bytes in all, or what it does already; the terms of its pods it finds
 // in any case. It may be called while the cluster is asked, and no answer depends on it.
