@@ -21,7 +21,7 @@ func main() {
 	log.SetFlags(log.Ltime)
 	small := flag.Bool("small", false, "1,000 nodes, and the looser thresholds")
 	huge := flag.Bool("huge", available() >= hugeNeeds, "500,000 nodes too; by default where there is memory for it")
-	nodes := flag.String("kube-nodes", "1000,5000,15000", "sizes at which kube-scheduler decides too; 100000 takes minutes and 20 GiB")
+	nodes := flag.String("kube-nodes", "1000,5000,15000", "sizes at which kube-scheduler decides too; 100000 takes minutes and 20 GiB; empty for none")
 	turns := flag.Int("turns", 7, "how often each thing that is measured has its turn")
 	markdown := flag.String("markdown", "", "write the table here as Markdown")
 	chart := flag.String("chart", "", "write the picture here as SVG")
@@ -34,7 +34,7 @@ func main() {
 
 func run(small, huge bool, nodes string, turns int, markdown, chart string) error {
 	o := speed.Options{Small: small, Huge: huge && !small, Turns: turns}
-	for _, n := range strings.Split(nodes, ",") {
+	for n := range strings.FieldsFuncSeq(nodes, func(r rune) bool { return r == ',' }) {
 		size, err := strconv.Atoi(n)
 		if err != nil {
 			return fmt.Errorf("-kube-nodes: %w", err)
