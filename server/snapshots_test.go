@@ -1,12 +1,17 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -112,6 +117,13 @@ func TestBadPuts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	first, second := &stowagev1.Cluster{Nodes: whole.Nodes[:1]}, &stowagev1.Cluster{Nodes: whole.Nodes[1:]}
+	twoNodes, err := put(t, client, part(&stowagev1.Cluster{Nodes: whole.Nodes[:2]}), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutA := &stowagev1.ClusterDelta{RemovedNodes: []string{whole.Nodes[0].Name}}
+	onlyBC := addressOf(t, second)
 	other := strings.Repeat("0", 64)
 	out := func(s *stowagev1.PutSnapshotRequest, sequence uint32) *stowagev1.PutSnapshotRequest {
 		s.Sequence = sequence
@@ -136,8 +148,21 @@ func TestBadPuts(t *testing.T) {
 		"forged address":     {[]*stowagev1.PutSnapshotRequest{part(whole), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
 		"no address":         {[]*stowagev1.PutSnapshotRequest{part(whole), end("x")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
 		"delta without base": {[]*stowagev1.PutSnapshotRequest{delta(other, nil), end(other)}, codes.FailedPrecondition, "UNKNOWN_SNAPSHOT", ""},
+		"delta, no base":     {[]*stowagev1.PutSnapshotRequest{delta("", nil), end(other)}, codes.InvalidArgument, "INVALID_REQUEST", "delta.address"},
+		"two bases":          {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), delta(base.Address, nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta.address"},
+		"sequence skips":     {[]*stowagev1.PutSnapshotRequest{out(part(whole), 1)}, codes.InvalidArgument, "INVALID_REQUEST", "sequence"},
+		"sequence repeats":   {[]*stowagev1.PutSnapshotRequest{part(first), part(second), out(end(""), 1)}, codes.InvalidArgument, "INVALID_REQUEST", "sequence"},
 		"delta, no address":  {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
 		"delta, forged":      {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
+		"delta on another base": {
+			[]*stowagev1.PutSnapshotRequest{delta(twoNodes.Address, withoutA), end(onlyBC)}, codes.InvalidArgument, "ADDRESS_MISMATCH", "",
+		},
+		"delta, too large": {
+			[]*stowagev1.PutSnapshotRequest{delta(base.Address, &stowagev1.ClusterDelta{Nodes: huge.Nodes}), end(addressOf(t, &stowagev1.Cluster{
+				Nodes: slices.Concat(whole.Nodes, huge.Nodes),
+			}))},
+			codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE", "",
+		},
 		"delta that does not fit": {
 			[]*stowagev1.PutSnapshotRequest{delta(base.Address, &stowagev1.ClusterDelta{RemovedNodes: []string{"x"}}), end(other)},
 			codes.InvalidArgument, "INVALID_REQUEST", "delta.delta.removed_nodes[0]",
@@ -159,6 +184,160 @@ func TestBadPuts(t *testing.T) {
 	if _, err := client.Filter(t.Context(), filterOn(base.Address, nil)); err != nil {
 		t.Errorf("after all that: %v", err)
 	}
+	for what, address := range map[string]string{
+		"the first part": addressOf(t, first), "the rest": onlyBC, "what is too large": addressOf(t, huge), "a forged address": other,
+	} {
+		if !unknown(client.Filter(t.Context(), filterOn(address, nil))) {
+			t.Errorf("%s is known", what)
+		}
+	}
+	for name, test := range map[string]struct {
+		request *stowagev1.FilterRequest
+		reason  string
+		field   string
+	}{
+		"unknown base":            {filterOn(other, withoutA), "UNKNOWN_SNAPSHOT", ""},
+		"no address":              {filterOn("", withoutA), "INVALID_REQUEST", "snapshot.address"},
+		"address in capitals":     {filterOn(strings.ToUpper(base.Address), nil), "INVALID_REQUEST", "snapshot.address"},
+		"delta that does not fit": {filterOn(onlyTwo(t, client, whole), withoutA), "INVALID_REQUEST", "snapshot.delta.removed_nodes[0]"},
+		"cluster and snapshot": {
+			&stowagev1.FilterRequest{Cluster: whole, Snapshot: &stowagev1.SnapshotReference{Address: base.Address}, Pod: apart()},
+			"INVALID_REQUEST", "snapshot",
+		},
+	} {
+		_, err := client.Filter(t.Context(), test.request)
+		_, reason, _, bad := why(err)
+		if reason != "stowage/"+test.reason || test.field != "" && (len(bad) == 0 || bad[0].GetField() != test.field) {
+			t.Errorf("Filter, %s: got %s %v: %v", name, reason, bad, err)
+		}
+	}
+}
+
+// unknown reports whether a call failed because the server does not have the snapshot.
+func unknown[T any](_ T, err error) bool {
+	code, reason, _, _ := why(err)
+	return code == codes.FailedPrecondition && reason == "stowage/UNKNOWN_SNAPSHOT"
+}
+
+// TestCutOff ends streams in the middle in ways other than closing them in order.
+func TestCutOff(t *testing.T) {
+	c := testConfig()
+	c.MaxSnapshotBytes = 1 << 20
+	c.MaxInFlightBytes = int64(c.MaxReceiveMessageBytes)
+	c.MaxRequestDuration = 200 * time.Millisecond
+	r := run(t, c, t.Output(), nil, nil)
+	whole := threeZones()
+	for name, cut := range map[string]func(cancel func(), conn *grpc.ClientConn, stream grpc.ClientStream) error{
+		"cancelled":         func(cancel func(), _ *grpc.ClientConn, _ grpc.ClientStream) error { cancel(); return nil },
+		"connection closed": func(_ func(), conn *grpc.ClientConn, _ grpc.ClientStream) error { return conn.Close() },
+		"stalled": func(_ func(), _ *grpc.ClientConn, stream grpc.ClientStream) error {
+			err := stream.RecvMsg(new(stowagev1.PutSnapshotResponse))
+			if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "stowage/CANCELLED" {
+				return fmt.Errorf("a stream that goes on too long ends with %w", err)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := grpc.NewClient(r.Address().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			stream, err := stowagev1.NewPlacementServiceClient(conn).PutSnapshot(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole.Nodes[0].Labels["cut"] = strings.Repeat("x", 40) + name
+			if err := stream.Send(part(whole)); err != nil {
+				t.Fatal(err)
+			}
+			if err := cut(cancel, conn, stream); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the stream's bytes are released", func() bool {
+				_, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{
+					Cluster: whole, Pod: &stowagev1.Pod{Name: string(make([]byte, c.MaxReceiveMessageBytes-1000))},
+				})
+				_, reason, _, _ := why(err)
+				return reason != "stowage/OVERLOADED"
+			})
+			if !unknown(r.client().Filter(t.Context(), filterOn(addressOf(t, whole), nil))) {
+				t.Error("what came of the stream is known")
+			}
+			if _, err := put(t, r.client(), part(whole), end("")); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// TestEvicted puts until a snapshot has made room for others, between one call and the next.
+func TestEvicted(t *testing.T) {
+	client := snapshotConfig(t).client()
+	whole := threeZones()
+	kept, err := put(t, client, part(whole), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := client.Filter(t.Context(), filterOn(kept.Address, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evict := func() {
+		t.Helper()
+		for i := range 1000 {
+			other := threeZones()
+			other.Nodes[0].Labels["other"] = fmt.Sprint(i)
+			if _, err := put(t, client, part(other), end("")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	evict()
+	none := &stowagev1.ClusterDelta{RemovedNodes: []string{"node-b"}}
+	if !unknown(client.Filter(t.Context(), filterOn(kept.Address, nil))) || !unknown(client.Filter(t.Context(), filterOn(kept.Address, none))) {
+		t.Error("the snapshot is still there")
+	}
+	if !unknown(put(t, client, delta(kept.Address, none), end(strings.Repeat("0", 64)))) {
+		t.Error("a delta finds its base still there")
+	}
+	if _, err := put(t, client, part(whole), end(kept.Address)); err != nil {
+		t.Error(err)
+	}
+	if got, err := client.Filter(t.Context(), filterOn(kept.Address, nil)); err != nil || !proto.Equal(want, got) {
+		t.Errorf("put again: got %v, %v, before %v", got, err, want)
+	}
+	// A base that goes while deltas on it come stays until the stream ends.
+	stream, err := client.PutSnapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(delta(kept.Address, none)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	evict()
+	result := &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}
+	last := end(addressOf(t, result))
+	last.Sequence = 1
+	if err := stream.Send(last); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := stream.CloseAndRecv(); err != nil || answer.NodeCount != 2 {
+		t.Errorf("a delta whose base has gone meanwhile: %v, %v", answer, err)
+	}
+}
+
+func onlyTwo(t *testing.T, client stowagev1.PlacementServiceClient, c *stowagev1.Cluster) string {
+	t.Helper()
+	answer, err := put(t, client, part(&stowagev1.Cluster{Nodes: c.Nodes[1:]}), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Address
 }
 
 // TestManyPuts puts more than there is room for, from many callers at once.

@@ -10,6 +10,8 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
 	"google.golang.org/grpc"
+
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
 // Named is an interceptor and what it is called. One kind of call may have none.
@@ -93,13 +95,21 @@ func deadline(longest time.Duration) grpc.UnaryServerInterceptor {
 	}
 }
 
-// streamDeadline is deadline for streams.
+// streamDeadline is deadline for streams. One whose handler waits for a message ends, too: only then does gRPC end the
+// waiting.
 func streamDeadline(longest time.Duration) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 		ctx, cancel := context.WithTimeout(stream.Context(), longest)
 		defer cancel()
 		wrapped := middleware.WrapServerStream(stream)
 		wrapped.WrappedContext = ctx
-		return handle(service, wrapped)
+		ended := make(chan error, 1)
+		go func() { ended <- handle(service, wrapped) }()
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return rpcerror.Cancelled(ctx.Err())
+		}
 	}
 }

@@ -2,6 +2,7 @@ package interceptor
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -28,10 +29,10 @@ type InFlight struct {
 // NewInFlight returns a limit of so many bytes.
 func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
 
-// call is what is known of one call. It is written by the goroutine that receives and read by the interceptors after it.
+// call is what is known of one call.
 type call struct {
-	bytes    int64
-	overload bool
+	bytes    atomic.Int64 // negative once the call has ended
+	overload atomic.Bool
 }
 
 type callKey struct{}
@@ -39,7 +40,7 @@ type callKey struct{}
 // received is the size of a call's request.
 func received(ctx context.Context) int64 {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		return c.bytes
+		return c.bytes.Load()
 	}
 	return 0
 }
@@ -57,12 +58,14 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 	switch s := s.(type) {
 	case *stats.InPayload:
-		c.bytes += int64(s.Length)
+		if c.bytes.Add(int64(s.Length)) < 0 {
+			return
+		}
 		if f.bytes.Add(int64(s.Length)) > f.limit {
-			c.overload = true
+			c.overload.Store(true)
 		}
 	case *stats.End:
-		f.bytes.Add(-c.bytes)
+		f.bytes.Add(-c.bytes.Swap(math.MinInt64))
 	}
 }
 
@@ -73,7 +76,7 @@ func (f *InFlight) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Co
 func (f *InFlight) HandleConn(context.Context, stats.ConnStats) {}
 
 func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if c, ok := ctx.Value(callKey{}).(*call); ok && c.overload {
+	if c, ok := ctx.Value(callKey{}).(*call); ok && c.overload.Load() {
 		return nil, rpcerror.Overloaded(retryOverloaded)
 	}
 	return handle(ctx, r)
@@ -90,7 +93,7 @@ func (s limitedStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	if c, ok := s.Context().Value(callKey{}).(*call); ok && c.overload {
+	if c, ok := s.Context().Value(callKey{}).(*call); ok && c.overload.Load() {
 		return rpcerror.Overloaded(retryOverloaded)
 	}
 	return nil
