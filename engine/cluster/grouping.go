@@ -102,18 +102,23 @@ func (g *grouping) groupOf(t *template, terminating bool) int32 {
 }
 
 func (g *grouping) meet(t *template, place int) int32 {
-	g.compile(t)
-	group := g.group(compileShape(g.c.symbols, t.stated, nil, place == 1, t.rules), t.index)
+	shape := g.shape(t, nil, place == 1)
+	group := g.group(shape, t.index)
 	t.groups[place] = group + 1
 	return group
 }
 
-// compile compiles a template that was only stated.
-func (g *grouping) compile(t *template) {
+// shape compiles the shape of a template's pods, and what they share if that was only stated.
+func (g *grouping) shape(t *template, own api.Labels, terminating bool) *Shape {
+	if t.rules == nil && len(own) > 0 {
+		g.shape(t, nil, false)
+	}
+	s := compileShape(g.c.symbols, t.stated, own, terminating, t.rules)
 	if t.rules == nil {
-		t.rules = compileShape(g.c.symbols, t.stated, nil, false, nil).Rules
+		t.rules = s.Rules
 		t.usage = usageOf(&t.stated.Spec, nil)
 	}
+	return s
 }
 
 // pod returns the group of a pod stated one by one, and what it uses. What it shares with others by pointer is compiled
@@ -129,16 +134,16 @@ func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
 			g.byPointer[key] = t
 		}
 	}
-	g.compile(t)
-	usage = &t.usage
+	if len(p.Labels) == 0 {
+		group = g.groupOf(t, p.Terminating)
+	} else {
+		group = g.group(g.shape(t, p.Labels, p.Terminating), t.index)
+	}
 	if p.ResourceStatus != nil {
 		own := usageOf(&p.Template.Spec, p.ResourceStatus)
-		usage = &own
+		return group, &own
 	}
-	if len(p.Labels) == 0 {
-		return g.groupOf(t, p.Terminating), usage
-	}
-	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.rules), t.index), usage
+	return group, &t.usage
 }
 
 // group returns the group of a shape and template, a new one if there is none.

@@ -40,10 +40,10 @@ func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		var builder content.Builder
 		for _, t := range c.Templates().All {
-			builder.AddTemplate(t)
+			builder.AddTemplate(t, content.DigestOf(t))
 		}
 		for _, n := range c.Nodes().All {
-			builder.AddNode(n)
+			builder.AddNode(n, content.DigestOf(n))
 		}
 		for _, n := range c.Namespaces().All {
 			builder.AddNamespace(n)

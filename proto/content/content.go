@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -43,7 +42,7 @@ func (c *Content) Lookup(name string) (uint32, bool) { return c.names.lookup(&c.
 
 // Bytes is the memory that the content takes, in bytes, what it shares with others included.
 func (c *Content) Bytes() int64 {
-	sum := int64(4 * len(c.names.table))
+	sum := int64(8 * len(c.names.table))
 	for _, l := range c.lists() {
 		sum += l.memory()
 	}
@@ -83,24 +82,45 @@ func decodeAll[M any, P interface {
 
 // Builder makes a content item by item. The zero value is ready. It copies what it is given, which must be canonical.
 type Builder struct {
+	// AddressOnly says that the content is of no use but for its address.
+	AddressOnly bool
+
 	content               Content
 	namespaces, selectors unordered
-	sealing               sync.WaitGroup
+	nodeNames             []byte // fields of nodes, with AddressOnly
 }
 
 // AddTemplate appends a pod template.
-func (b *Builder) AddTemplate(canonical []byte) { b.push(&b.content.templates, canonical) }
+func (b *Builder) AddTemplate(canonical []byte, digest Digest) {
+	b.content.templates.push(b.keep(canonical), digest)
+}
 
 // AddClass appends a node class.
-func (b *Builder) AddClass(canonical []byte) { b.push(&b.content.classes, canonical) }
+func (b *Builder) AddClass(canonical []byte, digest Digest) {
+	b.content.classes.push(b.keep(canonical), digest)
+}
+
+func (b *Builder) keep(item []byte) []byte {
+	if b.AddressOnly {
+		return nil
+	}
+	return bytes.Clone(item)
+}
 
 // AddNode appends a node, or nothing if there is one of its name already. It tells whether the name is new.
-func (b *Builder) AddNode(canonical []byte) bool {
+func (b *Builder) AddNode(canonical []byte, digest Digest) bool {
 	c := &b.content
-	if !c.names.add(&c.nodes, nameOf(canonical)) {
+	name := nameOf(canonical)
+	if !c.names.add(&c.nodes, name) {
 		return false
 	}
-	b.push(&c.nodes, canonical)
+	if b.AddressOnly {
+		n := len(b.nodeNames)
+		b.nodeNames = append(b.nodeNames, nameField(canonical)...)
+		c.nodes.push(b.nodeNames[n:], digest)
+	} else {
+		c.nodes.push(bytes.Clone(canonical), digest)
+	}
 	return true
 }
 
@@ -120,17 +140,8 @@ func (b *Builder) AddWorkloadSelector(canonical []byte) bool {
 	return b.selectors.add(selectorIdentity(canonical), canonical)
 }
 
-// push appends an item. A page that is full is hashed while the caller goes on.
-func (b *Builder) push(l *List, item []byte) {
-	p := l.push(bytes.Clone(item))
-	if len(p.items) == pageSize {
-		b.sealing.Go(p.seal)
-	}
-}
-
 // Build returns the content of what was added. The builder must not be used any more.
 func (b *Builder) Build() *Content {
-	b.sealing.Wait()
 	c := &b.content
 	c.templates.seal()
 	c.classes.seal()
@@ -144,13 +155,14 @@ func (b *Builder) Build() *Content {
 // Of returns the content of a cluster. The error is an *Error with a path inside the cluster.
 func Of(cluster *stowagev1.Cluster) (*Content, error) {
 	var b Builder
-	always := func(add func([]byte)) func([]byte) bool {
-		return func(item []byte) bool { add(item); return true }
+	always := func(add func([]byte, Digest)) func([]byte) bool {
+		return func(item []byte) bool { add(item, DigestOf(item)); return true }
 	}
+	addNode := func(node []byte) bool { return b.AddNode(node, DigestOf(node)) }
 	for _, err := range []error{
 		addAll("pod_templates", cluster.GetPodTemplates(), always(b.AddTemplate)),
 		addAll("node_classes", cluster.GetNodeClasses(), always(b.AddClass)),
-		addAll("nodes", cluster.GetNodes(), b.AddNode),
+		addAll("nodes", cluster.GetNodes(), addNode),
 		addAll("namespaces", cluster.GetNamespaces(), b.AddNamespace),
 		addAll("workload_selectors", cluster.GetWorkloadSelectors(), b.AddWorkloadSelector),
 	} {
@@ -194,7 +206,7 @@ func (u *unordered) add(id identity, item []byte) bool {
 func (u unordered) list() List {
 	var l List
 	for _, id := range slices.SortedFunc(maps.Keys(u), identity.compare) {
-		l.push(u[id])
+		l.push(u[id], DigestOf(u[id]))
 	}
 	l.seal()
 	return l

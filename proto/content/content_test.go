@@ -313,10 +313,10 @@ func TestBuilder(t *testing.T) {
 	namespace := mustAppend(t, &stowagev1.Namespace{Name: "a"})
 	selector := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Name: "a"})
 	same := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Namespace: "default", Name: "a"})
-	if !b.AddNode(node) || !b.AddNamespace(namespace) || !b.AddWorkloadSelector(selector) {
+	if !b.AddNode(node, DigestOf(node)) || !b.AddNamespace(namespace) || !b.AddWorkloadSelector(selector) {
 		t.Error("a name is taken at first")
 	}
-	if b.AddNode(node) || b.AddNamespace(namespace) || b.AddWorkloadSelector(same) {
+	if b.AddNode(node, DigestOf(node)) || b.AddNamespace(namespace) || b.AddWorkloadSelector(same) {
 		t.Error("a name is not taken afterwards")
 	}
 	for _, raw := range [][]byte{node, namespace, selector} {

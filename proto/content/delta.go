@@ -137,12 +137,12 @@ func put[M any](l *List, path string, items []M, indexed func(M) (uint32, proto.
 		case uint64(index) > uint64(l.Len()):
 			return nil, refuse(place{path + ".index", i}.String(), "is %d, the next free one is %d", index, l.Len())
 		case int(index) == l.Len():
-			l.push(raw)
+			l.push(raw, DigestOf(raw))
 			continue
 		case int(index) < before:
 			replaced[index] = place{path + ".index", i}
 		}
-		l.set(int(index), raw)
+		l.set(int(index), raw, DigestOf(raw))
 	}
 	l.seal()
 	return replaced, nil
@@ -195,7 +195,7 @@ func (a *application) nodes(d *stowagev1.ClusterDelta) error {
 		if err != nil {
 			return inside(place{"node_pods[%d]", i}.String(), err)
 		}
-		l.set(int(index), raw)
+		l.set(int(index), raw, DigestOf(raw))
 		a.change.Nodes = append(a.change.Nodes, IndexedNode{index, n})
 	}
 	l.seal()
@@ -232,7 +232,7 @@ func (a *application) putNodes(nodes []*stowagev1.Node) error {
 		}
 		index, ok := a.next.Lookup(n.GetName())
 		if ok {
-			l.set(int(index), raw)
+			l.set(int(index), raw, DigestOf(raw))
 		} else {
 			if !added {
 				added = true
@@ -240,7 +240,7 @@ func (a *application) putNodes(nodes []*stowagev1.Node) error {
 			}
 			index = uint32(l.Len())
 			names.add(l, nameOf(raw))
-			l.push(raw)
+			l.push(raw, DigestOf(raw))
 		}
 		a.change.Nodes = append(a.change.Nodes, IndexedNode{index, n})
 	}

@@ -21,7 +21,7 @@ type List struct {
 // page is a run of items. It may change until it is sealed.
 type page struct {
 	items   [][]byte // canonical encodings
-	digests []byte   // of the items, one after the other; may lag behind until sealed
+	digests []byte   // of the items, one after the other
 	digest  [sha256.Size]byte
 	sealed  bool
 }
@@ -58,29 +58,32 @@ func (l *List) own(i int) *page {
 	return p
 }
 
-// push appends an item, which the list keeps, and returns its page.
-func (l *List) push(item []byte) *page {
+// Digest is the digest of an item.
+type Digest [sha256.Size]byte
+
+// DigestOf returns the digest of an item given in its canonical encoding.
+func DigestOf(canonical []byte) Digest { return sha256.Sum256(canonical) }
+
+// push appends an item, which the list keeps.
+func (l *List) push(item []byte, digest Digest) {
 	if l.len%pageSize == 0 {
 		room := min(l.len, pageSize) // a page all at once, unless it may be the only one
 		l.pages = append(l.pages, &page{items: make([][]byte, 0, room), digests: make([]byte, 0, room*sha256.Size)})
 	}
 	p := l.own(l.len / pageSize)
 	p.items = append(p.items, item)
+	p.digests = append(p.digests, digest[:]...)
 	l.len++
 	l.bytes += int64(len(item))
-	return p
 }
 
 // set replaces the i-th item by one that the list keeps.
-func (l *List) set(i int, item []byte) {
+func (l *List) set(i int, item []byte, digest Digest) {
 	l.bytes += int64(len(item) - len(l.At(i)))
 	p := l.own(i / pageSize)
 	i %= pageSize
 	p.items[i] = item
-	if at := i * sha256.Size; at < len(p.digests) {
-		digest := sha256.Sum256(item)
-		copy(p.digests[at:], digest[:])
-	}
+	copy(p.digests[i*sha256.Size:], digest[:])
 }
 
 // remove removes the items of these indexes, ascending, from a list of which nothing was changed yet.
@@ -95,8 +98,7 @@ func (l *List) remove(gone []uint32) {
 			if len(gone) > 0 && gone[0] == i {
 				gone = gone[1:]
 			} else {
-				p := l.push(item)
-				p.digests = append(p.digests, from.digests[j*sha256.Size:(j+1)*sha256.Size]...)
+				l.push(item, Digest(from.digests[j*sha256.Size:]))
 			}
 			i++
 		}
@@ -116,11 +118,6 @@ func (l *List) seal() {
 }
 
 func (p *page) seal() {
-	p.digests = slices.Grow(p.digests, len(p.items)*sha256.Size-len(p.digests))
-	for _, item := range p.items[len(p.digests)/sha256.Size:] {
-		digest := sha256.Sum256(item)
-		p.digests = append(p.digests, digest[:]...)
-	}
 	p.digest = sha256.Sum256(p.digests)
 	p.sealed = true
 }

@@ -2,23 +2,30 @@ package content
 
 import "hash/maphash"
 
-// names finds nodes by name: a hash table with linear probing of node indexes plus one, with 0 for nothing, at most half
-// full. The names themselves are in the nodes, so that the table has no pointers and is copied at once.
+// names finds nodes by name: a hash table with linear probing, at most half full. The names themselves are in the nodes,
+// so that the table has no pointers and is copied at once.
 type names struct {
-	table []uint32 // the length is a power of 2
+	table []slot // the length is a power of 2
 	len   int
+}
+
+type slot struct {
+	hash uint32 // of the name
+	next uint32 // one more than the node's index; 0 in an empty slot
 }
 
 var seed = maphash.MakeSeed()
 
-// find returns the slot of a name: that of its node, or an empty one. The table must not be empty.
-func (t *names) find(nodes *List, name []byte) int {
-	mask := len(t.table) - 1
-	slot := int(maphash.Bytes(seed, name)) & mask
-	for t.table[slot] != 0 && string(nameOf(nodes.At(int(t.table[slot]-1)))) != string(name) {
-		slot = (slot + 1) & mask
+// find returns the hash of a name, and its slot: that of its node, or an empty one. The table must not be empty.
+func (t *names) find(nodes *List, name []byte) (hash uint32, at *slot) {
+	hash = uint32(maphash.Bytes(seed, name))
+	mask := uint32(len(t.table) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		at = &t.table[i]
+		if at.next == 0 || at.hash == hash && string(nameOf(nodes.At(int(at.next-1)))) == string(name) {
+			return hash, at
+		}
 	}
-	return slot
 }
 
 // lookup returns the index of the node of a name.
@@ -26,8 +33,8 @@ func (t *names) lookup(nodes *List, name []byte) (uint32, bool) {
 	if len(t.table) == 0 {
 		return 0, false
 	}
-	i := t.table[t.find(nodes, name)]
-	return i - 1, i != 0
+	_, at := t.find(nodes, name)
+	return at.next - 1, at.next != 0
 }
 
 // add notes the name of the node that is to come after these, and tells whether the name is new.
@@ -35,11 +42,11 @@ func (t *names) add(nodes *List, name []byte) bool {
 	if 2*(t.len+1) > len(t.table) {
 		t.grow(nodes, t.len+1)
 	}
-	slot := t.find(nodes, name)
-	if t.table[slot] != 0 {
+	hash, at := t.find(nodes, name)
+	if at.next != 0 {
 		return false
 	}
-	t.table[slot] = uint32(nodes.Len() + 1)
+	*at = slot{hash, uint32(nodes.Len() + 1)}
 	t.len++
 	return true
 }
@@ -50,8 +57,9 @@ func (t *names) grow(nodes *List, want int) {
 	for size < 3*want {
 		size *= 2
 	}
-	*t = names{table: make([]uint32, size), len: nodes.Len()}
+	*t = names{table: make([]slot, size), len: nodes.Len()}
 	for i, node := range nodes.All {
-		t.table[t.find(nodes, nameOf(node))] = uint32(i + 1)
+		hash, at := t.find(nodes, nameOf(node))
+		*at = slot{hash, uint32(i + 1)}
 	}
 }

@@ -41,11 +41,24 @@ func fields(b []byte) iter.Seq2[protowire.Number, value] {
 
 // nameOf returns the name of a node or a namespace, or the namespace of a pod template: field 1, first if it is there.
 func nameOf(item []byte) []byte {
+	field := nameField(item)
+	if field == nil {
+		return nil
+	}
+	name, _ := protowire.ConsumeBytes(field[1:])
+	return name
+}
+
+// nameField returns the field of the name, nil if there is none.
+func nameField(item []byte) []byte {
 	if len(item) == 0 || item[0] != 1<<3|byte(protowire.BytesType) {
 		return nil
 	}
-	name, _ := protowire.ConsumeBytes(item[1:])
-	return name
+	_, n := protowire.ConsumeBytes(item[1:])
+	if n < 0 {
+		return nil
+	}
+	return item[:1+n]
 }
 
 // usage yields the indexes of the templates and classes that a node refers to.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
@@ -54,6 +53,7 @@ func (k known) shared() known {
 
 // sink takes a cluster part by part, as *engine.Builder does.
 type sink interface {
+	Grow(nodes int)
 	AddTemplate(*api.PodTemplate)
 	AddClass(*api.NodeClass)
 	AddNode(context.Context, *api.Node) error
@@ -109,52 +109,45 @@ const (
 
 // Part decodes a cluster, or the next part of one, from the wire; field is what it is called in the request.
 func (r *Request) Part(field string, in wire.Pieces) {
+	d := &r.decoder
 	at := path{name: field}
-	malformed := false
-	each := func(use func(protowire.Number, *wire.Reader, int)) {
-		for reader := wire.NewReader(in); !reader.Done() && !r.over(); {
-			field, n, ok := reader.Next()
-			if malformed = malformed || !ok; malformed {
-				return
-			}
-			if n >= 0 {
-				use(field, reader, n)
-			}
-		}
-	}
+	items, nodes, malformed := cut(in)
 	// What nodes refer to comes behind them in the usual order of fields.
-	each(func(field protowire.Number, in *wire.Reader, n int) {
-		switch field {
-		case clusterPodTemplates:
-			decodeItem(&r.decoder, &at, "pod_templates", len(r.templates), MaxTemplates, in.Take(n), r.addTemplate)
-		case clusterNodeClasses:
-			decodeItem(&r.decoder, &at, "node_classes", len(r.classes), MaxClasses, in.Take(n), r.addClass)
-		case clusterNamespaces:
-			decodeItem(&r.decoder, &at, "namespaces", r.namespaces.count, MaxNamespaces, in.Take(n), r.addNamespace)
-		case clusterWorkloadSelectors:
-			decodeItem(&r.decoder, &at, "workload_selectors", r.workloads.count, MaxWorkloadSelectors, in.Take(n), r.addWorkloadSelector)
-		default:
-			in.Skip(n)
-		}
-	})
-	if r.raw == nil {
-		r.raw = newRawNodes(&r.decoder)
-	}
-	each(func(field protowire.Number, in *wire.Reader, n int) {
-		if field == clusterNodes {
-			r.addRawNode(&at, in.Take(n))
-		} else {
-			in.Skip(n)
-		}
-	})
+	d.inOrder(items, (*reader).readItems, func(c *chunk) { d.takeItems(&at, c) })
+	d.to.Grow(min(nodes.fields, MaxNodes))
+	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.takeNodes(&at, c) })
 	if malformed {
-		r.refuse(at, "is no protobuf message")
+		d.refuse(at, "is no protobuf message")
 	}
-	r.bounds(&at)
+	d.bounds(&at)
 }
 
 // over reports whether there is no point in decoding more.
 func (d *decoder) over() bool { return d.full || d.ended != nil }
+
+// takeItems takes over what was read of items.
+func (d *decoder) takeItems(at *path, c *chunk) {
+	for i := range c.items {
+		if d.over() {
+			return
+		}
+		item := &c.items[i]
+		switch item.field {
+		case clusterPodTemplates:
+			if item.sound && len(d.templates) < MaxTemplates && d.meet(&item.met) {
+				d.takeTemplate(item.template, item.footprint, item.form, item.digest)
+			} else {
+				decodeItem(d, at, "pod_templates", len(d.templates), MaxTemplates, item.raw, d.addTemplate)
+			}
+		case clusterNodeClasses:
+			decodeItem(d, at, "node_classes", len(d.classes), MaxClasses, item.raw, d.addClass)
+		case clusterNamespaces:
+			decodeItem(d, at, "namespaces", d.namespaces.count, MaxNamespaces, item.raw, d.addNamespace)
+		case clusterWorkloadSelectors:
+			decodeItem(d, at, "workload_selectors", d.workloads.count, MaxWorkloadSelectors, item.raw, d.addWorkloadSelector)
+		}
+	}
+}
 
 // decodeItem decodes an element of one of the cluster's lists, which has some already.
 func decodeItem[M any, P interface {
@@ -174,6 +167,20 @@ func decodeItem[M any, P interface {
 	}
 }
 
+// meet counts names against the limits, or none if there are too many.
+func (d *decoder) meet(m *met) bool {
+	if !d.resourceNames.fit(m.resources, MaxDistinctResources) || !d.topologyKeys.fit(m.topologyKeys, MaxDistinctTopologyKeys) {
+		return false
+	}
+	for _, name := range m.resources {
+		d.resourceNames.add(name, MaxDistinctResources)
+	}
+	for _, key := range m.topologyKeys {
+		d.topologyKeys.add(key, MaxDistinctTopologyKeys)
+	}
+	return true
+}
+
 func (d *decoder) addTemplate(parent *path, in *stowagev1.PodTemplate) {
 	if d.over() {
 		return
@@ -182,11 +189,17 @@ func (d *decoder) addTemplate(parent *path, in *stowagev1.PodTemplate) {
 	out := new(api.PodTemplate)
 	var f footprint
 	*out, f = d.template(&at, in)
-	d.templates = append(d.templates, out)
+	form := d.canonicalForm(at, in)
+	d.takeTemplate(out, f, form, content.DigestOf(form))
+}
+
+// takeTemplate hands a template over.
+func (d *decoder) takeTemplate(t *api.PodTemplate, f footprint, form []byte, digest content.Digest) {
+	d.templates = append(d.templates, t)
 	d.footprints = append(d.footprints, f)
-	d.onNodes = append(d.onNodes, onNodes(out, f))
-	d.to.AddTemplate(out)
-	d.content.AddTemplate(d.canonicalForm(at, in))
+	d.onNodes = append(d.onNodes, onNodes(t, f))
+	d.to.AddTemplate(t)
+	d.content.AddTemplate(form, digest)
 }
 
 func onNodes(t *api.PodTemplate, f footprint) footprint {
@@ -205,7 +218,8 @@ func (d *decoder) addClass(parent *path, in *stowagev1.NodeClass) {
 	*out = d.class(&at, in)
 	d.classes = append(d.classes, out)
 	d.to.AddClass(out)
-	d.content.AddClass(d.canonicalForm(at, in))
+	form := d.canonicalForm(at, in)
+	d.content.AddClass(form, content.DigestOf(form))
 }
 
 func (d *decoder) addNamespace(parent *path, in *stowagev1.Namespace) {
@@ -240,26 +254,19 @@ func (d *decoder) addWorkloadSelector(parent *path, in *stowagev1.WorkloadSelect
 	d.content.AddWorkloadSelector(d.canonicalForm(at, in))
 }
 
-func (d *decoder) addRawNode(parent *path, raw []byte) {
-	if d.over() {
-		return
+// takeNodes takes over what was read of nodes.
+func (d *decoder) takeNodes(at *path, c *chunk) {
+	for i := range c.nodes {
+		if d.over() {
+			return
+		}
+		n := &c.nodes[i]
+		if n.sound && d.nodes < MaxNodes && d.meet(&n.met) && d.content.AddNode(n.form, n.digest) {
+			d.takeNode(&n.node, n.pods)
+		} else {
+			decodeItem(d, at, "nodes", d.nodes, MaxNodes, n.raw, d.addNode)
+		}
 	}
-	if d.nodes == MaxNodes {
-		d.refuse(parent.field("nodes"), "has more than %d entries", MaxNodes)
-		d.full = true
-		return
-	}
-	if d.raw.read(raw) && d.content.AddNode(d.raw.canonicalForm(raw)) {
-		d.takeNode(&d.raw.node, d.raw.pods)
-		return
-	}
-	var m stowagev1.Node
-	if proto.Unmarshal(raw, &m) != nil {
-		d.refuse(parent.item("nodes", d.nodes), "is no protobuf message")
-		d.full = true
-		return
-	}
-	d.addNode(parent, &m)
 }
 
 func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
@@ -274,7 +281,7 @@ func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
 		d.refuse(at.field("name"), "is that of %s.nodes[%d] too, names must be unique", parent.String(), first)
 	}
 	form := d.canonicalForm(at, in)
-	d.content.AddNode(form)
+	d.content.AddNode(form, content.DigestOf(form))
 	// Pods count in the order of the canonical form, so that clusters of equal content get equal answers.
 	if len(in.GetPods())+len(in.GetPodCounts()) > 1 && len(d.violations) == 0 {
 		ordered := new(stowagev1.Node)

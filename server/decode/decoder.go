@@ -20,7 +20,7 @@ type decoder struct {
 	to      sink
 	content *content.Builder
 	known
-	raw *rawNodes
+	readers []*reader
 
 	nodes      int
 	inherited  uint64
@@ -123,6 +123,17 @@ func (s *distinct) add(name string, limit int) bool {
 	}
 	s.names[name] = struct{}{}
 	return true
+}
+
+// fit reports whether there is room for names, which differ from each other.
+func (s *distinct) fit(names []string, limit int) bool {
+	more := 0
+	for _, name := range names {
+		if !s.has(name) {
+			more++
+		}
+	}
+	return len(s.names)+more <= limit
 }
 
 // shared returns a copy that changes nothing of s.

@@ -15,6 +15,7 @@ import (
 // stated gathers a cluster that is decoded, as the engine gets it.
 type stated struct{ api.Cluster }
 
+func (s *stated) Grow(int)                       {}
 func (s *stated) AddTemplate(t *api.PodTemplate) { s.Templates = append(s.Templates, t) }
 func (s *stated) AddClass(c *api.NodeClass)      { s.Classes = append(s.Classes, c) }
 func (s *stated) AddNamespace(n api.Namespace)   { s.Namespaces = append(s.Namespaces, n) }
@@ -122,9 +123,10 @@ type Decoded struct {
 	Address content.Address
 }
 
-// Wire decodes a cluster from the wire, cut into pieces.
-func Wire(pieces wire.Pieces) (*Decoded, error) {
+// Wire decodes a cluster from the wire, cut into pieces; to be kept or for itself.
+func Wire(pieces wire.Pieces, keep bool) (*Decoded, error) {
 	r, s := collect()
+	r.content.AddressOnly = !keep
 	r.Part("cluster", pieces)
 	return r.decoded(s)
 }

@@ -16,10 +16,17 @@ type Request struct {
 	built *engine.Builder
 }
 
-// NewRequest begins a request.
-func NewRequest(ctx context.Context) *Request {
+// NewRequest begins a request that states its cluster, which may be kept and changed.
+func NewRequest(ctx context.Context) *Request { return newRequest(ctx, &content.Builder{}) }
+
+// NewInline begins a request that states its cluster for itself: its Content is nil.
+func NewInline(ctx context.Context) *Request {
+	return newRequest(ctx, &content.Builder{AddressOnly: true})
+}
+
+func newRequest(ctx context.Context, to *content.Builder) *Request {
 	r := &Request{built: engine.NewBuilder()}
-	r.decoder = decoder{ctx: ctx, to: r.built, content: new(content.Builder)}
+	r.decoder = decoder{ctx: ctx, to: r.built, content: to}
 	return r
 }
 
@@ -71,8 +78,11 @@ func (r *Request) Cluster() *Cluster {
 		return r.base
 	}
 	r.finish()
-	c := &Cluster{Cluster: r.built.Build(), Content: r.content.Build(), known: r.known}
-	c.Address = c.Content.Address().String()
+	stated := r.content.Build()
+	c := &Cluster{Cluster: r.built.Build(), Address: stated.Address().String(), known: r.known}
+	if !r.content.AddressOnly {
+		c.Content = stated
+	}
 	return c
 }
 

@@ -1,7 +1,9 @@
 package decode_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,23 +38,26 @@ func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 	m := new(stowagev1.Cluster)
 	malformed := proto.Unmarshal(raw, m)
 	want, wantErr := decode.Message(m)
-	got, err := decode.Wire(pieces)
-	if malformed != nil {
-		if err == nil {
-			t.Fatalf("taken, though malformed: %v", malformed)
+	for _, keep := range []bool{true, false} {
+		got, err := decode.Wire(pieces, keep)
+		if malformed != nil {
+			if err == nil {
+				t.Fatalf("taken, though malformed: %v", malformed)
+			}
+			continue
 		}
-		return false
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("error %v, want %v", err, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		sound = true
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("decoded differently (-message +wire):\n%s", diff)
+		}
 	}
-	if (err == nil) != (wantErr == nil) {
-		t.Fatalf("error %v, want %v", err, wantErr)
-	}
-	if err != nil {
-		return false
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("decoded differently (-message +wire):\n%s", diff)
-	}
-	return true
+	return sound
 }
 
 func TestWireIsMessage(t *testing.T) {
@@ -112,4 +117,67 @@ func FuzzWire(f *testing.F) {
 			sameDecoding(t, raw, cut(raw, rand.New(rand.NewPCG(seed, 0))))
 		}
 	})
+}
+
+// TestProblemsOfWire says that what is wrong does not depend on how many goroutines look for it.
+func TestProblemsOfWire(t *testing.T) {
+	gpu := func(name string) *stowagev1.Resources {
+		return &stowagev1.Resources{Scalars: map[string]int64{name: 1}}
+	}
+	for name, spoil := range map[string]func(*stowagev1.Cluster){
+		"nothing": func(*stowagev1.Cluster) {},
+		"names": func(c *stowagev1.Cluster) {
+			c.Nodes[399].Name = c.Nodes[3].Name
+			c.Nodes[200].Name = ""
+			c.Nodes[7].Name = c.Nodes[301].Name
+		},
+		"references": func(c *stowagev1.Cluster) {
+			c.Nodes[300].PodCounts[3].TemplateIndex = 5_000
+			c.PodTemplates[400].Spec.NodeName = "one"
+			c.PodTemplates[77].Labels[""] = "x"
+		},
+		"more problems than are told": func(c *stowagev1.Cluster) {
+			for i := range c.Nodes {
+				c.Nodes[i].Allocatable.CpuMillis = proto.Int64(-int64(i))
+			}
+		},
+		"too many resources": func(c *stowagev1.Cluster) {
+			for i := range c.Nodes {
+				c.Nodes[i].Allocatable = gpu(fmt.Sprintf("example.com/device-%d", i))
+			}
+		},
+		"too many topology keys": func(c *stowagev1.Cluster) {
+			for i, t := range c.PodTemplates {
+				t.Spec.TopologySpreadConstraints = []*stowagev1.TopologySpreadConstraint{{
+					MaxSkew: 1, TopologyKey: fmt.Sprintf("example.com/key-%d", i), LabelSelector: &stowagev1.LabelSelector{},
+					WhenUnsatisfiable: stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE,
+				}}
+			}
+		},
+		"too many resources of stated templates": func(c *stowagev1.Cluster) {
+			for i, n := range c.Nodes {
+				template := proto.CloneOf(bigcluster.Template(0))
+				template.Spec.Containers[0].Requests = gpu(fmt.Sprintf("example.com/device-%d", i))
+				n.Pods = []*stowagev1.Pod{{Name: "own", Source: &stowagev1.Pod_Template{Template: template}}}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := bigcluster.New(400)
+			spoil(c)
+			raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, want := decode.Message(c)
+			for _, procs := range []int{1, 2, 8} {
+				before := runtime.GOMAXPROCS(procs)
+				_, err := decode.Wire(cut(raw, rand.New(rand.NewPCG(1, 2))), false)
+				runtime.GOMAXPROCS(before)
+				if fmt.Sprint(err) != fmt.Sprint(want) {
+					t.Errorf("with %d goroutines: %v\nwant %v", procs, err, want)
+				}
+			}
+		})
+	}
 }

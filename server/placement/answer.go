@@ -77,7 +77,7 @@ func answer[M request, C, R any](ctx context.Context, s *Service, m *method[M, C
 func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetSnapshot()
 	if reference == nil || inline != nil {
-		r := decode.NewRequest(ctx)
+		r := decode.NewInline(ctx)
 		r.OneOf(inline != nil, reference != nil)
 		if inline != nil {
 			inline(r)

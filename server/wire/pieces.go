@@ -18,12 +18,11 @@ func (p Pieces) Len() int {
 	return n
 }
 
-// Reader reads the fields of a message.
+// Reader reads the fields of a message. A copy goes on from where it was made.
 type Reader struct {
-	pieces  Pieces
-	rest    []byte // of the piece that is being read
-	left    int    // bytes after rest
-	scratch []byte
+	pieces Pieces
+	rest   []byte // of the piece that is being read
+	left   int    // bytes after rest
 }
 
 // NewReader returns a reader that stands before the first field.
@@ -62,8 +61,8 @@ func (r *Reader) Next() (field protowire.Number, bytes int, ok bool) {
 	}
 }
 
-// Take returns the next n bytes. They stay as they are until the next Take.
-func (r *Reader) Take(n int) []byte {
+// Take returns the next n bytes. If they lie in several pieces, they are put together at the end of a buffer.
+func (r *Reader) Take(n int, buffer *[]byte) []byte {
 	if len(r.rest) == 0 {
 		r.refill()
 	}
@@ -72,9 +71,9 @@ func (r *Reader) Take(n int) []byte {
 		r.rest = r.rest[n:]
 		return taken
 	}
-	r.scratch = r.scratch[:0]
-	r.each(n, func(b []byte) { r.scratch = append(r.scratch, b...) })
-	return r.scratch
+	from := len(*buffer)
+	r.each(n, func(b []byte) { *buffer = append(*buffer, b...) })
+	return (*buffer)[from:]
 }
 
 // Cut returns the next n bytes as they lie.

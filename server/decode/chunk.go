@@ -1,0 +1,204 @@
+package decode
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// How much one chunk has, at most: it should stay in a core's cache.
+const (
+	chunkItems = 16
+	chunkNodes = 64
+	chunkBytes = 128 << 10
+)
+
+// aloneBytes is up to where one goroutine does everything.
+const aloneBytes = 64 << 10
+
+// chunk is a run of fields of a cluster, and what a reader made of them.
+type chunk struct {
+	run
+	index    int // among all
+	panicked any
+
+	items []readItem
+	nodes []readNode
+	// What nodes consist of lies here.
+	labels      []api.Label
+	taints      []api.Taint
+	allocatable api.Resources
+	images      []api.Image
+	imageNames  []string
+	counts      []api.PodCount
+	pods        []api.Pod
+	forms       []byte
+	text        []byte // what was not in one piece
+}
+
+func (c *chunk) reset() {
+	c.items, c.nodes = c.items[:0], c.nodes[:0]
+	c.labels, c.taints, c.allocatable = c.labels[:0], c.taints[:0], c.allocatable[:0]
+	c.images, c.imageNames = c.images[:0], c.imageNames[:0]
+	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], c.text[:0]
+}
+
+// readItem is an item other than a node. Only templates are read, others are only found.
+type readItem struct {
+	field protowire.Number
+	raw   []byte
+	sound bool // otherwise there is nothing else
+	met   met
+
+	template  *api.PodTemplate
+	footprint footprint
+	form      []byte // canonical
+	digest    content.Digest
+}
+
+// readItems finds the items of a chunk and reads the templates.
+func (r *reader) readItems(c *chunk) {
+	for in := c.from; len(c.items) < c.fields; {
+		field, n, _ := in.Next()
+		switch {
+		case n < 0:
+		case isItem(field):
+			c.items = append(c.items, readItem{field: field, raw: in.Take(n, &c.text)})
+			if last := &c.items[len(c.items)-1]; field == clusterPodTemplates {
+				last.template, last.footprint, last.form, last.sound = r.template(&last.met, last.raw)
+				last.digest = content.DigestOf(last.form)
+			}
+		default:
+			in.Skip(n)
+		}
+	}
+}
+
+func isItem(field protowire.Number) bool { return field > clusterNodes && field <= clusterNodeClasses }
+
+// run is a number of fields of one sort, the first of them where a reader stands.
+type run struct {
+	from   wire.Reader
+	fields int
+	bytes  int
+}
+
+// runs is all fields of one sort.
+type runs struct {
+	list   []run
+	fields int
+	bytes  int
+}
+
+func (r *runs) add(from wire.Reader, bytes, most int) {
+	if n := len(r.list); n == 0 || r.list[n-1].fields == most || r.list[n-1].bytes+bytes > chunkBytes {
+		r.list = append(r.list, run{from: from})
+	}
+	last := &r.list[len(r.list)-1]
+	last.fields++
+	last.bytes += bytes
+	r.fields++
+	r.bytes += bytes
+}
+
+// cut finds the fields of a cluster, up to where it is malformed.
+func cut(in wire.Pieces) (items, nodes runs, malformed bool) {
+	for reader := wire.NewReader(in); !reader.Done(); {
+		from := *reader
+		field, n, ok := reader.Next()
+		if !ok {
+			return items, nodes, true
+		}
+		if n < 0 {
+			continue
+		}
+		if field == clusterNodes {
+			nodes.add(from, n, chunkNodes)
+		} else if isItem(field) {
+			items.add(from, n, chunkItems)
+		}
+		reader.Skip(n)
+	}
+	return items, nodes, false
+}
+
+// inOrder lets as many goroutines as can run read, each with a reader of its own, and takes over what they read in the
+// order of the runs, until the decoder is over.
+func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)) {
+	workers := 1
+	if of.bytes > aloneBytes {
+		workers = min(runtime.GOMAXPROCS(0), len(of.list))
+	}
+	for len(d.readers) < workers {
+		d.readers = append(d.readers, &reader{keepForms: !d.content.AddressOnly})
+	}
+	readers := d.readers[:workers]
+	for _, r := range readers {
+		r.templates, r.onNodes, r.classes = d.templates, d.onNodes, d.classes
+	}
+	if workers == 1 {
+		var c chunk
+		for i := 0; i < len(of.list) && !d.over(); i++ {
+			c.reset()
+			c.run = of.list[i]
+			read(readers[0], &c)
+			take(&c)
+		}
+		return
+	}
+	// Whoever reads takes a free chunk before it takes a run, so that the runs that are read or wait to be taken over are
+	// neighbours, as many as there are chunks.
+	chunks := 2 * workers
+	free, done := make(chan *chunk, chunks), make(chan *chunk, chunks)
+	for range chunks {
+		free <- new(chunk)
+	}
+	var next atomic.Int64
+	var reading sync.WaitGroup
+	for _, r := range readers {
+		reading.Go(func() {
+			for c := range free {
+				i := int(next.Add(1)) - 1
+				if i >= len(of.list) {
+					return
+				}
+				c.reset()
+				c.run, c.index = of.list[i], i
+				guarded(r, c, read)
+				done <- c
+			}
+		})
+	}
+	defer func() {
+		next.Store(int64(len(of.list)))
+		close(free)
+		reading.Wait()
+	}()
+	waiting := make([]*chunk, chunks)
+	for i := 0; i < len(of.list) && !d.over(); i++ {
+		at := i % chunks
+		for waiting[at] == nil {
+			c := <-done
+			waiting[c.index%chunks] = c
+		}
+		c := waiting[at]
+		waiting[at] = nil
+		if c.panicked != nil {
+			panic(c.panicked)
+		}
+		take(c)
+		free <- c
+	}
+}
+
+// guarded reads. A panic is left to whoever takes the chunk over.
+func guarded(r *reader, c *chunk, read func(*reader, *chunk)) {
+	defer func() { c.panicked = recover() }()
+	read(r, c)
+}
