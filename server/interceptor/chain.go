@@ -7,8 +7,6 @@ import (
 	"time"
 
 	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/selector"
 	"google.golang.org/grpc"
 
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
@@ -74,17 +72,25 @@ func Stream(chain []Named) []grpc.StreamServerInterceptor {
 
 // decisions limits an interceptor to the calls that are not gRPC's own services.
 func decisions(i grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
-	return selector.UnaryServerInterceptor(i, ours)
+	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		if !ours(info.FullMethod) {
+			return handle(ctx, r)
+		}
+		return i(ctx, r, info, handle)
+	}
 }
 
 // decisionStreams is decisions for streams.
 func decisionStreams(i grpc.StreamServerInterceptor) grpc.StreamServerInterceptor {
-	return selector.StreamServerInterceptor(i, ours)
+	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		if !ours(info.FullMethod) {
+			return handle(service, stream)
+		}
+		return i(service, stream, info, handle)
+	}
 }
 
-var ours = selector.MatchFunc(func(_ context.Context, c interceptors.CallMeta) bool {
-	return !strings.HasPrefix(c.Service, "grpc.")
-})
+func ours(method string) bool { return !strings.HasPrefix(method, "/grpc.") }
 
 // deadline ends the context of a call after a while, if its own deadline does not come first.
 func deadline(longest time.Duration) grpc.UnaryServerInterceptor {

@@ -4,47 +4,64 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+	"time"
 
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // logCalls logs each call when it is finished: method, code, duration, peer, bytes, trace, and the cause of an internal
 // error. Nothing of what a request says is logged; the text of an answer may quote it and stays out.
 func logCalls(log *slog.Logger) grpc.UnaryServerInterceptor {
-	return logging.UnaryServerInterceptor(logger(log), logOptions...)
+	return interceptors.UnaryServerInterceptor(reporting(log))
 }
 
 // logStreams is logCalls for streams.
 func logStreams(log *slog.Logger) grpc.StreamServerInterceptor {
-	return logging.StreamServerInterceptor(logger(log), logOptions...)
+	return interceptors.StreamServerInterceptor(reporting(log))
 }
 
-func logger(log *slog.Logger) logging.Logger {
-	write := func(ctx context.Context, level logging.Level, message string, fields ...any) {
-		if i := slices.Index(fields, any("grpc.error")); i >= 0 { // the library has no option for it
-			fields = slices.Delete(fields, i, i+2)
-		}
-		log.Log(ctx, slog.Level(level), message, fields...)
+func reporting(log *slog.Logger) interceptors.CommonReportableFunc {
+	return func(ctx context.Context, call interceptors.CallMeta) (interceptors.Reporter, context.Context) {
+		return &reporter{ctx: ctx, call: call, log: log}, ctx
 	}
-	return logging.LoggerFunc(write)
 }
 
-var logOptions = []logging.Option{
-	logging.WithLogOnEvents(logging.FinishCall),
-	logging.WithFieldsFromContext(func(ctx context.Context) logging.Fields {
-		fields := logging.Fields{"bytes", received(ctx)}
-		if s := trace.SpanContextFromContext(ctx); s.HasTraceID() {
-			fields = append(fields, "trace_id", s.TraceID().String())
-		}
-		return fields
-	}),
-	logging.WithErrorFields(func(err error) logging.Fields {
-		if cause := errors.Unwrap(err); cause != nil {
-			return logging.Fields{"cause", cause.Error()}
-		}
-		return nil
-	}),
+// reporter logs one call. The library's own costs a tenth of a small call, logged or not.
+type reporter struct {
+	interceptors.NoopReporter
+	ctx  context.Context
+	call interceptors.CallMeta
+	log  *slog.Logger
+}
+
+// PostCall implements interceptors.Reporter.
+func (r *reporter) PostCall(err error, took time.Duration) {
+	code := status.Code(err)
+	level := slog.Level(logging.DefaultServerCodeToLevel(code))
+	if !r.log.Enabled(r.ctx, level) {
+		return
+	}
+	fields := make([]slog.Attr, 0, 8)
+	fields = append(fields,
+		slog.String("grpc.service", r.call.Service),
+		slog.String("grpc.method", r.call.Method),
+		slog.String("grpc.code", code.String()),
+		slog.Float64("grpc.time_ms", float64(took.Microseconds())/1000),
+		slog.Int64("bytes", received(r.ctx)),
+	)
+	if p, ok := peer.FromContext(r.ctx); ok {
+		fields = append(fields, slog.String("peer.address", p.Addr.String()))
+	}
+	if s := trace.SpanContextFromContext(r.ctx); s.HasTraceID() {
+		fields = append(fields, slog.String("trace_id", s.TraceID().String()))
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		fields = append(fields, slog.String("cause", cause.Error()))
+	}
+	r.log.LogAttrs(r.ctx, level, "finished call", fields...)
 }

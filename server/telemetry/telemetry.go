@@ -55,14 +55,15 @@ func New(ctx context.Context, version string) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_PROPAGATORS: %w", err)
 	}
-	tracing := []trace.TracerProviderOption{trace.WithResource(about)}
+	// Where spans go nowhere, calls still have trace IDs, for the log.
+	tracing := []trace.TracerProviderOption{trace.WithSampler(trace.NeverSample())}
 	if !disabled() {
 		spans, err := autoexport.NewSpanExporter(ctx, autoexport.WithFallbackSpanExporter(noSpans))
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
 		}
 		if spans != nil {
-			tracing = append(tracing, trace.WithBatcher(spans))
+			tracing = []trace.TracerProviderOption{trace.WithResource(about), trace.WithBatcher(spans)}
 		}
 	}
 	t := &Telemetry{registry: prometheus.NewRegistry(), traces: trace.NewTracerProvider(tracing...), carried: carried}
