@@ -52,6 +52,9 @@ func newEnvelope() protovalidate.Validator {
 func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
 	check := middleware.UnaryServerInterceptor(v)
 	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		if _, ok := r.(proto.Message); !ok { // an answer is known to what had this form, and was valid
+			return handle(ctx, r)
+		}
 		passed := false
 		answer, err := check(ctx, r, info, func(ctx context.Context, r any) (any, error) {
 			passed = true

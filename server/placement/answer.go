@@ -23,14 +23,10 @@ type request interface {
 // inline decodes the cluster that a request states itself; nil if it states none.
 type inline func(*decode.Request)
 
-// remembered is an answer that a snapshot was asked for before.
-type remembered struct {
-	encoded  wire.Encoded
-	feasible int
-}
-
-// answer answers a request.
-func answer[M request, C, R any](ctx context.Context, s *Service, m *method[M, C, R], in M, inline inline) (wire.Encoded, error) {
+// answer answers a request, which has a form if it may be asked in the same form again.
+func answer[M request, C, R any](
+	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inline, form string,
+) (wire.Encoded, error) {
 	clock := s.begin(m.name)
 	r, snapshot, err := s.begun(ctx, in, inline)
 	if err != nil {
@@ -39,7 +35,8 @@ func answer[M request, C, R any](ctx context.Context, s *Service, m *method[M, C
 	key := ""
 	if snapshot != nil {
 		key = m.key(in)
-		if a, ok := snapshot.Kept(key).(remembered); ok {
+		if a, ok := snapshot.Kept(key).(*remembered); ok {
+			a.under(snapshot, form)
 			clock.decoded()
 			clock.decided()
 			clock.end(ctx, snapshot.Len(), a.feasible)
@@ -67,7 +64,7 @@ func answer[M request, C, R any](ctx context.Context, s *Service, m *method[M, C
 	}
 	feasible := m.feasible(result)
 	if key != "" {
-		snapshot.Keep(key, remembered{encoded, feasible}, int64(cap(encoded)))
+		remember(snapshot, key, encoded, feasible).under(snapshot, form)
 	}
 	clock.end(ctx, cluster.Len(), feasible)
 	return encoded, nil

@@ -3,6 +3,8 @@ package placement
 import (
 	"context"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -12,6 +14,8 @@ import (
 // method is how requests M become calls C of the engine, and these results R.
 type method[M request, C, R any] struct {
 	name string
+	// snapshotField is the number of the request's field snapshot, 0 for a method of which no answer is remembered.
+	snapshotField protowire.Number
 	// key tells requests about a snapshot that have the same answer; empty for answers that are not remembered.
 	key    func(M) string
 	read   func(*decode.Request, M) C
@@ -22,9 +26,10 @@ type method[M request, C, R any] struct {
 }
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{
-	name: "Filter",
-	key:  decode.FilterKey,
-	read: (*decode.Request).Filter,
+	name:          "Filter",
+	snapshotField: 7,
+	key:           decode.FilterKey,
+	read:          (*decode.Request).Filter,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
 		return c.Filter(ctx, call.Pod, call.Options)
 	},
@@ -33,9 +38,10 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
-	name: "Score",
-	key:  decode.ScoreKey,
-	read: (*decode.Request).Score,
+	name:          "Score",
+	snapshotField: 6,
+	key:           decode.ScoreKey,
+	read:          (*decode.Request).Score,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
 		return c.Score(ctx, call.Pod, call.Options)
 	},

@@ -40,7 +40,8 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 	to.RegisterService(&d, s)
 }
 
-// unary receives a request's cluster in its frames. Interceptors see the request without it, and the answer encoded.
+// unary receives a request's cluster in its frames. Interceptors see the request without it, or in its place the answer
+// that it got before, and the answer encoded.
 func unary[T any, M interface {
 	*T
 	request
@@ -49,20 +50,32 @@ func unary[T any, M interface {
 	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		message := M(new(T))
 		in := wire.NewRequest(message, clusterField)
+		var asked asked
+		in.Known = func(encoded []byte) bool {
+			asked = s.asked(encoded, m.name, m.snapshotField)
+			return asked.before != nil
+		}
 		if err := receive(in); err != nil {
 			return nil, err
 		}
 		defer in.Free()
-		handle := func(ctx context.Context, message any) (any, error) {
+		var request any = message
+		if asked.before != nil {
+			request = asked.before
+		}
+		handle := func(ctx context.Context, _ any) (any, error) {
+			if asked.before != nil {
+				return again(ctx, s, m.name, asked), nil
+			}
 			var cluster inline
 			if in.Cluster != nil {
 				cluster = func(r *decode.Request) { r.Part("cluster", in.Cluster) }
 			}
-			return answer(ctx, s, m, message.(M), cluster)
+			return answer(ctx, s, m, message, cluster, asked.form)
 		}
 		if interceptor == nil {
-			return handle(ctx, message)
+			return handle(ctx, request)
 		}
-		return interceptor(ctx, message, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
+		return interceptor(ctx, request, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
 	}
 }

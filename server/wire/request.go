@@ -14,6 +14,8 @@ type Request struct {
 	Message proto.Message
 	// Cluster is a stowage.v1.Cluster, nil if the request has none. It is there until Free.
 	Cluster Pieces
+	// Known, if not nil, is shown a request without a cluster before it is decoded. It says whether it need not be.
+	Known func(encoded []byte) bool
 
 	field  protowire.Number
 	frames mem.BufferSlice
@@ -54,6 +56,9 @@ func (r *Request) receive(frames mem.BufferSlice) error {
 			in.Skip(n)
 		}
 		all.each(before-len(in.rest)-in.left, func(b []byte) { rest = append(rest, b...) })
+	}
+	if r.Known != nil && r.Cluster == nil && r.Known(rest) {
+		return nil
 	}
 	if err := proto.Unmarshal(rest, r.Message); err != nil {
 		return err

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestAskedAgain asks the same over and over, by the same and by other encodings, and compares with a cluster that
+// travels with the request.
+func TestAskedAgain(t *testing.T) {
+	client := snapshotConfig(t).client()
+	whole := threeZones()
+	if _, err := put(t, client, part(whole), end("")); err != nil {
+		t.Fatal(err)
+	}
+	by := &stowagev1.SnapshotReference{Address: addressOf(t, whole)}
+	plain := apart()
+	plain.GetTemplate().Spec.Affinity = nil
+	pods := map[string]*stowagev1.Pod{"apart": apart(), "plain": plain}
+	for i := range 24 {
+		for what, pod := range pods {
+			pod.Name = strings.Repeat("x", i%3)
+			for _, names := range []bool{false, true} {
+				filter := &stowagev1.FilterRequest{Pod: pod, IncludeNodeNames: names, Explain: i%8 == 0}
+				filter.Cluster = whole
+				want, err := client.Filter(t.Context(), filter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				filter.Cluster, filter.Snapshot = nil, by
+				if got, err := client.Filter(t.Context(), filter); err != nil || !proto.Equal(want, got) {
+					t.Errorf("%s, Filter number %d: %v, %v, want %v", what, i, got, err, want)
+				}
+				score := &stowagev1.ScoreRequest{Pod: pod, IncludeNodeNames: names, IncludePluginScores: i%2 == 0, Cluster: whole}
+				wantScore, err := client.Score(t.Context(), score)
+				if err != nil {
+					t.Fatal(err)
+				}
+				score.Cluster, score.Snapshot = nil, by
+				if got, err := client.Score(t.Context(), score); err != nil || !proto.Equal(wantScore, got) {
+					t.Errorf("%s, Score number %d: %v, %v, want %v", what, i, got, err, wantScore)
+				}
+			}
+		}
+	}
+	bad := map[string]*stowagev1.FilterRequest{
+		"a name too long":    {Snapshot: by, Pod: apart()},
+		"a broken candidate": {Snapshot: by, Pod: apart(), CandidateNodes: &stowagev1.NodeList{Indexes: []uint32{99}}},
+		"a broken profile":   {Snapshot: by, Pod: apart(), Profile: &stowagev1.Profile{Name: "none"}},
+	}
+	bad["a name too long"].Pod.Name = strings.Repeat("x", 10_000)
+	for what, r := range bad {
+		for range 2 {
+			if _, err := client.Filter(t.Context(), r); status.Code(err) != codes.InvalidArgument {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+}

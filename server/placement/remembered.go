@@ -1,0 +1,72 @@
+package placement
+
+import (
+	"context"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// maximumForms is under how many forms an answer is found before the request is decoded. A client that encodes maps in
+// any order has more.
+const maximumForms = 4
+
+// remembered is an answer that a snapshot was asked for before.
+type remembered struct {
+	encoded  wire.Encoded
+	feasible int
+	forms    atomic.Int32
+}
+
+// asked is what is known of a request before it is decoded.
+type asked struct {
+	snapshot *decode.Cluster
+	// form is a key of the snapshot, empty if the request has none.
+	form string
+	// before is the answer, nil if the request must be decoded.
+	before *remembered
+}
+
+// asked looks a request up by its encoding.
+func (s *Service) asked(encoded []byte, method string, snapshotField protowire.Number) asked {
+	if snapshotField == 0 {
+		return asked{}
+	}
+	address, name, form, ok := wire.Form(encoded, snapshotField)
+	if !ok || len(name) > decode.MaxNameBytes {
+		return asked{}
+	}
+	snapshot, err := s.snapshot(address, "snapshot.address")
+	if err != nil { // which is told once the request is decoded
+		return asked{}
+	}
+	a := asked{snapshot: snapshot, form: method + ":" + string(form)}
+	a.before, _ = snapshot.Kept(a.form).(*remembered)
+	return a
+}
+
+// again gives the answer that was given before.
+func again(ctx context.Context, s *Service, method string, a asked) wire.Encoded {
+	clock := s.begin(method)
+	clock.decoded()
+	clock.decided()
+	clock.end(ctx, a.snapshot.Len(), a.before.feasible)
+	return a.before.encoded
+}
+
+// remember keeps an answer under the key of what was asked.
+func remember(snapshot *decode.Cluster, key string, encoded wire.Encoded, feasible int) *remembered {
+	a := &remembered{encoded: encoded, feasible: feasible}
+	snapshot.Keep(key, a, int64(cap(encoded)))
+	return a
+}
+
+// under makes an answer known under a request's form.
+func (a *remembered) under(snapshot *decode.Cluster, form string) {
+	if form != "" && a.forms.Add(1) <= maximumForms {
+		snapshot.Keep(form, a, 0)
+	}
+}
