@@ -57,6 +57,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithDefaultCallOptions(
+			grpc.ForceCodecV2(newCodec()),
 			grpc.MaxCallSendMsgSize(MaximumMessageBytes),
 			grpc.MaxCallRecvMsgSize(MaximumMessageBytes),
 			// gRPC gives up trying again once a request outgrows this buffer, 256 KiB by default.
