@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -338,30 +337,4 @@ func onlyTwo(t *testing.T, client stowagev1.PlacementServiceClient, c *stowagev1
 		t.Fatal(err)
 	}
 	return answer.Address
-}
-
-// TestManyPuts puts more than there is room for, from many callers at once.
-func TestManyPuts(t *testing.T) {
-	r := snapshotConfig(t)
-	var all sync.WaitGroup
-	for i := range 50 {
-		all.Go(func() {
-			c := threeZones()
-			c.Nodes[0].Labels["caller"] = strings.Repeat("x", 1+i)
-			for range 5 {
-				answer, err := put(t, r.client(), part(c), end(""))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				got, err := r.client().Filter(t.Context(), filterOn(answer.Address, nil))
-				if code, reason, _, _ := why(err); err != nil && (code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT") {
-					t.Errorf("%v %s", code, reason)
-				} else if err == nil && len(got.GetFeasibleNodes().GetIndexes()) != 3 {
-					t.Errorf("got %v", got)
-				}
-			}
-		})
-	}
-	all.Wait()
 }

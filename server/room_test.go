@@ -1,0 +1,135 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestAThousandPuts puts different snapshots from a thousand callers at once, with room for few of them and for the bytes
+// of few requests, and watches the heap, which the callers share.
+func TestAThousandPuts(t *testing.T) {
+	const connections, nodes = 20, 200
+	callers := 1000
+	if raceDetector {
+		callers = 200
+	}
+	// What callers and requests in progress take, at most. A thousand clusters at once would be twice as much.
+	const inProgress, connected = 80 << 20, 4 << 20
+	c := testConfig()
+	c.MaxSnapshotBytes = 8 << 20
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 64<<10, 64<<10
+	r := run(t, c, io.Discard, nil, nil)
+	clients := make([]stowagev1.PlacementServiceClient, connections)
+	for i := range clients {
+		conn, err := grpc.NewClient(r.Address().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		clients[i] = stowagev1.NewPlacementServiceClient(conn)
+		if !unknown(clients[i].Filter(t.Context(), filterOn(strings.Repeat("0", 64), nil))) {
+			t.Fatal("a snapshot is there already")
+		}
+	}
+	shared := &stowagev1.Cluster{}
+	for i := range nodes {
+		name := fmt.Sprint("node-", i)
+		shared.Nodes = append(shared.Nodes, &stowagev1.Node{
+			Name:        name,
+			Labels:      map[string]string{"hostname": name, "zone": fmt.Sprint(i % 3)},
+			Allocatable: &stowagev1.Resources{CpuMillis: proto.Int64(4000), Pods: proto.Int64(int64(10 + i%7))},
+		})
+	}
+	var refused, evicted atomic.Int64
+	overloaded := func(err error) bool {
+		code, reason, retry, _ := why(err)
+		return code == codes.ResourceExhausted && reason == "stowage/OVERLOADED" && retry > 0
+	}
+	call := func(i int) {
+		client, own := clients[i%connections], &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: fmt.Sprint("own-", i)}}}
+		answer, err := put(t, client, part(shared), part(own), end(""))
+		for ; overloaded(err); answer, err = put(t, client, part(shared), part(own), end("")) {
+			refused.Add(1)
+			time.Sleep(time.Duration(10+rand.IntN(50)) * time.Millisecond)
+		}
+		if err != nil {
+			t.Errorf("put: %v", err)
+			return
+		}
+		request := filterOn(answer.Address, nil)
+		request.Pod = &stowagev1.Pod{
+			Labels: map[string]string{"caller": fmt.Sprint(i)}, Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}},
+		}
+		got, err := client.Filter(t.Context(), request)
+		switch {
+		case err == nil && len(got.GetFeasibleNodes().GetIndexes()) == nodes:
+		case unknown(got, err):
+			evicted.Add(1)
+		case !overloaded(err):
+			t.Errorf("Filter: %v, %d feasible nodes", err, len(got.GetFeasibleNodes().GetIndexes()))
+		}
+	}
+	before := liveHeap()
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	done, peak := make(chan struct{}), make(chan int64)
+	go func() {
+		var most uint64
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		for {
+			metrics.Read(live)
+			most = max(most, live[0].Value.Uint64())
+			select {
+			case <-done:
+				peak <- int64(most)
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() { call(i) })
+	}
+	all.Wait()
+	close(done)
+	most, after := <-peak-before, liveHeap()-before
+	t.Logf("%d puts were refused, %d snapshots were gone when asked; %d bytes more than before, %d at most", refused.Load(), evicted.Load(), after, most)
+	if refused.Load() == 0 || evicted.Load() == 0 {
+		t.Error("no limit was reached")
+	}
+	if after < c.MaxSnapshotBytes/2 || after > c.MaxSnapshotBytes+connected {
+		t.Errorf("the heap has %d bytes more than before, there is room for %d bytes of snapshots", after, c.MaxSnapshotBytes)
+	}
+	if most > c.MaxSnapshotBytes+inProgress {
+		t.Errorf("the heap had %d bytes more", most)
+	}
+	_, err := r.client().Filter(t.Context(), sized(c.MaxReceiveMessageBytes-100))
+	if code, _, _, _ := why(err); code != codes.InvalidArgument {
+		t.Errorf("afterwards: %v", err)
+	}
+	call(callers)
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
