@@ -39,7 +39,7 @@ func (r *Reader) Next() (field protowire.Number, bytes int, ok bool) {
 		return 0, 0, false
 	}
 	field, kind := protowire.DecodeTag(tag)
-	if field < protowire.MinValidNumber {
+	if field < protowire.MinValidNumber || field > protowire.MaxValidNumber {
 		return 0, 0, false
 	}
 	switch kind {
