@@ -98,28 +98,50 @@ func serve(b *testing.B, start func() (*loopback.Server, error)) *loopback.Clien
 	return c
 }
 
-// put puts a cluster in one part and returns its address.
+// put puts a cluster and returns its address.
 func put(b *testing.B, stowage *loopback.Client, c *stowagev1.Cluster) string {
 	b.Helper()
-	var messages [][]byte
-	for i, step := range []*stowagev1.PutSnapshotRequest{
-		{Step: &stowagev1.PutSnapshotRequest_Part{Part: bigcluster.Compact(c)}},
-		{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}},
-	} {
-		step.Sequence = uint32(i)
-		m, err := proto.Marshal(step)
-		if err != nil {
-			b.Fatal(err)
-		}
-		messages = append(messages, m)
-	}
-	answer, err := stowage.Stream(context.Background(), stowagev1.PlacementService_PutSnapshot_FullMethodName, messages)
+	address, err := sent(stowage, stream(b, bigcluster.Compact(c)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	var r stowagev1.PutSnapshotResponse
-	if err := proto.Unmarshal(answer, &r); err != nil {
-		b.Fatal(err)
+	return address
+}
+
+// stream returns the messages that put a cluster, of at most some 1 MiB each.
+func stream(b *testing.B, c *stowagev1.Cluster) [][]byte {
+	b.Helper()
+	steps := []*stowagev1.PutSnapshotRequest{{Step: &stowagev1.PutSnapshotRequest_Part{Part: &stowagev1.Cluster{
+		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
+	}}}}
+	size := 1 << 20
+	var part *stowagev1.Cluster
+	for _, n := range c.Nodes {
+		if size += proto.Size(n); size > 1<<20 {
+			part, size = &stowagev1.Cluster{}, 0
+			steps = append(steps, &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: part}})
+		}
+		part.Nodes = append(part.Nodes, n)
 	}
-	return r.Address
+	steps = append(steps, &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}})
+	messages := make([][]byte, len(steps))
+	for i, step := range steps {
+		step.Sequence = uint32(i)
+		var err error
+		if messages[i], err = proto.Marshal(step); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return messages
+}
+
+// sent sends what puts a cluster and returns its address.
+func sent(stowage *loopback.Client, messages [][]byte) (string, error) {
+	answer, err := stowage.Stream(context.Background(), stowagev1.PlacementService_PutSnapshot_FullMethodName, messages)
+	if err != nil {
+		return "", err
+	}
+	var r stowagev1.PutSnapshotResponse
+	err = proto.Unmarshal(answer, &r)
+	return r.Address, err
 }

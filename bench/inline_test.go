@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// BenchmarkInline measures calls over loopback that bring the big cluster: a Filter, a put, and an echo of the Filter's
+// bytes to compare them with.
+func BenchmarkInline(b *testing.B) {
+	ctx := context.Background()
+	stowage, echo := serve(b, loopback.ServeStowage), serve(b, loopback.ServeEcho)
+	const filter = stowagev1.PlacementService_Filter_FullMethodName
+	for _, form := range []struct {
+		name  string
+		state func(*stowagev1.Cluster) *stowagev1.Cluster
+	}{{"compact", bigcluster.Compact}, {"full", bigcluster.StatedInFull}} {
+		big := bigcluster.New(5000)
+		cluster := form.state(big)
+		request, err := proto.Marshal(&stowagev1.FilterRequest{
+			Cluster: cluster,
+			Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: big.PodTemplates[9]}},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		parts := stream(b, cluster)
+		cluster, big = nil, nil
+		var address string
+		for _, call := range []struct {
+			name string
+			do   func() error
+		}{
+			{"echo", func() error {
+				answer, err := echo.Call(ctx, filter, request)
+				if err != nil {
+					return err
+				}
+				return loopback.CheckEcho(answer, len(request))
+			}},
+			{"put", func() (err error) {
+				address, err = sent(stowage, parts)
+				return err
+			}},
+			{"filter", func() error {
+				answer, err := stowage.Call(ctx, filter, request)
+				if err != nil {
+					return err
+				}
+				var r stowagev1.FilterResponse
+				if err := proto.Unmarshal(answer, &r); err != nil {
+					return err
+				}
+				if address != "" && r.SnapshotAddress != address {
+					b.Errorf("address %s, want %s", r.SnapshotAddress, address)
+				}
+				return nil
+			}},
+		} {
+			b.Run("form="+form.name+"/"+call.name, func(b *testing.B) {
+				b.SetBytes(int64(len(request)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := call.do(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
