@@ -70,6 +70,7 @@ func (b *Builder) Grow(nodes int) {
 func (b *Builder) AddTemplate(t *api.PodTemplate) {
 	b.c.stated = append(b.c.stated, t)
 	b.c.templates = append(b.c.templates, template{stated: t, index: len(b.c.templates)})
+	b.pods.compile(&b.c.templates[len(b.c.templates)-1])
 }
 
 // AddClass adds a node class behind those there are.

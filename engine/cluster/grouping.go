@@ -33,7 +33,7 @@ type template struct {
 	// pod was met.
 	groups [2]int32
 	usage  Usage
-	rules  *Rules // nil until a pod was met
+	shape  *Shape // of its pods without anything of their own; nil until it is compiled
 	stated *api.PodTemplate
 	index  int // -1 if it is some pods' own
 }
@@ -102,23 +102,24 @@ func (g *grouping) groupOf(t *template, terminating bool) int32 {
 }
 
 func (g *grouping) meet(t *template, place int) int32 {
-	shape := g.shape(t, nil, place == 1)
+	g.compile(t)
+	shape := t.shape
+	if place == 1 {
+		terminating := *shape
+		terminating.Terminating = true
+		shape = &terminating
+	}
 	group := g.group(shape, t.index)
 	t.groups[place] = group + 1
 	return group
 }
 
-// shape compiles the shape of a template's pods, and what they share if that was only stated.
-func (g *grouping) shape(t *template, own api.Labels, terminating bool) *Shape {
-	if t.rules == nil && len(own) > 0 {
-		g.shape(t, nil, false)
-	}
-	s := compileShape(g.c.symbols, t.stated, own, terminating, t.rules)
-	if t.rules == nil {
-		t.rules = s.Rules
+// compile compiles a template that was only stated.
+func (g *grouping) compile(t *template) {
+	if t.shape == nil {
+		t.shape = compileShape(g.c.symbols, t.stated, nil, false, nil)
 		t.usage = usageOf(&t.stated.Spec, nil)
 	}
-	return s
 }
 
 // pod returns the group of a pod stated one by one, and what it uses. What it shares with others by pointer is compiled
@@ -134,16 +135,16 @@ func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
 			g.byPointer[key] = t
 		}
 	}
-	if len(p.Labels) == 0 {
-		group = g.groupOf(t, p.Terminating)
-	} else {
-		group = g.group(g.shape(t, p.Labels, p.Terminating), t.index)
-	}
+	g.compile(t)
+	usage = &t.usage
 	if p.ResourceStatus != nil {
 		own := usageOf(&p.Template.Spec, p.ResourceStatus)
-		return group, &own
+		usage = &own
 	}
-	return group, &t.usage
+	if len(p.Labels) == 0 {
+		return g.groupOf(t, p.Terminating), usage
+	}
+	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules), t.index), usage
 }
 
 // group returns the group of a shape and template, a new one if there is none.

@@ -142,22 +142,25 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)
 	for _, r := range readers {
 		r.templates, r.onNodes, r.classes = d.templates, d.onNodes, d.classes
 	}
+	chunks := 2 * workers
+	for len(d.chunks) < chunks {
+		d.chunks = append(d.chunks, new(chunk))
+	}
 	if workers == 1 {
-		var c chunk
+		c := d.chunks[0]
 		for i := 0; i < len(of.list) && !d.over(); i++ {
 			c.reset()
 			c.run = of.list[i]
-			read(readers[0], &c)
-			take(&c)
+			read(readers[0], c)
+			take(c)
 		}
 		return
 	}
 	// Whoever reads takes a free chunk before it takes a run, so that the runs that are read or wait to be taken over are
 	// neighbours, as many as there are chunks.
-	chunks := 2 * workers
 	free, done := make(chan *chunk, chunks), make(chan *chunk, chunks)
-	for range chunks {
-		free <- new(chunk)
+	for _, c := range d.chunks[:chunks] {
+		free <- c
 	}
 	var next atomic.Int64
 	var reading sync.WaitGroup

@@ -21,6 +21,7 @@ type decoder struct {
 	content *content.Builder
 	known
 	readers []*reader
+	chunks  []*chunk
 
 	nodes      int
 	inherited  uint64

@@ -31,9 +31,10 @@ type reader struct {
 	// stated has the templates that pods state themselves, by their bytes.
 	stated map[string]*statedTemplate
 
-	labels, podLabels []rawLabel
-	named             []rawPod
-	buffer            []byte // of pods that are not in canonical form
+	labels, podLabels, templateLabels []rawLabel
+	named                             []rawPod
+	buffer                            []byte // of pods that are not in canonical form
+	ordered                           []byte
 }
 
 // met is names that a reader met for the first time. Of those who read, each tells its own first times.
@@ -238,6 +239,9 @@ func (r *reader) form(c *chunk, n *api.Node, before, after, class []byte) []byte
 	c.forms = append(b, class...)
 	return c.forms[from:]
 }
+
+// templateLabels is the field number of PodTemplate.labels.
+const templateLabels = 2
 
 func repeated(field protowire.Number) bool {
 	switch field {
@@ -577,16 +581,58 @@ func (r *reader) statedTemplate(m *met, raw []byte) *statedTemplate {
 	if t, ok := r.stated[string(raw)]; ok {
 		return t
 	}
+	if r.stated == nil {
+		r.stated = make(map[string]*statedTemplate)
+	}
+	// Many encoders write the labels in another order each time.
+	ordered := r.orderLabels(raw)
+	if t, ok := r.stated[string(ordered)]; ok && len(ordered) > 0 {
+		r.stated[string(raw)] = t
+		return t
+	}
 	t := new(statedTemplate)
 	var ok bool
 	if t.template, t.footprint, t.canonical, ok = r.template(m, raw); !ok || t.template.Spec.NodeName != "" {
 		return nil
 	}
-	if r.stated == nil {
-		r.stated = make(map[string]*statedTemplate)
-	}
 	r.stated[string(raw)] = t
+	if len(ordered) > 0 {
+		r.stated[string(ordered)] = t
+	}
 	return t
+}
+
+// orderLabels returns the encoding of a template with its labels in order and behind all else, empty if it is unusual. It
+// is there until the next one.
+func (r *reader) orderLabels(raw []byte) []byte {
+	r.templateLabels, r.ordered = r.templateLabels[:0], r.ordered[:0]
+	for s := (scan{rest: raw}); len(s.rest) > 0; {
+		from := s.rest
+		field, kind := s.tag()
+		if kind != protowire.BytesType {
+			return nil
+		}
+		if field == templateLabels {
+			key, value, ok := s.label()
+			if !ok {
+				return nil
+			}
+			r.templateLabels = append(r.templateLabels, rawLabel{api.Label{Key: key, Value: value}, s.since(from)})
+			continue
+		}
+		s.bytes()
+		if s.bad {
+			return nil
+		}
+		r.ordered = append(r.ordered, s.since(from)...)
+	}
+	if _, unique := sortLabels(r.templateLabels); !unique {
+		return nil
+	}
+	for i := range r.templateLabels {
+		r.ordered = append(r.ordered, r.templateLabels[i].field...)
+	}
+	return r.ordered
 }
 
 // template reads a template, and reports whether it is sound.
