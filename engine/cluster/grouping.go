@@ -41,12 +41,7 @@ type template struct {
 func (g *grouping) addNode(ctx context.Context, n *draft, node *api.Node) error {
 	g.stamp++
 	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
-	for i := range node.PodCounts {
-		p := &node.PodCounts[i]
-		t := &g.c.templates[p.Template]
-		g.count(n, g.groupOf(t, p.Terminating), p.Count)
-		n.occupy(&t.usage, int64(p.Count))
-	}
+	g.countAll(n, node.PodCounts)
 	if len(node.Pods) > 0 {
 		size := 0
 		for i := range node.Pods {
@@ -73,6 +68,32 @@ func (g *grouping) addNode(ctx context.Context, n *draft, node *api.Node) error 
 	}
 	n.row.pods = g.arena.keep(n.row.pods)
 	return nil
+}
+
+// countAll counts the pods that a node has by number. The sums stay in registers.
+func (g *grouping) countAll(n *draft, counts []api.PodCount) {
+	var all, cpu, memory, storage, defaultedCPU, defaultedMemory int64
+	for i := range counts {
+		p := &counts[i]
+		t := &g.c.templates[p.Template]
+		g.count(n, g.groupOf(t, p.Terminating), p.Count)
+		u, count := &t.usage, int64(p.Count)
+		all += count
+		cpu += u.Amounts[CPU] * count
+		memory += u.Amounts[Memory] * count
+		storage += u.Amounts[EphemeralStorage] * count
+		defaultedCPU += u.Defaulted[CPU] * count
+		defaultedMemory += u.Defaulted[Memory] * count
+		if len(u.Scalars) > 0 {
+			n.occupyScalars(u, count)
+		}
+	}
+	n.amounts[pods] += all
+	n.amounts[requested+CPU] += cpu
+	n.amounts[requested+Memory] += memory
+	n.amounts[requested+EphemeralStorage] += storage
+	n.amounts[defaulted+CPU] += defaultedCPU
+	n.amounts[defaulted+Memory] += defaultedMemory
 }
 
 // count counts pods on the node at hand.

@@ -141,6 +141,10 @@ func (n *draft) occupy(u *Usage, count int64) {
 	for lane, amount := range u.Defaulted {
 		n.amounts[defaulted+lane] += amount * count
 	}
+	n.occupyScalars(u, count)
+}
+
+func (n *draft) occupyScalars(u *Usage, count int64) {
 	for _, q := range u.Scalars {
 		// What a node does not have cannot be used up there, whatever its pods ask for.
 		if i := n.scalar(q.Resource); i >= 0 {

@@ -90,6 +90,14 @@ type Builder struct {
 	nodeNames             []byte // fields of nodes, with AddressOnly
 }
 
+// Grow makes room for a number of nodes more, to be added for less.
+func (b *Builder) Grow(nodes int) {
+	c := &b.content
+	if want := c.nodes.Len() + nodes; 2*want > len(c.names.table) {
+		c.names.grow(&c.nodes, want)
+	}
+}
+
 // AddTemplate appends a pod template.
 func (b *Builder) AddTemplate(canonical []byte, digest Digest) {
 	b.content.templates.push(b.keep(canonical), digest)

@@ -115,6 +115,7 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	// What nodes refer to comes behind them in the usual order of fields.
 	d.inOrder(items, (*reader).readItems, func(c *chunk) { d.takeItems(&at, c) })
 	d.to.Grow(min(nodes.fields, MaxNodes))
+	d.content.Grow(min(nodes.fields, MaxNodes))
 	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.takeNodes(&at, c) })
 	if malformed {
 		d.refuse(at, "is no protobuf message")

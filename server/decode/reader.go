@@ -2,7 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -122,8 +121,9 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 	for len(s.rest) > 0 {
 		if s.rest[0] == nodePodCounts<<3|byte(protowire.BytesType) && last <= nodePodCounts {
 			last = nodePodCounts
-			f, ok := r.podCounts(c, &s, to)
-			if !ok {
+			var f footprint
+			var ok bool
+			if f, countsInOrder, ok = r.podCounts(c, &s, to); !ok {
 				return false
 			}
 			total = total.plus(f)
@@ -190,8 +190,7 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 		return false
 	}
 	n.Labels = c.takeLabels(r.labels)
-	if n.PodCounts = c.counts[counts:]; !slices.IsSortedFunc(n.PodCounts, strictly) {
-		countsInOrder = false
+	if n.PodCounts = c.counts[counts:]; !countsInOrder {
 		n.PodCounts = merged(n.PodCounts)
 	}
 	byForm := func(a, b rawPod) int { return bytes.Compare(a.form, b.form) }
@@ -298,9 +297,6 @@ func comparePodCounts(a, b api.PodCount) int {
 	}
 	return 1
 }
-
-// strictly is comparePodCounts, but takes equals as out of order.
-func strictly(a, b api.PodCount) int { return cmp.Or(comparePodCounts(a, b), -1) }
 
 // merged sorts counts and adds up those of the same pods, which fit as a node's pods have been counted.
 func merged(counts []api.PodCount) []api.PodCount {
@@ -428,11 +424,14 @@ func (c *chunk) image(raw []byte) bool {
 	return true
 }
 
-// podCounts reads what comes of counted pods, of which there are very many.
-func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, ok bool) {
+// podCounts reads all of a node's counted pods, of which there are very many, and tells whether they are in order, none
+// twice.
+func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, inOrder, ok bool) {
+	inOrder = true
+	last := uint64(0) // the place of the count before, from 1
 	for b := s.rest; ; b = s.rest {
 		if len(b) == 0 || b[0] != nodePodCounts<<3|byte(protowire.BytesType) {
-			return total, true
+			return total, inOrder, true
 		}
 		size := 0
 		if len(b) > 1 {
@@ -451,12 +450,18 @@ func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, ok
 		default:
 			s.rest = b[1:]
 			if template, count, terminating, ok = podCount(s.bytes()); !ok {
-				return 0, false
+				return 0, false, false
 			}
 		}
 		if count == 0 || count > MaxClusterPods || template >= uint64(len(r.onNodes)) {
-			return 0, false
+			return 0, false, false
 		}
+		place := 2*template + 1
+		if terminating {
+			place++
+		}
+		inOrder = inOrder && place > last
+		last = place
 		to.pods += count
 		c.counts = append(c.counts, api.PodCount{Template: int(template), Count: int32(count), Terminating: terminating})
 		f := r.onNodes[template]
