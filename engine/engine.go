@@ -107,7 +107,10 @@ const (
 )
 
 // Kept returns what Keep was first given for a key, nil if nothing.
-func (c *Cluster) Kept(key string) any { return c.kept.All()[key] }
+func (c *Cluster) Kept(key string) any {
+	v, _ := c.kept.Load(key)
+	return v
+}
 
 // Keep keeps a value of a caller's, which follows from the cluster and takes so many bytes, as long as the cluster, if
 // there is room for it.

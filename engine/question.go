@@ -31,7 +31,7 @@ func (q *question) decision() *decision {
 
 // answer returns what filtering comes to, from memory if it was asked before.
 func (q *question) answer() (*answer, error) {
-	if a, ok := q.c.answers.All()[q.key]; ok {
+	if a, ok := q.c.answers.Load(q.key); ok {
 		return a, q.ctx.Err()
 	}
 	o, err := q.decision().filter(q.ctx, q.candidates)

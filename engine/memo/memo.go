@@ -1,14 +1,21 @@
 // Package memo remembers what was computed once, for everyone, without locks.
 //
-// Readers load one pointer. A writer publishes a new immutable map with one entry more; when two publish at once, one
-// of them tries again, and for one key the first value stays. Values must be the same whoever computes them, so that it
-// does not matter which one stays.
+// Keys are spread over a few immutable maps. Readers load one pointer. A writer publishes a new map with one entry more;
+// when two publish at once, one of them tries again, and for one key the first value stays. Values must be the same
+// whoever computes them, so that it does not matter which one stays.
 package memo
 
 import (
+	"hash/maphash"
 	"maps"
 	"sync/atomic"
 )
+
+// shards is how many maps there are, so that a new entry copies few others.
+const shards = 32
+
+// seed decides where a value lies, and nothing else.
+var seed = maphash.MakeSeed()
 
 // entryBytes is what an entry counts for besides its value.
 const entryBytes = 256
@@ -16,10 +23,12 @@ const entryBytes = 256
 // Map remembers values by key, of up to so many bytes together. What finds no room is not remembered. The zero value
 // remembers nothing.
 type Map[K comparable, V any] struct {
-	limit     atomic.Int64
-	taken     atomic.Int64
-	published atomic.Pointer[map[K]V]
+	limit  atomic.Int64
+	taken  atomic.Int64
+	shards [shards]shard[K, V]
 }
+
+type shard[K comparable, V any] = atomic.Pointer[map[K]V]
 
 // Bounded is a Map of any kind.
 type Bounded interface {
@@ -44,12 +53,16 @@ func (m *Map[K, V]) Lower(limit int64) {
 	}
 }
 
-// All returns the values that are remembered now. The map must not be changed.
-func (m *Map[K, V]) All() map[K]V {
-	if p := m.published.Load(); p != nil {
-		return *p
+func (m *Map[K, V]) shard(key K) *shard[K, V] {
+	return &m.shards[maphash.Comparable(seed, key)%shards]
+}
+
+// Load returns what is remembered for a key, and whether anything is.
+func (m *Map[K, V]) Load(key K) (v V, ok bool) {
+	if p := m.shard(key).Load(); p != nil {
+		v, ok = (*p)[key]
 	}
-	return nil
+	return v, ok
 }
 
 // Taken returns how many bytes are remembered now.
@@ -67,26 +80,27 @@ func (m *Map[K, V]) take(bytes int64) bool {
 // Keep remembers the value of a key if there is room for it. It returns the value to use, which is the first one.
 func (m *Map[K, V]) Keep(key K, v V, bytes int64) V {
 	bytes += entryBytes
-	if first, ok := m.All()[key]; ok {
-		return first
-	}
-	if !m.take(bytes) {
-		return v
-	}
-	for {
-		old := m.published.Load()
-		var next map[K]V
-		if old == nil {
-			next = make(map[K]V, 1)
-		} else {
+	published := m.shard(key)
+	for took := false; ; {
+		old := published.Load()
+		if old != nil {
 			if first, ok := (*old)[key]; ok {
-				m.taken.Add(-bytes)
+				if took {
+					m.taken.Add(-bytes)
+				}
 				return first
 			}
+		}
+		if !took && !m.take(bytes) {
+			return v
+		}
+		took = true
+		next := map[K]V{}
+		if old != nil {
 			next = maps.Clone(*old)
 		}
 		next[key] = v
-		if m.published.CompareAndSwap(old, &next) {
+		if published.CompareAndSwap(old, &next) {
 			return v
 		}
 	}
@@ -95,7 +109,7 @@ func (m *Map[K, V]) Keep(key K, v V, bytes int64) V {
 // Get returns the value of a key, computing it if it is not there. A value that is not complete, because whoever
 // computed it had to stop, is returned but not remembered.
 func (m *Map[K, V]) Get(key K, compute func() (v V, bytes int64, complete bool)) V {
-	if v, ok := m.All()[key]; ok {
+	if v, ok := m.Load(key); ok {
 		return v
 	}
 	v, bytes, complete := compute()
@@ -108,11 +122,17 @@ func (m *Map[K, V]) Get(key K, compute func() (v V, bytes int64, complete bool))
 // Carry takes over the values that other remembers now and keep lets through, as far as there is room. It is for a map
 // that nobody else knows yet.
 func (m *Map[K, V]) Carry(other *Map[K, V], keep func(K) bool, bytes func(V) int64) {
-	carried := make(map[K]V, len(other.All()))
-	for key, v := range other.All() {
-		if keep(key) && m.take(bytes(v)+entryBytes) {
-			carried[key] = v
+	for i := range other.shards {
+		p := other.shards[i].Load()
+		if p == nil {
+			continue
 		}
+		carried := make(map[K]V, len(*p))
+		for key, v := range *p {
+			if keep(key) && m.take(bytes(v)+entryBytes) {
+				carried[key] = v
+			}
+		}
+		m.shards[i].Store(&carried)
 	}
-	m.published.Store(&carried)
 }

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -71,14 +72,16 @@ func packed[T uint32 | int64](e *encoder, field protowire.Number, column []T) {
 		to := e.b[start : start+widest*len(column)]
 		n := 0
 		for _, v := range column {
-			u := uint64(v)
-			for u >= 0x80 {
-				to[n] = byte(u) | 0x80
+			switch u := uint64(v); {
+			case u < 1<<7:
+				to[n] = byte(u)
 				n++
-				u >>= 7
+			case u < 1<<14:
+				binary.LittleEndian.PutUint16(to[n:], uint16(u&0x7f|0x80|u>>7<<8))
+				n += 2
+			default:
+				n += binary.PutUvarint(to[n:], u)
 			}
-			to[n] = byte(u)
-			n++
 		}
 		e.b = e.b[:start+n]
 	})
