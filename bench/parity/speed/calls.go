@@ -2,6 +2,8 @@ package speed
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,6 +23,40 @@ func (r *run) bandwidth() error {
 		r.set("bandwidth", float64(len(from))/t[0].wall.Seconds()/1e9)
 	}
 	return err
+}
+
+// cores compares two goroutines that do nothing but arithmetic with one, in work per time: what the machine gives, and the
+// limit for anything that two cores are to do faster.
+func (r *run) cores() error {
+	spin := func(n int) *subject {
+		s := always("arithmetic", func() ([]byte, error) {
+			var group sync.WaitGroup
+			for range n {
+				group.Go(func() { sink.Add(arithmetic(10_000_000)) })
+			}
+			group.Wait()
+			return nil, nil
+		})
+		s.procs = n
+		return s
+	}
+	t, err := r.measurement().of(spin(1), spin(2))
+	if err == nil {
+		r.set("cores", 2*t[0].wall.Seconds()/t[1].wall.Seconds())
+	}
+	return err
+}
+
+var sink atomic.Uint64
+
+func arithmetic(steps int) uint64 {
+	x := uint64(steps)
+	for range steps {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	return x
 }
 
 // emptyCall is the floor under every call.

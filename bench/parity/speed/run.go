@@ -83,6 +83,7 @@ func (r *run) sections() error {
 	}
 	all := []section{
 		{"memory bandwidth", r.bandwidth},
+		{"cores", r.cores},
 		{"memory of the compiled cluster", func() error { return r.memory(nodes) }},
 		{"calls by address", func() error { return r.calls(nodes) }},
 		{"concurrent calls", r.throughput},
