@@ -1,0 +1,185 @@
+// Package contenttest applies deltas to clusters in the simplest way, for tests to compare with.
+package contenttest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Apply applies a delta to a cluster without disorder, one thing after the other, or tells that it cannot. It looks no
+// further into what the cluster and the delta state than it must.
+func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) {
+	c = proto.CloneOf(c)
+	d = proto.CloneOf(d)
+	find := func(name string) int {
+		return slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == name })
+	}
+	named := make(map[string]bool)
+	twice := func(name string) bool {
+		defer func() { named[name] = true }()
+		return named[name]
+	}
+
+	for _, name := range d.RemovedNodes {
+		i := find(name)
+		if twice("node/"+name) || i < 0 {
+			return nil, false
+		}
+		c.Nodes = slices.Delete(c.Nodes, i, i+1)
+	}
+	before := len(c.PodTemplates)
+	var templates, classes []uint32
+	for _, t := range d.PodTemplates {
+		if t.Template == nil || int(t.Index) > len(c.PodTemplates) {
+			return nil, false
+		}
+		if int(t.Index) == len(c.PodTemplates) {
+			c.PodTemplates = append(c.PodTemplates, nil)
+		}
+		c.PodTemplates[t.Index] = t.Template
+		if t.Index < uint32(before) {
+			templates = append(templates, t.Index)
+		}
+	}
+	before = len(c.NodeClasses)
+	for _, t := range d.NodeClasses {
+		if t.NodeClass == nil || int(t.Index) > len(c.NodeClasses) {
+			return nil, false
+		}
+		if int(t.Index) == len(c.NodeClasses) {
+			c.NodeClasses = append(c.NodeClasses, nil)
+		}
+		c.NodeClasses[t.Index] = t.NodeClass
+		if t.Index < uint32(before) {
+			classes = append(classes, t.Index)
+		}
+	}
+	for _, n := range d.Nodes {
+		if twice("node/" + n.Name) {
+			return nil, false
+		}
+		if i := find(n.Name); i >= 0 {
+			c.Nodes[i] = n
+		} else {
+			c.Nodes = append(c.Nodes, n)
+		}
+		if overflow(n.PodCounts) {
+			return nil, false
+		}
+	}
+	for _, pods := range d.NodePods {
+		i := find(pods.NodeName)
+		if twice("node/"+pods.NodeName) || i < 0 {
+			return nil, false
+		}
+		n := c.Nodes[i]
+		for _, r := range pods.RemovedPodCounts {
+			left := r.Count
+			for _, count := range n.PodCounts {
+				if count.TemplateIndex == r.TemplateIndex && count.Terminating == r.Terminating {
+					taken := min(left, count.Count)
+					count.Count -= taken
+					left -= taken
+				}
+			}
+			if left > 0 {
+				return nil, false
+			}
+		}
+		n.PodCounts = slices.DeleteFunc(n.PodCounts, func(c *stowagev1.PodCount) bool { return c.Count == 0 })
+		for _, r := range pods.RemovedPods {
+			i := slices.IndexFunc(n.Pods, func(p *stowagev1.Pod) bool {
+				template := p.GetTemplate()
+				if template == nil && int(p.GetTemplateIndex()) < len(c.PodTemplates) {
+					template = c.PodTemplates[p.GetTemplateIndex()]
+				}
+				return p.Name == r.Name && cmp.Or(template.GetNamespace(), "default") == cmp.Or(r.Namespace, "default")
+			})
+			if i < 0 {
+				return nil, false
+			}
+			n.Pods = slices.Delete(n.Pods, i, i+1)
+		}
+		n.PodCounts = append(n.PodCounts, pods.PodCounts...)
+		n.Pods = append(n.Pods, pods.Pods...)
+		if overflow(n.PodCounts) {
+			return nil, false
+		}
+	}
+	for _, n := range c.Nodes {
+		if named["node/"+n.Name] {
+			continue
+		}
+		if n.ClassIndex != nil && slices.Contains(classes, *n.ClassIndex) {
+			return nil, false
+		}
+		for _, count := range n.PodCounts {
+			if slices.Contains(templates, count.TemplateIndex) {
+				return nil, false
+			}
+		}
+		for _, p := range n.Pods {
+			if p.GetTemplate() == nil && slices.Contains(templates, p.GetTemplateIndex()) {
+				return nil, false
+			}
+		}
+	}
+	for _, name := range d.RemovedNamespaces {
+		i := slices.IndexFunc(c.Namespaces, func(n *stowagev1.Namespace) bool { return n.Name == name })
+		if twice("namespace/"+name) || i < 0 {
+			return nil, false
+		}
+		c.Namespaces = slices.Delete(c.Namespaces, i, i+1)
+	}
+	for _, n := range d.Namespaces {
+		if twice("namespace/" + n.Name) {
+			return nil, false
+		}
+		c.Namespaces = slices.DeleteFunc(c.Namespaces, func(o *stowagev1.Namespace) bool { return o.Name == n.Name })
+		c.Namespaces = append(c.Namespaces, n)
+	}
+	for _, w := range d.RemovedWorkloadSelectors {
+		same := func(o *stowagev1.WorkloadSelector) bool { return key(o) == key(w) }
+		if twice("workload/"+key(w)) || !slices.ContainsFunc(c.WorkloadSelectors, same) {
+			return nil, false
+		}
+		c.WorkloadSelectors = slices.DeleteFunc(c.WorkloadSelectors, same)
+	}
+	for _, w := range d.WorkloadSelectors {
+		if twice("workload/" + key(w)) {
+			return nil, false
+		}
+		c.WorkloadSelectors = slices.DeleteFunc(c.WorkloadSelectors,
+			func(o *stowagev1.WorkloadSelector) bool { return key(o) == key(w) })
+		c.WorkloadSelectors = append(c.WorkloadSelectors, w)
+	}
+	return c, true
+}
+
+func key(w *stowagev1.WorkloadSelector) string {
+	return fmt.Sprint(w.Kind, cmp.Or(w.Namespace, "default"), "/", w.Name)
+}
+
+// overflow reports whether counts of the same pods add up to more than a count can be.
+func overflow(counts []*stowagev1.PodCount) bool {
+	type pods struct {
+		template    uint32
+		terminating bool
+	}
+	sums := make(map[pods]uint64)
+	for _, c := range counts {
+		sums[pods{c.TemplateIndex, c.Terminating}] += uint64(c.Count)
+	}
+	for _, sum := range sums {
+		if sum > math.MaxUint32 {
+			return true
+		}
+	}
+	return false
+}

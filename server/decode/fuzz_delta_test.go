@@ -1,0 +1,167 @@
+package decode_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/proto/content/contenttest"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+)
+
+// FuzzDelta decodes an arbitrary delta on an arbitrary cluster, and compares with decoding the whole cluster that simple
+// code makes of both: the same address, the same answers. A delta is refused where that is, too.
+func FuzzDelta(f *testing.F) {
+	base := request().Cluster
+	base.PodTemplates[0].Spec.NodeName = ""
+	for _, d := range []*stowagev1.ClusterDelta{
+		{},
+		{RemovedNodes: []string{"b"}, Nodes: []*stowagev1.Node{{Name: "d", ClassIndex: proto.Uint32(0)}, {Name: "c"}}},
+		{NodePods: []*stowagev1.NodePodsDelta{{
+			NodeName:         "a",
+			RemovedPodCounts: []*stowagev1.PodCount{{Count: 2, Terminating: true}},
+			RemovedPods:      []*stowagev1.PodName{{Namespace: "prod", Name: "web-1-x"}, {Name: "own"}},
+			PodCounts:        []*stowagev1.PodCount{{Count: 1}},
+			Pods:             []*stowagev1.Pod{{Name: "new", Source: &stowagev1.Pod_TemplateIndex{}}},
+		}}},
+		{
+			PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1, Template: base.PodTemplates[0]}, {Template: base.PodTemplates[0]}},
+			NodeClasses:  []*stowagev1.IndexedNodeClass{{NodeClass: &stowagev1.NodeClass{Labels: map[string]string{"zone": "z9"}}}},
+			Nodes:        []*stowagev1.Node{{Name: "a", PodCounts: []*stowagev1.PodCount{{TemplateIndex: 1, Count: 7}}}, {Name: "c"}},
+		},
+		{
+			RemovedNamespaces:        []string{base.Namespaces[0].Name},
+			Namespaces:               []*stowagev1.Namespace{{Name: "x", Labels: map[string]string{"a": "b"}}},
+			RemovedWorkloadSelectors: base.WorkloadSelectors[:1],
+			WorkloadSelectors: []*stowagev1.WorkloadSelector{{
+				Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, Name: "s", Selector: selector("web"),
+			}},
+		},
+		{RemovedNodes: []string{"nobody"}},
+	} {
+		f.Add(marshal(f, base), marshal(f, d))
+	}
+	f.Fuzz(func(t *testing.T, clusterBytes, deltaBytes []byte) {
+		stated, delta := &stowagev1.Cluster{}, &stowagev1.ClusterDelta{}
+		if len(clusterBytes)+len(deltaBytes) > 1<<16 || proto.Unmarshal(clusterBytes, stated) != nil || proto.Unmarshal(deltaBytes, delta) != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		base, err := decodeWhole(ctx, stated)
+		if err != nil {
+			return
+		}
+		before, address := proto.Clone(delta), base.Content.Address()
+		ordered, err := base.Content.Cluster()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := decode.On(ctx, base)
+		r.Delta("delta", delta)
+		if !proto.Equal(before, delta) {
+			t.Error("the delta was changed")
+		}
+		result, ok := contenttest.Apply(ordered, delta)
+		var want *decode.Cluster
+		refused := error(nil)
+		if ok {
+			want, refused = decodeWhole(ctx, result)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		switch err := r.Err(); {
+		case err != nil:
+			if ok && refused == nil && !unseen(base, delta) {
+				t.Errorf("the delta is refused: %v\n%v\non\n%v", err, delta, ordered)
+			}
+			return
+		case !ok:
+			t.Fatalf("the delta does not fit, and was taken:\n%v\non\n%v", delta, ordered)
+		case refused != nil:
+			t.Fatalf("the delta leads to a cluster that is refused: %v\n%v\non\n%v", refused, delta, ordered)
+		}
+		got := r.Cluster()
+		if got.Address != want.Address || got.Content.Address() != want.Content.Address() {
+			t.Errorf("the address is %s, decoded whole %s", got.Address, want.Address)
+		}
+		if base.Content.Address() != address {
+			t.Error("the base was changed")
+		}
+		for _, pod := range []*stowagev1.Pod{
+			{Source: &stowagev1.Pod_Template{Template: request().Cluster.PodTemplates[0]}},
+			{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+			{Source: &stowagev1.Pod_TemplateIndex{}},
+		} {
+			if diff := cmp.Diff(answers(ctx, want, pod), answers(ctx, got, pod)); diff != "" && ctx.Err() == nil {
+				t.Errorf("the answers differ (-whole +delta):\n%s\n%v\non\n%v", diff, delta, ordered)
+			}
+		}
+	})
+}
+
+func marshal(f *testing.F, m proto.Message) []byte {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return b
+}
+
+func decodeWhole(ctx context.Context, c *stowagev1.Cluster) (*decode.Cluster, error) {
+	r := decode.NewRequest(ctx)
+	r.Message(c)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return r.Cluster(), nil
+}
+
+func answers(ctx context.Context, c *decode.Cluster, pod *stowagev1.Pod) []any {
+	r := decode.On(ctx, c)
+	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Explain: true})
+	score := r.Score(&stowagev1.ScoreRequest{Pod: pod})
+	if err := r.Err(); err != nil {
+		return []any{err.Error()}
+	}
+	feasible, err := c.Filter(ctx, filter.Pod, filter.Options)
+	if err != nil {
+		return []any{err.Error()}
+	}
+	scores, err := c.Score(ctx, score.Pod, score.Options)
+	if err != nil {
+		return []any{err.Error()}
+	}
+	return []any{feasible, scores}
+}
+
+// unseen reports whether a delta has parts that may be malformed without a trace in what it leads to: what it removes, and
+// what it sets more than once.
+func unseen(base *decode.Cluster, d *stowagev1.ClusterDelta) bool {
+	templates := base.Content.Templates().Len() + len(d.PodTemplates)
+	for _, n := range d.NodePods {
+		for _, c := range n.RemovedPodCounts {
+			if c.Count == 0 || int(c.TemplateIndex) >= templates {
+				return true
+			}
+		}
+		for _, p := range n.RemovedPods {
+			if p.Name == "" {
+				return true
+			}
+		}
+	}
+	set := make(map[[2]uint32]bool)
+	for _, t := range d.PodTemplates {
+		set[[2]uint32{0, t.Index}] = true
+	}
+	for _, c := range d.NodeClasses {
+		set[[2]uint32{1, c.Index}] = true
+	}
+	return len(set) < len(d.PodTemplates)+len(d.NodeClasses)
+}
