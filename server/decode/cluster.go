@@ -141,7 +141,11 @@ func (d *decoder) takeItems(at *path, c *chunk) {
 				decodeItem(d, at, "pod_templates", len(d.templates), MaxTemplates, item.raw, d.addTemplate)
 			}
 		case clusterNodeClasses:
-			decodeItem(d, at, "node_classes", len(d.classes), MaxClasses, item.raw, d.addClass)
+			if class := new(stowagev1.NodeClass); len(d.classes) < MaxClasses && usualClass(item.raw, class) {
+				d.addClass(at, class)
+			} else {
+				decodeItem(d, at, "node_classes", len(d.classes), MaxClasses, item.raw, d.addClass)
+			}
 		case clusterNamespaces:
 			decodeItem(d, at, "namespaces", d.namespaces.count, MaxNamespaces, item.raw, d.addNamespace)
 		case clusterWorkloadSelectors:

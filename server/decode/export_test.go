@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -144,4 +146,15 @@ func (r *Request) decoded(s *stated) (*Decoded, error) {
 	}
 	r.finish()
 	return &Decoded{&s.Cluster, r.content.Build().Address()}, nil
+}
+
+// Usual decodes a template or a class as readers do unless it is unusual.
+func Usual(raw []byte, m proto.Message) bool {
+	switch m := m.(type) {
+	case *stowagev1.PodTemplate:
+		return usualTemplate(raw, m)
+	case *stowagev1.NodeClass:
+		return usualClass(raw, m)
+	}
+	return false
 }

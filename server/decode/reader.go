@@ -642,15 +642,18 @@ func (r *reader) orderLabels(raw []byte) []byte {
 
 // template reads a template, and reports whether it is sound.
 func (r *reader) template(m *met, raw []byte) (_ *api.PodTemplate, _ footprint, form []byte, ok bool) {
-	var in stowagev1.PodTemplate
-	if proto.Unmarshal(raw, &in) != nil {
-		return nil, 0, nil, false
+	in := new(stowagev1.PodTemplate)
+	if !usualTemplate(raw, in) {
+		in.Reset()
+		if proto.Unmarshal(raw, in) != nil {
+			return nil, 0, nil, false
+		}
 	}
 	var d decoder
 	out := new(api.PodTemplate)
 	var f footprint
-	*out, f = d.template(&path{}, &in)
-	form, err := content.Append(make([]byte, 0, len(raw)), &in)
+	*out, f = d.template(&path{}, in)
+	form, err := content.Append(make([]byte, 0, len(raw)), in)
 	if err != nil || len(d.violations) > 0 || d.full {
 		return nil, 0, nil, false
 	}

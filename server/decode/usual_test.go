@@ -1,0 +1,46 @@
+package decode_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"github.com/stowage-scheduler/stowage/server/decode"
+)
+
+func TestUsualIsUnmarshal(t *testing.T) {
+	c := request().Cluster
+	for _, m := range []proto.Message{c.PodTemplates[0], c.NodeClasses[0]} {
+		raw, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !decode.Usual(raw, m.ProtoReflect().New().Interface()) {
+			t.Errorf("%s with every field is unusual", m.ProtoReflect().Descriptor().Name())
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := proto.Clone(rapid.SampledFrom([]proto.Message{c.PodTemplates[0], c.NodeClasses[0]}).Draw(t, "message"))
+		fill(t, m.ProtoReflect(), rapid.IntRange(0, 3).Draw(t, "depth"))
+		raw, err := proto.Marshal(m)
+		if err != nil {
+			return
+		}
+		if rapid.Bool().Draw(t, "spoil") && len(raw) > 0 {
+			raw[rapid.IntRange(0, len(raw)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		}
+		got, want := m.ProtoReflect().New().Interface(), m.ProtoReflect().New().Interface()
+		if !decode.Usual(raw, got) {
+			return
+		}
+		if err := proto.Unmarshal(raw, want); err != nil {
+			t.Fatalf("taken, though malformed: %v", err)
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Fatalf("decoded differently (-unmarshal +usual):\n%s", diff)
+		}
+	})
+}
