@@ -37,10 +37,7 @@ func answer[M request, C, R any](
 		key = m.key(in)
 		if a, ok := snapshot.Kept(key).(*remembered); ok {
 			a.under(snapshot, form)
-			clock.decoded()
-			clock.decided()
-			clock.end(ctx, snapshot.Len(), a.feasible)
-			return a.encoded, nil
+			return s.again(ctx, m.name, snapshot, a), nil
 		}
 	}
 	call := m.read(r, in)

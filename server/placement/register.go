@@ -65,7 +65,7 @@ func unary[T any, M interface {
 		}
 		handle := func(ctx context.Context, _ any) (any, error) {
 			if asked.before != nil {
-				return again(ctx, s, m.name, asked), nil
+				return s.again(ctx, m.name, asked.snapshot, asked.before), nil
 			}
 			var cluster inline
 			if in.Cluster != nil {

@@ -49,12 +49,9 @@ func (s *Service) asked(encoded []byte, method string, snapshotField protowire.N
 }
 
 // again gives the answer that was given before.
-func again(ctx context.Context, s *Service, method string, a asked) wire.Encoded {
-	clock := s.begin(method)
-	clock.decoded()
-	clock.decided()
-	clock.end(ctx, a.snapshot.Len(), a.before.feasible)
-	return a.before.encoded
+func (s *Service) again(ctx context.Context, method string, snapshot *decode.Cluster, a *remembered) wire.Encoded {
+	s.decisions.Remembered(ctx, method, snapshot.Len(), a.feasible)
+	return a.encoded
 }
 
 // remember keeps an answer under the key of what was asked.

@@ -22,6 +22,7 @@ type Decision struct {
 type Decisions struct {
 	duration        metric.Float64Histogram
 	nodes, feasible metric.Int64Histogram
+	remembered      metric.Int64Counter
 	of              map[string]*attributes
 }
 
@@ -61,7 +62,22 @@ func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 		metric.WithDescription("Feasible nodes; with Place, pods that got a node."), counts); err != nil {
 		return nil, err
 	}
+	if d.remembered, err = meter.Int64Counter("stowage.decision.remembered", metric.WithUnit("{decision}"),
+		metric.WithDescription("Answers that a snapshot was asked for before; they have no durations.")); err != nil {
+		return nil, err
+	}
 	return &d, nil
+}
+
+// Remembered records an answer that was given before; on nil it does nothing.
+func (d *Decisions) Remembered(ctx context.Context, method string, nodes, feasible int) {
+	if d == nil {
+		return
+	}
+	of := d.of[method]
+	d.remembered.Add(ctx, 1, of.method)
+	d.nodes.Record(ctx, int64(nodes), of.method)
+	d.feasible.Record(ctx, int64(feasible), of.method)
 }
 
 // Record records a decision; on nil it does nothing.

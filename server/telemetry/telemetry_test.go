@@ -23,6 +23,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 	tel.Decisions.Record(t.Context(), telemetry.Decision{
 		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000, Feasible: 7,
 	})
+	tel.Decisions.Remembered(t.Context(), "Filter", 4, 3)
 	families, err := tel.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -36,15 +37,16 @@ func TestDecisionsAreScraped(t *testing.T) {
 					key += "/" + l.GetValue()
 				}
 			}
-			got[key] = m.GetHistogram().GetSampleSum()
+			got[key] = m.GetHistogram().GetSampleSum() + m.GetCounter().GetValue()
 		}
 	}
 	for key, want := range map[string]float64{
 		"stowage_decision_duration_seconds/decode": .001,
 		"stowage_decision_duration_seconds/engine": 2,
 		"stowage_decision_duration_seconds/encode": .000001,
-		"stowage_decision_nodes":                   5000,
-		"stowage_decision_feasible":                7,
+		"stowage_decision_nodes":                   5000 + 4,
+		"stowage_decision_feasible":                7 + 3,
+		"stowage_decision_remembered_total":        1,
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)
