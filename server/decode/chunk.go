@@ -49,33 +49,6 @@ func (c *chunk) reset() {
 	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], c.text[:0]
 }
 
-var chunkPool = sync.Pool{New: func() any { return new(chunk) }}
-
-// forget lets other requests use the memory in which this one read its cluster.
-func (d *decoder) forget() {
-	for _, c := range d.chunks {
-		if c.panicked == nil && cap(c.text) <= 2*chunkBytes && cap(c.forms) <= 2*chunkBytes {
-			c.clear()
-			chunkPool.Put(c)
-		}
-	}
-	d.chunks = nil
-}
-
-// clear lets go of what others hold.
-func (c *chunk) clear() {
-	c.reset()
-	c.run = run{}
-	clear(c.items[:cap(c.items)])
-	clear(c.nodes[:cap(c.nodes)])
-	clear(c.labels[:cap(c.labels)])
-	clear(c.taints[:cap(c.taints)])
-	clear(c.allocatable[:cap(c.allocatable)])
-	clear(c.images[:cap(c.images)])
-	clear(c.imageNames[:cap(c.imageNames)])
-	clear(c.pods[:cap(c.pods)])
-}
-
 // readItem is an item other than a node. Only templates are read, others are only found.
 type readItem struct {
 	field protowire.Number
@@ -171,7 +144,7 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)
 	}
 	chunks := 2 * workers
 	for len(d.chunks) < chunks {
-		d.chunks = append(d.chunks, chunkPool.Get().(*chunk))
+		d.chunks = append(d.chunks, new(chunk))
 	}
 	if workers == 1 {
 		c := d.chunks[0]

@@ -78,7 +78,6 @@ func (r *Request) Cluster() *Cluster {
 		return r.base
 	}
 	r.finish()
-	r.forget()
 	stated := r.content.Build()
 	c := &Cluster{Cluster: r.built.Build(), Address: stated.Address().String(), known: r.known}
 	if !r.content.AddressOnly {
