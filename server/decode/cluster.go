@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
@@ -22,6 +23,9 @@ type Cluster struct {
 	// Address is the content's, as text.
 	Address string
 	known
+
+	// fixed is Memory without what the cluster remembers and without slack; 0 until somebody asked.
+	fixed atomic.Int64
 }
 
 // known is what later parts of a request refer to, and what counts against its limits.
@@ -443,7 +447,14 @@ const besides = 16 << 10
 func withSlack(bytes int64) int64 { return bytes + bytes/8 }
 
 // Memory is what the cluster takes at most, in bytes, what it remembers at the moment included.
-func (c *Cluster) Memory() int64 { return besides + withSlack(c.Bytes()+c.Content.Bytes()) }
+func (c *Cluster) Memory() int64 {
+	fixed := c.fixed.Load()
+	if fixed == 0 {
+		fixed = c.Bytes() - c.Cluster.Remembered() + c.Content.Bytes()
+		c.fixed.Store(fixed)
+	}
+	return besides + withSlack(fixed+c.Cluster.Remembered())
+}
 
 // Remembered is the part of Memory that grows as the cluster remembers more.
 func (c *Cluster) Remembered() int64 { return withSlack(c.Cluster.Remembered()) }
