@@ -111,6 +111,31 @@ func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome
 	return o, nil
 }
 
+// static returns the candidates that pass what stands before filtering and the filters that no other pod has a say in,
+// but for their resources, and NodePorts as of now; none if the pod is refused as a whole.
+func (d *decision) static(candidates nodeset.Set) nodeset.Set {
+	if _, held := schedulinggates.Held(d.Pod.Spec()); held || candidates.Empty() {
+		return nil
+	}
+	narrowed, _, whole := d.preFilter(candidates)
+	if whole != nil {
+		return nil
+	}
+	rest := plugin.Both(candidates, narrowed).Clone()
+	for name := verdict.NodeName; name <= verdict.NodePorts; name++ {
+		f := d.prepare(name)
+		if f == nil {
+			continue
+		}
+		for _, r := range f.Refuse(rest) {
+			for _, n := range r.Nodes {
+				rest.Remove(n)
+			}
+		}
+	}
+	return rest
+}
+
 // preFilter returns the nodes to which plugins narrow the search, nil if they do not, and which plugins do; or that the
 // pod is refused as a whole (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
 func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by []verdict.Plugin, whole []verdict.Rejection) {

@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/placing"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -23,73 +24,156 @@ type PlaceOptions struct {
 	// splitmix64(Seed xor FNV-1a-64(name)), then of index.
 	Seed    uint64
 	Explain bool
+
+	tuning tuning
+}
+
+// tuning says how nodes are found, which no answer depends on.
+type tuning struct {
+	scan bool                          // ask about every node for each pod
+	few  func(domains, nodes int) bool // as in placing.New
 }
 
 // Place decides where the pods of the queue go, one by one, each placed pod counting for the next.
 // The result has one placement per queue entry.
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
-	p := &placing{
+	p := &place{
 		state:      cluster.NewState(ctx, c.compiled),
 		candidates: c.candidates(o.Candidates),
 		order:      tieBreak(c.compiled.Names, o.Seed),
 		options:    o,
+		templates:  make(map[templateKey]*template),
 	}
-	placements := make([]verdict.Placement, len(queue))
+	entries := make([]*template, len(queue))
 	for i := range queue {
-		if err := p.entry(ctx, i, &queue[i], &placements[i]); err != nil {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		entries[i] = p.template(&queue[i].Pod)
+	}
+	p.state.OwnResources()
+	placements := make([]verdict.Placement, len(queue))
+	for i, t := range entries {
+		if err := p.entry(ctx, t, i, &queue[i], &placements[i]); err != nil {
 			return nil, err
 		}
 	}
 	return placements, nil
 }
 
-// placing is one call of Place.
-type placing struct {
+// place is one call of Place.
+type place struct {
 	state      *cluster.State
 	candidates nodeset.Set
 	order      []uint64
 	options    PlaceOptions
+	templates  map[templateKey]*template
+	board      *placing.Board
+	placed     int // pods so far
 	listed     int // nodes in rejections so far
+}
+
+// template is pods of the queue that nothing tells apart.
+type template struct {
+	pod       *cluster.Pending
+	d         *decision      // nil until one is to be placed
+	board     *placing.Board // that onBoard is on
+	onBoard   *placing.Template
+	refused   *outcome // what filtering came to when no node could take one and refusedAt pods were placed
+	refusedAt int
+}
+
+// templateKey is what pods that nothing tells apart have in common.
+type templateKey struct {
+	template    *api.PodTemplate
+	labels      string
+	terminating bool
+}
+
+func (p *place) template(pod *api.Pod) *template {
+	key := templateKey{template: pod.Template, terminating: pod.Terminating}
+	if len(pod.Labels) > 0 {
+		var b []byte
+		for _, l := range pod.Labels {
+			b = append(append(append(append(b, l.Key...), 0), l.Value...), 0)
+		}
+		key.labels = string(b)
+	}
+	t := p.templates[key]
+	if t == nil {
+		t = &template{pod: p.state.Compile(pod)}
+		p.state.Expect(t.pod)
+		p.templates[key] = t
+	}
+	return t
 }
 
 // entry places the pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
 // that finds none speaks for those after it.
-func (p *placing) entry(ctx context.Context, queue int, pending *Pending, result *verdict.Placement) error {
-	pod := p.state.Compile(&pending.Pod)
-	d := decide(p.state, pod, p.options.Profile)
+func (p *place) entry(ctx context.Context, t *template, queue int, pending *Pending, result *verdict.Placement) error {
+	if t.d == nil {
+		t.d = decide(p.state, t.pod, p.options.Profile)
+	}
 	for len(result.Nodes) < pending.Count {
-		outcome, err := d.filter(ctx, p.candidates)
+		node, found, err := p.best(ctx, t, result)
 		if err != nil {
 			return err
 		}
-		if outcome.feasible.Empty() {
+		if !found {
 			result.Unplaced = pending.Count - len(result.Nodes)
-			result.Message = outcome.message
-			if p.listed += p.candidates.Len(); p.listed <= verdict.MaxListedNodes {
-				result.Rejections = outcome.rejections
-			}
-			if p.options.Explain {
-				result.Explanation, err = d.explain(ctx, p.candidates)
-			}
-			return err
+			return p.explain(ctx, t, result)
 		}
-		node, err := p.choose(ctx, d, outcome.feasible.Indexes())
-		if err != nil {
-			return err
+		p.state.Assume(t.pod, pending.Pod.Name, node, queue)
+		p.placed++
+		if p.board != nil {
+			p.board.Placed(node)
 		}
-		p.state.Assume(pod, node, queue)
 		result.Nodes = append(result.Nodes, node)
 	}
 	return nil
 }
 
-func (p *placing) choose(ctx context.Context, d *decision, feasible []uint32) (uint32, error) {
-	if len(feasible) == 1 {
-		return feasible[0], nil
+// best returns the node that the next of a template's pods goes to, and whether there is one.
+func (p *place) best(ctx context.Context, t *template, result *verdict.Placement) (uint32, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, false, err
 	}
-	scored, err := d.score(ctx, feasible, true)
+	if p.options.tuning.scan || !placing.Fits(&p.options.Profile.Weights) {
+		result.Scanned++
+		return p.scan(ctx, t)
+	}
+	if t.board == nil || t.board != p.board {
+		if p.board == nil || p.board.Bytes() > maxBoardBytes {
+			p.board = placing.New(p.state, p.order, p.options.tuning.few)
+		}
+		t.board, t.onBoard = p.board, nil
+		if nodes := t.d.static(p.candidates); nodes != nil {
+			t.onBoard = p.board.Template(t.d.Cycle, nodes)
+		}
+	}
+	if t.onBoard == nil {
+		return 0, false, nil
+	}
+	node, found := t.onBoard.Best()
+	return node, found, ctx.Err()
+}
+
+// maxBoardBytes is from how many bytes on what is known of templates is forgotten before a new one is met.
+const maxBoardBytes = 1 << 30
+
+// scan is best by asking about every node.
+func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
+	outcome, err := t.d.filter(ctx, p.candidates)
+	if err != nil || outcome.feasible.Empty() {
+		return 0, false, err
+	}
+	feasible := outcome.feasible.Indexes()
+	if len(feasible) == 1 {
+		return feasible[0], true, nil
+	}
+	scored, err := t.d.score(ctx, feasible, true)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	chosen := scored.Best[0]
 	if p.order != nil {
@@ -99,5 +183,26 @@ func (p *placing) choose(ctx context.Context, d *decision, feasible []uint32) (u
 			}
 		}
 	}
-	return chosen, nil
+	return chosen, true, nil
+}
+
+// explain tells why no node can take a template's pods.
+func (p *place) explain(ctx context.Context, t *template, result *verdict.Placement) error {
+	if t.refused == nil || t.refusedAt != p.placed {
+		outcome, err := t.d.filter(ctx, p.candidates)
+		if err != nil {
+			return err
+		}
+		t.refused, t.refusedAt = outcome, p.placed
+	}
+	result.Message = t.refused.message
+	if p.listed += p.candidates.Len(); p.listed <= verdict.MaxListedNodes {
+		result.Rejections = t.refused.rejections
+	}
+	if !p.options.Explain {
+		return nil
+	}
+	var err error
+	result.Explanation, err = t.d.explain(ctx, p.candidates)
+	return err
 }

@@ -19,7 +19,7 @@ type State struct {
 	ctx context.Context
 	// Symbols extends the cluster's strings by those of the request.
 	Symbols *intern.Table
-	// Resources are the cluster's until a pod is assumed.
+	// Resources are the cluster's until a pod is assumed or OwnResources is called.
 	Resources *Resources
 
 	groups  []Group
@@ -124,26 +124,46 @@ func (s *State) Matching(t *Term) []topology.Members {
 	return members
 }
 
-// Assume counts a placed pod from now on.
-func (s *State) Assume(p *Pending, node uint32, queue int) {
-	if !s.changed {
-		s.changed = true
-		s.added = make(map[intern.ID]int)
-		s.groups = slices.Clone(s.groups)
-		s.Resources = s.Resources.clone()
-	}
+// Expect returns the group that pods to come of a shape will be in, so that who counts can tell how it grows.
+func (s *State) Expect(p *Pending) int {
 	if p.group < 0 {
 		p.group = s.groupOf(p.Shape)
 	}
-	g := &s.groups[p.group]
+	return p.group
+}
+
+// Expected iterates over the groups that pods to come may be in.
+func (s *State) Expected() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := len(s.Cluster.groups); i < len(s.groups) && yield(i); i++ {
+		}
+	}
+}
+
+// OwnResources makes the resources the state's own: columns of them that are taken afterwards show what is assumed.
+func (s *State) OwnResources() {
+	if s.Resources == s.Cluster.resources {
+		s.Resources = s.Resources.clone()
+	}
+}
+
+// Assume counts a placed pod with a name from now on.
+func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
+	s.changed = true
+	s.OwnResources()
+	g := &s.groups[s.Expect(p)]
 	g.Assumed = append(g.Assumed, node)
 	s.Resources.add(node, &p.usage, 1)
-	s.assumed = append(s.assumed, Assumed{Node: node, Group: p.group, Queue: queue, Name: p.Name})
+	s.assumed = append(s.assumed, Assumed{Node: node, Group: p.group, Queue: queue, Name: name})
 }
 
 // groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not
 // matter: two groups count like one.
 func (s *State) groupOf(shape *Shape) int {
+	if s.added == nil {
+		s.added = make(map[intern.ID]int)
+		s.groups = slices.Clone(s.groups)
+	}
 	id := shape.identity(s.Symbols, -1)
 	if i, ok := s.added[id]; ok {
 		return i

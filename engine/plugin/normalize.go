@@ -8,12 +8,17 @@ func Normalize(scores []int64, reverse bool) {
 		most = max(most, s)
 	}
 	for i, s := range scores {
-		if most != 0 {
-			s = MaxScore * s / most
-		}
-		if reverse {
-			s = MaxScore - s
-		}
-		scores[i] = s
+		scores[i] = Normalized(s, most, reverse)
 	}
+}
+
+// Normalized returns what Normalize makes of one of the scores, of which most is the largest.
+func Normalized(score, most int64, reverse bool) int64 {
+	if most != 0 {
+		score = MaxScore * score / most
+	}
+	if reverse {
+		score = MaxScore - score
+	}
+	return score
 }

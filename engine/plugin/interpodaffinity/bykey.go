@@ -20,6 +20,14 @@ type byKey struct {
 }
 
 func (b *byKey) add(key intern.ID, m topology.Members, weight int64) {
+	i := b.index(key)
+	if topology.Add(b.counts[i], b.columns[i], m, weight) {
+		b.touched = true
+	}
+}
+
+// index returns where a key is, with counts of 0 if it is new.
+func (b *byKey) index(key intern.ID) int {
 	i := slices.Index(b.keys, key)
 	if i < 0 {
 		i = len(b.keys)
@@ -28,9 +36,7 @@ func (b *byKey) add(key intern.ID, m topology.Members, weight int64) {
 		b.columns = append(b.columns, column)
 		b.counts = append(b.counts, make([]int64, column.Len()))
 	}
-	if topology.Add(b.counts[i], b.columns[i], m, weight) {
-		b.touched = true
-	}
+	return i
 }
 
 // sorted returns the indexes of the keys in the order of their names.

@@ -8,6 +8,13 @@ import (
 // Score returns the nodes' normalized scores: the sum of the weights of the wishes they fulfil. nil if neither the pod
 // nor the profile has any.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	scores := Weights(c, feasible)
+	plugin.Normalize(scores, false)
+	return scores
+}
+
+// Weights returns the scores before they are normalized.
+func Weights(c *plugin.Cycle, of []uint32) []int64 {
 	var wishes []api.PreferredNodeTerm
 	if a := c.Profile.AddedAffinity; a != nil {
 		wishes = append(wishes, a.Preferred...)
@@ -18,18 +25,17 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	if len(wishes) == 0 {
 		return nil
 	}
-	scores := c.Scores(len(feasible))
+	scores := c.Scores(len(of))
 	for _, w := range wishes {
 		nodes := term(c.State, w.Preference)
 		if nodes == nil || c.State.Ended() {
 			continue
 		}
-		for i, n := range feasible {
+		for i, n := range of {
 			if nodes.Has(n) {
 				scores[i] += int64(w.Weight)
 			}
 		}
 	}
-	plugin.Normalize(scores, false)
 	return scores
 }

@@ -10,19 +10,15 @@ import (
 // BalancedScore returns the nodes' NodeResourcesBalancedAllocation scores: by how much the pod would even out the
 // utilization of the node's resources, 75 where it changes nothing. nil if the pod asks for none of the resources.
 func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
-	asked := requests.Pending(c.Pod.Spec())
-	columns := make([]column, len(c.Profile.BalancedResources))
-	bestEffort := true
+	columns := balancedColumns(c)
+	if columns == nil {
+		return nil
+	}
 	key := "balanced:" // and the resources that count for this pod
 	for i, name := range c.Profile.BalancedResources {
-		columns[i] = newColumn(c.State.Resources, name, asked, false)
-		bestEffort = bestEffort && columns[i].request == 0
 		if !columns[i].skip {
 			key += name + ","
 		}
-	}
-	if bestEffort {
-		return nil
 	}
 	without := c.State.PerNode(key, func() []uint8 { return current(columns, c.State.Len()) })
 	scores := c.Scores(len(feasible))
@@ -39,6 +35,21 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 		scores[i] = balance(evenness(columns, n, true, fractions), without[n])
 	}
 	return scores
+}
+
+// balancedColumns returns the resources that NodeResourcesBalancedAllocation looks at; nil if the pod asks for none.
+func balancedColumns(c *plugin.Cycle) []column {
+	asked := requests.Pending(c.Pod.Spec())
+	columns := make([]column, len(c.Profile.BalancedResources))
+	bestEffort := true
+	for i, name := range c.Profile.BalancedResources {
+		columns[i] = newColumn(c.State.Resources, name, asked, false)
+		bestEffort = bestEffort && columns[i].request == 0
+	}
+	if bestEffort {
+		return nil
+	}
+	return columns
 }
 
 // current returns the nodes' evenness without the pod, each of 0..100.

@@ -57,7 +57,7 @@ func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
 	var refusals []plugin.Refusal
 	groups := make(map[string]int) // by what is lacking
 	var key []byte
-	for n := range plugin.Both(in, f.full()).All() {
+	for n := range plugin.Both(in, f.Full()).All() {
 		key = key[:0]
 		unresolvable := false
 		for s := range f.shortages(n) {
@@ -78,8 +78,8 @@ func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
 	return refusals
 }
 
-// full returns the nodes that lack room.
-func (f *Fit) full() nodeset.Set {
+// Full returns the nodes that lack room.
+func (f *Fit) Full() nodeset.Set {
 	r := f.resources
 	full := nodeset.New(len(r.Pods))
 	exceed(full, r.AllowedPods, r.Pods, 1)
@@ -101,6 +101,26 @@ func (f *Fit) full() nodeset.Set {
 		full.Or(lacking)
 	}
 	return full
+}
+
+// FullOn reports whether a node lacks room.
+func (f *Fit) FullOn(n uint32) bool {
+	r := f.resources
+	if r.Pods[n] >= r.AllowedPods[n] {
+		return true
+	}
+	for lane, request := range f.lanes {
+		if request > 0 && request > r.Allocatable[lane][n]-r.Requested[lane][n] {
+			return true
+		}
+	}
+	for i := range f.scalars {
+		s := &f.scalars[i]
+		if _, allocatable, used := s.on(n); s.request > allocatable-used {
+			return true
+		}
+	}
+	return false
 }
 
 // exceed adds the nodes with less left than is requested.

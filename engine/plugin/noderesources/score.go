@@ -12,31 +12,39 @@ import (
 
 // Score returns the nodes' NodeResourcesFit scores by the profile's strategy.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
-	strategy := &c.Profile.Scoring
-	columns := make([]column, len(strategy.Resources))
-	asked := requests.PendingDefaulted(c.Pod.Spec())
-	for i, r := range strategy.Resources {
-		columns[i] = newColumn(c.State.Resources, r.Resource, asked, true)
-		columns[i].weight = r.Weight
-	}
+	columns := fitColumns(c)
 	scores := c.Scores(len(feasible))
-	var of func([]column, uint32) int64
-	switch strategy.Type {
-	case api.MostAllocated:
-		of = mostAllocated
-	case api.RequestedToCapacityRatio:
-		of = requestedToCapacityRatio(strategy.Shape)
-	default:
-		of = leastAllocated
-		if len(columns) == 2 && columns[0].usual() && columns[1].usual() {
-			leastAllocatedOfTwo(&columns[0], &columns[1], feasible, scores)
-			return scores
-		}
+	if c.Profile.Scoring.Type == api.LeastAllocated && len(columns) == 2 && columns[0].usual() && columns[1].usual() {
+		leastAllocatedOfTwo(&columns[0], &columns[1], feasible, scores)
+		return scores
 	}
+	of := strategy(&c.Profile.Scoring)
 	for i, n := range feasible {
 		scores[i] = of(columns, n)
 	}
 	return scores
+}
+
+// fitColumns returns the resources that NodeResourcesFit scores by.
+func fitColumns(c *plugin.Cycle) []column {
+	columns := make([]column, len(c.Profile.Scoring.Resources))
+	asked := requests.PendingDefaulted(c.Pod.Spec())
+	for i, r := range c.Profile.Scoring.Resources {
+		columns[i] = newColumn(c.State.Resources, r.Resource, asked, true)
+		columns[i].weight = r.Weight
+	}
+	return columns
+}
+
+// strategy returns how one node is scored.
+func strategy(s *api.ScoringStrategy) func([]column, uint32) int64 {
+	switch s.Type {
+	case api.MostAllocated:
+		return mostAllocated
+	case api.RequestedToCapacityRatio:
+		return requestedToCapacityRatio(s.Shape)
+	}
+	return leastAllocated
 }
 
 // column is one resource of the nodes as a score looks at it.

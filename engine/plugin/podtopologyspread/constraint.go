@@ -4,6 +4,7 @@ package podtopologyspread
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/selector"
@@ -104,17 +105,22 @@ func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) (present []bool, cou
 	return present, topology.Count(k.column, k.matching(c), in)
 }
 
-// matching returns the pods that count: of the pod's own namespace, not terminating, selected. An empty selector counts
-// none (common.go countPodsMatchSelector).
+// matching returns the pods that count.
 func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
 	if k.selector.Empty() {
 		return nil
 	}
 	var members []topology.Members
 	for _, g := range c.State.Groups() {
-		if g.Namespace == c.Pod.Namespace && !g.Terminating && k.selector.Matches(g.Labels) {
+		if k.matches(c, g) {
 			members = append(members, g.Members)
 		}
 	}
 	return members
+}
+
+// matches reports whether a group's pods count: of the pod's own namespace, not terminating, selected. An empty selector
+// counts none (common.go countPodsMatchSelector).
+func (k *constraint) matches(c *plugin.Cycle, g *cluster.Group) bool {
+	return g.Namespace == c.Pod.Namespace && !g.Terminating && !k.selector.Empty() && k.selector.Matches(g.Labels)
 }

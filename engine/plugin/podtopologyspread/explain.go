@@ -26,10 +26,7 @@ func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete 
 		}
 	}
 	softs := constraints(c, true)
-	eligible := nodeset.Full(c.State.Len())
-	if len(c.Pod.Spec().Spread) > 0 || !c.Profile.SystemDefaultSpread {
-		eligible = withAllKeys(c.State.Len(), softs)
-	}
+	eligible := scorable(c, softs)
 	for i := range softs {
 		add(explainSoft(c, &softs[i], eligible))
 	}

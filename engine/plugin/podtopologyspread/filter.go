@@ -20,6 +20,7 @@ type hard struct {
 	counts    []int64
 	domains   int
 	minimum   int64
+	least     int // domains that have the minimum
 	selfMatch bool
 	exceeded  nodeset.Set // nodes whose domain the pod would make exceed maxSkew
 }
@@ -43,19 +44,12 @@ func NewFilter(c *plugin.Cycle) *Filter {
 func newHard(c *plugin.Cycle, k constraint, eligible nodeset.Set) hard {
 	h := hard{constraint: k, counted: k.included(c, eligible)}
 	h.present, h.counts = k.count(c, h.counted)
-	first := true
-	for d, p := range h.present {
-		if !p {
-			continue
-		}
-		h.domains++
-		if first || h.counts[d] < h.minimum {
-			h.minimum, first = h.counts[d], false
+	for _, p := range h.present {
+		if p {
+			h.domains++
 		}
 	}
-	if h.domains < int(k.MinDomains) {
-		h.minimum = 0
-	}
+	h.findMinimum()
 	h.selfMatch = k.selector.Matches(c.Pod.Shape.Labels)
 	exceeded := make([]uint8, k.column.Len())
 	for d := range exceeded {
@@ -67,9 +61,28 @@ func newHard(c *plugin.Cycle, k constraint, eligible nodeset.Set) hard {
 	return h
 }
 
+// findMinimum finds the least of the counts, and how many domains have it. Too few domains count as one without pods.
+func (h *hard) findMinimum() {
+	h.minimum, h.least = 0, 0
+	if h.domains < int(h.MinDomains) {
+		return
+	}
+	for d, p := range h.present {
+		switch n := h.counts[d]; {
+		case !p:
+		case h.least == 0 || n < h.minimum:
+			h.minimum, h.least = n, 1
+		case n == h.minimum:
+			h.least++
+		}
+	}
+}
+
 // skewWithPod returns by how much a domain would exceed the minimum with the pod in it.
-func (h *hard) skewWithPod(domain int) int64 {
-	skew := h.counts[domain] - h.minimum
+func (h *hard) skewWithPod(domain int) int64 { return h.skew(h.counts[domain]) }
+
+func (h *hard) skew(count int64) int64 {
+	skew := count - h.minimum
 	if h.selfMatch {
 		skew++
 	}

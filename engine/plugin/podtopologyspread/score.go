@@ -22,12 +22,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	if len(cs) == 0 {
 		return nil
 	}
-	// With the system's default constraints a node that lacks the zone key is still scored by hostname.
-	requireAll := len(c.Pod.Spec().Spread) > 0 || !c.Profile.SystemDefaultSpread
-	eligible := nodeset.Full(c.State.Len())
-	if requireAll {
-		eligible = withAllKeys(c.State.Len(), cs)
-	}
+	eligible := scorable(c, cs)
 	scored := feasible
 	if !eligible.Full(c.State.Len()) {
 		scored = make([]uint32, 0, len(feasible))
@@ -56,16 +51,31 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		switch {
 		case !eligible.Has(n):
 			raw[i] = 0
-		case highest == 0:
-			raw[i] = plugin.MaxScore
 		default:
 			if raw[i] != last {
-				last, normalized = raw[i], plugin.MaxScore*(highest+lowest-raw[i])/highest
+				last, normalized = raw[i], Normalized(raw[i], lowest, highest)
 			}
 			raw[i] = normalized
 		}
 	}
 	return raw
+}
+
+// Normalized returns the score of a raw score between the lowest and the highest.
+func Normalized(raw, lowest, highest int64) int64 {
+	if highest == 0 {
+		return plugin.MaxScore
+	}
+	return plugin.MaxScore * (highest + lowest - raw) / highest
+}
+
+// scorable returns the nodes that soft constraints score. With the system's default ones a node that lacks the zone key is
+// still scored by hostname.
+func scorable(c *plugin.Cycle, cs []constraint) nodeset.Set {
+	if len(c.Pod.Spec().Spread) > 0 || !c.Profile.SystemDefaultSpread {
+		return withAllKeys(c.State.Len(), cs)
+	}
+	return nodeset.Full(c.State.Len())
 }
 
 // newSoft counts. Pods on all eligible nodes count, but only in domains of nodes that are scored; for HostnameKey each
@@ -77,13 +87,7 @@ func newSoft(c *plugin.Cycle, k constraint, eligible nodeset.Set, scored []uint3
 		s.weight = normalizingWeight(len(scored))
 		return s
 	}
-	// Nodes without the key count as if its value were empty.
-	slotOf := make([]int32, k.column.Len())
-	for d := range slotOf {
-		if int32(d) != k.column.Empty {
-			slotOf[d] = int32(d)
-		}
-	}
+	slotOf := k.slots()
 	present := make([]bool, len(slotOf))
 	size := 0
 	for _, n := range scored {
@@ -93,24 +97,41 @@ func newSoft(c *plugin.Cycle, k constraint, eligible nodeset.Set, scored []uint3
 		}
 	}
 	s.weight = normalizingWeight(size)
-	slots := make([]int64, len(slotOf))
-	_, counts := k.count(c, k.included(c, eligible))
-	for d, count := range counts {
-		slots[slotOf[d]] += count
-	}
+	slots := k.bySlot(c, k.included(c, eligible), slotOf)
 	s.byDomain = make([]float64, len(slotOf))
 	for d := range s.byDomain {
 		if d != topology.None {
-			s.byDomain[d] = s.term(slots[slotOf[d]])
+			s.byDomain[d] = s.term(slots[slotOf[d]], s.weight)
 		}
 	}
 	return s
 }
 
+// slots returns where each domain counts: nodes without the key count as if its value were empty.
+func (k *constraint) slots() []int32 {
+	slotOf := make([]int32, k.column.Len())
+	for d := range slotOf {
+		if int32(d) != k.column.Empty {
+			slotOf[d] = int32(d)
+		}
+	}
+	return slotOf
+}
+
+// bySlot returns how many pods that count are on some nodes, by slot.
+func (k *constraint) bySlot(c *plugin.Cycle, in nodeset.Set, slotOf []int32) []int64 {
+	slots := make([]int64, len(slotOf))
+	_, counts := k.count(c, in)
+	for d, count := range counts {
+		slots[slotOf[d]] += count
+	}
+	return slots
+}
+
 // term returns what a number of matching pods adds to the raw score. The conversion keeps compilers from fusing the
 // multiplication and the addition, which would change the last bit.
-func (s *soft) term(count int64) float64 {
-	return float64(float64(count)*s.weight) + float64(s.MaxSkew-1)
+func (k *constraint) term(count int64, weight float64) float64 {
+	return float64(float64(count)*weight) + float64(k.MaxSkew-1)
 }
 
 // normalizingWeight keeps constraints with few domains from counting for less than those with many.
@@ -136,7 +157,7 @@ func addUp(raw []int64, softs []soft, feasible []uint32) {
 			case s.perNode == nil:
 				score += s.byDomain[d]
 			case d != topology.None:
-				score += s.term(s.perNode[n])
+				score += s.term(s.perNode[n], s.weight)
 			}
 		}
 		raw[i] = int64(math.Round(score))

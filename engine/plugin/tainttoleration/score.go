@@ -10,15 +10,31 @@ import (
 // Score returns the nodes' normalized scores: the fewer PreferNoSchedule taints that the pod does not tolerate, the
 // better.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	untolerated := UntoleratedPreferences(c)
+	scores := c.Scores(len(feasible))
+	if slices.Max(untolerated) == 0 {
+		for i := range scores {
+			scores[i] = plugin.MaxScore
+		}
+		return scores
+	}
+	for i, n := range feasible {
+		scores[i] = untolerated[c.State.Taints.Class[n]]
+	}
+	plugin.Normalize(scores, true)
+	return scores
+}
+
+// UntoleratedPreferences returns how many PreferNoSchedule taints of each class of nodes the pod does not tolerate.
+func UntoleratedPreferences(c *plugin.Cycle) []int64 {
 	var tolerations []api.Toleration
 	for _, t := range c.Pod.Spec().Tolerations {
 		if t.Effect == api.EveryEffect || t.Effect == api.PreferNoSchedule {
 			tolerations = append(tolerations, t)
 		}
 	}
-	taints := &c.State.Taints
-	untolerated := make([]int64, len(taints.Lists))
-	for class, list := range taints.Lists {
+	untolerated := make([]int64, len(c.State.Taints.Lists))
+	for class, list := range c.State.Taints.Lists {
 		if c.State.Ended() {
 			break
 		}
@@ -28,16 +44,5 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 			}
 		}
 	}
-	scores := c.Scores(len(feasible))
-	if slices.Max(untolerated) == 0 {
-		for i := range scores {
-			scores[i] = plugin.MaxScore
-		}
-		return scores
-	}
-	for i, n := range feasible {
-		scores[i] = untolerated[taints.Class[n]]
-	}
-	plugin.Normalize(scores, true)
-	return scores
+	return untolerated
 }

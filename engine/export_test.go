@@ -1,0 +1,19 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// PlaceByScanning is Place by the engine's own Filter and Score of every node for each pod.
+func (c *Cluster) PlaceByScanning(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
+	o.tuning.scan = true
+	return c.Place(ctx, queue, o)
+}
+
+// WithFew returns options by which keys with up to so many domains have few.
+func (o PlaceOptions) WithFew(most int) PlaceOptions {
+	o.tuning.few = func(domains, _ int) bool { return domains <= most }
+	return o
+}

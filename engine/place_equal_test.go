@@ -1,0 +1,89 @@
+package engine_test
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+)
+
+// slowdown is by how much the race detector slows tests down, about.
+var slowdown = 1
+
+var placements = flag.Int("placements", 100_000, "how many random placements TestPlaceEqualsScanning compares at least")
+
+// TestPlaceEqualsScanning places random queues and expects what scanning every node for each pod places: the same nodes,
+// and the same words where there is none.
+func TestPlaceEqualsScanning(t *testing.T) {
+	t.Parallel()
+	placed, unplaced := 0, 0
+	for seed := uint64(0); placed < *placements/slowdown; seed++ {
+		p, u := comparePlacements(t, seed)
+		if t.Failed() {
+			return
+		}
+		placed, unplaced = placed+p, unplaced+u
+	}
+	if unplaced < placed/10 {
+		t.Errorf("%d placed, %d unplaced: the cases no longer exercise both", placed, unplaced)
+	}
+}
+
+// FuzzPlace is TestPlaceEqualsScanning of seeds that nobody has tried.
+func FuzzPlace(f *testing.F) {
+	f.Add(uint64(0))
+	f.Fuzz(func(t *testing.T, seed uint64) { comparePlacements(t, seed) })
+}
+
+// comparePlacements compares one random queue's placements and returns how many pods were placed, and how many not.
+func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
+	t.Helper()
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(seed, 4))
+	stated, profile, pods := enginetest.RandomQueue(rng)
+	c, err := engine.Compile(ctx, stated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var queue []engine.Pending
+	for _, p := range pods {
+		queue = append(queue, engine.Pending{Pod: p, Count: 1 + rng.IntN(2)*rng.IntN(4)})
+	}
+	o := engine.PlaceOptions{Profile: profile, Seed: seed % 3}
+	if rng.IntN(4) == 0 {
+		o.Candidates = []uint32{}
+		for i := range stated.Nodes {
+			if rng.IntN(4) > 0 {
+				o.Candidates = append(o.Candidates, uint32(i))
+			}
+		}
+	}
+	want, err := c.PlaceByScanning(ctx, queue, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		want[i].Scanned = 0
+		placed += len(want[i].Nodes)
+		unplaced += want[i].Unplaced
+	}
+	for _, few := range []int{0, 4, 1000} {
+		got, err := c.Place(ctx, queue, o.WithFew(few))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if !reflect.DeepEqual(want[i], got[i]) {
+				t.Errorf("seed %d, keys with up to %d domains have few, entry %d (-want +got):\n%s", seed, few, i, cmp.Diff(want[i], got[i]))
+				return placed, unplaced
+			}
+		}
+	}
+	return placed, unplaced
+}

@@ -1,0 +1,461 @@
+package placing
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/plugin/imagelocality"
+	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
+// Template is pods that nothing tells apart.
+type Template struct {
+	board  *Board
+	cycle  *plugin.Cycle
+	spread *podtopologyspread.Rules
+	pods   *interpodaffinity.Rules
+	index  *index
+
+	// By cell; nil where all are equal.
+	taints, affinity, images []int64
+	scored                   []bool // whether soft constraints score it
+
+	hard, soft, together, apart, wishes []key
+	// togetherAt and wishesAt are values of groups, or noValue.
+	togetherAt, wishesAt int
+
+	values  []int64        // of a node at hand
+	moving  []columnDomain // whose nodes a pod at hand moves
+	effects []effect
+	present []presence // for soft constraints by value, that are not by node
+}
+
+// key is how a topology key divides nodes: into domains by cell, or, if cells is nil, by a value of the groups.
+type key struct {
+	column *topology.Column
+	cells  []int32 // by cell: its domain
+	value  int
+}
+
+const noValue = -1
+
+type columnDomain struct {
+	column *topology.Column
+	domain int32
+}
+
+// effect is what changes for a template with each pod of a group of the state.
+type effect struct {
+	group, seen int // of its pods so many are taken in
+	ports       bool
+	spread      podtopologyspread.Effect
+	pods        interpodaffinity.Effect
+}
+
+// presence counts, for a soft constraint by value, the nodes that may take the pod.
+type presence struct {
+	soft  *podtopologyspread.Soft
+	nodes []int32 // by slot
+	slots int     // that have any
+}
+
+// Template returns the template of a cycle's pod. nodes is those that pass every filter that no other pod has a say in,
+// but for their resources, and host ports as of now.
+func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
+	t := &Template{board: b, cycle: c, spread: podtopologyspread.NewRules(c), pods: interpodaffinity.NewRules(c)}
+	nodes = plugin.Both(nodes, t.spread.Keys)
+	cells := t.divide()
+	t.addEffects()
+	nodes = t.withoutOccupied(nodes)
+	r := b.resourcesOf(c)
+	r.catchUp(b)
+	width := t.numberValues()
+	if width == 0 && !t.dropsNodes() {
+		nodes = b.same(nodes)
+		by := shared{r, cells, &nodes[0]}
+		if t.index = b.indexes[by]; t.index == nil {
+			t.index = newIndex(b, r, cells, nodes, 0, nil)
+			b.indexes[by] = t.index
+			b.bytes += int64(len(b.all)) * 12
+		}
+		return t
+	}
+	t.values = make([]int64, width)
+	t.index = newIndex(b, r, cells, nodes, width, t.valuesOf)
+	b.bytes += int64(len(b.all)) * 12
+	t.countPresent()
+	return t
+}
+
+// divide divides the nodes into cells by all that is the same for the nodes of a cell.
+func (t *Template) divide() *partition {
+	b, c := t.board, t.cycle
+	cells := b.whole
+	by := func(column *topology.Column) key {
+		if b.few(column.Len(), len(b.all)) {
+			cells = cells.by(column.Domain, column.Len())
+		}
+		return key{column: column}
+	}
+	for i := range t.spread.Hard {
+		t.hard = append(t.hard, by(t.spread.Hard[i].Column()))
+	}
+	for i := range t.spread.Soft {
+		if s := &t.spread.Soft[i]; s.PerNode != nil {
+			t.soft = append(t.soft, key{column: s.Column()})
+		} else {
+			t.soft = append(t.soft, by(s.Column()))
+		}
+	}
+	for _, of := range []struct {
+		tallies []interpodaffinity.Tally
+		keys    *[]key
+	}{{t.pods.Affinity, &t.together}, {t.pods.Apart, &t.apart}, {t.pods.Wishes, &t.wishes}} {
+		for i := range of.tallies {
+			*of.keys = append(*of.keys, by(of.tallies[i].Column))
+		}
+	}
+	// static divides by a score that never changes, and returns it; nil if it is the same for all nodes.
+	static := func(scores []int64) []int64 {
+		if scores == nil {
+			return nil
+		}
+		numbers, limit := dense(scores)
+		if numbers == nil {
+			return nil
+		}
+		cells = cells.by(numbers, limit)
+		return slices.Clone(scores)
+	}
+	untolerated := tainttoleration.UntoleratedPreferences(c)
+	taints := static(byNode(c, untolerated))
+	affinity := static(nodeaffinity.Weights(c, b.all))
+	images := static(imagelocality.Score(c, b.all))
+	if len(t.soft) > 0 && !t.spread.Scored.Full(len(b.all)) {
+		scored := make([]int32, len(b.all))
+		for n := range t.spread.Scored.All() {
+			scored[n] = 1
+		}
+		cells = cells.by(scored, 2)
+	}
+	t.taints, t.affinity, t.images = byCell(cells, taints), byCell(cells, affinity), byCell(cells, images)
+	for _, n := range cells.first {
+		t.scored = append(t.scored, t.spread.Scored.Has(n))
+	}
+	domains := make(map[*topology.Column][]int32)
+	for _, keys := range [][]key{t.hard, t.soft, t.together, t.apart, t.wishes} {
+		for i := range keys {
+			k := &keys[i]
+			if !b.few(k.column.Len(), len(b.all)) {
+				continue
+			}
+			of := domains[k.column]
+			if of == nil {
+				for _, n := range cells.first {
+					of = append(of, k.column.Domain[n])
+				}
+				domains[k.column] = of
+			}
+			k.cells = of
+		}
+	}
+	for i := range t.spread.Soft {
+		if t.spread.Soft[i].PerNode != nil {
+			t.soft[i].cells = nil
+		}
+	}
+	return cells
+}
+
+// byCell returns the cells' values of what is the same for the nodes of a cell.
+func byCell(cells *partition, values []int64) []int64 {
+	if values == nil {
+		return nil
+	}
+	of := make([]int64, len(cells.first))
+	for i, n := range cells.first {
+		of[i] = values[n]
+	}
+	return of
+}
+
+// byNode returns the nodes' numbers of taints; nil if all are equal.
+func byNode(c *plugin.Cycle, byClass []int64) []int64 {
+	equal := true
+	for _, v := range byClass {
+		equal = equal && v == byClass[0]
+	}
+	if equal {
+		return nil
+	}
+	values := make([]int64, c.State.Len())
+	for n, class := range c.State.Taints.Class {
+		values[n] = byClass[class]
+	}
+	return values
+}
+
+// numberValues gives values of groups to what is told apart by value, and returns how many there are.
+func (t *Template) numberValues() int {
+	width := 0
+	next := func() int {
+		width++
+		return width - 1
+	}
+	for _, keys := range [][]key{t.hard, t.soft} {
+		for i := range keys {
+			if keys[i].cells == nil {
+				keys[i].value = next()
+			}
+		}
+	}
+	t.togetherAt, t.wishesAt = noValue, noValue
+	for i := range t.together {
+		if t.together[i].cells == nil && t.togetherAt == noValue {
+			t.togetherAt = next()
+		}
+	}
+	for i := range t.wishes {
+		if t.wishes[i].cells == nil && t.wishesAt == noValue {
+			t.wishesAt = next()
+		}
+	}
+	return width
+}
+
+// What a group says of required affinity by value.
+const (
+	without   = iota // its nodes lack a key
+	withKeys         // they have the keys
+	withMatch        // their domains have matching pods
+)
+
+// valuesOf tells the values that groups are told apart by.
+func (t *Template) valuesOf(n uint32, to []int64) {
+	for i := range t.hard {
+		if k := &t.hard[i]; k.cells == nil {
+			to[k.value] = t.spread.Hard[i].Count(k.column.Domain[n])
+		}
+	}
+	for i := range t.soft {
+		k, s := &t.soft[i], &t.spread.Soft[i]
+		switch d := k.column.Domain[n]; {
+		case k.cells != nil:
+		case d == topology.None:
+			to[k.value] = -1
+		case s.PerNode != nil:
+			to[k.value] = s.PerNode[n]
+		default:
+			to[k.value] = s.Count(d)
+		}
+	}
+	if t.togetherAt != noValue {
+		to[t.togetherAt] = withMatch
+		for i := range t.together {
+			if k := &t.together[i]; k.cells == nil {
+				to[t.togetherAt] = min(to[t.togetherAt], match(&t.pods.Affinity[i], k.column.Domain[n]))
+			}
+		}
+	}
+	if t.wishesAt != noValue {
+		to[t.wishesAt] = 0
+		for i := range t.wishes {
+			if k := &t.wishes[i]; k.cells == nil {
+				to[t.wishesAt] += t.pods.Wishes[i].ByDomain[k.column.Domain[n]]
+			}
+		}
+	}
+}
+
+// match returns what a domain says of required affinity.
+func match(tally *interpodaffinity.Tally, domain int32) int64 {
+	switch {
+	case domain == topology.None:
+		return without
+	case tally.ByDomain[domain] > 0:
+		return withMatch
+	}
+	return withKeys
+}
+
+// addEffects finds what the pods to come change.
+func (t *Template) addEffects() {
+	s := t.cycle.State
+	for i := range s.Expected() {
+		g := s.Group(i)
+		e := effect{
+			group:  i,
+			seen:   len(g.Assumed),
+			ports:  len(t.cycle.Pod.HostPorts) > 0 && nodeports.Clash(t.cycle.Pod.HostPorts, g.HostPorts),
+			spread: t.spread.Effect(t.cycle, g),
+			pods:   t.pods.Effect(g),
+		}
+		if e.ports || len(e.spread.Hard)+len(e.spread.Soft)+len(e.pods.Apart) > 0 || e.pods.Affinity || e.pods.Wishes != nil {
+			t.effects = append(t.effects, e)
+		}
+	}
+}
+
+// dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources.
+func (t *Template) dropsNodes() bool {
+	for i := range t.apart {
+		if t.apart[i].cells == nil {
+			return true
+		}
+	}
+	for i := range t.effects {
+		if t.effects[i].ports {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutOccupied returns the nodes without those in domains, told apart by value, that the pod must stay out of.
+func (t *Template) withoutOccupied(nodes nodeset.Set) nodeset.Set {
+	for i := range t.apart {
+		k := &t.apart[i]
+		if k.cells != nil {
+			continue
+		}
+		occupied := make([]uint8, k.column.Len())
+		for d, count := range t.pods.Apart[i].ByDomain {
+			if count > 0 {
+				occupied[d] = 1
+			}
+		}
+		nodes = nodes.Minus(k.column.Where(occupied))
+	}
+	return nodes
+}
+
+// countPresent counts, for soft constraints by value, the nodes of each slot.
+func (t *Template) countPresent() {
+	for i := range t.soft {
+		if s := &t.spread.Soft[i]; t.soft[i].cells == nil && s.PerNode == nil {
+			t.present = append(t.present, presence{soft: s, nodes: make([]int32, s.Slots())})
+		}
+	}
+	if t.present == nil {
+		return
+	}
+	for n, g := range t.index.where {
+		if g == nowhere || !t.spread.Scored.Has(uint32(n)) {
+			continue
+		}
+		for i := range t.present {
+			p := &t.present[i]
+			slot := p.soft.Slot(p.soft.Column().Domain[n])
+			if p.nodes[slot]++; p.nodes[slot] == 1 {
+				p.slots++
+			}
+		}
+	}
+	t.index.lost = func(n uint32) {
+		if !t.spread.Scored.Has(n) {
+			return
+		}
+		for i := range t.present {
+			p := &t.present[i]
+			slot := p.soft.Slot(p.soft.Column().Domain[n])
+			if p.nodes[slot]--; p.nodes[slot] == 0 {
+				p.slots--
+			}
+		}
+	}
+}
+
+// catchUp takes in the pods that were placed since.
+func (t *Template) catchUp() {
+	t.index.resources.catchUp(t.board)
+	t.index.catchUp()
+	for i := range t.effects {
+		e := &t.effects[i]
+		for assumed := t.cycle.State.Group(e.group).Assumed; e.seen < len(assumed); e.seen++ {
+			t.add(e, assumed[e.seen])
+		}
+	}
+}
+
+// add takes in a pod on a node.
+func (t *Template) add(e *effect, n uint32) {
+	if e.ports {
+		t.index.drop(n)
+	}
+	moves := false
+	moving := t.moving[:0]
+	changed := func(k *key, domain int32) {
+		if k.cells == nil && !slices.Contains(moving, columnDomain{k.column, domain}) {
+			moving = append(moving, columnDomain{k.column, domain})
+		}
+	}
+	for _, i := range e.spread.Hard {
+		if t.spread.Hard[i].AddPod(n) {
+			changed(&t.hard[i], t.hard[i].column.Domain[n])
+		}
+	}
+	for _, i := range e.spread.Soft {
+		s := &t.spread.Soft[i]
+		if !s.AddPod(n) {
+			continue
+		}
+		if s.PerNode != nil {
+			moves = true
+			continue
+		}
+		d := s.Column().Domain[n]
+		if d == topology.None {
+			d = s.Column().Empty
+		}
+		changed(&t.soft[i], d)
+	}
+	if e.pods.Affinity {
+		for i := range t.pods.Affinity {
+			tally := &t.pods.Affinity[i]
+			if tally.Column.Domain[n] == topology.None {
+				continue
+			}
+			t.pods.Found = true
+			if tally.AddPod(n, 1) == 0 {
+				changed(&t.together[i], tally.Column.Domain[n])
+			}
+		}
+	}
+	for _, i := range e.pods.Apart {
+		k := &t.apart[i]
+		if t.pods.Apart[i].AddPod(n, 1) == 0 && k.cells == nil {
+			for _, m := range t.board.membersOf(k.column).of(k.column.Domain[n]) {
+				t.index.drop(m)
+			}
+		}
+	}
+	for i, weight := range e.pods.Wishes {
+		if weight != 0 {
+			t.pods.Wishes[i].AddPod(n, weight)
+			changed(&t.wishes[i], t.wishes[i].column.Domain[n])
+		}
+	}
+	if moves {
+		t.move(n)
+	}
+	for _, m := range moving {
+		for _, n := range t.board.membersOf(m.column).of(m.domain) {
+			t.move(n)
+		}
+	}
+	t.moving = moving
+}
+
+func (t *Template) move(n uint32) {
+	if t.index.where[n] == nowhere {
+		return
+	}
+	t.valuesOf(n, t.values)
+	t.index.move(n, t.values)
+}
