@@ -42,6 +42,29 @@ func described(c *stowagev1.Cluster) Address {
 	return Address(h.Sum(nil))
 }
 
+// TestAddressStays holds an address that was written down: callers keep them longer than a release lasts.
+func TestAddressStays(t *testing.T) {
+	c, err := Of(&stowagev1.Cluster{
+		PodTemplates: []*stowagev1.PodTemplate{{Namespace: "shop", Labels: map[string]string{"b": "2", "a": "1"}, Spec: &stowagev1.PodSpec{
+			Priority: -7, Containers: []*stowagev1.Container{{Requests: &stowagev1.Resources{CpuMillis: proto.Int64(0)}}},
+		}}},
+		NodeClasses: []*stowagev1.NodeClass{{NameLabelKeys: []string{"hostname"}}},
+		Nodes: []*stowagev1.Node{{
+			Name: "n", ClassIndex: proto.Uint32(0), Taints: []*stowagev1.Taint{{Key: "k", Effect: 2}},
+			PodCounts: []*stowagev1.PodCount{{Count: 2, Terminating: true}, {Count: 300}, {Count: 1}},
+			Pods:      []*stowagev1.Pod{{Name: "z"}, {Name: "y", Source: &stowagev1.Pod_TemplateIndex{}}},
+		}},
+		Namespaces:        []*stowagev1.Namespace{{Name: "shop"}, {Name: "default"}},
+		WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "s", Selector: &stowagev1.LabelSelector{}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Address().String(), "7acef34954698a0898c0710fdf73e7d09efbf8371e9a51a57639daf64b537783"; got != want {
+		t.Errorf("the address is %s, it was %s", got, want)
+	}
+}
+
 func TestAddress(t *testing.T) {
 	empty, err := Of(nil)
 	if err != nil {
