@@ -4,6 +4,7 @@ package snapshots
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -19,17 +20,20 @@ type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
 	published atomic.Pointer[entries]
+	bytes     atomic.Int64 // of all entries, as far as they are counted
 }
 
 // entries are immutable.
 type entries map[content.Address]*entry
 
 type entry struct {
-	cluster    *decode.Cluster
-	bytes      int64         // besides what the cluster remembers
-	remembered atomic.Int64  // when it was last looked at
-	used       atomic.Uint64 // by the cache's clock
+	cluster *decode.Cluster
+	bytes   int64         // besides what the cluster remembers
+	counted atomic.Int64  // what it remembers, when last looked at; gone once the entry is dropped
+	used    atomic.Uint64 // by the cache's clock
 }
+
+const gone = math.MinInt64
 
 func (e *entry) memory() int64 { return e.bytes + e.cluster.Remembered() }
 
@@ -47,8 +51,8 @@ func (c *Cache) Get(a content.Address) *decode.Cluster {
 		return nil
 	}
 	e.used.Store(c.clock.Add(1))
-	if now := e.cluster.Remembered(); now > e.remembered.Load() {
-		e.remembered.Store(now)
+	now, before := e.cluster.Remembered(), e.counted.Load()
+	if before >= 0 && now > before && e.counted.CompareAndSwap(before, now) && c.bytes.Add(now-before) > c.limit {
 		c.edit(nil)
 	}
 	return e.cluster
@@ -62,7 +66,7 @@ func (c *Cache) Put(cluster *decode.Cluster) (kept bool) {
 		return false
 	}
 	cluster.RememberAtMost(c.limit - added.bytes)
-	added.remembered.Store(remembered)
+	added.counted.Store(remembered)
 	added.used.Store(c.clock.Add(1))
 	c.edit(added)
 	return true
@@ -72,26 +76,31 @@ func (c *Cache) Put(cluster *decode.Cluster) (kept bool) {
 func (c *Cache) edit(added *entry) {
 	for {
 		old := c.published.Load()
-		next := *old
+		next := maps.Clone(*old)
+		var more int64
 		if added != nil {
 			if there := next[added.cluster.Content.Address()]; there != nil {
 				there.used.Store(added.used.Load())
 				return
 			}
-			next = maps.Clone(next)
 			next[added.cluster.Content.Address()] = added
+			more = added.bytes + added.counted.Load()
 		}
-		if excess := next.memory() - c.limit; excess > 0 {
-			if added == nil {
-				next = maps.Clone(next)
-			}
-			next.free(excess)
-		} else if added == nil {
+		var dropped []*entry
+		// What clusters remember is counted when they are asked for again, so near the limit all are looked at.
+		if c.bytes.Load()+more > c.limit-c.limit/8 {
+			dropped = next.shrink(c.limit)
+		}
+		if !c.published.CompareAndSwap(old, &next) {
+			continue
+		}
+		for _, e := range dropped {
+			more -= e.bytes + e.counted.Swap(gone)
+		}
+		if c.bytes.Add(more) <= c.limit || added == nil {
 			return
 		}
-		if c.published.CompareAndSwap(old, &next) {
-			return
-		}
+		added = nil // others have added theirs meanwhile
 	}
 }
 
@@ -103,8 +112,12 @@ func (e entries) memory() int64 {
 	return bytes
 }
 
-// free drops so many bytes of what was not asked for longest.
-func (e entries) free(bytes int64) {
+// shrink drops what was not asked for longest, so much that it is not called each time when many small clusters are there.
+func (e entries) shrink(limit int64) (dropped []*entry) {
+	excess := e.memory() - limit
+	if excess <= 0 {
+		return nil
+	}
 	type candidate struct {
 		*entry
 		address content.Address
@@ -115,13 +128,19 @@ func (e entries) free(bytes int64) {
 		candidates = append(candidates, candidate{x, a, x.used.Load()})
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.used, b.used) })
-	for _, x := range candidates {
-		if bytes <= 0 {
-			return
+	spare := limit / 256
+	for i, x := range candidates {
+		if i == len(candidates)-1 {
+			spare = 0
 		}
-		bytes -= x.memory()
+		if excess+spare <= 0 {
+			break
+		}
+		excess -= x.memory()
 		delete(e, x.address)
+		dropped = append(dropped, x.entry)
 	}
+	return dropped
 }
 
 // Len returns how many clusters there are, and their bytes.
