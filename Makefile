@@ -30,6 +30,7 @@ test: lint generated tidy unit ## Run everything that must hold: lint, generated
 .PHONY: unit
 unit: ## Run the tests with the race detector.
 	go test -race -timeout 20m ./...
+	go test ./bench/conformance
 	go -C deploy/image test -timeout 5m ./...
 
 .PHONY: lint

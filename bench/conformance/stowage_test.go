@@ -2,6 +2,9 @@ package conformance_test
 
 import (
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
@@ -22,31 +25,50 @@ func TestStowage(t *testing.T) {
 		}
 	}()
 	client := stowagev1.NewPlacementServiceClient(conn)
-	for name, service := range map[string]conformance.Service{
-		"in process":    conformance.Direct(placement.New(0, nil)),
-		"over the wire": client,
-		"by address":    conformance.ByAddress(client),
-		"by delta":      conformance.ByDelta(client),
+	var cases []*conformance.Case
+	f, err := os.Open("testdata/kube-1.37.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for c, err := range conformance.Read(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	if len(cases) < 1000 {
+		t.Errorf("the corpus has %d cases only", len(cases))
+	}
+	step := int64(1)
+	if raceDetector {
+		step = 4 // each case in one way; `make unit` runs all without the detector
+	}
+	inProcess := conformance.Direct(placement.New(0, nil))
+	for i, way := range []struct {
+		name    string
+		service func() conformance.Service
+	}{
+		{"in process", func() conformance.Service { return inProcess }},
+		{"over the wire", func() conformance.Service { return client }},
+		{"by address", func() conformance.Service { return conformance.ByAddress(client) }},
+		{"by delta", func() conformance.Service { return conformance.ByDelta(client) }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f, err := os.Open("testdata/kube-1.37.gz")
-			if err != nil {
-				t.Fatal(err)
+		t.Run(way.name, func(t *testing.T) {
+			var next atomic.Int64
+			next.Store(int64(i) % step)
+			var all sync.WaitGroup
+			for range runtime.GOMAXPROCS(0) {
+				all.Go(func() {
+					service := way.service()
+					for i := next.Add(step) - step; i < int64(len(cases)); i = next.Add(step) - step {
+						for _, d := range conformance.Run(t.Context(), cases[i], service) {
+							t.Errorf("%s: %v", cases[i].Name, d)
+						}
+					}
+				})
 			}
-			defer f.Close()
-			cases := 0
-			for c, err := range conformance.Read(f) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				cases++
-				for _, d := range conformance.Run(t.Context(), c, service) {
-					t.Errorf("%s: %v", c.Name, d)
-				}
-			}
-			if cases < 1000 {
-				t.Errorf("the corpus has %d cases only", cases)
-			}
+			all.Wait()
 		})
 	}
 }
