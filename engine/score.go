@@ -61,7 +61,13 @@ func (d *decision) score(ctx context.Context, feasible []uint32, totalsOnly bool
 			d.KeepScores()
 		}
 	}
-	best := slices.Max(result.Totals)
+	best, count := slices.Max(result.Totals), 0
+	for _, total := range result.Totals {
+		if total == best {
+			count++
+		}
+	}
+	result.Best = make([]uint32, 0, count)
 	for i, total := range result.Totals {
 		if total == best {
 			result.Best = append(result.Best, feasible[i])

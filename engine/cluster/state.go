@@ -113,6 +113,27 @@ func (s *State) Counts(t *Term) []int64 {
 	})
 }
 
+// Occupied returns a table by domain of a term's topology key: 1 for those with pods that the term matches as an incoming
+// pod's, and whether there are any.
+func (s *State) Occupied(t *Term) (table []uint8, any bool) {
+	column := s.Column(t.TopologyKey)
+	table = make([]uint8, column.Len())
+	if !s.changed && t.shared(s.Symbols) { // so that the counts are there for others
+		for d, n := range s.Counts(t) {
+			if d != topology.None && n > 0 {
+				table[d], any = 1, true
+			}
+		}
+		return table, any
+	}
+	for _, m := range s.Matching(t) {
+		if topology.Mark(table, column, m) {
+			any = true
+		}
+	}
+	return table, any
+}
+
 // Matching returns the pods that a term matches as an incoming pod's.
 func (s *State) Matching(t *Term) []topology.Members {
 	var members []topology.Members

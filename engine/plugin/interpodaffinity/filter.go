@@ -7,6 +7,7 @@ package interpodaffinity
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/topology"
@@ -66,9 +67,8 @@ func unwanted(c *plugin.Cycle) nodeset.Set {
 	for i := range terms {
 		column := c.State.Column(terms[i].TopologyKey)
 		table := make([]uint8, column.Len())
-		for d, n := range topology.Count(column, members, nil) {
-			if d != topology.None && n > 0 {
-				table[d] = 1
+		for _, m := range members {
+			if topology.Mark(table, column, m) {
 				anyMatch = true
 			}
 		}
@@ -107,24 +107,53 @@ func matchesAll(terms []cluster.Term, s *cluster.Shape) bool {
 
 func selfMatch(p *cluster.Pending) bool { return matchesAll(p.Affinity, p.Shape) }
 
-// shunned returns the nodes in domains with pods that the pod requires to be apart from.
+// shunned returns the nodes in domains with pods that the pod requires to be apart from; nil if there are none.
 func shunned(c *plugin.Cycle) nodeset.Set {
 	var refused nodeset.Set
 	for i := range c.Pod.AntiAffinity {
 		t := &c.Pod.AntiAffinity[i]
-		refused = occupied(refused, c.State.Column(t.TopologyKey), c.State.Counts(t))
+		if table, any := c.State.Occupied(t); any {
+			refused = or(refused, c.State.Column(t.TopologyKey).Where(table))
+		}
 	}
 	return refused
 }
 
-// blocked returns the nodes in domains with pods that require to be apart from the pod.
+// blocked returns the nodes in domains with pods that require to be apart from the pod; nil if there are none.
 func blocked(c *plugin.Cycle) nodeset.Set {
+	type occupied struct {
+		column *topology.Column
+		table  []uint8
+		any    bool
+	}
+	byKey := map[intern.ID]*occupied{}
+	for t := range c.State.AntiAffinity(c.Pod) {
+		o := byKey[t.TopologyKey]
+		if o == nil {
+			column := c.State.Column(t.TopologyKey)
+			o = &occupied{column: column, table: make([]uint8, column.Len())}
+			byKey[t.TopologyKey] = o
+		}
+		if topology.Mark(o.table, o.column, c.State.Group(int(t.Group)).Members) {
+			o.any = true
+		}
+	}
 	var refused nodeset.Set
-	by := blocking(c)
-	for i, column := range by.columns {
-		refused = occupied(refused, column, by.counts[i])
+	for _, o := range byKey {
+		if o.any {
+			refused = or(refused, o.column.Where(o.table))
+		}
 	}
 	return refused
+}
+
+// or adds nodes to a set, which may be nil.
+func or(set, nodes nodeset.Set) nodeset.Set {
+	if set == nil {
+		return nodes
+	}
+	set.Or(nodes)
+	return set
 }
 
 // blocking counts the pods with required anti-affinity terms that match the pod, by the terms' topology key; a pod with
@@ -135,23 +164,4 @@ func blocking(c *plugin.Cycle) *byKey {
 		by.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, 1)
 	}
 	return by
-}
-
-// occupied adds the nodes in domains with pods to refused, which may be nil; nil if there are none.
-func occupied(refused nodeset.Set, column *topology.Column, counts []int64) nodeset.Set {
-	table := make([]uint8, len(counts))
-	any := false
-	for d, n := range counts {
-		if d != topology.None && n > 0 {
-			table[d], any = 1, true
-		}
-	}
-	if !any {
-		return refused
-	}
-	nodes := column.Where(table)
-	if refused != nil {
-		nodes.Or(refused)
-	}
-	return nodes
 }
