@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/cluster"
@@ -69,8 +71,10 @@ type place struct {
 	options    PlaceOptions
 	templates  map[templateKey]*template
 	board      *placing.Board
-	placed     int // pods so far
-	listed     int // nodes in rejections so far
+	alike      []*decision   // of pods that ask for different nodes, the first maxAlike
+	passing    []nodeset.Set // what static returns for these
+	placed     int           // pods so far
+	listed     int           // nodes in rejections so far
 }
 
 // template is pods of the queue that nothing tells apart.
@@ -112,7 +116,7 @@ func (p *place) template(pod *api.Pod) *template {
 // that finds none speaks for those after it.
 func (p *place) entry(ctx context.Context, t *template, queue int, pending *Pending, result *verdict.Placement) error {
 	if t.d == nil {
-		t.d = decide(p.state, t.pod, p.options.Profile)
+		t.d = p.decide(t.pod)
 	}
 	for len(result.Nodes) < pending.Count {
 		node, found, err := p.best(ctx, t, result)
@@ -147,7 +151,7 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 			p.board = placing.New(p.state, p.order, p.options.tuning.few)
 		}
 		t.board, t.onBoard = p.board, nil
-		if nodes := t.d.static(p.candidates); nodes != nil {
+		if nodes := p.static(t.d); nodes != nil {
 			t.onBoard = p.board.Template(t.d.Cycle, nodes)
 		}
 	}
@@ -156,6 +160,50 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 	}
 	node, found := t.onBoard.Best()
 	return node, found, ctx.Err()
+}
+
+// maxAlike is how many decisions are compared with to save working out anew what depends on the nodes alone.
+const maxAlike = 16
+
+// decide is decide, for a pod that may ask for the same nodes as one before.
+func (p *place) decide(pod *cluster.Pending) *decision {
+	spec := pod.Spec()
+	for _, d := range p.alike {
+		if other := d.Pod.Spec(); sameNodes(spec, other) {
+			cycle := *d.Cycle
+			cycle.Pod = pod
+			cycle.KeepScores()
+			return &decision{Cycle: &cycle}
+		}
+	}
+	d := decide(p.state, pod, p.options.Profile)
+	if len(p.alike) < maxAlike {
+		p.alike, p.passing = append(p.alike, d), append(p.passing, nil)
+	}
+	return d
+}
+
+// static returns d.static of the candidates.
+func (p *place) static(d *decision) nodeset.Set {
+	spec := d.Pod.Spec()
+	if len(spec.SchedulingGates) > 0 || len(d.Pod.HostPorts) > 0 {
+		return d.static(p.candidates)
+	}
+	for i, other := range p.alike {
+		if sameNodes(spec, other.Pod.Spec()) {
+			if p.passing[i] == nil {
+				p.passing[i] = d.static(p.candidates)
+			}
+			return p.passing[i]
+		}
+	}
+	return d.static(p.candidates)
+}
+
+// sameNodes reports whether two pods ask for the same nodes, as far as only the nodes matter.
+func sameNodes(a, b *api.PodSpec) bool {
+	return a.NodeName == b.NodeName && slices.Equal(a.NodeSelector, b.NodeSelector) && slices.Equal(a.Tolerations, b.Tolerations) &&
+		(a.NodeAffinity == b.NodeAffinity || reflect.DeepEqual(a.NodeAffinity, b.NodeAffinity))
 }
 
 // maxBoardBytes is from how many bytes on what is known of templates is forgotten before a new one is met.

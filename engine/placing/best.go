@@ -11,16 +11,23 @@ import (
 
 // contender is a group of feasible nodes.
 type contender struct {
-	group, cell int32
-	wishes      int64
-	spread      int64
-	// entry is that of the group's best node, or a higher one, with what all nodes of the group score added.
-	entry uint64
+	group, cell  int32
+	own, settled bool
+	live         int32 // nodes
+	values       []int64
+	wishes       int64
+	spread       int64
+	// top is the entry of the group's best node, or, until that is settled, one that is not lower. score is what all nodes
+	// of the group score, in the place of scores in entries.
+	top, score uint64
 }
 
 // Best returns the node that the next of the template's pods goes to, and whether there is one.
 func (t *Template) Best() (uint32, bool) {
 	t.catchUp()
+	if t.base != nil && t.vain > len(t.board.all) {
+		t.absorb()
+	}
 	cs := t.feasible()
 	if len(cs) == 0 {
 		return 0, false
@@ -29,42 +36,72 @@ func (t *Template) Best() (uint32, bool) {
 	for {
 		best := &cs[0]
 		for i := range cs[1:] {
-			if c := &cs[1+i]; c.entry > best.entry {
+			if c := &cs[1+i]; c.score+c.top > best.score+best.top {
 				best = c
 			}
 		}
-		heap := func() uint64 { return t.index.groups[best.group].heap[0] }
-		before := heap()
-		if t.index.settle(best.group) {
-			return t.board.nodeOf(^uint32(before)), true
+		if best.settled {
+			return t.board.nodeOf(^uint32(best.top)), true
 		}
-		best.entry = best.entry - before + heap()
+		best.settled = true
+		best.top = t.settle(best)
 	}
+}
+
+// settle returns the entry of a contending group's best node.
+func (t *Template) settle(c *contender) uint64 {
+	if c.own {
+		return t.own.settle(c.group)
+	}
+	if t.own == nil {
+		return t.base.settle(c.group)
+	}
+	top, vain := t.base.bestBut(c.group, t.left)
+	t.vain += vain
+	return top
 }
 
 // feasible returns the groups whose nodes can take the pod.
 func (t *Template) feasible() []contender {
-	b := t.board
-	cs := b.contenders[:0]
-	for _, g := range t.index.active {
-		cell := t.index.groups[g].cell
-		values := t.index.valuesOf(g)
-		if !t.allows(cell, values) {
-			continue
-		}
-		c := contender{group: g, cell: cell}
-		if t.wishesAt != noValue {
-			c.wishes = values[t.wishesAt]
-		}
-		for i := range t.wishes {
-			if k := &t.wishes[i]; k.cells != nil {
-				c.wishes += t.pods.Wishes[i].ByDomain[k.cells[cell]]
+	cs := t.board.contenders[:0]
+	t.refused = false
+	if t.base != nil {
+		for _, g := range t.base.active {
+			group := &t.base.groups[g]
+			live := group.live
+			if t.own != nil {
+				live -= t.leftLive[g]
+			}
+			if live > 0 {
+				cs = t.contend(cs, contender{group: g, cell: group.cell, live: live, values: t.usual, top: group.heap[0]})
 			}
 		}
-		cs = append(cs, c)
 	}
-	b.contenders = cs
+	if t.own != nil {
+		for _, g := range t.own.active {
+			group := &t.own.groups[g]
+			cs = t.contend(cs, contender{group: g, cell: group.cell, own: true, live: group.live, values: t.own.valuesOf(g), top: group.heap[0]})
+		}
+	}
+	t.board.contenders = cs
 	return cs
+}
+
+// contend adds a group to the contenders if its nodes can take the pod.
+func (t *Template) contend(cs []contender, c contender) []contender {
+	if !t.allows(c.cell, c.values) {
+		t.refused = true
+		return cs
+	}
+	if t.wishesAt != noValue {
+		c.wishes = c.values[t.wishesAt]
+	}
+	for i := range t.wishes {
+		if k := &t.wishes[i]; k.cells != nil {
+			c.wishes += t.pods.Wishes[i].ByDomain[k.cells[c.cell]]
+		}
+	}
+	return append(cs, c)
 }
 
 // allows reports whether the pod's and other pods' rules let it go to a group's nodes.
@@ -133,7 +170,7 @@ func (t *Template) score(cs []contender) {
 		if len(t.soft) > 0 && t.scored[c.cell] {
 			total += w.PodTopologySpread * podtopologyspread.Normalized(c.spread, leastSpread, mostSpread)
 		}
-		c.entry = uint64(total)<<32 + t.index.groups[c.group].heap[0]
+		c.score = uint64(total) << 32
 	}
 }
 
@@ -149,12 +186,11 @@ func (t *Template) scoreSpread(cs []contender) (least, most int64) {
 		if !t.scored[c.cell] {
 			continue
 		}
-		values := t.index.valuesOf(c.group)
 		var sum float64
 		for j := range t.soft {
 			k, s := &t.soft[j], &t.spread.Soft[j]
 			if k.cells == nil {
-				if count := values[k.value]; count >= 0 {
+				if count := c.values[k.value]; count >= 0 {
 					sum += s.Term(count, weights[j])
 				}
 			} else if d := k.cells[c.cell]; d != topology.None {
@@ -178,7 +214,7 @@ func (t *Template) weights(cs []contender) []float64 {
 		case s.PerNode != nil:
 			for j := range cs {
 				if t.scored[cs[j].cell] {
-					domains += int(t.index.groups[cs[j].group].live)
+					domains += int(cs[j].live)
 				}
 			}
 		case t.soft[i].cells != nil:
@@ -189,7 +225,7 @@ func (t *Template) weights(cs []contender) []float64 {
 					domains++
 				}
 			}
-		case len(cs) == len(t.index.active):
+		case !t.refused:
 			domains = t.present[at].slots
 			at++
 		default:
@@ -203,17 +239,28 @@ func (t *Template) weights(cs []contender) []float64 {
 
 // slotsOf counts the slots of a constraint that have contending nodes.
 func (t *Template) slotsOf(s *podtopologyspread.Soft, cs []contender) int {
-	contends := make([]bool, len(t.index.groups))
+	var ofBase, ofOwn []bool // whether a group contends
+	if t.base != nil {
+		ofBase = make([]bool, len(t.base.groups))
+	}
+	ofOwn = make([]bool, len(t.own.groups))
 	for i := range cs {
-		contends[cs[i].group] = t.scored[cs[i].cell]
+		if c := &cs[i]; c.own {
+			ofOwn[c.group] = t.scored[c.cell]
+		} else {
+			ofBase[c.group] = t.scored[c.cell]
+		}
 	}
 	seen := make([]bool, s.Slots())
 	slots := 0
-	for n, g := range t.index.where {
-		if g == nowhere || !contends[g] {
-			continue
+	for n := range t.board.all {
+		contends := false
+		if g := t.own.where[n] - 1; g >= 0 {
+			contends = ofOwn[g]
+		} else if t.live(uint32(n)) {
+			contends = ofBase[t.base.where[n]-1]
 		}
-		if slot := s.Slot(s.Column().Domain[n]); !seen[slot] {
+		if slot := s.Slot(s.Column().Domain[n]); contends && !seen[slot] {
 			seen[slot] = true
 			slots++
 		}

@@ -14,7 +14,7 @@ type index struct {
 	cells     *partition
 	groups    []group
 	active    []int32 // the groups that have nodes
-	where     []int32 // by node: its group; nowhere if it cannot take the pod any more
+	where     []int32 // by node: its group plus one, 0 if it is in none
 	// filled and risen are how much of the lists of resources has been taken in.
 	filled, risen int
 
@@ -22,14 +22,11 @@ type index struct {
 	width   int
 	values  []int64
 	byValue map[string]int32 // groups by cell and values
-	hint    []int32          // by cell: the group last looked up
+	hint    []int32          // by cell: the group last looked up plus one
 	key     []byte
 
-	// lost is told of nodes that cannot take the pod any more; nil if nobody wants to know.
-	lost func(n uint32)
+	frontier []place // of bestBut
 }
-
-const nowhere = -1
 
 type group struct {
 	cell int32
@@ -48,12 +45,6 @@ func newIndex(b *Board, r *resources, cells *partition, nodes nodeset.Set, width
 		width: width,
 		hint:  make([]int32, len(cells.first)),
 	}
-	for i := range x.hint {
-		x.hint[i] = nowhere
-	}
-	for i := range x.where {
-		x.where[i] = nowhere
-	}
 	if width > 0 {
 		x.byValue = make(map[string]int32)
 	}
@@ -67,7 +58,7 @@ func newIndex(b *Board, r *resources, cells *partition, nodes nodeset.Set, width
 			value(n, values)
 		}
 		g := x.group(cells.cell[n], values)
-		x.where[n] = g
+		x.where[n] = g + 1
 		x.groups[g].live++
 		total++
 	}
@@ -79,7 +70,7 @@ func newIndex(b *Board, r *resources, cells *partition, nodes nodeset.Set, width
 		x.active = append(x.active, int32(i))
 	}
 	for n := range nodes.All() {
-		if g := x.where[n]; g != nowhere {
+		if g := x.where[n] - 1; g >= 0 {
 			x.groups[g].heap = append(x.groups[g].heap, x.entry(n))
 		}
 	}
@@ -96,12 +87,13 @@ func (x *index) entry(n uint32) uint64 {
 
 // group returns the group of a cell and values, a new one if there is none.
 func (x *index) group(cell int32, values []int64) int32 {
-	if g := x.hint[cell]; g != nowhere && slices.Equal(x.valuesOf(g), values) {
+	if g := x.hint[cell] - 1; g >= 0 && slices.Equal(x.valuesOf(g), values) {
 		return g
 	}
 	if x.width == 0 {
-		x.hint[cell] = x.add(cell, values)
-		return x.hint[cell]
+		g := x.add(cell, values)
+		x.hint[cell] = g + 1
+		return g
 	}
 	x.key = binary.LittleEndian.AppendUint32(x.key[:0], uint32(cell))
 	for _, v := range values {
@@ -112,7 +104,7 @@ func (x *index) group(cell int32, values []int64) int32 {
 		g = x.add(cell, values)
 		x.byValue[string(x.key)] = g
 	}
-	x.hint[cell] = g
+	x.hint[cell] = g + 1
 	return g
 }
 
@@ -125,41 +117,40 @@ func (x *index) add(cell int32, values []int64) int32 {
 // valuesOf returns the values of a group.
 func (x *index) valuesOf(g int32) []int64 { return x.values[int(g)*x.width : int(g+1)*x.width] }
 
-// catchUp takes in what became of resources.
-func (x *index) catchUp() {
-	for ; x.filled < len(x.resources.filled); x.filled++ {
-		x.drop(x.resources.filled[x.filled])
+// catchUp takes in what became of resources, and returns the nodes that became full.
+func (x *index) catchUp() (filled []uint32) {
+	filled = x.resources.filled[x.filled:]
+	x.filled += len(filled)
+	for _, n := range filled {
+		x.drop(n)
 	}
 	for ; x.risen < len(x.resources.risen); x.risen++ {
 		n := x.resources.risen[x.risen]
-		if g := x.where[n]; g != nowhere {
+		if g := x.where[n] - 1; g >= 0 {
 			x.enter(g, n)
 		}
 	}
+	return filled
 }
 
-// drop takes out a node that cannot take the pod any more.
+// drop takes out a node.
 func (x *index) drop(n uint32) {
-	g := x.where[n]
-	if g == nowhere {
-		return
-	}
-	x.leave(g)
-	x.where[n] = nowhere
-	if x.lost != nil {
-		x.lost(n)
+	if g := x.where[n] - 1; g >= 0 {
+		x.leave(g)
+		x.where[n] = 0
 	}
 }
 
-// move puts a node into the group that its values are those of now.
+// move puts a node into the group of its cell and values, wherever it was before.
 func (x *index) move(n uint32, values []int64) {
-	from := x.where[n]
-	if from == nowhere || slices.Equal(x.valuesOf(from), values) {
-		return
+	if from := x.where[n] - 1; from >= 0 {
+		if slices.Equal(x.valuesOf(from), values) {
+			return
+		}
+		x.leave(from)
 	}
-	to := x.group(x.groups[from].cell, values)
-	x.leave(from)
-	x.where[n] = to
+	to := x.group(x.cells.cell[n], values)
+	x.where[n] = to + 1
 	g := &x.groups[to]
 	if g.live++; g.live == 1 {
 		g.at = int32(len(x.active))
@@ -186,21 +177,85 @@ func (x *index) enter(g int32, n uint32) {
 	up(h, len(h)-1)
 }
 
-// settle makes the top of a group's heap its best node's entry, and reports whether it was.
-func (x *index) settle(i int32) bool {
+// settle makes the top of a group's heap its best node's entry, and returns it.
+func (x *index) settle(i int32) uint64 {
 	g := &x.groups[i]
-	for settled := true; ; settled = false {
+	for {
 		top := g.heap[0]
 		n := x.board.nodeOf(^uint32(top))
-		if x.where[n] != i {
+		if x.where[n] != i+1 {
 			last := len(g.heap) - 1
 			g.heap[0] = g.heap[last]
 			g.heap = g.heap[:last]
 		} else if now := x.entry(n); now != top {
 			g.heap[0] = now
 		} else {
-			return settled
+			return top
 		}
 		down(g.heap, 0)
+	}
+}
+
+// place is a place in a heap and the entry there, or, without a place, the entry that is due to a node.
+type place struct {
+	entry uint64
+	at    int
+}
+
+// bestBut returns the entry of a group's best node out of those that are not in left, of which there must be one, and
+// how many entries were looked at in vain.
+func (x *index) bestBut(i int32, left nodeset.Set) (entry uint64, vain int) {
+	x.settle(i)
+	h := x.groups[i].heap
+	if !left.Has(x.board.nodeOf(^uint32(h[0]))) {
+		return h[0], 0
+	}
+	f := x.frontier[:0]
+	push := func(p place) {
+		f = append(f, p)
+		at := len(f) - 1
+		for at > 0 && f[(at-1)/2].entry < p.entry {
+			f[at] = f[(at-1)/2]
+			at = (at - 1) / 2
+		}
+		f[at] = p
+	}
+	below := func(at int) {
+		for child := 2*at + 1; child <= 2*at+2 && child < len(h); child++ {
+			push(place{h[child], child})
+		}
+	}
+	pop := func() place {
+		top, last := f[0], f[len(f)-1]
+		f = f[:len(f)-1]
+		at := 0
+		for child := 1; child < len(f); child = 2*at + 1 {
+			if child+1 < len(f) && f[child+1].entry > f[child].entry {
+				child++
+			}
+			if f[child].entry <= last.entry {
+				break
+			}
+			f[at] = f[child]
+			at = child
+		}
+		if len(f) > 0 {
+			f[at] = last
+		}
+		return top
+	}
+	const due = -1
+	below(0)
+	for {
+		p := pop()
+		if p.at == due {
+			x.frontier = f
+			return p.entry, vain
+		}
+		vain++
+		below(p.at)
+		if n := x.board.nodeOf(^uint32(p.entry)); x.where[n] == i+1 && !left.Has(n) {
+			push(place{x.entry(n), due})
+		}
 	}
 }

@@ -20,7 +20,17 @@ type Template struct {
 	cycle  *plugin.Cycle
 	spread *podtopologyspread.Rules
 	pods   *interpodaffinity.Rules
-	index  *index
+
+	// base has all nodes, in groups by cell, and may be shared. What is particular to the template is in own, which has
+	// the nodes whose values are not the usual ones; nil if there cannot be any. left is the nodes of base that do not
+	// count, as they are in own or cannot take the pod; of group g leftLive[g] still have room. Once most of what is
+	// looked at in base is in left, own has all nodes and base is nil.
+	base, own *index
+	nodes     nodeset.Set // that base was made of
+	left      nodeset.Set
+	leftLive  []int32
+	usual     []int64
+	vain      int // entries of base looked at that were in left
 
 	// By cell; nil where all are equal.
 	taints, affinity, images []int64
@@ -33,6 +43,7 @@ type Template struct {
 	values  []int64        // of a node at hand
 	moving  []columnDomain // whose nodes a pod at hand moves
 	effects []effect
+	refused bool       // whether a group is not among the contenders though it has nodes
 	present []presence // for soft constraints by value, that are not by node
 }
 
@@ -72,25 +83,87 @@ func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
 	nodes = plugin.Both(nodes, t.spread.Keys)
 	cells := t.divide()
 	t.addEffects()
-	nodes = t.withoutOccupied(nodes)
 	r := b.resourcesOf(c)
 	r.catchUp(b)
-	width := t.numberValues()
-	if width == 0 && !t.dropsNodes() {
-		nodes = b.same(nodes)
-		by := shared{r, cells, &nodes[0]}
-		if t.index = b.indexes[by]; t.index == nil {
-			t.index = newIndex(b, r, cells, nodes, 0, nil)
-			b.indexes[by] = t.index
-			b.bytes += int64(len(b.all)) * 12
-		}
-		return t
+	nodes = b.same(nodes)
+	t.nodes = nodes
+	by := shared{r, cells, &nodes[0]}
+	t.base = b.indexes[by]
+	if t.base == nil {
+		t.base = newIndex(b, r, cells, nodes, 0, nil)
+		b.indexes[by] = t.base
+		b.bytes += int64(len(b.all)) * 12
 	}
-	t.values = make([]int64, width)
-	t.index = newIndex(b, r, cells, nodes, width, t.valuesOf)
-	b.bytes += int64(len(b.all)) * 12
-	t.countPresent()
+	t.base.catchUp()
+	if width := t.numberValues(); width > 0 || t.dropsNodes() {
+		t.takeOut(width)
+	}
 	return t
+}
+
+// maxUnusual is up to which share of the nodes may be unusual for base to be of use.
+const maxUnusual = 1. / 4
+
+// takeOut puts the unusual nodes into an index of the template's own.
+func (t *Template) takeOut(width int) {
+	b := t.board
+	occupied, unusual := t.occupied(), t.unusual()
+	t.values = make([]int64, width)
+	unusual.And(t.nodes)
+	unusual.AndNot(occupied)
+	if float64(unusual.Len()) > maxUnusual*float64(len(b.all)) {
+		t.own = newIndex(b, t.base.resources, t.base.cells, t.nodes.Minus(occupied), width, t.valuesOf)
+		t.base = nil
+		b.bytes += int64(len(b.all)) * 12
+	} else {
+		t.own = newIndex(b, t.base.resources, t.base.cells, unusual, width, t.valuesOf)
+		t.left, t.leftLive = nodeset.New(len(b.all)), make([]int32, len(t.base.groups))
+		unusual.Or(occupied)
+		for n := range unusual.All() {
+			t.leave(n)
+		}
+		b.bytes += int64(len(b.all)) * 4
+	}
+	t.countPresent()
+}
+
+// leave makes a node not count in base.
+func (t *Template) leave(n uint32) {
+	if t.base == nil || t.left.Has(n) {
+		return
+	}
+	t.left.Add(n)
+	if g := t.base.where[n] - 1; g >= 0 {
+		t.leftLive[g]++
+	}
+}
+
+// absorb puts the nodes of base into own.
+func (t *Template) absorb() {
+	nodes := nodeset.New(len(t.board.all))
+	for n := range t.board.all {
+		if t.live(uint32(n)) {
+			nodes.Add(uint32(n))
+		}
+	}
+	t.own = newIndex(t.board, t.base.resources, t.base.cells, nodes, t.own.width, t.valuesOf)
+	t.base, t.left, t.leftLive = nil, nil, nil
+	t.board.bytes += int64(len(t.board.all)) * 8
+}
+
+// live reports whether a node has not been found to be full, or to be ruled out for good.
+func (t *Template) live(n uint32) bool {
+	return t.own != nil && t.own.where[n] > 0 || t.base != nil && t.base.where[n] > 0 && !t.left.Has(n)
+}
+
+// drop takes out a node that cannot take the pod any more.
+func (t *Template) drop(n uint32) {
+	if !t.live(n) {
+		return
+	}
+	t.own.drop(n)
+	t.leave(n)
+	t.lose(n)
 }
 
 // divide divides the nodes into cells by all that is the same for the nodes of a cell.
@@ -136,7 +209,7 @@ func (t *Template) divide() *partition {
 	untolerated := tainttoleration.UntoleratedPreferences(c)
 	taints := static(byNode(c, untolerated))
 	affinity := static(nodeaffinity.Weights(c, b.all))
-	images := static(imagelocality.Score(c, b.all))
+	images := static(imagelocality.ByNode(c))
 	if len(t.soft) > 0 && !t.spread.Scored.Full(len(b.all)) {
 		scored := make([]int32, len(b.all))
 		for n := range t.spread.Scored.All() {
@@ -204,26 +277,27 @@ func byNode(c *plugin.Cycle, byClass []int64) []int64 {
 // numberValues gives values of groups to what is told apart by value, and returns how many there are.
 func (t *Template) numberValues() int {
 	width := 0
-	next := func() int {
+	next := func(usual int64) int {
 		width++
+		t.usual = append(t.usual, usual)
 		return width - 1
 	}
 	for _, keys := range [][]key{t.hard, t.soft} {
 		for i := range keys {
 			if keys[i].cells == nil {
-				keys[i].value = next()
+				keys[i].value = next(0)
 			}
 		}
 	}
 	t.togetherAt, t.wishesAt = noValue, noValue
 	for i := range t.together {
 		if t.together[i].cells == nil && t.togetherAt == noValue {
-			t.togetherAt = next()
+			t.togetherAt = next(withKeys)
 		}
 	}
 	for i := range t.wishes {
 		if t.wishes[i].cells == nil && t.wishesAt == noValue {
-			t.wishesAt = next()
+			t.wishesAt = next(0)
 		}
 	}
 	return width
@@ -317,22 +391,64 @@ func (t *Template) dropsNodes() bool {
 	return false
 }
 
-// withoutOccupied returns the nodes without those in domains, told apart by value, that the pod must stay out of.
-func (t *Template) withoutOccupied(nodes nodeset.Set) nodeset.Set {
+// occupied returns the nodes in domains, told apart by value, that the pod must stay out of.
+func (t *Template) occupied() nodeset.Set {
+	nodes := nodeset.New(len(t.board.all))
 	for i := range t.apart {
-		k := &t.apart[i]
-		if k.cells != nil {
-			continue
+		if k := &t.apart[i]; k.cells == nil {
+			nodes.Or(where(k.column, t.pods.Apart[i].ByDomain))
 		}
-		occupied := make([]uint8, k.column.Len())
-		for d, count := range t.pods.Apart[i].ByDomain {
-			if count > 0 {
-				occupied[d] = 1
-			}
-		}
-		nodes = nodes.Minus(k.column.Where(occupied))
 	}
 	return nodes
+}
+
+// unusual returns the nodes that may have other values than the usual ones.
+func (t *Template) unusual() nodeset.Set {
+	nodes := nodeset.New(len(t.board.all))
+	count := func(k *key, byDomain []int64) {
+		if k.cells == nil {
+			nodes.Or(where(k.column, byDomain))
+		}
+	}
+	lacking := func(k *key) {
+		if k.cells == nil && !k.column.Having.Full(len(t.board.all)) {
+			nodes.Or(nodeset.Full(len(t.board.all)).Minus(k.column.Having))
+		}
+	}
+	for i := range t.hard {
+		count(&t.hard[i], t.spread.Hard[i].Counts())
+	}
+	for i := range t.soft {
+		lacking(&t.soft[i])
+		if s := &t.spread.Soft[i]; s.PerNode != nil {
+			for n, count := range s.PerNode {
+				if count != 0 {
+					nodes.Add(uint32(n))
+				}
+			}
+		} else {
+			count(&t.soft[i], s.Counts())
+		}
+	}
+	for i := range t.together {
+		lacking(&t.together[i])
+		count(&t.together[i], t.pods.Affinity[i].ByDomain)
+	}
+	for i := range t.wishes {
+		count(&t.wishes[i], t.pods.Wishes[i].ByDomain)
+	}
+	return nodes
+}
+
+// where returns the nodes of the domains that have a count.
+func where(column *topology.Column, byDomain []int64) nodeset.Set {
+	table := make([]uint8, len(byDomain))
+	for d, count := range byDomain {
+		if count != 0 {
+			table[d] = 1
+		}
+	}
+	return column.Where(table)
 }
 
 // countPresent counts, for soft constraints by value, the nodes of each slot.
@@ -345,8 +461,8 @@ func (t *Template) countPresent() {
 	if t.present == nil {
 		return
 	}
-	for n, g := range t.index.where {
-		if g == nowhere || !t.spread.Scored.Has(uint32(n)) {
+	for n := range t.board.all {
+		if !t.live(uint32(n)) || !t.spread.Scored.Has(uint32(n)) {
 			continue
 		}
 		for i := range t.present {
@@ -357,24 +473,31 @@ func (t *Template) countPresent() {
 			}
 		}
 	}
-	t.index.lost = func(n uint32) {
-		if !t.spread.Scored.Has(n) {
-			return
-		}
-		for i := range t.present {
-			p := &t.present[i]
-			slot := p.soft.Slot(p.soft.Column().Domain[n])
-			if p.nodes[slot]--; p.nodes[slot] == 0 {
-				p.slots--
-			}
+}
+
+// lose counts a node that cannot take the pod any more.
+func (t *Template) lose(n uint32) {
+	if t.present == nil || !t.spread.Scored.Has(n) {
+		return
+	}
+	for i := range t.present {
+		p := &t.present[i]
+		slot := p.soft.Slot(p.soft.Column().Domain[n])
+		if p.nodes[slot]--; p.nodes[slot] == 0 {
+			p.slots--
 		}
 	}
 }
 
 // catchUp takes in the pods that were placed since.
 func (t *Template) catchUp() {
-	t.index.resources.catchUp(t.board)
-	t.index.catchUp()
+	if t.base != nil {
+		t.base.resources.catchUp(t.board)
+		t.base.catchUp()
+	}
+	if t.own != nil {
+		t.catchUpOwn()
+	}
 	for i := range t.effects {
 		e := &t.effects[i]
 		for assumed := t.cycle.State.Group(e.group).Assumed; e.seen < len(assumed); e.seen++ {
@@ -383,10 +506,25 @@ func (t *Template) catchUp() {
 	}
 }
 
+func (t *Template) catchUpOwn() {
+	r := t.own.resources
+	r.catchUp(t.board)
+	for _, n := range r.filled[t.own.filled:] {
+		// Base may have dropped the node already.
+		if t.own.where[n] > 0 || t.base != nil && t.nodes.Has(n) && !t.left.Has(n) {
+			t.lose(n)
+		}
+		if t.base != nil && t.nodes.Has(n) && t.left.Has(n) {
+			t.leftLive[t.base.hint[t.base.cells.cell[n]]-1]--
+		}
+	}
+	t.own.catchUp()
+}
+
 // add takes in a pod on a node.
 func (t *Template) add(e *effect, n uint32) {
 	if e.ports {
-		t.index.drop(n)
+		t.drop(n)
 	}
 	moves := false
 	moving := t.moving[:0]
@@ -431,7 +569,7 @@ func (t *Template) add(e *effect, n uint32) {
 		k := &t.apart[i]
 		if t.pods.Apart[i].AddPod(n, 1) == 0 && k.cells == nil {
 			for _, m := range t.board.membersOf(k.column).of(k.column.Domain[n]) {
-				t.index.drop(m)
+				t.drop(m)
 			}
 		}
 	}
@@ -452,10 +590,15 @@ func (t *Template) add(e *effect, n uint32) {
 	t.moving = moving
 }
 
+// move puts a node where its values belong now.
 func (t *Template) move(n uint32) {
-	if t.index.where[n] == nowhere {
+	if !t.live(n) {
 		return
 	}
 	t.valuesOf(n, t.values)
-	t.index.move(n, t.values)
+	if t.own.where[n] == 0 && slices.Equal(t.values, t.usual) {
+		return
+	}
+	t.own.move(n, t.values)
+	t.leave(n)
 }

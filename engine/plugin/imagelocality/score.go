@@ -16,9 +16,35 @@ const (
 
 // Score returns the nodes' scores. An image counts by its size and by the share of all nodes that have it.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	scores := c.Scores(len(feasible))
+	sums, images := sums(c)
+	if sums == nil {
+		return scores
+	}
+	for i, n := range feasible {
+		scores[i] = score(sums[n], images)
+	}
+	return scores
+}
+
+// ByNode returns all nodes' scores; nil if these are 0.
+func ByNode(c *plugin.Cycle) []int64 {
+	scores, images := sums(c)
+	for n, sum := range scores {
+		scores[n] = score(sum, images)
+	}
+	return scores
+}
+
+func score(sum, images int64) int64 {
+	most := maxBytesPerImage * images
+	return plugin.MaxScore * (min(max(sum, minBytes), most) - minBytes) / (most - minBytes)
+}
+
+// sums returns what the pod's images count for by node, nil if no node has any of them, and how many they are.
+func sums(c *plugin.Cycle) (sums []int64, images int64) {
 	spec := c.Pod.Spec()
-	var sums []int64 // by node; nil if none has any of the images
-	images := int64(len(spec.ImageVolumes))
+	images = int64(len(spec.ImageVolumes))
 	for i := range spec.InitContainers {
 		sums = add(c, sums, spec.InitContainers[i].Image)
 		images++
@@ -30,21 +56,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	for _, reference := range spec.ImageVolumes {
 		sums = add(c, sums, reference)
 	}
-	most := maxBytesPerImage * images
-	scores := c.Scores(len(feasible))
-	if sums == nil {
-		return scores
-	}
-	for i, n := range feasible {
-		sum := sums[n]
-		if sum < minBytes {
-			sum = minBytes
-		} else if sum > most {
-			sum = most
-		}
-		scores[i] = plugin.MaxScore * (sum - minBytes) / (most - minBytes)
-	}
-	return scores
+	return sums, images
 }
 
 // add counts an image on the nodes that have it.

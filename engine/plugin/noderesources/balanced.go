@@ -22,7 +22,7 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	}
 	without := c.State.PerNode(key, func() []uint8 { return current(columns, c.State.Len()) })
 	scores := c.Scores(len(feasible))
-	if len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil {
+	if ofTwo(columns) {
 		a, b := &columns[0], &columns[1]
 		for i, n := range feasible {
 			with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
@@ -55,6 +55,13 @@ func balancedColumns(c *plugin.Cycle) []column {
 // current returns the nodes' evenness without the pod, each of 0..100.
 func current(columns []column, nodes int) []uint8 {
 	out := make([]uint8, nodes)
+	if ofTwo(columns) {
+		a, b := &columns[0], &columns[1]
+		for n := range out {
+			out[n] = uint8(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
+		}
+		return out
+	}
 	fractions := make([]float64, 0, len(columns))
 	for n := range out {
 		out[n] = uint8(evenness(columns, uint32(n), false, fractions))
@@ -65,6 +72,11 @@ func current(columns []column, nodes int) []uint8 {
 // balance returns the score of a node that is so even with the pod, and so even without.
 func balance(with int64, without uint8) int64 {
 	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-int64(without))/2
+}
+
+// ofTwo reports whether evennessOfTwo can be asked instead of evenness.
+func ofTwo(columns []column) bool {
+	return len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil
 }
 
 // evennessOfTwo is evenness of two resources that each node has some of, or none.

@@ -44,6 +44,9 @@ type Hard struct{ hard }
 // Column returns the domains.
 func (h *Hard) Column() *topology.Column { return h.column }
 
+// Counts returns how many pods count, by domain.
+func (h *Hard) Counts() []int64 { return h.counts }
+
 // Count returns how many pods count in a domain.
 func (h *Hard) Count(domain int32) int64 { return h.counts[domain] }
 
@@ -87,6 +90,15 @@ func (s *Soft) Slot(domain int32) int32 { return s.slotOf[domain] }
 
 // Count returns how many pods count for nodes of a domain.
 func (s *Soft) Count(domain int32) int64 { return s.bySlotOf[s.slotOf[domain]] }
+
+// Counts returns how many pods count, by domain.
+func (s *Soft) Counts() []int64 {
+	counts := make([]int64, len(s.slotOf))
+	for d := range counts {
+		counts[d] = s.Count(int32(d))
+	}
+	return counts
+}
 
 // AddPod counts a pod on a node and reports whether it counts.
 func (s *Soft) AddPod(node uint32) bool {
