@@ -12,6 +12,12 @@ func (c *Cluster) PlaceByScanning(ctx context.Context, queue []Pending, o PlaceO
 	return c.Place(ctx, queue, o)
 }
 
+// WithBoard returns options by which no pod is placed by scanning because that costs less.
+func (o PlaceOptions) WithBoard() PlaceOptions {
+	o.tuning.board = true
+	return o
+}
+
 // WithFew returns options by which keys with up to so many domains have few.
 func (o PlaceOptions) WithFew(most int) PlaceOptions {
 	o.tuning.few = func(domains, _ int) bool { return domains <= most }

@@ -32,8 +32,9 @@ type PlaceOptions struct {
 
 // tuning says how nodes are found, which no answer depends on.
 type tuning struct {
-	scan bool                          // ask about every node for each pod
-	few  func(domains, nodes int) bool // as in placing.New
+	scan  bool                          // ask about every node for each pod, and take none for equal to another
+	board bool                          // do not, even where it would cost less
+	few   func(domains, nodes int) bool // as in placing.New
 }
 
 // Place decides where the pods of the queue go, one by one, each placed pod counting for the next.
@@ -44,14 +45,10 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) ([
 		candidates: c.candidates(o.Candidates),
 		order:      tieBreak(c.compiled.Names, o.Seed),
 		options:    o,
-		templates:  make(map[templateKey]*template),
 	}
-	entries := make([]*template, len(queue))
-	for i := range queue {
-		if i%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		entries[i] = p.template(&queue[i].Pod)
+	entries, err := p.templates(ctx, queue)
+	if err != nil {
+		return nil, err
 	}
 	p.state.OwnResources()
 	placements := make([]verdict.Placement, len(queue))
@@ -69,7 +66,6 @@ type place struct {
 	candidates nodeset.Set
 	order      []uint64
 	options    PlaceOptions
-	templates  map[templateKey]*template
 	board      *placing.Board
 	alike      []*decision   // of pods that ask for different nodes, the first maxAlike
 	passing    []nodeset.Set // what static returns for these
@@ -80,36 +76,13 @@ type place struct {
 // template is pods of the queue that nothing tells apart.
 type template struct {
 	pod       *cluster.Pending
+	pods      int
+	scan      bool           // whether to ask about every node for each pod
 	d         *decision      // nil until one is to be placed
 	board     *placing.Board // that onBoard is on
 	onBoard   *placing.Template
 	refused   *outcome // what filtering came to when no node could take one and refusedAt pods were placed
 	refusedAt int
-}
-
-// templateKey is what pods that nothing tells apart have in common.
-type templateKey struct {
-	template    *api.PodTemplate
-	labels      string
-	terminating bool
-}
-
-func (p *place) template(pod *api.Pod) *template {
-	key := templateKey{template: pod.Template, terminating: pod.Terminating}
-	if len(pod.Labels) > 0 {
-		var b []byte
-		for _, l := range pod.Labels {
-			b = append(append(append(append(b, l.Key...), 0), l.Value...), 0)
-		}
-		key.labels = string(b)
-	}
-	t := p.templates[key]
-	if t == nil {
-		t = &template{pod: p.state.Compile(pod)}
-		p.state.Expect(t.pod)
-		p.templates[key] = t
-	}
-	return t
 }
 
 // entry places the pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
@@ -142,11 +115,11 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 	if err := ctx.Err(); err != nil {
 		return 0, false, err
 	}
-	if p.options.tuning.scan || !placing.Fits(&p.options.Profile.Weights) {
+	if t.scan {
 		result.Scanned++
 		return p.scan(ctx, t)
 	}
-	if t.board == nil || t.board != p.board {
+	if t.board == nil || t.board != p.board || t.onBoard != nil && t.onBoard.Outdated() {
 		if p.board == nil || p.board.Bytes() > maxBoardBytes {
 			p.board = placing.New(p.state, p.order, p.options.tuning.few)
 		}

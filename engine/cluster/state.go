@@ -145,7 +145,7 @@ func (s *State) Matching(t *Term) []topology.Members {
 	return members
 }
 
-// Expect returns the group that pods to come of a shape will be in, so that who counts can tell how it grows.
+// Expect returns the group that pods to come of a shape will be in, so that who counts knows it before it has any.
 func (s *State) Expect(p *Pending) int {
 	if p.group < 0 {
 		p.group = s.groupOf(p.Shape)
@@ -153,13 +153,11 @@ func (s *State) Expect(p *Pending) int {
 	return p.group
 }
 
-// Expected iterates over the groups that pods to come may be in.
-func (s *State) Expected() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := len(s.Cluster.groups); i < len(s.groups) && yield(i); i++ {
-		}
-	}
-}
+// Added returns the indexes of the groups that the request added, from the first to before the last.
+func (s *State) Added() (first, last int) { return len(s.Cluster.groups), len(s.groups) }
+
+// Identity returns what the shapes of two pods have in common only if they are the same.
+func (s *State) Identity(p *Pending) intern.ID { return p.Shape.identity(s.Symbols, -1) }
 
 // OwnResources makes the resources the state's own: columns of them that are taken afterwards show what is assumed.
 func (s *State) OwnResources() {

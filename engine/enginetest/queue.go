@@ -53,6 +53,13 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 		if own && rng.IntN(2) == 0 {
 			p.Labels = api.Labels{{Key: pick(rng, "app", "tier", "version"), Value: pick(rng, "web", "db", "x")}}
 		}
+		if own && rng.IntN(2) == 0 {
+			p.Labels = p.Labels.With(api.Labels{{Key: "pod-index", Value: fmt.Sprint(i)}})
+		}
+		if rng.IntN(8) == 0 {
+			stated := *p.Template
+			p.Template = &stated
+		}
 		p.Terminating = rng.IntN(16) == 0
 		pods = append(pods, p)
 	}

@@ -43,6 +43,7 @@ type Template struct {
 	values  []int64        // of a node at hand
 	moving  []columnDomain // whose nodes a pod at hand moves
 	effects []effect
+	groups  int        // of the state, whose effects are known
 	refused bool       // whether a group is not among the contenders though it has nodes
 	present []presence // for soft constraints by value, that are not by node
 }
@@ -83,6 +84,9 @@ func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
 	nodes = plugin.Both(nodes, t.spread.Keys)
 	cells := t.divide()
 	t.addEffects()
+	for i := range t.effects {
+		t.effects[i].seen = len(c.State.Group(t.effects[i].group).Assumed)
+	}
 	r := b.resourcesOf(c)
 	r.catchUp(b)
 	nodes = b.same(nodes)
@@ -358,22 +362,32 @@ func match(tally *interpodaffinity.Tally, domain int32) int64 {
 	return withKeys
 }
 
-// addEffects finds what the pods to come change.
-func (t *Template) addEffects() {
+// addEffects finds what pods of groups that were added since change, and reports whether the template can take that in.
+func (t *Template) addEffects() bool {
 	s := t.cycle.State
-	for i := range s.Expected() {
+	first, last := s.Added()
+	for i := max(first, t.groups); i < last; i++ {
 		g := s.Group(i)
 		e := effect{
 			group:  i,
-			seen:   len(g.Assumed),
 			ports:  len(t.cycle.Pod.HostPorts) > 0 && nodeports.Clash(t.cycle.Pod.HostPorts, g.HostPorts),
 			spread: t.spread.Effect(t.cycle, g),
 			pods:   t.pods.Effect(g),
+		}
+		if e.pods.Unknown {
+			return false
 		}
 		if e.ports || len(e.spread.Hard)+len(e.spread.Soft)+len(e.pods.Apart) > 0 || e.pods.Affinity || e.pods.Wishes != nil {
 			t.effects = append(t.effects, e)
 		}
 	}
+	t.groups = last
+	return true
+}
+
+// Outdated reports whether pods of a kind that was not expected were placed, and the template has to be made anew.
+func (t *Template) Outdated() bool {
+	return !t.addEffects() || t.own == nil && t.dropsNodes()
 }
 
 // dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources.

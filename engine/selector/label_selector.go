@@ -2,6 +2,7 @@ package selector
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 	"strings"
 
@@ -84,6 +85,20 @@ func (s *Selector) Label() (Label, bool) {
 		}
 	}
 	return Label{}, false
+}
+
+// Keys iterates over the keys of the labels that the selector asks about.
+func (s *Selector) Keys() iter.Seq[intern.ID] {
+	return func(yield func(intern.ID) bool) {
+		if s == nil {
+			return
+		}
+		for i := range s.requirements {
+			if !yield(s.requirements[i].Key) {
+				return
+			}
+		}
+	}
 }
 
 // Empty reports whether the selector asks for nothing, so that it matches everything.

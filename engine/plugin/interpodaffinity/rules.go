@@ -41,8 +41,7 @@ func (c *Tally) AddPod(node uint32, weight int64) (before int64) {
 	return before
 }
 
-// NewRules counts the pods that there are. Keys that pods to come of groups that the state expects may add to are there,
-// too.
+// NewRules counts the pods that there are. Keys of groups that the state expects are there, too.
 func NewRules(c *plugin.Cycle) *Rules {
 	r := &Rules{cycle: c, SelfMatch: selfMatch(c.Pod)}
 	if len(c.Pod.Affinity) > 0 {
@@ -85,24 +84,34 @@ type Effect struct {
 	Affinity bool    // whether it matches all of the pod's affinity terms
 	Apart    []int   // indexes of the counts that it adds to
 	Wishes   []int64 // what it adds to each of Rules.Wishes; nil for nothing
+	// Unknown says that it would add to counts by a key that is not there.
+	Unknown bool
 }
 
 // Effect returns what a pod of a group changes.
 func (r *Rules) Effect(g *cluster.Group) Effect {
 	c := r.cycle
 	e := Effect{Affinity: len(r.Affinity) > 0 && matchesAll(c.Pod.Affinity, g.Shape)}
-	for i := range c.Pod.AntiAffinity {
-		if t := &c.Pod.AntiAffinity[i]; t.Matches(g.Namespace, nil, g.Labels) {
-			e.Apart = append(e.Apart, find(r.Apart, t))
+	find := func(counts []Tally, t *cluster.Term) int {
+		at := slices.IndexFunc(counts, func(k Tally) bool { return k.key == t.TopologyKey })
+		e.Unknown = e.Unknown || at < 0
+		return at
+	}
+	apart := func(t *cluster.Term, matches bool) {
+		if !matches {
+			return
 		}
+		if at := find(r.Apart, t); at >= 0 && !slices.Contains(e.Apart, at) {
+			e.Apart = append(e.Apart, at)
+		}
+	}
+	for i := range c.Pod.AntiAffinity {
+		t := &c.Pod.AntiAffinity[i]
+		apart(t, t.Matches(g.Namespace, nil, g.Labels))
 	}
 	for i := range g.AntiAffinity {
-		if t := &g.AntiAffinity[i]; selects(t, c) {
-			e.Apart = append(e.Apart, find(r.Apart, t))
-		}
+		apart(&g.AntiAffinity[i], selects(&g.AntiAffinity[i], c))
 	}
-	slices.Sort(e.Apart)
-	e.Apart = slices.Compact(e.Apart)
 	if skipped(c) {
 		return e
 	}
@@ -110,10 +119,14 @@ func (r *Rules) Effect(g *cluster.Group) Effect {
 		if !matches || weight == 0 {
 			return
 		}
+		at := find(r.Wishes, t)
+		if at < 0 {
+			return
+		}
 		if e.Wishes == nil {
 			e.Wishes = make([]int64, len(r.Wishes))
 		}
-		e.Wishes[find(r.Wishes, t)] += weight
+		e.Wishes[at] += weight
 	}
 	own := func(terms []cluster.WeightedTerm, sign int64) {
 		for i := range terms {
@@ -140,8 +153,4 @@ func (r *Rules) Effect(g *cluster.Group) Effect {
 // selects reports whether a term of pods on nodes selects the pod.
 func selects(t *cluster.Term, c *plugin.Cycle) bool {
 	return t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels)
-}
-
-func find(counts []Tally, t *cluster.Term) int {
-	return slices.IndexFunc(counts, func(k Tally) bool { return k.key == t.TopologyKey })
 }
