@@ -141,6 +141,8 @@ type ScoreOptions struct {
 	Key string
 	// TotalsOnly leaves out Score.Plugins.
 	TotalsOnly bool
+	// Rejections asks for Score.Rejections.
+	Rejections bool
 }
 
 // Filter tells which nodes can take the pod, and why the others cannot.
@@ -174,7 +176,15 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if err != nil {
 		return nil, err
 	}
-	return q.score(a, o.TotalsOnly)
+	result, err := q.decision().score(ctx, a.feasible, o.TotalsOnly)
+	if err != nil {
+		return nil, err
+	}
+	result.Message = a.message
+	if o.Rejections {
+		result.Rejections = a.rejections
+	}
+	return result, nil
 }
 
 func (c *Cluster) candidates(stated []uint32) nodeset.Set {

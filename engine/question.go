@@ -6,7 +6,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // question is one call of Filter or Score.
@@ -43,14 +42,4 @@ func (q *question) answer() (*answer, error) {
 		return a, nil
 	}
 	return q.c.answers.Keep(q.key, a, int64(len(q.key))+a.bytes()), nil
-}
-
-// score returns what scoring comes to.
-func (q *question) score(a *answer, totalsOnly bool) (*verdict.Score, error) {
-	result, err := q.decision().score(q.ctx, a.feasible, totalsOnly)
-	if err != nil {
-		return nil, err
-	}
-	result.Message = a.message
-	return result, nil
 }

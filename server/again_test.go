@@ -37,10 +37,14 @@ func TestAskedAgain(t *testing.T) {
 				if got, err := client.Filter(t.Context(), filter); err != nil || !proto.Equal(want, got) {
 					t.Errorf("%s, Filter number %d: %v, %v, want %v", what, i, got, err, want)
 				}
-				score := &stowagev1.ScoreRequest{Pod: pod, IncludeNodeNames: names, IncludePluginScores: i%2 == 0, Cluster: whole}
+				score := &stowagev1.ScoreRequest{Pod: pod, IncludeNodeNames: names, IncludePluginScores: i%2 == 0, IncludeRejections: i%3 == 0, Cluster: whole}
 				wantScore, err := client.Score(t.Context(), score)
 				if err != nil {
 					t.Fatal(err)
+				}
+				told := &stowagev1.FilterResponse{Rejections: wantScore.Rejections}
+				if said := (&stowagev1.FilterResponse{Rejections: want.Rejections}); score.IncludeRejections != proto.Equal(told, said) && len(want.Rejections) > 0 {
+					t.Errorf("%s: Score tells %v, Filter %v", what, told, said)
 				}
 				score.Cluster, score.Snapshot = nil, by
 				if got, err := client.Score(t.Context(), score); err != nil || !proto.Equal(wantScore, got) {

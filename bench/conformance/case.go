@@ -40,5 +40,6 @@ func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest 
 		CandidateNodes: r.CandidateNodes,
 
 		IncludePluginScores: true,
+		IncludeRejections:   true,
 	}
 }

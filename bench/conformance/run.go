@@ -19,6 +19,7 @@ func Run(ctx context.Context, c *Case, service Service) []Difference {
 		}
 		out = append(out, differFilter(c.Filter[i], filter)...)
 		out = append(out, differScore(c.Score[i], score)...)
+		out = append(out, differ("score rejections", filter.Rejections, score.Rejections)...)
 	}
 	if len(out) > 0 {
 		return out

@@ -73,6 +73,7 @@ func (p *puts) Score(ctx context.Context, r *stowagev1.ScoreRequest, options ...
 		CandidateNodes:      r.CandidateNodes,
 		IncludeNodeNames:    r.IncludeNodeNames,
 		IncludePluginScores: r.IncludePluginScores,
+		IncludeRejections:   r.IncludeRejections,
 	}, options...)
 }
 

@@ -39,6 +39,8 @@ type Score struct {
 	Best    []uint32
 	// Message is kube-scheduler's event text if nothing is feasible.
 	Message string
+	// Rejections are as in Filter, if asked for.
+	Rejections []Rejection
 }
 
 // Placement is what became of one queue entry.

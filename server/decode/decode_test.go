@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
@@ -181,7 +182,7 @@ func TestEveryField(t *testing.T) {
 			Explain:    true,
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, untuned); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	shared := got.Cluster.Templates[0]
@@ -207,7 +208,7 @@ func TestDefaults(t *testing.T) {
 		Pod:     &api.Pod{Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
 		Options: engine.FilterOptions{Profile: api.Kube137()},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, untuned); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -295,14 +296,14 @@ func TestScoreAgreesWithFilter(t *testing.T) {
 	}
 	score, err := decode.Score(&stowagev1.ScoreRequest{
 		Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes,
-		IncludePluginScores: true,
+		IncludePluginScores: true, IncludeRejections: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &decode.WholeScore{
 		Cluster: filter.Cluster, Pod: filter.Pod,
-		Options: engine.ScoreOptions{Profile: filter.Options.Profile, Candidates: filter.Options.Candidates},
+		Options: engine.ScoreOptions{Profile: filter.Options.Profile, Candidates: filter.Options.Candidates, Rejections: true},
 	}
 	if diff := cmp.Diff(want, score); diff != "" {
 		t.Errorf("-filter +score:\n%s", diff)
@@ -319,3 +320,6 @@ func TestRequestIsNotChanged(t *testing.T) {
 		t.Error("the request was changed")
 	}
 }
+
+// untuned leaves out what only the engine's own tests set.
+var untuned = cmpopts.IgnoreUnexported(engine.PlaceOptions{})

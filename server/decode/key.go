@@ -55,7 +55,7 @@ func FilterKey(in *stowagev1.FilterRequest) string {
 	if in.GetCandidateNodes() != nil || in.GetExplain() {
 		return ""
 	}
-	return answerKey('F', in.GetIncludeNodeNames(), false, key(in.GetPod(), in.GetProfile()))
+	return answerKey('F', key(in.GetPod(), in.GetProfile()), in.GetIncludeNodeNames())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.
@@ -63,19 +63,19 @@ func ScoreKey(in *stowagev1.ScoreRequest) string {
 	if in.GetCandidateNodes() != nil {
 		return ""
 	}
-	return answerKey('S', in.GetIncludeNodeNames(), in.GetIncludePluginScores(), key(in.GetPod(), in.GetProfile()))
+	return answerKey('S', key(in.GetPod(), in.GetProfile()),
+		in.GetIncludeNodeNames(), in.GetIncludePluginScores(), in.GetIncludeRejections())
 }
 
-func answerKey(method byte, names, plugins bool, key string) string {
+func answerKey(method byte, key string, included ...bool) string {
 	if key == "" {
 		return ""
 	}
 	form := byte('0')
-	if names {
-		form++
-	}
-	if plugins {
-		form += 2
+	for i, is := range included {
+		if is {
+			form += 1 << i
+		}
 	}
 	return string([]byte{method, form}) + key
 }

@@ -120,6 +120,7 @@ func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Key:        key(in.GetPod(), in.GetProfile()),
 			TotalsOnly: !in.GetIncludePluginScores(),
+			Rejections: in.GetIncludeRejections(),
 		},
 	}
 }

@@ -107,7 +107,7 @@ func TestScore(t *testing.T) {
 		Plugins: []verdict.PluginScores{{Plugin: verdict.NodeAffinity, Weight: 2, Scores: []int64{0, 200}}},
 		Totals:  []int64{0, 200},
 		Best:    []uint32{2},
-		Message: "text",
+		Message: "text", Rejections: []verdict.Rejection{rejection()},
 	}, nodes, "address"))
 	want := &stowagev1.ScoreResponse{
 		Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: []string{"a", "c"}},
@@ -117,6 +117,7 @@ func TestScore(t *testing.T) {
 		TotalScores: []int64{0, 200},
 		BestNodes:   &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
 		Message:     "text", SnapshotAddress: "address",
+		Rejections: []*stowagev1.Rejection{wantRejection("a", "c")},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -17,6 +17,7 @@ func Score(s *verdict.Score, names Names, address string) ([]byte, error) {
 	}
 	packed(&e, 3, s.Totals)
 	e.nodes(4, s.Best)
+	e.rejections(7, s.Rejections)
 	e.message(&stowagev1.ScoreResponse{Message: s.Message, SnapshotAddress: address})
 	return e.b, e.err
 }

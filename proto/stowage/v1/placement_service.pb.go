@@ -224,8 +224,10 @@ type ScoreRequest struct {
 	Snapshot *SnapshotReference `protobuf:"bytes,6,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	// Whether the answer gives each plugin's scores beside the totals.
 	IncludePluginScores bool `protobuf:"varint,7,opt,name=include_plugin_scores,json=includePluginScores,proto3" json:"include_plugin_scores,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Whether the answer tells why the other nodes cannot take the pod: what Filter says and Score says, in one call.
+	IncludeRejections bool `protobuf:"varint,8,opt,name=include_rejections,json=includeRejections,proto3" json:"include_rejections,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ScoreRequest) Reset() {
@@ -307,6 +309,13 @@ func (x *ScoreRequest) GetIncludePluginScores() bool {
 	return false
 }
 
+func (x *ScoreRequest) GetIncludeRejections() bool {
+	if x != nil {
+		return x.IncludeRejections
+	}
+	return false
+}
+
 // ScoreResponse gives the scores of the feasible candidate nodes, as columns over ScoreResponse.nodes.
 type ScoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -323,8 +332,10 @@ type ScoreResponse struct {
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	// The content address of the cluster that was decided on, the delta applied.
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// If asked for, why the other candidate nodes cannot take the pod, as in FilterResponse.
+	Rejections    []*Rejection `protobuf:"bytes,7,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ScoreResponse) Reset() {
@@ -397,6 +408,13 @@ func (x *ScoreResponse) GetSnapshotAddress() string {
 		return x.SnapshotAddress
 	}
 	return ""
+}
+
+func (x *ScoreResponse) GetRejections() []*Rejection {
+	if x != nil {
+		return x.Rejections
+	}
+	return nil
 }
 
 // PluginScores is one plugin's column of scores.
@@ -807,7 +825,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"rejections\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
 	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
-	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\"\xf3\x02\n" +
+	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\"\xa2\x03\n" +
 	"\fScoreRequest\x12-\n" +
 	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
@@ -815,7 +833,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12,\n" +
 	"\x12include_node_names\x18\x05 \x01(\bR\x10includeNodeNames\x129\n" +
 	"\bsnapshot\x18\x06 \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x122\n" +
-	"\x15include_plugin_scores\x18\a \x01(\bR\x13includePluginScores\"\x97\x02\n" +
+	"\x15include_plugin_scores\x18\a \x01(\bR\x13includePluginScores\x12-\n" +
+	"\x12include_rejections\x18\b \x01(\bR\x11includeRejections\"\xce\x02\n" +
 	"\rScoreResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12=\n" +
 	"\rplugin_scores\x18\x02 \x03(\v2\x18.stowage.v1.PluginScoresR\fpluginScores\x12!\n" +
@@ -823,7 +842,10 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"best_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\tbestNodes\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12)\n" +
-	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\"{\n" +
+	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x125\n" +
+	"\n" +
+	"rejections\x18\a \x03(\v2\x15.stowage.v1.RejectionR\n" +
+	"rejections\"{\n" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
@@ -912,30 +934,31 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	12, // 13: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
 	4,  // 14: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
 	12, // 15: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	16, // 16: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	9,  // 17: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
-	6,  // 18: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	11, // 19: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
-	12, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	13, // 21: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	10, // 22: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 23: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	12, // 24: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	14, // 25: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	15, // 26: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	0,  // 27: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 28: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 29: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	17, // 30: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	1,  // 31: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 32: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 33: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	18, // 34: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	31, // [31:35] is the sub-list for method output_type
-	27, // [27:31] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	14, // 16: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	16, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	9,  // 18: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
+	6,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	11, // 20: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
+	12, // 21: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	13, // 22: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	10, // 23: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	8,  // 24: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	12, // 25: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	14, // 26: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	15, // 27: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	0,  // 28: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	2,  // 29: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	5,  // 30: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	17, // 31: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	1,  // 32: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 33: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 34: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	18, // 35: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	32, // [32:36] is the sub-list for method output_type
+	28, // [28:32] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
