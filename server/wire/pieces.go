@@ -34,31 +34,56 @@ func (r *Reader) Done() bool { return len(r.rest)+r.left == 0 }
 // Next reads a field's tag, and with a field of bytes their number; other values are skipped. It reports whether that
 // was well-formed. The bytes must be taken or skipped before the next field.
 func (r *Reader) Next() (field protowire.Number, bytes int, ok bool) {
-	tag, ok := r.varint()
+	field, kind, ok := r.tag()
 	if !ok {
 		return 0, 0, false
 	}
+	if kind == protowire.BytesType {
+		n, ok := r.length()
+		return field, n, ok
+	}
+	return field, -1, r.skipValue(field, kind, 0)
+}
+
+func (r *Reader) tag() (protowire.Number, protowire.Type, bool) {
+	tag, ok := r.varint()
 	field, kind := protowire.DecodeTag(tag)
-	if field < protowire.MinValidNumber || field > protowire.MaxValidNumber {
-		return 0, 0, false
+	return field, kind, ok && field >= protowire.MinValidNumber && field <= protowire.MaxValidNumber
+}
+
+func (r *Reader) length() (int, bool) {
+	n, ok := r.varint()
+	if !ok || n > uint64(len(r.rest)+r.left) {
+		return 0, false
 	}
+	return int(n), true
+}
+
+// skipValue skips a value, which may be a group: no message of the contract has any, but protobuf skips them.
+func (r *Reader) skipValue(field protowire.Number, kind protowire.Type, depth int) bool {
 	switch kind {
-	case protowire.BytesType:
-		n, ok := r.varint()
-		if !ok || n > uint64(len(r.rest)+r.left) {
-			return 0, 0, false
-		}
-		return field, int(n), true
 	case protowire.VarintType:
-		_, ok = r.varint()
-		return field, -1, ok
+		_, ok := r.varint()
+		return ok
 	case protowire.Fixed32Type:
-		return field, -1, r.Skip(4)
+		return r.Skip(4)
 	case protowire.Fixed64Type:
-		return field, -1, r.Skip(8)
-	default: // groups, which no message of the contract has
-		return 0, 0, false
+		return r.Skip(8)
+	case protowire.BytesType:
+		n, ok := r.length()
+		return ok && r.Skip(n)
+	case protowire.StartGroupType:
+		for depth < protowire.DefaultRecursionLimit {
+			inner, kind, ok := r.tag()
+			if ok && kind == protowire.EndGroupType {
+				return inner == field
+			}
+			if !ok || !r.skipValue(inner, kind, depth+1) {
+				return false
+			}
+		}
 	}
+	return false
 }
 
 // Take returns the next n bytes. If they lie in several pieces, they are put together at the end of a buffer.
