@@ -72,7 +72,7 @@ breaking: $(PROTOVALIDATE) ## Check that the contract does not break callers of 
 
 .PHONY: fuzz
 fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
-	@grep -rlE '^func Fuzz' --include='*_test.go' engine server clients | sort | while read -r file; do \
+	@grep -rlE '^func Fuzz' --include='*_test.go' engine proto server clients | sort | while read -r file; do \
 	  for target in $$(grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | cut -c6-); do \
 	    echo "go test -fuzz $$target ./$$(dirname "$$file")"; \
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzzminimizetime 1s -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \

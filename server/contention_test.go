@@ -25,8 +25,7 @@ var onThePath = []string{
 	"server/interceptor", "server/telemetry",
 }
 
-// TestNoLocks finds locks that are too short for a profile to show. A WaitGroup waits for work that is its user's own, and
-// a Pool has one for each processor.
+// TestNoLocks finds locks that are too short for a profile to show. A WaitGroup waits for work that is its user's own.
 func TestNoLocks(t *testing.T) {
 	files := 0
 	for _, dir := range onThePath {
@@ -40,7 +39,7 @@ func TestNoLocks(t *testing.T) {
 				return err
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name != "WaitGroup" && s.Sel.Name != "Pool" {
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name != "WaitGroup" {
 					if of, ok := s.X.(*ast.Ident); ok && of.Name == "sync" {
 						t.Errorf("%s uses sync.%s", path, s.Sel.Name)
 					}
@@ -146,9 +145,6 @@ func lockHolders(read func([]runtime.BlockProfileRecord) (int, bool)) map[string
 				strings.HasPrefix(f.Function, "internal/sync.(*Mutex).") || strings.HasPrefix(f.Function, "sync.(*Cond).") {
 				locked = true
 				continue
-			}
-			if strings.HasPrefix(f.Function, "sync.(*Pool).") {
-				break
 			}
 			if strings.HasPrefix(f.Function, "sync.") || !locked && strings.HasPrefix(f.Function, "runtime.") {
 				continue
