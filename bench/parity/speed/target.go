@@ -2,6 +2,7 @@ package speed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -57,6 +58,11 @@ func (t *target) scoreRequest(pod *stowagev1.Pod) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(slices.Clone(t.score), &stowagev1.ScoreRequest{Pod: pod})
 }
 
+// bothRequest asks for what Filter and Score say in one call.
+func (t *target) bothRequest(pod *stowagev1.Pod) ([]byte, error) {
+	return proto.MarshalOptions{}.MarshalAppend(slices.Clone(t.score), &stowagev1.ScoreRequest{Pod: pod, IncludeRejections: true})
+}
+
 // stowage is the server with its client.
 type stowage struct{ client *loopback.Client }
 
@@ -98,8 +104,8 @@ func (s stowage) target(messages [][]byte) (*target, error) {
 // decision is what answers come to: the nodes that can take the pod, and the best of them.
 type decision struct {
 	feasible, best []uint32
-	// filter and score are the answers.
-	filter, score []byte
+	// filter and score are the answers, both is that of one call for both.
+	filter, score, both []byte
 }
 
 func (d decision) differs(other decision) error {
@@ -119,7 +125,7 @@ func feasible(answer []byte) ([]uint32, error) {
 	return r.GetFeasibleNodes().GetIndexes(), err
 }
 
-// decide asks for both.
+// decide asks Filter, Score, and both in one call.
 func (s stowage) decide(t *target, pod *stowagev1.Pod) (decision, error) {
 	request, err := t.filterRequest(pod)
 	if err != nil {
@@ -138,8 +144,21 @@ func (s stowage) decide(t *target, pod *stowagev1.Pod) (decision, error) {
 	if d.score, err = s.score(request); err != nil {
 		return d, err
 	}
-	var r stowagev1.ScoreResponse
-	err = proto.Unmarshal(d.score, &r)
-	d.best = r.GetBestNodes().GetIndexes()
-	return d, err
+	if request, err = t.bothRequest(pod); err != nil {
+		return d, err
+	}
+	if d.both, err = s.score(request); err != nil {
+		return d, err
+	}
+	var filter stowagev1.FilterResponse
+	var score, both stowagev1.ScoreResponse
+	if err := errors.Join(proto.Unmarshal(d.filter, &filter), proto.Unmarshal(d.score, &score), proto.Unmarshal(d.both, &both)); err != nil {
+		return d, err
+	}
+	score.Rejections = filter.Rejections
+	if !proto.Equal(&score, &both) {
+		return d, errors.New("one call says other than Filter and Score")
+	}
+	d.best = score.GetBestNodes().GetIndexes()
+	return d, nil
 }

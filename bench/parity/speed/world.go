@@ -85,26 +85,14 @@ func (r *run) scored(w *world, c *podCase, fresh bool) *subject {
 	}
 }
 
-// both is a Filter and a Score of the pod, of a new template each time or always of the same.
+// both is a Filter and a Score of the pod in one call, of a new template each time or always of the same.
 func (r *run) both(w *world, c *podCase, fresh bool) *subject {
 	return &subject{
 		name: "filter and score, " + c.Name,
-		want: slices.Concat(w.want[c].filter, w.want[c].score),
+		want: w.want[c].both,
 		prepare: func(int) (call, error) {
-			pod := c.pod(r.trialIf(fresh))
-			filter, err := w.target.filterRequest(pod)
-			if err != nil {
-				return nil, err
-			}
-			score, err := w.target.scoreRequest(pod)
-			return func() ([]byte, error) {
-				filtered, err := r.stowage.filter(filter)
-				if err != nil {
-					return nil, err
-				}
-				scored, err := r.stowage.score(score)
-				return append(filtered, scored...), err
-			}, err
+			request, err := w.target.bothRequest(c.pod(r.trialIf(fresh)))
+			return func() ([]byte, error) { return r.stowage.score(request) }, err
 		},
 	}
 }
