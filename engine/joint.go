@@ -1,0 +1,423 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/joint"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// JointOptions are the arguments of PlaceJointly besides the group.
+type JointOptions struct {
+	Profile    *api.Profile
+	Candidates []uint32
+	// Seed is as in PlaceOptions.
+	Seed uint64
+	// Steps bounds the search: a step is one pod tried in one place, or filtered and scored; 0 stands for JointSteps.
+	Steps int
+}
+
+// JointSteps is how far PlaceJointly searches unless told otherwise.
+const JointSteps = 1 << 20
+
+// PlaceJointly places a group of pods as a whole, which kube-scheduler does not. A placement is right if every required
+// rule holds at the end: each pod's node would be accepted if that pod were the last to be placed, all the others being
+// where they go. If there is a right placement it is found, otherwise the result says that there is none and which rules
+// cannot hold together, unless the search ends before: after so many steps, or with the context's deadline. For groups of
+// up to 8 pods the default number of steps is meant to be enough.
+//
+// Of right placements, those with a higher sum of the pods' scores are preferred, where a pod's score is its total as if
+// it were the last to be placed. What is looked at is: what comes out if the pods are placed one by one, in the group's
+// order, in the reverse order, and in turns of one pod of each entry, as far as that is right; if it never is, what the
+// search finds first. From the best of these, pod by pod in the group's order, a pod is moved to the node with the highest
+// score for it that keeps the placement right, if that makes the sum higher; until no such move does. The result need not
+// have the highest sum of all. Equally good nodes are chosen among as in Place.
+func (c *Cluster) PlaceJointly(ctx context.Context, group []Pending, o JointOptions) (*verdict.Joint, error) {
+	j := c.joining(ctx, group, o)
+	result, err := j.result(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result.Steps = j.effort.Steps
+	return result, nil
+}
+
+func (c *Cluster) joining(ctx context.Context, group []Pending, o JointOptions) *joining {
+	if o.Steps == 0 {
+		o.Steps = JointSteps
+	}
+	return &joining{
+		cluster:    c,
+		group:      group,
+		options:    o,
+		candidates: c.candidates(o.Candidates),
+		order:      preference(c.compiled.Names, o.Seed),
+		effort:     &joint.Effort{Context: ctx, Limit: o.Steps},
+	}
+}
+
+// preference returns the nodes in the order in which equally good ones are chosen.
+func preference(names []string, seed uint64) []uint32 {
+	nodes := make([]uint32, len(names))
+	for i := range nodes {
+		nodes[i] = uint32(i)
+	}
+	if order := tieBreak(names, seed); order != nil {
+		slices.SortStableFunc(nodes, func(a, b uint32) int { return cmp.Compare(order[a], order[b]) })
+	}
+	return nodes
+}
+
+// joining is one call of PlaceJointly.
+type joining struct {
+	cluster    *Cluster
+	group      []Pending
+	options    JointOptions
+	candidates nodeset.Set
+	order      []uint32
+	effort     *joint.Effort
+
+	rules *joint.Group
+	of    []int // the replicas of each entry
+	pods  []pod // of the group, in order
+
+	best  *placed    // the best right placement so far
+	parts [][]uint32 // nodes by entry, the most that are right together
+}
+
+// pod is a pod of the group.
+type pod struct{ entry, replicas int }
+
+// placed is a right placement.
+type placed struct {
+	nodes  []uint32 // by pod
+	scores []int64  // by pod
+	sum    int64
+}
+
+func (j *joining) result(ctx context.Context) (*verdict.Joint, error) {
+	j.compile(ctx)
+	result, err := j.found(ctx)
+	if err == context.DeadlineExceeded && (j.best != nil || j.parts != nil) {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case j.best != nil:
+		result.Status = verdict.JointComplete
+		result.Nodes, result.Scores, result.Sum = make([][]uint32, len(j.group)), make([][]int64, len(j.group)), j.best.sum
+		for i, p := range j.pods {
+			result.Nodes[p.entry] = append(result.Nodes[p.entry], j.best.nodes[i])
+			result.Scores[p.entry] = append(result.Scores[p.entry], j.best.scores[i])
+		}
+	case result.Status == verdict.JointInfeasible:
+		result.Nodes = make([][]uint32, len(j.group))
+	default:
+		result.Status, result.Nodes = verdict.JointBestEffort, j.parts
+	}
+	return result, nil
+}
+
+// found finds the best right placement, and returns what else there is to say. The result is there even with an error.
+func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
+	result := &verdict.Joint{}
+	if err := j.inOrder(ctx); err != nil {
+		return result, err
+	}
+	if j.best == nil {
+		spots, known := j.rules.Search(j.order, nil, j.effort)
+		switch {
+		case spots != nil:
+			if _, err := j.consider(ctx, j.nodesOf(spots)); err != nil {
+				return result, err
+			}
+		case known:
+			result.Status = verdict.JointInfeasible
+			result.Conflict, result.Minimal = j.conflict()
+		}
+	}
+	if j.best == nil {
+		return result, ctx.Err()
+	}
+	var err error
+	result.Settled, err = j.improve(ctx)
+	return result, err
+}
+
+// compile finds out which entries are equal, and the group's rules.
+func (j *joining) compile(ctx context.Context) {
+	state := cluster.NewState(ctx, j.cluster.compiled)
+	var members []joint.Replicas
+	for i := range j.group {
+		p := &j.group[i]
+		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Cycle.Pod.Pod, &p.Pod) })
+		if at < 0 {
+			at = len(members)
+			d := decide(state, state.Compile(&p.Pod), j.options.Profile)
+			members = append(members, joint.Replicas{Cycle: d.Cycle, Entry: i})
+		}
+		members[at].Count += p.Count
+		j.of = append(j.of, at)
+		for range p.Count {
+			j.pods = append(j.pods, pod{i, at})
+		}
+	}
+	j.rules = joint.NewGroup(j.cluster.Len(), members, j.candidates)
+}
+
+// equal reports whether pods to be placed are the same but for their names.
+func equal(a, b *api.Pod) bool {
+	return (a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
+		slices.Equal(a.Labels, b.Labels) && a.Terminating == b.Terminating
+}
+
+// nodesOf returns the nodes by pod.
+func (j *joining) nodesOf(spots []joint.Spot) []uint32 {
+	byReplicas := make(map[int][]uint32)
+	for _, s := range spots {
+		byReplicas[s.Replicas] = append(byReplicas[s.Replicas], s.Node)
+	}
+	nodes := make([]uint32, len(j.pods))
+	for i, p := range j.pods {
+		nodes[i] = byReplicas[p.replicas][0]
+		byReplicas[p.replicas] = byReplicas[p.replicas][1:]
+	}
+	return nodes
+}
+
+// inOrder places the pods one by one in several orders, and keeps what is right.
+func (j *joining) inOrder(ctx context.Context) error {
+	for _, queue := range j.queues() {
+		if !j.effort.Spend(len(j.pods)) {
+			return ctx.Err()
+		}
+		pending := make([]Pending, len(queue))
+		for i, run := range queue {
+			pending[i] = Pending{Pod: j.group[run.entry].Pod, Count: run.count}
+		}
+		placements, err := j.cluster.Place(ctx, pending, PlaceOptions{
+			Profile: j.options.Profile, Candidates: j.options.Candidates, Seed: j.options.Seed,
+		})
+		if err != nil {
+			return err
+		}
+		nodes := make([][]uint32, len(j.group))
+		missing := false
+		for i, run := range queue {
+			nodes[run.entry] = append(nodes[run.entry], placements[i].Nodes...)
+			missing = missing || placements[i].Unplaced > 0
+		}
+		right := false
+		if !missing {
+			if right, err = j.consider(ctx, slices.Concat(nodes...)); err != nil {
+				return err
+			}
+		}
+		if !right {
+			j.keepPart(nodes)
+		}
+	}
+	return nil
+}
+
+// run is pods of one entry in a row.
+type run struct{ entry, count int }
+
+// queues returns the different orders in which to place the pods.
+func (j *joining) queues() [][]run {
+	var given, turns []run
+	for e := range j.group {
+		given = append(given, run{e, j.group[e].Count})
+	}
+	reversed := slices.Clone(given)
+	slices.Reverse(reversed)
+	for turn, left := 0, len(j.pods); left > 0; turn++ {
+		for e := range j.group {
+			if turn < j.group[e].Count {
+				turns = append(turns, run{e, 1})
+				left--
+			}
+		}
+	}
+	queues := [][]run{given}
+	if len(given) > 1 {
+		queues = append(queues, reversed)
+		if len(turns) > len(given) {
+			queues = append(queues, turns)
+		}
+	}
+	return queues
+}
+
+// keepPart keeps what is right of a placement by entry, if that is more than is known.
+func (j *joining) keepPart(nodes [][]uint32) {
+	var spots []joint.Spot
+	var entries []int
+	for e := range nodes {
+		for _, n := range nodes[e] {
+			spots, entries = append(spots, joint.Spot{Replicas: j.of[e], Node: n}), append(entries, e)
+		}
+	}
+	for wrong := j.rules.Wrong(spots); slices.Contains(wrong, true); wrong = j.rules.Wrong(spots) {
+		kept := 0
+		for i := range spots {
+			if !wrong[i] {
+				spots[kept], entries[kept] = spots[i], entries[i]
+				kept++
+			}
+		}
+		spots, entries = spots[:kept], entries[:kept]
+	}
+	if j.parts != nil && len(spots) <= len(slices.Concat(j.parts...)) {
+		return
+	}
+	j.parts = make([][]uint32, len(j.group))
+	for i, s := range spots {
+		j.parts[entries[i]] = append(j.parts[entries[i]], s.Node)
+	}
+}
+
+// consider reports whether a placement, by pod, is right, and keeps it if it is better than what is known.
+func (j *joining) consider(ctx context.Context, nodes []uint32) (right bool, err error) {
+	if slices.Contains(j.rules.Wrong(j.spots(nodes)), true) {
+		return false, nil
+	}
+	p := &placed{nodes: nodes, scores: make([]int64, len(nodes))}
+	known := make(map[joint.Spot]int64)
+	for i, n := range nodes {
+		at := joint.Spot{Replicas: j.pods[i].replicas, Node: n}
+		total, ok := known[at]
+		if !ok {
+			score, err := j.score(ctx, nodes, i)
+			if err != nil {
+				return false, err
+			}
+			place, found := slices.BinarySearch(score.Nodes, n)
+			if !found {
+				return false, nil
+			}
+			total = score.Totals[place]
+			known[at] = total
+		}
+		p.scores[i] = total
+		p.sum += total
+	}
+	if j.best == nil || p.sum > j.best.sum {
+		j.best = p
+	}
+	return true, nil
+}
+
+func (j *joining) spots(nodes []uint32) []joint.Spot {
+	spots := make([]joint.Spot, len(nodes))
+	for i, n := range nodes {
+		spots[i] = joint.Spot{Replicas: j.pods[i].replicas, Node: n}
+	}
+	return spots
+}
+
+// score scores the nodes for a pod, all others being where they go.
+func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
+	state := cluster.NewState(ctx, j.cluster.compiled)
+	compiled := make([]*cluster.Pending, len(j.group))
+	pending := func(p pod) *cluster.Pending {
+		if compiled[p.replicas] == nil {
+			compiled[p.replicas] = state.Compile(&j.group[p.entry].Pod)
+		}
+		return compiled[p.replicas]
+	}
+	for other, n := range nodes {
+		if other != i {
+			state.Assume(pending(j.pods[other]), "", n, j.pods[other].entry)
+		}
+	}
+	d := decide(state, pending(j.pods[i]), j.options.Profile)
+	outcome, err := d.filter(ctx, j.candidates)
+	if err != nil {
+		return nil, err
+	}
+	return d.score(ctx, outcome.feasible.Indexes(), true)
+}
+
+// improve moves pods as long as that makes the sum of scores higher, and reports whether no move is left that does.
+func (j *joining) improve(ctx context.Context) (settled bool, err error) {
+	for unmoved, i := 0, 0; unmoved < len(j.pods); i = (i + 1) % len(j.pods) {
+		if !j.effort.Spend(1 + len(j.pods)) {
+			return false, ctx.Err()
+		}
+		before := j.best
+		if err := j.move(ctx, i); err != nil {
+			return false, err
+		}
+		if unmoved++; j.best != before {
+			unmoved = 0
+		}
+	}
+	return true, nil
+}
+
+// move moves a pod to the best node for it, if that makes the sum of scores higher.
+func (j *joining) move(ctx context.Context, i int) error {
+	score, err := j.score(ctx, j.best.nodes, i)
+	if err != nil {
+		return err
+	}
+	total := make([]int64, len(j.order))
+	for at, n := range score.Nodes {
+		total[n] = score.Totals[at]
+	}
+	better := slices.DeleteFunc(slices.Clone(j.order), func(n uint32) bool { return total[n] <= j.best.scores[i] })
+	slices.SortStableFunc(better, func(a, b uint32) int { return cmp.Compare(total[b], total[a]) })
+	nodes := slices.Clone(j.best.nodes)
+	for _, n := range better {
+		nodes[i] = n
+		right, err := j.consider(ctx, nodes)
+		if right || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conflict returns rules that cannot hold together: all those without which the search does not find a placement, by
+// giving up as many of the others as can be at once. It reports whether none of them can be given up.
+func (j *joining) conflict() (rules []verdict.JointRule, minimal bool) {
+	all := j.rules.Rules
+	given := make([]bool, len(all))
+	minimal = true
+	var giveUp func(from, to int)
+	giveUp = func(from, to int) {
+		for i := from; i < to; i++ {
+			given[i] = true
+		}
+		spots, known := j.rules.Search(j.order, given, j.effort)
+		if spots == nil && known {
+			return
+		}
+		for i := from; i < to; i++ {
+			given[i] = false
+		}
+		if to-from > 1 {
+			middle := (from + to) / 2
+			giveUp(from, middle)
+			giveUp(middle, to)
+		} else {
+			minimal = minimal && known
+		}
+	}
+	giveUp(0, len(all))
+	for i, r := range all {
+		if !given[i] {
+			rules = append(rules, r)
+		}
+	}
+	return rules, minimal
+}
