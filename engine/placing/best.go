@@ -64,7 +64,10 @@ func (t *Template) settle(c *contender) uint64 {
 // feasible returns the groups whose nodes can take the pod.
 func (t *Template) feasible() []contender {
 	cs := t.board.contenders[:0]
-	t.refused = false
+	if t.anyRefused {
+		t.anyRefused = false
+		clear(t.refused)
+	}
 	if t.base != nil {
 		for _, g := range t.base.active {
 			group := &t.base.groups[g]
@@ -90,7 +93,8 @@ func (t *Template) feasible() []contender {
 // contend adds a group to the contenders if its nodes can take the pod.
 func (t *Template) contend(cs []contender, c contender) []contender {
 	if !t.allows(c.cell, c.values) {
-		t.refused = true
+		t.anyRefused = true
+		t.refused[c.cell] = 1
 		return cs
 	}
 	if t.wishesAt != noValue {
@@ -225,11 +229,11 @@ func (t *Template) weights(cs []contender) []float64 {
 					domains++
 				}
 			}
-		case !t.refused:
+		case !t.anyRefused:
 			domains = t.present[at].slots
 			at++
 		default:
-			domains = t.slotsOf(s, cs)
+			domains = t.slotsOf(&t.present[at], cs)
 			at++
 		}
 		weights[i] = s.Weight(domains)
@@ -238,7 +242,19 @@ func (t *Template) weights(cs []contender) []float64 {
 }
 
 // slotsOf counts the slots of a constraint that have contending nodes.
-func (t *Template) slotsOf(s *podtopologyspread.Soft, cs []contender) int {
+func (t *Template) slotsOf(p *presence, cs []contender) int {
+	if t.refusedByValue() {
+		return t.countSlots(p.soft, cs)
+	}
+	slots, known := p.remaining[string(t.refused)]
+	if !known {
+		slots = t.countSlots(p.soft, cs)
+		p.remaining[string(t.refused)] = slots
+	}
+	return slots
+}
+
+func (t *Template) countSlots(s *podtopologyspread.Soft, cs []contender) int {
 	var ofBase, ofOwn []bool // whether a group contends
 	if t.base != nil {
 		ofBase = make([]bool, len(t.base.groups))

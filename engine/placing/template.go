@@ -43,9 +43,11 @@ type Template struct {
 	values  []int64        // of a node at hand
 	moving  []columnDomain // whose nodes a pod at hand moves
 	effects []effect
-	groups  int        // of the state, whose effects are known
-	refused bool       // whether a group is not among the contenders though it has nodes
-	present []presence // for soft constraints by value, that are not by node
+	groups  int // of the state, whose effects are known
+	// anyRefused says whether a group with nodes is not among the contenders, refused[cell] whether one of a cell is.
+	anyRefused bool
+	refused    []byte
+	present    []presence // for soft constraints by value, that are not by node
 }
 
 // key is how a topology key divides nodes: into domains by cell, or, if cells is nil, by a value of the groups.
@@ -75,6 +77,8 @@ type presence struct {
 	soft  *podtopologyspread.Soft
 	nodes []int32 // by slot
 	slots int     // that have any
+	// remaining is how many slots are left without the nodes of some cells, as long as no node is lost.
+	remaining map[string]int
 }
 
 // Template returns the template of a cycle's pod. nodes is those that pass every filter that no other pod has a say in,
@@ -221,6 +225,7 @@ func (t *Template) divide() *partition {
 		}
 		cells = cells.by(scored, 2)
 	}
+	t.refused = make([]byte, len(cells.first))
 	t.taints, t.affinity, t.images = byCell(cells, taints), byCell(cells, affinity), byCell(cells, images)
 	for _, n := range cells.first {
 		t.scored = append(t.scored, t.spread.Scored.Has(n))
@@ -469,7 +474,7 @@ func where(column *topology.Column, byDomain []int64) nodeset.Set {
 func (t *Template) countPresent() {
 	for i := range t.soft {
 		if s := &t.spread.Soft[i]; t.soft[i].cells == nil && s.PerNode == nil {
-			t.present = append(t.present, presence{soft: s, nodes: make([]int32, s.Slots())})
+			t.present = append(t.present, presence{soft: s, nodes: make([]int32, s.Slots()), remaining: make(map[string]int)})
 		}
 	}
 	if t.present == nil {
@@ -500,7 +505,13 @@ func (t *Template) lose(n uint32) {
 		if p.nodes[slot]--; p.nodes[slot] == 0 {
 			p.slots--
 		}
+		clear(p.remaining)
 	}
+}
+
+// refusedByValue reports whether of the groups of a cell some may be refused and others not.
+func (t *Template) refusedByValue() bool {
+	return t.togetherAt != noValue || slices.ContainsFunc(t.hard, func(k key) bool { return k.cells == nil })
 }
 
 // catchUp takes in the pods that were placed since.
