@@ -14,7 +14,7 @@ import (
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	columns := fitColumns(c)
 	scores := c.Scores(len(feasible))
-	if c.Profile.Scoring.Type == api.LeastAllocated && len(columns) == 2 && columns[0].usual() && columns[1].usual() {
+	if usual(c, columns) {
 		leastAllocatedOfTwo(&columns[0], &columns[1], feasible, scores)
 		return scores
 	}
@@ -23,6 +23,11 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		scores[i] = of(columns, n)
 	}
 	return scores
+}
+
+// usual reports whether leastAllocatedOfTwo can be asked.
+func usual(c *plugin.Cycle, columns []column) bool {
+	return c.Profile.Scoring.Type == api.LeastAllocated && len(columns) == 2 && columns[0].usual() && columns[1].usual()
 }
 
 // fitColumns returns the resources that NodeResourcesFit scores by.

@@ -14,11 +14,12 @@ type Scorer struct {
 	of                        func([]column, uint32) int64
 	fitWeight, balancedWeight int64
 	fractions                 []float64
+	usual                     bool // leastAllocated of two resources, whose evenness is evennessOfTwo
 }
 
 // NewScorer returns a scorer. The state must own its resources.
 func NewScorer(c *plugin.Cycle) *Scorer {
-	return &Scorer{
+	s := &Scorer{
 		fit:            fitColumns(c),
 		balanced:       balancedColumns(c),
 		of:             strategy(&c.Profile.Scoring),
@@ -26,10 +27,20 @@ func NewScorer(c *plugin.Cycle) *Scorer {
 		balancedWeight: c.Profile.Weights.BalancedAllocation,
 		fractions:      make([]float64, 0, len(c.Profile.BalancedResources)),
 	}
+	s.usual = usual(c, s.fit) && ofTwo(s.balanced)
+	return s
 }
 
 // On returns a node's weighted scores of both plugins together.
 func (s *Scorer) On(n uint32) int64 {
+	if s.usual {
+		a, b := &s.balanced[0], &s.balanced[1]
+		with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
+		without := evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
+		node, fit := [1]uint32{n}, [1]int64{}
+		leastAllocatedOfTwo(&s.fit[0], &s.fit[1], node[:], fit[:])
+		return s.fitWeight*fit[0] + s.balancedWeight*balance(with, uint8(without))
+	}
 	score := s.fitWeight * s.of(s.fit, n)
 	if s.balanced != nil {
 		with, without := evenness(s.balanced, n, true, s.fractions), evenness(s.balanced, n, false, s.fractions)
