@@ -24,7 +24,7 @@ type Board struct {
 
 	whole     *partition
 	resources map[string]*resources
-	sets      []nodeset.Set
+	sets      []listed
 	indexes   map[shared]*index
 	members   map[*topology.Column]*members
 	bytes     int64
@@ -37,6 +37,12 @@ type shared struct {
 	resources *resources
 	cells     *partition
 	nodes     *uint64 // the first word of one of Board.sets
+}
+
+// listed is a set of nodes and its nodes in order.
+type listed struct {
+	nodeset.Set
+	indexes []uint32
 }
 
 // members is the nodes of each domain: nodes[ends[d-1]:ends[d]].
@@ -131,16 +137,17 @@ func (b *Board) resourcesOf(c *plugin.Cycle) *resources {
 	return r
 }
 
-// same returns the first set that is equal to s.
-func (b *Board) same(s nodeset.Set) nodeset.Set {
+// listedOf returns the first set that is equal to s.
+func (b *Board) listedOf(s nodeset.Set) listed {
 	for _, known := range b.sets {
-		if slices.Equal(known, s) {
+		if slices.Equal(known.Set, s) {
 			return known
 		}
 	}
-	b.sets = append(b.sets, s)
-	b.bytes += int64(len(s)) * 8
-	return s
+	l := listed{s, s.Indexes()}
+	b.sets = append(b.sets, l)
+	b.bytes += int64(len(s))*8 + int64(len(l.indexes))*4
+	return l
 }
 
 func (b *Board) membersOf(column *topology.Column) *members {

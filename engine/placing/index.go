@@ -36,8 +36,8 @@ type group struct {
 	heap []uint64
 }
 
-// newIndex puts the nodes of a set that have room into groups. value tells the values of a node.
-func newIndex(b *Board, r *resources, cells *partition, nodes nodeset.Set, width int, value func(n uint32, to []int64)) *index {
+// newIndex puts those of some nodes that have room into groups. value tells the values of a node.
+func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width int, value func(n uint32, to []int64)) *index {
 	x := &index{
 		board: b, resources: r, cells: cells,
 		where:  make([]int32, len(b.all)),
@@ -50,14 +50,18 @@ func newIndex(b *Board, r *resources, cells *partition, nodes nodeset.Set, width
 	}
 	values := make([]int64, width)
 	total := 0
-	for n := range nodes.All() {
+	for _, n := range nodes {
 		if r.score[n] == full {
 			continue
 		}
 		if width > 0 {
 			value(n, values)
 		}
-		g := x.group(cells.cell[n], values)
+		cell := cells.cell[n]
+		g := x.hint[cell] - 1
+		if width > 0 || g < 0 {
+			g = x.group(cell, values)
+		}
 		x.where[n] = g + 1
 		x.groups[g].live++
 		total++
@@ -69,7 +73,7 @@ func newIndex(b *Board, r *resources, cells *partition, nodes nodeset.Set, width
 		g.at = int32(i)
 		x.active = append(x.active, int32(i))
 	}
-	for n := range nodes.All() {
+	for _, n := range nodes {
 		if g := x.where[n] - 1; g >= 0 {
 			x.groups[g].heap = append(x.groups[g].heap, x.entry(n))
 		}

@@ -93,12 +93,12 @@ func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
 	}
 	r := b.resourcesOf(c)
 	r.catchUp(b)
-	nodes = b.same(nodes)
-	t.nodes = nodes
-	by := shared{r, cells, &nodes[0]}
+	passing := b.listedOf(nodes)
+	t.nodes = passing.Set
+	by := shared{r, cells, &t.nodes[0]}
 	t.base = b.indexes[by]
 	if t.base == nil {
-		t.base = newIndex(b, r, cells, nodes, 0, nil)
+		t.base = newIndex(b, r, cells, passing.indexes, 0, nil)
 		b.indexes[by] = t.base
 		b.bytes += int64(len(b.all)) * 12
 	}
@@ -120,11 +120,11 @@ func (t *Template) takeOut(width int) {
 	unusual.And(t.nodes)
 	unusual.AndNot(occupied)
 	if float64(unusual.Len()) > maxUnusual*float64(len(b.all)) {
-		t.own = newIndex(b, t.base.resources, t.base.cells, t.nodes.Minus(occupied), width, t.valuesOf)
+		t.own = newIndex(b, t.base.resources, t.base.cells, t.nodes.Minus(occupied).Indexes(), width, t.valuesOf)
 		t.base = nil
 		b.bytes += int64(len(b.all)) * 12
 	} else {
-		t.own = newIndex(b, t.base.resources, t.base.cells, unusual, width, t.valuesOf)
+		t.own = newIndex(b, t.base.resources, t.base.cells, unusual.Indexes(), width, t.valuesOf)
 		t.left, t.leftLive = nodeset.New(len(b.all)), make([]int32, len(t.base.groups))
 		unusual.Or(occupied)
 		for n := range unusual.All() {
@@ -148,10 +148,10 @@ func (t *Template) leave(n uint32) {
 
 // absorb puts the nodes of base into own.
 func (t *Template) absorb() {
-	nodes := nodeset.New(len(t.board.all))
-	for n := range t.board.all {
-		if t.live(uint32(n)) {
-			nodes.Add(uint32(n))
+	var nodes []uint32
+	for _, n := range t.board.all {
+		if t.live(n) {
+			nodes = append(nodes, n)
 		}
 	}
 	t.own = newIndex(t.board, t.base.resources, t.base.cells, nodes, t.own.width, t.valuesOf)
