@@ -180,7 +180,7 @@ func sameNodes(a, b *api.PodSpec) bool {
 }
 
 // maxBoardBytes is from how many bytes on what is known of templates is forgotten before a new one is met.
-const maxBoardBytes = 1 << 30
+const maxBoardBytes = 1 << 29
 
 // scan is best by asking about every node.
 func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {

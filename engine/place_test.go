@@ -105,3 +105,37 @@ func TestPlace(t *testing.T) {
 		})
 	}
 }
+
+// TestScanned expects pods that cannot be placed faster to be counted, and to go where they would go otherwise.
+func TestScanned(t *testing.T) {
+	redash := enginetest.MakePod("redash").Label("app", "redash").SpreadSoftly(zone, 1, enginetest.Selects("app", "redash"))
+	queue := []engine.Pending{{Pod: redash.Pod, Count: 5}, {Pod: enginetest.MakePod("other").Pod, Count: 1}}
+	heavy := api.Kube137()
+	heavy.Weights.ImageLocality = 1 << 40
+	for _, test := range []struct {
+		name    string
+		profile *api.Profile
+		want    []int
+	}{
+		{"the only pod of its template", api.Kube137(), []int{0, 1}},
+		{"scores that are too high", heavy, []int{5, 1}},
+	} {
+		o := engine.PlaceOptions{Profile: test.profile}
+		got, err := compile(t, threeZones()...).Place(context.Background(), queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := compile(t, threeZones()...).PlaceByScanning(context.Background(), queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range queue {
+			if got[i].Scanned != test.want[i] {
+				t.Errorf("%s: %d scanned, want %d", test.name, got[i].Scanned, test.want[i])
+			}
+			if diff := cmp.Diff(want[i].Nodes, got[i].Nodes); diff != "" {
+				t.Errorf("%s: nodes (-scanning +placing):\n%s", test.name, diff)
+			}
+		}
+	}
+}

@@ -33,7 +33,11 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 		c.Templates = append(c.Templates, template())
 	}
 	tight := rng.IntN(3) == 0
-	for i := range 2 + rng.IntN(pick(rng, 6, 20, 40)) {
+	nodes := 2 + rng.IntN(pick(rng, 6, 20, 40))
+	if rng.IntN(400) == 0 {
+		nodes += 300
+	}
+	for i := range nodes {
 		n := queuedNode(rng, i, tight)
 		for range rng.IntN(4) {
 			n.PodCounts = append(n.PodCounts, api.PodCount{
@@ -58,6 +62,9 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 		}
 		if rng.IntN(8) == 0 {
 			stated := *p.Template
+			if rng.IntN(2) == 0 {
+				stated.Controller = api.ControllerReference{}
+			}
 			p.Template = &stated
 		}
 		p.Terminating = rng.IntN(16) == 0

@@ -76,26 +76,31 @@ func (t *Template) feasible() []contender {
 				live -= t.leftLive[g]
 			}
 			if live > 0 {
-				cs = t.contend(cs, contender{group: g, cell: group.cell, live: live, values: t.usual, top: group.heap[0]})
+				cs = append(cs, contender{group: g, cell: group.cell, live: live, values: t.usual, top: group.heap[0]})
+				cs = t.contend(cs)
 			}
 		}
 	}
 	if t.own != nil {
 		for _, g := range t.own.active {
 			group := &t.own.groups[g]
-			cs = t.contend(cs, contender{group: g, cell: group.cell, own: true, live: group.live, values: t.own.valuesOf(g), top: group.heap[0]})
+			cs = append(cs, contender{
+				group: g, cell: group.cell, own: true, live: group.live, values: t.own.valuesOf(g), top: group.heap[0],
+			})
+			cs = t.contend(cs)
 		}
 	}
 	t.board.contenders = cs
 	return cs
 }
 
-// contend adds a group to the contenders if its nodes can take the pod.
-func (t *Template) contend(cs []contender, c contender) []contender {
+// contend drops the last contender if its nodes cannot take the pod.
+func (t *Template) contend(cs []contender) []contender {
+	c := &cs[len(cs)-1]
 	if !t.allows(c.cell, c.values) {
 		t.anyRefused = true
 		t.refused[c.cell] = 1
-		return cs
+		return cs[:len(cs)-1]
 	}
 	if t.wishesAt != noValue {
 		c.wishes = c.values[t.wishesAt]
@@ -105,7 +110,7 @@ func (t *Template) contend(cs []contender, c contender) []contender {
 			c.wishes += t.pods.Wishes[i].ByDomain[k.cells[c.cell]]
 		}
 	}
-	return append(cs, c)
+	return cs
 }
 
 // allows reports whether the pod's and other pods' rules let it go to a group's nodes.

@@ -106,7 +106,26 @@ func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
 	if width := t.numberValues(); width > 0 || t.dropsNodes() {
 		t.takeOut(width)
 	}
+	b.bytes += t.countBytes()
 	return t
+}
+
+// countBytes estimates the memory of what the template has counted.
+func (t *Template) countBytes() int64 {
+	bytes := 256 * len(t.effects)
+	for i := range t.spread.Hard {
+		bytes += 9 * t.spread.Hard[i].Column().Len()
+	}
+	for i := range t.spread.Soft {
+		s := &t.spread.Soft[i]
+		bytes += 8*len(s.PerNode) + 16*s.Slots()
+	}
+	for _, tallies := range [][]interpodaffinity.Tally{t.pods.Affinity, t.pods.Apart, t.pods.Wishes} {
+		for i := range tallies {
+			bytes += 8 * len(tallies[i].ByDomain)
+		}
+	}
+	return int64(bytes)
 }
 
 // maxUnusual is up to which share of the nodes may be unusual for base to be of use.
