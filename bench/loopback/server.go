@@ -28,15 +28,18 @@ type Server struct {
 // Stop ends the server.
 func (s *Server) Stop() error { return s.stop() }
 
-// ServeStowage runs the real server, behind all its interceptors, with limits out of the way.
-func ServeStowage() (*Server, error) {
+// ServeStowage runs the real server, behind all its interceptors, with limits out of the way and a gibibyte for snapshots.
+func ServeStowage() (*Server, error) { return ServeStowageWith(1 << 30) }
+
+// ServeStowageWith is ServeStowage with room for snapshots of so many bytes.
+func ServeStowageWith(snapshotBytes int64) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := server.New(ctx, config.Config{
 		ListenAddress:          "127.0.0.1:0",
 		AdminAddress:           "127.0.0.1:0",
 		MaxReceiveMessageBytes: math.MaxInt32,
 		MaxInFlightBytes:       math.MaxInt64,
-		MaxSnapshotBytes:       8 << 30, // room for 500,000 nodes
+		MaxSnapshotBytes:       snapshotBytes,
 		MaxConcurrentStreams:   1024,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -1,21 +1,33 @@
 package speed
 
 import (
-	"slices"
-
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/bench/loopback"
 )
 
 // 500,000 nodes with 5 million pods.
 const (
 	hugeNodes       = 500_000
 	hugePodsPerNode = 10
-	// hugeChanged is how many of the nodes deltas change.
-	hugeChanged = 1000
+	// hugeSnapshots is room for such clusters.
+	hugeSnapshots = 8 << 30
 )
 
 // huge measures a cluster that is far larger than the largest there are.
 func (r *run) huge() error {
+	server, err := loopback.ServeStowageWith(hugeSnapshots)
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	client, err := loopback.Dial(server.Address)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	usual := r.stowage
+	defer func() { r.stowage = usual }()
+	r.stowage = stowage{client}
 	w, messages, err := hugeWorld()
 	if err != nil {
 		return err
@@ -66,9 +78,5 @@ func hugeWorld() (*world, [][]byte, error) {
 	}
 	cluster = bigcluster.Compact(withCompanions(cluster))
 	messages, err := stream(cluster)
-	return &world{
-		size:  len(cluster.Nodes),
-		nodes: slices.Clone(cluster.Nodes[:hugeChanged]),
-		want:  map[*podCase]decision{},
-	}, messages, err
+	return newWorld(cluster), messages, err
 }

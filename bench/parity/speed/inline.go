@@ -1,21 +1,12 @@
 package speed
 
-import (
-	"github.com/stowage-scheduler/stowage/bench/bigcluster"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-)
+import "github.com/stowage-scheduler/stowage/bench/bigcluster"
 
 // inline measures Filters that bring their cluster: in the compact form, stated in full, and stated in full in a stream.
 func (r *run) inline() error {
 	w, together := r.big, r.find(all)
-	for key, c := range map[string]*stowagev1.Cluster{
-		"compact": bigcluster.Compact(w.cluster), "full": bigcluster.StatedInFull(w.cluster),
-	} {
-		t, err := inline(c)
-		if err != nil {
-			return err
-		}
-		request, err := t.filterRequest(together.pod(0))
+	for _, key := range []string{"compact", "full"} {
+		request, messages, err := wireForms(w.size, key, together)
 		if err != nil {
 			return err
 		}
@@ -23,11 +14,7 @@ func (r *run) inline() error {
 		filter.check = func(_ int, answer []byte) error { return w.accepts(together, answer) }
 		subjects := []*subject{r.echoed(request), filter}
 		if key == "full" {
-			streamed, err := r.streamed(w, c, together)
-			if err != nil {
-				return err
-			}
-			subjects = append(subjects, streamed)
+			subjects = append(subjects, r.streamed(w, messages, together))
 		}
 		times, err := r.measurement().of(subjects...)
 		if err != nil {
@@ -50,12 +37,27 @@ func (r *run) inline() error {
 	return nil
 }
 
-// streamed is a Filter of a cluster that is put first, another one each time.
-func (r *run) streamed(w *world, cluster *stowagev1.Cluster, c *podCase) (*subject, error) {
-	messages, err := stream(cluster)
-	if err != nil {
-		return nil, err
+// wireForms are a Filter with the cluster in a form, and the stream that puts it. The cluster itself is not kept.
+func wireForms(nodes int, form string, c *podCase) (request []byte, messages [][]byte, err error) {
+	cluster := newCluster(nodes)
+	if form == "full" {
+		cluster = bigcluster.StatedInFull(cluster)
+	} else {
+		cluster = bigcluster.Compact(cluster)
 	}
+	t, err := inline(cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	if request, err = t.filterRequest(c.pod(0)); err != nil {
+		return nil, nil, err
+	}
+	messages, err = stream(cluster)
+	return request, messages, err
+}
+
+// streamed is a Filter of a cluster that is put first, another one each time.
+func (r *run) streamed(w *world, messages [][]byte, c *podCase) *subject {
 	return &subject{
 		name: "put and filter",
 		prepare: func(int) (call, error) {
@@ -73,5 +75,5 @@ func (r *run) streamed(w *world, cluster *stowagev1.Cluster, c *podCase) (*subje
 			}, err
 		},
 		check: func(_ int, answer []byte) error { return w.accepts(c, answer) },
-	}, nil
+	}
 }

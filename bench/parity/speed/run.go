@@ -35,6 +35,8 @@ type run struct {
 	Options
 	*Report
 
+	address, echoAddress string
+
 	stowage stowage
 	echo    *loopback.Client
 	cases   []*podCase
@@ -56,14 +58,16 @@ func Run(o Options) (report *Report, err error) {
 		return nil, err
 	}
 	for _, peer := range []struct {
-		serve  func() (*loopback.Server, error)
-		client **loopback.Client
-	}{{loopback.ServeStowage, &r.stowage.client}, {loopback.ServeEcho, &r.echo}} {
+		serve   func() (*loopback.Server, error)
+		address *string
+		client  **loopback.Client
+	}{{loopback.ServeStowage, &r.address, &r.stowage.client}, {loopback.ServeEcho, &r.echoAddress, &r.echo}} {
 		server, err := peer.serve()
 		if err != nil {
 			return nil, err
 		}
 		defer server.Stop()
+		*peer.address = server.Address
 		if *peer.client, err = loopback.Dial(server.Address); err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ func (r *run) versus(nodes int) error {
 	if err != nil {
 		return err
 	}
-	objects, err := kubernetes(w.cluster)
+	objects, err := kubernetes(newCluster(nodes))
 	if err != nil {
 		return err
 	}

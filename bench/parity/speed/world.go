@@ -13,18 +13,19 @@ type world struct {
 	size   int
 	target *target
 	want   map[*podCase]decision
-	// cluster is the whole of it, in which nodes state everything themselves; nil if it is too large to keep.
-	cluster *stowagev1.Cluster
-	// nodes are the first nodes, or all, as they were put.
+	// nodes are the first nodes, as they were put. No more is kept: what the garbage collector goes through here, calls
+	// pay for.
 	nodes []*stowagev1.Node
 }
 
+// changedNodes is how many of the nodes deltas change.
+const changedNodes = 1000
+
 // world puts a cluster and asks about each case.
 func (r *run) world(nodes int) (*world, error) {
-	whole := newCluster(nodes)
-	compact := bigcluster.Compact(whole)
-	w := &world{size: nodes, want: map[*podCase]decision{}, cluster: whole, nodes: compact.Nodes}
-	messages, err := stream(compact)
+	cluster := bigcluster.Compact(newCluster(nodes))
+	w := newWorld(cluster)
+	messages, err := stream(cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +33,15 @@ func (r *run) world(nodes int) (*world, error) {
 		return nil, err
 	}
 	return w, r.decide(w)
+}
+
+// newWorld is the world of a cluster that was not put yet.
+func newWorld(c *stowagev1.Cluster) *world {
+	return &world{
+		size:  len(c.Nodes),
+		nodes: slices.Clone(c.Nodes[:min(changedNodes, len(c.Nodes))]),
+		want:  map[*podCase]decision{},
+	}
 }
 
 // decide asks about each case.
