@@ -30,7 +30,14 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 	named := "n1"
 	template := func() *api.PodTemplate { return queuedPod(rng, named).Template }
 	for range 2 + rng.IntN(4) {
-		c.Templates = append(c.Templates, template())
+		p := queuedPod(rng, named)
+		switch rng.IntN(4) {
+		case 0:
+			p.AntiAffinity(pick(rng, topologyKeys...), Selects("color", "red"))
+		case 1:
+			p.PreferAntiAffinity(50, pick(rng, topologyKeys...), Selects("color", "red"))
+		}
+		c.Templates = append(c.Templates, p.Template)
 	}
 	tight := rng.IntN(3) == 0
 	nodes := 2 + rng.IntN(pick(rng, 6, 20, 40))
@@ -58,7 +65,7 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 			p.Labels = api.Labels{{Key: pick(rng, "app", "tier", "version"), Value: pick(rng, "web", "db", "x")}}
 		}
 		if own && rng.IntN(2) == 0 {
-			p.Labels = p.Labels.With(api.Labels{{Key: "pod-index", Value: fmt.Sprint(i)}})
+			p.Labels = p.Labels.With(api.LabelsOf(map[string]string{"color": pick(rng, "red", "blue"), "pod-index": fmt.Sprint(i)}))
 		}
 		if rng.IntN(8) == 0 {
 			stated := *p.Template
