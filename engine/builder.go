@@ -30,6 +30,18 @@ func (b *Builder) AddNode(ctx context.Context, node *api.Node) error {
 	return b.compiling.AddNode(ctx, node)
 }
 
+// Draft is a node that is prepared to be added.
+type Draft = cluster.Draft
+
+// Preparer returns what prepares nodes for AddDraft: it does what can be done while others prepare nodes or add them, but
+// no templates and classes. It is for one goroutine. A node and its draft must stay as they are until AddDraft.
+func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.compiling.Drafts().Prepare }
+
+// AddDraft is AddNode of a node that is prepared.
+func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error {
+	return b.compiling.AddDraft(ctx, n, node)
+}
+
 // AddNamespace adds a namespace.
 func (b *Builder) AddNamespace(ns api.Namespace) { b.compiling.AddNamespace(ns) }
 

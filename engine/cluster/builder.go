@@ -18,9 +18,9 @@ type Builder struct {
 	taints taintLists
 	kinds  map[*api.NodeClass]int32
 	pods   grouping
-	draft  draft
+	drafts *Drafts
+	draft  Draft
 	labels arena[selector.Label]
-	rows   arena[row]
 }
 
 // NewBuilder returns a builder of an empty cluster.
@@ -35,7 +35,8 @@ func NewBuilder() *Builder {
 		byName:    make(map[intern.ID]selector.Labels),
 		workloads: newWorkloads(),
 	})
-	b.labels.chunk, b.rows.chunk, b.pods.arena.chunk = 1024, 256, 4096
+	b.labels.chunk, b.pods.arena.chunk = 1024, 4096
+	b.drafts = b.Drafts()
 	return b
 }
 
@@ -46,6 +47,7 @@ func newBuilder(c *Cluster) *Builder {
 		taints: taintLists{lists: c.Taints.Lists},
 		kinds:  make(map[*api.NodeClass]int32, len(c.kinds)),
 		pods:   grouping{c: c, byPointer: make(map[templateKey]*template)},
+		drafts: &Drafts{c: c},
 	}
 	for i, k := range c.kinds {
 		if k != nil {
@@ -69,8 +71,7 @@ func (b *Builder) Grow(nodes int) {
 // AddTemplate adds a pod template behind those there are.
 func (b *Builder) AddTemplate(t *api.PodTemplate) {
 	b.c.stated = append(b.c.stated, t)
-	b.c.templates = append(b.c.templates, template{stated: t, index: len(b.c.templates)})
-	b.pods.compile(&b.c.templates[len(b.c.templates)-1])
+	b.c.templates = append(b.c.templates, b.pods.compiled(t, len(b.c.templates)))
 }
 
 // AddClass adds a node class behind those there are.
@@ -115,7 +116,12 @@ func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {
 // AddNode adds a node with its pods behind those there are. It returns the context's error if that ends first; nothing
 // can be built then.
 func (b *Builder) AddNode(ctx context.Context, node *api.Node) error {
-	n := &b.draft
+	b.drafts.Prepare(&b.draft, node)
+	return b.AddDraft(ctx, &b.draft, node)
+}
+
+// AddDraft is AddNode of a node that is prepared.
+func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error {
 	if err := b.compile(ctx, n, node); err != nil {
 		return err
 	}
@@ -123,7 +129,7 @@ func (b *Builder) AddNode(ctx context.Context, node *api.Node) error {
 	return nil
 }
 
-func (b *Builder) append(n *draft) {
+func (b *Builder) append(n *Draft) {
 	c := b.c
 	i := uint32(len(c.Names))
 	c.Names = append(c.Names, c.symbols.Name(n.name))
@@ -153,7 +159,7 @@ func (b *Builder) Build() *Cluster {
 	c := b.c
 	c.Taints.Lists = b.taints.lists
 	c.columns, c.counts, c.perNode = newColumns(c.Len()), newCounts(c.Len()), newPerNode(c.Len())
-	c.gather()
+	c.gather(b.pods.sizes())
 	c.indexNames()
 	c.findRoles()
 	return c
@@ -185,28 +191,24 @@ func (c *Cluster) indexNames() {
 	}
 }
 
-// gather makes the groups' members from the nodes' rows.
-func (c *Cluster) gather() {
+// gather makes the groups' members, of which it is told the numbers, from the nodes' rows.
+func (c *Cluster) gather(sizes []int) {
 	total := 0
-	ends := make([]int, len(c.groups)+1)
-	for _, r := range c.rows {
-		total += len(r.pods)
-		for _, p := range r.pods {
-			ends[p.group+1]++
-		}
+	next := make([]int, len(sizes)) // where the next member goes
+	for g, size := range sizes {
+		next[g] = total
+		total += size
 	}
 	nodes, counts := make([]uint32, total), make([]int32, total)
-	for g := range c.groups {
-		from := ends[g]
-		to := from + ends[g+1]
-		ends[g+1] = to
+	for g, from := range next {
+		to := from + sizes[g]
 		c.groups[g].Nodes, c.groups[g].Counts = nodes[from:to:to], counts[from:to:to]
 	}
 	for i, r := range c.rows {
 		for _, p := range r.pods {
-			at := ends[p.group]
+			at := next[p.group]
 			nodes[at], counts[at] = uint32(i), p.count
-			ends[p.group]++
+			next[p.group]++
 		}
 	}
 }

@@ -9,15 +9,18 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/selector"
 )
 
-// draft is a compiled node before it is put into the columns.
-type draft struct {
-	name          intern.ID
-	kind, taints  int32
+// Draft is a node before it is put into the columns.
+type Draft struct {
 	unschedulable bool
+	counted       bool // row.pods is of pods that are counted, each template once, with their slots in place of groups
 	amounts       amounts
 	scalars       []scalarAmount
 	images        []imageSize // its own ones, each name once; the names are the stated node's
 	row           *row
+
+	// What depends on the nodes before it.
+	name         intern.ID
+	kind, taints int32
 }
 
 type imageSize struct {
@@ -25,21 +28,70 @@ type imageSize struct {
 	sizeBytes int64
 }
 
-// compile compiles a node. Strings in n's scalars and images are the stated node's.
-func (b *Builder) compile(ctx context.Context, n *draft, stated *api.Node) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// Drafts prepares nodes that are to be added, while others do so and while what is prepared is added. A Drafts is for one
+// goroutine.
+type Drafts struct {
+	c    *Cluster
+	rows arena[row]
+	pods arena[podsOf]
+}
+
+// Drafts returns a new one for nodes that refer to the templates and classes that there are.
+func (b *Builder) Drafts() *Drafts {
+	d := &Drafts{c: b.c}
+	d.rows.chunk, d.pods.chunk = 256, 4096
+	return d
+}
+
+// Prepare does as much of adding a node as does not depend on other nodes. Strings in n's scalars and images are the
+// stated node's.
+func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
 	class := stated.Class
-	*n = draft{
-		name:          b.c.symbols.Intern(stated.Name),
-		kind:          b.kind(class),
+	if class == nil {
+		class = noClass
+	}
+	*n = Draft{
 		unschedulable: stated.Unschedulable,
 		scalars:       n.scalars[:0],
 		images:        n.images[:0],
-		row:           &b.rows.keep(b.rows.take(1)[:1])[0],
+		row:           &d.rows.keep(d.rows.take(1)[:1])[0],
 	}
+	n.allot(class.Allocatable)
+	n.allot(stated.Allocatable)
+	eachImage(stated.Images, func(name string, sizeBytes int64) {
+		n.images = append(n.images, imageSize{name, sizeBytes})
+	})
+	n.occupyCounted(d.c.templates, stated.PodCounts)
+	if len(stated.Pods) == 0 {
+		d.slots(n, stated.PodCounts)
+	}
+}
+
+// slots notes which pods are counted, unless a template is stated twice or out of order.
+func (d *Drafts) slots(n *Draft, counts []api.PodCount) {
+	pods := d.pods.take(len(counts))
+	last := int32(-1)
+	for i := range counts {
+		p := &counts[i]
+		slot := slotOf(p.Template, p.Terminating)
+		if slot <= last {
+			return
+		}
+		last = slot
+		pods = append(pods, podsOf{slot, p.Count})
+	}
+	n.row.pods, n.counted = d.pods.keep(pods), true
+}
+
+// compile finishes a node that is prepared.
+func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n.name = b.c.symbols.Intern(stated.Name)
+	n.kind = b.kind(stated.Class)
 	n.row.labels = b.labels.keep(selector.AppendLabels(b.labels.take(len(stated.Labels)), b.c.symbols, stated.Labels))
+	class := stated.Class
 	if class == nil {
 		class = noClass
 	}
@@ -51,10 +103,5 @@ func (b *Builder) compile(ctx context.Context, n *draft, stated *api.Node) error
 	default:
 		n.taints = b.taints.find(slices.Concat(class.Taints, stated.Taints))
 	}
-	n.allot(class.Allocatable)
-	n.allot(stated.Allocatable)
-	eachImage(stated.Images, func(name string, sizeBytes int64) {
-		n.images = append(n.images, imageSize{name, sizeBytes})
-	})
 	return b.pods.addNode(ctx, n, stated)
 }

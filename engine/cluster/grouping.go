@@ -11,8 +11,8 @@ type grouping struct {
 	c *Cluster
 	// byPointer holds what was compiled of templates that pods have for themselves.
 	byPointer map[templateKey]*template
-	// seen says where in the row of the node at hand a group is. Stamps tell nodes apart.
-	seen  []struct{ stamp, place int32 }
+	// seen says where in the row of the node at hand a group is, and on how many nodes it is. Stamps tell nodes apart.
+	seen  []struct{ stamp, place, size int32 }
 	stamp int32
 	arena arena[podsOf]
 
@@ -33,15 +33,36 @@ type template struct {
 	// pod was met.
 	groups [2]int32
 	usage  Usage
-	shape  *Shape // of its pods without anything of their own; nil until it is compiled
+	shape  *Shape // of its pods without anything of their own
 	stated *api.PodTemplate
 	index  int // -1 if it is some pods' own
 }
 
-func (g *grouping) addNode(ctx context.Context, n *draft, node *api.Node) error {
+// slotOf numbers the pods of templates that have nothing of their own.
+func slotOf(template int, terminating bool) int32 {
+	slot := int32(template) << 1
+	if terminating {
+		slot++
+	}
+	return slot
+}
+
+func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error {
 	g.stamp++
+	if n.counted {
+		for i := range n.row.pods {
+			p := &n.row.pods[i]
+			p.group = g.groupOf(&g.c.templates[p.group>>1], p.group&1)
+			g.see(p.group).size++
+		}
+		return nil
+	}
 	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
-	g.countAll(n, node.PodCounts)
+	for i := range node.PodCounts {
+		p := &node.PodCounts[i]
+		slot := slotOf(p.Template, p.Terminating)
+		g.count(n, g.groupOf(&g.c.templates[p.Template], slot&1), p.Count)
+	}
 	if len(node.Pods) > 0 {
 		size := 0
 		for i := range node.Pods {
@@ -70,14 +91,12 @@ func (g *grouping) addNode(ctx context.Context, n *draft, node *api.Node) error 
 	return nil
 }
 
-// countAll counts the pods that a node has by number. The sums stay in registers.
-func (g *grouping) countAll(n *draft, counts []api.PodCount) {
+// occupyCounted adds pods that a node has by number. The sums stay in registers.
+func (n *Draft) occupyCounted(templates []template, counts []api.PodCount) {
 	var all, cpu, memory, storage, defaultedCPU, defaultedMemory int64
 	for i := range counts {
 		p := &counts[i]
-		t := &g.c.templates[p.Template]
-		g.count(n, g.groupOf(t, p.Terminating), p.Count)
-		u, count := &t.usage, int64(p.Count)
+		u, count := &templates[p.Template].usage, int64(p.Count)
 		all += count
 		cpu += u.Amounts[CPU] * count
 		memory += u.Amounts[Memory] * count
@@ -96,34 +115,44 @@ func (g *grouping) countAll(n *draft, counts []api.PodCount) {
 	n.amounts[defaulted+Memory] += defaultedMemory
 }
 
-// count counts pods on the node at hand.
-func (g *grouping) count(n *draft, group, count int32) {
+// see returns what was seen of a group.
+func (g *grouping) see(group int32) *struct{ stamp, place, size int32 } {
 	if int(group) >= len(g.seen) {
-		g.seen = append(g.seen, make([]struct{ stamp, place int32 }, int(group)+1-len(g.seen))...)
+		g.seen = append(g.seen, make([]struct{ stamp, place, size int32 }, int(group)+1-len(g.seen))...)
 	}
-	s := &g.seen[group]
+	return &g.seen[group]
+}
+
+// count counts pods on the node at hand.
+func (g *grouping) count(n *Draft, group, count int32) {
+	s := g.see(group)
 	if s.stamp == g.stamp {
 		n.row.pods[s.place].count += count
 		return
 	}
 	s.stamp, s.place = g.stamp, int32(len(n.row.pods))
+	s.size++
 	n.row.pods = append(n.row.pods, podsOf{group, count})
 }
 
-// groupOf returns the group of a template's pods that have nothing of their own.
-func (g *grouping) groupOf(t *template, terminating bool) int32 {
-	place := 0
-	if terminating {
-		place = 1
+// sizes returns on how many nodes each group is, of those that were added.
+func (g *grouping) sizes() []int {
+	sizes := make([]int, len(g.c.groups))
+	for i := range g.seen {
+		sizes[i] = int(g.seen[i].size)
 	}
+	return sizes
+}
+
+// groupOf returns the group of a template's pods that have nothing of their own, the terminating ones in place 1.
+func (g *grouping) groupOf(t *template, place int32) int32 {
 	if group := t.groups[place]; group > 0 {
 		return group - 1
 	}
 	return g.meet(t, place)
 }
 
-func (g *grouping) meet(t *template, place int) int32 {
-	g.compile(t)
+func (g *grouping) meet(t *template, place int32) int32 {
 	shape := t.shape
 	if place == 1 {
 		terminating := *shape
@@ -135,11 +164,13 @@ func (g *grouping) meet(t *template, place int) int32 {
 	return group
 }
 
-// compile compiles a template that was only stated.
-func (g *grouping) compile(t *template) {
-	if t.shape == nil {
-		t.shape = compileShape(g.c.symbols, t.stated, nil, false, nil)
-		t.usage = usageOf(&t.stated.Spec, nil)
+// compiled compiles a template.
+func (g *grouping) compiled(stated *api.PodTemplate, index int) template {
+	return template{
+		stated: stated,
+		index:  index,
+		shape:  compileShape(g.c.symbols, stated, nil, false, nil),
+		usage:  usageOf(&stated.Spec, nil),
 	}
 }
 
@@ -152,18 +183,18 @@ func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
 	} else {
 		key := templateKey{p.Template, p.TemplateIndex}
 		if t = g.byPointer[key]; t == nil {
-			t = &template{stated: p.Template, index: p.TemplateIndex}
+			own := g.compiled(p.Template, p.TemplateIndex)
+			t = &own
 			g.byPointer[key] = t
 		}
 	}
-	g.compile(t)
 	usage = &t.usage
 	if p.ResourceStatus != nil {
 		own := usageOf(&p.Template.Spec, p.ResourceStatus)
 		usage = &own
 	}
 	if len(p.Labels) == 0 {
-		return g.groupOf(t, p.Terminating), usage
+		return g.groupOf(t, slotOf(0, p.Terminating)), usage
 	}
 	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules), t.index), usage
 }

@@ -18,7 +18,13 @@ func (e *edit) regroup() (differ bool) {
 	c := e.c
 	touched := e.pods.added
 	if e.renumbered {
-		c.gather()
+		sizes := make([]int, len(c.groups))
+		for _, r := range c.rows {
+			for _, p := range r.pods {
+				sizes[p.group]++
+			}
+		}
+		c.gather(sizes)
 		touched = touched[:0]
 		for i := range c.groups {
 			touched = append(touched, int32(i))

@@ -114,7 +114,7 @@ type scalarAmount struct {
 }
 
 // allot adds allocatable resources to a node's amounts.
-func (n *draft) allot(r api.Resources) {
+func (n *Draft) allot(r api.Resources) {
 	for _, q := range r {
 		if lane := slices.Index(LaneNames[:], q.Resource); lane >= 0 {
 			n.amounts[allocatable+lane] = q.Amount
@@ -128,12 +128,12 @@ func (n *draft) allot(r api.Resources) {
 	}
 }
 
-func (n *draft) scalar(resource string) int {
+func (n *Draft) scalar(resource string) int {
 	return slices.IndexFunc(n.scalars, func(s scalarAmount) bool { return s.resource == resource })
 }
 
 // occupy adds pods to a node's amounts.
-func (n *draft) occupy(u *Usage, count int64) {
+func (n *Draft) occupy(u *Usage, count int64) {
 	n.amounts[pods] += count
 	for lane, amount := range u.Amounts {
 		n.amounts[requested+lane] += amount * count
@@ -144,7 +144,7 @@ func (n *draft) occupy(u *Usage, count int64) {
 	n.occupyScalars(u, count)
 }
 
-func (n *draft) occupyScalars(u *Usage, count int64) {
+func (n *Draft) occupyScalars(u *Usage, count int64) {
 	for _, q := range u.Scalars {
 		// What a node does not have cannot be used up there, whatever its pods ask for.
 		if i := n.scalar(q.Resource); i >= 0 {

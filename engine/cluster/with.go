@@ -19,6 +19,7 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 	e.restate(change)
 	for i := range change.Replaced {
 		r := &change.Replaced[i]
+		e.drafts.Prepare(&e.draft, &r.Node)
 		if err := e.compile(ctx, &e.draft, &r.Node); err != nil {
 			return nil, err
 		}
@@ -32,6 +33,7 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 		e.Grow(len(change.Added))
 	}
 	for i := range change.Added {
+		e.drafts.Prepare(&e.draft, &change.Added[i])
 		if err := e.compile(ctx, &e.draft, &change.Added[i]); err != nil {
 			return nil, err
 		}
@@ -82,7 +84,7 @@ func (e *edit) restate(change *api.Change) {
 		if t.Index == len(c.stated) {
 			e.AddTemplate(t.Template)
 		} else {
-			c.stated[t.Index], c.templates[t.Index] = t.Template, template{stated: t.Template, index: t.Index}
+			c.stated[t.Index], c.templates[t.Index] = t.Template, e.pods.compiled(t.Template, t.Index)
 		}
 	}
 	if len(change.Classes) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -28,8 +29,9 @@ type chunk struct {
 	index    int // among all
 	panicked any
 
-	items []readItem
-	nodes []readNode
+	items  []readItem
+	nodes  []readNode
+	drafts []engine.Draft // of sound nodes, in the nodes' places
 	// What nodes consist of lies here.
 	labels      []api.Label
 	taints      []api.Taint
@@ -136,7 +138,7 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)
 		workers = min(runtime.GOMAXPROCS(0), len(of.list))
 	}
 	for len(d.readers) < workers {
-		d.readers = append(d.readers, &reader{keepForms: !d.content.AddressOnly})
+		d.readers = append(d.readers, &reader{keepForms: !d.content.AddressOnly, prepare: d.to.Preparer()})
 	}
 	readers := d.readers[:workers]
 	for _, r := range readers {

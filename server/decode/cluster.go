@@ -61,6 +61,8 @@ type sink interface {
 	AddTemplate(*api.PodTemplate)
 	AddClass(*api.NodeClass)
 	AddNode(context.Context, *api.Node) error
+	Preparer() func(*engine.Draft, *api.Node)
+	AddDraft(context.Context, *engine.Draft, *api.Node) error
 	AddNamespace(api.Namespace)
 	AddWorkloadSelector(api.WorkloadSelector)
 }
@@ -271,7 +273,8 @@ func (d *decoder) takeNodes(at *path, c *chunk) {
 		}
 		n := &c.nodes[i]
 		if n.sound && d.nodes < MaxNodes && d.meet(&n.met) && d.content.AddNode(n.form, n.digest) {
-			d.takeNode(&n.node, n.pods)
+			d.countNode(&n.node, n.pods)
+			d.ended = d.to.AddDraft(d.ctx, &c.drafts[i], &n.node)
 		} else {
 			decodeItem(d, at, "nodes", d.nodes, MaxNodes, n.raw, d.addNode)
 		}
@@ -301,15 +304,15 @@ func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
 		out = api.Node{}
 		d.node(&at, ordered, &out)
 	}
-	d.takeNode(&out, pods)
+	d.countNode(&out, pods)
+	d.ended = d.to.AddNode(d.ctx, &out)
 }
 
-// takeNode hands a node over.
-func (d *decoder) takeNode(n *api.Node, pods uint64) {
+// countNode counts a node against the limits.
+func (d *decoder) countNode(n *api.Node, pods uint64) {
 	d.nodes++
 	d.pods += pods
 	d.inherit(n)
-	d.ended = d.to.AddNode(d.ctx, n)
 }
 
 // canonicalForm returns the canonical form of an item. It is there until the next one.

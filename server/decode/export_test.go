@@ -25,6 +25,12 @@ func (s *stated) AddWorkloadSelector(w api.WorkloadSelector) {
 	s.WorkloadSelectors = append(s.WorkloadSelectors, w)
 }
 
+func (s *stated) Preparer() func(*engine.Draft, *api.Node) { return func(*engine.Draft, *api.Node) {} }
+
+func (s *stated) AddDraft(ctx context.Context, _ *engine.Draft, n *api.Node) error {
+	return s.AddNode(ctx, n)
+}
+
 // AddNode copies what is only lent, down to the strings.
 func (s *stated) AddNode(_ context.Context, n *api.Node) error {
 	out := *n

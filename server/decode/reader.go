@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -24,6 +25,7 @@ type reader struct {
 	classes   []*api.NodeClass
 	// keepForms says that forms are of use until the chunk is, and not only for their digests.
 	keepForms bool
+	prepare   func(*engine.Draft, *api.Node)
 
 	// resourceNames and topologyKeys are those that the reader met.
 	resourceNames, topologyKeys distinct
@@ -91,6 +93,9 @@ const (
 
 // readNodes reads the nodes of a chunk.
 func (r *reader) readNodes(c *chunk) {
+	if len(c.drafts) < c.fields {
+		c.drafts = make([]engine.Draft, chunkNodes)
+	}
 	for in := c.from; len(c.nodes) < c.fields; {
 		field, n, _ := in.Next()
 		switch {
@@ -98,7 +103,9 @@ func (r *reader) readNodes(c *chunk) {
 		case field == clusterNodes:
 			c.nodes = append(c.nodes, readNode{raw: in.Take(n, &c.text)})
 			last := &c.nodes[len(c.nodes)-1]
-			last.sound = r.node(c, last)
+			if last.sound = r.node(c, last); last.sound {
+				r.prepare(&c.drafts[len(c.nodes)-1], &last.node)
+			}
 		default:
 			in.Skip(n)
 		}
