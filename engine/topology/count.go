@@ -72,14 +72,14 @@ func PerNode(n int, members []Members) []int64 {
 	return counts
 }
 
-// count adds to counts. Large numbers of entries are counted by several workers, each into counts of its own, which are
-// then added up: integers, so that the result does not depend on who counted what.
+// count adds to counts. Large numbers of entries are counted by several workers, each an equal share of them into counts
+// of its own, which are then added up: integers, so that the result does not depend on who counted what.
 func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	entries := 0
 	for i := range members {
 		entries += members[i].Len()
 	}
-	workers := min(runtime.GOMAXPROCS(0), entries/shardEntries, len(members))
+	workers := min(runtime.GOMAXPROCS(0), entries/shardEntries)
 	if workers < 2 {
 		countShard(counts, c, members, only)
 		return
@@ -87,11 +87,12 @@ func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	shards := make([][]int64, workers)
 	done := make(chan struct{}, workers)
 	for w := range workers {
-		lo, hi := w*len(members)/workers, (w+1)*len(members)/workers
+		var share []Members
+		share, members = take(members, (entries+workers-1)/workers)
 		go func() {
 			// Each shard is an allocation of its own, so no two workers write to one cache line.
 			shard := make([]int64, len(counts))
-			countShard(shard, c, members[lo:hi], only)
+			countShard(shard, c, share, only)
 			shards[w] = shard
 			done <- struct{}{}
 		}()
@@ -104,6 +105,26 @@ func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 			counts[d] += n
 		}
 	}
+}
+
+// take cuts members after so many entries, or at their end.
+func take(members []Members, entries int) (taken, rest []Members) {
+	for i, m := range members {
+		if m.Len() < entries {
+			entries -= m.Len()
+			continue
+		}
+		first, second := m.cut(entries)
+		return append(members[:i:i], first), append([]Members{second}, members[i+1:]...)
+	}
+	return members, nil
+}
+
+// cut splits the entries after so many, which there must be.
+func (m Members) cut(entries int) (first, second Members) {
+	n := min(entries, len(m.Nodes))
+	first = Members{m.Nodes[:n], m.Counts[:n], m.Assumed[:entries-n]}
+	return first, Members{m.Nodes[n:], m.Counts[n:], m.Assumed[entries-n:]}
 }
 
 func countShard(counts []int64, c *Column, members []Members, only nodeset.Set) {
