@@ -76,7 +76,7 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 	for how, o := range map[string]engine.PlaceOptions{
 		"as it pays":           o,
 		"keys by value":        o.WithBoard().WithFew(0),
-		"some keys by value":   o.WithBoard().WithFew(4),
+		"some keys by value":   o.WithBoard().WithFew(5),
 		"keys by their domain": o.WithBoard().WithFew(1000),
 	} {
 		got, err := c.Place(ctx, queue, o)

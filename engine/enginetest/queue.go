@@ -242,6 +242,15 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 	for range max(0, rng.IntN(6)-2) {
 		s.Spread = append(s.Spread, queuedSpread(rng))
 	}
+	if rng.IntN(6) == 0 {
+		app, _ := p.Template.Labels.Get("app")
+		s.Spread = nil
+		p.SpreadSoftly("example.com/rack", 1+rng.Int32N(2), Selects("app", app)).
+			SpreadSoftly("topology.kubernetes.io/zone", 1+rng.Int32N(4), queuedSelector(rng))
+		if rng.IntN(2) == 0 {
+			p.Spread("topology.kubernetes.io/zone", 1+rng.Int32N(2), Selects("app", app))
+		}
+	}
 	if rng.IntN(3) == 0 {
 		p.Template.Controller = api.ControllerReference{
 			Kind: pick(rng, api.ReplicaSet, api.StatefulSet, api.ReplicationController), Name: "set",

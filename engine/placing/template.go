@@ -410,11 +410,10 @@ func (t *Template) addEffects() bool {
 }
 
 // Outdated reports whether pods of a kind that was not expected were placed, and the template has to be made anew.
-func (t *Template) Outdated() bool {
-	return !t.addEffects() || t.own == nil && t.dropsNodes()
-}
+func (t *Template) Outdated() bool { return !t.addEffects() }
 
-// dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources.
+// dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources: a pod with host
+// ports is among those that take them.
 func (t *Template) dropsNodes() bool {
 	for i := range t.apart {
 		if t.apart[i].cells == nil {
