@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-
 )
 
 // SearchJointly is PlaceJointly without placing the pods one by one first, and without improving what is found.
@@ -23,4 +22,3 @@ func (c *Cluster) InOrderJointly(ctx context.Context, group []Pending, o JointOp
 	err := j.inOrder(ctx)
 	return j.best != nil, err
 }
-

@@ -10,33 +10,35 @@ type Spot struct {
 
 // Wrong returns, by spot, which pods their rules do not let be there if only the pods of the spots are placed.
 func (g *Group) Wrong(spots []Spot) []bool {
+	all := make([]bool, len(g.Rules))
 	wrong := make([]bool, len(spots))
 	for i := range spots {
-		wrong[i] = !g.right(spots, i)
+		wrong[i] = !g.right(spots, i, all)
 	}
 	return wrong
 }
 
-func (g *Group) right(spots []Spot, i int) bool {
+// right reports whether a pod's rules hold, but for those given up.
+func (g *Group) right(spots []Spot, i int, given []bool) bool {
 	s := spots[i]
 	r := &g.replicas[s.Replicas]
 	for _, l := range r.limits {
-		if !l.allowed.Has(s.Node) {
+		if !l.allowed.Has(s.Node) && (l.rule == noRule || !given[l.rule]) {
 			return false
 		}
 	}
 	for j := range r.needs {
 		n := &r.needs[j]
-		if g.taken(spots, s.Node, n.Resource) > n.Room(s.Node) {
+		if !given[n.rule] && g.taken(spots, s.Node, n.Resource) > n.Room(s.Node) {
 			return false
 		}
 	}
 	for j, other := range spots {
-		if j != i && (other.Node == s.Node && r.clashes[other.Replicas] || g.parted(s, other) || g.parted(other, s)) {
+		if j != i && (g.clash(s, other, given) || g.parted(s, other, given) || g.parted(other, s, given)) {
 			return false
 		}
 	}
-	return r.accompanied(spots, i) && r.balanced(spots, i)
+	return r.accompanied(spots, i, given) && r.balanced(spots, i, given)
 }
 
 // taken returns what the pods of the spots on a node take of a resource.
@@ -59,10 +61,16 @@ func (r *replicas) amount(resource string) int64 {
 	return 0
 }
 
+// clash reports whether two pods want a port of one node.
+func (g *Group) clash(a, b Spot, given []bool) bool {
+	r, other := &g.replicas[a.Replicas], &g.replicas[b.Replicas]
+	return a.Node == b.Node && r.clashes[b.Replicas] && !(given[r.ports] && given[other.ports])
+}
+
 // parted reports whether a term of a forbids b its domain.
-func (g *Group) parted(a, b Spot) bool {
+func (g *Group) parted(a, b Spot, given []bool) bool {
 	for _, t := range g.replicas[a.Replicas].apart {
-		if d := t.column.Domain[a.Node]; t.from[b.Replicas] && d != topology.None && d == t.column.Domain[b.Node] {
+		if d := t.column.Domain[a.Node]; !given[t.rule] && t.from[b.Replicas] && d != topology.None && d == t.column.Domain[b.Node] {
 			return true
 		}
 	}
@@ -70,11 +78,14 @@ func (g *Group) parted(a, b Spot) bool {
 }
 
 // accompanied reports whether a pod's affinity terms hold.
-func (r *replicas) accompanied(spots []Spot, i int) bool {
+func (r *replicas) accompanied(spots []Spot, i int, given []bool) bool {
 	found := false
 	missing := false
 	for t := range r.with {
 		w := &r.with[t]
+		if given[w.rule] {
+			continue
+		}
 		here := w.column.Domain[spots[i].Node]
 		if here == topology.None {
 			return false
@@ -102,9 +113,12 @@ func (w *with) anywhere() bool {
 }
 
 // balanced reports whether a pod's hard spread constraints hold.
-func (r *replicas) balanced(spots []Spot, i int) bool {
+func (r *replicas) balanced(spots []Spot, i int, given []bool) bool {
 	for t := range r.even {
 		e := &r.even[t]
+		if given[e.rule] {
+			continue
+		}
 		here := e.Column.Domain[spots[i].Node]
 		if here == topology.None {
 			return false

@@ -29,8 +29,10 @@ type key struct {
 	column *topology.Column
 	// single says that the key does not divide the nodes into cells, as each domain has one of those where pods may go.
 	single bool
-	// alike numbers the domains: those with equal numbers can be swapped, and nothing changes. Not with single.
+	// alike numbers the domains: those with equal numbers can be swapped, and nothing changes. cells are those of each
+	// domain. Not with single.
 	alike []int32
+	cells [][]int
 }
 
 type evenRule struct {
@@ -411,6 +413,7 @@ func (k *class) appendKey(b []byte) []byte {
 func (m *model) findAlike(at int) {
 	k := &m.keys[at]
 	parts := make([][]string, k.column.Len())
+	k.cells = make([][]int, k.column.Len())
 	var b []byte
 	for c := range m.cells {
 		in := &m.cells[c]
@@ -435,6 +438,7 @@ func (m *model) findAlike(at int) {
 		}
 		d := in.domains[at]
 		parts[d] = append(parts[d], string(b))
+		k.cells[d] = append(k.cells[d], c)
 	}
 	k.alike = make([]int32, len(parts))
 	numbers := make(map[string]int32)

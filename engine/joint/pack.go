@@ -15,15 +15,19 @@ type packing struct {
 	// exempt says, by replicas, which pods' affinity terms hold wherever the keys are.
 	exempt []bool
 
-	lots [][]int // replicas, ascending
+	lots [][]int // replicas
 	// at is each lot's class, taken how many lots each class has.
 	at, taken []int
 	settling  bool // whether affinity has to hold now
+	// visited says, by class, in which round of moving lots it was last thought of.
+	visited []int
+	round   int
 }
 
 func (s *search) newPacking(c int, all bool) *packing {
 	cell := &s.model.cells[c]
-	p := &packing{s: s, cell: cell, all: all, taken: make([]int, len(cell.classes)), exempt: make([]bool, len(s.left))}
+	p := &packing{s: s, cell: cell, all: all, exempt: make([]bool, len(s.left))}
+	p.taken, p.visited = make([]int, len(cell.classes)), make([]int, len(cell.classes))
 	for r, n := range s.in[c] {
 		for range n {
 			p.pods = append(p.pods, r)
@@ -50,24 +54,75 @@ func (p *packing) place(i, first int) bool {
 		if !p.s.effort.Spend(1) {
 			return false
 		}
-		at, taken := slices.Clone(p.at), slices.Clone(p.taken)
-		var before []int
-		if l == len(p.lots) {
-			p.lots, p.at = append(p.lots, []int{r}), append(p.at, nowhere)
-		} else {
-			before = p.lots[l]
-			p.lots[l] = append(slices.Clip(before), r)
+		before := slices.Clone(p.at)
+		if p.join(r, l) {
+			if p.place(i+1, l) {
+				return true
+			}
+			p.leave(l, before)
 		}
-		if p.rematch(l) && p.place(i+1, l) {
+	}
+	return false
+}
+
+// join puts a pod into a lot, which may be a new one, and reports whether it did: if the lots do not all find a class
+// then, nothing changes.
+func (p *packing) join(r, l int) bool {
+	if l == len(p.lots) {
+		p.lots, p.at = append(p.lots, nil), append(p.at, nowhere)
+	}
+	lot := p.lots[l]
+	p.lots[l] = append(slices.Clip(lot), r)
+	was := p.at[l]
+	if was != nowhere {
+		if p.fits(l, was) {
 			return true
 		}
-		if before == nil {
-			p.lots = p.lots[:l]
-		} else {
-			p.lots[l] = before
-		}
-		p.at, p.taken = at, taken
+		p.taken[was]--
+		p.at[l] = nowhere
 	}
+	if p.matches(l) {
+		return true
+	}
+	if was == nowhere {
+		p.lots, p.at = p.lots[:l], p.at[:l]
+		return false
+	}
+	p.taken[was]++
+	p.lots[l], p.at[l] = lot, was
+	return false
+}
+
+// leave takes the last pod out of a lot and puts the lots where they were before it joined.
+func (p *packing) leave(l int, at []int) {
+	for _, c := range p.at {
+		p.taken[c]--
+	}
+	for _, c := range at {
+		p.taken[c]++
+	}
+	p.at = at
+	if p.lots[l] = p.lots[l][:len(p.lots[l])-1]; len(p.lots[l]) == 0 {
+		p.lots = p.lots[:l]
+	}
+}
+
+// extend packs one pod more than before, of which no pod goes to another lot. It changes nothing if it fails.
+func (p *packing) extend(before *packing, r int) bool {
+	p.lots, p.at, p.taken = slices.Clone(before.lots), slices.Clone(before.at), slices.Clone(before.taken)
+	for l := range len(p.lots) + 1 {
+		if l < len(p.lots) && !p.joins(r, l) {
+			continue
+		}
+		if !p.s.effort.Spend(1) {
+			break
+		}
+		if p.join(r, l) {
+			return true
+		}
+	}
+	p.lots, p.at = nil, nil
+	clear(p.taken)
 	return false
 }
 
@@ -94,31 +149,27 @@ func (p *packing) seen(l int) bool {
 	return slices.ContainsFunc(p.lots[:l], func(lot []int) bool { return slices.Equal(lot, p.lots[l]) })
 }
 
-// rematch finds a class for a lot that has changed, moving others if need be.
-func (p *packing) rematch(l int) bool {
-	if c := p.at[l]; c != nowhere {
-		if p.fits(l, c) {
-			return true
-		}
-		p.taken[c]--
-		p.at[l] = nowhere
-	}
-	return p.match(l, make([]bool, len(p.cell.classes)))
+// matches finds a class for a lot that has none, moving others if need be. It changes nothing if it fails.
+func (p *packing) matches(l int) bool {
+	p.round++
+	return p.match(l)
 }
 
-func (p *packing) match(l int, visited []bool) bool {
+func (p *packing) match(l int) bool {
 	for c := range p.cell.classes {
-		if visited[c] || !p.fits(l, c) {
-			continue
-		}
-		visited[c] = true
-		if p.taken[c] < len(p.cell.classes[c].nodes) {
+		if p.visited[c] != p.round && p.taken[c] < len(p.cell.classes[c].nodes) && p.fits(l, c) {
 			p.taken[c]++
 			p.at[l] = c
 			return true
 		}
+	}
+	for c := range p.cell.classes {
+		if p.visited[c] == p.round || !p.fits(l, c) {
+			continue
+		}
+		p.visited[c] = p.round
 		for other, at := range p.at {
-			if at == c && p.match(other, visited) {
+			if at == c && p.match(other) {
 				p.at[l] = c
 				return true
 			}
@@ -169,18 +220,25 @@ func (p *packing) settle() bool {
 	if !p.all || !slices.ContainsFunc(p.s.company, func(pods []int32) bool { return pods == nil }) {
 		return true
 	}
-	p.settling = true
+	at := slices.Clone(p.at)
 	clear(p.taken)
 	for l := range p.at {
 		p.at[l] = nowhere
 	}
-	for l := range p.lots {
-		if !p.match(l, make([]bool, len(p.taken))) {
-			p.settling = false
-			return false
-		}
+	p.settling = true
+	settled := true
+	for l := 0; settled && l < len(p.lots); l++ {
+		settled = p.matches(l)
 	}
-	return true
+	p.settling = false
+	if !settled {
+		clear(p.taken)
+		for _, c := range at {
+			p.taken[c]++
+		}
+		p.at = at
+	}
+	return settled
 }
 
 // accompanied reports whether a lot's affinity terms that are about single keys hold on a node of a class.

@@ -33,11 +33,100 @@ func (e *Effort) Over() bool { return e.Steps >= e.Limit || e.Context.Err() != n
 // of preference, of which a search among equal ones takes the first. Known says whether the effort was enough to tell;
 // without, nothing was found.
 func (g *Group) Search(order []uint32, given []bool, effort *Effort) (spots []Spot, known bool) {
-	s := newSearch(g.model(order, given), effort)
-	if s.place(g.pods) {
+	m := g.model(order, given)
+	for _, more := range m.relaxations() {
+		part := *effort
+		part.Limit = effort.Steps + (effort.Limit-effort.Steps)/8
+		spots, known := g.model(order, more).solve(&part)
+		effort.Steps = part.Steps
+		if spots == nil && known {
+			return nil, true
+		}
+	}
+	return m.solve(effort)
+}
+
+// relaxations returns what else to give up so that what is left is about few cells: if that alone cannot be satisfied, it
+// shows soon. One after the other leaves the rules on one key more, in ascending order of their numbers of domains.
+func (m *model) relaxations() [][]bool {
+	var keys []*key
+	for i := range m.keys {
+		if k := &m.keys[i]; !k.single {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b *key) int { return cmp.Compare(a.column.Len(), b.column.Len()) })
+	var all [][]bool
+	for kept := 1; kept < len(keys); kept++ {
+		given := make([]bool, len(m.g.Rules))
+		copy(given, m.given)
+		for i, r := range m.g.Rules {
+			given[i] = given[i] || slices.ContainsFunc(keys[kept:], func(k *key) bool { return k.name == r.TopologyKey })
+		}
+		all = append(all, given)
+	}
+	return all
+}
+
+func (m *model) solve(effort *Effort) (spots []Spot, known bool) {
+	parts := m.parts()
+	if len(parts) > 1 {
+		// Without the others a part has no less room, and nothing else changes for it. To look at it alone keeps a part that
+		// has no place from being tried again with every placement of the others.
+		for _, part := range parts {
+			if !newSearch(m, part, effort).place() {
+				return nil, !effort.Over()
+			}
+		}
+	}
+	s := newSearch(m, slices.Concat(parts...), effort)
+	if s.place() {
 		return s.spots(), true
 	}
 	return nil, !effort.Over()
+}
+
+// parts divides the replicas into parts that no rule connects but for what nodes have room for.
+func (m *model) parts() [][]int {
+	of := make([]int, len(m.g.replicas)) // the first replicas of each one's part
+	for i := range of {
+		of[i] = i
+	}
+	join := func(a, b int) {
+		a, b = of[a], of[b]
+		for i := range of {
+			if of[i] == a || of[i] == b {
+				of[i] = min(a, b)
+			}
+		}
+	}
+	for i := range of {
+		for j := range of {
+			if len(m.parted[i][j]) > 0 {
+				join(i, j)
+			}
+		}
+	}
+	for i := range m.withs {
+		w := &m.withs[i]
+		for j, wanted := range m.g.replicas[w.replicas].wanted {
+			if wanted {
+				join(w.replicas, j)
+			}
+		}
+	}
+	for i := range m.evens {
+		for j, matches := range m.evens[i].matches {
+			if matches {
+				join(m.evens[i].replicas, j)
+			}
+		}
+	}
+	parts := make([][]int, len(of))
+	for i, first := range of {
+		parts[first] = append(parts[first], i)
+	}
+	return slices.DeleteFunc(parts, func(part []int) bool { return len(part) == 0 })
 }
 
 // search is the pods in cells, so far, and what the rules look at.
@@ -45,7 +134,8 @@ type search struct {
 	*model
 	effort *Effort
 
-	left  []int   // pods without a place, by replicas
+	total int     // pods without a place
+	left  []int   // the same by replicas
 	in    [][]int // pods by cell, by replicas; nil for a cell that never had any
 	cells []int   // that have pods, in the order in which they got them
 
@@ -57,9 +147,12 @@ type search struct {
 	forbidden [][]int     // by replicas, by cell: as all such placements have been tried
 
 	packed map[string]*packing // nil for what cannot be packed
+	now    []*packing          // by cell; nil without pods
+	final  []*packing          // of cells, when all pods are placed
 }
 
-func newSearch(m *model, effort *Effort) *search {
+// newSearch returns a search for a place for some replicas.
+func newSearch(m *model, of []int, effort *Effort) *search {
 	n := len(m.g.replicas)
 	s := &search{
 		model:     m,
@@ -73,6 +166,7 @@ func newSearch(m *model, effort *Effort) *search {
 		totals:    make([][]int64, len(m.evens)),
 		forbidden: make([][]int, n),
 		packed:    make(map[string]*packing),
+		now:       make([]*packing, len(m.cells)),
 	}
 	for k := range m.keys {
 		if !m.keys[k].single {
@@ -89,8 +183,9 @@ func newSearch(m *model, effort *Effort) *search {
 			s.totals[i] = slices.Clone(e.Counts)
 		}
 	}
-	for r := range n {
+	for _, r := range of {
 		s.left[r] = m.g.replicas[r].count
+		s.total += s.left[r]
 		s.forbidden[r] = make([]int, len(m.cells))
 		s.parting[r] = make([][]int32, len(m.keys))
 		for _, keys := range m.parted[r] {
@@ -105,8 +200,8 @@ func newSearch(m *model, effort *Effort) *search {
 }
 
 // place places the pods that are left and reports whether it did.
-func (s *search) place(left int) bool {
-	if left == 0 {
+func (s *search) place() bool {
+	if s.total == 0 {
 		return s.complete()
 	}
 	r, options := s.next()
@@ -115,17 +210,17 @@ func (s *search) place(left int) bool {
 	}
 	tried := 0
 	done := false
-	for _, cells := range options {
-		if done = s.try(r, cells[0], left); done || s.effort.Over() {
+	for _, o := range options {
+		if done = s.try(r, o.cells[0]); done || s.effort.Over() {
 			break
 		}
 		// No placement of what is left has such a pod in any of these cells: any of the equal pods could have been the one
 		// that was tried.
-		s.forbid(r, cells, 1)
+		s.forbid(r, o.cells, 1)
 		tried++
 	}
-	for _, cells := range options[:tried] {
-		s.forbid(r, cells, -1)
+	for _, o := range options[:tried] {
+		s.forbid(r, o.cells, -1)
 	}
 	return done
 }
@@ -136,39 +231,57 @@ func (s *search) forbid(r int, cells []int, by int) {
 	}
 }
 
-func (s *search) try(r, c, left int) bool {
+func (s *search) try(r, c int) bool {
 	if !s.effort.Spend(1) {
 		return false
 	}
+	before := s.now[c]
 	s.add(r, c, 1)
-	if s.tenable(false) && s.pack(c, false) != nil && s.place(left-1) {
+	s.now[c] = s.pack(c, r, before)
+	if s.now[c] != nil && s.tenable(false) && s.place() {
 		return true
 	}
 	s.add(r, c, -1)
+	s.now[c] = before
 	return false
 }
 
-// next returns the replicas with the fewest places for a pod, and these places, the best first: cells that are equal to
-// the rest of the group stand together. It returns -1 if a pod has none.
-func (s *search) next() (r int, options [][]int) {
+// option is cells that are equal to the rest of the group.
+type option struct {
+	cells []int
+	// unmet is how many affinity terms wait for other pods there, crowd how many pods are in domains that are to have equal
+	// numbers.
+	unmet, crowd int64
+}
+
+// next returns the replicas with the fewest places for a pod, and these places, the best first. It returns -1 if a pod
+// has none.
+func (s *search) next() (r int, options []option) {
 	r = -1
 	for i, left := range s.left {
 		if left == 0 {
 			continue
 		}
-		o := s.options(i)
-		if len(o) == 0 {
+		o, all := s.options(i, r, len(options))
+		if all && (len(o) == 0 || s.scarce(i, o)) {
 			return -1, nil
 		}
-		if r < 0 || len(o) < len(options) {
+		if all && (r < 0 || len(o) < len(options)) {
 			r, options = i, o
 		}
 	}
+	for i := range options {
+		s.rank(r, &options[i])
+	}
+	slices.SortStableFunc(options, func(a, b option) int {
+		return cmp.Or(cmp.Compare(a.unmet, b.unmet), cmp.Compare(a.crowd, b.crowd))
+	})
 	return r, options
 }
 
-func (s *search) options(r int) [][]int {
-	var options [][]int
+// options returns the places for a pod, and whether these are all: if other replicas have been found to have few, it stops
+// at as many.
+func (s *search) options(r, other, few int) (options []option, all bool) {
 	index := make(map[string]int)
 	lows := make([]int64, len(s.evens))
 	for i := range s.evens {
@@ -194,38 +307,65 @@ func (s *search) options(r int) [][]int {
 		}
 		at, ok := index[string(b)]
 		if !ok {
-			at = len(options)
+			if at = len(options); other >= 0 && at == few {
+				return nil, false
+			}
 			index[string(b)] = at
-			options = append(options, nil)
+			options = append(options, option{})
 		}
-		options[at] = append(options[at], c)
+		options[at].cells = append(options[at].cells, c)
 	}
-	slices.SortStableFunc(options, func(a, b []int) int { return cmp.Compare(s.crowd(r, a[0]), s.crowd(r, b[0])) })
-	return options
+	return options, true
 }
 
-// crowd returns how many pods are in a cell's domains that the replicas' constraints would have evenly spread.
-func (s *search) crowd(r, c int) int64 {
-	var sum int64
-	for i := range s.evens {
-		if e := &s.evens[i]; e.replicas == r && s.totals[i] != nil {
-			sum += s.totals[i][s.model.cells[c].domains[e.key]]
+// scarce reports whether there are too few domains for pods that cannot share any.
+func (s *search) scarce(r int, options []option) bool {
+	for _, k := range s.parted[r][r] {
+		if s.keys[k].single {
+			continue
+		}
+		domains := make(map[int32]bool)
+		for _, o := range options {
+			for _, c := range o.cells {
+				domains[s.model.cells[c].domains[k]] = true
+			}
+		}
+		if !domains[topology.None] && len(domains) < s.left[r] {
+			return true
 		}
 	}
-	return sum
+	return false
+}
+
+func (s *search) rank(r int, o *option) {
+	cell := &s.model.cells[o.cells[0]]
+	for i := range s.withs {
+		w := &s.withs[i]
+		if s.company[i] == nil {
+			continue
+		}
+		d := cell.domains[w.key]
+		waits := !w.inhabited[d] && s.company[i][d] == 0
+		if w.replicas == r && waits && !s.exempt(r, 0) {
+			o.unmet++
+		}
+		if s.g.replicas[w.replicas].wanted[r] && waits && s.touched[w.key][d] > 0 {
+			o.unmet--
+		}
+	}
+	for i := range s.evens {
+		if e := &s.evens[i]; e.replicas == r && s.totals[i] != nil {
+			o.crowd += s.totals[i][cell.domains[e.key]]
+		}
+	}
 }
 
 // fits reports whether a pod may go to a cell as far as can be told from the pods that are placed.
 func (s *search) fits(r, c int, lows []int64) bool {
-	cell := &s.model.cells[c]
-	if !cell.takes[r] || s.forbidden[r][c] > 0 {
+	if !s.allows(r, c) {
 		return false
 	}
-	for k, pods := range s.parting[r] {
-		if d := cell.domains[k]; pods != nil && d != topology.None && pods[d] > 0 {
-			return false
-		}
-	}
+	cell := &s.model.cells[c]
 	for i := range s.evens {
 		if e := &s.evens[i]; e.replicas == r && s.totals[i] != nil {
 			with := s.totals[i][cell.domains[e.key]]
@@ -239,6 +379,20 @@ func (s *search) fits(r, c int, lows []int64) bool {
 	}
 	for i := range s.withs {
 		if s.withs[i].replicas == r && !s.met(i, cell, 0, false) {
+			return false
+		}
+	}
+	return true
+}
+
+// allows reports whether neither the cell nor anti-affinity keeps a pod away, and it has not been tried.
+func (s *search) allows(r, c int) bool {
+	cell := &s.model.cells[c]
+	if !cell.takes[r] || s.forbidden[r][c] > 0 {
+		return false
+	}
+	for k, pods := range s.parting[r] {
+		if d := cell.domains[k]; pods != nil && d != topology.None && pods[d] > 0 {
 			return false
 		}
 	}
@@ -260,13 +414,34 @@ func (s *search) met(i int, cell *cell, own int, all bool) bool {
 	if all || !w.reachable[d] {
 		return false
 	}
-	helpers := (own - 1) * count(r.wanted[w.replicas])
 	for other, wanted := range r.wanted {
-		if wanted {
-			helpers += s.left[other]
+		if !wanted || s.left[other] == 0 || own == 0 && other == w.replicas && s.left[other] == 1 {
+			continue
+		}
+		if own == 0 || s.comes(other, w.key, d) {
+			return true
 		}
 	}
-	return helpers > 0
+	return false
+}
+
+// comes reports whether a pod may still come to a domain.
+func (s *search) comes(r, key int, domain int32) bool {
+	for _, c := range s.keys[key].cells[domain] {
+		if !s.allows(r, c) {
+			continue
+		}
+		if s.in[c] == nil {
+			return true
+		}
+		s.in[c][r]++
+		packed := s.pack(c, r, s.now[c])
+		s.in[c][r]--
+		if packed != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func count(v bool) int {
@@ -293,6 +468,7 @@ func (s *search) exempt(replicas, own int) bool {
 // add puts a pod into a cell or, with by -1, takes it out again.
 func (s *search) add(r, c int, by int) {
 	cell := &s.model.cells[c]
+	s.total -= by
 	s.left[r] -= by
 	if s.in[c] == nil {
 		s.in[c] = make([]int, len(s.left))
@@ -414,17 +590,29 @@ func (s *search) complete() bool {
 	if !s.tenable(true) {
 		return false
 	}
+	settle := slices.ContainsFunc(s.company, func(pods []int32) bool { return pods == nil })
+	s.final = s.final[:0]
 	for _, c := range s.cells {
-		if s.pack(c, true) == nil {
+		p := s.now[c]
+		if settle {
+			p = s.packing(c, true, func(p *packing) bool { return p.place(0, 0) })
+		}
+		if p == nil {
 			return false
 		}
+		s.final = append(s.final, p)
 	}
 	return true
 }
 
-// pack returns how the pods of a cell find nodes there; nil if they do not, or the effort is over. Unless all pods are
-// placed, it is enough that those which are may be part of a packing.
-func (s *search) pack(c int, all bool) *packing {
+// pack returns how the pods of a cell find nodes there, as far as can be told before all pods are placed; nil if they do
+// not, or the effort is over. Before is how they did without the last one, nil if there were none.
+func (s *search) pack(c, last int, before *packing) *packing {
+	return s.packing(c, false, func(p *packing) bool { return before != nil && p.extend(before, last) || p.place(0, 0) })
+}
+
+// packing returns what place makes of the pods of a cell, nil if it fails, or what it once did.
+func (s *search) packing(c int, all bool, place func(*packing) bool) *packing {
 	b := binary.AppendUvarint([]byte{bit(all)}, uint64(c))
 	for r, n := range s.in[c] {
 		b = binary.AppendUvarint(b, uint64(n))
@@ -433,7 +621,7 @@ func (s *search) pack(c int, all bool) *packing {
 	p, ok := s.packed[string(b)]
 	if !ok {
 		p = s.newPacking(c, all)
-		if !p.place(0, 0) {
+		if !place(p) {
 			p = nil
 		}
 		if p != nil || !s.effort.Over() {
@@ -445,8 +633,8 @@ func (s *search) pack(c int, all bool) *packing {
 
 func (s *search) spots() []Spot {
 	var spots []Spot
-	for _, c := range s.cells {
-		spots = append(spots, s.pack(c, true).spots()...)
+	for _, p := range s.final {
+		spots = append(spots, p.spots()...)
 	}
 	return spots
 }
