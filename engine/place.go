@@ -32,7 +32,7 @@ type PlaceOptions struct {
 
 // tuning says how nodes are found, which no answer depends on.
 type tuning struct {
-	scan  bool                          // ask about every node for each pod, and take none for equal to another
+	scan  bool                          // ask about every node for each pod, and take no pod for like another
 	board bool                          // do not, even where it would cost less
 	few   func(domains, nodes int) bool // as in placing.New
 }
@@ -140,12 +140,13 @@ const maxAlike = 16
 
 // decide is decide, for a pod that may ask for the same nodes as one before.
 func (p *place) decide(pod *cluster.Pending) *decision {
-	spec := pod.Spec()
+	if p.options.tuning.scan {
+		return decide(p.state, pod, p.options.Profile)
+	}
 	for _, d := range p.alike {
-		if other := d.Pod.Spec(); sameNodes(spec, other) {
+		if sameNodes(pod.Spec(), d.Pod.Spec()) {
 			cycle := *d.Cycle
 			cycle.Pod = pod
-			cycle.KeepScores()
 			return &decision{Cycle: &cycle}
 		}
 	}

@@ -14,16 +14,19 @@ type child struct {
 	*partition
 }
 
-// by returns the partition whose cells are the nodes that share a cell and a value, of 0..limit-1.
-func (p *partition) by(values []int32, limit int) *partition {
+// divide returns the partition whose cells are the nodes that share a cell of p and a value, of 0..limit-1.
+func (b *Board) divide(p *partition, values []int32, limit int) *partition {
 	for _, c := range p.children {
 		if &c.values[0] == &values[0] || slices.Equal(c.values, values) {
 			return c.partition
 		}
 	}
-	divided := p.divide(values, limit)
+	divided := p.by(values, limit)
+	b.bytes += int64(len(values)) * 4
 	if len(divided.first) == len(p.first) {
 		divided = p
+	} else {
+		b.bytes += int64(len(values)) * 4
 	}
 	p.children = append(p.children, child{values, divided})
 	return divided
@@ -32,7 +35,7 @@ func (p *partition) by(values []int32, limit int) *partition {
 // denseTable is up to how many pairs of cell and value are looked up in a table.
 const denseTable = 1 << 20
 
-func (p *partition) divide(values []int32, limit int) *partition {
+func (p *partition) by(values []int32, limit int) *partition {
 	d := &partition{cell: make([]int32, len(values))}
 	if len(p.first)*limit <= denseTable {
 		table := make([]int32, len(p.first)*limit) // cells, plus one

@@ -199,7 +199,7 @@ func (t *Template) divide() *partition {
 	cells := b.whole
 	by := func(column *topology.Column) key {
 		if b.few(column.Len(), len(b.all)) {
-			cells = cells.by(column.Domain, column.Len())
+			cells = b.divide(cells, column.Domain, column.Len())
 		}
 		return key{column: column}
 	}
@@ -230,7 +230,7 @@ func (t *Template) divide() *partition {
 		if numbers == nil {
 			return nil
 		}
-		cells = cells.by(numbers, limit)
+		cells = b.divide(cells, numbers, limit)
 		return slices.Clone(scores)
 	}
 	untolerated := tainttoleration.UntoleratedPreferences(c)
@@ -242,7 +242,7 @@ func (t *Template) divide() *partition {
 		for n := range t.spread.Scored.All() {
 			scored[n] = 1
 		}
-		cells = cells.by(scored, 2)
+		cells = b.divide(cells, scored, 2)
 	}
 	t.refused = make([]byte, len(cells.first))
 	t.taints, t.affinity, t.images = byCell(cells, taints), byCell(cells, affinity), byCell(cells, images)
