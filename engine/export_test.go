@@ -18,6 +18,12 @@ func (o PlaceOptions) WithBoard() PlaceOptions {
 	return o
 }
 
+// Forgetting returns options by which what is known of templates is forgotten at once.
+func (o PlaceOptions) Forgetting() PlaceOptions {
+	o.tuning.bytes = 1
+	return o
+}
+
 // WithFew returns options by which keys with up to so many domains have few.
 func (o PlaceOptions) WithFew(most int) PlaceOptions {
 	o.tuning.few = func(domains, _ int) bool { return domains <= most }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -35,6 +36,7 @@ type tuning struct {
 	scan  bool                          // ask about every node for each pod, and take no pod for like another
 	board bool                          // do not, even where it would cost less
 	few   func(domains, nodes int) bool // as in placing.New
+	bytes int64                         // in place of maxBoardBytes, unless 0
 }
 
 // Place decides where the pods of the queue go, one by one, each placed pod counting for the next.
@@ -120,7 +122,7 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 		return p.scan(ctx, t)
 	}
 	if t.board == nil || t.board != p.board || t.onBoard != nil && t.onBoard.Outdated() {
-		if p.board == nil || p.board.Bytes() > maxBoardBytes {
+		if p.board == nil || p.board.Bytes() > cmp.Or(p.options.tuning.bytes, maxBoardBytes) {
 			p.board = placing.New(p.state, p.order, p.options.tuning.few)
 		}
 		t.board, t.onBoard = p.board, nil

@@ -74,10 +74,11 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 		unplaced += want[i].Unplaced
 	}
 	for how, o := range map[string]engine.PlaceOptions{
-		"as it pays":           o,
-		"keys by value":        o.WithBoard().WithFew(0),
-		"some keys by value":   o.WithBoard().WithFew(5),
-		"keys by their domain": o.WithBoard().WithFew(1000),
+		"as it pays":             o,
+		"keys by value":          o.WithBoard().WithFew(0),
+		"some keys by value":     o.WithBoard().WithFew(5),
+		"keys by their domain":   o.WithBoard().WithFew(1000),
+		"as it pays, forgetting": o.Forgetting(),
 	} {
 		got, err := c.Place(ctx, queue, o)
 		if err != nil {
