@@ -398,7 +398,11 @@ func (j *joining) conflict() (rules []verdict.JointRule, minimal bool) {
 		for i := from; i < to; i++ {
 			given[i] = true
 		}
-		spots, known := j.rules.Search(j.order, given, j.effort)
+		// One hard question must not keep the others from being asked.
+		part := *j.effort
+		part.Limit = part.Steps + (part.Limit-part.Steps)/16
+		spots, known := j.rules.Search(j.order, given, &part)
+		j.effort.Steps = part.Steps
 		if spots == nil && known {
 			return
 		}

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // SearchJointly is PlaceJointly without placing the pods one by one first, and without improving what is found.
@@ -21,4 +24,16 @@ func (c *Cluster) InOrderJointly(ctx context.Context, group []Pending, o JointOp
 	j.compile(ctx)
 	err := j.inOrder(ctx)
 	return j.best != nil, err
+}
+
+// HoldTogether reports whether the search finds a placement that satisfies some rules and need not satisfy others.
+func (c *Cluster) HoldTogether(ctx context.Context, group []Pending, o JointOptions, rules []verdict.JointRule) (bool, error) {
+	j := c.joining(ctx, group, o)
+	j.compile(ctx)
+	given := make([]bool, len(j.rules.Rules))
+	for i, r := range j.rules.Rules {
+		given[i] = !slices.Contains(rules, r)
+	}
+	spots, _ := j.rules.Search(j.order, given, j.effort)
+	return spots != nil, ctx.Err()
 }

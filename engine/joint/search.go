@@ -238,7 +238,7 @@ func (s *search) try(r, c int) bool {
 	before := s.now[c]
 	s.add(r, c, 1)
 	s.now[c] = s.pack(c, r, before)
-	if s.now[c] != nil && s.tenable(false) && s.place() {
+	if s.now[c] != nil && s.tenable() && s.place() {
 		return true
 	}
 	s.add(r, c, -1)
@@ -286,7 +286,7 @@ func (s *search) options(r, other, few int) (options []option, all bool) {
 	lows := make([]int64, len(s.evens))
 	for i := range s.evens {
 		if s.evens[i].replicas == r && s.totals[i] != nil {
-			lows[i] = s.lowest(i, false)
+			lows[i] = s.lowest(i)
 		}
 	}
 	var b []byte
@@ -378,7 +378,7 @@ func (s *search) fits(r, c int, lows []int64) bool {
 		}
 	}
 	for i := range s.withs {
-		if s.withs[i].replicas == r && !s.met(i, cell, 0, false) {
+		if s.withs[i].replicas == r && !s.met(i, cell, 0) {
 			return false
 		}
 	}
@@ -399,9 +399,9 @@ func (s *search) allows(r, c int) bool {
 	return true
 }
 
-// met reports whether an affinity term of a pod in a cell is met or, unless all pods are placed, may still be. Own is 1 if
-// the pod is placed itself. What depends on single keys is left to packing.
-func (s *search) met(i int, cell *cell, own int, all bool) bool {
+// met reports whether an affinity term of a pod in a cell is met or may still be. Own is 1 if the pod is placed itself. What
+// depends on single keys is left to packing.
+func (s *search) met(i int, cell *cell, own int) bool {
 	w := &s.withs[i]
 	r := &s.g.replicas[w.replicas]
 	if s.company[i] == nil || s.exempt(w.replicas, own) {
@@ -411,7 +411,7 @@ func (s *search) met(i int, cell *cell, own int, all bool) bool {
 	if w.inhabited[d] || int(s.company[i][d])-own*count(r.wanted[w.replicas]) > 0 {
 		return true
 	}
-	if all || !w.reachable[d] {
+	if !w.reachable[d] {
 		return false
 	}
 	for other, wanted := range r.wanted {
@@ -521,16 +521,13 @@ func (s *search) keyed(replicas int, cell *cell) bool {
 	return false
 }
 
-// lowest returns what a constraint's minimum is or, unless all pods are placed, the most that it may become.
-func (s *search) lowest(i int, all bool) int64 {
+// lowest returns the most that a constraint's minimum may become.
+func (s *search) lowest(i int) int64 {
 	e := &s.evens[i]
 	if e.Floor {
 		return 0
 	}
 	low := e.minimum(s.totals[i])
-	if all {
-		return low
-	}
 	left := 0
 	for r, matches := range e.matches {
 		if matches {
@@ -551,15 +548,14 @@ func (s *search) lowest(i int, all bool) int64 {
 	return low
 }
 
-// tenable reports whether the rules on keys that are not single hold for the placed pods or, unless all are placed, may
-// still come to hold.
-func (s *search) tenable(all bool) bool {
+// tenable reports whether the rules on keys that are not single hold for the placed pods or may still come to hold.
+func (s *search) tenable() bool {
 	for i := range s.evens {
 		e := &s.evens[i]
 		if s.totals[i] == nil {
 			continue
 		}
-		low := s.lowest(i, all)
+		low := s.lowest(i)
 		for _, c := range s.cells {
 			cell := &s.model.cells[c]
 			if s.in[c][e.replicas] > 0 && s.totals[i][cell.domains[e.key]]+e.beside(cell.counted[i])-e.MaxSkew > low {
@@ -569,7 +565,7 @@ func (s *search) tenable(all bool) bool {
 	}
 	for i := range s.withs {
 		for _, c := range s.cells {
-			if s.in[c][s.withs[i].replicas] > 0 && !s.met(i, &s.model.cells[c], 1, all) {
+			if s.in[c][s.withs[i].replicas] > 0 && !s.met(i, &s.model.cells[c], 1) {
 				return false
 			}
 		}
@@ -587,9 +583,6 @@ func (e *evenRule) beside(counted bool) int64 {
 
 // complete reports whether the placement of all pods satisfies every rule.
 func (s *search) complete() bool {
-	if !s.tenable(true) {
-		return false
-	}
 	settle := slices.ContainsFunc(s.company, func(pods []int32) bool { return pods == nil })
 	s.final = s.final[:0]
 	for _, c := range s.cells {

@@ -82,7 +82,7 @@ func (g *Group) possible(given []bool) bool {
 
 // TestSearchWithoutSomeRules gives up rules at random.
 func TestSearchWithoutSomeRules(t *testing.T) {
-	found, none := 0, 0
+	found, none, steps := 0, 0, 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		g := group(t, rng)
@@ -90,7 +90,9 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 		for i := range given {
 			given[i] = rng.IntN(4) == 0
 		}
-		spots, known := g.Search(g.order(), given, &Effort{Context: context.Background(), Limit: 1 << 20})
+		effort := &Effort{Context: context.Background(), Limit: 1 << 20}
+		spots, known := g.Search(g.order(), given, effort)
+		steps += effort.Steps
 		switch {
 		case !known:
 			t.Errorf("seed %d: too much effort", seed)
@@ -114,6 +116,9 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 				t.Errorf("seed %d: %v is wrong without the rules %v", seed, spots, given)
 			}
 		}
+	}
+	if steps > 23_500 {
+		t.Errorf("%d steps: the search looks ahead less far than it did", steps)
 	}
 	if found < 500 || none < 500 {
 		t.Errorf("%d found, %d not: the cases no longer exercise both", found, none)
