@@ -81,16 +81,20 @@ func (d *decoder) podAffinityTerm(at *path, in *stowagev1.PodAffinityTerm) api.P
 		MismatchLabelKeys: d.labelKeys(at, "mismatch_label_keys", in.GetMismatchLabelKeys()),
 	}
 	d.topologyKey(at, out.TopologyKey)
-	if !d.within(at, "namespaces", len(out.Namespaces), MaxValues) {
-		return out
+	d.termNamespaces(at, out.Namespaces)
+	return out
+}
+
+func (d *decoder) termNamespaces(at *path, names []string) {
+	if !d.within(at, "namespaces", len(names), MaxValues) {
+		return
 	}
-	for i, n := range out.Namespaces {
+	for i, n := range names {
 		if n == "" {
 			d.refuse(at.item("namespaces", i), "must not be empty")
 		}
 		d.length(at.item("namespaces", i), n, MaxNamespaceBytes)
 	}
-	return out
 }
 
 // labelKeys checks keys that a term or constraint takes from the pod's labels.

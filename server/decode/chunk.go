@@ -2,6 +2,7 @@ package decode
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,7 +52,7 @@ func (c *chunk) reset() {
 	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], c.text[:0]
 }
 
-// readItem is an item other than a node. Only templates are read, others are only found.
+// readItem is an item other than a node. Only templates and classes are read, others are only found.
 type readItem struct {
 	field protowire.Number
 	raw   []byte
@@ -59,12 +60,13 @@ type readItem struct {
 	met   met
 
 	template  *api.PodTemplate
+	class     *api.NodeClass
 	footprint footprint
 	form      []byte // canonical
 	digest    content.Digest
 }
 
-// readItems finds the items of a chunk and reads the templates.
+// readItems finds the items of a chunk and reads templates and classes.
 func (r *reader) readItems(c *chunk) {
 	for in := c.from; len(c.items) < c.fields; {
 		field, n, _ := in.Next()
@@ -72,10 +74,15 @@ func (r *reader) readItems(c *chunk) {
 		case n < 0:
 		case isItem(field):
 			c.items = append(c.items, readItem{field: field, raw: in.Take(n, &c.text)})
-			if last := &c.items[len(c.items)-1]; field == clusterPodTemplates {
+			last := &c.items[len(c.items)-1]
+			switch field {
+			case clusterPodTemplates:
 				last.template, last.footprint, last.form, last.sound = r.template(&last.met, last.raw)
-				last.digest = content.DigestOf(last.form)
+			case clusterNodeClasses:
+				last.class, last.form, last.sound = r.usual.class(last.raw)
+				last.sound = last.sound && r.meet(&last.met, slices.Values(r.usual.scalars), slices.Values(r.usual.topologyKeys))
 			}
+			last.digest = content.DigestOf(last.form)
 		default:
 			in.Skip(n)
 		}

@@ -147,8 +147,8 @@ func (d *decoder) takeItems(at *path, c *chunk) {
 				decodeItem(d, at, "pod_templates", len(d.templates), MaxTemplates, item.raw, d.addTemplate)
 			}
 		case clusterNodeClasses:
-			if class := new(stowagev1.NodeClass); len(d.classes) < MaxClasses && usualClass(item.raw, class) {
-				d.addClass(at, class)
+			if item.sound && len(d.classes) < MaxClasses && d.meet(&item.met) {
+				d.takeClass(item.class, item.form, item.digest)
 			} else {
 				decodeItem(d, at, "node_classes", len(d.classes), MaxClasses, item.raw, d.addClass)
 			}
@@ -227,10 +227,15 @@ func (d *decoder) addClass(parent *path, in *stowagev1.NodeClass) {
 	at := parent.item("node_classes", len(d.classes))
 	out := new(api.NodeClass)
 	*out = d.class(&at, in)
-	d.classes = append(d.classes, out)
-	d.to.AddClass(out)
 	form := d.canonicalForm(at, in)
-	d.content.AddClass(form, content.DigestOf(form))
+	d.takeClass(out, form, content.DigestOf(form))
+}
+
+// takeClass hands a class over.
+func (d *decoder) takeClass(class *api.NodeClass, form []byte, digest content.Digest) {
+	d.classes = append(d.classes, class)
+	d.to.AddClass(class)
+	d.content.AddClass(form, digest)
 }
 
 func (d *decoder) addNamespace(parent *path, in *stowagev1.Namespace) {

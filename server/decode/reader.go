@@ -3,6 +3,8 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +31,7 @@ type reader struct {
 
 	// resourceNames and topologyKeys are those that the reader met.
 	resourceNames, topologyKeys distinct
+	usual                       usual
 	// stated has the templates that pods state themselves, by their bytes.
 	stated map[string]*statedTemplate
 
@@ -649,12 +652,12 @@ func (r *reader) orderLabels(raw []byte) []byte {
 
 // template reads a template, and reports whether it is sound.
 func (r *reader) template(m *met, raw []byte) (_ *api.PodTemplate, _ footprint, form []byte, ok bool) {
+	if t, form, ok := r.usual.template(raw); ok {
+		return t, specFootprint(&t.Spec), form, r.meet(m, slices.Values(r.usual.scalars), slices.Values(r.usual.topologyKeys))
+	}
 	in := new(stowagev1.PodTemplate)
-	if !usualTemplate(raw, in) {
-		in.Reset()
-		if proto.Unmarshal(raw, in) != nil {
-			return nil, 0, nil, false
-		}
+	if proto.Unmarshal(raw, in) != nil {
+		return nil, 0, nil, false
 	}
 	var d decoder
 	out := new(api.PodTemplate)
@@ -664,21 +667,26 @@ func (r *reader) template(m *met, raw []byte) (_ *api.PodTemplate, _ footprint, 
 	if err != nil || len(d.violations) > 0 || d.full {
 		return nil, 0, nil, false
 	}
-	for name := range d.resourceNames.names {
+	return out, f, form, r.meet(m, maps.Keys(d.resourceNames.names), maps.Keys(d.topologyKeys.names))
+}
+
+// meet notes names, and reports whether there is room for them.
+func (r *reader) meet(m *met, scalars, topologyKeys iter.Seq[string]) bool {
+	for name := range scalars {
 		if !r.scalar(m, name) {
-			return nil, 0, nil, false
+			return false
 		}
 	}
-	for key := range d.topologyKeys.names {
+	for key := range topologyKeys {
 		if r.topologyKeys.has(key) {
 			continue
 		}
 		if !r.topologyKeys.add(key, MaxDistinctTopologyKeys) {
-			return nil, 0, nil, false
+			return false
 		}
 		m.topologyKeys = append(m.topologyKeys, key)
 	}
-	return out, f, form, true
+	return true
 }
 
 func appendPodCount(b []byte, c api.PodCount) []byte {

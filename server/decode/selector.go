@@ -15,26 +15,31 @@ func (d *decoder) labelSelector(parent *path, field string, in *stowagev1.LabelS
 	}
 	at := parent.field(field)
 	out := &api.LabelSelector{MatchLabels: d.labels(&at, "match_labels", in.GetMatchLabels())}
-	for _, l := range out.MatchLabels {
+	d.matchLabels(&at, out.MatchLabels)
+	if !d.within(&at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
+		return out
+	}
+	for i, r := range in.GetMatchExpressions() {
+		at := at.item("match_expressions", i)
+		out.MatchExpressions = append(out.MatchExpressions, d.labelRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues()))
+	}
+	return out
+}
+
+// matchLabels checks the syntax of labels of which nothing else is wrong.
+func (d *decoder) matchLabels(at *path, labels api.Labels) {
+	for _, l := range labels {
 		if !isLabelKey(l.Key) && l.Key != "" && len(l.Key) <= MaxLabelKeyBytes {
 			d.refuse(at.entry("match_labels", l.Key), "the key "+labelKeySyntax)
 		} else if !isLabelValue(l.Value) && len(l.Value) <= MaxLabelValueBytes {
 			d.refuse(at.entry("match_labels", l.Key), "the value "+labelValueSyntax)
 		}
 	}
-	if !d.within(&at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
-		return out
-	}
-	for i, r := range in.GetMatchExpressions() {
-		at := at.item("match_expressions", i)
-		out.MatchExpressions = append(out.MatchExpressions, d.labelRequirement(&at, r))
-	}
-	return out
 }
 
-func (d *decoder) labelRequirement(at *path, in *stowagev1.LabelSelectorRequirement) api.Requirement {
-	out := api.Requirement{Key: in.GetKey(), Values: in.GetValues()}
-	switch in.GetOperator() {
+func (d *decoder) labelRequirement(at *path, key string, operator stowagev1.LabelSelectorOperator, values []string) api.Requirement {
+	out := api.Requirement{Key: key, Values: values}
+	switch operator {
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_IN:
 		out.Operator = api.In
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_NOT_IN:
@@ -81,21 +86,21 @@ func (d *decoder) nodeSelectorTerm(at *path, in *stowagev1.NodeSelectorTerm, bad
 	if d.within(at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
 		for i, r := range in.GetMatchExpressions() {
 			at := at.item("match_expressions", i)
-			out.MatchExpressions = append(out.MatchExpressions, d.nodeRequirement(&at, r, bad))
+			out.MatchExpressions = append(out.MatchExpressions, d.nodeRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues(), bad))
 		}
 	}
 	if d.within(at, "match_fields", len(in.GetMatchFields()), MaxRequirements) {
 		for i, r := range in.GetMatchFields() {
 			at := at.item("match_fields", i)
-			out.MatchFields = append(out.MatchFields, d.nodeField(&at, r))
+			out.MatchFields = append(out.MatchFields, d.nodeField(&at, r.GetKey(), r.GetOperator(), r.GetValues()))
 		}
 	}
 	return out
 }
 
-func (d *decoder) nodeRequirement(at *path, in *stowagev1.NodeSelectorRequirement, bad badNumbers) api.Requirement {
-	out := api.Requirement{Key: in.GetKey(), Values: in.GetValues()}
-	switch in.GetOperator() {
+func (d *decoder) nodeRequirement(at *path, key string, operator stowagev1.NodeSelectorOperator, values []string, bad badNumbers) api.Requirement {
+	out := api.Requirement{Key: key, Values: values}
+	switch operator {
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
 		out.Operator = api.In
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:
@@ -151,12 +156,12 @@ func (d *decoder) requirement(at *path, r *api.Requirement) {
 }
 
 // nodeField decodes a requirement on a node's fields.
-func (d *decoder) nodeField(at *path, in *stowagev1.NodeSelectorRequirement) api.Requirement {
-	out := api.Requirement{Key: in.GetKey(), Values: in.GetValues()}
+func (d *decoder) nodeField(at *path, key string, operator stowagev1.NodeSelectorOperator, values []string) api.Requirement {
+	out := api.Requirement{Key: key, Values: values}
 	if out.Key != "metadata.name" {
 		d.refuse(at.field("key"), `is %s, only "metadata.name" is allowed`, quote(out.Key))
 	}
-	switch in.GetOperator() {
+	switch operator {
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
 		out.Operator = api.In
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:

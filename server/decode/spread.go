@@ -38,15 +38,25 @@ func (d *decoder) spreadConstraint(at *path, in *stowagev1.TopologySpreadConstra
 		d.refuse(at.field("max_skew"), "is %d, at least 1 is required", out.MaxSkew)
 	}
 	d.topologyKey(at, out.TopologyKey)
-	switch in.GetWhenUnsatisfiable() {
+	var minDomains *int32
+	if in != nil {
+		minDomains = in.MinDomains
+	}
+	d.spreadRules(at, &out, in.GetWhenUnsatisfiable(), minDomains, before)
+	return out
+}
+
+// spreadRules decodes what a constraint does where it is not met.
+func (d *decoder) spreadRules(at *path, out *api.TopologySpreadConstraint, action stowagev1.UnsatisfiableAction, minDomains *int32, before []api.TopologySpreadConstraint) {
+	switch action {
 	case stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE:
 	case stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY:
 		out.ScheduleAnyway = true
 	default:
 		d.refuse(at.field("when_unsatisfiable"), "must be DO_NOT_SCHEDULE or SCHEDULE_ANYWAY")
 	}
-	if in != nil && in.MinDomains != nil {
-		out.MinDomains = *in.MinDomains
+	if minDomains != nil {
+		out.MinDomains = *minDomains
 		if out.MinDomains < 1 {
 			d.refuse(at.field("min_domains"), "is %d, at least 1 is required", out.MinDomains)
 		}
@@ -60,7 +70,6 @@ func (d *decoder) spreadConstraint(at *path, in *stowagev1.TopologySpreadConstra
 			break
 		}
 	}
-	return out
 }
 
 func (d *decoder) policy(at *path, field string, p stowagev1.NodeInclusionPolicy) stowagev1.NodeInclusionPolicy {

@@ -31,34 +31,39 @@ func (d *decoder) tolerations(at *path, in []*stowagev1.Toleration) []api.Tolera
 	out := make([]api.Toleration, len(in))
 	for i, t := range in {
 		at := at.item("tolerations", i)
-		out[i] = api.Toleration{Key: t.GetKey(), Value: t.GetValue()}
-		d.length(at.field("key"), t.GetKey(), MaxLabelKeyBytes)
-		d.length(at.field("value"), t.GetValue(), MaxLabelValueBytes)
-		switch t.GetOperator() {
-		case stowagev1.TolerationOperator_TOLERATION_OPERATOR_UNSPECIFIED,
-			stowagev1.TolerationOperator_TOLERATION_OPERATOR_EQUAL:
-			out[i].Operator = api.TolerationEqual
-		case stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS:
-			out[i].Operator = api.TolerationExists
-			if t.GetValue() != "" {
-				d.refuse(at.field("value"), "must be empty with EXISTS")
-			}
-		case stowagev1.TolerationOperator_TOLERATION_OPERATOR_LT:
-			out[i].Operator = api.TolerationLessThan
-		case stowagev1.TolerationOperator_TOLERATION_OPERATOR_GT:
-			out[i].Operator = api.TolerationGreaterThan
-		default:
-			d.refuse(at.field("operator"), "must be EQUAL, EXISTS, LT or GT")
-		}
-		if t.GetKey() == "" && out[i].Operator != api.TolerationExists {
-			d.refuse(at.field("operator"), "must be EXISTS if key is empty")
-		}
-		effect, ok := taintEffect(t.GetEffect())
-		if !ok {
-			d.refuse(at.field("effect"), "must be NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE or unspecified")
-		}
-		out[i].Effect = effect
+		out[i] = d.toleration(&at, t.GetKey(), t.GetOperator(), t.GetValue(), t.GetEffect())
 	}
+	return out
+}
+
+func (d *decoder) toleration(at *path, key string, operator stowagev1.TolerationOperator, value string, on stowagev1.TaintEffect) api.Toleration {
+	out := api.Toleration{Key: key, Value: value}
+	d.length(at.field("key"), key, MaxLabelKeyBytes)
+	d.length(at.field("value"), value, MaxLabelValueBytes)
+	switch operator {
+	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_UNSPECIFIED,
+		stowagev1.TolerationOperator_TOLERATION_OPERATOR_EQUAL:
+		out.Operator = api.TolerationEqual
+	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS:
+		out.Operator = api.TolerationExists
+		if value != "" {
+			d.refuse(at.field("value"), "must be empty with EXISTS")
+		}
+	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_LT:
+		out.Operator = api.TolerationLessThan
+	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_GT:
+		out.Operator = api.TolerationGreaterThan
+	default:
+		d.refuse(at.field("operator"), "must be EQUAL, EXISTS, LT or GT")
+	}
+	if key == "" && out.Operator != api.TolerationExists {
+		d.refuse(at.field("operator"), "must be EXISTS if key is empty")
+	}
+	effect, ok := taintEffect(on)
+	if !ok {
+		d.refuse(at.field("effect"), "must be NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE or unspecified")
+	}
+	out.Effect = effect
 	return out
 }
 

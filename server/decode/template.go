@@ -22,8 +22,12 @@ func (d *decoder) template(at *path, in *stowagev1.PodTemplate) (api.PodTemplate
 func (d *decoder) controller(parent *path, in *stowagev1.ControllerReference) api.ControllerReference {
 	at := parent.field("controller")
 	d.length(at.field("name"), in.GetName(), MaxNameBytes)
+	return controllerOf(in.GetApiVersion(), in.GetKind(), in.GetName())
+}
+
+func controllerOf(apiVersion, kindName, name string) api.ControllerReference {
 	kind := api.NoWorkload
-	switch [2]string{in.GetApiVersion(), in.GetKind()} {
+	switch [2]string{apiVersion, kindName} {
 	case [2]string{"v1", "ReplicationController"}:
 		kind = api.ReplicationController
 	case [2]string{"apps/v1", "ReplicaSet"}:
@@ -33,7 +37,7 @@ func (d *decoder) controller(parent *path, in *stowagev1.ControllerReference) ap
 	default:
 		return api.ControllerReference{}
 	}
-	return api.ControllerReference{Kind: kind, Name: in.GetName()}
+	return api.ControllerReference{Kind: kind, Name: name}
 }
 
 func (d *decoder) podSpec(at *path, in *stowagev1.PodSpec, out *api.PodSpec) {
@@ -85,20 +89,25 @@ func (d *decoder) hostPorts(at *path, in []*stowagev1.HostPort) []api.HostPort {
 	out := make([]api.HostPort, len(in))
 	for i, p := range in {
 		at := at.item("host_ports", i)
-		out[i] = api.HostPort{Port: p.GetPort(), HostIP: p.GetHostIp()}
-		if p.GetPort() < 1 || p.GetPort() > 65535 {
-			d.refuse(at.field("port"), "is %d, 1 to 65535 are allowed", p.GetPort())
-		}
-		switch p.GetProtocol() {
-		case stowagev1.Protocol_PROTOCOL_UNSPECIFIED, stowagev1.Protocol_PROTOCOL_TCP:
-			out[i].Protocol = api.TCP
-		case stowagev1.Protocol_PROTOCOL_UDP:
-			out[i].Protocol = api.UDP
-		case stowagev1.Protocol_PROTOCOL_SCTP:
-			out[i].Protocol = api.SCTP
-		default:
-			d.refuse(at.field("protocol"), "must be TCP, UDP or SCTP")
-		}
+		out[i] = d.hostPort(&at, p.GetPort(), p.GetProtocol(), p.GetHostIp())
+	}
+	return out
+}
+
+func (d *decoder) hostPort(at *path, port int32, protocol stowagev1.Protocol, hostIP string) api.HostPort {
+	out := api.HostPort{Port: port, HostIP: hostIP}
+	if port < 1 || port > 65535 {
+		d.refuse(at.field("port"), "is %d, 1 to 65535 are allowed", port)
+	}
+	switch protocol {
+	case stowagev1.Protocol_PROTOCOL_UNSPECIFIED, stowagev1.Protocol_PROTOCOL_TCP:
+		out.Protocol = api.TCP
+	case stowagev1.Protocol_PROTOCOL_UDP:
+		out.Protocol = api.UDP
+	case stowagev1.Protocol_PROTOCOL_SCTP:
+		out.Protocol = api.SCTP
+	default:
+		d.refuse(at.field("protocol"), "must be TCP, UDP or SCTP")
 	}
 	return out
 }

@@ -2,62 +2,101 @@ package decode
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The functions below decode templates and classes as proto.Unmarshal does, only that strings lie in the wire's bytes.
-// They fail on what is not written in the usual way, fields in order. Reflection would cost several times as much, most
-// of it for maps.
+// usual decodes templates and classes that are sound and written in the usual way: canonically, but for the order of
+// maps. It fails on all others, and takes nothing otherwise than the decoding of messages would. Going by messages costs
+// several times as much, most of it for maps.
+type usual struct {
+	check                 decoder // only for what is wrong
+	scalars, topologyKeys []string
+	labelSlab             slab[api.Label]
+	quantitySlab          slab[api.Quantity]
 
-// usualTemplate decodes a template, and reports whether it could.
-func usualTemplate(raw []byte, m *stowagev1.PodTemplate) bool {
-	s := scan{rest: bytes.Clone(raw)}
-	for last := uint64(0); len(s.rest) > 0; {
-		switch s.next(&last, 1<<2) {
-		case sized(1):
-			m.Namespace = s.string()
-		case sized(2):
-			s.entry(&m.Labels)
-		case sized(3):
-			m.Controller = new(stowagev1.ControllerReference)
-			s.message(m.Controller)
-		case sized(4):
-			m.Spec = new(stowagev1.PodSpec)
-			s.podSpec(m.Spec)
-		default:
-			return false
-		}
-	}
-	return !s.bad
+	// Of the list at hand.
+	labelList    []rawLabel
+	plainLabels  []api.Label
+	quantityList []api.Quantity
+	ordered      []byte
 }
 
-// usualClass decodes a class, and reports whether it could.
-func usualClass(raw []byte, m *stowagev1.NodeClass) bool {
-	s := scan{rest: bytes.Clone(raw)}
+// slab hands out slices of larger allocations.
+type slab[T any] struct{ taken []T }
+
+// keep returns a copy of values, nil if there are none.
+func (s *slab[T]) keep(values []T) []T {
+	if len(values) == 0 {
+		return nil
+	}
+	if len(values) > cap(s.taken)-len(s.taken) {
+		s.taken = make([]T, 0, max(len(values), min(max(16, 2*cap(s.taken)), 256)))
+	}
+	n := len(s.taken)
+	s.taken = append(s.taken, values...)
+	return slices.Clip(s.taken[n:])
+}
+
+// begin makes a copy of an item to decode, which will be in canonical form.
+func (u *usual) begin(raw []byte) (form []byte, s scan) {
+	u.check.problems = problems{}
+	u.scalars, u.topologyKeys = u.scalars[:0], u.topologyKeys[:0]
+	form = bytes.Clone(raw)
+	return form, scan{rest: form}
+}
+
+func (u *usual) sound(s *scan) bool { return !s.bad && len(u.check.violations) == 0 }
+
+func (u *usual) template(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
+	form, s := u.begin(raw)
+	out := &api.PodTemplate{Namespace: "default"}
 	for last := uint64(0); len(s.rest) > 0; {
-		switch s.next(&last, 1<<1|1<<2|1<<4|1<<5) {
+		switch s.next(&last, 0) {
 		case sized(1):
-			s.entry(&m.Labels)
+			out.Namespace = s.text(MaxNamespaceBytes)
 		case sized(2):
-			m.Taints = append(m.Taints, new(stowagev1.Taint))
-			s.message(m.Taints[len(m.Taints)-1])
+			out.Labels = u.labels(&s, sized(2))
 		case sized(3):
-			m.Allocatable = new(stowagev1.Resources)
-			s.resources(m.Allocatable)
+			u.controller(&s, &out.Controller)
 		case sized(4):
-			m.Images = append(m.Images, new(stowagev1.ContainerImage))
-			s.message(m.Images[len(m.Images)-1])
-		case sized(5):
-			m.NameLabelKeys = append(m.NameLabelKeys, s.string())
+			u.podSpec(&s, &out.Spec)
 		default:
-			return false
+			s.fail()
 		}
 	}
-	return !s.bad
+	return out, form, u.sound(&s)
+}
+
+func (u *usual) class(raw []byte) (_ *api.NodeClass, form []byte, ok bool) {
+	form, s := u.begin(raw)
+	out := new(api.NodeClass)
+	for last := uint64(0); len(s.rest) > 0; {
+		switch s.next(&last, 1<<2|1<<4|1<<5) {
+		case sized(1):
+			out.Labels = u.labels(&s, sized(1))
+		case sized(2):
+			out.Taints = append(out.Taints, u.taint(&s))
+		case sized(3):
+			out.Allocatable = u.resources(&s, true)
+		case sized(4):
+			out.Images = append(out.Images, u.image(&s))
+		case sized(5):
+			key := s.text(MaxLabelKeyBytes)
+			out.NameLabelKeys = append(out.NameLabelKeys, key)
+		default:
+			s.fail()
+		}
+	}
+	s.within(len(out.Taints), MaxTaints)
+	s.within(len(out.Images), MaxImages)
+	s.within(len(out.NameLabelKeys), MaxLabels)
+	return out, form, u.sound(&s)
 }
 
 // sized and number are the tags of fields.
@@ -84,138 +123,346 @@ func (s *scan) done(in *scan) {
 	}
 }
 
-func (s *scan) message(m proto.Message) {
-	if proto.Unmarshal(s.bytes(), m) != nil {
+func (s *scan) within(length, limit int) {
+	if length > limit {
 		s.fail()
 	}
 }
 
-func (s *scan) entry(m *map[string]string) {
-	key, value, ok := s.label()
-	if !ok {
+// text reads a string that is not left out where it is empty.
+func (s *scan) text(longest int) string {
+	t := s.string()
+	if t == "" || len(t) > longest {
 		s.fail()
-		return
 	}
-	if *m == nil {
-		*m = make(map[string]string)
-	}
-	(*m)[key] = value
+	return t
 }
 
-func (s *scan) amount() *int64 {
-	v := int64(s.varint())
-	return &v
+// int32 reads a number that may be 0, and nonzero one that is left out where it is 0.
+func (s *scan) int32() int32 {
+	v := s.varint()
+	if uint64(int64(int32(v))) != v {
+		s.fail()
+	}
+	return int32(v)
 }
 
-func (s *scan) podSpec(m *stowagev1.PodSpec) {
+func (s *scan) nonzero() int32 {
+	v := s.int32()
+	if v == 0 {
+		s.fail()
+	}
+	return v
+}
+
+// labels reads a map of labels whose first tag has been read, and puts it in order.
+func (u *usual) labels(s *scan, tag uint64) api.Labels {
+	from := s.rest
+	u.labelList = u.labelList[:0]
+	for {
+		at := s.rest
+		key, value, ok := s.label()
+		if !ok {
+			s.fail()
+			return nil
+		}
+		u.labelList = append(u.labelList, rawLabel{api.Label{Key: key, Value: value}, s.since(at)})
+		if !s.skip(tag) {
+			break
+		}
+	}
+	inOrder, unique := u.order(from, tag)
+	if !unique || len(u.labelList) > MaxLabels {
+		s.fail()
+		return nil
+	}
+	if !inOrder {
+		again := scan{rest: from}
+		for i := range u.labelList {
+			l := &u.labelList[i]
+			l.Key, l.Value, _ = again.label()
+			again.skip(tag)
+		}
+	}
+	u.plainLabels = u.plainLabels[:0]
+	for i := range u.labelList {
+		u.plainLabels = append(u.plainLabels, u.labelList[i].Label)
+	}
+	return u.labelSlab.keep(u.plainLabels)
+}
+
+// order puts a map's entries, which begin at from, in the order of their keys, and reports whether they were so before,
+// and whether the keys are unique.
+func (u *usual) order(from []byte, tag uint64) (before, unique bool) {
+	before, unique = sortLabels(u.labelList)
+	if before || !unique {
+		return before, unique
+	}
+	u.ordered = u.ordered[:0]
+	for i := range u.labelList {
+		u.ordered = append(append(u.ordered, u.labelList[i].field...), byte(tag))
+	}
+	copy(from, u.ordered[:len(u.ordered)-1])
+	return false, true
+}
+
+// skip skips a tag of one byte and reports whether it was there.
+func (s *scan) skip(tag uint64) bool {
+	if len(s.rest) == 0 || uint64(s.rest[0]) != tag {
+		return false
+	}
+	s.rest = s.rest[1:]
+	return true
+}
+
+func (u *usual) controller(s *scan, out *api.ControllerReference) {
 	in := s.nested()
+	var apiVersion, kind, name string
 	for last := uint64(0); len(in.rest) > 0; {
-		switch in.next(&last, 1<<1|1<<3|1<<4|1<<5|1<<6|1<<9|1<<11) {
+		switch in.next(&last, 0) {
 		case sized(1):
-			in.entry(&m.NodeSelector)
+			apiVersion = in.text(len(in.rest))
 		case sized(2):
-			m.Affinity = new(stowagev1.Affinity)
-			in.affinity(m.Affinity)
+			kind = in.text(len(in.rest))
 		case sized(3):
-			m.Tolerations = append(m.Tolerations, new(stowagev1.Toleration))
-			in.message(m.Tolerations[len(m.Tolerations)-1])
-		case sized(4):
-			m.TopologySpreadConstraints = append(m.TopologySpreadConstraints, new(stowagev1.TopologySpreadConstraint))
-			in.spread(m.TopologySpreadConstraints[len(m.TopologySpreadConstraints)-1])
-		case sized(5):
-			m.Containers = append(m.Containers, new(stowagev1.Container))
-			in.container(m.Containers[len(m.Containers)-1])
-		case sized(6):
-			m.InitContainers = append(m.InitContainers, new(stowagev1.Container))
-			in.container(m.InitContainers[len(m.InitContainers)-1])
-		case sized(7):
-			m.Requests = new(stowagev1.Resources)
-			in.resources(m.Requests)
-		case sized(8):
-			m.Overhead = new(stowagev1.Resources)
-			in.resources(m.Overhead)
-		case sized(9):
-			m.ImageVolumes = append(m.ImageVolumes, in.string())
-		case sized(10):
-			m.NodeName = in.string()
-		case sized(11):
-			m.SchedulingGates = append(m.SchedulingGates, in.string())
-		case number(12):
-			m.Priority = int32(in.varint())
+			name = in.text(MaxNameBytes)
 		default:
 			in.fail()
 		}
 	}
+	*out = controllerOf(apiVersion, kind, name)
 	s.done(&in)
 }
 
-func (s *scan) container(m *stowagev1.Container) {
+func (u *usual) podSpec(s *scan, out *api.PodSpec) {
+	in := s.nested()
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 1<<3|1<<4|1<<5|1<<6|1<<9|1<<11) {
+		case sized(1):
+			out.NodeSelector = u.labels(&in, sized(1))
+		case sized(2):
+			u.affinity(&in, out)
+		case sized(3):
+			out.Tolerations = append(out.Tolerations, u.toleration(&in))
+		case sized(4):
+			out.Spread = append(out.Spread, u.spread(&in, out.Spread))
+		case sized(5):
+			out.Containers = append(out.Containers, u.container(&in, false))
+		case sized(6):
+			out.InitContainers = append(out.InitContainers, u.container(&in, true))
+		case sized(7):
+			out.Requests = u.resources(&in, false)
+		case sized(8):
+			out.Overhead = u.resources(&in, false)
+		case sized(9):
+			out.ImageVolumes = append(out.ImageVolumes, in.string())
+		case sized(10):
+			out.NodeName = in.text(MaxNameBytes)
+		case sized(11):
+			out.SchedulingGates = append(out.SchedulingGates, in.string())
+		case number(12):
+			out.Priority = in.nonzero()
+		default:
+			in.fail()
+		}
+	}
+	in.within(len(out.Tolerations), MaxTolerations)
+	in.within(len(out.Spread), MaxSpreadConstraints)
+	in.within(len(out.Containers), MaxContainers)
+	in.within(len(out.InitContainers), MaxContainers)
+	in.within(len(out.ImageVolumes), MaxContainers)
+	in.within(len(out.SchedulingGates), MaxTolerations)
+	s.done(&in)
+}
+
+func (u *usual) container(s *scan, init bool) (out api.Container) {
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
 		switch in.next(&last, 1<<4) {
 		case sized(1):
-			m.Name = in.string()
+			out.Name = in.text(len(in.rest))
 		case sized(2):
-			m.Image = in.string()
+			out.Image = in.text(len(in.rest))
 		case sized(3):
-			m.Requests = new(stowagev1.Resources)
-			in.resources(m.Requests)
+			out.Requests = u.resources(&in, false)
 		case sized(4):
-			m.HostPorts = append(m.HostPorts, new(stowagev1.HostPort))
-			in.message(m.HostPorts[len(m.HostPorts)-1])
+			out.HostPorts = append(out.HostPorts, u.hostPort(&in))
 		case number(5):
-			m.RestartPolicy = stowagev1.ContainerRestartPolicy(in.varint())
+			policy := in.nonzero()
+			if stowagev1.ContainerRestartPolicy_name[policy] == "" {
+				in.fail()
+			}
+			out.Sidecar = init && policy == int32(stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS)
+		default:
+			in.fail()
+		}
+	}
+	in.within(len(out.HostPorts), MaxHostPorts)
+	s.done(&in)
+	return out
+}
+
+func (u *usual) hostPort(s *scan) (out api.HostPort) {
+	in := s.nested()
+	protocol := stowagev1.Protocol_PROTOCOL_UNSPECIFIED
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 0) {
+		case number(1):
+			out.Port = in.nonzero()
+		case number(2):
+			protocol = stowagev1.Protocol(in.nonzero())
+		case sized(3):
+			out.HostIP = in.text(len(in.rest))
 		default:
 			in.fail()
 		}
 	}
 	s.done(&in)
+	return u.check.hostPort(&path{}, out.Port, protocol, out.HostIP)
 }
 
-func (s *scan) resources(m *stowagev1.Resources) {
+// resources reads amounts of resources.
+func (u *usual) resources(s *scan, ofNode bool) api.Resources {
+	names := [...]string{1: api.ResourceCPU, 2: api.ResourceMemory, 3: api.ResourceEphemeralStorage, 4: api.ResourcePods}
+	u.quantityList = u.quantityList[:0]
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
-		switch in.next(&last, 1<<5) {
-		case number(1):
-			m.CpuMillis = in.amount()
-		case number(2):
-			m.MemoryBytes = in.amount()
-		case number(3):
-			m.EphemeralStorageBytes = in.amount()
-		case number(4):
-			m.Pods = in.amount()
+		switch tag := in.next(&last, 0); tag {
+		case number(1), number(2), number(3), number(4):
+			if amount := in.varint(); tag != number(4) || ofNode {
+				u.quantity(&in, names[tag>>3], amount)
+			}
 		case sized(5):
-			entry := in.nested()
-			name := entry.mapKey()
-			entry.valueTag(protowire.VarintType)
-			if m.Scalars == nil {
-				m.Scalars = make(map[string]int64)
-			}
-			m.Scalars[name] = int64(entry.varint())
-			if len(entry.rest) > 0 {
-				entry.fail()
-			}
-			in.done(&entry)
+			u.scalarEntries(&in)
 		default:
 			in.fail()
 		}
 	}
 	s.done(&in)
+	if len(u.quantityList) == 0 {
+		return api.Resources{}
+	}
+	slices.SortFunc(u.quantityList, func(a, b api.Quantity) int { return strings.Compare(a.Resource, b.Resource) })
+	return u.quantitySlab.keep(u.quantityList)
 }
 
-func (s *scan) affinity(m *stowagev1.Affinity) {
+func (u *usual) quantity(s *scan, resource string, amount uint64) {
+	if amount > MaxQuantity {
+		s.fail()
+	}
+	u.quantityList = append(u.quantityList, api.Quantity{Resource: resource, Amount: int64(amount)})
+}
+
+// scalarEntries reads a map of scalars whose first tag has been read, and puts it in order.
+func (u *usual) scalarEntries(s *scan) {
+	from := s.rest
+	u.labelList = u.labelList[:0]
+	for {
+		at := s.rest
+		entry := s.nested()
+		name := entry.mapKey()
+		if s.done(&entry); s.bad || name == "" {
+			s.fail()
+			return
+		}
+		u.labelList = append(u.labelList, rawLabel{api.Label{Key: name}, s.since(at)})
+		if !s.skip(sized(5)) {
+			break
+		}
+	}
+	if _, unique := u.order(from, sized(5)); !unique {
+		s.fail()
+	}
+	again := scan{rest: from}
+	for range u.labelList {
+		entry := again.nested()
+		name := entry.mapKey()
+		entry.valueTag(protowire.VarintType)
+		u.quantity(s, name, entry.varint())
+		if entry.bad || len(entry.rest) > 0 {
+			s.fail()
+		}
+		u.scalars = append(u.scalars, name)
+		again.skip(sized(5))
+	}
+}
+
+func (u *usual) taint(s *scan) (out api.Taint) {
+	in := s.nested()
+	effect := stowagev1.TaintEffect_TAINT_EFFECT_UNSPECIFIED
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 0) {
+		case sized(1):
+			out.Key = in.text(MaxLabelKeyBytes)
+		case sized(2):
+			out.Value = in.text(MaxLabelValueBytes)
+		case number(3):
+			effect = stowagev1.TaintEffect(in.nonzero())
+		default:
+			in.fail()
+		}
+	}
+	var ok bool
+	if out.Effect, ok = taintEffect(effect); !ok || out.Effect == api.EveryEffect || out.Key == "" {
+		in.fail()
+	}
+	s.done(&in)
+	return out
+}
+
+func (u *usual) image(s *scan) (out api.Image) {
+	in := s.nested()
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 1<<1) {
+		case sized(1):
+			out.Names = append(out.Names, in.string())
+		case number(2):
+			size := in.varint()
+			if size == 0 || size > MaxImageBytes {
+				in.fail()
+			}
+			out.SizeBytes = int64(size)
+		default:
+			in.fail()
+		}
+	}
+	in.within(len(out.Names), MaxImageNames)
+	s.done(&in)
+	return out
+}
+
+func (u *usual) toleration(s *scan) api.Toleration {
+	in := s.nested()
+	var key, value string
+	var operator, effect int32
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 0) {
+		case sized(1):
+			key = in.text(MaxLabelKeyBytes)
+		case number(2):
+			operator = in.nonzero()
+		case sized(3):
+			value = in.text(MaxLabelValueBytes)
+		case number(4):
+			effect = in.nonzero()
+		default:
+			in.fail()
+		}
+	}
+	s.done(&in)
+	return u.check.toleration(&path{}, key, stowagev1.TolerationOperator(operator), value, stowagev1.TaintEffect(effect))
+}
+
+func (u *usual) affinity(s *scan, out *api.PodSpec) {
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
 		switch in.next(&last, 0) {
 		case sized(1):
-			m.NodeAffinity = new(stowagev1.NodeAffinity)
-			in.message(m.NodeAffinity)
+			out.NodeAffinity = u.nodeAffinity(&in)
 		case sized(2):
-			m.PodAffinity = new(stowagev1.PodAffinity)
-			in.podAffinity(m.PodAffinity)
+			out.PodAffinity = u.podAffinity(&in)
 		case sized(3):
-			m.PodAntiAffinity = new(stowagev1.PodAffinity)
-			in.podAffinity(m.PodAntiAffinity)
+			out.PodAntiAffinity = u.podAffinity(&in)
 		default:
 			in.fail()
 		}
@@ -223,89 +470,236 @@ func (s *scan) affinity(m *stowagev1.Affinity) {
 	s.done(&in)
 }
 
-func (s *scan) podAffinity(m *stowagev1.PodAffinity) {
+func (u *usual) nodeAffinity(s *scan) *api.NodeAffinity {
+	out := new(api.NodeAffinity)
+	in := s.nested()
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 1<<2) {
+		case sized(1):
+			out.Required = u.nodeSelector(&in)
+		case sized(2):
+			out.Preferred = append(out.Preferred, u.preferredNodeTerm(&in))
+		default:
+			in.fail()
+		}
+	}
+	in.within(len(out.Preferred), MaxTerms)
+	s.done(&in)
+	return out
+}
+
+func (u *usual) preferredNodeTerm(s *scan) (out api.PreferredNodeTerm) {
+	in := s.nested()
+	stated := false
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 0) {
+		case number(1):
+			out.Weight = in.nonzero()
+		case sized(2):
+			out.Preference, stated = u.nodeSelectorTerm(&in, refuseBadNumbers), true
+		default:
+			in.fail()
+		}
+	}
+	u.check.weight(&path{}, out.Weight)
+	if !stated {
+		in.fail()
+	}
+	s.done(&in)
+	return out
+}
+
+func (u *usual) nodeSelector(s *scan) *api.NodeSelector {
+	out := new(api.NodeSelector)
+	in := s.nested()
+	for last := uint64(0); len(in.rest) > 0; {
+		if in.next(&last, 1<<1) != sized(1) {
+			in.fail()
+			break
+		}
+		out.Terms = append(out.Terms, u.nodeSelectorTerm(&in, allowBadNumbers))
+	}
+	in.within(len(out.Terms), MaxTerms)
+	s.done(&in)
+	return out
+}
+
+func (u *usual) nodeSelectorTerm(s *scan, bad badNumbers) (out api.NodeSelectorTerm) {
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
 		switch in.next(&last, 1<<1|1<<2) {
 		case sized(1):
-			m.Required = append(m.Required, new(stowagev1.PodAffinityTerm))
-			in.podAffinityTerm(m.Required[len(m.Required)-1])
+			key, operator, values := in.requirement()
+			r := u.check.nodeRequirement(&path{}, key, stowagev1.NodeSelectorOperator(operator), values, bad)
+			out.MatchExpressions = append(out.MatchExpressions, r)
 		case sized(2):
-			m.Preferred = append(m.Preferred, new(stowagev1.WeightedPodAffinityTerm))
-			in.message(m.Preferred[len(m.Preferred)-1])
+			key, operator, values := in.requirement()
+			r := u.check.nodeField(&path{}, key, stowagev1.NodeSelectorOperator(operator), values)
+			out.MatchFields = append(out.MatchFields, r)
+		default:
+			in.fail()
+		}
+	}
+	in.within(len(out.MatchExpressions), MaxRequirements)
+	in.within(len(out.MatchFields), MaxRequirements)
+	s.done(&in)
+	return out
+}
+
+func (s *scan) requirement() (key string, operator int32, values []string) {
+	in := s.nested()
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 1<<3) {
+		case sized(1):
+			key = in.text(len(in.rest))
+		case number(2):
+			operator = in.nonzero()
+		case sized(3):
+			values = append(values, in.string())
 		default:
 			in.fail()
 		}
 	}
 	s.done(&in)
+	return key, operator, values
 }
 
-func (s *scan) podAffinityTerm(m *stowagev1.PodAffinityTerm) {
+func (u *usual) podAffinity(s *scan) *api.PodAffinity {
+	out := new(api.PodAffinity)
+	in := s.nested()
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 1<<1|1<<2) {
+		case sized(1):
+			out.Required = append(out.Required, u.podAffinityTerm(&in))
+		case sized(2):
+			out.Preferred = append(out.Preferred, u.weightedTerm(&in))
+		default:
+			in.fail()
+		}
+	}
+	in.within(len(out.Required), MaxTerms)
+	in.within(len(out.Preferred), MaxTerms)
+	s.done(&in)
+	return out
+}
+
+func (u *usual) weightedTerm(s *scan) (out api.WeightedPodAffinityTerm) {
+	in := s.nested()
+	stated := false
+	for last := uint64(0); len(in.rest) > 0; {
+		switch in.next(&last, 0) {
+		case number(1):
+			out.Weight = in.nonzero()
+		case sized(2):
+			out.Term, stated = u.podAffinityTerm(&in), true
+		default:
+			in.fail()
+		}
+	}
+	u.check.weight(&path{}, out.Weight)
+	if !stated {
+		in.fail()
+	}
+	s.done(&in)
+	return out
+}
+
+func (u *usual) podAffinityTerm(s *scan) (out api.PodAffinityTerm) {
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
 		switch in.next(&last, 1<<2|1<<5|1<<6) {
 		case sized(1):
-			m.LabelSelector = new(stowagev1.LabelSelector)
-			in.labelSelector(m.LabelSelector)
+			out.LabelSelector = u.labelSelector(&in)
 		case sized(2):
-			m.Namespaces = append(m.Namespaces, in.string())
+			out.Namespaces = append(out.Namespaces, in.string())
 		case sized(3):
-			m.NamespaceSelector = new(stowagev1.LabelSelector)
-			in.labelSelector(m.NamespaceSelector)
+			out.NamespaceSelector = u.labelSelector(&in)
 		case sized(4):
-			m.TopologyKey = in.string()
+			out.TopologyKey = in.string()
 		case sized(5):
-			m.MatchLabelKeys = append(m.MatchLabelKeys, in.string())
+			out.MatchLabelKeys = append(out.MatchLabelKeys, in.string())
 		case sized(6):
-			m.MismatchLabelKeys = append(m.MismatchLabelKeys, in.string())
+			out.MismatchLabelKeys = append(out.MismatchLabelKeys, in.string())
 		default:
 			in.fail()
 		}
 	}
+	u.topologyKey(&in, out.TopologyKey)
+	u.check.termNamespaces(&path{}, out.Namespaces)
+	u.check.labelKeys(&path{}, "", out.MatchLabelKeys)
+	u.check.labelKeys(&path{}, "", out.MismatchLabelKeys)
 	s.done(&in)
+	return out
 }
 
-func (s *scan) labelSelector(m *stowagev1.LabelSelector) {
+func (u *usual) topologyKey(s *scan, key string) {
+	if !isLabelKey(key) {
+		s.fail()
+	}
+	u.topologyKeys = append(u.topologyKeys, key)
+}
+
+func (u *usual) labelSelector(s *scan) *api.LabelSelector {
+	out := new(api.LabelSelector)
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
-		switch in.next(&last, 1<<1|1<<2) {
+		switch in.next(&last, 1<<2) {
 		case sized(1):
-			in.entry(&m.MatchLabels)
+			out.MatchLabels = u.labels(&in, sized(1))
 		case sized(2):
-			m.MatchExpressions = append(m.MatchExpressions, new(stowagev1.LabelSelectorRequirement))
-			in.message(m.MatchExpressions[len(m.MatchExpressions)-1])
+			key, operator, values := in.requirement()
+			r := u.check.labelRequirement(&path{}, key, stowagev1.LabelSelectorOperator(operator), values)
+			out.MatchExpressions = append(out.MatchExpressions, r)
 		default:
 			in.fail()
 		}
 	}
+	u.check.matchLabels(&path{}, out.MatchLabels)
+	in.within(len(out.MatchExpressions), MaxRequirements)
 	s.done(&in)
+	return out
 }
 
-func (s *scan) spread(m *stowagev1.TopologySpreadConstraint) {
+func (u *usual) spread(s *scan, before []api.TopologySpreadConstraint) api.TopologySpreadConstraint {
+	out := api.TopologySpreadConstraint{MinDomains: 1}
+	var action stowagev1.UnsatisfiableAction
+	var affinityPolicy, taintsPolicy stowagev1.NodeInclusionPolicy
+	var minDomains *int32
 	in := s.nested()
 	for last := uint64(0); len(in.rest) > 0; {
 		switch in.next(&last, 1<<8) {
 		case number(1):
-			m.MaxSkew = int32(in.varint())
+			out.MaxSkew = in.nonzero()
 		case sized(2):
-			m.TopologyKey = in.string()
+			out.TopologyKey = in.string()
 		case number(3):
-			m.WhenUnsatisfiable = stowagev1.UnsatisfiableAction(in.varint())
+			action = stowagev1.UnsatisfiableAction(in.nonzero())
 		case sized(4):
-			m.LabelSelector = new(stowagev1.LabelSelector)
-			in.labelSelector(m.LabelSelector)
+			out.LabelSelector = u.labelSelector(&in)
 		case number(5):
-			domains := int32(in.varint())
-			m.MinDomains = &domains
+			domains := in.int32()
+			minDomains = &domains
 		case number(6):
-			m.NodeAffinityPolicy = stowagev1.NodeInclusionPolicy(in.varint())
+			affinityPolicy = stowagev1.NodeInclusionPolicy(in.nonzero())
 		case number(7):
-			m.NodeTaintsPolicy = stowagev1.NodeInclusionPolicy(in.varint())
+			taintsPolicy = stowagev1.NodeInclusionPolicy(in.nonzero())
 		case sized(8):
-			m.MatchLabelKeys = append(m.MatchLabelKeys, in.string())
+			out.MatchLabelKeys = append(out.MatchLabelKeys, in.string())
 		default:
 			in.fail()
 		}
 	}
+	u.topologyKey(&in, out.TopologyKey)
+	u.check.labelKeys(&path{}, "", out.MatchLabelKeys)
+	if len(out.MatchLabelKeys) > 0 && out.LabelSelector == nil {
+		in.fail()
+	}
+	if out.MaxSkew < 1 {
+		in.fail()
+	}
+	out.IgnoreNodeAffinity = u.check.policy(&path{}, "", affinityPolicy) == stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE
+	out.HonorNodeTaints = u.check.policy(&path{}, "", taintsPolicy) == stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR
+	u.check.spreadRules(&path{}, &out, action, minDomains, before)
 	s.done(&in)
+	return out
 }

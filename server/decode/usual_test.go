@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -18,7 +17,7 @@ func TestUsualIsUnmarshal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !decode.Usual(raw, m.ProtoReflect().New().Interface()) {
+		if _, ok := decode.Usual(raw, m); !ok {
 			t.Errorf("%s with every field is unusual", m.ProtoReflect().Descriptor().Name())
 		}
 	}
@@ -32,14 +31,19 @@ func TestUsualIsUnmarshal(t *testing.T) {
 		if rapid.Bool().Draw(t, "spoil") && len(raw) > 0 {
 			raw[rapid.IntRange(0, len(raw)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		}
-		got, want := m.ProtoReflect().New().Interface(), m.ProtoReflect().New().Interface()
-		if !decode.Usual(raw, got) {
+		got, ok := decode.Usual(raw, m)
+		if !ok {
 			return
 		}
-		if err := proto.Unmarshal(raw, want); err != nil {
+		in := m.ProtoReflect().New().Interface()
+		if err := proto.Unmarshal(raw, in); err != nil {
 			t.Fatalf("taken, though malformed: %v", err)
 		}
-		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		want, ok := decode.ByMessage(in)
+		if !ok {
+			t.Fatalf("taken, though wrong")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("decoded differently (-unmarshal +usual):\n%s", diff)
 		}
 	})
