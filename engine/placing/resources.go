@@ -24,8 +24,8 @@ func newResources(b *Board, c *plugin.Cycle) *resources {
 		score:  make([]int32, len(b.all)),
 		seen:   len(b.placed),
 	}
-	for n, v := range noderesources.Totals(c, b.all) {
-		r.score[n] = int32(v)
+	for n := range r.score {
+		r.score[n] = int32(r.scorer.On(uint32(n)))
 	}
 	for n := range r.fit.Full().All() {
 		r.score[n] = full

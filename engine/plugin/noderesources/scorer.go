@@ -49,18 +49,6 @@ func (s *Scorer) On(n uint32) int64 {
 	return score
 }
 
-// Totals returns On of each of some nodes.
-func Totals(c *plugin.Cycle, nodes []uint32) []int64 {
-	totals := make([]int64, len(nodes))
-	for i, v := range Score(c, nodes) {
-		totals[i] = c.Profile.Weights.NodeResourcesFit * v
-	}
-	for i, v := range BalancedScore(c, nodes) {
-		totals[i] += c.Profile.Weights.BalancedAllocation * v
-	}
-	return totals
-}
-
 // Key returns what two pods have in common only if filters and scores of this package are the same for both.
 func Key(c *plugin.Cycle) string {
 	var b []byte
