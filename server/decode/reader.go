@@ -126,10 +126,10 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 
 	raw, n := to.raw, &to.node
 	var total footprint
-	s := scan{rest: raw}
+	s := scan{data: raw}
 	last := protowire.Number(0)
-	for len(s.rest) > 0 {
-		if s.rest[0] == nodePodCounts<<3|byte(protowire.BytesType) && last <= nodePodCounts {
+	for s.more() {
+		if s.data[s.at] == nodePodCounts<<3|byte(protowire.BytesType) && last <= nodePodCounts {
 			last = nodePodCounts
 			var f footprint
 			var ok bool
@@ -139,7 +139,7 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 			total = total.plus(f)
 			continue
 		}
-		from := s.rest
+		from := s.at
 		field, kind := s.tag()
 		switch {
 		case field < last, field == last && !repeated(field):
@@ -185,9 +185,9 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 		}
 		if field >= nodeTaints && field <= nodeImages {
 			if afterFrom < 0 {
-				afterFrom = len(raw) - len(from)
+				afterFrom = from
 			}
-			afterTo = len(raw) - len(s.rest)
+			afterTo = s.at
 		}
 	}
 	n.Images = c.images[images:]
@@ -324,9 +324,9 @@ func merged(counts []api.PodCount) []api.PodCount {
 
 func (c *chunk) taint(n *api.Node, raw []byte) bool {
 	var t stowagev1.Taint
-	s := scan{rest: raw}
+	s := scan{data: raw}
 	last := protowire.Number(0)
-	for len(s.rest) > 0 {
+	for s.more() {
 		field, kind := s.tag()
 		if field <= last {
 			return false
@@ -358,10 +358,10 @@ func (c *chunk) taint(n *api.Node, raw []byte) bool {
 func (r *reader) resources(c *chunk, to *readNode, raw []byte) bool {
 	resources := len(c.allocatable)
 	names := [...]string{1: api.ResourceCPU, 2: api.ResourceMemory, 3: api.ResourceEphemeralStorage, 4: api.ResourcePods}
-	s := scan{rest: raw}
+	s := scan{data: raw}
 	last := protowire.Number(0)
 	lastScalar := ""
-	for len(s.rest) > 0 {
+	for s.more() {
 		field, kind := s.tag()
 		var name string
 		var amount uint64
@@ -369,11 +369,11 @@ func (r *reader) resources(c *chunk, to *readNode, raw []byte) bool {
 		case field > last && int(field) < len(names) && kind == protowire.VarintType:
 			name, amount = names[field], s.varint()
 		case field >= last && field == 5 && kind == protowire.BytesType:
-			entry := scan{rest: s.bytes()}
+			entry := scan{data: s.bytes()}
 			name = entry.mapKey()
 			entry.valueTag(protowire.VarintType)
 			amount = entry.varint()
-			if s.bad || entry.bad || len(entry.rest) > 0 || name <= lastScalar || !r.scalar(&to.met, name) {
+			if s.bad || entry.bad || entry.more() || name <= lastScalar || !r.scalar(&to.met, name) {
 				return false
 			}
 			lastScalar = name
@@ -410,9 +410,9 @@ func (r *reader) scalar(m *met, name string) bool {
 func (c *chunk) image(raw []byte) bool {
 	from := len(c.imageNames)
 	var size uint64
-	s := scan{rest: raw}
+	s := scan{data: raw}
 	last := protowire.Number(0)
-	for len(s.rest) > 0 {
+	for s.more() {
 		field, kind := s.tag()
 		switch {
 		case field == 1 && last <= 1 && kind == protowire.BytesType:
@@ -439,7 +439,8 @@ func (c *chunk) image(raw []byte) bool {
 func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, inOrder, ok bool) {
 	inOrder = true
 	last := uint64(0) // the place of the count before, from 1
-	for b := s.rest; ; b = s.rest {
+	for {
+		b := s.data[s.at:]
 		if len(b) == 0 || b[0] != nodePodCounts<<3|byte(protowire.BytesType) {
 			return total, inOrder, true
 		}
@@ -453,12 +454,12 @@ func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, in
 		switch {
 		case size == 4 && len(b) >= 6 && b[2] == 1<<3 && b[3]-1 < 0x7f && b[4] == 2<<3 && b[5] < 0x80:
 			template, count = uint64(b[3]), uint64(b[5])
-			s.rest = b[6:]
+			s.at += 6
 		case size == 5 && len(b) >= 7 && b[2] == 1<<3 && b[3] >= 0x80 && b[4]-1 < 0x7f && b[5] == 2<<3 && b[6] < 0x80:
 			template, count = uint64(b[3]&0x7f)|uint64(b[4])<<7, uint64(b[6])
-			s.rest = b[7:]
+			s.at += 7
 		default:
-			s.rest = b[1:]
+			s.at++
 			if template, count, terminating, ok = podCount(s.bytes()); !ok {
 				return 0, false, false
 			}
@@ -483,19 +484,21 @@ func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, in
 }
 
 func podCount(raw []byte) (template, count uint64, terminating, ok bool) {
-	s := scan{rest: raw}
-	if len(s.rest) > 0 && s.rest[0] == 1<<3 {
-		s.rest = s.rest[1:]
+	s := scan{data: raw}
+	if s.skip(1 << 3) {
 		if template = s.varint(); template == 0 {
 			return 0, 0, false, false
 		}
 	}
-	if len(s.rest) > 0 && s.rest[0] == 2<<3 {
-		s.rest = s.rest[1:]
+	if s.skip(2 << 3) {
 		count = s.varint()
 	}
-	terminating = len(s.rest) == 2 && s.rest[0] == 3<<3 && s.rest[1] == 1
-	return template, count, terminating, !s.bad && (terminating || len(s.rest) == 0)
+	if s.skip(3 << 3) {
+		if terminating = s.skip(1); !terminating {
+			s.fail()
+		}
+	}
+	return template, count, terminating, !s.bad && !s.more()
 }
 
 func (r *reader) pod(c *chunk, to *readNode, raw []byte, nodeCanonical *bool) (footprint, bool) {
@@ -506,10 +509,10 @@ func (r *reader) pod(c *chunk, to *readNode, raw []byte, nodeCanonical *bool) (f
 	canonical := true
 	seen := 0
 	r.podLabels = r.podLabels[:0]
-	s := scan{rest: raw}
+	s := scan{data: raw}
 	last := protowire.Number(0)
-	for len(s.rest) > 0 {
-		from := s.rest
+	for s.more() {
+		from := s.at
 		field, kind := s.tag()
 		// Encoders put the source, which is one of two, where they like.
 		if field < last {
@@ -621,8 +624,8 @@ func (r *reader) statedTemplate(m *met, raw []byte) *statedTemplate {
 // is there until the next one.
 func (r *reader) orderLabels(raw []byte) []byte {
 	r.templateLabels, r.ordered = r.templateLabels[:0], r.ordered[:0]
-	for s := (scan{rest: raw}); len(s.rest) > 0; {
-		from := s.rest
+	for s := (scan{data: raw}); s.more(); {
+		from := s.at
 		field, kind := s.tag()
 		if kind != protowire.BytesType {
 			return nil

@@ -9,9 +9,13 @@ import (
 
 // scan reads fields of the wire in their usual form: varints without padding. Anything else is bad.
 type scan struct {
-	rest []byte
+	data []byte
+	at   int
 	bad  bool
 }
+
+// more reports whether there is more to read.
+func (s *scan) more() bool { return s.at < len(s.data) }
 
 func (s *scan) tag() (protowire.Number, protowire.Type) {
 	v := s.varint()
@@ -19,29 +23,38 @@ func (s *scan) tag() (protowire.Number, protowire.Type) {
 }
 
 func (s *scan) varint() uint64 {
-	if len(s.rest) > 0 && s.rest[0] < 0x80 {
-		v := s.rest[0]
-		s.rest = s.rest[1:]
+	if s.at < len(s.data) && s.data[s.at] < 0x80 {
+		v := s.data[s.at]
+		s.at++
 		return uint64(v)
 	}
-	v, n := protowire.ConsumeVarint(s.rest)
-	if n < 0 || n > 1 && s.rest[n-1] == 0 {
+	v, n := protowire.ConsumeVarint(s.data[s.at:])
+	if n < 0 || n > 1 && s.data[s.at+n-1] == 0 {
 		s.fail()
 		return 0
 	}
-	s.rest = s.rest[n:]
+	s.at += n
 	return v
+}
+
+// skip skips a number of one byte, such as a tag, and reports whether it was there.
+func (s *scan) skip(number uint64) bool {
+	if !s.more() || uint64(s.data[s.at]) != number {
+		return false
+	}
+	s.at++
+	return true
 }
 
 func (s *scan) bytes() []byte {
 	n := s.varint()
-	if s.bad || n > uint64(len(s.rest)) {
+	if s.bad || n > uint64(len(s.data)-s.at) {
 		s.fail()
 		return nil
 	}
-	b := s.rest[:n:n]
-	s.rest = s.rest[n:]
-	return b
+	from := s.at
+	s.at += int(n)
+	return s.data[from:s.at:s.at]
 }
 
 // string reads a string. It lies in the wire's bytes.
@@ -53,10 +66,10 @@ func (s *scan) string() string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-func (s *scan) fail() { s.rest, s.bad = nil, true }
+func (s *scan) fail() { s.at, s.bad = len(s.data), true }
 
-// since returns what was read since the rest was from.
-func (s *scan) since(from []byte) []byte { return from[:len(from)-len(s.rest)] }
+// since returns what was read since it stood somewhere.
+func (s *scan) since(from int) []byte { return s.data[from:s.at] }
 
 // mapKey reads the key of a map's entry, and valueTag whether the value follows.
 func (s *scan) mapKey() string {
@@ -74,11 +87,11 @@ func (s *scan) valueTag(kind protowire.Type) {
 
 // label reads an entry of labels that may be one.
 func (s *scan) label() (key, value string, ok bool) {
-	entry := scan{rest: s.bytes()}
+	entry := scan{data: s.bytes()}
 	key = entry.mapKey()
 	entry.valueTag(protowire.BytesType)
 	value = entry.string()
-	ok = !s.bad && !entry.bad && len(entry.rest) == 0 &&
+	ok = !s.bad && !entry.bad && !entry.more() &&
 		key != "" && len(key) <= MaxLabelKeyBytes && len(value) <= MaxLabelValueBytes
 	return key, value, ok
 }

@@ -48,7 +48,7 @@ func (u *usual) begin(raw []byte) (form []byte, s scan) {
 	u.check.problems = problems{}
 	u.scalars, u.topologyKeys = u.scalars[:0], u.topologyKeys[:0]
 	form = bytes.Clone(raw)
-	return form, scan{rest: form}
+	return form, scan{data: form}
 }
 
 func (u *usual) sound(s *scan) bool { return !s.bad && len(u.check.violations) == 0 }
@@ -56,7 +56,7 @@ func (u *usual) sound(s *scan) bool { return !s.bad && len(u.check.violations) =
 func (u *usual) template(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
 	form, s := u.begin(raw)
 	out := &api.PodTemplate{Namespace: "default"}
-	for last := uint64(0); len(s.rest) > 0; {
+	for last := uint64(0); s.more(); {
 		switch s.next(&last, 0) {
 		case sized(1):
 			out.Namespace = s.text(MaxNamespaceBytes)
@@ -76,7 +76,7 @@ func (u *usual) template(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) 
 func (u *usual) class(raw []byte) (_ *api.NodeClass, form []byte, ok bool) {
 	form, s := u.begin(raw)
 	out := new(api.NodeClass)
-	for last := uint64(0); len(s.rest) > 0; {
+	for last := uint64(0); s.more(); {
 		switch s.next(&last, 1<<2|1<<4|1<<5) {
 		case sized(1):
 			out.Labels = u.labels(&s, sized(1))
@@ -115,7 +115,7 @@ func (s *scan) next(last *uint64, repeated uint) uint64 {
 }
 
 // nested begins the message that follows, done ends it.
-func (s *scan) nested() scan { return scan{rest: s.bytes()} }
+func (s *scan) nested() scan { return scan{data: s.bytes()} }
 
 func (s *scan) done(in *scan) {
 	if in.bad {
@@ -157,10 +157,10 @@ func (s *scan) nonzero() int32 {
 
 // labels reads a map of labels whose first tag has been read, and puts it in order.
 func (u *usual) labels(s *scan, tag uint64) api.Labels {
-	from := s.rest
+	from := s.at
 	u.labelList = u.labelList[:0]
 	for {
-		at := s.rest
+		at := s.at
 		key, value, ok := s.label()
 		if !ok {
 			s.fail()
@@ -171,13 +171,13 @@ func (u *usual) labels(s *scan, tag uint64) api.Labels {
 			break
 		}
 	}
-	inOrder, unique := u.order(from, tag)
+	inOrder, unique := u.order(s.data[from:], tag)
 	if !unique || len(u.labelList) > MaxLabels {
 		s.fail()
 		return nil
 	}
 	if !inOrder {
-		again := scan{rest: from}
+		again := scan{data: s.data, at: from}
 		for i := range u.labelList {
 			l := &u.labelList[i]
 			l.Key, l.Value, _ = again.label()
@@ -206,24 +206,15 @@ func (u *usual) order(from []byte, tag uint64) (before, unique bool) {
 	return false, true
 }
 
-// skip skips a tag of one byte and reports whether it was there.
-func (s *scan) skip(tag uint64) bool {
-	if len(s.rest) == 0 || uint64(s.rest[0]) != tag {
-		return false
-	}
-	s.rest = s.rest[1:]
-	return true
-}
-
 func (u *usual) controller(s *scan, out *api.ControllerReference) {
 	in := s.nested()
 	var apiVersion, kind, name string
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case sized(1):
-			apiVersion = in.text(len(in.rest))
+			apiVersion = in.text(len(in.data))
 		case sized(2):
-			kind = in.text(len(in.rest))
+			kind = in.text(len(in.data))
 		case sized(3):
 			name = in.text(MaxNameBytes)
 		default:
@@ -236,7 +227,7 @@ func (u *usual) controller(s *scan, out *api.ControllerReference) {
 
 func (u *usual) podSpec(s *scan, out *api.PodSpec) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<3|1<<4|1<<5|1<<6|1<<9|1<<11) {
 		case sized(1):
 			out.NodeSelector = u.labels(&in, sized(1))
@@ -277,12 +268,12 @@ func (u *usual) podSpec(s *scan, out *api.PodSpec) {
 
 func (u *usual) container(s *scan, init bool) (out api.Container) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<4) {
 		case sized(1):
-			out.Name = in.text(len(in.rest))
+			out.Name = in.text(len(in.data))
 		case sized(2):
-			out.Image = in.text(len(in.rest))
+			out.Image = in.text(len(in.data))
 		case sized(3):
 			out.Requests = u.resources(&in, false)
 		case sized(4):
@@ -305,14 +296,14 @@ func (u *usual) container(s *scan, init bool) (out api.Container) {
 func (u *usual) hostPort(s *scan) (out api.HostPort) {
 	in := s.nested()
 	protocol := stowagev1.Protocol_PROTOCOL_UNSPECIFIED
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case number(1):
 			out.Port = in.nonzero()
 		case number(2):
 			protocol = stowagev1.Protocol(in.nonzero())
 		case sized(3):
-			out.HostIP = in.text(len(in.rest))
+			out.HostIP = in.text(len(in.data))
 		default:
 			in.fail()
 		}
@@ -326,7 +317,7 @@ func (u *usual) resources(s *scan, ofNode bool) api.Resources {
 	names := [...]string{1: api.ResourceCPU, 2: api.ResourceMemory, 3: api.ResourceEphemeralStorage, 4: api.ResourcePods}
 	u.quantityList = u.quantityList[:0]
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch tag := in.next(&last, 0); tag {
 		case number(1), number(2), number(3), number(4):
 			if amount := in.varint(); tag != number(4) || ofNode {
@@ -355,10 +346,10 @@ func (u *usual) quantity(s *scan, resource string, amount uint64) {
 
 // scalarEntries reads a map of scalars whose first tag has been read, and puts it in order.
 func (u *usual) scalarEntries(s *scan) {
-	from := s.rest
+	from := s.at
 	u.labelList = u.labelList[:0]
 	for {
-		at := s.rest
+		at := s.at
 		entry := s.nested()
 		name := entry.mapKey()
 		if s.done(&entry); s.bad || name == "" {
@@ -370,16 +361,16 @@ func (u *usual) scalarEntries(s *scan) {
 			break
 		}
 	}
-	if _, unique := u.order(from, sized(5)); !unique {
+	if _, unique := u.order(s.data[from:], sized(5)); !unique {
 		s.fail()
 	}
-	again := scan{rest: from}
+	again := scan{data: s.data, at: from}
 	for range u.labelList {
 		entry := again.nested()
 		name := entry.mapKey()
 		entry.valueTag(protowire.VarintType)
 		u.quantity(s, name, entry.varint())
-		if entry.bad || len(entry.rest) > 0 {
+		if entry.bad || entry.more() {
 			s.fail()
 		}
 		u.scalars = append(u.scalars, name)
@@ -390,7 +381,7 @@ func (u *usual) scalarEntries(s *scan) {
 func (u *usual) taint(s *scan) (out api.Taint) {
 	in := s.nested()
 	effect := stowagev1.TaintEffect_TAINT_EFFECT_UNSPECIFIED
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case sized(1):
 			out.Key = in.text(MaxLabelKeyBytes)
@@ -412,7 +403,7 @@ func (u *usual) taint(s *scan) (out api.Taint) {
 
 func (u *usual) image(s *scan) (out api.Image) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<1) {
 		case sized(1):
 			out.Names = append(out.Names, in.string())
@@ -435,7 +426,7 @@ func (u *usual) toleration(s *scan) api.Toleration {
 	in := s.nested()
 	var key, value string
 	var operator, effect int32
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case sized(1):
 			key = in.text(MaxLabelKeyBytes)
@@ -455,7 +446,7 @@ func (u *usual) toleration(s *scan) api.Toleration {
 
 func (u *usual) affinity(s *scan, out *api.PodSpec) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case sized(1):
 			out.NodeAffinity = u.nodeAffinity(&in)
@@ -473,7 +464,7 @@ func (u *usual) affinity(s *scan, out *api.PodSpec) {
 func (u *usual) nodeAffinity(s *scan) *api.NodeAffinity {
 	out := new(api.NodeAffinity)
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<2) {
 		case sized(1):
 			out.Required = u.nodeSelector(&in)
@@ -491,7 +482,7 @@ func (u *usual) nodeAffinity(s *scan) *api.NodeAffinity {
 func (u *usual) preferredNodeTerm(s *scan) (out api.PreferredNodeTerm) {
 	in := s.nested()
 	stated := false
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case number(1):
 			out.Weight = in.nonzero()
@@ -512,7 +503,7 @@ func (u *usual) preferredNodeTerm(s *scan) (out api.PreferredNodeTerm) {
 func (u *usual) nodeSelector(s *scan) *api.NodeSelector {
 	out := new(api.NodeSelector)
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		if in.next(&last, 1<<1) != sized(1) {
 			in.fail()
 			break
@@ -526,7 +517,7 @@ func (u *usual) nodeSelector(s *scan) *api.NodeSelector {
 
 func (u *usual) nodeSelectorTerm(s *scan, bad badNumbers) (out api.NodeSelectorTerm) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<1|1<<2) {
 		case sized(1):
 			key, operator, values := in.requirement()
@@ -548,10 +539,10 @@ func (u *usual) nodeSelectorTerm(s *scan, bad badNumbers) (out api.NodeSelectorT
 
 func (s *scan) requirement() (key string, operator int32, values []string) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<3) {
 		case sized(1):
-			key = in.text(len(in.rest))
+			key = in.text(len(in.data))
 		case number(2):
 			operator = in.nonzero()
 		case sized(3):
@@ -567,7 +558,7 @@ func (s *scan) requirement() (key string, operator int32, values []string) {
 func (u *usual) podAffinity(s *scan) *api.PodAffinity {
 	out := new(api.PodAffinity)
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<1|1<<2) {
 		case sized(1):
 			out.Required = append(out.Required, u.podAffinityTerm(&in))
@@ -586,7 +577,7 @@ func (u *usual) podAffinity(s *scan) *api.PodAffinity {
 func (u *usual) weightedTerm(s *scan) (out api.WeightedPodAffinityTerm) {
 	in := s.nested()
 	stated := false
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case number(1):
 			out.Weight = in.nonzero()
@@ -606,7 +597,7 @@ func (u *usual) weightedTerm(s *scan) (out api.WeightedPodAffinityTerm) {
 
 func (u *usual) podAffinityTerm(s *scan) (out api.PodAffinityTerm) {
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<2|1<<5|1<<6) {
 		case sized(1):
 			out.LabelSelector = u.labelSelector(&in)
@@ -642,7 +633,7 @@ func (u *usual) topologyKey(s *scan, key string) {
 func (u *usual) labelSelector(s *scan) *api.LabelSelector {
 	out := new(api.LabelSelector)
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<2) {
 		case sized(1):
 			out.MatchLabels = u.labels(&in, sized(1))
@@ -666,7 +657,7 @@ func (u *usual) spread(s *scan, before []api.TopologySpreadConstraint) api.Topol
 	var affinityPolicy, taintsPolicy stowagev1.NodeInclusionPolicy
 	var minDomains *int32
 	in := s.nested()
-	for last := uint64(0); len(in.rest) > 0; {
+	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<8) {
 		case number(1):
 			out.MaxSkew = in.nonzero()

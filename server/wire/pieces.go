@@ -20,16 +20,16 @@ func (p Pieces) Len() int {
 
 // Reader reads the fields of a message. A copy goes on from where it was made.
 type Reader struct {
-	pieces Pieces
-	rest   []byte // of the piece that is being read
-	left   int    // bytes after rest
+	pieces    Pieces
+	piece, at int // the place of the next byte, unless the piece ends there
+	left      int // bytes
 }
 
 // NewReader returns a reader that stands before the first field.
 func NewReader(p Pieces) *Reader { return &Reader{pieces: p, left: p.Len()} }
 
 // Done reports whether the message is read.
-func (r *Reader) Done() bool { return len(r.rest)+r.left == 0 }
+func (r *Reader) Done() bool { return r.left == 0 }
 
 // Next reads a field's tag, and with a field of bytes their number; other values are skipped. It reports whether that
 // was well-formed. The bytes must be taken or skipped before the next field.
@@ -53,7 +53,7 @@ func (r *Reader) tag() (protowire.Number, protowire.Type, bool) {
 
 func (r *Reader) length() (int, bool) {
 	n, ok := r.varint()
-	if !ok || n > uint64(len(r.rest)+r.left) {
+	if !ok || n > uint64(r.left) {
 		return 0, false
 	}
 	return int(n), true
@@ -88,13 +88,9 @@ func (r *Reader) skipValue(field protowire.Number, kind protowire.Type, depth in
 
 // Take returns the next n bytes. If they lie in several pieces, they are put together at the end of a buffer.
 func (r *Reader) Take(n int, buffer *[]byte) []byte {
-	if len(r.rest) == 0 {
-		r.refill()
-	}
-	if n <= len(r.rest) {
-		taken := r.rest[:n:n]
-		r.rest = r.rest[n:]
-		return taken
+	if rest := r.rest(); n <= len(rest) {
+		r.pass(n)
+		return rest[:n:n]
 	}
 	from := len(*buffer)
 	r.each(n, func(b []byte) { *buffer = append(*buffer, b...) })
@@ -110,42 +106,52 @@ func (r *Reader) Cut(n int) Pieces {
 
 // Skip leaves out n bytes and reports whether there were as many.
 func (r *Reader) Skip(n int) bool {
-	if n > len(r.rest)+r.left {
+	if n > r.left {
 		return false
 	}
-	r.each(n, func([]byte) {})
+	for n > 0 {
+		k := min(n, len(r.rest()))
+		r.pass(k)
+		n -= k
+	}
 	return true
 }
 
 // each hands out the next n bytes, which there must be.
 func (r *Reader) each(n int, use func([]byte)) {
 	for n > 0 {
-		if len(r.rest) == 0 {
-			r.refill()
-		}
-		k := min(n, len(r.rest))
-		use(r.rest[:k])
-		r.rest = r.rest[k:]
+		rest := r.rest()
+		k := min(n, len(rest))
+		use(rest[:k])
+		r.pass(k)
 		n -= k
 	}
 }
 
-func (r *Reader) refill() {
-	for len(r.rest) == 0 && len(r.pieces) > 0 {
-		r.rest, r.pieces = r.pieces[0], r.pieces[1:]
-		r.left -= len(r.rest)
+// rest returns what is left of a piece, nothing only at the end.
+func (r *Reader) rest() []byte {
+	for ; r.piece < len(r.pieces); r.piece, r.at = r.piece+1, 0 {
+		if rest := r.pieces[r.piece][r.at:]; len(rest) > 0 {
+			return rest
+		}
 	}
+	return nil
+}
+
+// pass passes bytes of one piece.
+func (r *Reader) pass(n int) {
+	r.at += n
+	r.left -= n
 }
 
 func (r *Reader) varint() (v uint64, ok bool) {
 	for shift := 0; shift < 64; shift += 7 {
-		if len(r.rest) == 0 {
-			if r.refill(); len(r.rest) == 0 {
-				return 0, false
-			}
+		rest := r.rest()
+		if len(rest) == 0 {
+			return 0, false
 		}
-		b := r.rest[0]
-		r.rest = r.rest[1:]
+		b := rest[0]
+		r.pass(1)
 		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return v, shift < 63 || b < 2

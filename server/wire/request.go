@@ -40,7 +40,6 @@ func (r *Request) receive(frames mem.BufferSlice) error {
 	in := NewReader(piecesOf(frames))
 	for !in.Done() {
 		all := *in
-		before := len(in.rest) + in.left
 		field, n, ok := in.Next()
 		if !ok {
 			return errMalformed
@@ -55,7 +54,7 @@ func (r *Request) receive(frames mem.BufferSlice) error {
 		if n > 0 {
 			in.Skip(n)
 		}
-		all.each(before-len(in.rest)-in.left, func(b []byte) { rest = append(rest, b...) })
+		all.each(all.left-in.left, func(b []byte) { rest = append(rest, b...) })
 	}
 	if r.Known != nil && r.Cluster == nil && r.Known(rest) {
 		return nil
