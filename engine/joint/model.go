@@ -47,9 +47,8 @@ type evenRule struct {
 
 type withRule struct {
 	*with
-	replicas  int
-	key       int
-	reachable []bool // by domain: whether any pod that the terms match may go there; not with a single key
+	replicas int
+	key      int
 }
 
 // resource is a resource that pods need.
@@ -98,7 +97,7 @@ func (g *Group) model(order []uint32, given []bool) *model {
 			m.findAlike(i)
 		}
 	}
-	m.lookAhead()
+	m.findFrozen()
 	return m
 }
 
@@ -467,21 +466,22 @@ func (m *model) findAlike(at int) {
 	}
 }
 
-// lookAhead finds where pods cannot go that rules on keys wait for.
-func (m *model) lookAhead() {
-	for i := range m.withs {
-		w := &m.withs[i]
-		if m.keys[w.key].single {
-			continue
-		}
-		w.reachable = m.reach(w.key, m.g.replicas[w.replicas].wanted, func(*cell) bool { return true })
-	}
+// findFrozen finds the bounds of constraints' minimums that no pod of the group can raise.
+func (m *model) findFrozen() {
 	for i := range m.evens {
 		e := &m.evens[i]
 		if m.keys[e.key].single || e.Floor {
 			continue
 		}
-		reachable := m.reach(e.key, e.matches, func(c *cell) bool { return c.counted[i] })
+		reachable := make([]bool, e.Column.Len())
+		for c := range m.cells {
+			cell := &m.cells[c]
+			for r, matches := range e.matches {
+				if matches && cell.takes[r] && cell.counted[i] {
+					reachable[cell.domains[e.key]] = true
+				}
+			}
+		}
 		e.frozen = -1
 		for d, present := range e.Present {
 			if present && !reachable[d] && (e.frozen < 0 || e.Counts[d] < e.frozen) {
@@ -489,19 +489,4 @@ func (m *model) lookAhead() {
 			}
 		}
 	}
-}
-
-// reach returns the domains of a key in which some pods may go to some cells.
-func (m *model) reach(at int, pods []bool, in func(*cell) bool) []bool {
-	reachable := make([]bool, m.keys[at].column.Len())
-	for c := range m.cells {
-		if cell := &m.cells[c]; in(cell) {
-			for r, yes := range pods {
-				if yes && cell.takes[r] {
-					reachable[cell.domains[at]] = true
-				}
-			}
-		}
-	}
-	return reachable
 }

@@ -411,14 +411,8 @@ func (s *search) met(i int, cell *cell, own int) bool {
 	if w.inhabited[d] || int(s.company[i][d])-own*count(r.wanted[w.replicas]) > 0 {
 		return true
 	}
-	if !w.reachable[d] {
-		return false
-	}
 	for other, wanted := range r.wanted {
-		if !wanted || s.left[other] == 0 || own == 0 && other == w.replicas && s.left[other] == 1 {
-			continue
-		}
-		if own == 0 || s.comes(other, w.key, d) {
+		if wanted && s.left[other] > 0 && (own == 0 || s.comes(other, w.key, d)) {
 			return true
 		}
 	}
