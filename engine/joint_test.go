@@ -240,6 +240,14 @@ func pending(count int, p *enginetest.Pod) engine.Pending {
 	return engine.Pending{Pod: p.Pod, Count: count}
 }
 
+// hashed returns a pod of a revision of a Deployment, which is to be apart from its others by host: all, or with keys those
+// of its revision.
+func hashed(revision string, keys ...string) *enginetest.Pod {
+	p := app("web").Label("pod-template-hash", revision).AntiAffinity(hostname, enginetest.Selects("app", "web"))
+	p.Template.Spec.PodAntiAffinity.Required[0].MatchLabelKeys = keys
+	return p
+}
+
 func TestPlaceJointly(t *testing.T) {
 	selects := func(name string) *api.LabelSelector { return enginetest.Selects("app", name) }
 	spread := func() *enginetest.Pod {
@@ -352,7 +360,31 @@ func TestPlaceJointly(t *testing.T) {
 			},
 		},
 		{
-			name:  "nodes without the topology key",
+			name:     "14: a surge pod on nodes that are all taken",
+			nodes:    []*enginetest.Node{enginetest.MakeNode("a").Run(hashed("1")), enginetest.MakeNode("b").Run(hashed("1"))},
+			group:    []engine.Pending{pending(1, hashed("2"))},
+			unplaced: 1,
+			conflict: []verdict.JointRule{
+				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity},
+			},
+		},
+		{
+			name:  "14: the same with matchLabelKeys",
+			nodes: []*enginetest.Node{enginetest.MakeNode("a").Run(hashed("1", "pod-template-hash")), enginetest.MakeNode("b")},
+			group: []engine.Pending{pending(2, hashed("2", "pod-template-hash"))},
+			want:  [][]uint32{{1, 0}},
+		},
+		{
+			name:  "19: affinity where no node has the topology key",
+			nodes: []*enginetest.Node{enginetest.MakeNode("a")},
+			group: []engine.Pending{
+				pending(1, app("a").Affinity(zone, selects("b"))), pending(1, app("b").AntiAffinity(zone, selects("a"))),
+			},
+			unplaced: 1,
+			conflict: []verdict.JointRule{{Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, TopologyKey: zone}},
+		},
+		{
+			name:  "19: nodes without the topology key",
 			nodes: []*enginetest.Node{enginetest.MakeNode("a"), enginetest.MakeNode("b")},
 			group: []engine.Pending{
 				pending(3, app("a").AntiAffinity(zone, selects("a"))), pending(1, app("b").Spread(zone, 1, selects("b"))),
