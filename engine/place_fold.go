@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"reflect"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -113,7 +114,8 @@ func onlyKeys(labels api.Labels, keys map[string]bool) (api.Labels, string) {
 	for _, l := range labels {
 		if keys[l.Key] {
 			only = append(only, l)
-			b = append(append(append(append(b, l.Key...), 0), l.Value...), 0)
+			b = append(binary.AppendUvarint(b, uint64(len(l.Key))), l.Key...)
+			b = append(binary.AppendUvarint(b, uint64(len(l.Value))), l.Value...)
 		}
 	}
 	return only, string(b)
