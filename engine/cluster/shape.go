@@ -134,8 +134,8 @@ func (s *Rules) key() []byte {
 		}
 	}
 	for _, p := range s.HostPorts {
-		b = append(binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port)), p.HostIP...)
-		b = append(b, 0)
+		b = binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port))
+		b = append(binary.AppendUvarint(b, uint64(len(p.HostIP))), p.HostIP...)
 	}
 	return b
 }

@@ -19,6 +19,10 @@ func (s *scan) more() bool { return s.at < len(s.data) }
 
 func (s *scan) tag() (protowire.Number, protowire.Type) {
 	v := s.varint()
+	if number := v >> 3; number == 0 || number > uint64(protowire.MaxValidNumber) {
+		s.fail()
+		return 0, 0
+	}
 	return protowire.Number(v >> 3), protowire.Type(v & 7)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -111,6 +112,22 @@ func FuzzWire(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(raw, uint64(1))
+	}
+	// Field numbers that protobuf does not have, of which 32 bits are a number that it has.
+	for _, number := range []uint64{0, 1<<29 + 1, 1 << 31, 1<<32 + 1, 1<<32 + 2, 1<<32 + 8} {
+		field := func(b []byte, number uint64, value []byte) []byte {
+			return protowire.AppendBytes(protowire.AppendVarint(b, number<<3|uint64(protowire.BytesType)), value)
+		}
+		named := field(nil, 1, []byte("node"))
+		for _, node := range [][]byte{
+			field(nil, number, []byte("node")),
+			field(named, 2, field(field(nil, number, []byte("zone")), 2, []byte("a"))),
+			field(named, 2, field(field(nil, 1, []byte("zone")), number, []byte("a"))),
+			field(named, 8, field(nil, number, []byte("pod"))),
+		} {
+			f.Add(field(nil, 1, node), uint64(1))
+		}
+		f.Add(field(nil, number, named), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, seed uint64) {
 		if len(raw) < 1<<16 {

@@ -1,6 +1,7 @@
 package noderesources
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/stowage-scheduler/stowage/engine/plugin"
@@ -14,13 +15,13 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	if columns == nil {
 		return nil
 	}
-	key := "balanced:" // and the resources that count for this pod
+	key := []byte("balanced:") // and the resources that count for this pod
 	for i, name := range c.Profile.BalancedResources {
 		if !columns[i].skip {
-			key += name + ","
+			key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
 		}
 	}
-	without := c.State.PerNode(key, func() []uint8 { return current(columns, c.State.Len()) })
+	without := c.State.PerNode(string(key), func() []uint8 { return current(columns, c.State.Len()) })
 	scores := c.Scores(len(feasible))
 	if ofTwo(columns) {
 		a, b := &columns[0], &columns[1]
