@@ -41,7 +41,8 @@ type evenRule struct {
 	key      int
 	// low is the minimum if the group cannot raise it.
 	low int64
-	// frozen is what the minimum cannot exceed, as no pod that counts may go to some domain.
+	// frozen is what the minimum cannot exceed, as no pod that counts may go to some domain: 0 with Floor, -1 if there is no
+	// such domain.
 	frozen int64
 }
 

@@ -297,7 +297,7 @@ func (s *search) options(r, other, few int) (options []option, all bool) {
 		b = b[:0]
 		for k, d := range s.model.cells[c].domains {
 			number := d
-			if key := &s.keys[k]; !key.single && d != topology.None && s.touched[k][d] == 0 {
+			if key := &s.keys[k]; !key.single && s.touched[k][d] == 0 {
 				number = -1 - key.alike[d]
 			}
 			b = binary.AppendVarint(b, int64(number))
@@ -518,9 +518,6 @@ func (s *search) keyed(replicas int, cell *cell) bool {
 // lowest returns the most that a constraint's minimum may become.
 func (s *search) lowest(i int) int64 {
 	e := &s.evens[i]
-	if e.Floor {
-		return 0
-	}
 	low := e.minimum(s.totals[i])
 	left := 0
 	for r, matches := range e.matches {
@@ -611,9 +608,7 @@ func (s *search) packing(c int, all bool, place func(*packing) bool) *packing {
 		if !place(p) {
 			p = nil
 		}
-		if p != nil || !s.effort.Over() {
-			s.packed[string(b)] = p
-		}
+		s.packed[string(b)] = p
 	}
 	return p
 }

@@ -13,11 +13,17 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 func group(t *testing.T, rng *rand.Rand) *Group {
 	t.Helper()
 	stated, members, _ := enginetest.RandomGroup(rng)
+	return groupOf(t, stated, members)
+}
+
+func groupOf(t *testing.T, stated *api.Cluster, members []enginetest.Member) *Group {
+	t.Helper()
 	ctx := context.Background()
 	c, err := cluster.Compile(ctx, stated)
 	if err != nil {
@@ -122,6 +128,34 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 	}
 	if found < 500 || none < 500 {
 		t.Errorf("%d found, %d not: the cases no longer exercise both", found, none)
+	}
+}
+
+// TestSearchUncountedNode has a pod on a node that does not count for the pod's own constraint, as its node selector is
+// given up, and another pod come to the domain afterwards.
+func TestSearchUncountedNode(t *testing.T) {
+	for _, key := range []string{"topology.kubernetes.io/zone", "kubernetes.io/hostname"} {
+		web := func(cpu int) enginetest.Member {
+			p := enginetest.MakePod("web").Label("app", "web").Request("cpu", cpu)
+			p.Template.Spec.NodeSelector = api.Labels{{Key: "disk", Value: "ssd"}}
+			return enginetest.Member{Pod: p.Pod, Count: 1}
+		}
+		first, second := web(4000), web(100)
+		spec := &first.Pod.Template.Spec
+		spec.Spread = []api.TopologySpreadConstraint{{
+			TopologyKey: key, MaxSkew: 1, MinDomains: 3, LabelSelector: enginetest.Selects("app", "web"),
+		}}
+		g := groupOf(t, enginetest.Cluster(
+			enginetest.MakeNode("small").Zone("a").Label("disk", "ssd").Allocate("cpu", 1000, "pods", 9),
+			enginetest.MakeNode("large").Zone("a")), []enginetest.Member{first, second})
+		given := make([]bool, len(g.Rules))
+		for i, r := range g.Rules {
+			given[i] = r.Entry == 0 && r.Plugin == verdict.NodeAffinity
+		}
+		spots, known := g.Search(g.order(), given, &Effort{Context: context.Background(), Limit: 1000})
+		if want := g.possible(given); !known || (spots != nil) != want {
+			t.Errorf("%s: found %v, but it is possible: %v", key, spots, want)
+		}
 	}
 }
 
