@@ -34,6 +34,9 @@ func answer[M request, C, R any](
 	}
 	key := ""
 	if snapshot != nil {
+		defer s.snapshots.Count(snapshot)
+	}
+	if snapshot != nil && in.GetSnapshot().GetDelta() == nil {
 		key = m.key(in)
 		if a, ok := snapshot.Kept(key).(*remembered); ok {
 			a.under(snapshot, form)
@@ -67,7 +70,7 @@ func answer[M request, C, R any](
 	return encoded, nil
 }
 
-// begun decodes a request's cluster, whichever way it names it. It returns the snapshot if that is the cluster.
+// begun decodes a request's cluster, whichever way it names it, and returns the snapshot that it names, if any.
 func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetSnapshot()
 	if reference == nil || inline != nil {
@@ -83,11 +86,8 @@ func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode
 		return nil, nil, err
 	}
 	r := decode.On(ctx, snapshot)
-	if reference.GetDelta() == nil {
-		return r, snapshot, nil
-	}
 	r.Delta("snapshot.delta", reference.GetDelta())
-	return r, nil, nil
+	return r, snapshot, nil
 }
 
 // snapshot returns the cluster of an address that a request has in a field.

@@ -13,8 +13,8 @@ import (
 )
 
 // Cache holds clusters of so many bytes in all, what they remember included; what two of them share counts for both. What
-// was not asked for longest makes room when a cluster is put or asked for; what the requests in progress make clusters
-// remember comes on top until then. It has no locks: readers load one pointer, writers publish a new map and try again if
+// was not asked for longest makes room; what requests in progress make clusters remember comes on top until they call
+// Count. It has no locks: readers load one pointer, writers publish a new map and try again if
 // another was faster.
 type Cache struct {
 	limit     int64
@@ -51,11 +51,19 @@ func (c *Cache) Get(a content.Address) *decode.Cluster {
 		return nil
 	}
 	e.used.Store(c.clock.Add(1))
-	now, before := e.cluster.Remembered(), e.counted.Load()
+	return e.cluster
+}
+
+// Count counts what a cluster remembers after it was asked, and makes room for it.
+func (c *Cache) Count(cluster *decode.Cluster) {
+	e := (*c.published.Load())[cluster.Content.Address()]
+	if e == nil || e.cluster != cluster {
+		return
+	}
+	now, before := cluster.Remembered(), e.counted.Load()
 	if before >= 0 && now > before && e.counted.CompareAndSwap(before, now) && c.bytes.Add(now-before) > c.limit {
 		c.edit(nil)
 	}
-	return e.cluster
 }
 
 // Put keeps a cluster, and reports whether it fits at all. It is there until others need the room.
@@ -87,7 +95,7 @@ func (c *Cache) edit(added *entry) {
 			more = added.bytes + added.counted.Load()
 		}
 		var dropped []*entry
-		// What clusters remember is counted when they are asked for again, so near the limit all are looked at.
+		// Requests in progress have not counted yet what they made clusters remember, so near the limit all are looked at.
 		if c.bytes.Load()+more > c.limit-c.limit/8 {
 			dropped = next.shrink(c.limit)
 		}

@@ -51,29 +51,41 @@ func TestWhatWasNotAskedForLongestMakesRoom(t *testing.T) {
 	}
 }
 
-// What clusters come to remember makes others go, and does not make the last one outgrow the limit.
+// What clusters come to remember makes others go, and does not make the last one outgrow the limit: one that is asked much,
+// or each a little.
 func TestWhatIsRememberedCounts(t *testing.T) {
-	clusters := numbered(t, 20)
-	limit := 20*clusters[0].Memory() + 1<<10
-	c := snapshots.New(limit)
-	for _, x := range clusters {
-		c.Put(x)
-	}
-	if n, _ := c.Len(); n != 20 {
-		t.Fatalf("there are %d clusters", n)
-	}
-	hot := clusters[7]
-	for i := range 2000 {
-		if got := c.Get(hot.Content.Address()); got != hot {
-			t.Fatalf("after %d questions the cluster is gone", i)
-		}
-		if _, bytes := c.Len(); bytes > limit {
-			t.Fatalf("after %d questions there are %d bytes, the limit is %d", i, bytes, limit)
-		}
-		ask(t, hot, i)
-	}
-	if n, bytes := c.Len(); n == 20 || bytes < limit/2 {
-		t.Errorf("in the end there are %d clusters of %d bytes, the limit is %d", n, bytes, limit)
+	for name, asked := range map[string]func(int) int{
+		"one": func(int) int { return 7 },
+		"all": func(i int) int { return i % 20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			clusters := numbered(t, 20)
+			limit := 20*clusters[0].Memory() + 1<<10
+			c := snapshots.New(limit)
+			for _, x := range clusters {
+				c.Put(x)
+			}
+			if n, _ := c.Len(); n != 20 {
+				t.Fatalf("there are %d clusters", n)
+			}
+			for i := range 2000 {
+				x := clusters[asked(i)]
+				if got := c.Get(x.Content.Address()); got != x {
+					if name == "one" {
+						t.Fatalf("after %d questions the cluster is gone", i)
+					}
+					continue
+				}
+				ask(t, x, i)
+				c.Count(x)
+				if _, bytes := c.Len(); bytes > limit {
+					t.Fatalf("after %d questions there are %d bytes, the limit is %d", i, bytes, limit)
+				}
+			}
+			if n, bytes := c.Len(); n == 20 || bytes < limit/2 {
+				t.Errorf("in the end there are %d clusters of %d bytes, the limit is %d", n, bytes, limit)
+			}
+		})
 	}
 }
 
