@@ -84,17 +84,24 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 
 // interceptStream refuses a stream at the message that is too much.
 func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	return handle(service, limitedStream{stream})
+	return handle(service, limitedStream{stream, f.limit})
 }
 
-type limitedStream struct{ grpc.ServerStream }
+type limitedStream struct {
+	grpc.ServerStream
+	limit int64
+}
 
 func (s limitedStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	if c, ok := s.Context().Value(callKey{}).(*call); ok && c.overload.Load() {
-		return rpcerror.Overloaded(retryOverloaded)
+	c, ok := s.Context().Value(callKey{}).(*call)
+	if !ok || !c.overload.Load() {
+		return nil
 	}
-	return nil
+	if bytes := c.bytes.Load(); bytes > s.limit { // which another time does not mend
+		return rpcerror.StreamTooLarge(bytes, s.limit)
+	}
+	return rpcerror.Overloaded(retryOverloaded)
 }

@@ -82,6 +82,12 @@ func SnapshotTooLarge(bytes int64) error {
 		fmt.Sprintf("the snapshot takes %d bytes, more than all snapshots together may", bytes))
 }
 
+// StreamTooLarge says that the messages of a put are larger together than what the server takes at a time.
+func StreamTooLarge(bytes, limit int64) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
+		fmt.Sprintf("%d bytes were put, and %d are the most that may be on their way", bytes, limit))
+}
+
 // Cancelled says that the context of a call ended before the answer was there.
 func Cancelled(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -42,7 +42,8 @@ const (
 	ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT ErrorReason = 6
 	// INVALID_ARGUMENT: what was put has another content address than the caller says.
 	ErrorReason_ERROR_REASON_ADDRESS_MISMATCH ErrorReason = 7
-	// RESOURCE_EXHAUSTED: the snapshot alone is larger than all the room that the server has for snapshots.
+	// RESOURCE_EXHAUSTED: the snapshot alone is larger than all the room that the server has for snapshots, or what was put
+	// of it larger than what may be on its way.
 	ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE ErrorReason = 8
 )
 

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestPutBeyondInFlight puts, alone, more in many parts than may be on its way: to try again would not help.
+func TestPutBeyondInFlight(t *testing.T) {
+	c := testConfig()
+	c.MaxSnapshotBytes = 64 << 20
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 64<<10, 128<<10
+	client := run(t, c, t.Output(), nil, nil).client()
+	var steps []*stowagev1.PutSnapshotRequest
+	for i := range 40 {
+		cluster := &stowagev1.Cluster{}
+		for j := range 300 {
+			cluster.Nodes = append(cluster.Nodes, &stowagev1.Node{Name: fmt.Sprintf("node-%d-%d", i, j)})
+		}
+		steps = append(steps, part(cluster))
+	}
+	_, err := put(t, client, append(steps, end(""))...)
+	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "stowage/SNAPSHOT_TOO_LARGE" || retry != 0 {
+		t.Errorf("%v, retry after %v", err, retry)
+	}
+	if _, err := put(t, client, steps[0], end("")); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
