@@ -23,11 +23,11 @@ const RememberedSnapshots = 8
 // putTimeout bounds a put, which all of its callers may have stopped waiting for.
 const putTimeout = time.Minute
 
-// Put brings a snapshot to one of the replicas: by its delta if the replica has its base, else in full. From then on
-// requests may name its address. Where a replica answers that it does not have the snapshot, for it is another one, was
-// started anew, or needed the room, the client puts it there and asks again, without the caller noticing. It does so for
-// the RememberedSnapshots that were put or asked about last; an older one must be put again by the caller, to whom the
-// error goes.
+// Put brings a snapshot to one of the replicas: by its delta if the replica has its base and takes it, else in full.
+// From then on requests may name its address. Where a replica answers that it does not have the snapshot, for it is
+// another one, was started anew, or needed the room, the client puts it there and asks again, without the caller
+// noticing. It does so for the RememberedSnapshots that were put or asked about last; an older one must be put again by
+// the caller, to whom the error goes.
 func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 	known := c.remembered.add(s)
 	return again(ctx, func() error {
@@ -98,11 +98,22 @@ func (c *Client) put(ctx context.Context, known *putSnapshot, replica string, si
 
 func (c *Client) upload(ctx context.Context, s *Snapshot) error {
 	if s.delta != nil {
-		if err := c.stream(ctx, s, s.difference); err == nil || !isUnknown(err) {
+		if err := c.stream(ctx, s, s.difference); err == nil || !wholeMayHelp(err) {
 			return err
 		}
 	}
 	return c.stream(ctx, s, s.whole)
+}
+
+// wholeMayHelp reports whether a server that answers a delta so may take the whole snapshot: not if it would lead to the
+// same or was not looked at, as when the call ended, the server is away or asks to come back later.
+func wholeMayHelp(err error) bool {
+	d := Details(err)
+	switch d.Code {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.Unauthenticated, codes.PermissionDenied:
+		return false
+	}
+	return d.RetryAfter == 0 && d.Reason != stowagev1.ErrorReason_ERROR_REASON_ADDRESS_MISMATCH
 }
 
 func (c *Client) stream(ctx context.Context, s *Snapshot, messages iter.Seq[*stowagev1.PutSnapshotRequest]) error {

@@ -305,6 +305,48 @@ func TestTheNextSnapshotGoesByDelta(t *testing.T) {
 	wantPuts(t, r, 3, 1)
 }
 
+// A server that does not take a delta, for whatever it is to the whole, gets the whole. What says nothing about the delta
+// is the put's error.
+func TestARefusedDeltaIsFollowedByTheWhole(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		failure        error
+		want           codes.Code
+		wholes, deltas int
+	}{
+		{"refused", failure(codes.InvalidArgument, "INVALID_REQUEST"), codes.OK, 2, 0},
+		{"unknown", failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT"), codes.OK, 2, 0},
+		{"too large by its history", failure(codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE"), codes.OK, 2, 0},
+		{"too large a message", status.Error(codes.ResourceExhausted, ""), codes.OK, 2, 0},
+		{"failed", failure(codes.Internal, "INTERNAL"), codes.OK, 2, 0},
+		{"leads elsewhere", failure(codes.InvalidArgument, "ADDRESS_MISMATCH"), codes.InvalidArgument, 1, 0},
+		{"ended", failure(codes.DeadlineExceeded, "CANCELLED"), codes.DeadlineExceeded, 1, 0},
+		{"cancelled", status.Error(codes.Canceled, ""), codes.Canceled, 1, 0},
+		{"away", status.Error(codes.Unavailable, ""), codes.OK, 1, 1},
+		{"asked to wait", failure(codes.ResourceExhausted, "OVERLOADED", later), codes.OK, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := start(t)
+			client := dial(t, r)
+			first := snapshot(t, clusterOf("a"))
+			put(t, client, first)
+			streams := 0
+			r.during = func() error {
+				if streams++; streams == 1 {
+					return c.failure
+				}
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := client.Put(ctx, with(t, first, "b")); status.Code(err) != c.want {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			wantPuts(t, r, c.wholes, c.deltas)
+		})
+	}
+}
+
 func TestSnapshotsGoInParts(t *testing.T) {
 	r := start(t)
 	c := dial(t, r)
