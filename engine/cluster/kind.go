@@ -27,6 +27,14 @@ func compileKind(t *intern.Table, class *api.NodeClass) *kind {
 	return k
 }
 
+// ClassOf returns the class of a node as it was stated, nil if the node has none.
+func (c *Cluster) ClassOf(node uint32) *api.NodeClass {
+	if class := c.kinds[c.kindOf[node]].class; class != noClass {
+		return class
+	}
+	return nil
+}
+
 // label returns a label of a node.
 func (c *Cluster) label(node uint32, key intern.ID) (intern.ID, bool) {
 	if v, ok := c.rows[node].labels.Get(key); ok {

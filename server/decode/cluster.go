@@ -26,6 +26,8 @@ type Cluster struct {
 
 	// fixed is Memory without what the cluster remembers and without slack; 0 until somebody asked.
 	fixed atomic.Int64
+	// exact is the names without those of what is gone, nil until somebody needed them.
+	exact atomic.Pointer[names]
 }
 
 // known is what later parts of a request refer to, and what counts against its limits.
@@ -36,22 +38,21 @@ type known struct {
 	footprints []footprint
 	onNodes    []footprint
 	classes    []*api.NodeClass
-	// pods counts the pods on all nodes.
-	pods uint64
-	// resourceNames and topologyKeys are the distinct names, up to their limits.
-	resourceNames, topologyKeys distinct
+	// pods counts the pods on all nodes, inherited what these take over from their classes.
+	pods, inherited uint64
+	names
 }
 
 // shared returns a copy that changes nothing of k.
 func (k known) shared() known {
 	return known{
-		templates:     slices.Clip(k.templates),
-		footprints:    slices.Clip(k.footprints),
-		onNodes:       slices.Clip(k.onNodes),
-		classes:       slices.Clip(k.classes),
-		pods:          k.pods,
-		resourceNames: k.resourceNames.shared(),
-		topologyKeys:  k.topologyKeys.shared(),
+		templates:  slices.Clip(k.templates),
+		footprints: slices.Clip(k.footprints),
+		onNodes:    slices.Clip(k.onNodes),
+		classes:    slices.Clip(k.classes),
+		pods:       k.pods,
+		inherited:  k.inherited,
+		names:      k.names.shared(),
 	}
 }
 
@@ -180,14 +181,15 @@ func decodeItem[M any, P interface {
 
 // meet counts names against the limits, or none if there are too many.
 func (d *decoder) meet(m *met) bool {
-	if !d.resourceNames.fit(m.resources, MaxDistinctResources) || !d.topologyKeys.fit(m.topologyKeys, MaxDistinctTopologyKeys) {
+	resources, keys := d.most(MaxDistinctResources), d.most(MaxDistinctTopologyKeys)
+	if !d.resourceNames.fit(m.resources, resources) || !d.topologyKeys.fit(m.topologyKeys, keys) {
 		return false
 	}
 	for _, name := range m.resources {
-		d.resourceNames.add(name, MaxDistinctResources)
+		d.resourceNames.add(name, resources)
 	}
 	for _, key := range m.topologyKeys {
-		d.topologyKeys.add(key, MaxDistinctTopologyKeys)
+		d.topologyKeys.add(key, keys)
 	}
 	return true
 }
@@ -317,7 +319,7 @@ func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
 func (d *decoder) countNode(n *api.Node, pods uint64) {
 	d.nodes++
 	d.pods += pods
-	d.inherit(n)
+	d.inherited += inherited(n.Class)
 }
 
 // canonicalForm returns the canonical form of an item. It is there until the next one.
@@ -342,15 +344,16 @@ func (d *decoder) finish() {
 	}
 }
 
-// inherit counts what a node takes over from its class.
-func (d *decoder) inherit(n *api.Node) {
-	if n.Class == nil {
-		return
+// inherited is what a node takes over from its class, nil if it has none.
+func inherited(c *api.NodeClass) uint64 {
+	if c == nil {
+		return 0
 	}
-	d.inherited += uint64(len(n.Class.Taints) + len(n.Class.NameLabelKeys))
-	for i := range n.Class.Images {
-		d.inherited += uint64(len(n.Class.Images[i].Names))
+	n := len(c.Taints) + len(c.NameLabelKeys)
+	for i := range c.Images {
+		n += len(c.Images[i].Names)
 	}
+	return uint64(n)
 }
 
 // bounds checks what counts over all nodes.

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"context"
-	"maps"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -20,11 +19,14 @@ type decoder struct {
 	to      sink
 	content *content.Builder
 	known
-	readers []*reader
-	chunks  []*chunk
+	// asked are the names met since known was taken over, as long as that may have names of what is gone.
+	asked names
+	// unlimited says that names are gathered beyond their limits, which are checked afterwards.
+	unlimited bool
+	readers   []*reader
+	chunks    []*chunk
 
 	nodes      int
-	inherited  uint64
 	namespaces list[string]
 	workloads  list[workload]
 	selectors  []api.WorkloadSelector
@@ -91,51 +93,8 @@ func (d *decoder) topologyKey(at *path, key string) {
 	} else if !isLabelKey(key) {
 		d.refuse(at.field("topology_key"), labelKeySyntax)
 	}
-	if !d.topologyKeys.add(key, MaxDistinctTopologyKeys) && !d.full {
+	if !d.knows(theTopologyKeys, key, MaxDistinctTopologyKeys) && !d.full {
 		d.refuse(at.field("topology_key"), "is one more distinct topology key than the %d that a request may have",
 			MaxDistinctTopologyKeys)
 	}
 }
-
-// distinct is a set of names. Copies share what they have in common.
-type distinct struct {
-	names map[string]struct{}
-	own   bool // nobody else has the map
-}
-
-func (s *distinct) has(name string) bool {
-	_, ok := s.names[name]
-	return ok
-}
-
-// add reports whether a name is in the set or found room in it.
-func (s *distinct) add(name string, limit int) bool {
-	if s.has(name) {
-		return true
-	}
-	if len(s.names) >= limit {
-		return false
-	}
-	if !s.own {
-		s.names, s.own = maps.Clone(s.names), true
-		if s.names == nil {
-			s.names = make(map[string]struct{})
-		}
-	}
-	s.names[name] = struct{}{}
-	return true
-}
-
-// fit reports whether there is room for names, which differ from each other.
-func (s *distinct) fit(names []string, limit int) bool {
-	more := 0
-	for _, name := range names {
-		if !s.has(name) {
-			more++
-		}
-	}
-	return len(s.names)+more <= limit
-}
-
-// shared returns a copy that changes nothing of s.
-func (s distinct) shared() distinct { return distinct{names: s.names} }

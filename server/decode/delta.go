@@ -17,6 +17,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	}
 	at := path{name: field}
 	base := r.base
+	r.unlimited = true // until it is known what the difference leaves
 	change := api.Change{
 		Templates: r.indexedTemplates(&at, in),
 		Classes:   r.indexedClasses(&at, in),
@@ -54,6 +55,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	r.within(&at, "namespaces", next.Namespaces().Len(), MaxNamespaces)
 	r.within(&at, "workload_selectors", next.WorkloadSelectors().Len(), MaxWorkloadSelectors)
 	r.bounds(&at)
+	r.bound(&at, next)
 	if r.Err() != nil {
 		return
 	}
@@ -63,6 +65,31 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 		return
 	}
 	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known}
+	r.known = r.known.shared()
+}
+
+// bound checks the names in the cluster that a delta leads to, for which nothing was too much so far.
+func (r *Request) bound(at *path, next *content.Content) {
+	r.unlimited, r.loose = false, true
+	tooMany := func() (resources, keys bool) {
+		return len(r.resourceNames.names) > MaxDistinctResources, len(r.topologyKeys.names) > MaxDistinctTopologyKeys
+	}
+	if resources, keys := tooMany(); (!resources && !keys) || r.Err() != nil {
+		return
+	}
+	exact, err := namesIn(r.ctx, next)
+	if err != nil {
+		r.ended = err
+		return
+	}
+	r.names = *exact
+	resources, keys := tooMany()
+	if resources {
+		r.refuse(*at, "leads to more distinct resources than the %d that a request may have", MaxDistinctResources)
+	}
+	if keys {
+		r.refuse(*at, "leads to more distinct topology keys than the %d that a request may have", MaxDistinctTopologyKeys)
+	}
 }
 
 // indexedTemplates decodes the templates that a delta sets, those of nodes from then on.
@@ -166,17 +193,22 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 	}
 }
 
-// nodesOf decodes the nodes that a delta changed as they are now, and counts their pods.
+// nodesOf decodes the nodes that a delta changed as they are now, and counts what they have.
 func (d *decoder) nodesOf(at *path, base *Cluster, made *content.Change, out *api.Change) {
 	out.Removed = made.Removed
-	for _, i := range made.Removed {
+	gone := func(i uint32) {
 		d.pods -= base.pods(i)
+		d.inherited -= inherited(base.ClassOf(i))
+	}
+	for _, i := range made.Removed {
+		gone(i)
 	}
 	kept := uint32(base.Len() - len(made.Removed))
 	removed := 0
 	for _, n := range made.Nodes {
 		var node api.Node
 		d.pods += d.node(at, n.Node, &node)
+		d.inherited += inherited(node.Class)
 		if n.Index >= kept {
 			out.Added = append(out.Added, node)
 			continue
@@ -185,7 +217,7 @@ func (d *decoder) nodesOf(at *path, base *Cluster, made *content.Change, out *ap
 			removed++
 		}
 		index := n.Index + uint32(removed)
-		d.pods -= base.pods(index)
+		gone(index)
 		out.Replaced = append(out.Replaced, api.Replacement{Index: index, Node: node})
 	}
 }

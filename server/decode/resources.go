@@ -79,7 +79,7 @@ func hasField(resource string) bool {
 
 // distinctResource counts a scalar resource.
 func (d *decoder) distinctResource(at path, resource string) {
-	if !d.resourceNames.add(resource, MaxDistinctResources) && !d.full {
+	if !d.knows(theResourceNames, resource, MaxDistinctResources) && !d.full {
 		d.refuse(at, "is one more distinct resource than the %d that a request may have", MaxDistinctResources)
 	}
 }

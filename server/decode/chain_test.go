@@ -1,0 +1,202 @@
+package decode_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+)
+
+// follow changes a cluster.
+func follow(t *testing.T, base *decode.Cluster, d *stowagev1.ClusterDelta) (*decode.Cluster, error) {
+	t.Helper()
+	r := decode.On(t.Context(), base)
+	r.Delta("delta", d)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return r.Cluster(), nil
+}
+
+func mustWhole(t *testing.T, c *stowagev1.Cluster) *decode.Cluster {
+	t.Helper()
+	got, err := decodeWhole(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// asking is a pod that names resources and topology keys.
+func asking(resources, topologyKeys []string) *stowagev1.Pod {
+	spec := &stowagev1.PodSpec{
+		Requests: &stowagev1.Resources{Scalars: map[string]int64{}},
+		Affinity: &stowagev1.Affinity{PodAffinity: &stowagev1.PodAffinity{}},
+	}
+	for _, name := range resources {
+		spec.Requests.Scalars[name] = 1
+	}
+	for _, key := range topologyKeys {
+		spec.Affinity.PodAffinity.Required = append(spec.Affinity.PodAffinity.Required, &stowagev1.PodAffinityTerm{TopologyKey: key})
+	}
+	return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: spec}}}
+}
+
+func numbered(prefix string, from, to int) []string {
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, fmt.Sprint(prefix, i))
+	}
+	return out
+}
+
+// What a request may name depends on what the cluster has, not on what it had.
+func TestLimitsDependOnContentAlone(t *testing.T) {
+	stated := func(i int) *stowagev1.Cluster {
+		own := asking(nil, []string{fmt.Sprint("k", i)})
+		own.Name = "own"
+		return &stowagev1.Cluster{
+			Nodes: []*stowagev1.Node{{
+				Name: "a", Allocatable: &stowagev1.Resources{Pods: proto.Int64(10), Scalars: map[string]int64{fmt.Sprint("r", i): 1}},
+				Pods: []*stowagev1.Pod{own},
+			}},
+		}
+	}
+	c := mustWhole(t, stated(0))
+	const most = decode.MaxDistinctResources
+	for i := 1; i < 3*most; i++ {
+		next := stated(i)
+		var err error
+		if c, err = follow(t, c, &stowagev1.ClusterDelta{Nodes: next.Nodes}); err != nil {
+			t.Fatalf("delta %d: %v", i, err)
+		}
+		if i%most > 2 && i%most < most-2 {
+			continue
+		}
+		whole := mustWhole(t, next)
+		if c.Address != whole.Address {
+			t.Fatal("another address")
+		}
+		has, hasKey := fmt.Sprint("r", i), fmt.Sprint("k", i)
+		was, wasKey := fmt.Sprint("r", i-1), fmt.Sprint("k", i-1)
+		for name, pod := range map[string]*stowagev1.Pod{
+			"nothing":        asking(nil, nil),
+			"one more":       asking([]string{"mine"}, []string{"mine"}),
+			"one again":      asking([]string{has, was}, []string{hasKey, wasKey}),
+			"up to limits":   asking(append(numbered("m", 0, most-2), was), append(numbered("m", 0, most-2), wasKey)),
+			"many resources": asking(append(numbered("m", 0, most-1), was), nil),
+			"many keys":      asking(nil, append(numbered("m", 0, most-1), wasKey)),
+		} {
+			ask := func(c *decode.Cluster) error {
+				r := decode.On(t.Context(), c)
+				r.Filter(&stowagev1.FilterRequest{Pod: pod})
+				return r.Err()
+			}
+			for range 2 {
+				if got, want := ask(c), ask(whole); (got == nil) != (want == nil) {
+					t.Errorf("delta %d, %s: %v, whole %v", i, name, got, want)
+				}
+			}
+			// The same as a difference for one request.
+			r := decode.On(t.Context(), c)
+			r.Delta("delta", &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{{Name: "b"}}})
+			r.Filter(&stowagev1.FilterRequest{Pod: pod})
+			if got, want := r.Err(), ask(whole); (got == nil) != (want == nil) {
+				t.Errorf("delta %d, %s on a delta: %v, whole %v", i, name, got, want)
+			}
+		}
+	}
+}
+
+// A delta is refused where the whole that it leads to is.
+func TestDeltasLeadToNoMoreNamesThanAllowed(t *testing.T) {
+	const most = decode.MaxDistinctResources
+	node := func(name string, resources ...string) *stowagev1.Node {
+		n := &stowagev1.Node{Name: name, Allocatable: &stowagev1.Resources{Scalars: map[string]int64{}}}
+		for _, r := range resources {
+			n.Allocatable.Scalars[r] = 1
+		}
+		return n
+	}
+	base := mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{node("a", numbered("r", 0, most)...)}})
+	if _, err := follow(t, base, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{node("b", "more")}}); err == nil {
+		t.Error("one resource too many was accepted")
+	}
+	if _, err := follow(t, base, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{node("a", "r1"), node("b", "more")}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := follow(t, base, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{node("b", "r5")}}); err != nil {
+		t.Error(err)
+	}
+	keys := func(from, to int) *stowagev1.PodTemplate { return asking(nil, numbered("k", from, to)).GetTemplate() }
+	base = mustWhole(t, &stowagev1.Cluster{PodTemplates: []*stowagev1.PodTemplate{keys(0, most)}})
+	if _, err := follow(t, base, &stowagev1.ClusterDelta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1, Template: keys(most, most+1)}}}); err == nil {
+		t.Error("one topology key too many was accepted")
+	}
+	if _, err := follow(t, base, &stowagev1.ClusterDelta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Template: keys(1, most+1)}}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// What nodes take over from their classes is bounded however the cluster came about.
+func TestInheritedIsBoundedByDelta(t *testing.T) {
+	class := &stowagev1.NodeClass{NameLabelKeys: numbered("k", 0, 10_000)}
+	const fit = decode.MaxInherited / 10_000
+	nodes := func(from, to int) []*stowagev1.Node {
+		var out []*stowagev1.Node
+		for i := from; i < to; i++ {
+			out = append(out, &stowagev1.Node{Name: fmt.Sprint("n", i), ClassIndex: proto.Uint32(0)})
+		}
+		return out
+	}
+	c := mustWhole(t, &stowagev1.Cluster{NodeClasses: []*stowagev1.NodeClass{class}, Nodes: nodes(0, fit-10)})
+	if _, err := follow(t, c, &stowagev1.ClusterDelta{Nodes: nodes(fit-10, fit+1)}); err == nil {
+		t.Error("a node too many was accepted")
+	}
+	full, err := follow(t, c, &stowagev1.ClusterDelta{Nodes: nodes(fit-10, fit)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range map[string]*stowagev1.ClusterDelta{
+		"the same again":       {Nodes: nodes(0, 20)},
+		"one for another":      {RemovedNodes: []string{"n3"}, Nodes: nodes(fit, fit+1)},
+		"one without class":    {Nodes: append(nodes(fit, fit+1), &stowagev1.Node{Name: "n7"})},
+		"nobody has the class": {NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: class}}},
+	} {
+		next, err := follow(t, full, d)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, err := follow(t, next, &stowagev1.ClusterDelta{Nodes: nodes(fit+1, fit+2)}); err == nil {
+			t.Errorf("%s: a node too many was accepted after it", name)
+		}
+	}
+	if _, err := follow(t, full, &stowagev1.ClusterDelta{Nodes: nodes(fit, fit+1)}); err == nil {
+		t.Error("a node too many was accepted")
+	}
+}
+
+// Whoever asks does not wait for names to be counted when it is gone.
+func TestCountingNamesEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}})
+	for i := range decode.MaxDistinctResources {
+		var err error
+		if c, err = follow(t, c, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{{
+			Name: "a", Allocatable: &stowagev1.Resources{Scalars: map[string]int64{fmt.Sprint("r", i): 1}},
+		}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := decode.On(ctx, c)
+	cancel()
+	r.Filter(&stowagev1.FilterRequest{Pod: asking([]string{"mine"}, nil)})
+	if err := r.Err(); err != context.Canceled {
+		t.Error(err)
+	}
+}
