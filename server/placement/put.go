@@ -26,10 +26,12 @@ func (s *Service) put(stream grpc.ServerStream) error {
 		}
 	}
 	// Nothing may follow the end.
-	if err := stream.RecvMsg(wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)); !errors.Is(err, io.EOF) {
+	more := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
+	if err := stream.RecvMsg(more); !errors.Is(err, io.EOF) {
 		if err != nil {
 			return err
 		}
+		more.Free()
 		return answerTo(decode.Refuse("sequence", "comes after the end"))
 	}
 	clusterBytes := p.cluster.Memory()

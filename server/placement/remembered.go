@@ -63,7 +63,8 @@ func remember(snapshot *decode.Cluster, key string, encoded wire.Encoded, feasib
 
 // under makes an answer known under a request's form.
 func (a *remembered) under(snapshot *decode.Cluster, form string) {
-	if form != "" && a.forms.Add(1) <= maximumForms {
+	// Loaded first, so that asking on does not make the number wrap.
+	if form != "" && a.forms.Load() < maximumForms && a.forms.Add(1) <= maximumForms {
 		snapshot.Keep(form, a, 0)
 	}
 }
