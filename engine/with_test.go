@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -119,4 +120,27 @@ func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *ap
 		result.WorkloadSelectors = change.WorkloadSelectors
 	}
 	return change, &result
+}
+
+// TestManyClasses says that a class does not cost more the more there are.
+func TestManyClasses(t *testing.T) {
+	const classes, longest = 200_000, 20 * time.Second
+	class := func() *api.NodeClass {
+		return &api.NodeClass{Images: []api.Image{{Names: []string{"image"}, SizeBytes: 1}}}
+	}
+	stated := &api.Cluster{Nodes: []api.Node{{Name: "node"}}}
+	change := &api.Change{}
+	for i := range classes {
+		stated.Classes = append(stated.Classes, class())
+		change.Classes = append(change.Classes, api.IndexedClass{Index: i, Class: class()})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	defer cancel()
+	c, err := engine.Compile(ctx, stated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.With(ctx, change); err != nil {
+		t.Fatal(err)
+	}
 }

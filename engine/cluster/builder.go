@@ -17,6 +17,8 @@ type Builder struct {
 	c      *Cluster
 	taints taintLists
 	kinds  map[*api.NodeClass]int32
+	// unused are the places of kinds whose classes are gone, for new ones.
+	unused []int32
 	pods   grouping
 	drafts *Drafts
 	draft  Draft
@@ -52,6 +54,8 @@ func newBuilder(c *Cluster) *Builder {
 	for i, k := range c.kinds {
 		if k != nil {
 			b.kinds[k.class] = int32(i)
+		} else {
+			b.unused = append(b.unused, int32(i))
 		}
 	}
 	return b
@@ -90,8 +94,9 @@ func (b *Builder) kind(class *api.NodeClass) int32 {
 		return i
 	}
 	c := b.c
-	i = int32(slices.Index(c.kinds, nil))
-	if i < 0 {
+	if n := len(b.unused); n > 0 {
+		i, b.unused = b.unused[n-1], b.unused[:n-1]
+	} else {
 		i = int32(len(c.kinds))
 		c.kinds = append(c.kinds, nil)
 	}

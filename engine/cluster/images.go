@@ -69,10 +69,10 @@ func (c *Cluster) image(name string) *image {
 	return m
 }
 
-// addKindImage adds an image of a class. The first of its name counts.
+// addKindImage adds an image of the class that was compiled last. The first of its name counts.
 func (c *Cluster) addKindImage(name string, kind int32, sizeBytes int64) {
 	m := c.image(name)
-	if !slices.Contains(m.kinds, kind) {
+	if n := len(m.kinds); n == 0 || m.kinds[n-1] != kind {
 		m.kinds, m.kindSizes = append(m.kinds, kind), append(m.kindSizes, sizeBytes)
 	}
 }

@@ -119,18 +119,25 @@ func (e *edit) reclassify() {
 	for _, class := range c.classes {
 		stays[class] = true
 	}
+	theirs := make(map[*image]struct{})
 	for i, k := range c.kinds {
 		if k == nil || k.class == noClass || stays[k.class] {
 			continue
 		}
-		eachImage(k.class.Images, func(name string, _ int64) {
-			m := e.image(name)
-			if at := slices.Index(m.kinds, int32(i)); at >= 0 {
-				m.kinds, m.kindSizes = slices.Delete(m.kinds, at, at+1), slices.Delete(m.kindSizes, at, at+1)
-			}
-		})
+		eachImage(k.class.Images, func(name string, _ int64) { theirs[e.image(name)] = struct{}{} })
 		delete(e.kinds, k.class)
 		c.kinds[i] = nil
+		e.unused = append(e.unused, int32(i))
+	}
+	for m := range theirs {
+		kept := m.kinds[:0]
+		for j, k := range m.kinds {
+			if c.kinds[k] != nil {
+				m.kindSizes[len(kept)] = m.kindSizes[j]
+				kept = append(kept, k)
+			}
+		}
+		m.kinds, m.kindSizes = kept, m.kindSizes[:len(kept)]
 	}
 	for _, class := range c.classes {
 		if _, known := e.kinds[class]; !known {
