@@ -114,6 +114,10 @@ const (
 	clusterNodeClasses
 )
 
+// grownBytes is how large nodes are at least for which room is made before they are read: what comes as nodes need not be
+// any, and the room for one takes many times the few bytes that an empty one has.
+const grownBytes = 16
+
 // Part decodes a cluster, or the next part of one, from the wire; field is what it is called in the request.
 func (r *Request) Part(field string, in wire.Pieces) {
 	d := &r.decoder
@@ -121,8 +125,9 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	items, nodes, malformed := cut(in)
 	// What nodes refer to comes behind them in the usual order of fields.
 	d.inOrder(items, (*reader).readItems, func(c *chunk) { d.takeItems(&at, c) })
-	d.to.Grow(min(nodes.fields, MaxNodes))
-	d.content.Grow(min(nodes.fields, MaxNodes))
+	room := min(nodes.fields, nodes.bytes/grownBytes, MaxNodes)
+	d.to.Grow(room)
+	d.content.Grow(room)
 	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.takeNodes(&at, c) })
 	if malformed {
 		d.refuse(at, "is no protobuf message")
@@ -135,6 +140,9 @@ func (d *decoder) over() bool { return d.full || d.ended != nil }
 
 // takeItems takes over what was read of items.
 func (d *decoder) takeItems(at *path, c *chunk) {
+	if d.ended == nil {
+		d.ended = d.ctx.Err()
+	}
 	for i := range c.items {
 		if d.over() {
 			return
