@@ -126,7 +126,7 @@ func TestScore(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	got := decoded[stowagev1.PlaceResponse](t)(encode.Place([]verdict.Placement{
-		{Nodes: []uint32{1, 0, 1}},
+		{Nodes: []uint32{1, 0, 1}, Scanned: 2},
 		{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}},
 	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
@@ -140,7 +140,7 @@ func TestPlace(t *testing.T) {
 			},
 		},
 		PlacedCount:   4,
-		UnplacedCount: 4, SnapshotAddress: "address",
+		UnplacedCount: 4, SnapshotAddress: "address", ScannedCount: 2,
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

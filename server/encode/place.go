@@ -22,6 +22,7 @@ func Place(placements []verdict.Placement, names Names, address string) ([]byte,
 		})
 		out.PlacedCount += uint32(len(p.Nodes))
 		out.UnplacedCount += uint32(p.Unplaced)
+		out.ScannedCount += uint32(p.Scanned)
 	}
 	e.message(out)
 	return e.b, e.err

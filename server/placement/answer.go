@@ -62,11 +62,11 @@ func answer[M request, C, R any](
 	if err != nil {
 		return nil, answerTo(err)
 	}
-	feasible := m.feasible(result)
+	feasible, scanned := m.count(result)
 	if key != "" {
 		remember(snapshot, key, encoded, feasible).under(snapshot, form)
 	}
-	clock.end(ctx, cluster.Len(), feasible)
+	clock.end(ctx, cluster.Len(), feasible, scanned)
 	return encoded, nil
 }
 

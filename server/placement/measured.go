@@ -21,9 +21,9 @@ func (s *Service) begin(method string) measured {
 func (m *measured) decoded() { m.Decode = m.lap() }
 func (m *measured) decided() { m.Engine = m.lap() }
 
-func (m *measured) end(ctx context.Context, nodes, feasible int) {
+func (m *measured) end(ctx context.Context, nodes, feasible, scanned int) {
 	m.Encode = m.lap()
-	m.Nodes, m.Feasible = nodes, feasible
+	m.Nodes, m.Feasible, m.Scanned = nodes, feasible, scanned
 	m.to.Record(ctx, m.Decision)
 }
 

@@ -20,9 +20,9 @@ type method[M request, C, R any] struct {
 	key    func(M) string
 	read   func(*decode.Request, M) C
 	decide func(context.Context, *decode.Cluster, C) (R, error)
-	// feasible counts the nodes that can take the pod, or the pods that got a node.
-	feasible func(R) int
-	encode   func(R, encode.Names, string) ([]byte, error)
+	// count counts the nodes that can take the pod, or the pods that got a node; and those of them that were scanned for.
+	count  func(R) (feasible, scanned int)
+	encode func(R, encode.Names, string) ([]byte, error)
 }
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{
@@ -33,8 +33,8 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
 		return c.Filter(ctx, call.Pod, call.Options)
 	},
-	feasible: func(f *verdict.Filter) int { return len(f.Feasible) },
-	encode:   encode.Filter,
+	count:  func(f *verdict.Filter) (int, int) { return len(f.Feasible), 0 },
+	encode: encode.Filter,
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
@@ -45,8 +45,8 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
 		return c.Score(ctx, call.Pod, call.Options)
 	},
-	feasible: func(s *verdict.Score) int { return len(s.Nodes) },
-	encode:   encode.Score,
+	count:  func(s *verdict.Score) (int, int) { return len(s.Nodes), 0 },
+	encode: encode.Score,
 }
 
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, []verdict.Placement]{
@@ -56,12 +56,12 @@ var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, []verdict.Placemen
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) ([]verdict.Placement, error) {
 		return c.Place(ctx, call.Queue, call.Options)
 	},
-	feasible: func(placements []verdict.Placement) int {
-		placed := 0
+	count: func(placements []verdict.Placement) (placed, scanned int) {
 		for i := range placements {
 			placed += len(placements[i].Nodes)
+			scanned += placements[i].Scanned
 		}
-		return placed
+		return placed, scanned
 	},
 	encode: encode.Place,
 }

@@ -16,6 +16,8 @@ type Decision struct {
 	Decode, Engine, Encode time.Duration
 	// Nodes are the cluster's; Feasible those that can take the pod, or with Place the pods that got a node.
 	Nodes, Feasible int
+	// Scanned are the pods for which Place asked about every node.
+	Scanned int
 }
 
 // Decisions are the metrics of decisions.
@@ -23,6 +25,7 @@ type Decisions struct {
 	duration        metric.Float64Histogram
 	nodes, feasible metric.Int64Histogram
 	remembered      metric.Int64Counter
+	scanned         metric.Int64Counter
 	of              map[string]*attributes
 }
 
@@ -66,6 +69,10 @@ func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 		metric.WithDescription("Answers that a snapshot was asked for before; they have no durations.")); err != nil {
 		return nil, err
 	}
+	if d.scanned, err = meter.Int64Counter("stowage.place.scanned", metric.WithUnit("{pod}"),
+		metric.WithDescription("Pods for which Place asked about every node, as nothing faster is known for them.")); err != nil {
+		return nil, err
+	}
 	return &d, nil
 }
 
@@ -91,4 +98,7 @@ func (d *Decisions) Record(ctx context.Context, m Decision) {
 	d.duration.Record(ctx, m.Encode.Seconds(), of.encode)
 	d.nodes.Record(ctx, int64(m.Nodes), of.method)
 	d.feasible.Record(ctx, int64(m.Feasible), of.method)
+	if m.Scanned > 0 {
+		d.scanned.Add(ctx, int64(m.Scanned))
+	}
 }

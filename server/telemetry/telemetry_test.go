@@ -21,7 +21,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 		t.Fatal(err)
 	}
 	tel.Decisions.Record(t.Context(), telemetry.Decision{
-		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000, Feasible: 7,
+		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000, Feasible: 7, Scanned: 5,
 	})
 	tel.Decisions.Remembered(t.Context(), "Filter", 4, 3)
 	families, err := tel.Gatherer().Gather()
@@ -47,6 +47,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 		"stowage_decision_nodes":                   5000 + 4,
 		"stowage_decision_feasible":                7 + 3,
 		"stowage_decision_remembered_total":        1,
+		"stowage_place_scanned_total":              5,
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)

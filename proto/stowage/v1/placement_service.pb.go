@@ -658,8 +658,11 @@ type PlaceResponse struct {
 	UnplacedCount uint32 `protobuf:"varint,3,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// The content address of the cluster that was decided on, the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// For how many of the pods every node was asked about, as nothing faster is known for them. Only a matter of speed;
+	// another release may know more.
+	ScannedCount  uint32 `protobuf:"varint,5,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlaceResponse) Reset() {
@@ -718,6 +721,13 @@ func (x *PlaceResponse) GetSnapshotAddress() string {
 		return x.SnapshotAddress
 	}
 	return ""
+}
+
+func (x *PlaceResponse) GetScannedCount() uint32 {
+	if x != nil {
+		return x.ScannedCount
+	}
+	return 0
 }
 
 // Placement is what became of one queue entry's pods.
@@ -861,14 +871,15 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\bsnapshot\x18\b \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\"F\n" +
 	"\vPendingPods\x12!\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodR\x03pod\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xbb\x01\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xe0\x01\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
 	"placements\x12!\n" +
 	"\fplaced_count\x18\x02 \x01(\rR\vplacedCount\x12%\n" +
 	"\x0eunplaced_count\x18\x03 \x01(\rR\runplacedCount\x12)\n" +
-	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\"\xea\x01\n" +
+	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12#\n" +
+	"\rscanned_count\x18\x05 \x01(\rR\fscannedCount\"\xea\x01\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
