@@ -6,10 +6,7 @@ import (
 	"strings"
 	"time"
 
-	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
 	"google.golang.org/grpc"
-
-	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
 // Named is an interceptor and what it is called. One kind of call may have none.
@@ -101,21 +98,12 @@ func deadline(longest time.Duration) grpc.UnaryServerInterceptor {
 	}
 }
 
-// streamDeadline is deadline for streams. One whose handler waits for a message ends, too: only then does gRPC end the
-// waiting.
+// streamDeadline is deadline for streams. A handler that waits for a message learns of the end at once; one that works is
+// waited for, so that what it takes is counted as long as it takes it.
 func streamDeadline(longest time.Duration) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 		ctx, cancel := context.WithTimeout(stream.Context(), longest)
 		defer cancel()
-		wrapped := middleware.WrapServerStream(stream)
-		wrapped.WrappedContext = ctx
-		ended := make(chan error, 1)
-		go func() { ended <- handle(service, wrapped) }()
-		select {
-		case err := <-ended:
-			return err
-		case <-ctx.Done():
-			return rpcerror.Cancelled(ctx.Err())
-		}
+		return handle(service, &limitedWait{stream, ctx})
 	}
 }

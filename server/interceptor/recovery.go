@@ -22,9 +22,11 @@ func recoverCall() grpc.UnaryServerInterceptor {
 // recoverStream is recoverCall for streams.
 func recoverStream() grpc.StreamServerInterceptor { return recovery.StreamServerInterceptor(internal) }
 
-var internal = recovery.WithRecoveryHandler(func(p any) error {
-	return rpcerror.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-})
+var internal = recovery.WithRecoveryHandler(internalError)
+
+func internalError(panicked any) error {
+	return rpcerror.Internal(fmt.Errorf("panic: %v\n%s", panicked, debug.Stack()))
+}
 
 // recoverAny answers a panic of the other interceptors, and depends on none of them.
 func recoverAny(log *slog.Logger) grpc.UnaryServerInterceptor {

@@ -1,0 +1,148 @@
+package interceptor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// messages is a stream on which what is to be received comes, nothing more once closed.
+type messages struct {
+	grpc.ServerStream
+	ctx  context.Context
+	come chan func() error
+}
+
+func (s *messages) Context() context.Context { return s.ctx }
+
+func (s *messages) RecvMsg(any) error {
+	come, ok := <-s.come
+	if !ok {
+		return io.EOF
+	}
+	return come()
+}
+
+// counted counts how often it is freed.
+type counted struct{ freed atomic.Int32 }
+
+func (c *counted) Free() { c.freed.Add(1) }
+
+// streamed lets a stream through the chain, up to the handler.
+func streamed(stream grpc.ServerStream, longest time.Duration, handle func(grpc.ServerStream) error) error {
+	next := func(_ any, s grpc.ServerStream) error { return handle(s) }
+	chain := Stream(Chain(Settings{Log: discard, InFlight: NewInFlight(1), MaxDuration: longest}))
+	info := &grpc.StreamServerInfo{FullMethod: "/stowage.v1.PlacementService/PutSnapshot"}
+	for i := len(chain) - 1; i >= 0; i-- {
+		inner := next
+		next = func(service any, s grpc.ServerStream) error { return chain[i](service, s, info, inner) }
+	}
+	return next(nil, stream)
+}
+
+func TestStreamDeadlineEndsWaiting(t *testing.T) {
+	s := &messages{ctx: t.Context(), come: make(chan func() error)}
+	late := new(counted)
+	err := streamed(s, 10*time.Millisecond, func(s grpc.ServerStream) error {
+		err := s.RecvMsg(late)
+		if again := s.RecvMsg(new(counted)); status.Code(again) != codes.DeadlineExceeded {
+			t.Errorf("received once more: %v", again)
+		}
+		return err
+	})
+	if code, why, _ := reason(t, err); code != codes.DeadlineExceeded || why != "CANCELLED" {
+		t.Errorf("the stream ended with %v", err)
+	}
+	s.come <- func() error { return nil }
+	for start := time.Now(); late.freed.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 5*time.Second {
+			t.Fatal("a message that came too late was not freed")
+		}
+	}
+}
+
+func TestStreamDeadlineWaitsForWork(t *testing.T) {
+	s := &messages{ctx: t.Context(), come: make(chan func() error, 1)}
+	s.come <- func() error { return nil }
+	working := false
+	err := streamed(s, 10*time.Millisecond, func(s grpc.ServerStream) error {
+		m := new(counted)
+		if err := s.RecvMsg(m); err != nil || m.freed.Load() > 0 {
+			t.Errorf("a message in time: %v, freed %d times", err, m.freed.Load())
+		}
+		working = true
+		<-s.Context().Done()
+		time.Sleep(50 * time.Millisecond)
+		working = false
+		return s.RecvMsg(m)
+	})
+	if working || status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("still at work: %v, the stream ended with %v", working, err)
+	}
+}
+
+func TestStreamWithinDeadline(t *testing.T) {
+	broken := errors.New("broken")
+	s := &messages{ctx: t.Context(), come: make(chan func() error, 3)}
+	s.come <- func() error { return nil }
+	s.come <- func() error { return broken }
+	s.come <- func() error { panic("secret") }
+	close(s.come)
+	_ = streamed(s, time.Hour, func(s grpc.ServerStream) error {
+		for _, want := range []error{nil, broken} {
+			if err := s.RecvMsg(nil); !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+		}
+		if code, why, _ := reason(t, s.RecvMsg(nil)); code != codes.Internal || why != "INTERNAL" {
+			t.Errorf("a panic: %v %s", code, why)
+		}
+		if err := s.RecvMsg(nil); err != io.EOF {
+			t.Errorf("at the end: %v", err)
+		}
+		return nil
+	})
+}
+
+// A message that comes as the deadline does is either received or freed.
+func TestStreamDeadlineLosesNothingToRaces(t *testing.T) {
+	for range 60 {
+		s := &messages{ctx: t.Context(), come: make(chan func() error, 1)}
+		m := new(counted)
+		var err error
+		var sending sync.WaitGroup
+		sending.Go(func() {
+			time.Sleep(time.Millisecond)
+			s.come <- func() error { return nil }
+		})
+		_ = streamed(s, time.Millisecond, func(s grpc.ServerStream) error {
+			if err = s.RecvMsg(m); err == nil {
+				m.Free()
+			}
+			return nil
+		})
+		sending.Wait()
+		for tries := 0; m.freed.Load() == 0 && tries < 5000; tries++ {
+			time.Sleep(time.Millisecond)
+			if tries > 5 && len(s.come) > 0 { // the handler came too late to wait for it
+				break
+			}
+		}
+		unasked := len(s.come) > 0
+		close(s.come)
+		if unasked {
+			continue
+		}
+		if n := m.freed.Load(); n != 1 {
+			t.Fatalf("freed %d times, after %v", n, err)
+		}
+	}
+}
