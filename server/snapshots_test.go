@@ -338,3 +338,30 @@ func onlyTwo(t *testing.T, client stowagev1.PlacementServiceClient, c *stowagev1
 	}
 	return answer.Address
 }
+
+// The memory of a snapshot does not grow with the number of deltas that led to it.
+func TestChainsTakeBoundedMemory(t *testing.T) {
+	client := snapshotConfig(t).client()
+	stated := func(i int) *stowagev1.Cluster {
+		name := fmt.Sprintf("node-%d-%s", i, strings.Repeat("x", 200))
+		return &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: name, Taints: []*stowagev1.Taint{{
+			Key: "k", Value: fmt.Sprint(i), Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE,
+		}}}}}
+	}
+	last, err := put(t, client, part(stated(0)), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, most := last.MemoryBytes, uint64(0)
+	for i := 1; i <= 1500; i++ {
+		next := stated(i)
+		d := &stowagev1.ClusterDelta{RemovedNodes: []string{stated(i - 1).Nodes[0].Name}, Nodes: next.Nodes}
+		if last, err = put(t, client, delta(last.Address, d), end(addressOf(t, next))); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, last.MemoryBytes)
+	}
+	if most > first+500<<10 {
+		t.Errorf("%d bytes at first, up to %d on the way", first, most)
+	}
+}

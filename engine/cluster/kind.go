@@ -72,3 +72,6 @@ func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
 		return l.value, l.present
 	})
 }
+
+// Interned returns how many strings, lists of taints and node classes the cluster holds, of nodes that went included.
+func (c *Cluster) Interned() int { return c.symbols.Len() + len(c.Taints.Lists) + len(c.kinds) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -198,5 +199,48 @@ func TestCountingNamesEnds(t *testing.T) {
 	r.Filter(&stowagev1.FilterRequest{Pod: asking([]string{"mine"}, nil)})
 	if err := r.Err(); err != context.Canceled {
 		t.Error(err)
+	}
+}
+
+// What a chain of deltas leaves behind is bounded, and answers do not tell the difference.
+func TestChainsAreCompacted(t *testing.T) {
+	stated := func(i int) *stowagev1.Cluster {
+		name := fmt.Sprintf("node-%d", i)
+		return &stowagev1.Cluster{Nodes: []*stowagev1.Node{{
+			Name: name, Labels: map[string]string{"kubernetes.io/hostname": name},
+			Allocatable: &stowagev1.Resources{Pods: proto.Int64(10)},
+			Taints:      []*stowagev1.Taint{{Key: "k", Value: fmt.Sprint(i), Effect: stowagev1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
+		}}}
+	}
+	pod := asking(nil, []string{"kubernetes.io/hostname"})
+	c := mustWhole(t, stated(0))
+	anew := 0
+	for i := 1; i <= 2000; i++ {
+		next, err := follow(t, c, &stowagev1.ClusterDelta{RemovedNodes: []string{fmt.Sprintf("node-%d", i-1)}, Nodes: stated(i).Nodes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = next.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.Interned() > 1100 {
+			t.Fatalf("after %d deltas, %d are interned", i, c.Interned())
+		}
+		if c == next {
+			continue
+		}
+		anew++
+		whole := mustWhole(t, stated(i))
+		if c.Address != whole.Address || c.Content.Address() != whole.Content.Address() || c.Memory() > whole.Memory()+1024 {
+			t.Errorf("%s of %d bytes, whole %s of %d", c.Address, c.Memory(), whole.Address, whole.Memory())
+		}
+		for _, of := range []*decode.Cluster{whole, next} {
+			if diff := cmp.Diff(answers(t.Context(), of, pod), answers(t.Context(), c, pod)); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	if anew == 0 || anew > 10 {
+		t.Errorf("compiled anew %d times", anew)
 	}
 }

@@ -23,6 +23,8 @@ type Cluster struct {
 	// Address is the content's, as text.
 	Address string
 	known
+	// interned is what the engine had interned when the whole cluster was compiled last.
+	interned int
 
 	// fixed is Memory without what the cluster remembers and without slack; 0 until somebody asked.
 	fixed atomic.Int64

@@ -64,7 +64,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 		r.ended = err
 		return
 	}
-	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known}
+	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known, interned: base.interned}
 	r.known = r.known.shared()
 }
 

@@ -80,6 +80,7 @@ func (r *Request) Cluster() *Cluster {
 	r.finish()
 	stated := r.content.Build()
 	c := &Cluster{Cluster: r.built.Build(), Address: stated.Address().String(), known: r.known}
+	c.interned = c.Interned()
 	if !r.content.AddressOnly {
 		c.Content = stated
 	}

@@ -138,5 +138,10 @@ func (p *putting) end(address string) error {
 	if address != p.cluster.Address {
 		return rpcerror.AddressMismatch(address, p.cluster.Address)
 	}
+	c, err := p.cluster.Compact(p.stream.Context())
+	if err != nil {
+		return err
+	}
+	p.cluster = c
 	return nil
 }
