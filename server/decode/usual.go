@@ -480,24 +480,31 @@ func (u *usual) nodeAffinity(s *scan) *api.NodeAffinity {
 }
 
 func (u *usual) preferredNodeTerm(s *scan) (out api.PreferredNodeTerm) {
+	out.Weight = u.weighted(s, func(in *scan) { out.Preference = u.nodeSelectorTerm(in, refuseBadNumbers) })
+	return out
+}
+
+// weighted reads a weight and a term, which must be there.
+func (u *usual) weighted(s *scan, term func(*scan)) (weight int32) {
 	in := s.nested()
 	stated := false
 	for last := uint64(0); in.more(); {
 		switch in.next(&last, 0) {
 		case number(1):
-			out.Weight = in.nonzero()
+			weight = in.nonzero()
 		case sized(2):
-			out.Preference, stated = u.nodeSelectorTerm(&in, refuseBadNumbers), true
+			term(&in)
+			stated = true
 		default:
 			in.fail()
 		}
 	}
-	u.check.weight(&path{}, out.Weight)
+	u.check.weight(&path{}, weight)
 	if !stated {
 		in.fail()
 	}
 	s.done(&in)
-	return out
+	return weight
 }
 
 func (u *usual) nodeSelector(s *scan) *api.NodeSelector {
@@ -575,23 +582,7 @@ func (u *usual) podAffinity(s *scan) *api.PodAffinity {
 }
 
 func (u *usual) weightedTerm(s *scan) (out api.WeightedPodAffinityTerm) {
-	in := s.nested()
-	stated := false
-	for last := uint64(0); in.more(); {
-		switch in.next(&last, 0) {
-		case number(1):
-			out.Weight = in.nonzero()
-		case sized(2):
-			out.Term, stated = u.podAffinityTerm(&in), true
-		default:
-			in.fail()
-		}
-	}
-	u.check.weight(&path{}, out.Weight)
-	if !stated {
-		in.fail()
-	}
-	s.done(&in)
+	out.Weight = u.weighted(s, func(in *scan) { out.Term = u.podAffinityTerm(in) })
 	return out
 }
 
