@@ -35,7 +35,9 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 	}
 	d.Streams = slices.Clone(d.Streams)
 	for i := range d.Streams {
-		d.Streams[i].Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+		if d.Streams[i].StreamName == "PutSnapshot" {
+			d.Streams[i].Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+		}
 	}
 	to.RegisterService(&d, s)
 }

@@ -39,9 +39,12 @@ type FilterRequest struct {
 	// Whether each NodeList of the answer gives names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,6,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
 	// The snapshot to decide on, with a delta that holds for this request only.
-	Snapshot      *SnapshotReference `protobuf:"bytes,7,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Snapshot *SnapshotReference `protobuf:"bytes,7,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	// Whether to fill in FilterResponse.changes if no candidate node is feasible. Each is found by placing with it, so this
+	// costs hundreds of times as much as the decision.
+	IncludeChanges bool `protobuf:"varint,8,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *FilterRequest) Reset() {
@@ -123,6 +126,13 @@ func (x *FilterRequest) GetSnapshot() *SnapshotReference {
 	return nil
 }
 
+func (x *FilterRequest) GetIncludeChanges() bool {
+	if x != nil {
+		return x.IncludeChanges
+	}
+	return false
+}
+
 // FilterResponse gives each candidate node's verdict.
 type FilterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -138,8 +148,11 @@ type FilterResponse struct {
 	Explanation *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	// The content address of the cluster that was decided on, the delta applied.
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// If asked for and no candidate node is feasible: what would let the pod be placed, one change at a time, at most one of
+	// each kind for each thing that could change. Empty if no single change would.
+	Changes       []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FilterResponse) Reset() {
@@ -205,6 +218,13 @@ func (x *FilterResponse) GetSnapshotAddress() string {
 		return x.SnapshotAddress
 	}
 	return ""
+}
+
+func (x *FilterResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
 }
 
 // ScoreRequest asks how good each node that can take a pod is.
@@ -501,9 +521,17 @@ type PlaceRequest struct {
 	// Whether the answer gives node names beside indexes.
 	IncludeNodeNames bool `protobuf:"varint,7,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
 	// The snapshot to decide on, with a delta that holds for this request only.
-	Snapshot      *SnapshotReference `protobuf:"bytes,8,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Snapshot *SnapshotReference `protobuf:"bytes,8,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	// Groups of pods that are placed together. An entry that is in none is placed for itself, in order.
+	PodGroups []*PodGroup `protobuf:"bytes,9,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	// Whether to answer with what was placed so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server stops
+	// a little before the deadline, so that the answer arrives. How far it comes depends on its speed: the answer is then
+	// not a function of the request alone.
+	AllowPartial bool `protobuf:"varint,10,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
+	// Whether to fill in Placement.changes of entries with unplaced pods. Costs are per such entry, as for Filter.
+	IncludeChanges bool `protobuf:"varint,11,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PlaceRequest) Reset() {
@@ -592,13 +620,37 @@ func (x *PlaceRequest) GetSnapshot() *SnapshotReference {
 	return nil
 }
 
+func (x *PlaceRequest) GetPodGroups() []*PodGroup {
+	if x != nil {
+		return x.PodGroups
+	}
+	return nil
+}
+
+func (x *PlaceRequest) GetAllowPartial() bool {
+	if x != nil {
+		return x.AllowPartial
+	}
+	return false
+}
+
+func (x *PlaceRequest) GetIncludeChanges() bool {
+	if x != nil {
+		return x.IncludeChanges
+	}
+	return false
+}
+
 // PendingPods is a queue entry: one pod, or several equal ones in a row.
 type PendingPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pod. Required.
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// How many such pods to place, 1 if 0 or absent.
-	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// The name of the group that the pods are in, one of PlaceRequest.pod_groups; none if empty. A group is placed when the
+	// first of its entries is at the head of the queue.
+	PodGroup      string `protobuf:"bytes,3,opt,name=pod_group,json=podGroup,proto3" json:"pod_group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -647,6 +699,13 @@ func (x *PendingPods) GetCount() uint32 {
 	return 0
 }
 
+func (x *PendingPods) GetPodGroup() string {
+	if x != nil {
+		return x.PodGroup
+	}
+	return ""
+}
+
 // PlaceResponse tells where each pod goes.
 type PlaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -660,7 +719,11 @@ type PlaceResponse struct {
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// For how many of the pods every node was asked about, as nothing faster is known for them. Only a matter of speed;
 	// another release may know more.
-	ScannedCount  uint32 `protobuf:"varint,5,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
+	ScannedCount uint32 `protobuf:"varint,5,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
+	// One for each of PlaceRequest.pod_groups, in the same order.
+	PodGroups []*PodGroupPlacement `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	// Whether the deadline came before the end. Only with PlaceRequest.allow_partial.
+	Partial       bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -730,6 +793,20 @@ func (x *PlaceResponse) GetScannedCount() uint32 {
 	return 0
 }
 
+func (x *PlaceResponse) GetPodGroups() []*PodGroupPlacement {
+	if x != nil {
+		return x.PodGroups
+	}
+	return nil
+}
+
+func (x *PlaceResponse) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
 // Placement is what became of one queue entry's pods.
 type Placement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -744,9 +821,16 @@ type Placement struct {
 	// the response would list more than 2,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// Every failing check of the first unplaced pod with what caused it, if asked for.
-	Explanation   *Explanation `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Explanation *Explanation `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// If asked for, what would let the first unplaced pod be placed, as in FilterResponse.
+	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
+	// In a group that is placed jointly: the total score of each placed pod, beside nodes, as if it were the last to be
+	// placed.
+	TotalScores []int64 `protobuf:"varint,7,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
+	// How many of the unplaced pods the deadline left unattempted. Only with PlaceRequest.allow_partial.
+	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Placement) Reset() {
@@ -814,12 +898,253 @@ func (x *Placement) GetExplanation() *Explanation {
 	return nil
 }
 
+func (x *Placement) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *Placement) GetTotalScores() []int64 {
+	if x != nil {
+		return x.TotalScores
+	}
+	return nil
+}
+
+func (x *Placement) GetUnattemptedCount() uint32 {
+	if x != nil {
+		return x.UnattemptedCount
+	}
+	return 0
+}
+
+// PlaceStreamRequest is a request of Place that is to be answered in parts.
+type PlaceStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The request. Required.
+	Place *PlaceRequest `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
+	// After how many pods a message is sent, 256 if 0. A group is never divided.
+	PodsPerMessage uint32 `protobuf:"varint,2,opt,name=pods_per_message,json=podsPerMessage,proto3" json:"pods_per_message,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *PlaceStreamRequest) Reset() {
+	*x = PlaceStreamRequest{}
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlaceStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlaceStreamRequest) ProtoMessage() {}
+
+func (x *PlaceStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlaceStreamRequest.ProtoReflect.Descriptor instead.
+func (*PlaceStreamRequest) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PlaceStreamRequest) GetPlace() *PlaceRequest {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+func (x *PlaceStreamRequest) GetPodsPerMessage() uint32 {
+	if x != nil {
+		return x.PodsPerMessage
+	}
+	return 0
+}
+
+// PlaceStreamResponse is a part of the answer to Place. The parts, put together, are what Place answers.
+type PlaceStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What became of queue entries since the message before.
+	Placements []*QueuePlacement `protobuf:"bytes,1,rep,name=placements,proto3" json:"placements,omitempty"`
+	// What became of groups since the message before.
+	PodGroups []*PodGroupPlacement `protobuf:"bytes,2,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	// How many pods got a node so far.
+	PlacedCount uint32 `protobuf:"varint,3,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
+	// How many did not.
+	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
+	// How many there are in all.
+	TotalCount uint32 `protobuf:"varint,5,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
+	// As in PlaceResponse. Only in the last message.
+	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
+	// As in PlaceResponse. Only in the last message.
+	ScannedCount uint32 `protobuf:"varint,7,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
+	// As in PlaceResponse. Only in the last message.
+	Partial       bool `protobuf:"varint,8,opt,name=partial,proto3" json:"partial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlaceStreamResponse) Reset() {
+	*x = PlaceStreamResponse{}
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlaceStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlaceStreamResponse) ProtoMessage() {}
+
+func (x *PlaceStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlaceStreamResponse.ProtoReflect.Descriptor instead.
+func (*PlaceStreamResponse) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PlaceStreamResponse) GetPlacements() []*QueuePlacement {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
+func (x *PlaceStreamResponse) GetPodGroups() []*PodGroupPlacement {
+	if x != nil {
+		return x.PodGroups
+	}
+	return nil
+}
+
+func (x *PlaceStreamResponse) GetPlacedCount() uint32 {
+	if x != nil {
+		return x.PlacedCount
+	}
+	return 0
+}
+
+func (x *PlaceStreamResponse) GetUnplacedCount() uint32 {
+	if x != nil {
+		return x.UnplacedCount
+	}
+	return 0
+}
+
+func (x *PlaceStreamResponse) GetTotalCount() uint32 {
+	if x != nil {
+		return x.TotalCount
+	}
+	return 0
+}
+
+func (x *PlaceStreamResponse) GetSnapshotAddress() string {
+	if x != nil {
+		return x.SnapshotAddress
+	}
+	return ""
+}
+
+func (x *PlaceStreamResponse) GetScannedCount() uint32 {
+	if x != nil {
+		return x.ScannedCount
+	}
+	return 0
+}
+
+func (x *PlaceStreamResponse) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+// QueuePlacement is a part of what became of a queue entry.
+type QueuePlacement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into PlaceRequest.queue.
+	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
+	// What became of its pods. Parts of the same entry add up: lists go on where the part before ended, and all but nodes
+	// and total_scores is in the last part only.
+	Placement     *Placement `protobuf:"bytes,2,opt,name=placement,proto3" json:"placement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueuePlacement) Reset() {
+	*x = QueuePlacement{}
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueuePlacement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueuePlacement) ProtoMessage() {}
+
+func (x *QueuePlacement) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueuePlacement.ProtoReflect.Descriptor instead.
+func (*QueuePlacement) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *QueuePlacement) GetQueueIndex() uint32 {
+	if x != nil {
+		return x.QueueIndex
+	}
+	return 0
+}
+
+func (x *QueuePlacement) GetPlacement() *Placement {
+	if x != nil {
+		return x.Placement
+	}
+	return nil
+}
+
 var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/profile.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xda\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/profile.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\x83\x03\n" +
 	"\rFilterRequest\x12-\n" +
 	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
@@ -827,7 +1152,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12\x18\n" +
 	"\aexplain\x18\x05 \x01(\bR\aexplain\x12,\n" +
 	"\x12include_node_names\x18\x06 \x01(\bR\x10includeNodeNames\x129\n" +
-	"\bsnapshot\x18\a \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\"\x84\x02\n" +
+	"\bsnapshot\x18\a \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x12'\n" +
+	"\x0finclude_changes\x18\b \x01(\bR\x0eincludeChanges\"\xb2\x02\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
@@ -835,7 +1161,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"rejections\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
 	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
-	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\"\xa2\x03\n" +
+	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12,\n" +
+	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\"\xa2\x03\n" +
 	"\fScoreRequest\x12-\n" +
 	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
@@ -859,7 +1186,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x83\x03\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x86\x04\n" +
 	"\fPlaceRequest\x12-\n" +
 	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12-\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsR\x05queue\x12-\n" +
@@ -868,10 +1195,16 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0etie_break_seed\x18\x05 \x01(\x04R\ftieBreakSeed\x12\x18\n" +
 	"\aexplain\x18\x06 \x01(\bR\aexplain\x12,\n" +
 	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\x129\n" +
-	"\bsnapshot\x18\b \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\"F\n" +
+	"\bsnapshot\x18\b \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x123\n" +
+	"\n" +
+	"pod_groups\x18\t \x03(\v2\x14.stowage.v1.PodGroupR\tpodGroups\x12#\n" +
+	"\rallow_partial\x18\n" +
+	" \x01(\bR\fallowPartial\x12'\n" +
+	"\x0finclude_changes\x18\v \x01(\bR\x0eincludeChanges\"c\n" +
 	"\vPendingPods\x12!\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodR\x03pod\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xe0\x01\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1b\n" +
+	"\tpod_group\x18\x03 \x01(\tR\bpodGroup\"\xb8\x02\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
@@ -879,7 +1212,10 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fplaced_count\x18\x02 \x01(\rR\vplacedCount\x12%\n" +
 	"\x0eunplaced_count\x18\x03 \x01(\rR\runplacedCount\x12)\n" +
 	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12#\n" +
-	"\rscanned_count\x18\x05 \x01(\rR\fscannedCount\"\xea\x01\n" +
+	"\rscanned_count\x18\x05 \x01(\rR\fscannedCount\x12<\n" +
+	"\n" +
+	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
+	"\apartial\x18\a \x01(\bR\apartial\"\xe8\x02\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -887,11 +1223,36 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"rejections\x18\x04 \x03(\v2\x15.stowage.v1.RejectionR\n" +
 	"rejections\x129\n" +
-	"\vexplanation\x18\x05 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation2\xa1\x02\n" +
+	"\vexplanation\x18\x05 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12,\n" +
+	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12!\n" +
+	"\ftotal_scores\x18\a \x03(\x03R\vtotalScores\x12+\n" +
+	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\"v\n" +
+	"\x12PlaceStreamRequest\x126\n" +
+	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x12(\n" +
+	"\x10pods_per_message\x18\x02 \x01(\rR\x0epodsPerMessage\"\xe4\x02\n" +
+	"\x13PlaceStreamResponse\x12:\n" +
+	"\n" +
+	"placements\x18\x01 \x03(\v2\x1a.stowage.v1.QueuePlacementR\n" +
+	"placements\x12<\n" +
+	"\n" +
+	"pod_groups\x18\x02 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12!\n" +
+	"\fplaced_count\x18\x03 \x01(\rR\vplacedCount\x12%\n" +
+	"\x0eunplaced_count\x18\x04 \x01(\rR\runplacedCount\x12\x1f\n" +
+	"\vtotal_count\x18\x05 \x01(\rR\n" +
+	"totalCount\x12)\n" +
+	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x12#\n" +
+	"\rscanned_count\x18\a \x01(\rR\fscannedCount\x12\x18\n" +
+	"\apartial\x18\b \x01(\bR\apartial\"f\n" +
+	"\x0eQueuePlacement\x12\x1f\n" +
+	"\vqueue_index\x18\x01 \x01(\rR\n" +
+	"queueIndex\x123\n" +
+	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement2\xbd\x03\n" +
 	"\x10PlacementService\x12?\n" +
 	"\x06Filter\x12\x19.stowage.v1.FilterRequest\x1a\x1a.stowage.v1.FilterResponse\x12<\n" +
 	"\x05Score\x12\x18.stowage.v1.ScoreRequest\x1a\x19.stowage.v1.ScoreResponse\x12<\n" +
 	"\x05Place\x12\x18.stowage.v1.PlaceRequest\x1a\x19.stowage.v1.PlaceResponse\x12P\n" +
+	"\vPlaceStream\x12\x1e.stowage.v1.PlaceStreamRequest\x1a\x1f.stowage.v1.PlaceStreamResponse0\x01\x12H\n" +
+	"\tScaleDown\x12\x1c.stowage.v1.ScaleDownRequest\x1a\x1d.stowage.v1.ScaleDownResponse\x12P\n" +
 	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
@@ -906,7 +1267,7 @@ func file_stowage_v1_placement_service_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_placement_service_proto_rawDescData
 }
 
-var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*FilterRequest)(nil),       // 0: stowage.v1.FilterRequest
 	(*FilterResponse)(nil),      // 1: stowage.v1.FilterResponse
@@ -917,59 +1278,79 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*PendingPods)(nil),         // 6: stowage.v1.PendingPods
 	(*PlaceResponse)(nil),       // 7: stowage.v1.PlaceResponse
 	(*Placement)(nil),           // 8: stowage.v1.Placement
-	(*Cluster)(nil),             // 9: stowage.v1.Cluster
-	(*Pod)(nil),                 // 10: stowage.v1.Pod
-	(*Profile)(nil),             // 11: stowage.v1.Profile
-	(*NodeList)(nil),            // 12: stowage.v1.NodeList
-	(*SnapshotReference)(nil),   // 13: stowage.v1.SnapshotReference
-	(*Rejection)(nil),           // 14: stowage.v1.Rejection
-	(*Explanation)(nil),         // 15: stowage.v1.Explanation
-	(Plugin)(0),                 // 16: stowage.v1.Plugin
-	(*PutSnapshotRequest)(nil),  // 17: stowage.v1.PutSnapshotRequest
-	(*PutSnapshotResponse)(nil), // 18: stowage.v1.PutSnapshotResponse
+	(*PlaceStreamRequest)(nil),  // 9: stowage.v1.PlaceStreamRequest
+	(*PlaceStreamResponse)(nil), // 10: stowage.v1.PlaceStreamResponse
+	(*QueuePlacement)(nil),      // 11: stowage.v1.QueuePlacement
+	(*Cluster)(nil),             // 12: stowage.v1.Cluster
+	(*Pod)(nil),                 // 13: stowage.v1.Pod
+	(*Profile)(nil),             // 14: stowage.v1.Profile
+	(*NodeList)(nil),            // 15: stowage.v1.NodeList
+	(*SnapshotReference)(nil),   // 16: stowage.v1.SnapshotReference
+	(*Rejection)(nil),           // 17: stowage.v1.Rejection
+	(*Explanation)(nil),         // 18: stowage.v1.Explanation
+	(*Change)(nil),              // 19: stowage.v1.Change
+	(Plugin)(0),                 // 20: stowage.v1.Plugin
+	(*PodGroup)(nil),            // 21: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),   // 22: stowage.v1.PodGroupPlacement
+	(*ScaleDownRequest)(nil),    // 23: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),  // 24: stowage.v1.PutSnapshotRequest
+	(*ScaleDownResponse)(nil),   // 25: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil), // 26: stowage.v1.PutSnapshotResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
-	9,  // 0: stowage.v1.FilterRequest.cluster:type_name -> stowage.v1.Cluster
-	10, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
-	11, // 2: stowage.v1.FilterRequest.profile:type_name -> stowage.v1.Profile
-	12, // 3: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	13, // 4: stowage.v1.FilterRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	12, // 5: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	14, // 6: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
-	15, // 7: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
-	9,  // 8: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
-	10, // 9: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	11, // 10: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
-	12, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	13, // 12: stowage.v1.ScoreRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	12, // 13: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	4,  // 14: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	12, // 15: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	14, // 16: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	16, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	9,  // 18: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
-	6,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	11, // 20: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
-	12, // 21: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	13, // 22: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	10, // 23: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 24: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	12, // 25: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	14, // 26: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	15, // 27: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	0,  // 28: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 29: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 30: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	17, // 31: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	1,  // 32: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 33: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 34: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	18, // 35: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	32, // [32:36] is the sub-list for method output_type
-	28, // [28:32] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	12, // 0: stowage.v1.FilterRequest.cluster:type_name -> stowage.v1.Cluster
+	13, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
+	14, // 2: stowage.v1.FilterRequest.profile:type_name -> stowage.v1.Profile
+	15, // 3: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	16, // 4: stowage.v1.FilterRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	15, // 5: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	17, // 6: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
+	18, // 7: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
+	19, // 8: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
+	12, // 9: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
+	13, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	14, // 11: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
+	15, // 12: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	16, // 13: stowage.v1.ScoreRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	15, // 14: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	4,  // 15: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	15, // 16: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	17, // 17: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	20, // 18: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	12, // 19: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
+	6,  // 20: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	14, // 21: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
+	15, // 22: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	16, // 23: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	21, // 24: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	13, // 25: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	8,  // 26: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	22, // 27: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	15, // 28: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	17, // 29: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	18, // 30: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	19, // 31: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	5,  // 32: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	11, // 33: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	22, // 34: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	8,  // 35: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	0,  // 36: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	2,  // 37: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	5,  // 38: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	9,  // 39: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	23, // 40: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	24, // 41: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	1,  // 42: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 43: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 44: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	10, // 45: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	25, // 46: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	26, // 47: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	42, // [42:48] is the sub-list for method output_type
+	36, // [36:42] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -977,10 +1358,13 @@ func file_stowage_v1_placement_service_proto_init() {
 	if File_stowage_v1_placement_service_proto != nil {
 		return
 	}
+	file_stowage_v1_change_proto_init()
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
+	file_stowage_v1_pod_group_proto_init()
 	file_stowage_v1_profile_proto_init()
+	file_stowage_v1_scale_down_proto_init()
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	type x struct{}
@@ -989,7 +1373,7 @@ func file_stowage_v1_placement_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_placement_service_proto_rawDesc), len(file_stowage_v1_placement_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,8 @@ const (
 	PlacementService_Filter_FullMethodName      = "/stowage.v1.PlacementService/Filter"
 	PlacementService_Score_FullMethodName       = "/stowage.v1.PlacementService/Score"
 	PlacementService_Place_FullMethodName       = "/stowage.v1.PlacementService/Place"
+	PlacementService_PlaceStream_FullMethodName = "/stowage.v1.PlacementService/PlaceStream"
+	PlacementService_ScaleDown_FullMethodName   = "/stowage.v1.PlacementService/ScaleDown"
 	PlacementService_PutSnapshot_FullMethodName = "/stowage.v1.PlacementService/PutSnapshot"
 )
 
@@ -45,8 +47,14 @@ type PlacementServiceClient interface {
 	Filter(ctx context.Context, in *FilterRequest, opts ...grpc.CallOption) (*FilterResponse, error)
 	// Score tells how good each node that can take the pod is, and which are the best.
 	Score(ctx context.Context, in *ScoreRequest, opts ...grpc.CallOption) (*ScoreResponse, error)
-	// Place decides where each pod of a queue goes, one by one in the given order, each placed pod counting for the next.
+	// Place decides where each pod of a queue goes: one by one in the given order, each placed pod counting for the next,
+	// or, as far as they are in pod groups, group by group.
 	Place(ctx context.Context, in *PlaceRequest, opts ...grpc.CallOption) (*PlaceResponse, error)
+	// PlaceStream is Place that answers while it works.
+	PlaceStream(ctx context.Context, in *PlaceStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PlaceStreamResponse], error)
+	// ScaleDown tells which replicas of a workload to delete so that what remains is best placed under its own rules.
+	// Kubernetes' own scheduler does not decide that.
+	ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error)
 	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
 	PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error)
 }
@@ -89,9 +97,38 @@ func (c *placementServiceClient) Place(ctx context.Context, in *PlaceRequest, op
 	return out, nil
 }
 
+func (c *placementServiceClient) PlaceStream(ctx context.Context, in *PlaceStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PlaceStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &PlacementService_ServiceDesc.Streams[0], PlacementService_PlaceStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PlaceStreamRequest, PlaceStreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PlacementService_PlaceStreamClient = grpc.ServerStreamingClient[PlaceStreamResponse]
+
+func (c *placementServiceClient) ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ScaleDownResponse)
+	err := c.cc.Invoke(ctx, PlacementService_ScaleDown_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *placementServiceClient) PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &PlacementService_ServiceDesc.Streams[0], PlacementService_PutSnapshot_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &PlacementService_ServiceDesc.Streams[1], PlacementService_PutSnapshot_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +159,14 @@ type PlacementServiceServer interface {
 	Filter(context.Context, *FilterRequest) (*FilterResponse, error)
 	// Score tells how good each node that can take the pod is, and which are the best.
 	Score(context.Context, *ScoreRequest) (*ScoreResponse, error)
-	// Place decides where each pod of a queue goes, one by one in the given order, each placed pod counting for the next.
+	// Place decides where each pod of a queue goes: one by one in the given order, each placed pod counting for the next,
+	// or, as far as they are in pod groups, group by group.
 	Place(context.Context, *PlaceRequest) (*PlaceResponse, error)
+	// PlaceStream is Place that answers while it works.
+	PlaceStream(*PlaceStreamRequest, grpc.ServerStreamingServer[PlaceStreamResponse]) error
+	// ScaleDown tells which replicas of a workload to delete so that what remains is best placed under its own rules.
+	// Kubernetes' own scheduler does not decide that.
+	ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error)
 	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
 	PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error
 	mustEmbedUnimplementedPlacementServiceServer()
@@ -144,6 +187,12 @@ func (UnimplementedPlacementServiceServer) Score(context.Context, *ScoreRequest)
 }
 func (UnimplementedPlacementServiceServer) Place(context.Context, *PlaceRequest) (*PlaceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Place not implemented")
+}
+func (UnimplementedPlacementServiceServer) PlaceStream(*PlaceStreamRequest, grpc.ServerStreamingServer[PlaceStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method PlaceStream not implemented")
+}
+func (UnimplementedPlacementServiceServer) ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ScaleDown not implemented")
 }
 func (UnimplementedPlacementServiceServer) PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method PutSnapshot not implemented")
@@ -223,6 +272,35 @@ func _PlacementService_Place_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PlacementService_PlaceStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(PlaceStreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PlacementServiceServer).PlaceStream(m, &grpc.GenericServerStream[PlaceStreamRequest, PlaceStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PlacementService_PlaceStreamServer = grpc.ServerStreamingServer[PlaceStreamResponse]
+
+func _PlacementService_ScaleDown_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ScaleDownRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlacementServiceServer).ScaleDown(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlacementService_ScaleDown_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlacementServiceServer).ScaleDown(ctx, req.(*ScaleDownRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PlacementService_PutSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PlacementServiceServer).PutSnapshot(&grpc.GenericServerStream[PutSnapshotRequest, PutSnapshotResponse]{ServerStream: stream})
 }
@@ -249,8 +327,17 @@ var PlacementService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Place",
 			Handler:    _PlacementService_Place_Handler,
 		},
+		{
+			MethodName: "ScaleDown",
+			Handler:    _PlacementService_ScaleDown_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "PlaceStream",
+			Handler:       _PlacementService_PlaceStream_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "PutSnapshot",
 			Handler:       _PlacementService_PutSnapshot_Handler,
