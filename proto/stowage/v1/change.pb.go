@@ -22,7 +22,8 @@ const (
 )
 
 // Change is one thing that, if it were different, would let a pod be placed that no node takes. Each was found by
-// deciding anew with it, and is the least of its kind.
+// deciding anew with it, and is the least of its kind. One that could only be found by trying more than some thousands of
+// combinations may be missing.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What would be different.
@@ -35,7 +36,8 @@ type Change struct {
 	//	*Change_PreferredRule
 	//	*Change_LoweredRequest
 	Kind isChange_Kind `protobuf_oneof:"kind"`
-	// The node that the pod would then go to. Empty with added_node: it is that one.
+	// The node that would then take the pod; if there are several, the one with the lowest index. Empty with added_node: it is
+	// that one.
 	Nodes         *NodeList `protobuf:"bytes,6,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -87,7 +89,7 @@ func (x *Change) GetAddedNode() *AddedNode {
 	return nil
 }
 
-func (x *Change) GetRemovedPods() *ConflictingPod {
+func (x *Change) GetRemovedPods() *RemovedPods {
 	if x != nil {
 		if x, ok := x.Kind.(*Change_RemovedPods); ok {
 			return x.RemovedPods
@@ -140,8 +142,8 @@ type Change_AddedNode struct {
 }
 
 type Change_RemovedPods struct {
-	// Pods gone from one node: as few as do.
-	RemovedPods *ConflictingPod `protobuf:"bytes,2,opt,name=removed_pods,json=removedPods,proto3,oneof"`
+	// Pods gone from one node.
+	RemovedPods *RemovedPods `protobuf:"bytes,2,opt,name=removed_pods,json=removedPods,proto3,oneof"`
 }
 
 type Change_RaisedMaxSkew struct {
@@ -150,7 +152,8 @@ type Change_RaisedMaxSkew struct {
 }
 
 type Change_PreferredRule struct {
-	// A required rule that is only preferred, or ScheduleAnyway.
+	// A rule that is only preferred, or ScheduleAnyway: a required pod affinity or anti-affinity term, a spread constraint,
+	// or with NodeAffinity the pod's node selector and required node affinity together.
 	PreferredRule *PodRule `protobuf:"bytes,4,opt,name=preferred_rule,json=preferredRule,proto3,oneof"`
 }
 
@@ -173,10 +176,11 @@ func (*Change_LoweredRequest) isChange_Kind() {}
 // the new one.
 type AddedNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node that it is like, an index into Cluster.nodes. The lowest of those that are alike.
+	// The node that it is like, an index into Cluster.nodes: a candidate, and the lowest of those that are alike to the pod.
 	LikeNodeIndex uint32 `protobuf:"varint,1,opt,name=like_node_index,json=likeNodeIndex,proto3" json:"like_node_index,omitempty"`
-	// If not empty, the topology key of which it has a value that no node has, so that it is a domain of its own.
-	NewDomainKey  string `protobuf:"bytes,2,opt,name=new_domain_key,json=newDomainKey,proto3" json:"new_domain_key,omitempty"`
+	// Topology keys of which it has a value that no node has, so that it is a domain of its own: as few as do. Empty if it is
+	// enough to be like the other.
+	NewDomainKeys []string `protobuf:"bytes,2,rep,name=new_domain_keys,json=newDomainKeys,proto3" json:"new_domain_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -218,11 +222,58 @@ func (x *AddedNode) GetLikeNodeIndex() uint32 {
 	return 0
 }
 
-func (x *AddedNode) GetNewDomainKey() string {
+func (x *AddedNode) GetNewDomainKeys() []string {
 	if x != nil {
-		return x.NewDomainKey
+		return x.NewDomainKeys
 	}
-	return ""
+	return nil
+}
+
+// RemovedPods is pods of one node: as few as do, of those the ones whose highest priority is lowest, of those on the node
+// with the lowest index.
+type RemovedPods struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pods.
+	Pods          []*ConflictingPod `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemovedPods) Reset() {
+	*x = RemovedPods{}
+	mi := &file_stowage_v1_change_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemovedPods) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemovedPods) ProtoMessage() {}
+
+func (x *RemovedPods) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemovedPods.ProtoReflect.Descriptor instead.
+func (*RemovedPods) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RemovedPods) GetPods() []*ConflictingPod {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
 }
 
 // RaisedMaxSkew is a spread constraint with another maxSkew.
@@ -242,7 +293,7 @@ type RaisedMaxSkew struct {
 
 func (x *RaisedMaxSkew) Reset() {
 	*x = RaisedMaxSkew{}
-	mi := &file_stowage_v1_change_proto_msgTypes[2]
+	mi := &file_stowage_v1_change_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +305,7 @@ func (x *RaisedMaxSkew) String() string {
 func (*RaisedMaxSkew) ProtoMessage() {}
 
 func (x *RaisedMaxSkew) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_change_proto_msgTypes[2]
+	mi := &file_stowage_v1_change_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +318,7 @@ func (x *RaisedMaxSkew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaisedMaxSkew.ProtoReflect.Descriptor instead.
 func (*RaisedMaxSkew) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_change_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RaisedMaxSkew) GetIndex() uint32 {
@@ -313,7 +364,7 @@ type LoweredRequest struct {
 
 func (x *LoweredRequest) Reset() {
 	*x = LoweredRequest{}
-	mi := &file_stowage_v1_change_proto_msgTypes[3]
+	mi := &file_stowage_v1_change_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -325,7 +376,7 @@ func (x *LoweredRequest) String() string {
 func (*LoweredRequest) ProtoMessage() {}
 
 func (x *LoweredRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_change_proto_msgTypes[3]
+	mi := &file_stowage_v1_change_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -338,7 +389,7 @@ func (x *LoweredRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoweredRequest.ProtoReflect.Descriptor instead.
 func (*LoweredRequest) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_change_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LoweredRequest) GetResource() string {
@@ -367,19 +418,21 @@ var File_stowage_v1_change_proto protoreflect.FileDescriptor
 const file_stowage_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"\x17stowage/v1/change.proto\x12\n" +
-	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/verdict.proto\"\xff\x02\n" +
+	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/verdict.proto\"\xfc\x02\n" +
 	"\x06Change\x126\n" +
 	"\n" +
-	"added_node\x18\x01 \x01(\v2\x15.stowage.v1.AddedNodeH\x00R\taddedNode\x12?\n" +
-	"\fremoved_pods\x18\x02 \x01(\v2\x1a.stowage.v1.ConflictingPodH\x00R\vremovedPods\x12C\n" +
+	"added_node\x18\x01 \x01(\v2\x15.stowage.v1.AddedNodeH\x00R\taddedNode\x12<\n" +
+	"\fremoved_pods\x18\x02 \x01(\v2\x17.stowage.v1.RemovedPodsH\x00R\vremovedPods\x12C\n" +
 	"\x0fraised_max_skew\x18\x03 \x01(\v2\x19.stowage.v1.RaisedMaxSkewH\x00R\rraisedMaxSkew\x12<\n" +
 	"\x0epreferred_rule\x18\x04 \x01(\v2\x13.stowage.v1.PodRuleH\x00R\rpreferredRule\x12E\n" +
 	"\x0flowered_request\x18\x05 \x01(\v2\x1a.stowage.v1.LoweredRequestH\x00R\x0eloweredRequest\x12*\n" +
 	"\x05nodes\x18\x06 \x01(\v2\x14.stowage.v1.NodeListR\x05nodesB\x06\n" +
-	"\x04kind\"Y\n" +
+	"\x04kind\"[\n" +
 	"\tAddedNode\x12&\n" +
-	"\x0flike_node_index\x18\x01 \x01(\rR\rlikeNodeIndex\x12$\n" +
-	"\x0enew_domain_key\x18\x02 \x01(\tR\fnewDomainKey\"l\n" +
+	"\x0flike_node_index\x18\x01 \x01(\rR\rlikeNodeIndex\x12&\n" +
+	"\x0fnew_domain_keys\x18\x02 \x03(\tR\rnewDomainKeys\"=\n" +
+	"\vRemovedPods\x12.\n" +
+	"\x04pods\x18\x01 \x03(\v2\x1a.stowage.v1.ConflictingPodR\x04pods\"l\n" +
 	"\rRaisedMaxSkew\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12!\n" +
 	"\ftopology_key\x18\x02 \x01(\tR\vtopologyKey\x12\x12\n" +
@@ -402,28 +455,30 @@ func file_stowage_v1_change_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_change_proto_rawDescData
 }
 
-var file_stowage_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_stowage_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_stowage_v1_change_proto_goTypes = []any{
 	(*Change)(nil),         // 0: stowage.v1.Change
 	(*AddedNode)(nil),      // 1: stowage.v1.AddedNode
-	(*RaisedMaxSkew)(nil),  // 2: stowage.v1.RaisedMaxSkew
-	(*LoweredRequest)(nil), // 3: stowage.v1.LoweredRequest
-	(*ConflictingPod)(nil), // 4: stowage.v1.ConflictingPod
+	(*RemovedPods)(nil),    // 2: stowage.v1.RemovedPods
+	(*RaisedMaxSkew)(nil),  // 3: stowage.v1.RaisedMaxSkew
+	(*LoweredRequest)(nil), // 4: stowage.v1.LoweredRequest
 	(*PodRule)(nil),        // 5: stowage.v1.PodRule
 	(*NodeList)(nil),       // 6: stowage.v1.NodeList
+	(*ConflictingPod)(nil), // 7: stowage.v1.ConflictingPod
 }
 var file_stowage_v1_change_proto_depIdxs = []int32{
 	1, // 0: stowage.v1.Change.added_node:type_name -> stowage.v1.AddedNode
-	4, // 1: stowage.v1.Change.removed_pods:type_name -> stowage.v1.ConflictingPod
-	2, // 2: stowage.v1.Change.raised_max_skew:type_name -> stowage.v1.RaisedMaxSkew
+	2, // 1: stowage.v1.Change.removed_pods:type_name -> stowage.v1.RemovedPods
+	3, // 2: stowage.v1.Change.raised_max_skew:type_name -> stowage.v1.RaisedMaxSkew
 	5, // 3: stowage.v1.Change.preferred_rule:type_name -> stowage.v1.PodRule
-	3, // 4: stowage.v1.Change.lowered_request:type_name -> stowage.v1.LoweredRequest
+	4, // 4: stowage.v1.Change.lowered_request:type_name -> stowage.v1.LoweredRequest
 	6, // 5: stowage.v1.Change.nodes:type_name -> stowage.v1.NodeList
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	7, // 6: stowage.v1.RemovedPods.pods:type_name -> stowage.v1.ConflictingPod
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_change_proto_init() }
@@ -447,7 +502,7 @@ func file_stowage_v1_change_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_change_proto_rawDesc), len(file_stowage_v1_change_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
