@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -38,6 +39,8 @@ type Snapshot struct {
 	Cluster *stowagev1.Cluster
 	// Queue is in the order in which the objects were added.
 	Queue []Entry
+	// PodGroups are the groups that entries of the queue name.
+	PodGroups []*stowagev1.PodGroup
 	// HomelessPods are the pods on nodes that are not in the cluster, as "namespace/name". kube-scheduler does not
 	// count such pods, and neither does Cluster.
 	HomelessPods []string
@@ -61,7 +64,10 @@ type Builder struct {
 	namespaces []*stowagev1.Namespace
 	selectors  []*stowagev1.WorkloadSelector
 	running    []runningPod
+	runningIn  map[string]int // running pods by the name of their group
 	queue      []slot
+	groups     map[string]addedGroup
+	workloads  map[string]*schedulingv1beta1.Workload
 	existing   []Origin
 	generated  map[string]int // pods without a name, by what stands for it
 	unread     []string
@@ -79,13 +85,18 @@ type runningPod struct {
 type slot struct {
 	origin    Origin
 	at        string
+	group     *field.Path // where its pods name their group
 	pods      *stowagev1.PendingPods
 	daemonSet *appsv1.DaemonSet
 }
 
 // NewBuilder makes an empty Builder.
 func NewBuilder(o Options) *Builder {
-	return &Builder{options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{}, generated: map[string]int{}}
+	return &Builder{
+		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
+		generated: map[string]int{}, runningIn: map[string]int{}, groups: map[string]addedGroup{},
+		workloads: map[string]*schedulingv1beta1.Workload{},
+	}
 }
 
 // AddNode adds a node.
@@ -153,6 +164,9 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		return err
 	}
 	b.running = append(b.running, runningPod{p.Spec.NodeName, out})
+	if name := PodGroupName(p); name != "" {
+		b.runningIn[name]++
+	}
 	b.places[out] = place{at: b.at}
 	return nil
 }
@@ -172,8 +186,8 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		if err != nil {
 			return err
 		}
-		pods := &stowagev1.PendingPods{Pod: pod, Count: s.count}
-		slots = append(slots, slot{origin: origin, pods: pods})
+		pods := &stowagev1.PendingPods{Pod: pod, Count: s.count, PodGroup: PodGroupName(s.pod)}
+		slots = append(slots, slot{origin: origin, at: b.at, group: path.Child("schedulingGroup", "podGroupName"), pods: pods})
 		b.places[pods] = place{at: b.at}
 		b.places[pod] = place{at: b.at, path: strings.TrimSuffix(strings.TrimSuffix(path.String(), "spec"), ".")}
 	}
@@ -254,6 +268,9 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.placeClasses(out.Cluster)
 	queue, err := b.expandedQueue()
 	if err != nil {
+		return nil, err
+	}
+	if out.PodGroups, queue, err = b.grouped(queue); err != nil {
 		return nil, err
 	}
 	for _, s := range queue {

@@ -13,8 +13,12 @@
 // kube-scheduler reads them. It rounds the sum over a pod's containers where this package rounds each container, which
 // differs only for requests of fractions of a byte.
 //
+// A PodGroup becomes a group of the queue if pending pods name it. Its annotations may ask for what kube-scheduler does
+// not do, such as PodGroupModeAnnotation for a joint placement. One that an API server has made and that has too few pods
+// for its minCount keeps them out of the queue, as kube-scheduler does; one that is about to be created must have enough.
+//
 // What kube-scheduler reads and the contract does not state is left out: volumes other than images, resource claims,
-// nominated nodes, scheduling groups. Snapshot.Unread tells of the first two.
+// nominated nodes, composite pod groups. Snapshot.Unread tells of all but nominated nodes.
 //
 // The functions do not change what they are given and keep no reference to it; a Builder refers to nodes until Build,
 // and is for one goroutine. Errors name the field by its path in the object.

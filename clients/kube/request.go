@@ -12,7 +12,7 @@ import (
 
 // PlaceRequest asks where the whole queue goes. Its answer names nodes.
 func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
-	r := &stowagev1.PlaceRequest{Cluster: s.Cluster, IncludeNodeNames: true}
+	r := &stowagev1.PlaceRequest{Cluster: s.Cluster, PodGroups: s.PodGroups, IncludeNodeNames: true}
 	for _, e := range s.Queue {
 		r.Queue = append(r.Queue, e.Pods)
 	}

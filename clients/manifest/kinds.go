@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -15,28 +16,34 @@ import (
 
 // kind is how to read one kind of object.
 type kind struct {
-	apiVersion string
-	add        func(b *kube.Builder, raw []byte) (metav1.Object, error)
+	apiVersions []string
+	add         func(b *kube.Builder, raw []byte) (metav1.Object, error)
 }
+
+// schedulingVersions are those of scheduling.k8s.io with PodGroups and Workloads of one shape.
+var schedulingVersions = []string{"scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"}
 
 // kinds are those that decisions depend on.
 var kinds = map[string]kind{
-	"Node":                  {"v1", adder((*kube.Builder).AddNode)},
-	"Namespace":             {"v1", adder((*kube.Builder).AddNamespace)},
-	"Pod":                   {"v1", adder((*kube.Builder).AddPod)},
-	"Service":               {"v1", adder((*kube.Builder).AddService)},
-	"ReplicationController": {"v1", adder((*kube.Builder).AddReplicationController)},
-	"Deployment":            {"apps/v1", adder((*kube.Builder).AddDeployment)},
-	"ReplicaSet":            {"apps/v1", adder((*kube.Builder).AddReplicaSet)},
-	"StatefulSet":           {"apps/v1", adder((*kube.Builder).AddStatefulSet)},
-	"DaemonSet":             {"apps/v1", adder((*kube.Builder).AddDaemonSet)},
-	"Job":                   {"batch/v1", adder((*kube.Builder).AddJob)},
-	"CronJob":               {"batch/v1", adder((*kube.Builder).AddCronJob)},
+	"Node":                  {[]string{"v1"}, adder((*kube.Builder).AddNode)},
+	"Namespace":             {[]string{"v1"}, adder((*kube.Builder).AddNamespace)},
+	"Pod":                   {[]string{"v1"}, adder((*kube.Builder).AddPod)},
+	"Service":               {[]string{"v1"}, adder((*kube.Builder).AddService)},
+	"ReplicationController": {[]string{"v1"}, adder((*kube.Builder).AddReplicationController)},
+	"Deployment":            {[]string{"apps/v1"}, adder((*kube.Builder).AddDeployment)},
+	"ReplicaSet":            {[]string{"apps/v1"}, adder((*kube.Builder).AddReplicaSet)},
+	"StatefulSet":           {[]string{"apps/v1"}, adder((*kube.Builder).AddStatefulSet)},
+	"DaemonSet":             {[]string{"apps/v1"}, adder((*kube.Builder).AddDaemonSet)},
+	"Job":                   {[]string{"batch/v1"}, adder((*kube.Builder).AddJob)},
+	"CronJob":               {[]string{"batch/v1"}, adder((*kube.Builder).AddCronJob)},
+	"PodGroup":              {schedulingVersions, adder((*kube.Builder).AddPodGroup)},
+	"Workload":              {schedulingVersions, adder((*kube.Builder).AddWorkload)},
 }
 
 type object interface {
 	corev1.Node | corev1.Namespace | corev1.Pod | corev1.Service | corev1.ReplicationController |
-		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob
+		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
+		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload
 }
 
 func adder[T object](add func(*kube.Builder, *T) error) func(*kube.Builder, []byte) (metav1.Object, error) {
@@ -47,6 +54,17 @@ func adder[T object](add func(*kube.Builder, *T) error) func(*kube.Builder, []by
 		}
 		return any(o).(metav1.Object), add(b, o)
 	}
+}
+
+// ofOthers tells whether an object only has the name of the kind, but is in an API group with a domain of its own, such as
+// Volcano's PodGroup or Kueue's Workload; name is then what kubectl calls its kind.
+func (k kind) ofOthers(t metav1.TypeMeta) (name string, other bool) {
+	group, _, _ := strings.Cut(t.APIVersion, "/")
+	if !strings.Contains(group, ".") {
+		return "", false
+	}
+	other = !slices.ContainsFunc(k.apiVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })
+	return t.Kind + "." + group, other && len(k.apiVersions) > 0
 }
 
 // Kinds names the kinds that are read, in alphabetical order.

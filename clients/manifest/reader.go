@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -151,13 +152,17 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		return
 	}
 	k, ok := kinds[head.Kind]
+	if name, other := k.ofOthers(head.TypeMeta); other {
+		r.skipped[name]++
+		return
+	}
 	if !ok {
 		r.skipped[head.Kind]++
 		return
 	}
 	at += ": " + head.Kind + " " + head.Metadata.Name
-	if k.apiVersion != head.APIVersion {
-		r.fail(at, fmt.Errorf("apiVersion: Unsupported value: %q: supported values: %q", head.APIVersion, k.apiVersion))
+	if !slices.Contains(k.apiVersions, head.APIVersion) {
+		r.fail(at, field.NotSupported(field.NewPath("apiVersion"), head.APIVersion, k.apiVersions))
 		return
 	}
 	if head.Metadata.Name == "" && head.Kind != "Pod" {

@@ -65,6 +65,15 @@ metadata: {name: s}
 			[]string{"node a", "node b"}},
 		{"flow style", `{apiVersion: v1, kind: Node, metadata: {name: a}}`, []string{"node a"}},
 		{"kinds that decisions do not read", "apiVersion: v1\nkind: ConfigMap\ndata: {kind: Pod}\n---\napiVersion: x/v1\nkind: Other\n", nil},
+		{"kinds of others with names that are known", `
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 3}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: w}, spec: {podSets: []}}
+---
+{apiVersion: scheduling.k8s.io/v1alpha3, kind: Workload, metadata: {name: w}, spec: {podGroupTemplates: []}}
+---
+{apiVersion: scheduling.k8s.io/v1alpha3, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}
+`, []string{"namespace default"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := manifest.NewReader(kube.Options{})

@@ -1,0 +1,160 @@
+package kube
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// RestGroup is the name of the group that PlaceRestJointly makes. It cannot be that of a PodGroup, which has a slash.
+const RestGroup = "queue"
+
+// addedGroup is a PodGroup and where it comes from.
+type addedGroup struct {
+	object *schedulingv1beta1.PodGroup
+	at     string
+}
+
+// AddPodGroup adds a PodGroup, which pods may name whether they are added before or after it.
+func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
+	if err := b.once("PodGroup", namespaceOf(g), g.Name); err != nil {
+		return err
+	}
+	b.groups[namespaceOf(g)+"/"+g.Name] = addedGroup{g.DeepCopy(), b.at}
+	return nil
+}
+
+// AddWorkload adds a Workload, whose templates stand for what PodGroups without a uid leave out, as a controller copies
+// it from there.
+func (b *Builder) AddWorkload(w *schedulingv1beta1.Workload) error {
+	if err := b.once("Workload", namespaceOf(w), w.Name); err != nil {
+		return err
+	}
+	b.workloads[namespaceOf(w)+"/"+w.Name] = w.DeepCopy()
+	return nil
+}
+
+// templated is a PodGroup with the policy and the constraints of the Workload's template that it refers to, if it is
+// about to be created and states no policy itself.
+func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.PodGroup, error) {
+	ref := g.Spec.WorkloadRef
+	if p := g.Spec.SchedulingPolicy; ref == nil || admitted(g) || p.Basic != nil || p.Gang != nil {
+		return g, nil
+	}
+	path := field.NewPath("spec", "workloadRef")
+	w, ok := b.workloads[namespaceOf(g)+"/"+ref.WorkloadName]
+	if !ok {
+		return nil, field.NotFound(path.Child("workloadName"), ref.WorkloadName)
+	}
+	for _, t := range w.Spec.PodGroupTemplates {
+		if t.Name == ref.TemplateName {
+			g = g.DeepCopy()
+			g.Spec.SchedulingPolicy = t.SchedulingPolicy
+			if g.Spec.SchedulingConstraints == nil {
+				g.Spec.SchedulingConstraints = t.SchedulingConstraints
+			}
+			return g, nil
+		}
+	}
+	return nil, field.NotFound(path.Child("templateName"), ref.TemplateName)
+}
+
+// grouped makes the groups that entries of the queue are in, in the queue's order, and the queue without those that wait
+// for others of their group to exist.
+func (b *Builder) grouped(queue []slot) ([]*stowagev1.PodGroup, []slot, error) {
+	var names []string
+	pods, missing := map[string]int{}, map[string]bool{}
+	var errs []error
+	for _, s := range queue {
+		name := s.pods.PodGroup
+		if name == "" {
+			continue
+		}
+		if _, ok := b.groups[name]; !ok {
+			at := cmp.Or(s.at, s.origin.Kind+" "+s.origin.Namespace+"/"+s.origin.Name)
+			if !missing[at] {
+				errs = append(errs, fmt.Errorf("%s: %w", at, field.NotFound(s.group, name)))
+			}
+			missing[at] = true
+			continue
+		}
+		if pods[name] == 0 {
+			names = append(names, name)
+		}
+		pods[name] += int(s.pods.Count)
+	}
+	var out []*stowagev1.PodGroup
+	asked := map[string]bool{}
+	waiting := map[string]bool{}
+	for _, name := range names {
+		added := b.groups[name]
+		at := cmp.Or(added.at, "PodGroup "+name)
+		object, err := b.templated(added.object)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", at, err))
+			continue
+		}
+		g, err := PodGroup(object, b.runningIn[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", at, err))
+			continue
+		}
+		if g == nil {
+			continue
+		}
+		if int(g.MinCount) > pods[name] {
+			minCount := object.Spec.SchedulingPolicy.Gang.MinCount
+			if !admitted(object) {
+				errs = append(errs, fmt.Errorf("%s: %w", at, field.Invalid(field.NewPath("spec", "schedulingPolicy", "gang", "minCount"),
+					minCount, fmt.Sprintf("the group has %d pods", pods[name]+b.runningIn[name]))))
+				continue
+			}
+			waiting[name] = true
+			b.unread = append(b.unread, fmt.Sprintf("PodGroup %s: its %d pending pods are not placed, as they wait until it has %d",
+				name, pods[name], minCount))
+			continue
+		}
+		if g.Topology != nil && b.runningIn[name] > 0 {
+			b.unread = append(b.unread, fmt.Sprintf("PodGroup %s: where its running pods are does not bind the others", name))
+		}
+		if object.Spec.ParentCompositePodGroupName != nil {
+			b.unread = append(b.unread, fmt.Sprintf("PodGroup %s: its composite pod group is not considered", name))
+		}
+		asked[name] = true
+		out = append(out, g)
+		b.places[g] = place{at: added.at}
+		if g.Topology != nil {
+			b.places[g.Topology] = place{at: added.at, path: "spec.schedulingConstraints"}
+		}
+	}
+	queue = slices.DeleteFunc(queue, func(s slot) bool { return waiting[s.pods.PodGroup] })
+	for _, s := range queue {
+		if !asked[s.pods.PodGroup] {
+			s.pods.PodGroup = ""
+		}
+	}
+	return out, queue, errors.Join(errs...)
+}
+
+// PlaceRestJointly puts all entries of the queue that are in no group into one that is placed jointly, named RestGroup.
+// At least minCount of its pods have to be placed, all of them if it is 0. Nothing happens if there are no such entries.
+func (s *Snapshot) PlaceRestJointly(minCount, maxSteps uint32) {
+	found := false
+	for _, e := range s.Queue {
+		if e.Pods.PodGroup == "" {
+			e.Pods.PodGroup = RestGroup
+			found = true
+		}
+	}
+	if found {
+		s.PodGroups = append(s.PodGroups, &stowagev1.PodGroup{
+			Name: RestGroup, MinCount: minCount, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: maxSteps,
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package kube
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// The annotations of a PodGroup that ask for what kube-scheduler does not do.
+const (
+	// PodGroupModeAnnotation is "joint" for a group that is placed as a whole; "in-order" is what kube-scheduler does.
+	PodGroupModeAnnotation = "stowage.scheduling/mode"
+	// PodGroupTopologyPolicyAnnotation is "preferred" for a group that may go elsewhere if no domain takes it; "required"
+	// is what kube-scheduler does.
+	PodGroupTopologyPolicyAnnotation = "stowage.scheduling/topology-policy"
+	// PodGroupTopologyLevelsAnnotation lists further topology keys, separated by commas: wider domains to try after those
+	// of spec.schedulingConstraints.topology.
+	PodGroupTopologyLevelsAnnotation = "stowage.scheduling/topology-levels"
+	// PodGroupMaxStepsAnnotation bounds the search for a joint placement.
+	PodGroupMaxStepsAnnotation = "stowage.scheduling/max-steps"
+)
+
+// maximumTopologyKeys is how many topology keys a group may have in the contract.
+const maximumTopologyKeys = 8
+
+var podGroupModes = map[string]stowagev1.PodGroupMode{
+	"":         stowagev1.PodGroupMode_POD_GROUP_MODE_UNSPECIFIED,
+	"in-order": stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER,
+	"joint":    stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT,
+}
+
+var podGroupTopologyPolicies = map[string]stowagev1.PodGroupTopologyPolicy{
+	"":          stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED,
+	"required":  stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED,
+	"preferred": stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
+}
+
+// PodGroupName is what requests call the group that a pod is in, "namespace/name"; "" if it is in none.
+func PodGroupName(p *corev1.Pod) string {
+	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
+		return namespaceOf(p) + "/" + *g.PodGroupName
+	}
+	return ""
+}
+
+// PodGroup converts a PodGroup. running is how many of its pods have a node already: they count for its minCount
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PlacementFeasible, v1.37), so that what is left of it
+// is asked for, at least one pod. It is nil if the group asks for nothing, so that its pods are placed each for itself.
+func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, error) {
+	c := &converter{}
+	out := &stowagev1.PodGroup{Name: namespaceOf(g) + "/" + g.Name, MinCount: 1}
+	policy := field.NewPath("spec", "schedulingPolicy")
+	gang := g.Spec.SchedulingPolicy.Gang
+	switch {
+	case gang != nil && g.Spec.SchedulingPolicy.Basic != nil:
+		c.errs = append(c.errs, field.Forbidden(policy, "has both basic and gang"))
+	case gang == nil && g.Spec.SchedulingPolicy.Basic == nil:
+		c.errs = append(c.errs, field.Required(policy, "one of basic and gang"))
+	case gang != nil && gang.MinCount < 1:
+		c.errs = append(c.errs, field.Invalid(policy.Child("gang", "minCount"), gang.MinCount, "must be at least 1"))
+	case gang != nil:
+		out.MinCount = uint32(max(1, int(gang.MinCount)-running))
+	}
+	annotations := field.NewPath("metadata", "annotations")
+	out.Mode = enum(c, podGroupModes, g.Annotations[PodGroupModeAnnotation], annotations.Key(PodGroupModeAnnotation))
+	if text, ok := g.Annotations[PodGroupMaxStepsAnnotation]; ok {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n == 0 {
+			c.errs = append(c.errs, field.Invalid(annotations.Key(PodGroupMaxStepsAnnotation), text, "must be a positive number"))
+		}
+		out.MaxSteps = uint32(n)
+	}
+	out.Topology = c.groupTopology(g, annotations)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if gang == nil && out.Topology == nil && out.Mode != stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func (c *converter) groupTopology(g *schedulingv1beta1.PodGroup, annotations *field.Path) *stowagev1.PodGroupTopology {
+	out := &stowagev1.PodGroupTopology{}
+	seen := map[string]bool{}
+	add := func(key string, path *field.Path) {
+		c.errs = append(c.errs, metav1validation.ValidateLabelName(key, path)...)
+		if seen[key] {
+			c.errs = append(c.errs, field.Duplicate(path, key))
+		}
+		seen[key] = true
+		out.Keys = append(out.Keys, key)
+	}
+	if s := g.Spec.SchedulingConstraints; s != nil {
+		for i, t := range s.Topology {
+			add(t.Key, field.NewPath("spec", "schedulingConstraints", "topology").Index(i).Child("key"))
+		}
+	}
+	levels := annotations.Key(PodGroupTopologyLevelsAnnotation)
+	if text, ok := g.Annotations[PodGroupTopologyLevelsAnnotation]; ok {
+		for key := range strings.SplitSeq(text, ",") {
+			add(strings.TrimSpace(key), levels)
+		}
+	}
+	if len(out.Keys) > maximumTopologyKeys {
+		c.errs = append(c.errs, field.TooMany(levels, len(out.Keys), maximumTopologyKeys))
+	}
+	path := annotations.Key(PodGroupTopologyPolicyAnnotation)
+	policy := g.Annotations[PodGroupTopologyPolicyAnnotation]
+	out.Policy = enum(c, podGroupTopologyPolicies, policy, path)
+	if len(out.Keys) == 0 {
+		if policy != "" {
+			c.errs = append(c.errs, field.Forbidden(path, "the group has no topology"))
+		}
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,207 @@
+package kube_test
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func TestPodGroup(t *testing.T) {
+	for _, c := range []struct {
+		name, group string
+		running     int
+		want        string // "" for none
+	}{
+		{"a gang", `{metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 3}}}}`, 0, `{name: default/g, minCount: 3}`},
+		{"running pods count", `{metadata: {name: g, namespace: ml}, spec: {schedulingPolicy: {gang: {minCount: 3}}}}`, 2, `{name: ml/g, minCount: 1}`},
+		{"more of them than needed", `{metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 3}}}}`, 7, `{name: default/g, minCount: 1}`},
+		{"each for itself", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}`, 0, ""},
+		{"each for itself, in one domain", `
+metadata: {name: g}
+spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: rack}]}}
+`, 0, `{name: default/g, minCount: 1, topology: {keys: [rack]}}`},
+		{"all extras", `
+metadata:
+  name: g
+  annotations:
+    stowage.scheduling/mode: joint
+    stowage.scheduling/topology-policy: preferred
+    stowage.scheduling/topology-levels: block, topology.kubernetes.io/zone
+    stowage.scheduling/max-steps: "1000"
+spec: {schedulingPolicy: {gang: {minCount: 2}}, schedulingConstraints: {topology: [{key: rack}]}}
+`, 0, `
+name: default/g
+minCount: 2
+mode: POD_GROUP_MODE_JOINT
+maxSteps: 1000
+topology: {keys: [rack, block, topology.kubernetes.io/zone], policy: POD_GROUP_TOPOLOGY_POLICY_PREFERRED}
+`},
+		{"as many as fit together", `
+{metadata: {name: g, annotations: {stowage.scheduling/mode: joint}}, spec: {schedulingPolicy: {basic: {}}}}
+`, 0, `{name: default/g, minCount: 1, mode: POD_GROUP_MODE_JOINT}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group), c.running)
+			must(t, err)
+			if c.want == "" {
+				if got != nil {
+					t.Errorf("got %v", got)
+				}
+				return
+			}
+			diff(t, message(t, &stowagev1.PodGroup{}, c.want), got)
+		})
+	}
+}
+
+func TestPodGroupNamesWhatIsWrongWithIt(t *testing.T) {
+	for _, c := range []struct{ group, want string }{
+		{`{}`, `spec.schedulingPolicy: Required value: one of basic and gang`},
+		{`{spec: {schedulingPolicy: {basic: {}, gang: {minCount: 1}}}}`, `spec.schedulingPolicy: Forbidden: has both basic and gang`},
+		{`{spec: {schedulingPolicy: {gang: {}}}}`, `spec.schedulingPolicy.gang.minCount: Invalid value: 0: must be at least 1`},
+		{`{metadata: {annotations: {stowage.scheduling/mode: jointly}}, spec: {schedulingPolicy: {basic: {}}}}`,
+			`metadata.annotations[stowage.scheduling/mode]: Unsupported value: "jointly": supported values: "", "in-order", "joint"`},
+		{`{metadata: {annotations: {stowage.scheduling/max-steps: "0"}}, spec: {schedulingPolicy: {basic: {}}}}`,
+			`metadata.annotations[stowage.scheduling/max-steps]: Invalid value: "0": must be a positive number`},
+		{`{metadata: {annotations: {stowage.scheduling/topology-policy: preferred}}, spec: {schedulingPolicy: {basic: {}}}}`,
+			`metadata.annotations[stowage.scheduling/topology-policy]: Forbidden: the group has no topology`},
+		{`{metadata: {annotations: {stowage.scheduling/topology-levels: rack}}, spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: rack}]}}}`,
+			`metadata.annotations[stowage.scheduling/topology-levels]: Duplicate value: "rack"`},
+		{`{spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: ""}]}}}`,
+			`spec.schedulingConstraints.topology[0].key: Invalid value: "": name part must be non-empty`},
+		{`{metadata: {annotations: {stowage.scheduling/topology-levels: "a,b,c,d,e,f,g,h,i"}}, spec: {schedulingPolicy: {basic: {}}}}`,
+			`metadata.annotations[stowage.scheduling/topology-levels]: Too many: 9: must have at most 8 items`},
+	} {
+		_, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group), 0)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+const training = `
+metadata: {name: training, namespace: ml}
+spec: {schedulingPolicy: {gang: {minCount: 3}}}
+`
+
+func worker(replicas string) string {
+	return `
+metadata: {name: worker, namespace: ml}
+spec: {replicas: ` + replicas + `, template: {spec: {schedulingGroup: {podGroupName: training}, containers: [{name: c}]}}}
+`
+}
+
+func TestPodsThatNameAGroupAreInIt(t *testing.T) {
+	b := kube.NewBuilder(kube.Options{})
+	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: alone, namespace: ml}}`)))
+	must(t, b.AddDeployment(parse[appsv1.Deployment](t, worker("2"))))
+	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: head, namespace: ml}, spec: {schedulingGroup: {podGroupName: training}}}`)))
+	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: loose, namespace: ml}, spec: {schedulingGroup: {podGroupName: loose}}}`)))
+	b.From("groups.yaml: PodGroup training")
+	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, training)))
+	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: loose, namespace: ml}, spec: {schedulingPolicy: {basic: {}}}}`)))
+	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: unused}, spec: {}}`)))
+	s := build(t, b)
+	r := s.PlaceRequest()
+	diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: 3}}, r.PodGroups)
+	var groups []string
+	for _, e := range r.Queue {
+		groups = append(groups, e.PodGroup)
+	}
+	diff(t, []string{"", "ml/training", "ml/training", ""}, groups)
+	at, field, ok := s.Locate(r, "pod_groups[0].min_count")
+	if at != "groups.yaml: PodGroup training" || field != "spec.schedulingPolicy.gang.minCount" || !ok {
+		t.Error(at, field, ok)
+	}
+
+	s.PlaceRestJointly(0, 7)
+	r = s.PlaceRequest()
+	diff(t, []*stowagev1.PodGroup{
+		{Name: "ml/training", MinCount: 3},
+		{Name: kube.RestGroup, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: 7},
+	}, r.PodGroups)
+	if r.Queue[0].PodGroup != kube.RestGroup || r.Queue[1].PodGroup != "ml/training" || r.Queue[3].PodGroup != kube.RestGroup {
+		t.Error(r.Queue)
+	}
+}
+
+func TestWorkloadTemplatesStandForWhatPodGroupsLeaveOut(t *testing.T) {
+	for _, c := range []struct{ ref, want string }{
+		{`{workloadName: w, templateName: workers}`, ""},
+		{`{workloadName: w, templateName: gone}`, `PodGroup ml/training: spec.workloadRef.templateName: Not found: "gone"`},
+		{`{workloadName: gone, templateName: workers}`, `PodGroup ml/training: spec.workloadRef.workloadName: Not found: "gone"`},
+	} {
+		b := kube.NewBuilder(kube.Options{})
+		must(t, b.AddDeployment(parse[appsv1.Deployment](t, worker("4"))))
+		must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: training, namespace: ml}, spec: {workloadRef: `+c.ref+`}}`)))
+		must(t, b.AddWorkload(parse[schedulingv1beta1.Workload](t, `
+metadata: {name: w, namespace: ml}
+spec: {podGroupTemplates: [{name: workers, schedulingPolicy: {gang: {minCount: 4}}, schedulingConstraints: {topology: [{key: rack}]}}]}
+`)))
+		s, err := b.Build()
+		if c.want != "" {
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			continue
+		}
+		must(t, err)
+		diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: 4, Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
+	}
+}
+
+func TestGroupsThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		name, group, want string
+	}{
+		{"missing", ``, `web.yaml: spec.template.spec.schedulingGroup.podGroupName: Not found: "ml/training"`},
+		{"too few pods", training, `group.yaml: spec.schedulingPolicy.gang.minCount: Invalid value: 3: the group has 2 pods`},
+		{"no policy", `{metadata: {name: training, namespace: ml}}`, `group.yaml: spec.schedulingPolicy: Required value: one of basic and gang`},
+	} {
+		b := kube.NewBuilder(kube.Options{})
+		b.From("web.yaml")
+		must(t, b.AddDeployment(parse[appsv1.Deployment](t, worker("2"))))
+		if c.group != "" {
+			b.From("group.yaml")
+			must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, c.group)))
+		}
+		if _, err := b.Build(); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestGroupsOfACluster holds what kube-scheduler does with groups some of whose pods are running or not there yet.
+func TestGroupsOfACluster(t *testing.T) {
+	group := func(name, policy string) *schedulingv1beta1.PodGroup {
+		return parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: `+name+`, uid: `+name+`}, spec: `+policy+`}`)
+	}
+	pod := func(name, group, node string) *corev1.Pod {
+		return parse[corev1.Pod](t, `{metadata: {name: `+name+`, uid: `+name+`}, spec: {nodeName: "`+node+`", schedulingGroup: {podGroupName: `+group+`}}}`)
+	}
+	b := kube.NewBuilder(kube.Options{})
+	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
+	must(t, b.AddPodGroup(group("waits", `{schedulingPolicy: {gang: {minCount: 3}}}`)))
+	must(t, b.AddPod(pod("w1", "waits", "")), b.AddPod(pod("w2", "waits", "")))
+	must(t, b.AddPodGroup(group("grows", `{schedulingPolicy: {gang: {minCount: 3}}, schedulingConstraints: {topology: [{key: rack}]}, parentCompositePodGroupName: all}`)))
+	must(t, b.AddPod(pod("g1", "grows", "a")), b.AddPod(pod("g2", "grows", "")), b.AddPod(pod("g3", "grows", "")))
+	must(t, b.AddPod(pod("r1", "gone", "a")))
+	s := build(t, b)
+	diff(t, []*stowagev1.PodGroup{{Name: "default/grows", MinCount: 2, Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
+	var names []string
+	for _, e := range s.Queue {
+		names = append(names, e.Origin.Name)
+	}
+	diff(t, []string{"g2", "g3"}, names)
+	diff(t, []string{
+		"PodGroup default/waits: its 2 pending pods are not placed, as they wait until it has 3",
+		"PodGroup default/grows: where its running pods are does not bind the others",
+		"PodGroup default/grows: its composite pod group is not considered",
+	}, s.Unread)
+}
