@@ -1,0 +1,65 @@
+package live_test
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/live"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// feasible fails unless exactly these nodes can take the pod now.
+func (w *world) feasible(pod *corev1.Pod, want ...string) {
+	w.t.Helper()
+	got, err := w.nodes(pod)
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, want) {
+		w.t.Errorf("%s can go to %v, %v; want %v", pod.Name, got, err, want)
+	}
+}
+
+// soon waits until exactly these nodes can take the pod.
+func (w *world) soon(pod *corev1.Pod, want ...string) {
+	w.t.Helper()
+	eventually(w.t, pod.Name+" can go to these", func() bool {
+		got, err := w.nodes(pod)
+		slices.Sort(got)
+		return err == nil && slices.Equal(got, want)
+	})
+}
+
+func (w *world) create(p *corev1.Pod) {
+	w.t.Helper()
+	if _, err := w.api.CoreV1().Pods(p.Namespace).Create(w.t.Context(), p, metav1.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) update(p *corev1.Pod) {
+	w.t.Helper()
+	if _, err := w.api.CoreV1().Pods(p.Namespace).Update(w.t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func podUIDs(pods []*corev1.Pod) []types.UID {
+	var out []types.UID
+	for _, p := range pods {
+		out = append(out, p.UID)
+	}
+	return out
+}
+
+func filter(ctx context.Context, w *world, v *live.View, pod *corev1.Pod) error {
+	converted, err := kube.PendingPod(pod)
+	if err != nil {
+		return err
+	}
+	_, err = w.client.Filter(ctx, &stowagev1.FilterRequest{Snapshot: v.Reference(), Pod: converted})
+	return err
+}

@@ -1,0 +1,82 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// assume counts pods on nodes, all or none.
+func (m *model) assume(pods []Assumption, deadline time.Time) error {
+	for _, a := range pods {
+		if known := m.pods[a.Pod.UID]; known != nil && known.until.IsZero() {
+			return fmt.Errorf("pod %s/%s is on node %s already", a.Pod.Namespace, a.Pod.Name, known.node)
+		}
+		if n := m.nodes[a.Node]; n == nil || n.stated == nil {
+			return fmt.Errorf("there is no node %s", a.Node)
+		}
+	}
+	for _, a := range pods {
+		m.remove(a.Pod.UID)
+		p := m.podOf(a.Pod, a.Node)
+		p.until = deadline
+		m.put(a.Pod.UID, p)
+	}
+	return nil
+}
+
+func (m *model) forget(uid types.UID) {
+	if p := m.pods[uid]; p != nil && !p.until.IsZero() {
+		m.remove(uid)
+	}
+}
+
+// askTimeout bounds asking the API server about one assumption.
+const askTimeout = 5 * time.Second
+
+// settle looks for assumptions that nothing has settled in time, and asks the API server about each.
+func (c *Cluster) settle(ctx context.Context) {
+	type open struct {
+		uid             types.UID
+		namespace, name string
+	}
+	var due []open
+	now := time.Now()
+	c.mutex.Lock()
+	for uid, p := range c.model.pods {
+		if !p.until.IsZero() && now.After(p.until) {
+			due = append(due, open{uid, p.namespace, p.name})
+		}
+	}
+	c.mutex.Unlock()
+	for _, o := range due {
+		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		found, err := c.api.CoreV1().Pods(o.namespace).Get(asking, o.name, metav1.GetOptions{})
+		cancel()
+		if err != nil && !apierrors.IsNotFound(err) {
+			c.log.Warn("cannot ask what became of an assumed pod, which goes on counting", "pod", o.namespace+"/"+o.name, "error", err)
+			return // the next tick asks again
+		}
+		c.update(func(m *model) { c.settled(ctx, m, o.uid, found, err == nil) })
+	}
+}
+
+// settled takes in what the API server says of an assumed pod.
+func (c *Cluster) settled(ctx context.Context, m *model, uid types.UID, found *corev1.Pod, exists bool) {
+	p := m.pods[uid]
+	if p == nil || p.until.IsZero() || time.Now().Before(p.until) {
+		return // an event came, or it was assumed anew
+	}
+	if exists && found.UID == uid && found.Spec.NodeName != "" {
+		m.podSet(found)
+		return
+	}
+	c.log.Warn("a pod that was assumed has not been bound, and does not count any more", "pod", p.namespace+"/"+p.name, "node", p.node)
+	c.expired.Add(ctx, 1)
+	m.remove(uid)
+}

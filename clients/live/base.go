@@ -1,0 +1,110 @@
+package live
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// base is a snapshot to which differences are stated.
+type base struct {
+	snapshot  *stowage.Snapshot
+	names     []string // of its nodes, by index
+	index     map[string]uint32
+	templates int // how many it has
+	// stated is where its parts come from, nil unless it was stated anew.
+	stated *origins
+	// turn is held while the snapshot is put; put tells whether it was.
+	turn chan struct{}
+	put  bool
+}
+
+// origins tell by index what the parts of a cluster come from.
+type origins struct {
+	classes    [][]string // the nodes of each
+	namespaces []string
+	selectors  []selectorKey
+}
+
+func newTurn() chan struct{} { return make(chan struct{}, 1) }
+
+// ensure puts the snapshot if that has not been done. The client puts it again where a server turns out not to have it.
+func (b *base) ensure(ctx context.Context, client *stowage.Client) error {
+	select {
+	case b.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-b.turn }()
+	if b.put {
+		return nil
+	}
+	err := client.Put(ctx, b.snapshot)
+	b.put = err == nil
+	return err
+}
+
+// restate makes a base of everything there is. The mutex is held.
+func (c *Cluster) restate() error {
+	m := c.model
+	m.renumber()
+	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{}
+	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
+	from.selectors, cluster.WorkloadSelectors = m.selectors.all(selectorKey.compare)
+	var names []string
+	var whole []*stowagev1.Node
+	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
+		if n := m.nodes[name]; n.stated != nil {
+			names = append(names, name)
+			whole = append(whole, n.full())
+		}
+	}
+	cluster.Nodes, cluster.NodeClasses = compact.Nodes(whole)
+	from.classes = make([][]string, len(cluster.NodeClasses))
+	for i, n := range cluster.Nodes {
+		if n.ClassIndex != nil {
+			from.classes[n.GetClassIndex()] = append(from.classes[n.GetClassIndex()], names[i])
+		}
+	}
+	snapshot, err := stowage.NewSnapshot(cluster)
+	if err != nil {
+		return err
+	}
+	c.base = &base{
+		snapshot: snapshot, names: names, index: indexed(names), templates: len(m.templates.list),
+		stated: from, turn: newTurn(),
+	}
+	m.settle()
+	return nil
+}
+
+// renumber leaves out templates of no use.
+func (m *model) renumber() {
+	if len(m.templates.list) == m.templates.used {
+		return
+	}
+	var moves []uint32
+	m.templates, moves = m.templates.renumbered()
+	for uid, p := range m.pods {
+		p.counted.template = moves[p.counted.template]
+		if p.named != nil {
+			// Views share what was stated.
+			p.named = &stowagev1.Pod{
+				Name: p.named.Name, Labels: p.named.Labels, Terminating: p.named.Terminating, ResourceStatus: p.named.ResourceStatus,
+				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: p.counted.template},
+			}
+			m.nodes[p.node].named[uid] = p.named
+		}
+	}
+	for _, n := range m.nodes {
+		counts := make(map[counted]uint32, len(n.counts))
+		for key, count := range n.counts {
+			counts[counted{moves[key.template], key.terminating}] = count
+		}
+		n.counts = counts
+	}
+}

@@ -1,0 +1,201 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+)
+
+var (
+	// ErrNotReady says that the informers have not brought the whole cluster yet.
+	ErrNotReady = errors.New("the cluster's objects have not all been read yet")
+	// ErrChanged says that the cluster is not what it was in a view any more.
+	ErrChanged = errors.New("the cluster has changed since")
+)
+
+// Options says how a Cluster is kept. The zero value is the default.
+type Options struct {
+	// Log, slog.Default if nil.
+	Log *slog.Logger
+	// Meter gets the metrics stowage.live.*, none if nil.
+	Meter metric.MeterProvider
+	// AssumeFor is how long an assumed pod counts that no event has settled, before the API server is asked about it.
+	// DefaultAssumeFor if 0.
+	AssumeFor time.Duration
+}
+
+// DefaultAssumeFor is the default of Options.AssumeFor.
+const DefaultAssumeFor = 30 * time.Second
+
+// Cluster is a live cluster.
+type Cluster struct {
+	api       kubernetes.Interface
+	client    *stowage.Client
+	log       *slog.Logger
+	assumeFor time.Duration
+	informers informers.SharedInformerFactory
+	synced    []cache.InformerSynced
+	expired   metric.Int64Counter
+
+	mutex   sync.Mutex
+	model   *model
+	ready   bool
+	changed chan struct{} // closed at the next change
+	view    *View         // nil after a change
+	base    *base         // nil before the first view, and when all is to be stated anew
+}
+
+// New makes a Cluster that watches nothing yet. Handlers may be added to its informers before Run.
+func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster, error) {
+	c := &Cluster{api: api, client: client, log: o.Log, assumeFor: o.AssumeFor, changed: make(chan struct{})}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	if c.assumeFor == 0 {
+		c.assumeFor = DefaultAssumeFor
+	}
+	if o.Meter == nil {
+		o.Meter = noop.NewMeterProvider()
+	}
+	c.model = newModel(c.log)
+	c.informers = informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithTransform(trimmed))
+	if err := c.watch(); err != nil {
+		return nil, err
+	}
+	return c, c.measure(o.Meter)
+}
+
+// trimmed leaves out of an object what nobody here reads and much memory goes to.
+func trimmed(o any) (any, error) {
+	if m, err := meta.Accessor(o); err == nil {
+		m.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+// Informers are those that the cluster is kept by. The one of pods brings every pod that has not ended, pending ones too.
+func (c *Cluster) Informers() informers.SharedInformerFactory { return c.informers }
+
+// settleEvery is how often assumptions are looked through.
+const settleEvery = time.Second
+
+// Run watches until the context ends. It may be called once.
+func (c *Cluster) Run(ctx context.Context) error {
+	c.informers.StartWithContext(ctx)
+	defer c.informers.Shutdown()
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		return context.Cause(ctx)
+	}
+	c.mutex.Lock()
+	c.ready = true
+	c.model.changed = true
+	c.publish()
+	nodes, pods := c.model.size()
+	c.mutex.Unlock()
+	c.log.Info("the cluster has been read", "nodes", nodes, "pods", pods)
+	for tick := time.NewTicker(min(settleEvery, c.assumeFor)); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return context.Cause(ctx)
+		case <-tick.C:
+			c.settle(ctx)
+		}
+	}
+}
+
+// Ready tells whether the informers have brought the whole cluster.
+func (c *Cluster) Ready() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.ready
+}
+
+// WaitReady waits until the cluster is ready.
+func (c *Cluster) WaitReady(ctx context.Context) error {
+	for {
+		changed := c.Changed()
+		if c.Ready() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Changed is closed when the cluster is next changed in a way that decisions read. Whoever waits for a change takes the
+// channel before looking.
+func (c *Cluster) Changed() <-chan struct{} {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.changed
+}
+
+// update changes the model.
+func (c *Cluster) update(change func(*model)) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	change(c.model)
+	c.publish()
+}
+
+// publish makes a change of the model known, if there was one.
+func (c *Cluster) publish() {
+	if !c.model.changed {
+		return
+	}
+	c.model.changed = false
+	c.model.version++
+	c.view = nil
+	if c.ready {
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+// Assumption is a pod and the node that it has been decided to go to.
+type Assumption struct {
+	Pod  *corev1.Pod
+	Node string
+}
+
+// Assume counts pods on nodes, all or none. If at is given and the cluster has changed since, the error is ErrChanged: what
+// was decided there may not hold any more. A pod that is assumed already is moved; one that the informer has shown on a node
+// is refused.
+func (c *Cluster) Assume(at *View, pods ...Assumption) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	switch {
+	case !c.ready:
+		return ErrNotReady
+	case at != nil && at.version != c.model.version:
+		return ErrChanged
+	}
+	deadline := time.Now().Add(c.assumeFor)
+	if err := c.model.assume(pods, deadline); err != nil {
+		return err
+	}
+	c.publish()
+	return nil
+}
+
+// Forget takes back the assumption of a pod. It does nothing if an event has shown the pod on a node, or none is assumed.
+func (c *Cluster) Forget(pod types.UID) {
+	c.update(func(m *model) { m.forget(pod) })
+}

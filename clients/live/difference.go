@@ -1,0 +1,83 @@
+package live
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+func compareStrings(a, b string) int { return cmp.Compare(a, b) }
+
+// difference adds to a delta what is different of a node, and tells whether anything is. The node may be nil.
+func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) bool {
+	switch {
+	case n == nil || n.stated == nil:
+		if before.stated == nil {
+			return false
+		}
+		d.RemovedNodes = append(d.RemovedNodes, name)
+		return true
+	case !same(n.stated, before.stated):
+		d.Nodes = append(d.Nodes, n.full())
+		return true
+	}
+	moved := &stowagev1.NodePodsDelta{NodeName: name}
+	for _, key := range sortedCounts(before.counts) {
+		if was, is := before.counts[key], n.counts[key]; is < was {
+			moved.RemovedPodCounts = append(moved.RemovedPodCounts, podCount(key, was-is))
+		}
+	}
+	for _, key := range sortedCounts(n.counts) {
+		if was, is := before.counts[key], n.counts[key]; is > was {
+			moved.PodCounts = append(moved.PodCounts, podCount(key, is-was))
+		}
+	}
+	if !maps.EqualFunc(before.named, n.named, same) {
+		// A name stands for one pod only as long as no second one has it: one that is on its way out and its successor do.
+		d.Nodes = append(d.Nodes, n.full())
+		return true
+	}
+	if len(moved.RemovedPodCounts)+len(moved.PodCounts) == 0 {
+		return false
+	}
+	d.NodePods = append(d.NodePods, moved)
+	return true
+}
+
+// without is a delta that also takes pods from the nodes where they are. Pods that are not there stay out of it.
+func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
+	byNode := map[string][]types.UID{}
+	for _, uid := range slices.Compact(slices.Sorted(slices.Values(pods))) {
+		if p := m.pods[uid]; p != nil && m.nodes[p.node].stated != nil {
+			byNode[p.node] = append(byNode[p.node], uid)
+		}
+	}
+	d := m.delta(b)
+	if len(byNode) == 0 {
+		return d
+	}
+	if d == nil {
+		d = &stowagev1.ClusterDelta{}
+	}
+	stated := func(name string) bool { return byNode[name] != nil }
+	d.NodePods = slices.DeleteFunc(d.NodePods, func(n *stowagev1.NodePodsDelta) bool { return stated(n.NodeName) })
+	d.Nodes = slices.DeleteFunc(d.Nodes, func(n *stowagev1.Node) bool { return stated(n.Name) })
+	for _, name := range slices.Sorted(maps.Keys(byNode)) {
+		n := m.nodes[name]
+		left := &node{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
+		for _, uid := range byNode[name] {
+			p := m.pods[uid]
+			if p.named != nil {
+				delete(left.named, uid)
+			} else if left.counts[p.counted]--; left.counts[p.counted] == 0 {
+				delete(left.counts, p.counted)
+			}
+		}
+		d.Nodes = append(d.Nodes, left.full())
+	}
+	return d
+}

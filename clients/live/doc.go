@@ -1,0 +1,34 @@
+// Package live keeps a live Kubernetes cluster as a Stowage snapshot.
+//
+// A Cluster watches nodes, pods, namespaces, and the Services, ReplicaSets, StatefulSets and ReplicationControllers whose
+// selectors default spreading reads. What it has seen, it states as a base snapshot and the difference to it, so that a
+// question about the cluster as it is now is one call that carries what changed lately; once that is much, the difference
+// becomes part of a new base. Events that change nothing that a decision reads, and events that come twice or late, change
+// nothing here.
+//
+//	cluster, err := live.New(api, client, live.Options{})
+//	go cluster.Run(ctx)
+//	err = cluster.WaitReady(ctx)
+//	err = cluster.Ask(ctx, func(ctx context.Context, v *live.View) error {
+//		view = v
+//		answer, err = client.Place(ctx, &stowagev1.PlaceRequest{Snapshot: v.Reference(), Queue: queue})
+//		return err
+//	})
+//	err = cluster.Assume(view, live.Assumption{Pod: pod, Node: node})
+//
+// # Assumed pods
+//
+// What was decided counts at once: an assumed pod is on its node for every later view. The informer's event that shows the
+// pod there confirms the assumption; one that shows it elsewhere corrects it; one that still shows it pending is late. If
+// nothing has settled it after Options.AssumeFor, the API server is asked: a pod that is bound stays where it is, and one
+// that is pending or gone stops counting. While the API server cannot be asked, the pod goes on counting.
+//
+// # Objects that Stowage refuses
+//
+// One object that does not convert, or that the server refuses, does not stop the others. A node is stated with its name
+// and labels alone and as unschedulable, so that the pods on it count for topology and no pod goes there; a pod counts by
+// its namespace and labels; a namespace or workload selector is left out. Each is logged with the reason and counted in
+// stowage.live.refused, and tried again when it changes.
+//
+// A Cluster is safe for concurrent use. A View never changes.
+package live

@@ -1,0 +1,145 @@
+package live
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// podSet takes in what an event says of a pod.
+func (m *model) podSet(o *corev1.Pod) {
+	known := m.pods[o.UID]
+	switch {
+	case o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed:
+		m.podGone(o)
+		return
+	case o.Spec.NodeName == "":
+		return // it is pending, or the event is older than the decision
+	}
+	fresh := m.podOf(o, o.Spec.NodeName)
+	if known != nil && known.node == fresh.node && known.counted == fresh.counted && same(known.named, fresh.named) {
+		known.until = time.Time{}
+		return
+	}
+	if known != nil && known.node != fresh.node {
+		m.log.Warn("a pod is on another node than was decided", "pod", o.Namespace+"/"+o.Name, "assumed", known.node, "node", fresh.node)
+	}
+	m.remove(o.UID)
+	m.put(o.UID, fresh)
+}
+
+// podGone takes in that a pod is not there any more.
+func (m *model) podGone(o *corev1.Pod) {
+	m.refused.clear("Pod", o.Namespace+"/"+o.Name)
+	delete(m.refused.pods, o.UID)
+	m.remove(o.UID)
+}
+
+// podOf converts a pod on a node. Its template is in the model afterwards.
+func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
+	out, err := kube.RunningPod(o)
+	if err == nil {
+		var key string
+		if key, err = encoding(out.GetTemplate()); err == nil {
+			m.refused.clear("Pod", o.Namespace+"/"+o.Name)
+			return m.interned(o, onNode, out, key)
+		}
+	}
+	m.refused.tell(m.log, "Pod", o.Namespace+"/"+o.Name, err.Error())
+	out = &stowagev1.Pod{
+		Name: o.Name, Terminating: o.DeletionTimestamp != nil,
+		Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: o.Namespace, Labels: o.Labels}},
+	}
+	key, err := encoding(out.GetTemplate())
+	if err != nil { // labels that are no text
+		out.GetTemplate().Labels = nil
+		key, _ = encoding(out.GetTemplate())
+	}
+	return m.interned(o, onNode, out, key)
+}
+
+func (m *model) interned(o *corev1.Pod, onNode string, converted *stowagev1.Pod, key string) *pod {
+	template, key := m.refused.template(converted.GetTemplate(), key)
+	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, counted: counted{
+		template: m.templates.intern(template, key), terminating: converted.Terminating,
+	}}
+	if len(converted.Labels) > 0 || converted.ResourceStatus != nil {
+		converted.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: out.counted.template}
+		out.named = m.refused.pod(o.UID, converted)
+	}
+	return out
+}
+
+// nodeSet takes in what an event says of a node.
+func (m *model) nodeSet(o *corev1.Node) {
+	converted, err := kube.Node(o)
+	if err == nil {
+		_, err = encoding(converted)
+	}
+	if err != nil {
+		m.refused.tell(m.log, "Node", o.Name, err.Error())
+		m.setNode(o.Name, bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
+		return
+	}
+	if n := m.nodes[o.Name]; n != nil && same(n.whole, converted) {
+		return // also if it is refused: nothing is different
+	}
+	m.refused.clear("Node", o.Name)
+	m.setNode(o.Name, converted, converted)
+}
+
+func (m *model) nodeGone(name string) {
+	m.refused.clear("Node", name)
+	m.setNode(name, nil, nil)
+}
+
+// bare is a node of which only the place in the topology is known: pods on it count, and none goes there.
+func bare(n *stowagev1.Node) *stowagev1.Node {
+	return &stowagev1.Node{Name: n.Name, Labels: n.Labels, Unschedulable: true}
+}
+
+func (m *model) namespaceSet(o *corev1.Namespace) {
+	m.refused.clear("Namespace", o.Name)
+	converted := kube.Namespace(o)
+	if _, err := encoding(converted); err != nil {
+		m.refused.tell(m.log, "Namespace", o.Name, err.Error())
+		converted = nil
+	}
+	m.changed = m.spaces.set(o.Name, converted) || m.changed
+}
+
+func (m *model) namespaceGone(name string) {
+	m.refused.clear("Namespace", name)
+	m.changed = m.spaces.set(name, nil) || m.changed
+}
+
+func (m *model) selectorSet(key selectorKey, selector *stowagev1.WorkloadSelector, err error) {
+	m.refused.clear(key.object())
+	if err == nil {
+		_, err = encoding(selector)
+	}
+	if err != nil {
+		kind, name := key.object()
+		m.refused.tell(m.log, kind, name, err.Error())
+		selector = nil
+	}
+	m.changed = m.selectors.set(key, selector) || m.changed
+}
+
+func (m *model) selectorGone(key selectorKey) {
+	m.refused.clear(key.object())
+	m.changed = m.selectors.set(key, nil) || m.changed
+}
+
+// object is the kind and the name of the object that a selector is of.
+func (k selectorKey) object() (kind, name string) {
+	return map[stowagev1.WorkloadKind]string{
+		stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE:                "Service",
+		stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER: "ReplicationController",
+		stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET:            "ReplicaSet",
+		stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET:           "StatefulSet",
+	}[k.kind], k.namespace + "/" + k.name
+}

@@ -1,0 +1,54 @@
+package live
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// measure registers the metrics. Attributes are few and of fixed values.
+func (c *Cluster) measure(p metric.MeterProvider) error {
+	meter := p.Meter("github.com/stowage-scheduler/stowage/clients/live")
+	var err error
+	if c.expired, err = meter.Int64Counter("stowage.live.assumptions.expired", metric.WithUnit("{pod}"),
+		metric.WithDescription("Assumed pods that turned out not to be bound.")); err != nil {
+		return err
+	}
+	objects, err := meter.Int64ObservableGauge("stowage.live.objects", metric.WithUnit("{object}"),
+		metric.WithDescription("Nodes, pods on nodes, and of these the assumed ones."))
+	if err != nil {
+		return err
+	}
+	refused, err := meter.Int64ObservableGauge("stowage.live.refused", metric.WithUnit("{object}"),
+		metric.WithDescription("Objects that Stowage refuses, by kind."))
+	if err != nil {
+		return err
+	}
+	of := func(key, value string) metric.ObserveOption {
+		return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
+	}
+	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		nodes, pods := c.model.size()
+		assumed := 0
+		for _, p := range c.model.pods {
+			if !p.until.IsZero() {
+				assumed++
+			}
+		}
+		kinds := map[string]int{"Node": 0, "Pod": 0, "Namespace": 0, "Service": 0, "ReplicationController": 0, "ReplicaSet": 0, "StatefulSet": 0}
+		for r := range c.model.refused.reasons {
+			kinds[r.kind]++
+		}
+		o.ObserveInt64(objects, int64(nodes), of("kind", "Node"))
+		o.ObserveInt64(objects, int64(pods), of("kind", "Pod"))
+		o.ObserveInt64(objects, int64(assumed), of("kind", "assumed"))
+		for kind, n := range kinds {
+			o.ObserveInt64(refused, int64(n), of("kind", kind))
+		}
+		return nil
+	}, objects, refused)
+	return err
+}

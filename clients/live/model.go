@@ -1,0 +1,204 @@
+package live
+
+import (
+	"cmp"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/types"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// model is the cluster as the contract states it, and what of it is different from the base.
+type model struct {
+	log       *slog.Logger
+	version   uint64
+	changed   bool // since version
+	nodes     map[string]*node
+	dirty     map[string]*was // nodes that are different from the base, or may be
+	pods      map[types.UID]*pod
+	templates templates
+	spaces    table[string, *stowagev1.Namespace]
+	selectors table[selectorKey, *stowagev1.WorkloadSelector]
+	refused   refused
+}
+
+// node is a node and the pods on it. Pods may come before their node, and stay when it goes.
+type node struct {
+	stated *stowagev1.Node // without pods and class; nil if the cluster has no such node, or it is left out
+	whole  *stowagev1.Node // what the object says, nil without one
+	counts map[counted]uint32
+	named  map[types.UID]*stowagev1.Pod
+}
+
+// was is a node in the base.
+type was struct {
+	stated *stowagev1.Node // nil if it was not there
+	counts map[counted]uint32
+	named  map[types.UID]*stowagev1.Pod
+}
+
+// counted is what pods have in common that are counted together.
+type counted struct {
+	template    uint32
+	terminating bool
+}
+
+// pod is a pod on a node.
+type pod struct {
+	namespace, name string
+	node            string
+	counted         counted
+	// named is the pod if it carries something of its own, nil otherwise. It refers to the template of counted.
+	named *stowagev1.Pod
+	// until is when an assumption must be settled, zero of a pod that an event has shown on its node.
+	until time.Time
+	// asked: the API server is being asked about the assumption.
+	asked bool
+}
+
+type selectorKey struct {
+	kind            stowagev1.WorkloadKind
+	namespace, name string
+}
+
+func (k selectorKey) compare(o selectorKey) int {
+	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
+}
+
+func newModel(log *slog.Logger) *model {
+	return &model{
+		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
+		templates: newTemplates(), refused: newRefused(),
+		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
+	}
+}
+
+func (m *model) size() (nodes, pods int) {
+	for _, n := range m.nodes {
+		if n.stated != nil {
+			nodes++
+		}
+	}
+	return nodes, len(m.pods)
+}
+
+// node is a node to be changed, made if need be.
+func (m *model) node(name string) *node {
+	n := m.nodes[name]
+	if n == nil {
+		n = &node{counts: map[counted]uint32{}, named: map[types.UID]*stowagev1.Pod{}}
+		m.nodes[name] = n
+	}
+	if m.dirty[name] == nil {
+		m.dirty[name] = &was{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
+	}
+	return n
+}
+
+// setNode sets what is stated of a node, nil for one that is not there.
+func (m *model) setNode(name string, stated, whole *stowagev1.Node) {
+	old := m.nodes[name]
+	if old == nil && stated == nil {
+		return
+	}
+	if old != nil {
+		old.whole = whole
+		if same(old.stated, stated) {
+			m.drop(name)
+			return
+		}
+	}
+	n := m.node(name)
+	n.stated, n.whole = stated, whole
+	m.changed = true
+	m.drop(name)
+}
+
+// drop forgets a node that says nothing and has no pods.
+func (m *model) drop(name string) {
+	if n := m.nodes[name]; n != nil && n.whole == nil && n.stated == nil && len(n.counts) == 0 && len(n.named) == 0 {
+		delete(m.nodes, name)
+	}
+}
+
+// same compares messages of which one may be nil.
+func same[M interface {
+	comparable
+	proto.Message
+}](a, b M) bool {
+	var none M
+	if a == none || b == none {
+		return a == b
+	}
+	return proto.Equal(a, b)
+}
+
+// put counts a pod on its node.
+func (m *model) put(uid types.UID, p *pod) {
+	n := m.node(p.node)
+	if p.named != nil {
+		n.named[uid] = p.named
+	} else {
+		n.counts[p.counted]++
+	}
+	m.templates.use(p.counted.template, 1)
+	m.pods[uid] = p
+	m.changed = m.changed || n.stated != nil
+}
+
+// remove stops counting a pod.
+func (m *model) remove(uid types.UID) {
+	p := m.pods[uid]
+	if p == nil {
+		return
+	}
+	n := m.node(p.node)
+	if p.named != nil {
+		delete(n.named, uid)
+	} else if n.counts[p.counted]--; n.counts[p.counted] == 0 {
+		delete(n.counts, p.counted)
+	}
+	m.templates.use(p.counted.template, -1)
+	delete(m.pods, uid)
+	m.changed = m.changed || n.stated != nil
+	m.drop(p.node)
+}
+
+// full is a node with all of its pods, as the contract states it.
+func (n *node) full() *stowagev1.Node {
+	out := &stowagev1.Node{
+		Name: n.stated.Name, Labels: n.stated.Labels, Taints: n.stated.Taints, Unschedulable: n.stated.Unschedulable,
+		Allocatable: n.stated.Allocatable, Images: n.stated.Images,
+	}
+	for _, key := range sortedCounts(n.counts) {
+		out.PodCounts = append(out.PodCounts, podCount(key, n.counts[key]))
+	}
+	for _, uid := range slices.Sorted(maps.Keys(n.named)) {
+		out.Pods = append(out.Pods, n.named[uid])
+	}
+	return out
+}
+
+func podCount(key counted, count uint32) *stowagev1.PodCount {
+	return &stowagev1.PodCount{TemplateIndex: key.template, Count: count, Terminating: key.terminating}
+}
+
+func sortedCounts(counts map[counted]uint32) []counted {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b counted) int {
+		if a.template != b.template {
+			return cmp.Compare(a.template, b.template)
+		}
+		switch {
+		case a.terminating == b.terminating:
+			return 0
+		case b.terminating:
+			return -1
+		}
+		return 1
+	})
+}

@@ -1,0 +1,172 @@
+package live
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// mend leaves out what the server refuses of a view, and tells whether to ask again.
+func (c *Cluster) mend(v *View, err error) bool {
+	d := stowage.Details(err)
+	if d.Code != codes.InvalidArgument {
+		return false
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	mended, done := false, map[string]bool{}
+	// Pods that are too large make their nodes so: what is left of these is seen when the pods have been mended.
+	for _, parts := range []*regexp.Regexp{templatePath, podPath, anyPath} {
+		for _, violation := range d.Violations {
+			// Of one object once: the first time may be enough.
+			if object := objectPath.FindString(violation.Field); parts.MatchString(violation.Field) && !done[object] {
+				done[object] = true
+				mended = c.refuse(v.base, violation) || mended
+			}
+		}
+		if mended {
+			break
+		}
+	}
+	if mended && c.base == v.base {
+		c.base = nil
+		c.model.changed = true
+		c.publish()
+	}
+	return mended
+}
+
+var (
+	templatePath = regexp.MustCompile(`^(part\.)?pod_templates\[`)
+	podPath      = regexp.MustCompile(`^(part\.)?nodes\[\d+\]\.pods\[`)
+	objectPath   = regexp.MustCompile(`^[^\]]*`)
+	anyPath      = regexp.MustCompile(``)
+)
+
+var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors)\[(\d+)\](.*)$`)
+
+// refuse leaves out what a path leads to, and tells whether to ask again.
+func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
+	found := partPath.FindStringSubmatch(p.Field)
+	switch {
+	case found == nil && !strings.HasPrefix(p.Field, "snapshot.") && !strings.HasPrefix(p.Field, "delta."):
+		return false // the pod, the profile
+	case c.base != b:
+		return true // another question has found out already
+	case found == nil || b.stated == nil:
+		// What is wrong in a difference is wrong in the whole, and there the path leads to an object.
+		return found != nil || b.stated == nil || c.model.delta(b) != nil
+	}
+	i, err := strconv.Atoi(found[2])
+	if err != nil {
+		return false
+	}
+	m, from, reason := c.model, b.stated, strings.TrimPrefix(found[3], ".")+": "+p.Description
+	switch {
+	case found[1] == "nodes" && i < len(b.names):
+		if strings.HasPrefix(found[3], ".pods[") && m.refusePods(b.names[i], reason) {
+			return true
+		}
+		return m.refuseNode(b.names[i], reason)
+	case found[1] == "node_classes" && i < len(from.classes):
+		mended := false
+		for _, name := range from.classes[i] {
+			mended = m.refuseNode(name, reason) || mended
+		}
+		return mended
+	case found[1] == "pod_templates" && i < b.templates:
+		return m.refuseTemplate(uint32(i), reason)
+	case found[1] == "namespaces" && i < len(from.namespaces):
+		m.refused.tell(m.log, "Namespace", from.namespaces[i], reason)
+		return m.spaces.set(from.namespaces[i], nil)
+	case found[1] == "workload_selectors" && i < len(from.selectors):
+		kind, name := from.selectors[i].object()
+		m.refused.tell(m.log, kind, name, reason)
+		return m.selectors.set(from.selectors[i], nil)
+	}
+	return false
+}
+
+// refuseNode states less of a node: first only where it is, then nothing.
+func (m *model) refuseNode(name, reason string) bool {
+	n := m.nodes[name]
+	if n == nil || n.stated == nil {
+		return false
+	}
+	m.refused.tell(m.log, "Node", name, reason)
+	if less := bare(n.stated); !same(n.stated, less) {
+		m.setNode(name, less, n.whole)
+	} else {
+		m.setNode(name, nil, n.whole)
+	}
+	return true
+}
+
+// refusePods states no more of a node's pods than their templates.
+func (m *model) refusePods(name, reason string) bool {
+	n := m.nodes[name]
+	if n == nil || len(n.named) == 0 {
+		return false
+	}
+	for uid := range n.named {
+		p := m.pods[uid]
+		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, reason)
+		m.refused.pods[uid] = true
+		plain := *p
+		plain.named = nil
+		m.remove(uid)
+		m.put(uid, &plain)
+	}
+	return true
+}
+
+// refuseTemplate states less of the pods of a template.
+func (m *model) refuseTemplate(i uint32, reason string) bool {
+	old := m.templates.list[i]
+	key, err := encoding(old)
+	if err != nil {
+		return false
+	}
+	m.refused.templates[key]++
+	less, lessKey := m.refused.template(old, key)
+	if lessKey == key {
+		return false
+	}
+	to := m.templates.intern(less, lessKey)
+	for uid, p := range m.pods {
+		if p.counted.template != i {
+			continue
+		}
+		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, reason)
+		moved := *p
+		moved.counted.template = to
+		if p.named != nil {
+			moved.named = &stowagev1.Pod{
+				Name: p.named.Name, Labels: p.named.Labels, Terminating: p.named.Terminating, ResourceStatus: p.named.ResourceStatus,
+				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: to},
+			}
+		}
+		m.remove(uid)
+		m.put(uid, &moved)
+	}
+	return true
+}
+
+// nodes are the reasons of the nodes that are refused.
+func (r *refused) nodes() map[string]string {
+	var out map[string]string
+	for o, reason := range r.reasons {
+		if o.kind == "Node" {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[o.name] = reason
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package live
+
+import (
+	"maps"
+	"slices"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// View is the cluster as it was at one moment. Nodes are those of the answers to questions about Reference.
+type View struct {
+	version uint64
+	base    *base
+	delta   *stowagev1.ClusterDelta // nil if nothing is different from the base
+	names   []string
+	index   map[string]uint32
+	refused map[string]string
+}
+
+// Reference names the cluster in requests.
+func (v *View) Reference() *stowagev1.SnapshotReference {
+	return &stowagev1.SnapshotReference{Address: v.base.snapshot.Address(), Delta: v.delta}
+}
+
+// Version grows with every change of what the contract states of the cluster.
+func (v *View) Version() uint64 { return v.version }
+
+// NodeCount is the number of nodes.
+func (v *View) NodeCount() int { return len(v.names) }
+
+// NodeName is the name of a node by its index.
+func (v *View) NodeName(index uint32) string { return v.names[index] }
+
+// NodeIndex finds a node by its name.
+func (v *View) NodeIndex(name string) (uint32, bool) {
+	i, ok := v.index[name]
+	return i, ok
+}
+
+// Refused tells why Stowage refuses a node, which takes no pods then and may not be in the view; "" if it does not.
+func (v *View) Refused(node string) string { return v.refused[node] }
+
+// What a difference may grow to before it becomes part of a new base. Each question carries and applies it.
+const (
+	differentNodes     = 64
+	differentTemplates = 64
+	differentOthers    = 256
+)
+
+// current makes the view of now. The mutex is held.
+func (c *Cluster) current() (*View, error) {
+	m := c.model
+	if c.view != nil {
+		return c.view, nil
+	}
+	switch {
+	case c.base == nil || m.templates.wasteful():
+		if err := c.restate(); err != nil {
+			return nil, err
+		}
+	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
+		len(m.spaces.was)+len(m.selectors.was) > differentOthers:
+		if err := c.rebase(); err != nil {
+			return nil, err
+		}
+	}
+	v := &View{version: m.version, base: c.base, names: c.base.names, index: c.base.index}
+	v.delta = m.delta(c.base)
+	if d := v.delta; d != nil && (len(d.RemovedNodes) > 0 || slices.ContainsFunc(d.Nodes, func(n *stowagev1.Node) bool {
+		_, there := c.base.index[n.Name]
+		return !there
+	})) {
+		v.names, v.index = c.base.after(d)
+	}
+	v.refused = m.refused.nodes()
+	c.view = v
+	return v, nil
+}
+
+// rebase makes the difference part of the base.
+func (c *Cluster) rebase() error {
+	d := c.model.delta(c.base)
+	if d == nil {
+		c.model.settle()
+		return nil
+	}
+	snapshot, err := c.base.snapshot.With(d)
+	if err != nil {
+		c.log.Debug("the difference is not taken, so all is stated anew", "error", err)
+		return c.restate()
+	}
+	names, index := c.base.after(d)
+	c.base = &base{snapshot: snapshot, names: names, index: index, templates: len(c.model.templates.list), turn: newTurn()}
+	c.model.settle()
+	return nil
+}
+
+// settle makes what is now the base.
+func (m *model) settle() {
+	clear(m.dirty)
+	m.spaces.settle()
+	m.selectors.settle()
+}
+
+// after is the nodes of the base after a delta.
+func (b *base) after(d *stowagev1.ClusterDelta) (names []string, index map[string]uint32) {
+	gone := make(map[string]bool, len(d.RemovedNodes))
+	for _, name := range d.RemovedNodes {
+		gone[name] = true
+	}
+	names = slices.DeleteFunc(slices.Clone(b.names), func(name string) bool { return gone[name] })
+	for _, n := range d.Nodes {
+		if _, there := b.index[n.Name]; !there {
+			names = append(names, n.Name)
+		}
+	}
+	return names, indexed(names)
+}
+
+func indexed(names []string) map[string]uint32 {
+	index := make(map[string]uint32, len(names))
+	for i, name := range names {
+		index[name] = uint32(i)
+	}
+	return index
+}
+
+// delta is what is different from the base, nil if nothing is.
+func (m *model) delta(b *base) *stowagev1.ClusterDelta {
+	d := &stowagev1.ClusterDelta{}
+	for i := b.templates; i < len(m.templates.list); i++ {
+		d.PodTemplates = append(d.PodTemplates, &stowagev1.IndexedPodTemplate{Index: uint32(i), Template: m.templates.list[i]})
+	}
+	different := len(d.PodTemplates) > 0
+	for _, name := range slices.Sorted(maps.Keys(m.dirty)) {
+		different = m.nodes[name].difference(name, m.dirty[name], d) || different
+	}
+	var gone []*stowagev1.Namespace
+	d.Namespaces, gone = m.spaces.differences(compareStrings)
+	for _, n := range gone {
+		d.RemovedNamespaces = append(d.RemovedNamespaces, n.Name)
+	}
+	var removed []*stowagev1.WorkloadSelector
+	d.WorkloadSelectors, removed = m.selectors.differences(selectorKey.compare)
+	for _, s := range removed {
+		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors,
+			&stowagev1.WorkloadSelector{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name})
+	}
+	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed) > 0 {
+		return d
+	}
+	return nil
+}
