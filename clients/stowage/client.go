@@ -72,6 +72,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		// pings every 10 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.WithChainUnaryInterceptor(retryWhenAsked, c.putWhenUnknown),
+		grpc.WithChainStreamInterceptor(c.streamAgain),
 	}
 	target := addresses[0]
 	if len(addresses) > 1 {

@@ -37,17 +37,22 @@ type replica struct {
 }
 
 func (r *replica) Place(_ context.Context, request *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
+	return &stowagev1.PlaceResponse{PlacedCount: 7}, r.look(request)
+}
+
+// look fails as many calls as it is to, and those about a snapshot that the replica does not have.
+func (r *replica) look(request *stowagev1.PlaceRequest) error {
 	n := int(r.calls.Add(1))
 	if n <= len(r.failures) {
-		return nil, r.failures[n-1]
+		return r.failures[n-1]
 	}
 	if s := request.Snapshot; s != nil && !r.has(s.Address) {
 		if r.beforeUnknown != nil {
 			r.beforeUnknown()
 		}
-		return nil, failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT")
+		return failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT")
 	}
-	return &stowagev1.PlaceResponse{PlacedCount: 7}, nil
+	return nil
 }
 
 func start(t *testing.T, failures ...error) *replica {

@@ -5,8 +5,6 @@ import (
 	encodingproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
-
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // codec is gRPC's codec for protobuf, which encodes requests about snapshots in the same way each time. The server
@@ -17,11 +15,8 @@ func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(interface {
-		proto.Message
-		GetSnapshot() *stowagev1.SnapshotReference
-	})
-	if !ok || m.GetSnapshot() == nil {
+	m, ok := v.(proto.Message)
+	if !ok || snapshotOf(v) == nil {
 		return c.CodecV2.Marshal(v)
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)

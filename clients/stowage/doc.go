@@ -23,6 +23,23 @@
 // Servers promise nothing about how long they keep a snapshot. The client does: it remembers the last ones and puts them
 // again, to whichever replica turns out not to have one, before the caller would notice.
 //
+// # Long queues
+//
+// PlaceStream answers in parts while the server works, and Parts puts them together:
+//
+//	stream, err := client.PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: request})
+//	parts := stowage.NewParts(request)
+//	for {
+//		part, err := stream.Recv()
+//		if err == io.EOF {
+//			break
+//		}
+//		err = parts.Add(part)
+//	}
+//	answer := parts.Answer()
+//
+// Until the first part has arrived, all that is said above holds for such a call too; after that an error is an error.
+//
 // # Errors
 //
 // Details reads what an error says beyond its code.

@@ -40,21 +40,22 @@ func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 func (c *Client) putWhenUnknown(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
-	var known *putSnapshot
-	if r, ok := request.(interface {
-		GetSnapshot() *stowagev1.SnapshotReference
-	}); ok {
-		known = c.remembered.find(r.GetSnapshot().GetAddress())
-	}
+	known := c.remembered.find(snapshotOf(request).GetAddress())
 	if known == nil {
 		return invoke(ctx, method, request, reply, conn, options...)
 	}
 	r := &route{}
 	ctx = withRoute(ctx, r)
+	return c.putting(ctx, known, r, func() error { return invoke(ctx, method, request, reply, conn, options...) })
+}
+
+// putting makes a call whose context has the route, and puts the snapshot, if one is known, to the replica that answers
+// that it does not have it, before it repeats the call there.
+func (c *Client) putting(ctx context.Context, known *putSnapshot, r *route, call func() error) error {
 	for attempt := 1; ; attempt++ {
 		asked := time.Now()
-		err := invoke(ctx, method, request, reply, conn, options...)
-		if err == nil || attempt == maximumAttempts || !isUnknown(err) {
+		err := call()
+		if err == nil || known == nil || attempt == maximumAttempts || !isUnknown(err) {
 			return err
 		}
 		replica, err := c.put(ctx, known, r.last(), asked)
@@ -63,6 +64,19 @@ func (c *Client) putWhenUnknown(ctx context.Context, method string, request, rep
 		}
 		r.hold(replica)
 	}
+}
+
+// snapshotOf is the snapshot that a request is about, nil if it is about none.
+func snapshotOf(request any) *stowagev1.SnapshotReference {
+	if r, ok := request.(*stowagev1.PlaceStreamRequest); ok {
+		request = r.GetPlace()
+	}
+	if r, ok := request.(interface {
+		GetSnapshot() *stowagev1.SnapshotReference
+	}); ok {
+		return r.GetSnapshot()
+	}
+	return nil
 }
 
 func isUnknown(err error) bool {

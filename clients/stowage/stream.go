@@ -1,0 +1,73 @@
+package stowage
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+)
+
+// streamAgain does for calls that are answered in parts what retryWhenAsked and putWhenUnknown do for the others. It
+// does so until the first part is there: after that an error is the caller's, who has seen parts already.
+func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
+	options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	if desc.ClientStreams {
+		return open(ctx, desc, conn, method, options...)
+	}
+	s := &partsStream{ctx: ctx, client: c, route: &route{}}
+	s.open = func() error {
+		stream, err := open(withRoute(ctx, s.route), desc, conn, method, options...)
+		if err == nil {
+			s.ClientStream = stream
+		}
+		return err
+	}
+	return s, s.open()
+}
+
+// partsStream is a stream that answers one request, and is opened again as long as it has not begun to.
+type partsStream struct {
+	grpc.ClientStream
+	ctx     context.Context // of the call; asking the stream for its own would keep gRPC from trying again
+	client  *Client
+	route   *route
+	open    func() error
+	request any
+	begun   bool
+}
+
+// SendMsg implements grpc.ClientStream. Generated code calls it once, before it hands out the stream.
+func (s *partsStream) SendMsg(request any) error {
+	s.request = request
+	return s.ClientStream.SendMsg(request)
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s *partsStream) RecvMsg(part any) error {
+	if s.begun {
+		return s.ClientStream.RecvMsg(part)
+	}
+	s.begun = true
+	known := s.client.remembered.find(snapshotOf(s.request).GetAddress())
+	opened := true
+	return again(s.ctx, func() error {
+		return s.client.putting(s.ctx, known, s.route, func() error {
+			if !opened {
+				if err := s.reopen(); err != nil {
+					return err
+				}
+			}
+			opened = false
+			return s.ClientStream.RecvMsg(part)
+		})
+	})
+}
+
+// reopen sends the request once more. Errors of sending are those that receiving tells.
+func (s *partsStream) reopen() error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	_ = s.ClientStream.SendMsg(s.request)
+	return s.ClientStream.CloseSend()
+}
