@@ -88,7 +88,7 @@ func BenchmarkFilter(b *testing.B) {
 		}
 		for b.Loop() {
 			r, err := compiled.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()})
-			if err != nil || len(r[0].Nodes) != 10 {
+			if err != nil || len(r.Placements[0].Nodes) != 10 {
 				b.Fatal(err)
 			}
 		}

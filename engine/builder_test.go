@@ -44,7 +44,7 @@ func ask(t testing.TB, c *engine.Cluster, pods []api.Pod) answers {
 	if err != nil {
 		t.Error(err)
 	}
-	a.Place = p
+	a.Place = p.Placements
 	for i, name := range a.Names {
 		if n, ok := c.Node(name); !ok || n != uint32(i) {
 			t.Errorf("Node(%q) = %d, %v, want %d", name, n, ok, i)

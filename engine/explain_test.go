@@ -60,12 +60,12 @@ func TestExplanationIsBounded(t *testing.T) {
 	for i := range queue {
 		queue[i] = engine.Pending{Pod: *pod, Count: 1}
 	}
-	placements, err := c.Place(context.Background(), queue, engine.PlaceOptions{Profile: api.Kube137(), Explain: true})
+	placed, err := c.Place(context.Background(), queue, engine.PlaceOptions{Profile: api.Kube137(), Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	total := 0
-	for i, p := range placements {
+	for i, p := range placed.Placements {
 		total += cost(p.Explanation)
 		if p.Message == "" || !p.Explanation.Truncated {
 			t.Errorf("entry %d: message %q, truncated: %v", i, p.Message, p.Explanation.Truncated)
@@ -149,7 +149,7 @@ func TestEndsWithoutAnAnswer(t *testing.T) {
 	queue := []engine.Pending{{Pod: pod.Pod, Count: 2}}
 	o := engine.PlaceOptions{Profile: api.Kube137()}
 	want, err := c.Place(context.Background(), queue, o)
-	if err != nil || len(want[0].Nodes) != 1 || want[0].Unplaced != 1 {
+	if err != nil || len(want.Placements[0].Nodes) != 1 || want.Placements[0].Unplaced != 1 {
 		t.Fatalf("%v %+v", err, want)
 	}
 	for looks := 0; ; looks++ {

@@ -9,7 +9,11 @@ import (
 // PlaceByScanning is Place by the engine's own Filter and Score of every node for each pod.
 func (c *Cluster) PlaceByScanning(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
 	o.tuning.scan = true
-	return c.Place(ctx, queue, o)
+	p, err := c.Place(ctx, queue, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.Placements, nil
 }
 
 // WithBoard returns options by which no pod is placed by scanning because that costs less.

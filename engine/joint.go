@@ -39,21 +39,16 @@ const JointSteps = 1 << 20
 // score for it that keeps the placement right, if that makes the sum higher; until no such move does. The result need not
 // have the highest sum of all. Equally good nodes are chosen among as in Place.
 func (c *Cluster) PlaceJointly(ctx context.Context, group []Pending, o JointOptions) (*verdict.Joint, error) {
-	j := c.joining(ctx, group, o)
-	result, err := j.result(ctx)
-	if err != nil {
-		return nil, err
-	}
-	result.Steps = j.effort.Steps
-	return result, nil
+	return c.joiningFor(ctx, group, o).result(ctx)
 }
 
-func (c *Cluster) joining(ctx context.Context, group []Pending, o JointOptions) *joining {
+func (c *Cluster) joiningFor(ctx context.Context, group []Pending, o JointOptions) *joining {
 	if o.Steps == 0 {
 		o.Steps = JointSteps
 	}
 	return &joining{
 		cluster:    c,
+		state:      cluster.NewState(ctx, c.compiled),
 		group:      group,
 		options:    o,
 		candidates: c.candidates(o.Candidates),
@@ -74,9 +69,11 @@ func preference(names []string, seed uint64) []uint32 {
 	return nodes
 }
 
-// joining is one call of PlaceJointly.
+// joining is one call of PlaceJointly, in a state that may have pods placed already and that it leaves as it is.
 type joining struct {
 	cluster    *Cluster
+	state      *cluster.State
+	brief      bool // whether nobody wants to know of conflicts
 	group      []Pending
 	options    JointOptions
 	candidates nodeset.Set
@@ -104,6 +101,7 @@ type placed struct {
 func (j *joining) result(ctx context.Context) (*verdict.Joint, error) {
 	j.compile(ctx)
 	result, err := j.found(ctx)
+	result.Steps = j.effort.Steps
 	if err == context.DeadlineExceeded && (j.best != nil || j.parts != nil) {
 		err = nil
 	}
@@ -112,17 +110,39 @@ func (j *joining) result(ctx context.Context) (*verdict.Joint, error) {
 	}
 	switch {
 	case j.best != nil:
-		result.Status = verdict.JointComplete
-		result.Nodes, result.Scores, result.Sum = make([][]uint32, len(j.group)), make([][]int64, len(j.group)), j.best.sum
-		for i, p := range j.pods {
-			result.Nodes[p.entry] = append(result.Nodes[p.entry], j.best.nodes[i])
-			result.Scores[p.entry] = append(result.Scores[p.entry], j.best.scores[i])
-		}
+		j.complete(result)
 	case result.Status == verdict.JointInfeasible:
 		result.Nodes = make([][]uint32, len(j.group))
 	default:
 		result.Status, result.Nodes = verdict.JointBestEffort, j.parts
 	}
+	return result, nil
+}
+
+// complete fills in the best placement.
+func (j *joining) complete(result *verdict.Joint) {
+	result.Status = verdict.JointComplete
+	result.Nodes, result.Scores, result.Sum = make([][]uint32, len(j.group)), make([][]int64, len(j.group)), j.best.sum
+	for i, p := range j.pods {
+		result.Nodes[p.entry] = append(result.Nodes[p.entry], j.best.nodes[i])
+		result.Scores[p.entry] = append(result.Scores[p.entry], j.best.scores[i])
+	}
+}
+
+// improved is a placement by entry that is known to be right, and what moving its pods makes of it. The result is nil if
+// it is not right.
+func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Joint, error) {
+	j.compile(ctx)
+	if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil || j.best == nil {
+		return nil, err
+	}
+	result := &verdict.Joint{}
+	var err error
+	if result.Settled, err = j.improve(ctx); err != nil && err != context.DeadlineExceeded {
+		return nil, err
+	}
+	j.complete(result)
+	result.Steps = j.effort.Steps
 	return result, nil
 }
 
@@ -141,7 +161,9 @@ func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
 			}
 		case known:
 			result.Status = verdict.JointInfeasible
-			result.Conflict, result.Minimal = j.conflict()
+			if !j.brief {
+				result.Conflict, result.Minimal = j.conflict()
+			}
 		}
 	}
 	if j.best == nil {
@@ -154,7 +176,7 @@ func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
 
 // compile finds out which entries are equal, and the group's rules.
 func (j *joining) compile(ctx context.Context) {
-	state := cluster.NewState(ctx, j.cluster.compiled)
+	state := j.state.Fork(ctx)
 	var members []joint.Replicas
 	for i := range j.group {
 		p := &j.group[i]
@@ -203,12 +225,13 @@ func (j *joining) inOrder(ctx context.Context) error {
 		for i, run := range queue {
 			pending[i] = Pending{Pod: j.group[run.entry].Pod, Count: run.count}
 		}
-		placements, err := j.cluster.Place(ctx, pending, PlaceOptions{
+		placed, err := j.cluster.placeOn(ctx, j.state.Fork(ctx), pending, PlaceOptions{
 			Profile: j.options.Profile, Candidates: j.options.Candidates, Seed: j.options.Seed,
 		})
 		if err != nil {
 			return err
 		}
+		placements := placed.Placements
 		nodes := make([][]uint32, len(j.group))
 		missing := false
 		for i, run := range queue {
@@ -326,7 +349,7 @@ func (j *joining) spots(nodes []uint32) []joint.Spot {
 
 // score scores the nodes for a pod, all others being where they go.
 func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
-	state := cluster.NewState(ctx, j.cluster.compiled)
+	state := j.state.Fork(ctx)
 	compiled := make([]*cluster.Pending, len(j.group))
 	pending := func(p pod) *cluster.Pending {
 		if compiled[p.replicas] == nil {

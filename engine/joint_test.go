@@ -414,7 +414,7 @@ func TestPlaceJointly(t *testing.T) {
 				t.Fatal(err)
 			}
 			unplaced := 0
-			for _, p := range oneByOne {
+			for _, p := range oneByOne.Placements {
 				unplaced += p.Unplaced
 			}
 			if unplaced != test.unplaced {

@@ -27,6 +27,12 @@ type PlaceOptions struct {
 	// splitmix64(Seed xor FNV-1a-64(name)), then of index.
 	Seed    uint64
 	Explain bool
+	// Groups are entries that are placed together; an entry is in one at most.
+	Groups []Group
+	// Partial asks for what was placed so far when the context's deadline comes.
+	Partial bool
+	// Watch, if there is one, is told what is decided as it is.
+	Watch Watcher
 
 	tuning tuning
 }
@@ -39,27 +45,42 @@ type tuning struct {
 	bytes int64                         // in place of maxBoardBytes, unless 0
 }
 
-// Place decides where the pods of the queue go, one by one, each placed pod counting for the next.
-// The result has one placement per queue entry.
-func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
+// Watcher is told where the pods of a queue go while they are placed. An error of its own ends the call.
+type Watcher interface {
+	// Placed tells that the next pod of an entry goes to a node.
+	Placed(entry int, node uint32) error
+	// Entry tells that an entry is done.
+	Entry(entry int, p *verdict.Placement) error
+	// Group tells that a group is done, after its pods and entries.
+	Group(group int, g *verdict.Group) error
+}
+
+// Place decides where the pods of the queue go, one by one, each placed pod counting for the next, and those of a group
+// together.
+func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
+	return c.placeOn(ctx, cluster.NewState(ctx, c.compiled), queue, o)
+}
+
+// placeOn is Place in a state, which is the caller's to give away.
+func (c *Cluster) placeOn(ctx context.Context, state *cluster.State, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
 	p := &place{
-		state:      cluster.NewState(ctx, c.compiled),
+		state:      state,
 		candidates: c.candidates(o.Candidates),
 		order:      tieBreak(c.compiled.Names, o.Seed),
 		options:    o,
+		cluster:    c,
+		queue:      queue,
+		result:     &verdict.Place{Placements: make([]verdict.Placement, len(queue)), Groups: make([]verdict.Group, len(o.Groups))},
 	}
-	entries, err := p.templates(ctx, queue)
+	err := p.all(ctx)
+	if err == context.DeadlineExceeded && o.Partial {
+		p.cut()
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	p.state.OwnResources()
-	placements := make([]verdict.Placement, len(queue))
-	for i, t := range entries {
-		if err := p.entry(ctx, t, i, &queue[i], &placements[i]); err != nil {
-			return nil, err
-		}
-	}
-	return placements, nil
+	return p.result, nil
 }
 
 // place is one call of Place.
@@ -68,11 +89,60 @@ type place struct {
 	candidates nodeset.Set
 	order      []uint64
 	options    PlaceOptions
+	queue      []Pending
+	entries    []*template
+	there      []*template // entries, where a group is tried in one domain
+	prefer     []uint32    // nodes in the order of ties; nil until needed
+	cluster    *Cluster
+	result     *verdict.Place
 	board      *placing.Board
 	alike      []*decision   // of pods that ask for different nodes, the first maxAlike
 	passing    []nodeset.Set // what static returns for these
-	placed     int           // pods so far
+	moves      int           // pods placed and taken back so far
 	listed     int           // nodes in rejections so far
+	silent     bool          // whether nobody wants to know why a pod is not placed
+}
+
+// all places the queue.
+func (p *place) all(ctx context.Context) error {
+	var err error
+	if p.entries, err = p.templates(ctx, p.queue); err != nil {
+		return err
+	}
+	p.state.OwnResources()
+	groups := p.groups()
+	for i := range p.queue {
+		switch g := groups[i]; {
+		case g == nil:
+			err = p.entry(ctx, i, p.queue[i].Count, &p.result.Placements[i], p.options.Watch)
+		case !g.done:
+			err = p.group(ctx, g)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut says of what is left of the queue that the deadline came first.
+func (p *place) cut() {
+	p.result.Partial = true
+	for i := range p.result.Placements {
+		r := &p.result.Placements[i]
+		if left := p.queue[i].Count - len(r.Nodes) - r.Unplaced; left > 0 {
+			r.Unplaced += left
+			r.Unattempted = left
+		}
+	}
+	for i := range p.result.Groups {
+		if g := &p.result.Groups[i]; g.Status == 0 {
+			*g = verdict.Group{Name: g.Name, Status: verdict.GroupUnattempted, First: -1}
+			for _, e := range p.options.Groups[i].Entries {
+				g.Unplaced += p.queue[e].Count
+			}
+		}
+	}
 }
 
 // template is pods of the queue that nothing tells apart.
@@ -83,33 +153,50 @@ type template struct {
 	d         *decision      // nil until one is to be placed
 	board     *placing.Board // that onBoard is on
 	onBoard   *placing.Template
-	refused   *outcome // what filtering came to when no node could take one and refusedAt pods were placed
+	refused   *outcome // what filtering came to when no node could take one, after refusedAt moves
 	refusedAt int
 }
 
-// entry places the pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
+// entry places so many more pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
 // that finds none speaks for those after it.
-func (p *place) entry(ctx context.Context, t *template, queue int, pending *Pending, result *verdict.Placement) error {
+func (p *place) entry(ctx context.Context, entry, count int, result *verdict.Placement, watch Watcher) error {
+	t := p.entries[entry]
 	if t.d == nil {
 		t.d = p.decide(t.pod)
 	}
-	for len(result.Nodes) < pending.Count {
+	for ; count > 0; count-- {
 		node, found, err := p.best(ctx, t, result)
 		if err != nil {
 			return err
 		}
 		if !found {
-			result.Unplaced = pending.Count - len(result.Nodes)
-			return p.explain(ctx, t, result)
+			result.Unplaced = count
+			if err := p.explain(ctx, t, result); err != nil {
+				return err
+			}
+			break
 		}
-		p.state.Assume(t.pod, pending.Pod.Name, node, queue)
-		p.placed++
-		if p.board != nil {
-			p.board.Placed(node)
-		}
+		p.assume(entry, node)
 		result.Nodes = append(result.Nodes, node)
+		if watch != nil {
+			if err := watch.Placed(entry, node); err != nil {
+				return err
+			}
+		}
+	}
+	if watch != nil {
+		return watch.Entry(entry, result)
 	}
 	return nil
+}
+
+// assume counts a pod of an entry on a node from now on.
+func (p *place) assume(entry int, node uint32) {
+	p.state.Assume(p.entries[entry].pod, p.queue[entry].Pod.Name, node, entry)
+	p.moves++
+	if p.board != nil {
+		p.board.Placed(node)
+	}
 }
 
 // best returns the node that the next of a template's pods goes to, and whether there is one.
@@ -212,12 +299,15 @@ func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
 
 // explain tells why no node can take a template's pods.
 func (p *place) explain(ctx context.Context, t *template, result *verdict.Placement) error {
-	if t.refused == nil || t.refusedAt != p.placed {
+	if p.silent {
+		return nil
+	}
+	if t.refused == nil || t.refusedAt != p.moves {
 		outcome, err := t.d.filter(ctx, p.candidates)
 		if err != nil {
 			return err
 		}
-		t.refused, t.refusedAt = outcome, p.placed
+		t.refused, t.refusedAt = outcome, p.moves
 	}
 	result.Message = t.refused.message
 	if p.listed += p.candidates.Len(); p.listed <= verdict.MaxListedNodes {

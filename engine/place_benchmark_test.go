@@ -60,7 +60,7 @@ func BenchmarkPlace(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for i, p := range got {
+				for i, p := range got.Placements {
 					if i < len(want) && !slices.Equal(p.Nodes, want[i].Nodes) || p.Unplaced > 0 || p.Scanned > 0 {
 						b.Fatalf("pod %d: %+v, by scanning %+v", i, p, want[min(i, len(want)-1)])
 					}

@@ -80,10 +80,11 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 		"keys by their domain":   o.WithBoard().WithFew(1000),
 		"as it pays, forgetting": o.Forgetting(),
 	} {
-		got, err := c.Place(ctx, queue, o)
+		p, err := c.Place(ctx, queue, o)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := p.Placements
 		for i := range want {
 			got[i].Scanned = 0
 			if !reflect.DeepEqual(want[i], got[i]) {

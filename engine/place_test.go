@@ -88,11 +88,12 @@ func TestPlace(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := compile(t, test.nodes...).Place(context.Background(),
+			placed, err := compile(t, test.nodes...).Place(context.Background(),
 				[]engine.Pending{{Pod: test.pod.Pod, Count: test.count}}, engine.PlaceOptions{Profile: api.Kube137(), Explain: true})
 			if err != nil {
 				t.Fatal(err)
 			}
+			got := placed.Placements
 			if diff := cmp.Diff(test.want, got[0].Nodes); diff != "" {
 				t.Errorf("nodes (-want +got):\n%s", diff)
 			}
@@ -121,10 +122,11 @@ func TestScanned(t *testing.T) {
 		{"scores that are too high", heavy, []int{5, 1}},
 	} {
 		o := engine.PlaceOptions{Profile: test.profile}
-		got, err := compile(t, threeZones()...).Place(context.Background(), queue, o)
+		placed, err := compile(t, threeZones()...).Place(context.Background(), queue, o)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := placed.Placements
 		want, err := compile(t, threeZones()...).PlaceByScanning(context.Background(), queue, o)
 		if err != nil {
 			t.Fatal(err)

@@ -32,11 +32,11 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 		for _, p := range pods {
 			queue = append(queue, engine.Pending{Pod: p, Count: 2})
 		}
-		placements, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: profile, Seed: seed})
+		result, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: profile, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, placement := range placements {
+		for i, placement := range result.Placements {
 			for step := range queue[i].Count {
 				fresh, err := engine.Compile(ctx, stated)
 				if err != nil {
@@ -98,7 +98,7 @@ func TestSharedCluster(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			a.Place = p
+			a.Place = p.Placements
 			return a
 		}
 		compiled := func() *engine.Cluster {
@@ -210,10 +210,10 @@ func TestTieBreakSeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seed == 0 && p[0].Nodes[0] != 0 {
-			t.Errorf("seed 0 chose node %d", p[0].Nodes[0])
+		if seed == 0 && p.Placements[0].Nodes[0] != 0 {
+			t.Errorf("seed 0 chose node %d", p.Placements[0].Nodes[0])
 		}
-		chosen[p[0].Nodes[0]] = true
+		chosen[p.Placements[0].Nodes[0]] = true
 	}
 	if len(chosen) != 3 {
 		t.Errorf("20 seeds chose only %v of three equal nodes", chosen)

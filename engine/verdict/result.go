@@ -42,17 +42,3 @@ type Score struct {
 	// Rejections are as in Filter, if asked for.
 	Rejections []Rejection
 }
-
-// Placement is what became of one queue entry.
-type Placement struct {
-	// Nodes are the placed pods' nodes in the order of placing.
-	Nodes    []uint32
-	Unplaced int
-	// Scanned is for how many of the pods every node was asked about, as nothing faster is known for them.
-	Scanned int
-	// Message, Rejections and Explanation tell of the first unplaced pod. Rejections are left out once those of the call
-	// would list more than MaxListedNodes.
-	Message     string
-	Rejections  []Rejection
-	Explanation *Explanation
-}

@@ -180,6 +180,10 @@ func TestEveryField(t *testing.T) {
 			Candidates: []uint32{0, 1, 2},
 			Seed:       42,
 			Explain:    true,
+			Groups: []engine.Group{{
+				Name: "pinned", Entries: []int{1}, Minimum: 3, Joint: true, Steps: 9, Keys: []string{"rack", "zone"}, Preferred: true,
+			}},
+			Partial: true,
 		},
 	}
 	if diff := cmp.Diff(want, got, untuned); diff != "" {

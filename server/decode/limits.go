@@ -21,6 +21,15 @@ const (
 	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.
 	MaxQueuePods = 1_000_000
 
+	// MaxPodGroups bounds the pod groups of one request.
+	MaxPodGroups = 100_000
+	// MaxJointPods bounds the pods of a group that is placed jointly.
+	MaxJointPods = 1_000
+	// MaxSteps bounds PodGroup.max_steps.
+	MaxSteps = 1 << 26
+	// MaxGroupKeys bounds PodGroupTopology.keys.
+	MaxGroupKeys = 8
+
 	// MaxDistinctResources bounds the names of resources in a request, cpu, memory, ephemeral-storage and pods not
 	// counted: the engine keeps a column over the nodes for each.
 	MaxDistinctResources = 256

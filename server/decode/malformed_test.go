@@ -17,7 +17,7 @@ var malformed = []struct {
 	field, description string
 	change             func(r *stowagev1.PlaceRequest)
 }{
-	{"cluster", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster = nil; r.Queue = nil; r.CandidateNodes = nil }},
+	{"cluster", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster = nil; r.Queue, r.PodGroups = nil, nil; r.CandidateNodes = nil }},
 	{"cluster.nodes[1].name", "is required", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Name = ""
 		r.CandidateNodes = nil
@@ -350,11 +350,39 @@ var malformed = []struct {
 	{"queue[1].pod.template.spec.node_name", "at most 253", func(r *stowagev1.PlaceRequest) {
 		r.Queue[1].Pod.GetTemplate().Spec.NodeName = strings.Repeat("n", 254)
 	}},
-	{"queue", "pods in all", func(r *stowagev1.PlaceRequest) { r.Queue[1].Count = decode.MaxQueuePods }},
+	{"queue[1].pod_group", "is none of pod_groups", func(r *stowagev1.PlaceRequest) {
+		r.Queue[1].PodGroup, r.PodGroups[0].MinCount = "other", 0
+	}},
+	{"pod_groups[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+		r.PodGroups[0].Name, r.PodGroups[0].MinCount, r.Queue[1].PodGroup = "", 0, ""
+	}},
+	{"pod_groups[1].name", "is that of pod_groups[0]", func(r *stowagev1.PlaceRequest) {
+		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
+	}},
+	{"pod_groups[0].min_count", "is 6, the group has 5 pods", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MinCount = 6 }},
+	{"pod_groups[0].mode", "must be IN_ORDER or JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 7 }},
+	{"pod_groups[0].max_steps", "only allowed with JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 0 }},
+	{"pod_groups[0].max_steps", "at most", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MaxSteps = decode.MaxSteps + 1 }},
+	{"pod_groups[0].topology.keys", "is required", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Topology.Keys = nil }},
+	{"pod_groups[0].topology.keys", "at most 8", func(r *stowagev1.PlaceRequest) {
+		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)
+	}},
+	{"pod_groups[0].topology.keys[1]", "is that of keys[0]", func(r *stowagev1.PlaceRequest) {
+		r.PodGroups[0].Topology.Keys = []string{"zone", "zone"}
+	}},
+	{"pod_groups[0].topology.keys[0]", "", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Topology.Keys = []string{"a b"} }},
+	{"pod_groups[0].topology.policy", "must be REQUIRED or PREFERRED", func(r *stowagev1.PlaceRequest) {
+		r.PodGroups[0].Topology.Policy = 7
+	}},
+	{"pod_groups[0]", "at most 1000 can be placed jointly", func(r *stowagev1.PlaceRequest) { r.Queue[1].Count = decode.MaxJointPods + 1 }},
+	{"pod_groups", "entries", func(r *stowagev1.PlaceRequest) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
+	{"queue", "pods in all", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Count = decode.MaxQueuePods
+	}},
 	{"queue", "of all resources together", func(r *stowagev1.PlaceRequest) {
 		r.Queue[1].Pod.GetTemplate().Spec.Overhead = &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 53)}
 	}},
-	{"queue", "entries", func(r *stowagev1.PlaceRequest) { r.Queue = make([]*stowagev1.PendingPods, decode.MaxQueuePods+1) }},
+	{"queue", "entries", func(r *stowagev1.PlaceRequest) { r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1) }},
 
 	{"profile.name", "only \"kube-1.37\"", func(r *stowagev1.PlaceRequest) { r.Profile.Name = "kube-1.2" }},
 	{"profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *stowagev1.PlaceRequest) {

@@ -121,9 +121,9 @@ func TestRandomRequests(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the engine fails: %v", err)
 		}
-		placements, err := compiled.Place(context.Background(), c.Queue, c.Options)
-		if err != nil || len(placements) != len(c.Queue) {
-			t.Fatalf("the engine fails: %d placements of %d, %v", len(placements), len(c.Queue), err)
+		placed, err := compiled.Place(context.Background(), c.Queue, c.Options)
+		if err != nil || len(placed.Placements) != len(c.Queue) {
+			t.Fatalf("the engine fails: %v of %d, %v", placed, len(c.Queue), err)
 		}
 	})
 	if decoded == 0 {

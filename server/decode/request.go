@@ -141,6 +141,8 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Seed:       in.GetTieBreakSeed(),
 			Explain:    in.GetExplain(),
+			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
+			Partial:    in.GetAllowPartial(),
 		},
 	}
 }

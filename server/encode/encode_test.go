@@ -125,22 +125,49 @@ func TestScore(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	got := decoded[stowagev1.PlaceResponse](t)(encode.Place([]verdict.Placement{
-		{Nodes: []uint32{1, 0, 1}, Scanned: 2},
-		{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}},
+	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(&verdict.Place{
+		Placements: []verdict.Placement{
+			{Nodes: []uint32{1, 0, 1}, Scanned: 2, Scores: []int64{7, 8, 300}},
+			{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}, Unattempted: 3},
+		},
+		Groups: []verdict.Group{
+			{Name: "g", Status: verdict.GroupComplete, Placed: 3, Domains: []verdict.Domain{{Key: "zone", Value: "a"}}, First: -1, Sum: 315, Settled: true, Steps: 9},
+			{
+				Name: "h", Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "why", Minimal: true,
+				Conflict: []verdict.JointRule{{
+					Entry: 1, Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, Index: 2, TopologyKey: "zone",
+				}},
+			},
+		},
+		Partial: true,
 	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
 		Placements: []*stowagev1.Placement{
-			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}},
+			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300}},
 			{
 				Nodes:         &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
 				UnplacedCount: 4,
 				Message:       "text",
-				Rejections:    []*stowagev1.Rejection{wantRejection("a", "c")},
+				Rejections:    []*stowagev1.Rejection{wantRejection("a", "c")}, UnattemptedCount: 3,
+			},
+		},
+		PodGroups: []*stowagev1.PodGroupPlacement{
+			{
+				Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 3,
+				Domains:  []*stowagev1.TopologyDomain{{TopologyKey: "zone", Value: "a"}},
+				ScoreSum: 315, Settled: true, Steps: 9,
+			},
+			{
+				Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE, UnplacedCount: 2,
+				FirstUnplacedQueueIndex: new(uint32), Message: "why", ConflictMinimal: true,
+				Conflict: []*stowagev1.PodRule{{
+					QueueIndex: 1, Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
+					Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, Index: 2, TopologyKey: "zone",
+				}},
 			},
 		},
 		PlacedCount:   4,
-		UnplacedCount: 4, SnapshotAddress: "address", ScannedCount: 2,
+		UnplacedCount: 4, SnapshotAddress: "address", ScannedCount: 2, Partial: true,
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -14,6 +14,8 @@ func reasonType(t verdict.ReasonType) stowagev1.RejectionReason { return stowage
 
 func topologyRule(r verdict.TopologyRule) stowagev1.TopologyRule { return stowagev1.TopologyRule(r) }
 
+func groupStatus(s verdict.GroupStatus) stowagev1.PodGroupStatus { return stowagev1.PodGroupStatus(s) }
+
 func uncountedReason(r verdict.UncountedReason) stowagev1.UncountedReason {
 	return stowagev1.UncountedReason(r)
 }

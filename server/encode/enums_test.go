@@ -43,6 +43,13 @@ func TestEnumsAgree(t *testing.T) {
 		"NODE_RESOURCES_BALANCED_ALLOCATION": plugin(verdict.BalancedAllocation),
 		"IMAGE_LOCALITY":                     plugin(verdict.ImageLocality),
 	})
+	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
+		"COMPLETE":    groupStatus(verdict.GroupComplete),
+		"BEST_EFFORT": groupStatus(verdict.GroupBestEffort),
+		"INFEASIBLE":  groupStatus(verdict.GroupInfeasible),
+		"UNDECIDED":   groupStatus(verdict.GroupUndecided),
+		"UNATTEMPTED": groupStatus(verdict.GroupUnattempted),
+	})
 	every(t, "REJECTION_REASON_", map[string]stowagev1.RejectionReason{
 		"SCHEDULING_GATED":              reasonType(verdict.ReasonSchedulingGated),
 		"NODE_NAME":                     reasonType(verdict.ReasonNodeName),

@@ -6,24 +6,69 @@ import (
 )
 
 // Place encodes the answer to a PlaceRequest, decided on the cluster of an address.
-func Place(placements []verdict.Placement, names Names, address string) ([]byte, error) {
+func Place(p *verdict.Place, names Names, address string) ([]byte, error) {
 	e := encoder{names: names}
-	out := &stowagev1.PlaceResponse{SnapshotAddress: address}
-	for i := range placements {
-		p := &placements[i]
-		e.sized(1, func() {
-			e.nodes(1, p.Nodes)
-			e.rejections(4, p.Rejections)
-			e.message(&stowagev1.Placement{
-				UnplacedCount: uint32(p.Unplaced),
-				Message:       p.Message,
-				Explanation:   names.explanation(p.Explanation),
-			})
-		})
-		out.PlacedCount += uint32(len(p.Nodes))
-		out.UnplacedCount += uint32(p.Unplaced)
-		out.ScannedCount += uint32(p.Scanned)
+	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
+	for i := range p.Placements {
+		placement := &p.Placements[i]
+		e.sized(1, func() { e.placement(placement) })
+		out.PlacedCount += uint32(len(placement.Nodes))
+		out.UnplacedCount += uint32(placement.Unplaced)
+		out.ScannedCount += uint32(placement.Scanned)
+	}
+	for i := range p.Groups {
+		out.PodGroups = append(out.PodGroups, podGroup(&p.Groups[i]))
 	}
 	e.message(out)
 	return e.b, e.err
+}
+
+func (e *encoder) placement(p *verdict.Placement) {
+	e.nodes(1, p.Nodes)
+	e.rejections(4, p.Rejections)
+	packed(e, 7, p.Scores)
+	e.message(&stowagev1.Placement{
+		UnplacedCount:    uint32(p.Unplaced),
+		Message:          p.Message,
+		Explanation:      e.names.explanation(p.Explanation),
+		UnattemptedCount: uint32(p.Unattempted),
+	})
+}
+
+func podGroup(g *verdict.Group) *stowagev1.PodGroupPlacement {
+	out := &stowagev1.PodGroupPlacement{
+		Name:            g.Name,
+		Status:          groupStatus(g.Status),
+		PlacedCount:     uint32(g.Placed),
+		UnplacedCount:   uint32(g.Unplaced),
+		Message:         g.Message,
+		ScoreSum:        g.Sum,
+		Settled:         g.Settled,
+		Conflict:        podRules(g.Conflict),
+		ConflictMinimal: g.Minimal,
+		Steps:           uint64(g.Steps),
+	}
+	for _, d := range g.Domains {
+		out.Domains = append(out.Domains, &stowagev1.TopologyDomain{TopologyKey: d.Key, Value: d.Value})
+	}
+	if g.First >= 0 {
+		first := uint32(g.First)
+		out.FirstUnplacedQueueIndex = &first
+	}
+	return out
+}
+
+func podRules(rules []verdict.JointRule) []*stowagev1.PodRule {
+	out := make([]*stowagev1.PodRule, len(rules))
+	for i, r := range rules {
+		out[i] = &stowagev1.PodRule{
+			QueueIndex:  uint32(r.Entry),
+			Plugin:      plugin(r.Plugin),
+			Rule:        topologyRule(r.Rule),
+			Index:       uint32(r.Index),
+			TopologyKey: r.TopologyKey,
+			Resource:    r.Resource,
+		}
+	}
+	return out
 }

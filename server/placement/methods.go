@@ -49,17 +49,17 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	encode: encode.Score,
 }
 
-var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, []verdict.Placement]{
+var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	name: "Place",
 	key:  func(*stowagev1.PlaceRequest) string { return "" },
 	read: (*decode.Request).Place,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) ([]verdict.Placement, error) {
+	decide: func(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
 		return c.Place(ctx, call.Queue, call.Options)
 	},
-	count: func(placements []verdict.Placement) (placed, scanned int) {
-		for i := range placements {
-			placed += len(placements[i].Nodes)
-			scanned += placements[i].Scanned
+	count: func(p *verdict.Place) (placed, scanned int) {
+		for i := range p.Placements {
+			placed += len(p.Placements[i].Nodes)
+			scanned += p.Placements[i].Scanned
 		}
 		return placed, scanned
 	},

@@ -1,0 +1,405 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin"
+	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// domain is the candidates of a topology domain.
+type domain struct {
+	verdict.Domain
+	nodes []uint32
+	lead  uint32 // its first node in the order of ties
+	bound int    // more pods of a group than this have no room
+	score int64  // no more can it have
+}
+
+// together places a group in one domain, or in few.
+func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
+	s := p.survey(g)
+	var refused *attempt
+	for _, key := range g.Keys {
+		domains := s.domains(key)
+		best, worst, err := s.best(ctx, domains, found)
+		if err != nil {
+			return nil, err
+		}
+		if best != nil {
+			p.commit(g, best.trial)
+			found.Domains = []verdict.Domain{best.domain.Domain}
+			return best.trial, nil
+		}
+		if worst != nil && (refused == nil || worst.placed > refused.placed) {
+			refused = worst
+		}
+	}
+	if g.Preferred {
+		return p.spreadOut(ctx, s, found)
+	}
+	found.Message = fmt.Sprintf("no domain of %s takes the %d pods required", strings.Join(g.Keys, ", "), g.minimum)
+	if refused == nil {
+		t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
+		for i, n := range g.counts {
+			t.placements[i].Unplaced = n
+		}
+		return t, nil
+	}
+	if g.Joint {
+		if s.undecided {
+			found.Status = verdict.GroupUndecided
+		}
+		return refused.trial, nil
+	}
+	// Once more, to say why.
+	t, err := s.inDomain(ctx, refused.domain, g.counts, g.minimum, true)
+	if err != nil {
+		return nil, err
+	}
+	found.Message += fmt.Sprintf("; %s=%s takes %d", refused.domain.Key, refused.domain.Value, t.placed)
+	return t, nil
+}
+
+// spreadOut places a group in few domains of its last key, or anywhere.
+func (p *place) spreadOut(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
+	g := s.g
+	place := s.fewDomains
+	if g.Joint {
+		place = s.fewDomainsJointly
+	}
+	t, err := place(ctx, found)
+	if err != nil || t != nil {
+		return t, err
+	}
+	return p.anywhere(ctx, g, found)
+}
+
+// survey is what is looked at to find domains for a group.
+type survey struct {
+	p       *place
+	g       *grouped
+	needs   [][]noderesources.Need // by entry of the group
+	allowed []nodeset.Set          // likewise
+	asked   api.Resources
+	set     nodeset.Set // of the domain at hand
+	// undecided says that it is not known of some domain whether it takes the minimum.
+	undecided bool
+}
+
+func (p *place) survey(g *grouped) *survey {
+	s := &survey{p: p, g: g, set: nodeset.New(p.state.Len())}
+	var specs []*api.PodSpec
+	for _, e := range g.Entries {
+		t := p.entries[e]
+		if t.d == nil {
+			t.d = p.decide(t.pod)
+		}
+		s.needs = append(s.needs, noderesources.NewFilter(t.d.Cycle).Needs())
+		s.allowed = append(s.allowed, p.static(t.d))
+		specs = append(specs, t.pod.Spec())
+	}
+	s.asked = noderesources.Total(specs, g.counts)
+	return s
+}
+
+// domains returns the domains of a key, without those in which the group has no room.
+func (s *survey) domains(key string) []*domain {
+	p := s.p
+	id, ok := p.state.Symbols.Lookup(key)
+	if !ok {
+		return nil
+	}
+	column := p.state.Column(id)
+	var domains []*domain
+	for d, nodes := range column.Nodes(p.candidates) {
+		if d == topology.None || len(nodes) == 0 {
+			continue
+		}
+		domains = append(domains, &domain{
+			Domain: verdict.Domain{Key: key, Value: p.state.Symbols.Name(column.Values[d])},
+			nodes:  nodes,
+			lead:   p.first(nodes),
+			bound:  s.bound(nodes, s.g.counts),
+		})
+	}
+	return domains
+}
+
+// first returns the node that comes first in the order of ties.
+func (p *place) first(nodes []uint32) uint32 {
+	if p.order == nil {
+		return nodes[0]
+	}
+	best := nodes[0]
+	for _, n := range nodes[1:] {
+		if p.order[n] < p.order[best] {
+			best = n
+		}
+	}
+	return best
+}
+
+// before compares domains in the order of ties.
+func (p *place) before(a, b *domain) int {
+	if p.order == nil {
+		return cmp.Compare(a.lead, b.lead)
+	}
+	return cmp.Or(cmp.Compare(p.order[a.lead], p.order[b.lead]), cmp.Compare(a.lead, b.lead))
+}
+
+// bound returns how many of so many pods of each entry have room on nodes, each entry for itself.
+func (s *survey) bound(nodes []uint32, counts []int) int {
+	sum := 0
+	for i, count := range counts {
+		room := 0
+		for _, n := range nodes {
+			if room >= count {
+				break
+			}
+			if s.allowed[i] == nil || !s.allowed[i].Has(n) {
+				continue
+			}
+			fit := int64(count)
+			for k := range s.needs[i] {
+				need := &s.needs[i][k]
+				fit = min(fit, max(0, need.Room(n))/need.Amount)
+			}
+			room += int(fit)
+		}
+		sum += min(room, count)
+	}
+	return sum
+}
+
+// attempt is what a domain took.
+type attempt struct {
+	*trial
+	domain *domain
+	full   int64 // how full it is with it
+	group  *verdict.Group
+}
+
+// best returns the domain with the highest score of those that take the group's minimum, nil if none does, and then the
+// one that took most of the pods.
+func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Group) (best, refused *attempt, err error) {
+	p, g := s.p, s.g
+	most := 0
+	for _, d := range domains {
+		most = max(most, d.bound)
+	}
+	var failed []*domain
+	domains = slices.DeleteFunc(domains, func(d *domain) bool {
+		if d.bound < g.minimum {
+			failed = append(failed, d)
+		}
+		return d.bound < g.minimum
+	})
+	for _, d := range domains {
+		d.score = s.score(d.bound, most, s.full(d, s.asked))
+	}
+	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.score, a.score), p.before(a, b)) })
+	var taken []*attempt
+	reached := 0 // the most pods that a domain took
+	for _, d := range domains {
+		if best != nil && reached == most && (d.score < best.score(s, most) || d.score == best.score(s, most) && p.before(best.domain, d) < 0) {
+			break
+		}
+		a, err := s.attempt(ctx, d, found)
+		if err != nil {
+			return nil, nil, err
+		}
+		if a.placed < g.minimum {
+			if refused == nil || a.placed > refused.placed || a.placed == refused.placed && p.before(a.domain, refused.domain) < 0 {
+				refused = a
+			}
+			continue
+		}
+		taken = append(taken, a)
+		reached = max(reached, a.placed)
+		best = slices.MinFunc(taken, func(a, b *attempt) int {
+			return cmp.Or(cmp.Compare(b.score(s, reached), a.score(s, reached)), p.before(a.domain, b.domain))
+		})
+	}
+	if best != nil {
+		best.report(found)
+		return best, nil, nil
+	}
+	if refused == nil && len(failed) > 0 && !g.Joint {
+		d := slices.MinFunc(failed, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+		refused = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
+	}
+	if refused != nil {
+		refused.report(found)
+	}
+	return nil, refused, nil
+}
+
+// report says what is known of a group that is placed jointly, or is not.
+func (a *attempt) report(found *verdict.Group) {
+	if a.group == nil {
+		return
+	}
+	steps := found.Steps
+	*found = *a.group
+	found.Steps = steps
+}
+
+func (a *attempt) score(s *survey, most int) int64 { return s.score(a.placed, most, a.full) }
+
+// score is kube-scheduler's of a domain that takes so many pods where the best takes most, and is then so full: PodGroupPodsCount
+// (pkg/scheduler/framework/plugins/podgrouppodscount, v1.37), whose weight is 1, and NodeResourcesFit.
+func (s *survey) score(placed, most int, full int64) int64 {
+	return int64(placed)*plugin.MaxScore/int64(max(most, 1)) + full*s.p.options.Profile.Weights.NodeResourcesFit
+}
+
+func (s *survey) full(d *domain, asked api.Resources) int64 {
+	return noderesources.PlacementScore(s.p.state.Resources, &s.p.options.Profile.Scoring, asked, d.nodes)
+}
+
+// attempt tries to place the group in a domain, and leaves the state as it is.
+func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.Group) (*attempt, error) {
+	a := &attempt{domain: d}
+	var err error
+	if s.g.Joint {
+		a.group = &verdict.Group{Steps: found.Steps}
+		a.trial, err = s.p.jointly(ctx, s.g, s.nodesOf(d), a.group)
+		found.Steps = a.group.Steps
+		s.undecided = s.undecided || a.group.Status == verdict.GroupUndecided
+		s.clear(d)
+	} else {
+		a.trial, err = s.inDomain(ctx, d, s.g.counts, s.g.minimum, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var specs []*api.PodSpec
+	var counts []int
+	for i, e := range s.g.Entries {
+		specs, counts = append(specs, s.p.entries[e].pod.Spec()), append(counts, len(a.placements[i].Nodes))
+	}
+	a.full = s.full(d, noderesources.Total(specs, counts))
+	return a, nil
+}
+
+func (s *survey) nodesOf(d *domain) nodeset.Set {
+	for _, n := range d.nodes {
+		s.set.Add(n)
+	}
+	return s.set
+}
+
+func (s *survey) clear(d *domain) {
+	for _, n := range d.nodes {
+		s.set.Remove(n)
+	}
+}
+
+// smallDomain is up to how many nodes a domain is scanned for each pod.
+const smallDomain = 64
+
+// inDomain places so many pods of each entry one by one in a domain, and leaves the state as it is.
+func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum int, explain bool) (*trial, error) {
+	p := s.p
+	there := *p
+	there.candidates = s.nodesOf(d)
+	there.board, there.alike, there.passing = nil, nil, nil
+	there.silent = !explain
+	if p.there == nil {
+		p.there = make([]*template, len(p.queue))
+	}
+	there.entries = p.there
+	copies := make(map[*template]*template, len(s.g.Entries))
+	for _, e := range s.g.Entries {
+		t := copies[p.entries[e]]
+		if t == nil {
+			t = &template{pod: p.entries[e].pod, pods: p.entries[e].pods, d: p.entries[e].d}
+			t.scan = p.entries[e].scan || len(d.nodes) <= smallDomain
+			copies[p.entries[e]] = t
+		}
+		there.entries[e] = t
+	}
+	mark := len(p.state.AssumedPods())
+	t, err := there.inTurn(ctx, s.g, counts, minimum)
+	there.release(mark)
+	p.moves, p.listed = there.moves, there.listed
+	s.clear(d)
+	return t, err
+}
+
+// fewDomains places the group in few domains of its last key, one by one; nil if that does not place its minimum.
+func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, error) {
+	p, g := s.p, s.g
+	domains := s.domains(g.Keys[len(g.Keys)-1])
+	sum := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
+	left := slices.Clone(g.counts)
+	mark := len(p.state.AssumedPods())
+	for sum.placed < g.pods {
+		t, d, err := s.mostIn(ctx, domains, left)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
+			break
+		}
+		p.commit(g, t)
+		found.Domains = append(found.Domains, d.Domain)
+		domains = slices.DeleteFunc(domains, func(other *domain) bool { return other == d })
+		for i := range t.placements {
+			r := &t.placements[i]
+			sum.placements[i].Nodes = append(sum.placements[i].Nodes, r.Nodes...)
+			sum.placements[i].Scanned += r.Scanned
+			left[i] -= len(r.Nodes)
+		}
+		sum.placed += t.placed
+	}
+	if sum.placed < g.minimum {
+		p.release(mark)
+		found.Domains = nil
+		return nil, nil
+	}
+	for i, n := range left {
+		if n > 0 {
+			sum.placements[i].Unplaced, sum.placements[i].Message = n, noFurtherDomain
+			if sum.first < 0 {
+				sum.first = g.Entries[i]
+			}
+		}
+	}
+	return sum, nil
+}
+
+// noFurtherDomain is why pods of a group are not placed whose minimum is.
+const noFurtherDomain = "no further topology domain takes the pod"
+
+// mostIn returns what the domain takes that takes most of so many pods of each entry, nil if none takes any.
+func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*trial, *domain, error) {
+	p := s.p
+	var best *trial
+	var in *domain
+	for _, d := range domains {
+		d.bound = s.bound(d.nodes, counts)
+	}
+	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+	for _, d := range domains {
+		if d.bound == 0 || best != nil && (d.bound < best.placed || d.bound == best.placed && p.before(in, d) < 0) {
+			break
+		}
+		t, err := s.inDomain(ctx, d, counts, 0, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		if t.placed > 0 && (best == nil || t.placed > best.placed || t.placed == best.placed && p.before(d, in) < 0) {
+			best, in = t, d
+		}
+	}
+	return best, in, nil
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Group is queue entries that are placed together, when the first of them is at the head of the queue.
+type Group struct {
+	Name string
+	// Entries are indexes into the queue, in ascending order.
+	Entries []int
+	// Minimum is how many of the pods have to get a node: fewer never do. 0 stands for all.
+	Minimum int
+	// Joint asks for a placement of the group as a whole, by PlaceJointly, in so many Steps.
+	Joint bool
+	Steps int
+	// Keys are topology keys: the group goes to one domain of the first that has one that takes the minimum. With
+	// Preferred it goes to few domains of the last one if there is none, or else anywhere.
+	Keys      []string
+	Preferred bool
+}
+
+// grouped is a group that is being placed.
+type grouped struct {
+	*Group
+	index   int
+	counts  []int // of pods, by Entries
+	pods    int
+	minimum int
+	done    bool
+}
+
+// groups returns the group of each queue entry.
+func (p *place) groups() []*grouped {
+	of := make([]*grouped, len(p.queue))
+	for i := range p.options.Groups {
+		g := &grouped{Group: &p.options.Groups[i], index: i}
+		p.result.Groups[i].Name = g.Name
+		for _, e := range g.Entries {
+			of[e] = g
+			g.counts = append(g.counts, p.queue[e].Count)
+			g.pods += p.queue[e].Count
+		}
+		g.minimum = g.Minimum
+		if g.minimum == 0 {
+			g.minimum = g.pods
+		}
+		if len(g.Entries) == 0 {
+			p.result.Groups[i] = verdict.Group{Name: g.Name, Status: verdict.GroupComplete, First: -1}
+		}
+	}
+	return of
+}
+
+// trial is one way of placing a group.
+type trial struct {
+	placements []verdict.Placement // by Group.Entries
+	placed     int
+	first      int // as verdict.Group.First
+}
+
+// group places a group.
+func (p *place) group(ctx context.Context, g *grouped) error {
+	g.done = true
+	found := &p.result.Groups[g.index]
+	var t *trial
+	var err error
+	if len(g.Keys) > 0 {
+		t, err = p.together(ctx, g, found)
+	} else {
+		t, err = p.anywhere(ctx, g, found)
+	}
+	if err != nil {
+		return err
+	}
+	g.settle(t, found)
+	for i, e := range g.Entries {
+		p.result.Placements[e] = t.placements[i]
+	}
+	return p.tell(g)
+}
+
+// anywhere places a group's pods on any candidates, and leaves the state as it was if they are too few.
+func (p *place) anywhere(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
+	if g.Joint {
+		t, err := p.jointly(ctx, g, p.candidates, found)
+		if err == nil && t.placed >= g.minimum {
+			p.commit(g, t)
+		}
+		return t, err
+	}
+	mark := len(p.state.AssumedPods())
+	t, err := p.inTurn(ctx, g, g.counts, g.minimum)
+	if err == nil && t.placed < g.minimum {
+		p.release(mark)
+	}
+	return t, err
+}
+
+// inTurn places pods of a group one by one, so many of each entry, until it is clear that they will be too few.
+func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum int) (*trial, error) {
+	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
+	left := 0
+	for _, n := range counts {
+		left += n
+	}
+	for i, e := range g.Entries {
+		r := &t.placements[i]
+		if t.placed+left < minimum {
+			r.Unplaced = counts[i]
+			continue
+		}
+		if err := p.entry(ctx, e, counts[i], r, nil); err != nil {
+			return nil, err
+		}
+		left -= counts[i]
+		t.placed += len(r.Nodes)
+		if r.Unplaced > 0 && t.first < 0 {
+			t.first = e
+		}
+	}
+	return t, nil
+}
+
+// commit counts the pods of a trial from now on.
+func (p *place) commit(g *grouped, t *trial) {
+	for i, e := range g.Entries {
+		for _, n := range t.placements[i].Nodes {
+			p.assume(e, n)
+		}
+	}
+}
+
+// release takes back the pods that were placed after the first so many.
+func (p *place) release(first int) {
+	p.state.Release(first)
+	p.moves++
+	p.board = nil
+}
+
+// settle says what became of a group. Too few pods are none.
+func (g *grouped) settle(t *trial, found *verdict.Group) {
+	if t.placed < g.minimum {
+		if found.Status == 0 {
+			found.Status = verdict.GroupInfeasible
+		}
+		if found.Message == "" {
+			found.Message = fmt.Sprintf("%d of the %d pods required can be placed", t.placed, g.minimum)
+		}
+		g.withdraw(t)
+	} else if found.Status == 0 {
+		found.Status = verdict.GroupBestEffort
+		if t.placed == g.pods {
+			found.Status = verdict.GroupComplete
+		}
+	}
+	found.Name = g.Name
+	found.Placed, found.Unplaced, found.First = t.placed, g.pods-t.placed, t.first
+}
+
+// withdraw takes the nodes of a trial away.
+func (g *grouped) withdraw(t *trial) {
+	for i := range t.placements {
+		r := &t.placements[i]
+		r.Nodes, r.Scores, r.Unplaced = nil, nil, g.counts[i]
+		if r.Message == "" {
+			r.Message = unschedulable
+		}
+	}
+	t.placed = 0
+}
+
+// unschedulable is why pods are not placed that could be, or were not asked about, if their group is not
+// (pkg/scheduler/schedule_one_podgroup.go errPodGroupUnschedulable, v1.37).
+const unschedulable = "pod group is unschedulable"
+
+// tell tells the watcher of a group.
+func (p *place) tell(g *grouped) error {
+	w := p.options.Watch
+	if w == nil {
+		return nil
+	}
+	for _, e := range g.Entries {
+		r := &p.result.Placements[e]
+		for _, n := range r.Nodes {
+			if err := w.Placed(e, n); err != nil {
+				return err
+			}
+		}
+		if err := w.Entry(e, r); err != nil {
+			return err
+		}
+	}
+	return w.Group(g.index, &p.result.Groups[g.index])
+}

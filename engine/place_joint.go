@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/joint"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// jointly places as many of a group's pods as it can as a whole, but for fewer than the minimum, and leaves the state as
+// it is. found.Steps counts on.
+func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
+	var part *verdict.Joint // the most pods that are right together
+	var partOf []int
+	undecided := false
+	for counts := range g.subsets() {
+		if part != nil && sum(counts) <= placedOf(part) {
+			break
+		}
+		if found.Steps >= g.limit() {
+			undecided = true
+			break
+		}
+		j := p.joining(ctx, g, counts, candidates, found)
+		j.brief = sum(counts) < g.pods
+		result, err := j.result(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found.Steps = result.Steps
+		switch result.Status {
+		case verdict.JointComplete:
+			return g.joined(result, counts, found), nil
+		case verdict.JointInfeasible:
+			if !j.brief {
+				found.Conflict, found.Minimal = g.rules(result.Conflict, counts), result.Minimal
+			}
+		case verdict.JointBestEffort:
+			undecided = true
+			if n := placedOf(result); n >= g.minimum && (part == nil || n > placedOf(part)) {
+				part, partOf = result, counts
+			}
+		}
+	}
+	if part != nil {
+		counts := make([]int, len(partOf))
+		var nodes [][]uint32
+		for i, at := range entriesOf(partOf) {
+			counts[i] = len(part.Nodes[at])
+			if counts[i] > 0 {
+				nodes = append(nodes, part.Nodes[at])
+			}
+		}
+		better, err := p.joining(ctx, g, counts, candidates, found).improved(ctx, nodes)
+		if err != nil {
+			return nil, err
+		}
+		if better != nil {
+			found.Steps = better.Steps
+			return g.joined(better, counts, found), nil
+		}
+	}
+	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
+	if len(found.Conflict) > 0 {
+		t.first = found.Conflict[0].Entry
+	}
+	found.Status = verdict.GroupInfeasible
+	found.Message = fmt.Sprintf("no placement of the %d pods required satisfies their rules together", g.minimum)
+	if undecided {
+		found.Status = verdict.GroupUndecided
+		found.Message = fmt.Sprintf("no placement of the %d pods required was found in %d steps", g.minimum, found.Steps)
+	}
+	return t, nil
+}
+
+func (g *grouped) limit() int { return cmp.Or(g.Steps, JointSteps) }
+
+// joining is the question where so many pods of each entry go.
+func (p *place) joining(ctx context.Context, g *grouped, counts []int, candidates nodeset.Set, found *verdict.Group) *joining {
+	if p.prefer == nil {
+		p.prefer = preference(p.state.Names, p.options.Seed)
+	}
+	j := &joining{
+		cluster:    p.cluster,
+		state:      p.state,
+		options:    JointOptions{Profile: p.options.Profile, Candidates: candidates.Indexes(), Seed: p.options.Seed},
+		candidates: candidates,
+		order:      p.prefer,
+		effort:     &joint.Effort{Context: ctx, Limit: g.limit(), Steps: found.Steps},
+	}
+	for i, e := range g.Entries {
+		if counts[i] > 0 {
+			j.group = append(j.group, Pending{Pod: p.queue[e].Pod, Count: counts[i]})
+		}
+	}
+	return j
+}
+
+// entriesOf iterates over the entries that have pods, and their places among those.
+func entriesOf(counts []int) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		at := 0
+		for i, n := range counts {
+			if n == 0 {
+				continue
+			}
+			if !yield(i, at) {
+				return
+			}
+			at++
+		}
+	}
+}
+
+// rules returns rules of pods of a group as those of queue entries.
+func (g *grouped) rules(rules []verdict.JointRule, counts []int) []verdict.JointRule {
+	var entries []int
+	for i := range entriesOf(counts) {
+		entries = append(entries, g.Entries[i])
+	}
+	of := slices.Clone(rules)
+	for i := range of {
+		of[i].Entry = entries[of[i].Entry]
+	}
+	return of
+}
+
+// joined returns the trial that a placement of so many pods of each entry is.
+func (g *grouped) joined(result *verdict.Joint, counts []int, found *verdict.Group) *trial {
+	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
+	for i, at := range entriesOf(counts) {
+		t.placements[i].Nodes, t.placements[i].Scores = result.Nodes[at], result.Scores[at]
+		t.placed += len(result.Nodes[at])
+	}
+	for i := range t.placements {
+		r := &t.placements[i]
+		if r.Unplaced = g.counts[i] - len(r.Nodes); r.Unplaced == 0 {
+			continue
+		}
+		r.Message = leftOut
+		if t.first < 0 {
+			t.first = g.Entries[i]
+		}
+	}
+	found.Sum, found.Settled = result.Sum, result.Settled
+	return t
+}
+
+// leftOut is why pods of a group are not placed that is placed jointly.
+const leftOut = "no placement of more of the pod group's pods was found"
+
+func sum(counts []int) int {
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total
+}
+
+func placedOf(result *verdict.Joint) int {
+	n := 0
+	for _, nodes := range result.Nodes {
+		n += len(nodes)
+	}
+	return n
+}
+
+// subsets iterates over how many pods of each entry to place, the most in all first, down to the minimum; among equally
+// many first those that leave out pods of later entries.
+func (g *grouped) subsets() iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		counts := slices.Clone(g.counts)
+		var leave func(from, n int) bool
+		leave = func(last, n int) bool {
+			if n == 0 {
+				return yield(slices.Clone(counts))
+			}
+			room := 0
+			for i := 0; i <= last; i++ {
+				room += g.counts[i]
+			}
+			if room < n {
+				return true
+			}
+			for k := min(n, g.counts[last]); k >= 0; k-- {
+				counts[last] = g.counts[last] - k
+				if last == 0 && k < n {
+					break
+				}
+				if !leave(last-1, n-k) {
+					return false
+				}
+			}
+			counts[last] = g.counts[last]
+			return true
+		}
+		for n := 0; n <= g.pods-g.minimum; n++ {
+			if !leave(len(g.counts)-1, n) {
+				return
+			}
+		}
+	}
+}
+
+// fewDomainsJointly places the group in few domains of its last key; nil if that does not place its minimum.
+func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
+	p, g := s.p, s.g
+	key := g.Keys[len(g.Keys)-1]
+	domains := s.domains(key)
+	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+	for n := 2; n < 2*len(domains); n *= 2 {
+		together := nodeset.New(p.state.Len())
+		for _, d := range domains[:min(n, len(domains))] {
+			together.Or(s.nodesOf(d))
+			s.clear(d)
+		}
+		result := verdict.Group{Steps: found.Steps}
+		t, err := p.jointly(ctx, g, together, &result)
+		if err != nil {
+			return nil, err
+		}
+		found.Steps = result.Steps
+		if t.placed < g.minimum {
+			continue
+		}
+		*found = result
+		p.commit(g, t)
+		for _, d := range domains[:min(n, len(domains))] {
+			if t.in(d) {
+				found.Domains = append(found.Domains, d.Domain)
+			}
+		}
+		return t, nil
+	}
+	*found = verdict.Group{Steps: found.Steps}
+	return nil, nil
+}
+
+// in reports whether a trial has pods in a domain.
+func (t *trial) in(d *domain) bool {
+	for i := range t.placements {
+		for _, n := range t.placements[i].Nodes {
+			if _, ok := slices.BinarySearch(d.nodes, n); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package decode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// podGroups decodes the groups of a queue.
+func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) []engine.Group {
+	var root *path
+	const field = "pod_groups"
+	if !d.within(root, field, len(in), MaxPodGroups) {
+		return nil
+	}
+	byName := make(map[string]int, len(in))
+	var groups []engine.Group
+	for i, g := range in {
+		at := root.item(field, i)
+		groups = append(groups, d.podGroup(&at, g))
+		d.name(&at, "name", g.GetName(), MaxNameBytes)
+		if first, again := byName[g.GetName()]; again {
+			d.refuse(at.field("name"), "is that of pod_groups[%d]", first)
+			continue
+		}
+		byName[g.GetName()] = i
+	}
+	pods := make([]uint64, len(in))
+	for i, p := range queue {
+		if d.full {
+			return nil
+		}
+		name := p.GetPodGroup()
+		if name == "" {
+			continue
+		}
+		g, ok := byName[name]
+		if !ok {
+			at := root.item("queue", i)
+			d.refuse(at.field("pod_group"), "is none of pod_groups")
+			continue
+		}
+		groups[g].Entries = append(groups[g].Entries, i)
+		pods[g] += uint64(max(p.GetCount(), 1))
+	}
+	for i, g := range in {
+		at := root.item(field, i)
+		if least := g.GetMinCount(); uint64(least) > pods[i] {
+			d.refuse(at.field("min_count"), "is %d, the group has %d pods", least, pods[i])
+		}
+		if groups[i].Joint && pods[i] > MaxJointPods {
+			d.refuse(at, "has %d pods, at most %d can be placed jointly", pods[i], MaxJointPods)
+		}
+	}
+	return groups
+}
+
+func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.Group {
+	out := engine.Group{Name: in.GetName(), Minimum: int(in.GetMinCount()), Steps: int(in.GetMaxSteps())}
+	switch in.GetMode() {
+	case stowagev1.PodGroupMode_POD_GROUP_MODE_UNSPECIFIED, stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER:
+		if out.Steps > 0 {
+			d.refuse(at.field("max_steps"), "is only allowed with JOINT")
+		}
+	case stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
+		out.Joint = true
+		if out.Steps > MaxSteps {
+			d.refuse(at.field("max_steps"), "is %d, at most %d are allowed", out.Steps, MaxSteps)
+		}
+	default:
+		d.refuse(at.field("mode"), "must be IN_ORDER or JOINT")
+	}
+	if t := in.GetTopology(); t != nil {
+		at := at.field("topology")
+		d.podGroupTopology(&at, t, &out)
+	}
+	return out
+}
+
+func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out *engine.Group) {
+	switch in.GetPolicy() {
+	case stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED,
+		stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED:
+	case stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
+		out.Preferred = true
+	default:
+		d.refuse(at.field("policy"), "must be REQUIRED or PREFERRED")
+	}
+	const field = "keys"
+	keys := in.GetKeys()
+	if len(keys) == 0 {
+		d.refuse(at.field(field), "is required")
+	}
+	if !d.within(at, field, len(keys), MaxGroupKeys) {
+		return
+	}
+	first := make(map[string]int, len(keys))
+	for i, key := range keys {
+		at := at.item(field, i)
+		if before, again := first[key]; again {
+			d.refuse(at, "is that of keys[%d]", before)
+			continue
+		}
+		first[key] = i
+		switch {
+		case !isLabelKey(key):
+			d.refuse(at, labelKeySyntax)
+		case !d.knows(theTopologyKeys, key, MaxDistinctTopologyKeys) && !d.full:
+			d.refuse(at, "is one more distinct topology key than the %d that a request may have", MaxDistinctTopologyKeys)
+		}
+		out.Keys = append(out.Keys, key)
+	}
+}
