@@ -52,7 +52,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	if s.telemetry, err = telemetry.New(ctx, Version()); err != nil {
+	if s.telemetry, err = telemetry.New(ctx, "stowage", telemetry.Version()); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -99,7 +99,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	})
 	s.setReady(true)
-	s.log.Info("serving", "version", Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String())
+	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String())
 
 	<-failed.Done()
 	s.setReady(false)

@@ -17,7 +17,7 @@ import (
 
 func service(t *testing.T) *placement.Service {
 	t.Helper()
-	tel, err := telemetry.New(t.Context(), "test")
+	tel, err := telemetry.New(t.Context(), "stowage", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

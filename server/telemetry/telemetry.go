@@ -29,7 +29,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Telemetry is where the server reports. It is safe for concurrent use.
+// Telemetry is where a process reports. It is safe for concurrent use.
 type Telemetry struct {
 	// Decisions are the metrics of decisions.
 	Decisions *Decisions
@@ -39,10 +39,10 @@ type Telemetry struct {
 	carried   propagation.TextMapPropagator
 }
 
-// New starts telemetry for a version of the service. The caller must Shutdown it.
-func New(ctx context.Context, version string) (*Telemetry, error) {
+// New starts telemetry for a version of a service. The caller must Shutdown it.
+func New(ctx context.Context, service, version string) (*Telemetry, error) {
 	about, err := resource.New(ctx,
-		resource.WithAttributes(semconv.ServiceName("stowage"), semconv.ServiceVersion(version)),
+		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(version)),
 		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win
 		resource.WithTelemetrySDK(),
 	)
@@ -103,6 +103,19 @@ func (t *Telemetry) StatsHandler() stats.Handler {
 		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
 	)
 }
+
+// ClientHandler traces and measures calls that a client makes.
+func (t *Telemetry) ClientHandler() stats.Handler {
+	return otelgrpc.NewClientHandler(
+		otelgrpc.WithTracerProvider(t.traces),
+		otelgrpc.WithMeterProvider(t.metrics),
+		otelgrpc.WithPropagators(t.carried),
+		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
+	)
+}
+
+// Meter is for metrics of others.
+func (t *Telemetry) Meter() *metric.MeterProvider { return t.metrics }
 
 // Gatherer is what is scraped.
 func (t *Telemetry) Gatherer() prometheus.Gatherer { return t.registry }

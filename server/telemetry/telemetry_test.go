@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestDecisionsAreScraped(t *testing.T) {
-	tel, err := telemetry.New(t.Context(), "v0")
+	tel, err := telemetry.New(t.Context(), "stowage", "v0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 	for _, variable := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_PROPAGATORS"} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, "carrier-pigeon")
-			if _, err := telemetry.New(t.Context(), "v0"); err == nil || !strings.HasPrefix(err.Error(), variable+": ") {
+			if _, err := telemetry.New(t.Context(), "stowage", "v0"); err == nil || !strings.HasPrefix(err.Error(), variable+": ") {
 				t.Errorf("the error is %v", err)
 			}
 		})
@@ -73,7 +73,7 @@ func TestDisabledLooksForNoExporter(t *testing.T) {
 	t.Setenv("OTEL_SDK_DISABLED", "true")
 	t.Setenv("OTEL_TRACES_EXPORTER", "carrier-pigeon")
 	t.Setenv("OTEL_METRICS_EXPORTER", "carrier-pigeon")
-	tel, err := telemetry.New(t.Context(), "v0")
+	tel, err := telemetry.New(t.Context(), "stowage", "v0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestPropagators(t *testing.T) {
 	for variable, carrier := range map[string]string{"": "tracecontext", "tracecontext": "tracecontext", "b3": "b3"} {
 		t.Run("OTEL_PROPAGATORS="+variable, func(t *testing.T) {
 			t.Setenv("OTEL_PROPAGATORS", variable)
-			tel, err := telemetry.New(t.Context(), "v0")
+			tel, err := telemetry.New(t.Context(), "stowage", "v0")
 			if err != nil {
 				t.Fatal(err)
 			}

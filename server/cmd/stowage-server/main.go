@@ -10,8 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
 type commandLine struct {
@@ -26,7 +26,7 @@ func main() {
 	options := append(config.Options(),
 		kong.Name("stowage-server"),
 		kong.Description("Scheduling decisions as a service."),
-		kong.Vars{"version": server.Version()},
+		kong.Vars{"version": telemetry.Version()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	parser := kong.Must(&commandLine{}, options...)

@@ -1,0 +1,45 @@
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+)
+
+// Stowage says where the Stowage servers are and how to speak with them.
+type Stowage struct {
+	StowageAddress    []string `default:"127.0.0.1:7433" help:"Address of Stowage: one gRPC target, or several replicas. Repeat the flag, or separate by commas."`
+	StowageCAFile     string   `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it Stowage is spoken to in plain text."`
+	StowageCertFile   string   `help:"PEM certificate to show to Stowage."`
+	StowageKeyFile    string   `help:"PEM key of stowage-cert-file."`
+	StowageServerName string   `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
+}
+
+// Validate implements kong's validation.
+func (s *Stowage) Validate() error {
+	switch {
+	case len(s.StowageAddress) == 0:
+		return errors.New("stowage-address: is empty")
+	case (s.StowageCertFile == "") != (s.StowageKeyFile == ""):
+		return errors.New("stowage-cert-file: must be set together with stowage-key-file")
+	case s.StowageCAFile == "" && (s.StowageCertFile != "" || s.StowageServerName != ""):
+		return errors.New("stowage-ca-file: is needed for TLS")
+	}
+	return nil
+}
+
+// Dial makes a client.
+func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.Client, error) {
+	if s.StowageCAFile != "" {
+		f, err := newFiles(log, s.StowageCertFile, s.StowageKeyFile, s.StowageCAFile)
+		if err != nil {
+			return nil, fmt.Errorf("stowage-ca-file, stowage-cert-file: %w", err)
+		}
+		options = append(options, grpc.WithTransportCredentials(f.clientCredentials(s.StowageServerName)))
+	}
+	return stowage.Dial(s.StowageAddress, options...)
+}

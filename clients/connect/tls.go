@@ -1,0 +1,85 @@
+package connect
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// Server says with which certificate to serve, and which clients are let in.
+type Server struct {
+	TLSCertFile     string `help:"PEM certificate to serve with; without it in plain text. It is read again when it changes, as are the other files."`
+	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
+	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities whose clients are let in. Without it every client is."`
+}
+
+// Validate implements kong's validation.
+func (s *Server) Validate() error {
+	switch {
+	case (s.TLSCertFile == "") != (s.TLSKeyFile == ""):
+		return errors.New("tls-cert-file: must be set together with tls-key-file")
+	case s.TLSClientCAFile != "" && s.TLSCertFile == "":
+		return errors.New("tls-client-ca-file: needs tls-cert-file")
+	}
+	return nil
+}
+
+// Config is what to serve with, nil for plain text.
+func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
+	if s.TLSCertFile == "" {
+		return nil, nil
+	}
+	f, err := newFiles(log, s.TLSCertFile, s.TLSKeyFile, s.TLSClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
+	}
+	return f.server(), nil
+}
+
+// server is the configuration of a server.
+func (f *files) server() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			now := f.current()
+			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: now.certificates, NextProtos: []string{"h2", "http/1.1"}}
+			if now.authorities != nil {
+				config.ClientCAs, config.ClientAuth = now.authorities, tls.RequireAndVerifyClientCert
+			}
+			return config, nil
+		},
+	}
+}
+
+// clientCredentials are TLS with what the files say when a connection is made.
+type clientCredentials struct {
+	credentials.TransportCredentials // of what they said first, for what gRPC asks before that
+	files                            *files
+	serverName                       string
+}
+
+func (f *files) clientCredentials(serverName string) *clientCredentials {
+	return &clientCredentials{f.fixedCredentials(serverName), f, serverName}
+}
+
+func (f *files) fixedCredentials(serverName string) credentials.TransportCredentials {
+	now := f.current()
+	return credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: serverName, Certificates: now.certificates, RootCAs: now.authorities,
+	})
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.files.fixedCredentials(c.serverName).ClientHandshake(ctx, authority, conn)
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c *clientCredentials) Clone() credentials.TransportCredentials {
+	return &clientCredentials{c.TransportCredentials.Clone(), c.files, c.serverName}
+}

@@ -1,0 +1,245 @@
+package connect_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/stowage-scheduler/stowage/clients/connect"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// authority writes certificates for a name, each its own authority, into the same files.
+type authority struct{ cert, key string }
+
+func newAuthority(t *testing.T, name string) authority {
+	dir := t.TempDir()
+	a := authority{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
+	a.renew(t, name)
+	return a
+}
+
+func (a authority) renew(t *testing.T, name string) (certificate []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, block := range map[string]*pem.Block{a.cert: {Type: "CERTIFICATE", Bytes: der}, a.key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return der
+}
+
+func (a authority) pool(t *testing.T) *x509.CertPool {
+	text, err := os.ReadFile(a.cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	return pool
+}
+
+func (a authority) pair(t *testing.T) tls.Certificate {
+	pair, err := tls.LoadX509KeyPair(a.cert, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+// soon waits for what holds after the files are looked at again.
+func soon(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 50 {
+		if holds() {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("never: %s", what)
+}
+
+func TestAServerReadsItsFilesAgain(t *testing.T) {
+	own, known := newAuthority(t, "extender"), newAuthority(t, "scheduler")
+	s := connect.Server{TLSCertFile: own.cert, TLSKeyFile: own.key, TLSClientCAFile: known.cert}
+	config, err := s.Config(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }),
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
+	go server.Serve(listener)
+	defer server.Close()
+	reach := func(roots *x509.CertPool, certificates ...tls.Certificate) bool {
+		c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+			RootCAs: roots, ServerName: "extender", Certificates: certificates,
+		}}}
+		r, err := c.Get("https://" + listener.Addr().String())
+		if err != nil {
+			return false
+		}
+		return r.Body.Close() == nil
+	}
+	before, client := own.pool(t), known.pair(t)
+	if !reach(before, client) {
+		t.Error("a known client is not let in")
+	}
+	if reach(before) || reach(before, own.pair(t)) {
+		t.Error("an unknown client is let in")
+	}
+	known.renew(t, "scheduler")
+	own.renew(t, "extender")
+	soon(t, "the new certificates", func() bool { return reach(own.pool(t), known.pair(t)) })
+	if reach(before, known.pair(t)) || reach(own.pool(t), client) {
+		t.Error("the old certificates go on being good")
+	}
+	if err := os.WriteFile(own.cert, []byte("half writt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	if !reach(x509ofServer(t, listener.Addr().String(), known.pair(t)), known.pair(t)) {
+		t.Error("the last good certificate is not served")
+	}
+}
+
+// x509ofServer is what a server shows.
+func x509ofServer(t *testing.T, address string, client tls.Certificate) *x509.CertPool {
+	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{client}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(conn.ConnectionState().PeerCertificates[0])
+	return pool
+}
+
+type placing struct {
+	stowagev1.UnimplementedPlacementServiceServer
+}
+
+func (placing) Place(context.Context, *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
+	return &stowagev1.PlaceResponse{}, nil
+}
+
+func TestAClientReadsItsFilesAgain(t *testing.T) {
+	server, client := newAuthority(t, "stowage"), newAuthority(t, "shim")
+	serve := func(address string) (*grpc.Server, string) {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
+			Certificates: []tls.Certificate{server.pair(t)}, ClientCAs: client.pool(t), ClientAuth: tls.RequireAndVerifyClientCert,
+		})))
+		stowagev1.RegisterPlacementServiceServer(s, placing{})
+		go s.Serve(listener)
+		return s, listener.Addr().String()
+	}
+	first, address := serve("127.0.0.1:0")
+	dial := func(c connect.Stowage) (func() error, func() error) {
+		c.StowageAddress = []string{address}
+		conn, err := c.Dial(slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := conn.Place(ctx, &stowagev1.PlaceRequest{})
+			return err
+		}, conn.Close
+	}
+	right := connect.Stowage{StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage"}
+	place, closing := dial(right)
+	defer closing()
+	if err := place(); err != nil {
+		t.Error(err)
+	}
+	for name, wrong := range map[string]connect.Stowage{
+		"the name of the target, which the certificate lacks": {StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key},
+		"no certificate":    {StowageCAFile: server.cert, StowageServerName: "stowage"},
+		"another authority": {StowageCAFile: client.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage"},
+		"plain text":        {},
+	} {
+		place, closing := dial(wrong)
+		if err := place(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		closing()
+	}
+	first.Stop()
+	server.renew(t, "stowage")
+	client.renew(t, "shim")
+	second, _ := serve(address)
+	defer second.Stop()
+	soon(t, "the new certificates", func() bool { return place() == nil })
+}
+
+func TestFilesThatAreWrongAreSaidAtTheStart(t *testing.T) {
+	a := newAuthority(t, "a")
+	log := slog.New(slog.DiscardHandler)
+	for name, s := range map[string]connect.Server{
+		"no file":     {TLSCertFile: a.cert + "x", TLSKeyFile: a.key},
+		"not the key": {TLSCertFile: a.cert, TLSKeyFile: newAuthority(t, "b").key},
+		"no CA":       {TLSCertFile: a.cert, TLSKeyFile: a.key, TLSClientCAFile: a.key},
+	} {
+		if _, err := s.Config(log); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for name, err := range map[string]error{
+		"key alone":            (&connect.Server{TLSKeyFile: a.key}).Validate(),
+		"CA alone":             (&connect.Server{TLSClientCAFile: a.key}).Validate(),
+		"no address":           (&connect.Stowage{}).Validate(),
+		"certificate alone":    (&connect.Stowage{StowageAddress: []string{"a"}, StowageCertFile: a.cert}).Validate(),
+		"name in plain text":   (&connect.Stowage{StowageAddress: []string{"a"}, StowageServerName: "b"}).Validate(),
+		"certificate, plainly": (&connect.Stowage{StowageAddress: []string{"a"}, StowageCertFile: a.cert, StowageKeyFile: a.key}).Validate(),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if config, err := (&connect.Server{}).Config(log); config != nil || err != nil {
+		t.Errorf("plain text: %v, %v", config, err)
+	}
+}
