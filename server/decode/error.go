@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -27,6 +28,21 @@ func (e *Error) Error() string {
 		s += " (and " + strconv.Itoa(n) + " more)"
 	}
 	return s
+}
+
+// Within is the error in a message that has the request in a field.
+func (e *Error) Within(field string) *Error {
+	out := &Error{Violations: slices.Clone(e.Violations)}
+	for i := range out.Violations {
+		v := &out.Violations[i]
+		switch {
+		case v.Field != "":
+			v.Field = field + "." + v.Field
+		case i == 0:
+			v.Field = field
+		}
+	}
+	return out
 }
 
 // problems collects violations.

@@ -17,7 +17,11 @@ var malformed = []struct {
 	field, description string
 	change             func(r *stowagev1.PlaceRequest)
 }{
-	{"cluster", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster = nil; r.Queue, r.PodGroups = nil, nil; r.CandidateNodes = nil }},
+	{"cluster", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Cluster = nil
+		r.Queue, r.PodGroups = nil, nil
+		r.CandidateNodes = nil
+	}},
 	{"cluster.nodes[1].name", "is required", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Name = ""
 		r.CandidateNodes = nil
@@ -382,7 +386,9 @@ var malformed = []struct {
 	{"queue", "of all resources together", func(r *stowagev1.PlaceRequest) {
 		r.Queue[1].Pod.GetTemplate().Spec.Overhead = &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 53)}
 	}},
-	{"queue", "entries", func(r *stowagev1.PlaceRequest) { r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1) }},
+	{"queue", "entries", func(r *stowagev1.PlaceRequest) {
+		r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1)
+	}},
 
 	{"profile.name", "only \"kube-1.37\"", func(r *stowagev1.PlaceRequest) { r.Profile.Name = "kube-1.2" }},
 	{"profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *stowagev1.PlaceRequest) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// limitedWait is a stream that has a context of its own, with which waiting for a message ends. gRPC by itself waits until
+// limitedWait is a stream that has a context of its own, with which waiting for a message, or for the other side to take one, ends. gRPC by itself waits until
 // the handler returns.
 type limitedWait struct {
 	grpc.ServerStream
@@ -45,6 +45,27 @@ func (s *limitedWait) RecvMsg(m any) error {
 		return rpcerror.Cancelled(s.ctx.Err())
 	}
 	return <-received
+}
+
+// SendMsg sends in a goroutine of its own, which ends with the stream if the context ends before the message is on its way.
+func (s *limitedWait) SendMsg(m any) error {
+	sent := make(chan error, 1)
+	go func() { sent <- send(s.ServerStream, m) }()
+	select {
+	case err := <-sent:
+		return err
+	case <-s.ctx.Done():
+		return rpcerror.Cancelled(s.ctx.Err())
+	}
+}
+
+func send(stream grpc.ServerStream, m any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = internalError(p)
+		}
+	}()
+	return stream.SendMsg(m)
 }
 
 // receive is RecvMsg whose panic is an error: nobody recovers it where it is called.

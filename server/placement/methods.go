@@ -50,18 +50,27 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 }
 
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
-	name: "Place",
-	key:  func(*stowagev1.PlaceRequest) string { return "" },
-	read: (*decode.Request).Place,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
-		return c.Place(ctx, call.Queue, call.Options)
-	},
-	count: func(p *verdict.Place) (placed, scanned int) {
-		for i := range p.Placements {
-			placed += len(p.Placements[i].Nodes)
-			scanned += p.Placements[i].Scanned
-		}
-		return placed, scanned
-	},
+	name:   "Place",
+	key:    func(*stowagev1.PlaceRequest) string { return "" },
+	read:   (*decode.Request).Place,
+	decide: decidePlace,
+	count:  placedOf,
 	encode: encode.Place,
+}
+
+func decidePlace(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
+	if call.Options.Partial {
+		var cancel context.CancelFunc
+		ctx, cancel = beforeDeadline(ctx)
+		defer cancel()
+	}
+	return c.Place(ctx, call.Queue, call.Options)
+}
+
+func placedOf(p *verdict.Place) (placed, scanned int) {
+	for i := range p.Placements {
+		placed += len(p.Placements[i].Nodes)
+		scanned += p.Placements[i].Scanned
+	}
+	return placed, scanned
 }

@@ -10,7 +10,7 @@ import (
 
 // Decision is what is measured of one decision.
 type Decision struct {
-	// Method is the RPC's name: "Filter", "Score" or "Place".
+	// Method is the RPC's name, one of those that decide.
 	Method string
 	// Decode, Engine and Encode are how long the parts took.
 	Decode, Engine, Encode time.Duration
@@ -45,7 +45,7 @@ func attributesOf(method string) *attributes {
 func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
 	d := Decisions{of: map[string]*attributes{}}
-	for _, method := range []string{"Filter", "Score", "Place"} {
+	for _, method := range []string{"Filter", "Score", "Place", "PlaceStream", "ScaleDown"} {
 		d.of[method] = attributesOf(method)
 	}
 	var err error

@@ -1,0 +1,128 @@
+package encode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// defaultPodsPerMessage is how many pods a part of an answer tells of unless told otherwise.
+const defaultPodsPerMessage = 256
+
+// PlaceStream is an engine.Watcher that encodes the answer to a PlaceStreamRequest in parts.
+type PlaceStream struct {
+	names   Names
+	send    func(*stowagev1.PlaceStreamResponse) error
+	per     int
+	grouped []bool // by queue entry
+	next    *stowagev1.PlaceStreamResponse
+	pods    int // that next tells of
+}
+
+// NewPlaceStream returns a PlaceStream that sends a message after so many pods, 0 standing for a default.
+func NewPlaceStream(
+	queue []engine.Pending, groups []engine.Group, names Names, per uint32, send func(*stowagev1.PlaceStreamResponse) error,
+) *PlaceStream {
+	s := &PlaceStream{names: names, send: send, per: int(per), grouped: make([]bool, len(queue)), next: &stowagev1.PlaceStreamResponse{}}
+	if s.per == 0 {
+		s.per = defaultPodsPerMessage
+	}
+	for i := range queue {
+		s.next.TotalCount += uint32(queue[i].Count)
+	}
+	for i := range groups {
+		for _, e := range groups[i].Entries {
+			s.grouped[e] = true
+		}
+	}
+	return s
+}
+
+// Placed implements engine.Watcher.
+func (s *PlaceStream) Placed(entry int, node uint32) error {
+	p := s.of(entry)
+	if p.Nodes == nil {
+		p.Nodes = &stowagev1.NodeList{}
+	}
+	p.Nodes.Indexes = append(p.Nodes.Indexes, node)
+	if s.names != nil {
+		p.Nodes.Names = append(p.Nodes.Names, s.names[node])
+	}
+	s.next.PlacedCount++
+	s.pods++
+	return s.perhaps(s.grouped[entry])
+}
+
+// Entry implements engine.Watcher.
+func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
+	s.next.ScannedCount += uint32(p.Scanned)
+	if p.Unplaced == 0 && p.Scores == nil {
+		return nil
+	}
+	out := s.of(entry)
+	out.TotalScores = p.Scores
+	if p.Unplaced > 0 {
+		out.UnplacedCount, out.UnattemptedCount = uint32(p.Unplaced), uint32(p.Unattempted)
+		out.Message = p.Message
+		out.Rejections = s.names.rejections(p.Rejections)
+		out.Explanation = s.names.explanation(p.Explanation)
+		s.next.UnplacedCount += uint32(p.Unplaced)
+		s.pods += p.Unplaced
+	}
+	return s.perhaps(s.grouped[entry])
+}
+
+// Group implements engine.Watcher.
+func (s *PlaceStream) Group(_ int, g *verdict.Group) error {
+	s.next.PodGroups = append(s.next.PodGroups, podGroup(g))
+	return s.perhaps(false)
+}
+
+// End sends the last part, for a cluster of an address.
+func (s *PlaceStream) End(p *verdict.Place, address string) error {
+	if p.Partial {
+		for i := range p.Placements {
+			if p.Placements[i].Unattempted == 0 {
+				continue
+			}
+			if err := s.Entry(i, &p.Placements[i]); err != nil {
+				return err
+			}
+		}
+		for i := range p.Groups {
+			if p.Groups[i].Status == verdict.GroupUnattempted {
+				s.next.PodGroups = append(s.next.PodGroups, podGroup(&p.Groups[i]))
+			}
+		}
+	}
+	s.next.SnapshotAddress, s.next.Partial = address, p.Partial
+	return s.send(s.next)
+}
+
+// of returns the part of an entry's placement that the next message tells.
+func (s *PlaceStream) of(entry int) *stowagev1.Placement {
+	if n := len(s.next.Placements); n > 0 && s.next.Placements[n-1].QueueIndex == uint32(entry) {
+		return s.next.Placements[n-1].Placement
+	}
+	p := &stowagev1.Placement{}
+	s.next.Placements = append(s.next.Placements, &stowagev1.QueuePlacement{QueueIndex: uint32(entry), Placement: p})
+	return p
+}
+
+// perhaps sends the next message if it tells of enough pods and may end here.
+func (s *PlaceStream) perhaps(inside bool) error {
+	if s.pods < s.per || inside {
+		return nil
+	}
+	scanned := s.next.ScannedCount
+	s.next.ScannedCount = 0 // that is told at the end
+	err := s.send(s.next)
+	s.pods = 0
+	s.next = &stowagev1.PlaceStreamResponse{
+		PlacedCount:   s.next.PlacedCount,
+		UnplacedCount: s.next.UnplacedCount,
+		TotalCount:    s.next.TotalCount,
+		ScannedCount:  scanned,
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/encode"
+)
+
+// PlaceStream decides where the pods of a queue go, and tells while it does.
+func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
+	return answerTo(within("place", s.placeStream(stream.Context(), in, stream.Send)))
+}
+
+func (s *Service) placeStream(
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, send func(*stowagev1.PlaceStreamResponse) error,
+) error {
+	clock := s.begin("PlaceStream")
+	if in.GetPlace() == nil {
+		return decode.Refuse("", "is required")
+	}
+	place := in.GetPlace()
+	r, snapshot, err := s.begun(ctx, place, stated(place.GetCluster()))
+	if err != nil {
+		return err
+	}
+	if snapshot != nil {
+		defer s.snapshots.Count(snapshot)
+	}
+	call := r.Place(place)
+	if err := r.Err(); err != nil {
+		return err
+	}
+	cluster := r.Cluster()
+	clock.decoded()
+	var names encode.Names
+	if place.GetIncludeNodeNames() {
+		names = cluster.Names()
+	}
+	parts := encode.NewPlaceStream(call.Queue, call.Options.Groups, names, in.GetPodsPerMessage(), send)
+	call.Options.Watch = parts
+	result, err := decidePlace(ctx, cluster, call)
+	if err != nil {
+		return err
+	}
+	clock.decided()
+	if err := parts.End(result, cluster.Address); err != nil {
+		return err
+	}
+	placed, scanned := placedOf(result)
+	clock.end(ctx, cluster.Len(), placed, scanned)
+	return nil
+}
+
+// within puts the name of a field before those that an error is about.
+func within(field string, err error) error {
+	var invalid *decode.Error
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	return invalid.Within(field)
+}
+
+// Of the time that is left to a call that asks for a partial answer, the part that is kept for the answer.
+const (
+	answerShare = 10 // one part in so many
+	leastAnswer = time.Millisecond
+	mostAnswer  = 250 * time.Millisecond
+)
+
+// beforeDeadline returns a context that ends so long before ctx that there is time for an answer.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	reserve := min(max(time.Until(deadline)/answerShare, leastAnswer), mostAnswer)
+	return context.WithDeadline(ctx, deadline.Add(-reserve))
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// parts receives the answer to a PlaceStreamRequest.
+func parts(ctx context.Context, client stowagev1.PlacementServiceClient, r *stowagev1.PlaceStreamRequest) ([]*stowagev1.PlaceStreamResponse, error) {
+	stream, err := client.PlaceStream(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var all []*stowagev1.PlaceStreamResponse
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, m)
+	}
+}
+
+// together puts the parts of an answer together, as the contract says.
+func together(queue, groups int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.PlaceResponse {
+	last := parts[len(parts)-1]
+	sum := &stowagev1.PlaceResponse{
+		PlacedCount: last.PlacedCount, UnplacedCount: last.UnplacedCount,
+		SnapshotAddress: last.SnapshotAddress, ScannedCount: last.ScannedCount, Partial: last.Partial,
+	}
+	for range queue {
+		sum.Placements = append(sum.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})
+	}
+	for _, p := range parts {
+		for _, q := range p.Placements {
+			to, from := sum.Placements[q.QueueIndex], q.Placement
+			nodes := to.Nodes
+			nodes.Indexes = append(nodes.Indexes, from.GetNodes().GetIndexes()...)
+			nodes.Names = append(nodes.Names, from.GetNodes().GetNames()...)
+			from.Nodes = nil
+			from.TotalScores = append(to.TotalScores, from.TotalScores...)
+			from.Nodes = nodes
+			sum.Placements[q.QueueIndex] = from
+		}
+		sum.PodGroups = append(sum.PodGroups, p.PodGroups...)
+	}
+	return sum
+}
+
+// queued is a queue with groups, one of which is jointly placed, and one that cannot be.
+func queued() *stowagev1.PlaceRequest {
+	r := placeApart(4)
+	r.Explain = true
+	plain := func(count uint32, group string) *stowagev1.PendingPods {
+		return &stowagev1.PendingPods{
+			Pod:   &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{}}}},
+			Count: count, PodGroup: group,
+		}
+	}
+	together := plain(2, "joint")
+	others := plain(4, "too many")
+	others.Pod = apart()
+	r.Queue = append(r.Queue, plain(5, ""), together, others, plain(3, ""), plain(2, "gang"), plain(1, "joint"))
+	r.PodGroups = []*stowagev1.PodGroup{
+		{Name: "joint", Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT},
+		{Name: "too many"},
+		{Name: "gang", MinCount: 1},
+	}
+	return r
+}
+
+func TestPlaceStream(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	want, err := client.Place(t.Context(), queued())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for per, messages := range map[uint32]int{0: 1, 1: 16, 5: 4, 1000: 1} {
+		all, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: queued(), PodsPerMessage: per})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != messages {
+			t.Errorf("%d pods a message: %d messages, want %d", per, len(all), messages)
+		}
+		for _, m := range all {
+			if m.TotalCount != 21 {
+				t.Errorf("%d in all", m.TotalCount)
+			}
+		}
+		if diff := cmp.Diff(want, together(len(want.Placements), 3, all), protocmp.Transform(),
+			protocmp.SortRepeated(func(a, b *stowagev1.PodGroupPlacement) bool { return a.Name < b.Name })); diff != "" {
+			t.Errorf("%d pods a message (-want +got):\n%s", per, diff)
+		}
+	}
+}
+
+func TestPlaceStreamRefuses(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	wrong := placeApart(1)
+	wrong.Queue[0].Pod = nil
+	for field, r := range map[string]*stowagev1.PlaceStreamRequest{
+		"place":              {},
+		"place.queue[0].pod": {Place: wrong},
+		"place.cluster":      {Place: &stowagev1.PlaceRequest{}},
+	} {
+		_, err := parts(t.Context(), client, r)
+		code, reason, _, bad := why(err)
+		if code != codes.InvalidArgument || reason != "stowage/INVALID_REQUEST" || len(bad) == 0 || bad[0].Field != field {
+			t.Errorf("%s: %v %s %v", field, code, reason, bad)
+		}
+	}
+	unknown := &stowagev1.PlaceRequest{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}}
+	_, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: unknown})
+	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT" {
+		t.Errorf("unknown snapshot: %v", err)
+	}
+}
+
+// TestPartial expects what was placed before the deadline if it was asked for, in one message or several.
+func TestPartial(t *testing.T) {
+	c := testConfig()
+	c.MaxRequestDuration = 2 * time.Second
+	client := run(t, c, t.Output(), nil, nil).client()
+	request := long()
+	request.AllowPartial = true
+	total := uint32(0)
+	for _, q := range request.Queue {
+		total += max(q.Count, 1)
+	}
+	got, err := client.Place(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unattempted := uint32(0)
+	for _, p := range got.Placements {
+		unattempted += p.UnattemptedCount
+	}
+	if !got.Partial || unattempted == 0 || got.PlacedCount+got.UnplacedCount != total || unattempted > got.UnplacedCount {
+		t.Errorf("partial: %v, %d placed, %d unplaced, %d of them unattempted, of %d", got.Partial, got.PlacedCount, got.UnplacedCount, unattempted, total)
+	}
+	all, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := all[len(all)-1]; !last.Partial || last.PlacedCount+last.UnplacedCount != total || last.TotalCount != total {
+		t.Errorf("in parts: partial: %v, %d placed, %d unplaced of %d", last.Partial, last.PlacedCount, last.UnplacedCount, total)
+	}
+}
+
+// TestPlaceStreamIsCancelled expects a caller who has seen enough to be left alone, and the server to stop.
+func TestPlaceStreamIsCancelled(t *testing.T) {
+	r := run(t, testConfig(), t.Output(), nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	stream, err := r.client().PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: long(), PodsPerMessage: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if code, _, _, _ := why(err); code != codes.Canceled {
+		t.Errorf("got %v", err)
+	}
+	r.stop() // which waits for calls that go on
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the server goes on")
+	}
+}
