@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/alecthomas/kong"
 )
@@ -19,7 +20,7 @@ const description = "Scheduling decisions as kube-scheduler would make them, ove
 
 // commands is the grammar of the command line.
 type commands struct {
-	Place      placeCommand      `cmd:"" help:"Decide where the pending pods go, one by one in the order of the manifests."`
+	Place      placeCommand      `cmd:"" help:"Decide where the pending pods go: one by one in the order of the manifests, or in their groups."`
 	Filter     filterCommand     `cmd:"" help:"Tell which nodes can take a pod, and why the others cannot."`
 	Score      scoreCommand      `cmd:"" help:"Tell how good each node that can take a pod is."`
 	Explain    explainCommand    `cmd:"" help:"Tell everything that stands between a pod and each node."`
@@ -31,6 +32,7 @@ type session struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	terminal       *os.File // stdout, if it is one
 	application    *kong.Application
 }
 
@@ -59,6 +61,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	out := &output{w: stdout}
 	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, stderr: stderr, application: parser.Model}
+	if f, ok := isTerminal(stdout); ok {
+		s.terminal = f
+	}
 	answer := answered(exitYes)
 	err = parsed.Run(s, &answer)
 	if err == nil {

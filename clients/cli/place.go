@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // width is that of tables, which lines of names keep to: output must not depend on where it goes.
@@ -9,8 +14,27 @@ const width = 100
 
 type placeCommand struct {
 	question
-	Seed        uint64 `placeholder:"NUMBER" help:"Pick among equally good nodes by this seed; 0 picks the first."`
-	TopologyKey string `placeholder:"LABEL" help:"Node label to draw the nodes by. Default: the zone, or what the pods' rules use."`
+	Seed        uint64        `placeholder:"NUMBER" help:"Pick among equally good nodes by this seed; 0 picks the first."`
+	TopologyKey string        `placeholder:"LABEL" help:"Node label to draw the nodes by. Default: the zone, or what the pods' groups or rules use."`
+	Joint       bool          `help:"Place all pods that are in no pod group as a whole: what counts is that every rule holds at the end. All of them or none."`
+	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: it is enough to place this many pods."`
+	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: how far to search."`
+	Watch       bool          `short:"w" help:"Show placements as they are made."`
+	Timeout     time.Duration `placeholder:"DURATION" help:"How long to wait for the answer, such as 10s."`
+	Partial     bool          `help:"With --timeout: place as many as there is time for."`
+}
+
+// Validate is called by kong.
+func (c *placeCommand) Validate() error {
+	switch {
+	case c.Partial && c.Timeout == 0:
+		return errors.New("--partial needs --timeout")
+	case c.Timeout < 0:
+		return errors.New("--timeout is negative")
+	case (c.AtLeast > 0 || c.MaxSteps > 0) && !c.Joint:
+		return errors.New("--at-least and --max-steps need --joint")
+	}
+	return nil
 }
 
 // Run is called by kong.
@@ -19,8 +43,11 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return err
 	}
+	if c.Joint {
+		snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
+	}
 	request := snapshot.PlaceRequest()
-	request.TieBreakSeed, request.Explain = c.Seed, c.Output == "table"
+	request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
 	if request.Profile, err = c.profile(); err != nil {
 		return err
 	}
@@ -29,19 +56,37 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	defer stop()
-	answer, err := client.Place(s.ctx, request)
-	if err != nil {
-		return c.located(err, snapshot, request)
-	}
-	*code = yes(answer.UnplacedCount == 0)
-	if c.Output != "table" {
-		return c.printMessage(s.stdout, answer)
+	ctx := s.ctx
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
 	}
 	key := c.TopologyKey
 	if key == "" {
-		key = report.TopologyKey(snapshot.Cluster)
+		key = report.TopologyKey(snapshot.Cluster, snapshot.PodGroups)
 	}
-	p := report.Place{Snapshot: snapshot, TopologyKey: key, Width: width}
-	p.Write(s.stdout, answer)
+	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: width}
+	var answer *stowagev1.PlaceResponse
+	if c.Watch {
+		answer, err = c.watch(ctx, s, client, request, p)
+	} else {
+		answer, err = client.Place(ctx, request)
+	}
+	if answer != nil {
+		*code = yes(answer.UnplacedCount == 0)
+	}
+	switch {
+	case answer == nil || c.Watch && c.Output != "table":
+	case c.Output == "table":
+		p.Write(s.stdout, answer)
+	default:
+		if err := c.printMessage(s.stdout, answer); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return c.located(err, snapshot, request)
+	}
 	return nil
 }

@@ -21,22 +21,29 @@ type workload struct {
 	origin   kube.Origin
 	nodes    []string
 	unplaced uint32
+	// unattempted of the unplaced are those that a deadline left.
+	unattempted uint32
 	// first is the placement of its first pod that got no node.
 	first *stowagev1.Placement
 }
 
-// Write draws the cluster with the pods where they go, then tells which got no node and why.
-func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
-	workloads := p.workloads(a)
+// Draw draws the cluster with the pods where they go.
+func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) {
 	placed := map[string][]string{}
-	for _, l := range workloads {
+	for _, l := range p.workloads(a, nil) {
 		for _, n := range l.nodes {
 			placed[n] = append(placed[n], l.origin.Name)
 		}
 	}
 	picture := Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width}
 	picture.Draw(w)
+}
+
+// Write draws the cluster with the pods where they go, then tells which got no node and why.
+func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
+	p.Draw(w, a)
 	fmt.Fprintf(w, "\n%d of %s placed\n", a.GetPlacedCount(), plural(uint64(a.GetPlacedCount()+a.GetUnplacedCount()), "pod"))
+	workloads := p.workloads(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
 		rows = append(rows, []string{
@@ -47,11 +54,15 @@ func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 	if len(workloads) > 0 {
 		table(w, rows...)
 	}
+	p.groups(w, a.GetPodGroups())
 	for _, l := range workloads {
+		if l.unattempted > 0 {
+			fmt.Fprintf(w, "\n%s/%s: %s left out, as there was no time\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unattempted), "pod"))
+		}
 		if l.first == nil {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unplaced), "pod"))
+		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unplaced-l.unattempted), "pod"))
 		WriteWrapped(w, "  ", l.first.GetMessage(), p.Width)
 		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
 		x.WriteWhy(w, "  ", l.first.GetExplanation())
@@ -66,11 +77,15 @@ func (p *Place) podName(c *stowagev1.ConflictingPod) string {
 	return podName(p.Snapshot.Cluster, c)
 }
 
-// workloads puts the entries of one object together.
-func (p *Place) workloads(a *stowagev1.PlaceResponse) []*workload {
+// workloads puts the entries of one object together. queue tells which entries of the queue the placements are of, nil for
+// all.
+func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 	var out []*workload
 	index := map[kube.Origin]*workload{}
 	for i, placement := range a.GetPlacements() {
+		if queue != nil {
+			i = queue[i]
+		}
 		origin := p.Snapshot.Queue[i].Origin
 		l, ok := index[origin]
 		if !ok {
@@ -80,7 +95,9 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse) []*workload {
 		}
 		l.nodes = append(l.nodes, placement.GetNodes().GetNames()...)
 		l.unplaced += placement.GetUnplacedCount()
-		if placement.GetUnplacedCount() > 0 && l.first == nil {
+		l.unattempted += placement.GetUnattemptedCount()
+		// The placement of a pod whose group is not placed may have nothing to tell: that is said of the group.
+		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.first == nil && placement.GetMessage() != "" {
 			l.first = placement
 		}
 	}

@@ -112,7 +112,7 @@ func TestTopologyKey(t *testing.T) {
 		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "rack"), PodTemplates: antiAffinity("kubernetes.io/hostname")}, "kubernetes.io/hostname"},
 		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname"), PodTemplates: antiAffinity("rack")}, ""},
 	} {
-		if got := report.TopologyKey(c.cluster); got != c.want {
+		if got := report.TopologyKey(c.cluster, nil); got != c.want {
 			t.Errorf("%v: got %q, want %q", c.cluster, got, c.want)
 		}
 	}
@@ -128,6 +128,16 @@ func TestEveryNumberHasAWord(t *testing.T) {
 	for n := range stowagev1.TopologyRule_name {
 		if word := report.Rule(stowagev1.TopologyRule(n)); n != 0 && strings.HasPrefix(word, "TOPOLOGY_RULE_") {
 			t.Error(word)
+		}
+	}
+	for n := range stowagev1.PodGroupStatus_name {
+		if word := report.GroupStatus(stowagev1.PodGroupStatus(n)); n != 0 && strings.HasPrefix(word, "POD_GROUP_STATUS_") {
+			t.Error(word)
+		}
+	}
+	for n := range stowagev1.Plugin_name {
+		if n != 0 && strings.Contains(report.PodRule("x", nil, &stowagev1.PodRule{Plugin: stowagev1.Plugin(n)}), "PLUGIN_") {
+			t.Errorf("no words for a rule of %v", stowagev1.Plugin(n))
 		}
 	}
 	for n := range stowagev1.UncountedReason_name {

@@ -9,9 +9,19 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TopologyKey picks the node label to draw domains by: the zone if nodes have one, else a key that pods' rules use and
-// nodes have, zones of any name before hostnames, else none.
-func TopologyKey(c *stowagev1.Cluster) string {
+// TopologyKey picks the node label to draw domains by: the first that a pod group is to be together by and nodes have,
+// else the zone if nodes have one, else a key that pods' rules use and nodes have, zones of any name before hostnames, else
+// none.
+func TopologyKey(c *stowagev1.Cluster, groups []*stowagev1.PodGroup) string {
+	for _, g := range groups {
+		for _, key := range g.GetTopology().GetKeys() {
+			for _, n := range c.GetNodes() {
+				if _, ok := compact.Labels(c, n)[key]; ok {
+					return key
+				}
+			}
+		}
+	}
 	used := map[string]bool{}
 	for _, t := range c.GetPodTemplates() {
 		collectKeys(t.GetSpec(), used)

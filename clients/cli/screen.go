@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// What xterm and all that followed it understand.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, without a cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	toTheTop    = "\x1b[H"
+	eraseLine   = "\x1b[K" // from the cursor on
+	eraseBelow  = "\x1b[J"
+)
+
+// frameInterval is the time between frames, unless they take long to draw.
+const frameInterval = 100 * time.Millisecond
+
+// isTerminal tells whether frames can be drawn there.
+func isTerminal(w io.Writer) (*os.File, bool) {
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// screen draws the answer anew while it comes in, on a screen of its own, so that nothing of it stays and the size of the
+// terminal may change. It appears with the first interval: what is faster need not be watched.
+type screen struct {
+	w       io.Writer
+	size    func() (columns, rows int)
+	now     func() time.Time
+	place   *report.Place
+	parts   *stowage.Parts
+	last    *stowagev1.PlaceStreamResponse
+	start   time.Time
+	shown   bool
+	drawing time.Duration // how long the last frame took
+}
+
+func newScreen(w io.Writer, terminal *os.File, p *report.Place, parts *stowage.Parts) *screen {
+	s := &screen{w: w, now: time.Now, place: p, parts: parts, start: time.Now(), last: &stowagev1.PlaceStreamResponse{}}
+	s.size = func() (int, int) {
+		columns, rows, err := term.GetSize(int(terminal.Fd()))
+		if err != nil || columns == 0 || rows == 0 {
+			return 80, 24
+		}
+		return columns, rows
+	}
+	return s
+}
+
+func (s *screen) part(part *stowagev1.PlaceStreamResponse) error {
+	s.last = part
+	return nil
+}
+
+// interval leaves most of the time to what is waited for.
+func (s *screen) interval() time.Duration { return max(frameInterval, 5*s.drawing) }
+
+func (s *screen) tick() {
+	start := s.now()
+	columns, rows := s.size()
+	var picture bytes.Buffer
+	p := *s.place
+	p.Width = min(width, columns)
+	p.Draw(&picture, s.parts.Answer())
+	var frame strings.Builder
+	if !s.shown {
+		frame.WriteString(enterScreen)
+		s.shown = true
+	}
+	frame.WriteString(toTheTop)
+	all := append([]string{progress(s.last, s.parts.TotalCount(), start.Sub(s.start), p.Width), ""},
+		strings.Split(strings.TrimSuffix(picture.String(), "\n"), "\n")...)
+	if len(all) >= rows && rows > 1 {
+		rest := len(all) - rows + 2
+		all = append(all[:len(all)-rest], fmt.Sprintf("… %d more lines", rest))
+	}
+	for _, line := range all {
+		frame.WriteString(cut(line, columns) + eraseLine + "\r\n")
+	}
+	frame.WriteString(eraseBelow)
+	io.WriteString(s.w, frame.String())
+	s.drawing = s.now().Sub(start)
+}
+
+func (s *screen) close() {
+	if s.shown {
+		io.WriteString(s.w, leaveScreen)
+	}
+}
+
+// progress is a line that says how far the queue has come.
+func progress(last *stowagev1.PlaceStreamResponse, total uint32, spent time.Duration, width int) string {
+	done := last.GetPlacedCount() + last.GetUnplacedCount()
+	text := fmt.Sprintf(" %d of %d pods", done, total)
+	if last.GetUnplacedCount() > 0 {
+		text += fmt.Sprintf(", %d without a node", last.GetUnplacedCount())
+	}
+	text += ", " + spent.Truncate(time.Second).String()
+	if done > 0 && done < total && spent >= time.Second {
+		left := time.Duration(float64(spent) / float64(done) * float64(total-done))
+		text += fmt.Sprintf(", %s left", max(time.Second, left.Truncate(time.Second)))
+	}
+	bar := max(0, min(40, width-utf8.RuneCountInString(text)-2))
+	filled := 0
+	if total > 0 {
+		filled = int(uint64(bar) * uint64(done) / uint64(total))
+	}
+	return "[" + strings.Repeat("█", filled) + strings.Repeat("░", bar-filled) + "]" + text
+}
+
+func cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:width])
+}

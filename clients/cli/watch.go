@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// watch asks for the answer in parts and shows each: on a terminal as a picture that changes, elsewhere in lines, and in
+// JSON or YAML as it is. If it ends early, the answer is what was placed so far; it is nil if nothing was.
+func (c *placeCommand) watch(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, request *stowagev1.PlaceRequest,
+	p *report.Place,
+) (*stowagev1.PlaceResponse, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := client.PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: request})
+	if err != nil {
+		return nil, err
+	}
+	type received struct {
+		part *stowagev1.PlaceStreamResponse
+		err  error
+	}
+	next := make(chan received)
+	go func() {
+		defer close(next)
+		for {
+			part, err := stream.Recv()
+			select {
+			case next <- received{part, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	parts := stowage.NewParts(request)
+	v := c.view(s, p, parts)
+	defer v.close()
+	tick := time.NewTicker(v.interval())
+	defer tick.Stop()
+	begun := false
+	for {
+		select {
+		case <-tick.C:
+			v.tick()
+			tick.Reset(v.interval())
+		case r, ok := <-next:
+			switch {
+			case !ok:
+				r.err = ctx.Err()
+			case r.err == nil:
+				begun = true
+				if r.err = parts.Add(r.part); r.err == nil {
+					r.err = v.part(r.part)
+				}
+			case errors.Is(r.err, io.EOF):
+				return parts.Answer(), nil
+			}
+			if r.err == nil {
+				continue
+			}
+			interrupted := s.ctx.Err() != nil
+			if interrupted {
+				r.err = errors.New("interrupted")
+			} else if ctx.Err() != nil && status.Code(r.err) != codes.DeadlineExceeded {
+				r.err = status.FromContextError(ctx.Err()).Err()
+			}
+			if !begun && !interrupted {
+				return nil, r.err
+			}
+			parts.Cut()
+			return parts.Answer(), r.err
+		}
+	}
+}
+
+// view shows an answer while it comes in.
+type view interface {
+	// part shows what has been added to the answer.
+	part(*stowagev1.PlaceStreamResponse) error
+	// tick is called every interval.
+	tick()
+	interval() time.Duration
+	close()
+}
+
+func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) view {
+	switch {
+	case c.Output != "table":
+		return &messages{w: s.stdout, yaml: c.Output == "yaml"}
+	case s.terminal != nil:
+		return newScreen(s.stdout, s.terminal, p, parts)
+	}
+	return &lines{w: s.stdout, place: p}
+}
+
+// lines shows parts where nothing that was written can be changed.
+type lines struct {
+	w     io.Writer
+	place *report.Place
+	begun bool
+}
+
+func (l *lines) part(part *stowagev1.PlaceStreamResponse) error {
+	l.place.Part(l.w, part)
+	l.begun = true
+	return nil
+}
+
+func (*lines) tick()                   {}
+func (*lines) interval() time.Duration { return time.Hour }
+
+func (l *lines) close() {
+	if l.begun {
+		fmt.Fprintln(l.w)
+	}
+}
+
+// messages prints parts as they are, one in a line of JSON or in a document of YAML.
+type messages struct {
+	w    io.Writer
+	yaml bool
+}
+
+func (m *messages) part(part *stowagev1.PlaceStreamResponse) error {
+	text, err := protojson.Marshal(part)
+	if err != nil {
+		return err
+	}
+	if m.yaml {
+		if text, err = yaml.JSONToYAML(text); err == nil {
+			_, err = fmt.Fprintf(m.w, "---\n%s", text)
+		}
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, text); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	_, err = out.WriteTo(m.w)
+	return err
+}
+
+func (*messages) tick()                   {}
+func (*messages) interval() time.Duration { return time.Hour }
+func (*messages) close()                  {}

@@ -1,0 +1,159 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// GroupStatus is a word for what became of a pod group.
+func GroupStatus(s stowagev1.PodGroupStatus) string {
+	switch s {
+	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE:
+		return "complete"
+	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT:
+		return "best effort"
+	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE:
+		return "infeasible"
+	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNDECIDED:
+		return "undecided"
+	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED:
+		return "unattempted"
+	}
+	return s.String()
+}
+
+// groups writes a table of the groups, then what keeps those from being placed that are not.
+func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
+	if len(groups) == 0 {
+		return
+	}
+	joint := false
+	for _, g := range groups {
+		joint = joint || g.GetSteps() > 0
+	}
+	heading := []string{"POD GROUP", "STATUS", "PLACED", "NEEDED", "WHERE"}
+	if joint {
+		heading = []string{"POD GROUP", "STATUS", "PLACED", "NEEDED", "SCORES", "STEPS", "WHERE"}
+	}
+	rows := [][]string{heading}
+	for i, g := range groups {
+		all := g.GetPlacedCount() + g.GetUnplacedCount()
+		needed := all
+		if i < len(p.Snapshot.PodGroups) && p.Snapshot.PodGroups[i].GetMinCount() > 0 {
+			needed = p.Snapshot.PodGroups[i].GetMinCount()
+		}
+		row := []string{g.GetName(), GroupStatus(g.GetStatus()), fmt.Sprintf("%d/%d", g.GetPlacedCount(), all), fmt.Sprint(needed)}
+		if joint {
+			scores, steps := "", ""
+			if g.GetSteps() > 0 {
+				steps = fmt.Sprint(g.GetSteps())
+			}
+			if g.GetSteps() > 0 && g.GetPlacedCount() > 0 {
+				if !g.GetSettled() {
+					scores = "≥"
+				}
+				scores += fmt.Sprint(g.GetScoreSum())
+			}
+			row = append(row, scores, steps)
+		}
+		rows = append(rows, append(row, domains(g.GetDomains())))
+	}
+	fmt.Fprintln(w)
+	table(w, rows...)
+	for _, g := range groups {
+		p.group(w, g)
+	}
+}
+
+// group writes what keeps the pods of a group without nodes.
+func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
+	if g.GetUnplacedCount() == 0 || g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED {
+		return
+	}
+	fmt.Fprintf(w, "\npod group %s: %s without a node\n", g.GetName(), plural(uint64(g.GetUnplacedCount()), "pod"))
+	if g.GetMessage() != "" {
+		WriteWrapped(w, "  ", g.GetMessage(), p.Width)
+	}
+	if g.FirstUnplacedQueueIndex != nil {
+		WriteWrapped(w, "  ", "the first that found no node: a pod of "+p.who(g.GetFirstUnplacedQueueIndex()), p.Width)
+	}
+	rules := g.GetConflict()
+	if len(rules) == 0 {
+		return
+	}
+	text := "no placement satisfies this:"
+	switch {
+	case len(rules) > 1 && g.GetConflictMinimal():
+		text = "no placement satisfies all of these, and without any one of them there is one that satisfies the others:"
+	case len(rules) > 1:
+		text = "no placement satisfies all of these:"
+	}
+	WriteWrapped(w, "  ", text, p.Width)
+	for _, r := range rules {
+		WriteWrapped(w, "  - ", PodRule(p.who(r.GetQueueIndex()), p.spec(r.GetQueueIndex()), r), p.Width)
+	}
+}
+
+func domains(all []*stowagev1.TopologyDomain) string {
+	var out []string
+	for _, d := range all {
+		out = append(out, d.GetTopologyKey()+"="+d.GetValue())
+	}
+	return names(out)
+}
+
+// who names what a queue entry comes from.
+func (p *Place) who(queueIndex uint32) string {
+	if int(queueIndex) >= len(p.Snapshot.Queue) {
+		return fmt.Sprintf("entry %d", queueIndex)
+	}
+	o := p.Snapshot.Queue[queueIndex].Origin
+	return o.Namespace + "/" + o.Name
+}
+
+// spec is that of a queue entry's pods.
+func (p *Place) spec(queueIndex uint32) *stowagev1.PodSpec {
+	if int(queueIndex) >= len(p.Snapshot.Queue) {
+		return nil
+	}
+	pod := p.Snapshot.Queue[queueIndex].Pods.GetPod()
+	if t := pod.GetTemplate(); t != nil {
+		return t.GetSpec()
+	}
+	if all := p.Snapshot.Cluster.GetPodTemplates(); int(pod.GetTemplateIndex()) < len(all) {
+		return all[pod.GetTemplateIndex()].GetSpec()
+	}
+	return nil
+}
+
+// Part writes a line for each thing that a part of the answer tells; done of all is how far the queue has come with it.
+func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
+	all := fmt.Sprint(part.GetTotalCount())
+	done := fmt.Sprintf("%*d/%s", len(all), part.GetPlacedCount()+part.GetUnplacedCount(), all)
+	a := &stowagev1.PlaceResponse{}
+	var index []int
+	for _, q := range part.GetPlacements() {
+		a.Placements, index = append(a.Placements, q.GetPlacement()), append(index, int(q.GetQueueIndex()))
+	}
+	for _, l := range p.workloads(a, index) {
+		var what []string
+		if len(l.nodes) > 0 {
+			what = append(what, names(withCounts(l.nodes)))
+		}
+		if l.unplaced > 0 {
+			what = append(what, plural(uint64(l.unplaced), "pod")+" without a node")
+		}
+		fmt.Fprintf(w, "%s  %s/%s: %s\n", done, l.origin.Namespace, l.origin.Name, strings.Join(what, "; "))
+	}
+	for _, g := range part.GetPodGroups() {
+		line := fmt.Sprintf("%s  pod group %s: %s, %d of %s placed", done, g.GetName(), GroupStatus(g.GetStatus()),
+			g.GetPlacedCount(), plural(uint64(g.GetPlacedCount()+g.GetUnplacedCount()), "pod"))
+		if where := domains(g.GetDomains()); where != "" {
+			line += " in " + where
+		}
+		fmt.Fprintln(w, line)
+	}
+}
