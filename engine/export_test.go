@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -32,4 +33,13 @@ func (o PlaceOptions) Forgetting() PlaceOptions {
 func (o PlaceOptions) WithFew(most int) PlaceOptions {
 	o.tuning.few = func(domains, _ int) bool { return domains <= most }
 	return o
+}
+
+// Preference returns the nodes of a cluster in the order in which equally good ones are chosen.
+func Preference(c *api.Cluster, seed uint64) []uint32 {
+	names := make([]string, len(c.Nodes))
+	for i := range names {
+		names[i] = c.Nodes[i].Name
+	}
+	return preference(names, seed)
 }

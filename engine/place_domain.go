@@ -35,9 +35,15 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 			return nil, err
 		}
 		if best != nil {
-			p.commit(g, best.trial)
+			t := best.trial
+			if t.placed < g.pods && !g.Joint { // once more, to say why
+				if t, err = s.inDomain(ctx, best.domain, g.counts, g.minimum, true); err != nil {
+					return nil, err
+				}
+			}
+			p.commit(g, t)
 			found.Domains = []verdict.Domain{best.domain.Domain}
-			return best.trial, nil
+			return t, nil
 		}
 		if worst != nil && (refused == nil || worst.placed > refused.placed) {
 			refused = worst
@@ -60,7 +66,6 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 		}
 		return refused.trial, nil
 	}
-	// Once more, to say why.
 	t, err := s.inDomain(ctx, refused.domain, g.counts, g.minimum, true)
 	if err != nil {
 		return nil, err
