@@ -38,7 +38,7 @@ type groupCase struct {
 	seed    uint64
 }
 
-func randomGroups(rng *rand.Rand) groupCase {
+func randomGroups(rng *rand.Rand, joint bool) groupCase {
 	var nodes []*enginetest.Node
 	zones, racks := 1+rng.IntN(3), 1+rng.IntN(3)
 	for i := range 2 + rng.IntN(10) {
@@ -68,6 +68,12 @@ func randomGroups(rng *rand.Rand) groupCase {
 		}
 		c.queue = append(c.queue, engine.Pending{Pod: p.Pod, Count: 1 + rng.IntN(4)})
 	}
+	if joint { // so that the naive way ends
+		c.queue = c.queue[:min(len(c.queue), 5)]
+		for i := range c.queue {
+			c.queue[i].Count = min(c.queue[i].Count, 2)
+		}
+	}
 	of := make([][]int, 1+rng.IntN(3))
 	for e := range c.queue {
 		if g := rng.IntN(len(of) + 1); g < len(of) {
@@ -89,7 +95,8 @@ func randomGroups(rng *rand.Rand) groupCase {
 		case 1:
 			g.Keys = []string{rack, zone}
 		}
-		g.Preferred = len(g.Keys) > 0 && rng.IntN(2) == 0
+		g.Joint = joint
+		g.Preferred = !joint && len(g.Keys) > 0 && rng.IntN(2) == 0
 		c.groups = append(c.groups, g)
 	}
 	return c
@@ -118,7 +125,7 @@ func (n *naive) run() {
 	for e := range n.queue {
 		switch g := of[e]; {
 		case g < 0:
-			placed := n.place([]int{e}, []int{n.queue[e].Count}, nil)
+			placed := n.place(nil, []int{e}, []int{n.queue[e].Count}, nil)
 			n.settle([]int{e}, placed)
 		case !done[g]:
 			done[g] = true
@@ -128,12 +135,15 @@ func (n *naive) run() {
 }
 
 // place returns where so many pods of entries would go, by entry.
-func (n *naive) place(entries, counts []int, candidates []uint32) [][]uint32 {
+func (n *naive) place(g *engine.Group, entries, counts []int, candidates []uint32) [][]uint32 {
 	if n.compiled == nil {
 		var err error
 		if n.compiled, err = engine.Compile(context.Background(), n.stated); err != nil {
 			n.t.Fatal(err)
 		}
+	}
+	if g != nil && g.Joint {
+		return n.jointly(g, candidates)
 	}
 	var queue []engine.Pending
 	for i, e := range entries {
@@ -143,9 +153,58 @@ func (n *naive) place(entries, counts []int, candidates []uint32) [][]uint32 {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	var nodes [][]uint32
+	nodes := make([][]uint32, 0, len(placed))
 	for i := range placed {
 		nodes = append(nodes, placed[i].Nodes)
+	}
+	return nodes
+}
+
+// jointly returns where the most pods of a group can be placed as a whole, leaving out as many of the last entries as need
+// be.
+func (n *naive) jointly(g *engine.Group, candidates []uint32) [][]uint32 {
+	nodes := make([][]uint32, len(g.Entries))
+	pods, combinations := 0, 1
+	for _, e := range g.Entries {
+		pods += n.queue[e].Count
+		combinations *= n.queue[e].Count + 1
+	}
+	minimum := g.Minimum
+	if minimum == 0 {
+		minimum = pods
+	}
+	for most := pods; most >= minimum; most-- {
+		for c := combinations - 1; c >= 0; c-- { // as numbers, the first entry's digit is the highest
+			rest, sum := c, 0
+			left := make([]int, len(g.Entries))
+			for i := len(g.Entries) - 1; i >= 0; i-- {
+				base := n.queue[g.Entries[i]].Count + 1
+				left[i], rest = rest%base, rest/base
+				sum += left[i]
+			}
+			if sum != most {
+				continue
+			}
+			var group []engine.Pending
+			var of []int
+			for i, e := range g.Entries {
+				if left[i] > 0 {
+					group, of = append(group, engine.Pending{Pod: n.queue[e].Pod, Count: left[i]}), append(of, i)
+				}
+			}
+			got, err := n.compiled.PlaceJointly(context.Background(), group, engine.JointOptions{
+				Profile: n.profile, Candidates: candidates, Seed: n.seed,
+			})
+			if err != nil || got.Status == verdict.JointBestEffort {
+				n.t.Fatalf("%v %+v", err, got)
+			}
+			if got.Status == verdict.JointComplete {
+				for k, i := range of {
+					nodes[i] = got.Nodes[k]
+				}
+				return nodes
+			}
+		}
 	}
 	return nodes
 }
@@ -180,7 +239,7 @@ func (n *naive) group(i int) {
 		most := 0
 		tried := make(map[string][][]uint32)
 		for _, v := range values {
-			if tried[v] = n.place(g.Entries, counts, domains[v]); count(tried[v]) >= minimum {
+			if tried[v] = n.place(g, g.Entries, counts, domains[v]); count(tried[v]) >= minimum {
 				most = max(most, count(tried[v]))
 			}
 		}
@@ -206,7 +265,7 @@ func (n *naive) group(i int) {
 	if len(g.Keys) > 0 {
 		return
 	}
-	if nodes := n.place(g.Entries, counts, nil); count(nodes) >= minimum {
+	if nodes := n.place(g, g.Entries, counts, nil); count(nodes) >= minimum {
 		n.settle(g.Entries, nodes)
 	}
 }
@@ -223,7 +282,7 @@ func (n *naive) fewest(i int, counts []int, pods, minimum int) {
 		best, most := "", 0
 		var there [][]uint32
 		for _, v := range values {
-			if nodes := n.place(g.Entries, left, domains[v]); count(nodes) > most {
+			if nodes := n.place(g, g.Entries, left, domains[v]); count(nodes) > most {
 				best, most, there = v, count(nodes), nodes
 			}
 		}
@@ -245,7 +304,7 @@ func (n *naive) fewest(i int, counts []int, pods, minimum int) {
 	for _, e := range g.Entries {
 		n.nodes[e] = nil
 	}
-	if nodes := n.place(g.Entries, counts, nil); count(nodes) >= minimum {
+	if nodes := n.place(g, g.Entries, counts, nil); count(nodes) >= minimum {
 		n.settle(g.Entries, nodes)
 	}
 }
@@ -297,15 +356,17 @@ func (n *naive) full(domain []uint32, entries []int, nodes [][]uint32) int64 {
 }
 
 // TestGroupsEqualNaive compares groups that are placed in order with the naive way.
-func TestGroupsEqualNaive(t *testing.T) {
-	cases := 3000
-	if testing.Short() {
-		cases = 300
-	}
+func TestGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, 3000/slowdown, false) }
+
+// TestJointGroupsEqualNaive compares groups that are placed jointly with the naive way.
+func TestJointGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, 600/slowdown, true) }
+
+func groupsEqualNaive(t *testing.T, cases int, joint bool) {
+	t.Parallel()
 	statuses := make(map[verdict.GroupStatus]int)
 	inDomains := 0
 	for seed := range uint64(cases) {
-		c := randomGroups(rand.New(rand.NewPCG(seed, 5)))
+		c := randomGroups(rand.New(rand.NewPCG(seed, 5)), joint)
 		compiled, err := engine.Compile(context.Background(), c.stated)
 		if err != nil {
 			t.Fatal(err)
