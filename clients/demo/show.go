@@ -49,15 +49,21 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 	heading += strings.Repeat("─", max(0, width-utf8.RuneCountInString(heading)))
 	fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, heading))
 	held := true
-	for i := range c.Steps {
-		step := &c.Steps[i]
-		q, err := scenarios.Ask(c, step)
+	for i := 0; i < len(c.Steps); i++ {
+		q, a, err := asked(ctx, c, i, decide)
 		if err != nil {
 			return false, err
 		}
-		a, err := decide(ctx, q)
-		if err != nil {
-			return false, err
+		if i+1 < len(c.Steps) && c.Steps[i+1].Beside && q.Place != nil {
+			i++
+			otherQ, otherA, err := asked(ctx, c, i, decide)
+			if err != nil {
+				return false, err
+			}
+			s.beside([2]*scenarios.Question{q, otherQ}, [2]*scenarios.Answer{a, otherA})
+			held = s.differences(q, a) && held
+			held = s.differences(otherQ, otherA) && held
+			continue
 		}
 		if i == 0 && q.Place == nil && holdsPods(q.Snapshot.Cluster) {
 			fmt.Fprintln(s.w)
@@ -65,10 +71,7 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 			p.Draw(s.w)
 		}
 		s.step(q, a)
-		for _, difference := range scenarios.Check(q, a) {
-			held = false
-			fmt.Fprintf(s.w, "  %s\n", s.coloured(red, "✗ "+difference))
-		}
+		held = s.differences(q, a) && held
 	}
 	mark := s.coloured(green, "✓")
 	if !held {
@@ -77,6 +80,57 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 	fmt.Fprintln(s.w)
 	report.WriteWrapped(s.w, "", mark+" "+c.Why, width)
 	return held, nil
+}
+
+// asked asks one step.
+func asked(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decider) (*scenarios.Question, *scenarios.Answer, error) {
+	q, err := scenarios.Ask(c, &c.Steps[i])
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := decide(ctx, q)
+	return q, a, err
+}
+
+// differences shows what did not come out as it must, and tells whether there is nothing of the kind.
+func (s *show) differences(q *scenarios.Question, a *scenarios.Answer) bool {
+	all := scenarios.Check(q, a)
+	for _, difference := range all {
+		fmt.Fprintf(s.w, "  %s\n", s.coloured(red, "✗ "+difference))
+	}
+	return len(all) == 0
+}
+
+// beside shows two placements beside each other, and below what there is to tell of each.
+func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
+	const half = (width - 3) / 2
+	var columns [2][]string
+	for i := range q {
+		var b strings.Builder
+		p := report.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: half}
+		p.Draw(&b, a[i].Place)
+		columns[i] = append([]string{q[i].Step.Name}, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")...)
+	}
+	fmt.Fprintln(s.w)
+	for i := range max(len(columns[0]), len(columns[1])) {
+		var cells [2]string
+		for side, lines := range columns {
+			if i < len(lines) {
+				cells[side] = lines[i]
+			}
+		}
+		cells[0] += strings.Repeat(" ", max(0, half-utf8.RuneCountInString(cells[0])))
+		line := strings.TrimRight(cells[0]+"   "+cells[1], " ")
+		if i == 0 {
+			line = s.coloured(bold, line)
+		}
+		fmt.Fprintln(s.w, line)
+	}
+	for i := range q {
+		fmt.Fprintf(s.w, "\n%s: ", s.coloured(bold, q[i].Step.Name))
+		p := report.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: width}
+		p.Tell(s.w, a[i].Place)
+	}
 }
 
 func holdsPods(c *stowagev1.Cluster) bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,21 @@ func TestShowTellsWhatHolds(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "\x1b") {
 		t.Error("colours without a terminal")
+	}
+}
+
+func TestShowPutsStepsBesideEachOther(t *testing.T) {
+	cases := load(t)
+	i := slices.IndexFunc(cases, func(c scenarios.Case) bool { return c.Name() == "27-joint-placement" })
+	var b strings.Builder
+	held, err := (&show{w: &b}).scenario(t.Context(), &cases[i], decider(t))
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	for _, want := range []string{"\none by one  ", "  jointly\n", "│ + api ", "\none by one: 0 of 4 pods placed\n", "\njointly: 4 of 4 pods placed\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
 	}
 }
 

@@ -84,12 +84,12 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	if len(rules) == 0 {
 		return
 	}
-	text := "no placement satisfies this:"
+	text := "the rule that stands against it:"
 	switch {
 	case len(rules) > 1 && g.GetConflictMinimal():
-		text = "no placement satisfies all of these, and without any one of them there is one that satisfies the others:"
+		text = "the rules that cannot hold together, though without any one of them the others can:"
 	case len(rules) > 1:
-		text = "no placement satisfies all of these:"
+		text = "rules that cannot hold together:"
 	}
 	WriteWrapped(w, "  ", text, p.Width)
 	for _, r := range rules {

@@ -42,7 +42,13 @@ func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) {
 // Write draws the cluster with the pods where they go, then tells which got no node and why.
 func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 	p.Draw(w, a)
-	fmt.Fprintf(w, "\n%d of %s placed\n", a.GetPlacedCount(), plural(uint64(a.GetPlacedCount()+a.GetUnplacedCount()), "pod"))
+	fmt.Fprintln(w)
+	p.Tell(w, a)
+}
+
+// Tell tells how many pods got a node, and which did not and why.
+func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
+	fmt.Fprintf(w, "%d of %s placed\n", a.GetPlacedCount(), plural(uint64(a.GetPlacedCount()+a.GetUnplacedCount()), "pod"))
 	workloads := p.workloads(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
@@ -96,8 +102,9 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 		l.nodes = append(l.nodes, placement.GetNodes().GetNames()...)
 		l.unplaced += placement.GetUnplacedCount()
 		l.unattempted += placement.GetUnattemptedCount()
-		// The placement of a pod whose group is not placed may have nothing to tell: that is said of the group.
-		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.first == nil && placement.GetMessage() != "" {
+		// Of a pod that was left out for its group, all is said of the group.
+		told := p.Snapshot.Queue[i].Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
+		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.first == nil && told {
 			l.first = placement
 		}
 	}

@@ -21,10 +21,14 @@ type Case struct {
 
 // Step is one question: exactly one of Place, Filter and Score is there.
 type Step struct {
+	// Beside tells that the step is best shown beside the one before.
+	Beside  bool             `json:"beside"`
 	Name    string           `json:"name"`
 	Files   []string         `json:"files"`
 	Profile json.RawMessage  `json:"profile"`
+	Joint   bool             `json:"joint"`
 	Place   map[string]Place `json:"place"`
+	Groups  map[string]Group `json:"groups"`
 	Filter  *Filter          `json:"filter"`
 	Score   *Score           `json:"score"`
 }
@@ -38,6 +42,17 @@ type Place struct {
 	Nodes       []string       `json:"nodes"`
 	Message     *string        `json:"message"`
 	Explanation *Explanation   `json:"explanation"`
+}
+
+// Group is what must become of one pod group.
+type Group struct {
+	Status   *string   `json:"status"`
+	Placed   *int      `json:"placed"`
+	Unplaced *int      `json:"unplaced"`
+	Domains  []string  `json:"domains"`
+	First    *string   `json:"first"`
+	Message  *string   `json:"message"`
+	Conflict *[]string `json:"conflict"`
 }
 
 // Filter is which nodes must be able to take a pod.
@@ -127,6 +142,14 @@ func (c *Case) validate() error {
 		for name, p := range s.Place {
 			if reflect.ValueOf(p).IsZero() {
 				return fmt.Errorf("steps[%d].place.%s: expects nothing", i, name)
+			}
+		}
+		if len(s.Place) == 0 && (s.Joint || len(s.Groups) > 0) || i == 0 && s.Beside {
+			return fmt.Errorf("steps[%d]: joint and groups go with place, beside with a step before", i)
+		}
+		for name, g := range s.Groups {
+			if reflect.ValueOf(g).IsZero() {
+				return fmt.Errorf("steps[%d].groups.%s: expects nothing", i, name)
 			}
 		}
 		if f := s.Filter; f != nil && reflect.DeepEqual(*f, Filter{Pod: f.Pod}) {

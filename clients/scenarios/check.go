@@ -26,6 +26,7 @@ func Check(q *Question, a *Answer) []string {
 		k.score(q.Step.Score, a.Score)
 	default:
 		k.place(a.Place)
+		k.groups(a.Place)
 	}
 	return k.differences
 }

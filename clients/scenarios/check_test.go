@@ -65,6 +65,13 @@ steps:
         counts:
         - {rule: hard spread, domains: {z: 2}, skews: {z: 1}, minimum: 0, feasible: [], nodes: {z: [b]}, uncounted: {missing topology key: [a]}, conflicts: {z: [p]}}
         - {rule: affinity}
+- name: joint
+  files: [nodes.yaml, web.yaml]
+  joint: true
+  place: {web: {placed: 0}}
+  groups:
+    other: {placed: 1}
+    queue: {status: complete, placed: 1, unplaced: 0, domains: [z=a], first: other, message: none, conflict: []}
 - name: filter
   files: [nodes.yaml, web.yaml]
   filter: {feasible: [], refused: {Too many pods: [a]}, message: none}
@@ -84,6 +91,10 @@ steps:
 			"web: explanation: hard spread by zone: minimum", "web: explanation: hard spread by zone: feasible",
 			"web: explanation: hard spread by zone: nodes", "web: explanation: hard spread by zone: uncounted",
 			"web: explanation: hard spread by zone: conflicts", "web: explanation: affinity by zone: is missing",
+		},
+		{
+			"group other: is not in the answer", "group queue: status", "group queue: placed", "group queue: unplaced",
+			"group queue: domains", "group queue: first", "group queue: message", "group queue: conflict",
 		},
 		{"feasible", "refused", "message"},
 		{"best", "TaintToleration", "TaintToleration: gave scores"},
@@ -116,6 +127,9 @@ func TestLoadRefusesCasesThatSayNothing(t *testing.T) {
 		"title: t\nwhy: w\nsteps: [{name: n, files: [f], filter: {feasibel: []}}]",
 		"title: t\nwhy: w\nsteps: [{name: n, files: [f], filter: {pod: p}}]",
 		"title: t\nwhy: w\nsteps: [{name: n, files: [f], place: {web: {}}}]",
+		"title: t\nwhy: w\nsteps: [{name: n, files: [f], place: {web: {placed: 1}}, groups: {g: {}}}]",
+		"title: t\nwhy: w\nsteps: [{name: n, files: [f], joint: true, filter: {message: m}}]",
+		"title: t\nwhy: w\nsteps: [{name: n, beside: true, files: [f], filter: {message: m}}]",
 	} {
 		dir := t.TempDir()
 		if err := os.Mkdir(filepath.Join(dir, "c"), 0o700); err != nil {

@@ -7,6 +7,7 @@
 //	topologyKey: the node label that domains below are values of
 //	steps:
 //	- name: what this step varies
+//	  beside: true                      best shown beside the step before
 //	  files: [nodes.yaml, web.yaml]     manifests, in this order
 //	  profile: {}                       a Profile, in protojson's names
 //	  place:                            place the queue; by the name of the workload or pod:
@@ -18,6 +19,17 @@
 //	      nodes: [a, b]                 the nodes in the order of placement
 //	      message: "0/3 nodes ..."      kube-scheduler's event text
 //	      explanation: {}               of the first pod without a node, see below
+//	  joint: true                       with place: all pods without a group as a whole; their group is "queue"
+//	  groups:                           with place, what became of pod groups, by namespace and name:
+//	    default/training:
+//	      status: best effort           complete, infeasible, undecided, unattempted
+//	      placed: 3
+//	      unplaced: 1
+//	      domains: [rack=r1]            where it went
+//	      first: web                    the workload of the first pod that found no node
+//	      message: ""
+//	      conflict: ["web: anti-affinity by zone"]
+//	                                    rules that cannot hold together
 //	  filter:                           or filter one pod, with an explanation
 //	    pod: web                        needed if several are pending
 //	    feasible: [a]                   the nodes that can take it

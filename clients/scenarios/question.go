@@ -68,6 +68,9 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, IncludeNodeNames: true, IncludePluginScores: true,
 		}
 	default:
+		if s.Joint {
+			snapshot.PlaceRestJointly(0, 0)
+		}
 		q.Place = snapshot.PlaceRequest()
 		q.Place.Profile, q.Place.Explain = profile, true
 	}

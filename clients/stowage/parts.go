@@ -20,7 +20,7 @@ type Parts struct {
 func NewParts(request *stowagev1.PlaceRequest) *Parts {
 	p := &Parts{request: request, answer: &stowagev1.PlaceResponse{}, groups: map[string]*stowagev1.PodGroupPlacement{}}
 	for _, q := range request.GetQueue() {
-		p.answer.Placements = append(p.answer.Placements, &stowagev1.Placement{})
+		p.answer.Placements = append(p.answer.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})
 		p.total += max(1, q.GetCount())
 	}
 	for _, g := range request.GetPodGroups() {

@@ -176,7 +176,7 @@ func TestParts(t *testing.T) {
 	want := &stowagev1.PlaceResponse{
 		Placements: []*stowagev1.Placement{
 			{Nodes: nodes("a", "b", "c"), UnplacedCount: 2, Message: "full"},
-			{Nodes: nodes("a"), TotalScores: []int64{4}}, {}, {},
+			{Nodes: nodes("a"), TotalScores: []int64{4}}, {Nodes: nodes()}, {Nodes: nodes()},
 		},
 		PodGroups: []*stowagev1.PodGroupPlacement{
 			{Name: "h"}, {Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 1},
@@ -189,8 +189,8 @@ func TestParts(t *testing.T) {
 	}
 	p.Cut()
 	want.Partial, want.UnplacedCount = true, 7
-	want.Placements[2] = &stowagev1.Placement{UnplacedCount: 2, UnattemptedCount: 2}
-	want.Placements[3] = &stowagev1.Placement{UnplacedCount: 3, UnattemptedCount: 3}
+	want.Placements[2] = &stowagev1.Placement{Nodes: nodes(), UnplacedCount: 2, UnattemptedCount: 2}
+	want.Placements[3] = &stowagev1.Placement{Nodes: nodes(), UnplacedCount: 3, UnattemptedCount: 3}
 	want.PodGroups[0] = &stowagev1.PodGroupPlacement{Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED, UnplacedCount: 2}
 	if d := cmp.Diff(want, p.Answer(), protocmp.Transform()); d != "" {
 		t.Error(d)
