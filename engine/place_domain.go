@@ -11,22 +11,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// domain is the candidates of a topology domain.
-type domain struct {
-	verdict.Domain
-	nodes []uint32
-	lead  uint32 // its first node in the order of ties
-	bound int    // more pods of a group than this have no room
-	score int64  // no more can it have
-}
-
 // together places a group in one domain, or in few.
 func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
-	s := p.survey(g)
+	s, err := p.survey(ctx, g)
+	if err != nil {
+		return nil, err
+	}
 	var refused *attempt
 	for _, key := range g.Keys {
 		domains := s.domains(key)
@@ -72,125 +65,6 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 	}
 	found.Message += fmt.Sprintf("; %s=%s takes %d", refused.domain.Key, refused.domain.Value, t.placed)
 	return t, nil
-}
-
-// spreadOut places a group in few domains of its last key, or anywhere.
-func (p *place) spreadOut(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
-	g := s.g
-	place := s.fewDomains
-	if g.Joint {
-		place = s.fewDomainsJointly
-	}
-	t, err := place(ctx, found)
-	if err != nil || t != nil {
-		return t, err
-	}
-	return p.anywhere(ctx, g, found)
-}
-
-// survey is what is looked at to find domains for a group.
-type survey struct {
-	p       *place
-	g       *grouped
-	needs   [][]noderesources.Need // by entry of the group
-	allowed []nodeset.Set          // likewise
-	asked   api.Resources
-	set     nodeset.Set // of the domain at hand
-	// undecided says that it is not known of some domain whether it takes the minimum.
-	undecided bool
-}
-
-func (p *place) survey(g *grouped) *survey {
-	s := &survey{p: p, g: g, set: nodeset.New(p.state.Len())}
-	var specs []*api.PodSpec
-	for _, e := range g.Entries {
-		t := p.entries[e]
-		if t.d == nil {
-			t.d = p.decide(t.pod)
-		}
-		s.needs = append(s.needs, noderesources.NewFilter(t.d.Cycle).Needs())
-		s.allowed = append(s.allowed, p.static(t.d))
-		specs = append(specs, t.pod.Spec())
-	}
-	s.asked = noderesources.Total(specs, g.counts)
-	return s
-}
-
-// domains returns the domains of a key, without those in which the group has no room.
-func (s *survey) domains(key string) []*domain {
-	p := s.p
-	id, ok := p.state.Symbols.Lookup(key)
-	if !ok {
-		return nil
-	}
-	column := p.state.Column(id)
-	var domains []*domain
-	for d, nodes := range column.Nodes(p.candidates) {
-		if d == topology.None || len(nodes) == 0 {
-			continue
-		}
-		domains = append(domains, &domain{
-			Domain: verdict.Domain{Key: key, Value: p.state.Symbols.Name(column.Values[d])},
-			nodes:  nodes,
-			lead:   p.first(nodes),
-			bound:  s.bound(nodes, s.g.counts),
-		})
-	}
-	return domains
-}
-
-// first returns the node that comes first in the order of ties.
-func (p *place) first(nodes []uint32) uint32 {
-	if p.order == nil {
-		return nodes[0]
-	}
-	best := nodes[0]
-	for _, n := range nodes[1:] {
-		if p.order[n] < p.order[best] {
-			best = n
-		}
-	}
-	return best
-}
-
-// before compares domains in the order of ties.
-func (p *place) before(a, b *domain) int {
-	if p.order == nil {
-		return cmp.Compare(a.lead, b.lead)
-	}
-	return cmp.Or(cmp.Compare(p.order[a.lead], p.order[b.lead]), cmp.Compare(a.lead, b.lead))
-}
-
-// bound returns how many of so many pods of each entry have room on nodes, each entry for itself.
-func (s *survey) bound(nodes []uint32, counts []int) int {
-	sum := 0
-	for i, count := range counts {
-		room := 0
-		for _, n := range nodes {
-			if room >= count {
-				break
-			}
-			if s.allowed[i] == nil || !s.allowed[i].Has(n) {
-				continue
-			}
-			fit := int64(count)
-			for k := range s.needs[i] {
-				need := &s.needs[i][k]
-				fit = min(fit, max(0, need.Room(n))/need.Amount)
-			}
-			room += int(fit)
-		}
-		sum += min(room, count)
-	}
-	return sum
-}
-
-// attempt is what a domain took.
-type attempt struct {
-	*trial
-	domain *domain
-	full   int64 // how full it is with it
-	group  *verdict.Group
 }
 
 // best returns the domain with the highest score of those that take the group's minimum, nil if none does, and then the
@@ -338,73 +212,4 @@ func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum 
 	p.moves, p.listed = there.moves, there.listed
 	s.clear(d)
 	return t, err
-}
-
-// fewDomains places the group in few domains of its last key, one by one; nil if that does not place its minimum.
-func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, error) {
-	p, g := s.p, s.g
-	domains := s.domains(g.Keys[len(g.Keys)-1])
-	sum := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
-	left := slices.Clone(g.counts)
-	mark := len(p.state.AssumedPods())
-	for sum.placed < g.pods {
-		t, d, err := s.mostIn(ctx, domains, left)
-		if err != nil {
-			return nil, err
-		}
-		if t == nil {
-			break
-		}
-		p.commit(g, t)
-		found.Domains = append(found.Domains, d.Domain)
-		domains = slices.DeleteFunc(domains, func(other *domain) bool { return other == d })
-		for i := range t.placements {
-			r := &t.placements[i]
-			sum.placements[i].Nodes = append(sum.placements[i].Nodes, r.Nodes...)
-			sum.placements[i].Scanned += r.Scanned
-			left[i] -= len(r.Nodes)
-		}
-		sum.placed += t.placed
-	}
-	if sum.placed < g.minimum {
-		p.release(mark)
-		found.Domains = nil
-		return nil, nil
-	}
-	for i, n := range left {
-		if n > 0 {
-			sum.placements[i].Unplaced, sum.placements[i].Message = n, noFurtherDomain
-			if sum.first < 0 {
-				sum.first = g.Entries[i]
-			}
-		}
-	}
-	return sum, nil
-}
-
-// noFurtherDomain is why pods of a group are not placed whose minimum is.
-const noFurtherDomain = "no further topology domain takes the pod"
-
-// mostIn returns what the domain takes that takes most of so many pods of each entry, nil if none takes any.
-func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*trial, *domain, error) {
-	p := s.p
-	var best *trial
-	var in *domain
-	for _, d := range domains {
-		d.bound = s.bound(d.nodes, counts)
-	}
-	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
-	for _, d := range domains {
-		if d.bound == 0 || best != nil && (d.bound < best.placed || d.bound == best.placed && p.before(in, d) < 0) {
-			break
-		}
-		t, err := s.inDomain(ctx, d, counts, 0, false)
-		if err != nil {
-			return nil, nil, err
-		}
-		if t.placed > 0 && (best == nil || t.placed > best.placed || t.placed == best.placed && p.before(d, in) < 0) {
-			best, in = t, d
-		}
-	}
-	return best, in, nil
 }

@@ -15,20 +15,6 @@ import (
 
 const rack = "topology.example/rack"
 
-// racked is nodes in racks in zones: so many racks a zone, so many nodes a rack.
-func racked(zones, racks, nodes int, cpu int64) []*enginetest.Node {
-	var all []*enginetest.Node
-	for z := range zones {
-		for r := range racks {
-			for n := range nodes {
-				all = append(all, enginetest.MakeNode(fmt.Sprintf("node-%d-%d-%d", z, r, n)).Allocate("cpu", cpu, "memory", int64(32<<30), "pods", int64(110)).
-					Zone(fmt.Sprint("zone-", z)).Label(rack, fmt.Sprintf("rack-%d-%d", z, r)))
-			}
-		}
-	}
-	return all
-}
-
 // groupCase is a random small cluster and a queue with groups.
 type groupCase struct {
 	stated  *api.Cluster

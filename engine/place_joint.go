@@ -32,7 +32,7 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 		if err != nil {
 			return nil, err
 		}
-		found.Steps = result.Steps
+		found.Steps = min(result.Steps, g.limit())
 		switch result.Status {
 		case verdict.JointComplete:
 			return g.joined(result, counts, found), nil
@@ -61,7 +61,7 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 			return nil, err
 		}
 		if better != nil {
-			found.Steps = better.Steps
+			found.Steps = min(better.Steps, g.limit())
 			return g.joined(better, counts, found), nil
 		}
 	}
@@ -205,50 +205,4 @@ func (g *grouped) subsets() iter.Seq[[]int] {
 			}
 		}
 	}
-}
-
-// fewDomainsJointly places the group in few domains of its last key; nil if that does not place its minimum.
-func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
-	p, g := s.p, s.g
-	key := g.Keys[len(g.Keys)-1]
-	domains := s.domains(key)
-	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
-	for n := 2; n < 2*len(domains); n *= 2 {
-		together := nodeset.New(p.state.Len())
-		for _, d := range domains[:min(n, len(domains))] {
-			together.Or(s.nodesOf(d))
-			s.clear(d)
-		}
-		result := verdict.Group{Steps: found.Steps}
-		t, err := p.jointly(ctx, g, together, &result)
-		if err != nil {
-			return nil, err
-		}
-		found.Steps = result.Steps
-		if t.placed < g.minimum {
-			continue
-		}
-		*found = result
-		p.commit(g, t)
-		for _, d := range domains[:min(n, len(domains))] {
-			if t.in(d) {
-				found.Domains = append(found.Domains, d.Domain)
-			}
-		}
-		return t, nil
-	}
-	*found = verdict.Group{Steps: found.Steps}
-	return nil, nil
-}
-
-// in reports whether a trial has pods in a domain.
-func (t *trial) in(d *domain) bool {
-	for i := range t.placements {
-		for _, n := range t.placements[i].Nodes {
-			if _, ok := slices.BinarySearch(d.nodes, n); ok {
-				return true
-			}
-		}
-	}
-	return false
 }

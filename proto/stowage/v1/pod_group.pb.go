@@ -362,7 +362,8 @@ type PodGroupPlacement struct {
 	// With JOINT: whether no pod's move to the node that is best for it would raise score_sum. False if the search ended
 	// before that was known.
 	Settled bool `protobuf:"varint,9,opt,name=settled,proto3" json:"settled,omitempty"`
-	// With JOINT and INFEASIBLE: rules that no placement satisfies together. Empty if there is no candidate node.
+	// With JOINT, if it is proven that not all pods can have a node: rules that no placement of all satisfies together.
+	// Empty if there is no candidate node.
 	Conflict []*PodRule `protobuf:"bytes,10,rep,name=conflict,proto3" json:"conflict,omitempty"`
 	// Whether none of the rules of conflict could be left out. False if the search ended before that was known.
 	ConflictMinimal bool `protobuf:"varint,11,opt,name=conflict_minimal,json=conflictMinimal,proto3" json:"conflict_minimal,omitempty"`

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// spreadOut places a group in few domains of its last key, or anywhere.
+func (p *place) spreadOut(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
+	g := s.g
+	place := s.fewDomains
+	if g.Joint {
+		place = s.fewDomainsJointly
+	}
+	t, err := place(ctx, found)
+	if err != nil || t != nil {
+		return t, err
+	}
+	return p.anywhere(ctx, g, found)
+}
+
+// attempt is what a domain took.
+type attempt struct {
+	*trial
+	domain *domain
+	full   int64 // how full it is with it
+	group  *verdict.Group
+}
+
+// fewDomains places the group in few domains of its last key, one by one; nil if that does not place its minimum.
+func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, error) {
+	p, g := s.p, s.g
+	domains := s.domains(g.Keys[len(g.Keys)-1])
+	sum := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
+	left := slices.Clone(g.counts)
+	mark := len(p.state.AssumedPods())
+	for sum.placed < g.pods {
+		t, d, err := s.mostIn(ctx, domains, left)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
+			break
+		}
+		p.commit(g, t)
+		s.entries[0].now = nil
+		found.Domains = append(found.Domains, d.Domain)
+		domains = slices.DeleteFunc(domains, func(other *domain) bool { return other == d })
+		for i := range t.placements {
+			r := &t.placements[i]
+			sum.placements[i].Nodes = append(sum.placements[i].Nodes, r.Nodes...)
+			sum.placements[i].Scanned += r.Scanned
+			left[i] -= len(r.Nodes)
+		}
+		sum.placed += t.placed
+	}
+	if sum.placed < g.minimum {
+		p.release(mark)
+		found.Domains = nil
+		return nil, nil
+	}
+	for i, n := range left {
+		if n > 0 {
+			sum.placements[i].Unplaced, sum.placements[i].Message = n, noFurtherDomain
+			if sum.first < 0 {
+				sum.first = g.Entries[i]
+			}
+		}
+	}
+	return sum, nil
+}
+
+// noFurtherDomain is why pods of a group are not placed whose minimum is.
+const noFurtherDomain = "no further topology domain takes the pod"
+
+// mostIn returns what the domain takes that takes most of so many pods of each entry, nil if none takes any.
+func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*trial, *domain, error) {
+	p := s.p
+	var best *trial
+	var in *domain
+	for _, d := range domains {
+		d.bound = s.bound(d.nodes, counts)
+	}
+	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+	for _, d := range domains {
+		if d.bound == 0 || best != nil && (d.bound < best.placed || d.bound == best.placed && p.before(in, d) < 0) {
+			break
+		}
+		t, err := s.inDomain(ctx, d, counts, 0, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		if t.placed > 0 && (best == nil || t.placed > best.placed || t.placed == best.placed && p.before(d, in) < 0) {
+			best, in = t, d
+		}
+	}
+	return best, in, nil
+}
+
+// fewDomainsJointly places the group in few domains of its last key; nil if that does not place its minimum.
+func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
+	p, g := s.p, s.g
+	key := g.Keys[len(g.Keys)-1]
+	domains := s.domains(key)
+	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+	for n := 2; n < 2*len(domains); n *= 2 {
+		together := nodeset.New(p.state.Len())
+		for _, d := range domains[:min(n, len(domains))] {
+			together.Or(s.nodesOf(d))
+			s.clear(d)
+		}
+		result := verdict.Group{Steps: found.Steps}
+		t, err := p.jointly(ctx, g, together, &result)
+		if err != nil {
+			return nil, err
+		}
+		found.Steps = result.Steps
+		if t.placed < g.minimum {
+			continue
+		}
+		*found = result
+		p.commit(g, t)
+		for _, d := range domains[:min(n, len(domains))] {
+			if t.in(d) {
+				found.Domains = append(found.Domains, d.Domain)
+			}
+		}
+		return t, nil
+	}
+	*found = verdict.Group{Steps: found.Steps}
+	return nil, nil
+}
+
+// in reports whether a trial has pods in a domain.
+func (t *trial) in(d *domain) bool {
+	for i := range t.placements {
+		for _, n := range t.placements[i].Nodes {
+			if _, ok := slices.BinarySearch(d.nodes, n); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

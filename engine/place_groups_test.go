@@ -1,0 +1,350 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// racked is nodes with 4 CPUs in racks in zones: so many racks a zone, so many nodes a rack.
+func racked(zones, racks, nodes int) []*enginetest.Node {
+	var all []*enginetest.Node
+	for z := range zones {
+		for r := range racks {
+			for n := range nodes {
+				all = append(all, enginetest.MakeNode(fmt.Sprintf("node-%d-%d-%d", z, r, n)).
+					Allocate("cpu", int64(4000), "memory", int64(32<<30), "pods", int64(110)).
+					Zone(fmt.Sprint("zone-", z)).Label(rack, fmt.Sprintf("rack-%d-%d", z, r)))
+			}
+		}
+	}
+	return all
+}
+
+func job(cpu int64) *enginetest.Pod {
+	return enginetest.MakePod("job").Label("app", "job").Request("cpu", cpu, "memory", int64(1<<30))
+}
+
+func TestGroups(t *testing.T) {
+	self := enginetest.Selects("app", "job")
+	busy := func(nodes []*enginetest.Node, on ...int) []*enginetest.Node {
+		for _, n := range on {
+			nodes[n].Run(enginetest.MakePod("busy").Request("cpu", int64(1000), "memory", int64(1<<30)))
+		}
+		return nodes
+	}
+	const failed = "0/4 nodes are available: 4 Insufficient cpu."
+	for _, test := range []struct {
+		name  string
+		nodes []*enginetest.Node
+		queue []engine.Pending
+		group engine.Group
+		// what becomes of the group and of where the queue's pods go
+		want    verdict.Group
+		placed  [][]uint32
+		message []string
+	}{
+		{
+			name:  "all or nothing, and nothing that counts for what follows",
+			nodes: racked(1, 1, 4),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}, {Pod: job(3000).Pod, Count: 4}},
+			group: engine.Group{Entries: []int{0}},
+			want: verdict.Group{
+				Status: verdict.GroupInfeasible, Unplaced: 5, First: 0, Message: "4 of the 5 pods required can be placed",
+			},
+			placed:  [][]uint32{nil, {0, 1, 2, 3}},
+			message: []string{failed, ""},
+		},
+		{
+			name:    "more than the minimum",
+			nodes:   racked(1, 1, 4),
+			queue:   []engine.Pending{{Pod: job(3000).Pod, Count: 5}},
+			group:   engine.Group{Entries: []int{0}, Minimum: 3},
+			want:    verdict.Group{Status: verdict.GroupBestEffort, Placed: 4, Unplaced: 1, First: 0},
+			placed:  [][]uint32{{0, 1, 2, 3}},
+			message: []string{failed},
+		},
+		{
+			name:    "at its first entry's turn, whatever lies between",
+			nodes:   racked(1, 1, 4),
+			queue:   []engine.Pending{{Pod: job(3000).Pod, Count: 2}, {Pod: job(2000).Pod, Count: 3}, {Pod: job(3000).Pod, Count: 2}},
+			group:   engine.Group{Entries: []int{0, 2}},
+			want:    verdict.Group{Status: verdict.GroupComplete, Placed: 4, First: -1},
+			placed:  [][]uint32{{0, 1}, nil, {2, 3}},
+			message: []string{"", failed, ""},
+		},
+		{
+			name:  "a member that could have a node has none when another cannot",
+			nodes: racked(1, 1, 4),
+			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 1}, {Pod: job(5000).Pod, Count: 1}, {Pod: job(1000).Pod, Count: 1}},
+			group: engine.Group{Entries: []int{0, 1, 2}},
+			want: verdict.Group{
+				Status: verdict.GroupInfeasible, Unplaced: 3, First: 1, Message: "1 of the 3 pods required can be placed",
+			},
+			placed:  [][]uint32{nil, nil, nil},
+			message: []string{"pod group is unschedulable", failed, "pod group is unschedulable"},
+		},
+		{
+			name:  "the fullest rack that takes all",
+			nodes: busy(racked(1, 3, 2), 0, 1, 2),
+			queue: []engine.Pending{{Pod: job(3500).Pod, Count: 2}, {Pod: job(3000).Pod, Count: 2}},
+			group: engine.Group{Entries: []int{1}, Keys: []string{rack}},
+			// job 0 takes nodes 3 and 4; only rack-0-0 has two nodes with room for 3000.
+			want: verdict.Group{
+				Status: verdict.GroupComplete, Placed: 2, First: -1, Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}},
+			},
+			placed:  [][]uint32{{3, 4}, {0, 1}},
+			message: []string{"", ""},
+		},
+		{
+			name:  "the narrowest key that has a domain",
+			nodes: racked(2, 2, 2),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 3}},
+			group: engine.Group{Entries: []int{0}, Keys: []string{rack, zone}},
+			want: verdict.Group{
+				Status: verdict.GroupComplete, Placed: 3, First: -1, Domains: []verdict.Domain{{Key: zone, Value: "zone-0"}},
+			},
+			placed:  [][]uint32{{0, 1, 2}},
+			message: []string{""},
+		},
+		{
+			name:  "no domain is large enough",
+			nodes: racked(2, 1, 4),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}},
+			group: engine.Group{Entries: []int{0}, Keys: []string{rack, zone}},
+			want: verdict.Group{
+				Status: verdict.GroupInfeasible, Unplaced: 5, First: 0,
+				Message: "no domain of topology.example/rack, topology.kubernetes.io/zone takes the 5 pods required; topology.example/rack=rack-0-0 takes 4",
+			},
+			placed:  [][]uint32{nil},
+			message: []string{failed},
+		},
+		{
+			name:  "as few domains as can be, the largest first",
+			nodes: append(racked(1, 2, 2), racked(2, 1, 3)[3:]...),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}},
+			group: engine.Group{Entries: []int{0}, Keys: []string{rack}, Preferred: true},
+			want: verdict.Group{
+				Status: verdict.GroupComplete, Placed: 5, First: -1,
+				Domains: []verdict.Domain{{Key: rack, Value: "rack-1-0"}, {Key: rack, Value: "rack-0-0"}},
+			},
+			placed:  [][]uint32{{4, 5, 6, 0, 1}},
+			message: []string{""},
+		},
+		{
+			name:    "anywhere, as the key is on no node",
+			nodes:   racked(1, 1, 4),
+			queue:   []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
+			group:   engine.Group{Entries: []int{0}, Keys: []string{"nowhere"}, Preferred: true},
+			want:    verdict.Group{Status: verdict.GroupComplete, Placed: 2, First: -1},
+			placed:  [][]uint32{{0, 1}},
+			message: []string{""},
+		},
+		{
+			name:  "nowhere, as the key is on no node",
+			nodes: racked(1, 1, 4),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
+			group: engine.Group{Entries: []int{0}, Keys: []string{"nowhere"}},
+			want: verdict.Group{
+				Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "no domain of nowhere takes the 2 pods required",
+			},
+			placed:  [][]uint32{nil},
+			message: []string{"pod group is unschedulable"},
+		},
+		{
+			name:  "jointly, what no order places",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{
+				{Pod: job(1000).Affinity(rack, enginetest.Selects("app", "db")).Pod, Count: 1},
+				{Pod: enginetest.MakePod("db").Label("app", "db").Affinity(rack, self).Pod, Count: 1},
+			},
+			group: engine.Group{Entries: []int{0, 1}, Joint: true},
+			want:  verdict.Group{Status: verdict.GroupComplete, Placed: 2, First: -1, Settled: true},
+			placed: [][]uint32{
+				{0}, {0},
+			},
+			message: []string{"", ""},
+		},
+		{
+			name:  "jointly, what cannot be",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
+			group: engine.Group{Entries: []int{0}, Joint: true},
+			want: verdict.Group{
+				Status: verdict.GroupInfeasible, Unplaced: 3, First: 0, Minimal: true,
+				Message: "no placement of the 3 pods required satisfies their rules together",
+				Conflict: []verdict.JointRule{{
+					Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
+				}},
+			},
+			placed:  [][]uint32{nil},
+			message: []string{"pod group is unschedulable"},
+		},
+		{
+			name:  "jointly, as many as can be",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
+			group: engine.Group{Entries: []int{0}, Joint: true, Minimum: 1},
+			want: verdict.Group{
+				Status: verdict.GroupBestEffort, Placed: 2, Unplaced: 1, First: 0, Minimal: true, Settled: true,
+				Conflict: []verdict.JointRule{{
+					Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
+				}},
+			},
+			placed:  [][]uint32{{0, 1}},
+			message: []string{"no placement of more of the pod group's pods was found"},
+		},
+		{
+			name:  "jointly, but the search ends",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
+			group: engine.Group{Entries: []int{0}, Joint: true, Steps: 1},
+			want: verdict.Group{
+				Status: verdict.GroupUndecided, Unplaced: 3, First: 0,
+				Message: "no placement of the 3 pods required was found in 1 steps",
+			},
+			placed:  [][]uint32{nil},
+			message: []string{"pod group is unschedulable"},
+		},
+		{
+			name:  "jointly in few domains",
+			nodes: racked(1, 3, 1),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
+			group: engine.Group{Entries: []int{0}, Joint: true, Keys: []string{rack}, Preferred: true},
+			want: verdict.Group{
+				Status: verdict.GroupComplete, Placed: 2, First: -1, Settled: true,
+				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}, {Key: rack, Value: "rack-0-1"}},
+			},
+			placed:  [][]uint32{{0, 1}},
+			message: []string{""},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{test.group}}
+			got, err := compile(t, test.nodes...).Place(context.Background(), test.queue, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := got.Groups[0]
+			if (g.Steps > 0) != test.group.Joint || (g.Sum > 0) != (test.group.Joint && g.Placed > 0) {
+				t.Errorf("%d steps, sum %d", g.Steps, g.Sum)
+			}
+			g.Steps, g.Sum = 0, 0
+			if diff := cmp.Diff(test.want, g); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			for i, r := range got.Placements {
+				if !slices.Equal(r.Nodes, test.placed[i]) || r.Message != test.message[i] {
+					t.Errorf("entry %d: %v %q, want %v %q", i, r.Nodes, r.Message, test.placed[i], test.message[i])
+				}
+			}
+		})
+	}
+}
+
+// watched puts together what a Watcher is told.
+type watched struct {
+	nodes  [][]uint32
+	groups map[int]verdict.Group
+	done   []bool
+}
+
+func (w *watched) Placed(entry int, node uint32) error {
+	if w.done[entry] {
+		return fmt.Errorf("entry %d is done", entry)
+	}
+	w.nodes[entry] = append(w.nodes[entry], node)
+	return nil
+}
+
+func (w *watched) Entry(entry int, p *verdict.Placement) error {
+	w.done[entry] = true
+	if !slices.Equal(w.nodes[entry], p.Nodes) {
+		return fmt.Errorf("entry %d: told of %v, then of %v", entry, w.nodes[entry], p.Nodes)
+	}
+	return nil
+}
+
+func (w *watched) Group(i int, g *verdict.Group) error {
+	w.groups[i] = *g
+	return nil
+}
+
+// ending is a context whose deadline comes after it was looked at so many times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (c *ending) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestPartialPlace ends a call at every moment and expects what was placed until then: the beginning of the whole, in
+// which no group is divided, and nobody told of more.
+func TestPartialPlace(t *testing.T) {
+	queue := []engine.Pending{
+		{Pod: job(1000).Pod, Count: 3}, {Pod: job(3000).Pod, Count: 2}, {Pod: job(3000).Pod, Count: 9}, {Pod: job(500).Pod, Count: 2},
+		{Pod: job(200).Pod, Count: 2},
+	}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Groups: []engine.Group{
+		{Entries: []int{1, 3}}, {Entries: []int{2}}, {Entries: []int{4}, Joint: true},
+	}}
+	c := compile(t, racked(2, 2, 1)...)
+	whole, err := c.Place(context.Background(), queue, o)
+	if err != nil || whole.Partial {
+		t.Fatal(err, whole.Partial)
+	}
+	partly := 0
+	for looks := 0; ; looks++ {
+		w := &watched{nodes: make([][]uint32, len(queue)), groups: make(map[int]verdict.Group), done: make([]bool, len(queue))}
+		o.Watch = w
+		got, err := c.Place(&ending{context.Background(), looks}, queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unattempted := 0
+		for i, r := range got.Placements {
+			if n := len(r.Nodes); r.Unplaced+n != queue[i].Count || !slices.Equal(r.Nodes, whole.Placements[i].Nodes[:n]) || !slices.Equal(r.Nodes, w.nodes[i]) {
+				t.Fatalf("after %d looks, entry %d: %+v, whole %+v, told %v", looks, i, r, whole.Placements[i], w.nodes[i])
+			}
+			unattempted += r.Unattempted
+		}
+		for i, g := range got.Groups {
+			told, ok := w.groups[i]
+			if ok == (g.Status == verdict.GroupUnattempted) || ok && !cmp.Equal(told, g) {
+				t.Fatalf("after %d looks, group %d: %+v, told %+v", looks, i, g, told)
+			}
+			for _, e := range o.Groups[i].Entries {
+				if g.Status == verdict.GroupUnattempted && got.Placements[e].Unattempted != queue[e].Count {
+					t.Fatalf("after %d looks, group %d is divided: %+v", looks, i, got.Placements[e])
+				}
+			}
+		}
+		if got.Partial != (unattempted > 0) && looks > 0 {
+			t.Fatalf("after %d looks: partial: %v, %d unattempted", looks, got.Partial, unattempted)
+		}
+		if !got.Partial {
+			break
+		}
+		partly++
+	}
+	if partly < 20 {
+		t.Errorf("ended early only %d times", partly)
+	}
+	o.Partial, o.Watch = false, nil
+	if _, err := c.Place(&ending{context.Background(), 3}, queue, o); err != context.DeadlineExceeded {
+		t.Errorf("not asked for, partly: %v", err)
+	}
+}
