@@ -128,6 +128,8 @@ type FilterOptions struct {
 	// Candidates are the nodes to consider, in ascending order without duplicates; nil for all.
 	Candidates []uint32
 	Explain    bool
+	// Changes asks for Filter.Changes.
+	Changes bool
 	// Key is the caller's promise that calls with equal keys, other than "", have equal pods and profiles. The cluster
 	// may then remember the answer, unless it is about some nodes only. What an answer holds must not be changed.
 	Key string
@@ -159,6 +161,11 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.message}
 	if o.Explain {
 		if result.Explanation, err = q.decision().explain(ctx, q.candidates); err != nil {
+			return nil, err
+		}
+	}
+	if o.Changes && len(a.feasible) == 0 {
+		if result.Changes, err = q.decision().changes(ctx, q.candidates); err != nil {
 			return nil, err
 		}
 	}

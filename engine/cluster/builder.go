@@ -48,7 +48,7 @@ func newBuilder(c *Cluster) *Builder {
 		c:      c,
 		taints: taintLists{lists: c.Taints.Lists},
 		kinds:  make(map[*api.NodeClass]int32, len(c.kinds)),
-		pods:   grouping{c: c, byPointer: make(map[templateKey]*template)},
+		pods:   grouping{c: c, byPointer: make(map[templateKey]*template), loads: loads{list: c.loads}},
 		drafts: &Drafts{c: c},
 	}
 	for i, k := range c.kinds {
@@ -162,7 +162,7 @@ func (b *Builder) append(n *Draft) {
 // Build returns the cluster. The builder must not be used afterwards.
 func (b *Builder) Build() *Cluster {
 	c := b.c
-	c.Taints.Lists = b.taints.lists
+	c.Taints.Lists, c.loads = b.taints.lists, b.pods.loads.list
 	c.columns, c.counts, c.perNode = newColumns(c.Len()), newCounts(c.Len()), newPerNode(c.Len())
 	c.gather(b.pods.sizes())
 	c.indexNames()

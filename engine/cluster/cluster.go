@@ -31,6 +31,7 @@ type Cluster struct {
 
 	stated     []*api.PodTemplate
 	templates  []template // by index
+	loads      []load
 	groups     []Group
 	free       []int32             // groups without pods, for new ones
 	groupOf    map[intern.ID]int32 // by shape and template

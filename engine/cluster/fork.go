@@ -32,7 +32,7 @@ func (s *State) Release(first int) {
 		a := &s.assumed[i]
 		g := &s.groups[a.Group]
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
-		s.Resources.add(a.Node, a.usage, -1)
+		s.Resources.add(a.Node, &a.pod.usage, -1)
 	}
 	s.assumed = s.assumed[:first]
 }

@@ -33,4 +33,5 @@ func (g *Group) Has(node uint32) bool { return g.On(node) > 0 || slices.Contains
 type NamedPod struct {
 	Name  string
 	Group int32
+	load  int32 // place in Cluster.loads, or asTemplate
 }

@@ -11,6 +11,7 @@ type grouping struct {
 	c *Cluster
 	// byPointer holds what was compiled of templates that pods have for themselves.
 	byPointer map[templateKey]*template
+	loads     loads
 	// seen says where in the row of the node at hand a group is, and on how many nodes it is. Stamps tell nodes apart.
 	seen  []struct{ stamp, place, size int32 }
 	stamp int32
@@ -78,7 +79,7 @@ func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error 
 			group, usage := g.pod(p)
 			g.count(n, group, 1)
 			n.occupy(usage, 1)
-			n.row.named[i].Group = group
+			n.row.named[i].Group, n.row.named[i].load = group, g.loadOf(p, usage)
 			names = append(names, p.Name...)
 		}
 		all := string(names)

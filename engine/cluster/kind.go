@@ -73,5 +73,8 @@ func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
 	})
 }
 
-// Interned returns how many strings, lists of taints and node classes the cluster holds, of nodes that went included.
-func (c *Cluster) Interned() int { return c.symbols.Len() + len(c.Taints.Lists) + len(c.kinds) }
+// Interned returns how many strings, lists of taints, node classes and loads of pods the cluster holds, of nodes that went
+// included.
+func (c *Cluster) Interned() int {
+	return c.symbols.Len() + len(c.Taints.Lists) + len(c.kinds) + len(c.loads)
+}

@@ -42,7 +42,7 @@ func (c *Cluster) Bytes() int64 {
 		s.deep(reflect.ValueOf(g.Rules))
 	}
 	s.add(8 * cap(c.ports))
-	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.namespaces, c.byName, c.workloads} {
+	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}
 	return s.total + c.Remembered()

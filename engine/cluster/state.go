@@ -41,7 +41,7 @@ type Assumed struct {
 	Queue int
 	Name  string
 
-	usage *Usage
+	pod *Pending
 }
 
 // NewState returns a state in which nothing has been placed.
@@ -175,7 +175,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	g := &s.groups[s.Expect(p)]
 	g.Assumed = append(g.Assumed, node)
 	s.Resources.add(node, &p.usage, 1)
-	s.assumed = append(s.assumed, Assumed{Node: node, Group: p.group, Queue: queue, Name: name, usage: &p.usage})
+	s.assumed = append(s.assumed, Assumed{Node: node, Group: p.group, Queue: queue, Name: name, pod: p})
 }
 
 // groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not

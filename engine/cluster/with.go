@@ -65,7 +65,7 @@ func newEdit(base *Cluster) *edit {
 	c.symbols = intern.Extend(base.symbols)
 	c.kinds = slices.Clone(base.kinds)
 	c.templates = slices.Clone(base.templates)
-	c.Taints.Lists = slices.Clip(base.Taints.Lists)
+	c.Taints.Lists, c.loads = slices.Clip(base.Taints.Lists), slices.Clip(base.loads)
 	c.free = slices.Clone(base.free)
 	c.groups = slices.Clone(base.groups)
 	e := &edit{Builder: newBuilder(&c), base: base}
@@ -388,7 +388,7 @@ func (e *edit) add() {
 // finish returns the cluster.
 func (e *edit) finish() *Cluster {
 	c := e.c
-	c.Taints.Lists = e.taints.lists
+	c.Taints.Lists, c.loads = e.taints.lists, e.pods.loads.list
 	for resource := range e.own.scalar {
 		if len(c.resources.Scalars[resource].Nodes) == 0 {
 			delete(c.resources.Scalars, resource)

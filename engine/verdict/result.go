@@ -20,6 +20,10 @@ type Filter struct {
 	Message string
 	// Explanation is nil unless asked for.
 	Explanation *Explanation
+	// Changes are what would let a node take the pod, if asked for and nothing is feasible: each alone, none of them more
+	// than is needed, in the order of Change's kinds. A kind of which none was found may be missing because too many were
+	// tried.
+	Changes []Change
 }
 
 // PluginScores is one plugin's weighted scores.

@@ -22,6 +22,7 @@ type Constraint struct {
 	SelfMatch bool
 
 	constraint *constraint
+	minimum    int64
 	of         *cluster.Shape
 }
 
@@ -45,6 +46,7 @@ func HardConstraints(c *plugin.Cycle) []Constraint {
 			Floor:       h.domains < int(h.MinDomains),
 			SelfMatch:   h.selfMatch,
 			constraint:  &h.constraint,
+			minimum:     h.minimum,
 			of:          c.Pod.Shape,
 		}
 	}
@@ -55,4 +57,13 @@ func HardConstraints(c *plugin.Cycle) []Constraint {
 func (k *Constraint) Matches(s *cluster.Shape) bool {
 	selects := k.constraint.selector
 	return s.Namespace == k.of.Namespace && !s.Terminating && !selects.Empty() && selects.Matches(s.Labels)
+}
+
+// SkewOn returns by how much the domain of a node, which has the key, would exceed the minimum with the pod in it.
+func (k *Constraint) SkewOn(node uint32) int64 {
+	skew := k.Counts[k.Column.Domain[node]] - k.minimum
+	if k.SelfMatch {
+		skew++
+	}
+	return skew
 }

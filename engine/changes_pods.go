@@ -1,0 +1,489 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// removePods looks for the fewest pods of one node without which a candidate takes the pod. For each candidate it is
+// worked out which pods would have to go, then it is decided without them, the fewest first.
+func (w *wish) removePods() error {
+	r := w.removing()
+	r.survey()
+	for i := range r.best {
+		m := &r.best[i]
+		if i == maxTriedRemovals {
+			break
+		}
+		taking, err := w.taking(w.State.Without(m.from, m.gone), w.Pod, w.candidates)
+		if err != nil {
+			return err
+		}
+		if taking == nil {
+			continue
+		}
+		c := verdict.Change{}
+		for _, o := range m.gone {
+			g := w.State.Group(o.Group)
+			c.RemovedPods = append(c.RemovedPods, verdict.ConflictingPod{
+				Namespace: w.State.Symbols.Name(g.Namespace), Name: o.Name, Node: m.from, Count: o.Count,
+				Template: g.Template, Queue: o.Queue,
+			})
+		}
+		return w.keep(c, taking, nil)
+	}
+	return nil
+}
+
+// removal is pods of one node without which another, or the same, should take the pod.
+type removal struct {
+	from, to uint32
+	gone     []cluster.Occupant
+	pods     int
+	priority int32 // highest of theirs
+}
+
+func (a *removal) compare(b *removal) int {
+	return cmp.Or(cmp.Compare(a.pods, b.pods), cmp.Compare(a.priority, b.priority),
+		cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+}
+
+// removing is the search for pods that would have to go.
+type removing struct {
+	*wish
+	assumed map[uint32][]int // places in the assumed pods, by node
+	// obstacles are the rules by which all of some pods would have to go.
+	obstacles []obstacle
+	needs     []noderesources.Need
+	// wanted is the groups that the pod's required affinity matches, of which one pod has to stay in each term's domain.
+	wanted   map[int]bool
+	columns  []*topology.Column // by term
+	company  [][]int64          // by term, by domain: how many of these there are
+	together int                // how many there are in any domain
+	self     bool               // whether the pod matches its own affinity
+	counting []map[int]bool     // by constraint: groups
+	domains  [][][]uint32       // by constraint, as nodesOf
+	seen     map[string]bool
+	best     []removal
+	picks    int
+}
+
+// obstacle is a rule that refuses nodes because of pods that are somewhere.
+type obstacle struct {
+	refused nodeset.Set
+	column  *topology.Column // of what pods are in the way for a node; nil for one domain of all nodes
+	perNode bool             // each node is a domain
+	inWay   map[int]bool     // groups
+	holder  []int64          // by domain: the node with such pods, nobody or several
+}
+
+const nobody, several = -1, -2
+
+func (o *obstacle) domain(n uint32) int {
+	switch {
+	case o.perNode:
+		return int(n)
+	case o.column == nil:
+		return 0
+	}
+	return int(o.column.Domain[n])
+}
+
+func (w *wish) removing() *removing {
+	r := &removing{
+		wish: w, assumed: make(map[uint32][]int), wanted: make(map[int]bool),
+		seen: make(map[string]bool), domains: make([][][]uint32, len(w.hard)),
+		needs: noderesources.NewFilter(w.Cycle).Needs(), self: interpodaffinity.Wants(w.Pod, w.Pod.Shape),
+	}
+	for i, a := range w.State.AssumedPods() {
+		r.assumed[a.Node] = append(r.assumed[a.Node], i)
+	}
+	r.findPorts()
+	r.findTerms()
+	r.findCompany()
+	for i := range w.hard {
+		counts := make(map[int]bool)
+		for g, group := range w.State.Groups() {
+			if w.hard[i].Matches(group.Shape) {
+				counts[g] = true
+			}
+		}
+		r.counting = append(r.counting, counts)
+	}
+	return r
+}
+
+func (r *removing) obstacle(refused nodeset.Set, column *topology.Column, domains int) *obstacle {
+	o := obstacle{refused: refused, column: column, inWay: make(map[int]bool), holder: make([]int64, domains)}
+	for d := range o.holder {
+		o.holder[d] = nobody
+	}
+	r.obstacles = append(r.obstacles, o)
+	return &r.obstacles[len(r.obstacles)-1]
+}
+
+// add says that the pods of a group are in the way.
+func (o *obstacle) add(group int, g *cluster.Group) {
+	if o.inWay[group] {
+		return
+	}
+	o.inWay[group] = true
+	for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
+		for _, n := range nodes {
+			if h := &o.holder[o.domain(n)]; *h == nobody {
+				*h = int64(n)
+			} else if *h != int64(n) {
+				*h = several
+			}
+		}
+	}
+}
+
+func (r *removing) findPorts() {
+	if len(r.Pod.HostPorts) == 0 {
+		return
+	}
+	o := r.obstacle(r.refused[verdict.NodePorts], nil, r.State.Len())
+	o.perNode = true
+	for _, i := range r.State.PortGroups() {
+		if g := r.State.Group(i); nodeports.Clash(r.Pod.HostPorts, g.HostPorts) {
+			o.add(i, g)
+		}
+	}
+}
+
+// findTerms finds the pods that required anti-affinity keeps apart, either way.
+func (r *removing) findTerms() {
+	if r.refused[verdict.InterPodAffinity] == nil {
+		return
+	}
+	for i := range r.Pod.AntiAffinity {
+		t := &r.Pod.AntiAffinity[i]
+		column := r.State.Column(t.TopologyKey)
+		o := r.obstacle(nil, column, column.Len())
+		for i, g := range r.State.Groups() {
+			if t.Matches(g.Namespace, nil, g.Labels) {
+				o.add(i, g)
+			}
+		}
+		o.refuseHeld()
+	}
+	byKey := make(map[uint32]int)
+	for t := range r.State.AntiAffinity(r.Pod) {
+		at, known := byKey[uint32(t.TopologyKey)]
+		if !known {
+			at = len(r.obstacles)
+			byKey[uint32(t.TopologyKey)] = at
+			column := r.State.Column(t.TopologyKey)
+			r.obstacle(nil, column, column.Len())
+		}
+		r.obstacles[at].add(int(t.Group), r.State.Group(int(t.Group)))
+	}
+	for _, at := range byKey {
+		r.obstacles[at].refuseHeld()
+	}
+}
+
+// refuseHeld makes an obstacle refuse the nodes of the domains that pods in the way are in.
+func (o *obstacle) refuseHeld() {
+	held := make([]uint8, len(o.holder))
+	for d, h := range o.holder {
+		if d != topology.None && h != nobody {
+			held[d] = 1
+		}
+	}
+	o.refused = o.column.Where(held)
+}
+
+// findCompany finds the pods that required affinity asks for. Where a node is refused because they are elsewhere, the pod
+// could be the first of its set if they were gone.
+func (r *removing) findCompany() {
+	terms := r.Pod.Affinity
+	if len(terms) == 0 {
+		return
+	}
+	var members []topology.Members
+	for i := range terms {
+		r.columns = append(r.columns, r.State.Column(terms[i].TopologyKey))
+	}
+	holder := int64(nobody)
+	hold := func(n uint32, count int) {
+		if !r.somewhere(n) {
+			return
+		}
+		r.together += count
+		if holder == nobody {
+			holder = int64(n)
+		} else if holder != int64(n) {
+			holder = several
+		}
+	}
+	for i, g := range r.State.Groups() {
+		if !interpodaffinity.Wants(r.Pod, g.Shape) {
+			continue
+		}
+		r.wanted[i] = true
+		members = append(members, g.Members)
+		for j, n := range g.Nodes {
+			hold(n, int(g.Counts[j]))
+		}
+		for _, n := range g.Assumed {
+			hold(n, 1)
+		}
+	}
+	missing := nodeset.New(r.State.Len())
+	for _, column := range r.columns {
+		counts := topology.Count(column, members, nil)
+		counts[topology.None] = 0
+		r.company = append(r.company, counts)
+		lonely := make([]uint8, len(counts))
+		for d, n := range counts {
+			if n == 0 {
+				lonely[d] = 1
+			}
+		}
+		missing.Or(column.Where(lonely))
+	}
+	if r.together == 0 && r.self {
+		return
+	}
+	o := r.obstacle(missing, nil, 1)
+	o.inWay, o.holder[0] = r.wanted, holder
+	if !r.self || holder == nobody {
+		o.holder[0] = several
+	}
+}
+
+// somewhere reports whether a node is in a domain of any required affinity term.
+func (r *removing) somewhere(n uint32) bool {
+	return slices.ContainsFunc(r.columns, func(c *topology.Column) bool { return c.Domain[n] != topology.None })
+}
+
+// survey works out for each candidate which pods would have to go, and keeps what is best.
+func (r *removing) survey() {
+	targets := r.butFor(verdict.NodePorts, verdict.NodeResourcesFit, verdict.PodTopologySpread, verdict.InterPodAffinity)
+	for to := range targets.All() {
+		if r.State.Ended() || r.picks > maxPicks {
+			break
+		}
+		t, ok := r.target(to)
+		if !ok {
+			continue
+		}
+		if t.from != nobody {
+			r.consider(uint32(t.from), t)
+		} else {
+			r.spread(t)
+		}
+	}
+	slices.SortFunc(r.best, func(a, b removal) int { return a.compare(&b) })
+}
+
+// spread considers a target to which nothing but constraints on spreading is in the way, so that pods may go from many
+// nodes. Targets of the same domains are alike, and as far as the pods' domains are others than the target's own, so are
+// those that exceed as much.
+func (r *removing) spread(t *target) {
+	exceeded := func(i int) bool {
+		return slices.ContainsFunc(t.excess, func(e excess) bool { return e.constraint == i })
+	}
+	var alike, same []byte
+	for i := range r.hard {
+		h := &r.hard[i]
+		d := uint64(h.Column.Domain[t.node])
+		if same = binary.AppendUvarint(same, d); exceeded(i) {
+			alike = binary.AppendUvarint(alike, d)
+		} else {
+			alike = binary.AppendVarint(alike, h.SkewOn(t.node))
+		}
+	}
+	for i := range r.columns {
+		d := uint64(r.columns[i].Domain[t.node])
+		alike, same = binary.AppendUvarint(alike, d), binary.AppendUvarint(same, d)
+	}
+	if r.seen[string(same)+"="] {
+		return
+	}
+	r.seen[string(same)+"="] = true
+	first := !r.seen[string(alike)]
+	r.seen[string(alike)] = true
+	considered := make(map[uint32]bool)
+	for i := range r.hard {
+		if exceeded(i) && (!first || i != t.excess[0].constraint) {
+			continue
+		}
+		for _, from := range r.nodesOf(i)[r.hard[i].Column.Domain[t.node]] {
+			if !considered[from] && !slices.ContainsFunc(t.excess, func(e excess) bool {
+				h := &r.hard[e.constraint]
+				return h.Column.Domain[from] != h.Column.Domain[t.node] || !h.Counted.Has(from)
+			}) {
+				considered[from] = true
+				r.consider(from, t)
+			}
+		}
+	}
+}
+
+// nodesOf returns the nodes of each domain of a constraint.
+func (r *removing) nodesOf(constraint int) [][]uint32 {
+	if r.domains[constraint] == nil {
+		r.domains[constraint] = r.hard[constraint].Column.Nodes(nodeset.Full(r.State.Len()))
+	}
+	return r.domains[constraint]
+}
+
+// target is a candidate, and what has to be gone before it takes the pod.
+type target struct {
+	node      uint32
+	from      int64 // the node where pods have to go, nobody if that is open
+	obstacles []*obstacle
+	short     []shortage
+	excess    []excess
+}
+
+type shortage struct {
+	need   *noderesources.Need
+	amount int64
+}
+
+// excess is by how many pods a domain exceeds a constraint.
+type excess struct {
+	constraint int
+	pods       int64
+}
+
+// target tells what is in the way on a node; not ok if pods gone from one node cannot help.
+func (r *removing) target(n uint32) (t *target, ok bool) {
+	t = &target{node: n, from: nobody}
+	at := func(node int64) bool {
+		if t.from == nobody {
+			t.from = node
+		}
+		return t.from == node
+	}
+	for _, column := range r.columns {
+		if !column.Having.Has(n) {
+			return nil, false
+		}
+	}
+	for i := range r.needs {
+		if short := r.needs[i].Amount - r.needs[i].Room(n); short > 0 {
+			if r.needs[i].Amount > r.needs[i].Allocatable(n) {
+				return nil, false
+			}
+			t.short = append(t.short, shortage{&r.needs[i], short})
+			at(int64(n))
+		}
+	}
+	for i := range r.obstacles {
+		o := &r.obstacles[i]
+		if o.refused == nil || !o.refused.Has(n) {
+			continue
+		}
+		h := o.holder[o.domain(n)]
+		if h == several || !at(h) {
+			return nil, false
+		}
+		t.obstacles = append(t.obstacles, o)
+	}
+	for i := range r.hard {
+		h := &r.hard[i]
+		if !h.Column.Having.Has(n) {
+			return nil, false
+		}
+		if over := h.SkewOn(n) - h.MaxSkew; over > 0 {
+			t.excess = append(t.excess, excess{i, over})
+		}
+	}
+	return t, t.from != nobody || len(t.excess) > 0
+}
+
+// consider works out which pods would have to go from a node.
+func (r *removing) consider(from uint32, t *target) {
+	occupants := r.State.Occupants(from, r.assumed[from])
+	m := removal{from: from, to: t.node}
+	p := &picking{leave: r.leave(from, t), self: r.self, together: r.together}
+	p.needs = make([]int64, 0, len(t.short)+len(t.excess))
+	for _, s := range t.short {
+		p.needs = append(p.needs, s.amount)
+	}
+	for _, e := range t.excess {
+		p.needs = append(p.needs, e.pods)
+	}
+	for _, o := range occupants {
+		k := kind{Occupant: o, gives: make([]int64, 0, len(p.needs)), wanted: r.wanted[o.Group] && r.somewhere(from)}
+		for _, s := range t.short {
+			if s.need.Resource == "pods" {
+				k.gives = append(k.gives, 1)
+			} else {
+				k.gives = append(k.gives, o.Uses(s.need.Resource))
+			}
+		}
+		for _, e := range t.excess {
+			h := &r.hard[e.constraint]
+			counts := r.counting[e.constraint][o.Group] && h.Counted.Has(from) &&
+				h.Column.Domain[from] == h.Column.Domain[t.node]
+			k.gives = append(k.gives, map[bool]int64{true: 1}[counts])
+		}
+		if slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.inWay[k.Group] }) {
+			m.take(o)
+			for j, gives := range k.gives {
+				p.needs[j] -= gives * int64(o.Count)
+			}
+			if k.wanted {
+				p.gone += o.Count
+			}
+			continue
+		}
+		k.leaving = r.State.Group(o.Group).Terminating
+		p.kinds = append(p.kinds, k)
+	}
+	found := p.pick()
+	if r.picks += p.picks + picksOfOccupants; !found {
+		return
+	}
+	for i, count := range p.chosen {
+		if count > 0 {
+			o := p.kinds[i].Occupant
+			o.Count = count
+			m.take(o)
+		}
+	}
+	if m.pods == 0 {
+		return
+	}
+	r.best = append(r.best, m)
+	if len(r.best) > 4*maxTriedRemovals {
+		slices.SortFunc(r.best, func(a, b removal) int { return a.compare(&b) })
+		r.best = r.best[:maxTriedRemovals]
+	}
+}
+
+func (m *removal) take(o cluster.Occupant) {
+	if m.pods == 0 || o.Priority > m.priority {
+		m.priority = o.Priority
+	}
+	m.gone = append(m.gone, o)
+	m.pods += o.Count
+}
+
+// leave returns how many of the pods that the pod's required affinity asks for may go from a node at most, if others are
+// to be there for it where it goes.
+func (r *removing) leave(from uint32, t *target) int {
+	leave := r.together
+	for i := range r.company {
+		column := r.columns[i]
+		if d := column.Domain[t.node]; column.Domain[from] == d {
+			leave = min(leave, int(r.company[i][d])-1)
+		}
+	}
+	return leave
+}
