@@ -68,8 +68,8 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	}
 	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: width}
 	var answer *stowagev1.PlaceResponse
-	if c.Watch {
-		answer, err = c.watch(ctx, s, client, request, p)
+	if c.Watch || c.Partial {
+		answer, err = c.inParts(ctx, s, client, request, p)
 	} else {
 		answer, err = client.Place(ctx, request)
 	}

@@ -19,9 +19,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// watch asks for the answer in parts and shows each: on a terminal as a picture that changes, elsewhere in lines, and in
-// JSON or YAML as it is. If it ends early, the answer is what was placed so far; it is nil if nothing was.
-func (c *placeCommand) watch(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, request *stowagev1.PlaceRequest,
+// inParts asks for the answer in parts and, with --watch, shows each: on a terminal as a picture that changes, elsewhere in
+// lines, and in JSON or YAML as it is. If the stream ends early, the answer is what was placed so far; it is nil if nothing
+// has arrived. With --partial, that the time is over is no error then: large answers take long to arrive.
+func (c *placeCommand) inParts(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, request *stowagev1.PlaceRequest,
 	p *report.Place,
 ) (*stowagev1.PlaceResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -85,6 +86,9 @@ func (c *placeCommand) watch(ctx context.Context, s *session, client stowagev1.P
 				return nil, r.err
 			}
 			parts.Cut()
+			if c.Partial && status.Code(r.err) == codes.DeadlineExceeded {
+				r.err = nil
+			}
 			return parts.Answer(), r.err
 		}
 	}
@@ -102,6 +106,8 @@ type view interface {
 
 func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) view {
 	switch {
+	case !c.Watch:
+		return unseen{}
 	case c.Output != "table":
 		return &messages{w: s.stdout, yaml: c.Output == "yaml"}
 	case s.terminal != nil:
@@ -109,6 +115,14 @@ func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) v
 	}
 	return &lines{w: s.stdout, place: p}
 }
+
+// unseen shows nothing.
+type unseen struct{}
+
+func (unseen) part(*stowagev1.PlaceStreamResponse) error { return nil }
+func (unseen) tick()                                     {}
+func (unseen) interval() time.Duration                   { return time.Hour }
+func (unseen) close()                                    {}
 
 // lines shows parts where nothing that was written can be changed.
 type lines struct {

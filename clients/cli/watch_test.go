@@ -168,7 +168,7 @@ func TestAnInterruptedWatchShowsWhatWasPlaced(t *testing.T) {
 	}
 	for _, want := range []string{
 		"2 of 6 pods placed", "default/web      ReplicaSet   2/4", "default/training   unattempted   0/2",
-		"default/web: 2 pods left out, as there was no time", "default/worker: 2 pods left out, as there was no time",
+		"4 pods left out, as there was no time: default/web, default/worker",
 	} {
 		if !strings.Contains(stdout.text.String(), want) {
 			t.Errorf("no %q in\n%s", want, stdout.text.String())
@@ -188,7 +188,7 @@ func TestAWatchThatFails(t *testing.T) {
 		{"before the first part", &streaming{end: refuse}, nil, "", "PermissionDenied"},
 		{"after it", &streaming{parts: parts()[:1], end: refuse}, nil, "2 of 6 pods placed", "PermissionDenied"},
 		{"at the deadline", &streaming{parts: parts()[:1], end: wait}, []string{"--timeout", "300ms"}, "2 of 6 pods placed", "DeadlineExceeded"},
-		{"at the deadline, with nothing", &streaming{end: wait}, []string{"--timeout", "50ms"}, "", "DeadlineExceeded"},
+		{"at the deadline, with nothing", &streaming{end: wait}, []string{"--timeout", "50ms", "--partial"}, "", "DeadlineExceeded"},
 		{"about another queue", &streaming{parts: []*stowagev1.PlaceStreamResponse{{Placements: []*stowagev1.QueuePlacement{{QueueIndex: 9}}}}}, nil,
 			"0 of 6 pods placed", "entry 9 of a queue of 2"},
 	} {
@@ -196,5 +196,15 @@ func TestAWatchThatFails(t *testing.T) {
 		if code != 2 || !strings.Contains(stderr, c.stderr) || !strings.Contains(stdout, c.stdout) || c.stdout == "" && stdout != "" {
 			t.Errorf("%s: exit code %d, %q\n%s", c.name, code, stderr, stdout)
 		}
+	}
+}
+
+// TestAPartialAnswerIsWhatArrived has a server that does not stop before the deadline by itself.
+func TestAPartialAnswerIsWhatArrived(t *testing.T) {
+	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	server := (&streaming{parts: parts()[:1], end: wait}).start(t)
+	code, stdout, stderr := place(t.Context(), server, "--timeout", "300ms", "--partial", "-o", "json")
+	if code != 1 || stderr != "" || !strings.Contains(stdout, `"partial": true`) || !strings.Contains(stdout, `"placedCount": 2`) {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 }

@@ -78,7 +78,7 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 		WriteWrapped(w, "  ", g.GetMessage(), p.Width)
 	}
 	if g.FirstUnplacedQueueIndex != nil {
-		WriteWrapped(w, "  ", "the first that found no node: a pod of "+p.who(g.GetFirstUnplacedQueueIndex()), p.Width)
+		WriteWrapped(w, "  ", "the first that found no node, beside the others of its group: a pod of "+p.who(g.GetFirstUnplacedQueueIndex()), p.Width)
 	}
 	rules := g.GetConflict()
 	if len(rules) == 0 {

@@ -98,7 +98,7 @@ default/db    complete     1/1      1        ≥99      1       rack=r1
 
 pod group default/web: 3 pods without a node
   At most 1 of 2 pods can be placed.
-  the first that found no node: a pod of default/web
+  the first that found no node, beside the others of its group: a pod of default/web
   the rules that cannot hold together, though without any one of them the others can:
   - default/web must be apart from pods of app=app by zone
   - default/web must have the cpu that it asks for

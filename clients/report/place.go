@@ -61,10 +61,19 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		table(w, rows...)
 	}
 	p.groups(w, a.GetPodGroups())
+	var unattempted uint64
+	var of []string
 	for _, l := range workloads {
 		if l.unattempted > 0 {
-			fmt.Fprintf(w, "\n%s/%s: %s left out, as there was no time\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unattempted), "pod"))
+			unattempted += uint64(l.unattempted)
+			of = append(of, l.origin.Namespace+"/"+l.origin.Name)
 		}
+	}
+	if unattempted > 0 {
+		fmt.Fprintln(w)
+		WriteWrapped(w, "", fmt.Sprintf("%s left out, as there was no time: %s", plural(unattempted, "pod"), names(of)), p.Width)
+	}
+	for _, l := range workloads {
 		if l.first == nil {
 			continue
 		}
