@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -38,6 +40,37 @@ func (b *Builder) AddWorkload(w *schedulingv1beta1.Workload) error {
 	}
 	b.workloads[namespaceOf(w)+"/"+w.Name] = w.DeepCopy()
 	return nil
+}
+
+// jobTemplate is the template of a Job's n pods: with spec.scheduling it names a group, which is added as the Job
+// controller would create it (pkg/controller/job/job_scheduling_manager.go, v1.37), under a name of its own.
+func (b *Builder) jobTemplate(s *batchv1.JobSpec, o owner, n uint32, path *field.Path) (*corev1.PodTemplateSpec, error) {
+	if s.Scheduling == nil || s.Template.Spec.SchedulingGroup != nil || n == 0 {
+		return &s.Template, nil
+	}
+	g := &schedulingv1beta1.PodGroup{}
+	g.Namespace, g.Name = o.namespace, o.name+"-pgt-0"
+	g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+	if p := s.Scheduling.SchedulingPolicy; p != nil && p.Gang != nil {
+		minCount := int32(n)
+		if p.Gang.MinCount != nil {
+			minCount = *p.Gang.MinCount
+		}
+		if minCount < 1 || minCount > int32(n) {
+			return nil, field.Invalid(path.Child("scheduling", "schedulingPolicy", "gang", "minCount"), minCount,
+				fmt.Sprintf("must be 1 to %d, the number of pods", n))
+		}
+		g.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}
+	}
+	if c := s.Scheduling.SchedulingConstraints; c != nil {
+		g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{}
+		for _, t := range c.Topology {
+			g.Spec.SchedulingConstraints.Topology = append(g.Spec.SchedulingConstraints.Topology, schedulingv1beta1.TopologyConstraint{Key: t.Key})
+		}
+	}
+	out := s.Template.DeepCopy()
+	out.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &g.Name}
+	return out, b.AddPodGroup(g)
 }
 
 // templated is a PodGroup with the policy and the constraints of the Workload's template that it refers to, if it is

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
@@ -128,6 +129,35 @@ func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	}, r.PodGroups)
 	if r.Queue[0].PodGroup != kube.RestGroup || r.Queue[1].PodGroup != "ml/training" || r.Queue[3].PodGroup != kube.RestGroup {
 		t.Error(r.Queue)
+	}
+}
+
+func TestJobsMakeTheirGroup(t *testing.T) {
+	for _, c := range []struct{ scheduling, want string }{
+		{`{schedulingPolicy: {gang: {}}}`, `{name: default/j-pgt-0, minCount: 3}`},
+		{`{schedulingPolicy: {gang: {minCount: 2}}, schedulingConstraints: {topology: [{key: rack}]}}`, `{name: default/j-pgt-0, minCount: 2, topology: {keys: [rack]}}`},
+		{`{schedulingPolicy: {basic: {}}}`, ""},
+		{`{schedulingPolicy: {gang: {minCount: 4}}}`, `spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 4: must be 1 to 3, the number of pods`},
+	} {
+		b := kube.NewBuilder(kube.Options{})
+		err := b.AddJob(parse[batchv1.Job](t, `{metadata: {name: j}, spec: {parallelism: 3, scheduling: `+c.scheduling+`, template: {spec: {containers: [{name: c}]}}}}`))
+		if err != nil {
+			if err.Error() != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			continue
+		}
+		s := build(t, b)
+		if c.want == "" {
+			if len(s.PodGroups) > 0 || s.Queue[0].Pods.PodGroup != "" {
+				t.Error(s.PodGroups, s.Queue)
+			}
+			continue
+		}
+		diff(t, []*stowagev1.PodGroup{message(t, &stowagev1.PodGroup{}, c.want)}, s.PodGroups)
+		if s.Queue[0].Pods.PodGroup != "default/j-pgt-0" || s.Queue[0].Pods.Count != 3 {
+			t.Error(s.Queue)
+		}
 	}
 }
 

@@ -169,9 +169,13 @@ func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Pa
 		}
 		n = min(n, completions)
 	}
+	template, err := b.jobTemplate(s, o, n, path)
+	if err != nil {
+		return err
+	}
 	labels := map[string]string{batchv1.JobNameLabel: o.name, "job-name": o.name}
 	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion {
-		return b.enqueue(origin, path.Child("template", "spec"), stamp{o.pod(&s.Template, o.name, labels), n})
+		return b.enqueue(origin, path.Child("template", "spec"), stamp{o.pod(template, o.name, labels), n})
 	}
 	if n > maximumOrdinals {
 		return field.TooMany(path.Child("parallelism"), int(n), maximumOrdinals)
@@ -179,7 +183,7 @@ func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Pa
 	var stamps []stamp
 	for i := range int(n) {
 		index := strconv.Itoa(i)
-		stamps = append(stamps, stamp{o.pod(&s.Template, o.name+"-"+index,
+		stamps = append(stamps, stamp{o.pod(template, o.name+"-"+index,
 			withLabels(labels, map[string]string{batchv1.JobCompletionIndexAnnotation: index})), 1})
 	}
 	return b.enqueue(origin, path.Child("template", "spec"), stamps...)

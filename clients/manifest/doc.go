@@ -2,7 +2,8 @@
 //
 // A file holds YAML documents or JSON values, one object or list each. Objects are decoded strictly: an unknown or
 // repeated field, a bad quantity or an unknown constant is an error that names the file, the document, the object and
-// the field. Kinds that decisions do not read are skipped with a notice.
+// the field. Kinds that decisions do not read are skipped with a notice, and so are those of API groups with a domain of
+// their own that share a name with one that is read.
 //
 // A namespace that an object is in exists, so if no manifest states it, it is taken to have only the label that the API
 // server gives every namespace.
