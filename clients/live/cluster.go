@@ -195,6 +195,29 @@ func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	return nil
 }
 
+// Extend lets an assumption count for Options.AssumeFor from now on, and tells whether the pod is assumed on that node.
+func (c *Cluster) Extend(pod types.UID, node string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	p := c.model.pods[pod]
+	if p == nil || p.until.IsZero() || p.node != node {
+		return false
+	}
+	p.until = time.Now().Add(c.assumeFor)
+	return true
+}
+
+// NodeOf is the node that a pod is on or assumed on, "" if there is none.
+func (c *Cluster) NodeOf(pod types.UID) (node string, assumed bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	p := c.model.pods[pod]
+	if p == nil {
+		return "", false
+	}
+	return p.node, !p.until.IsZero()
+}
+
 // Forget takes back the assumption of a pod. It does nothing if an event has shown the pod on a node, or none is assumed.
 func (c *Cluster) Forget(pod types.UID) {
 	c.update(func(m *model) { m.forget(pod) })

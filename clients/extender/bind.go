@@ -1,0 +1,149 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
+)
+
+// Bind binds a pod to a node, if the node can still take it.
+func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) (*extenderv1.ExtenderBindingResult, error) {
+	if !e.Ready() {
+		return nil, explained(live.ErrNotReady)
+	}
+	pod, err := e.podToBind(ctx, args)
+	if err != nil {
+		e.decisions.remove(args.PodUID)
+		return nil, err
+	}
+	if err := e.commit(ctx, pod, args.Node); err != nil {
+		e.decisions.remove(args.PodUID)
+		e.metrics.bound(ctx, "refused")
+		return nil, err
+	}
+	if err := e.bind(ctx, pod, args.Node); err != nil {
+		return nil, err
+	}
+	return &extenderv1.ExtenderBindingResult{}, nil
+}
+
+// podToBind finds the pod of which only the name and uid are sent.
+func (e *Extender) podToBind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) (*corev1.Pod, error) {
+	if d := e.decisions.get(args.PodUID); d != nil {
+		return d.pod, nil
+	}
+	pod, err := e.pods.Pods(args.PodNamespace).Get(args.PodName)
+	if err != nil || pod.UID != args.PodUID {
+		pod, err = e.api.CoreV1().Pods(args.PodNamespace).Get(ctx, args.PodName, metav1.GetOptions{})
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case pod.UID != args.PodUID:
+		return nil, fmt.Errorf("pod %s/%s is another one by now, with uid %s", args.PodNamespace, args.PodName, pod.UID)
+	}
+	return pod, nil
+}
+
+// commit checks that a node can take a pod as things are, and counts it there. One commit follows the other.
+func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) error {
+	release, err := e.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	d := e.decisions.get(pod.UID)
+	if d != nil && d.node == node && e.cluster.Extend(pod.UID, node) {
+		e.committed(pod, node)
+		return nil // Filter has assumed it
+	}
+	assumption := live.Assumption{Pod: pod, Node: node}
+	if d != nil && d.found != nil {
+		if _, feasible := d.found.score(node); feasible {
+			err := e.cluster.Assume(d.found.view, assumption)
+			if err == nil {
+				e.committed(pod, node)
+				return nil
+			} else if !errors.Is(err, live.ErrChanged) {
+				return err
+			}
+		}
+	}
+	e.cluster.Forget(pod.UID) // it must not be in its own way
+	found, err := e.evaluate(ctx, pod, []string{node})
+	if err != nil {
+		return err
+	}
+	if len(found.feasible) == 0 {
+		why := "is not there"
+		for _, r := range found.answer.GetRejections() {
+			why = reasons(r)
+		}
+		return fmt.Errorf("node %s cannot take the pod any more: %s", node, why)
+	}
+	if err := e.cluster.Assume(nil, assumption); err != nil {
+		return err
+	}
+	e.committed(pod, node)
+	return nil
+}
+
+func (e *Extender) committed(pod *corev1.Pod, node string) {
+	if e.decisions.get(pod.UID) == nil {
+		e.decisions.add(&decision{pod: pod})
+	}
+	e.decisions.change(pod.UID, func(d *decision) { d.node, d.open, d.binding = node, false, true })
+}
+
+// lookTimeout bounds looking what became of a bind.
+const lookTimeout = 2 * time.Second
+
+// bind binds a pod that has been assumed.
+func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error {
+	began := time.Now()
+	err := e.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+	}, metav1.CreateOptions{})
+	e.metrics.part(ctx, "api", began)
+	if err == nil {
+		e.decisions.change(pod.UID, func(d *decision) { d.binding, d.found = false, nil })
+		e.metrics.bound(ctx, "bound")
+		return nil
+	}
+	if apierrors.IsConflict(err) || !refusedByAPI(err) {
+		// It may be bound: by an earlier try, or by this one.
+		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+		defer cancel()
+		now, looked := e.api.CoreV1().Pods(pod.Namespace).Get(looking, pod.Name, metav1.GetOptions{})
+		switch {
+		case looked == nil && now.UID == pod.UID && now.Spec.NodeName == node:
+			e.decisions.change(pod.UID, func(d *decision) { d.binding, d.found = false, nil })
+			e.metrics.bound(ctx, "bound")
+			return nil
+		case !refusedByAPI(err):
+			e.log.Warn("a bind may have been done or not; the pod counts until that is known", "pod", pod.Namespace+"/"+pod.Name, "node", node, "error", err)
+			e.decisions.change(pod.UID, func(d *decision) { d.binding, d.unclear = false, time.Now() })
+			e.metrics.bound(ctx, "unclear")
+			return err
+		}
+	}
+	e.cluster.Forget(pod.UID)
+	e.decisions.remove(pod.UID)
+	e.metrics.bound(ctx, "failed")
+	return err
+}
+
+// refusedByAPI tells of errors after which the bind has certainly not been done.
+func refusedByAPI(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && status.ErrStatus.Code >= 400 && status.ErrStatus.Code < 500
+}

@@ -1,0 +1,106 @@
+package extender
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/connect"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Config is the command's configuration.
+type Config struct {
+	ListenAddress string `default:"127.0.0.1:7435" help:"Address that kube-scheduler calls. Loopback unless set otherwise."`
+	AdminAddress  string `default:"127.0.0.1:7436" help:"Address of the HTTP endpoints /metrics, /healthz and /readyz."`
+
+	connect.Server
+	connect.Stowage
+	connect.Kubernetes
+
+	Decide       string   `enum:"bind,filter" default:"bind" help:"When a decision counts. bind: at the bind verb, which kube-scheduler must be configured with. filter: at the filter verb, which then answers with the best node alone."`
+	Scores       string   `enum:"rescaled,exact" default:"rescaled" help:"What prioritize answers. rescaled: 0 to 10. exact: the plugins' points, for a configuration with the other plugins' weights times 10."`
+	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose points count in prioritize: those that are disabled in kube-scheduler."`
+	ProfileFile  string   `help:"Profile to decide by, in JSON or YAML. Default: kube-scheduler's."`
+
+	AssumeFor            time.Duration `default:"30s" help:"How long a pod counts where it was decided to go before the API server is asked what became of it."`
+	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the pod before, with decide=bind."`
+	PreemptionCandidates bool          `help:"Report nodes that evicting pods could mend as such. kube-scheduler v1.37 finds no victims there and says so in an error."`
+
+	RequestTimeout  time.Duration `default:"4s" help:"How long a request is worked on; kube-scheduler's httpTimeout is 5s by default."`
+	MaxRequestBytes int64         `default:"16777216" help:"Largest request."`
+
+	DrainDelay          time.Duration `default:"1s" help:"How long a stopping process goes on serving while it says that it is not ready."`
+	ShutdownGracePeriod time.Duration `default:"10s" help:"How long a stopping process lets requests finish after that."`
+
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least severe level that is logged: debug, info, warn or error."`
+	LogFormat string `enum:"json,text" default:"json" help:"How log lines are written: json or text."`
+	Pprof     bool   `help:"Serve /debug/pprof on the admin address."`
+}
+
+// Validate reports everything that is wrong with the configuration.
+func (c *Config) Validate() error {
+	errs := []error{c.Server.Validate(), c.Stowage.Validate()}
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	for _, a := range [...]struct{ key, address string }{{"listen-address", c.ListenAddress}, {"admin-address", c.AdminAddress}} {
+		_, _, err := net.SplitHostPort(a.address)
+		check(err == nil, "%s: must be host:port, is %q", a.key, a.address)
+	}
+	for _, d := range [...]struct {
+		key string
+		d   time.Duration
+	}{{"assume-for", c.AssumeFor}, {"request-timeout", c.RequestTimeout}} {
+		check(d.d > 0, "%s: must be positive, is %v", d.key, d.d)
+	}
+	for _, d := range [...]struct {
+		key string
+		d   time.Duration
+	}{{"outcome-wait", c.OutcomeWait}, {"drain-delay", c.DrainDelay}, {"shutdown-grace-period", c.ShutdownGracePeriod}} {
+		check(d.d >= 0, "%s: must not be negative, is %v", d.key, d.d)
+	}
+	check(c.MaxRequestBytes >= 1, "max-request-bytes: must be positive, is %d", c.MaxRequestBytes)
+	_, err := NewScores(Range(c.Scores), c.ScorePlugins, nil)
+	check(err == nil, "score-plugins: %v", err)
+	return errors.Join(errs...)
+}
+
+// Logger returns the logger that a valid configuration asks for.
+func (c *Config) Logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel))
+	options := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// profile reads the profile; nil if none is given.
+func (c *Config) profile() (*stowagev1.Profile, error) {
+	if c.ProfileFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.ProfileFile)
+	if err != nil {
+		return nil, fmt.Errorf("profile-file: %w", err)
+	}
+	out := &stowagev1.Profile{}
+	if text, err = yaml.YAMLToJSONStrict(text); err == nil {
+		err = protojson.Unmarshal(text, out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("profile-file: %s: %w", c.ProfileFile, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,139 @@
+package extender
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// rememberedDecisions is how many are remembered. kube-scheduler asks for priorities right after filtering; pods on their
+// way to being bound, and binds of which nobody knows the outcome, are remembered beyond that.
+const rememberedDecisions = 64
+
+// decision is what was last decided about a pod.
+type decision struct {
+	pod   *corev1.Pod
+	found *evaluation
+	// open: kube-scheduler has the answer, and has not said yet what comes of it.
+	open bool
+	// binding: the bind is on its way to the API server.
+	binding bool
+	// node is where the pod has been assumed, "" if nowhere.
+	node string
+	// unclear is since when a bind may have been done or not, zero otherwise.
+	unclear time.Time
+}
+
+// decisions are the last ones, by pod. What get returns is a copy.
+type decisions struct {
+	mutex   sync.Mutex
+	byPod   map[types.UID]*decision
+	order   []types.UID
+	settled chan struct{} // closed when one that was open is not any more
+}
+
+func newDecisions() *decisions {
+	return &decisions{byPod: map[types.UID]*decision{}, settled: make(chan struct{})}
+}
+
+func (d *decisions) add(added *decision) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	uid := added.pod.UID
+	d.drop(uid)
+	d.byPod[uid] = added
+	d.order = append(d.order, uid)
+	for i := 0; i < len(d.order) && len(d.order) > rememberedDecisions; {
+		if old := d.byPod[d.order[i]]; old.open || old.binding || !old.unclear.IsZero() {
+			i++
+			continue
+		}
+		d.drop(d.order[i])
+	}
+}
+
+func (d *decisions) get(uid types.UID) *decision {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if found := d.byPod[uid]; found != nil {
+		out := *found
+		return &out
+	}
+	return nil
+}
+
+// change changes a decision if there is one.
+func (d *decisions) change(uid types.UID, change func(*decision)) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if found := d.byPod[uid]; found != nil {
+		open := found.open
+		change(found)
+		if open && !found.open {
+			d.announce()
+		}
+	}
+}
+
+func (d *decisions) remove(uid types.UID) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.drop(uid)
+}
+
+func (d *decisions) drop(uid types.UID) {
+	found := d.byPod[uid]
+	if found == nil {
+		return
+	}
+	delete(d.byPod, uid)
+	d.order = slices.DeleteFunc(d.order, func(o types.UID) bool { return o == uid })
+	if found.open {
+		d.announce()
+	}
+}
+
+func (d *decisions) announce() {
+	close(d.settled)
+	d.settled = make(chan struct{})
+}
+
+// wait waits until no decision about another pod is open, but not longer than given: those that are open then are waited
+// for no more. It tells whether there was an end to them.
+func (d *decisions) wait(ctx context.Context, except types.UID, most time.Duration) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for {
+		settled, open := d.open(except)
+		if !open {
+			return true
+		}
+		select {
+		case <-settled:
+			continue
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		d.mutex.Lock()
+		defer d.mutex.Unlock()
+		for uid, other := range d.byPod {
+			other.open = other.open && uid == except
+		}
+		return false
+	}
+}
+
+func (d *decisions) open(except types.UID) (settled <-chan struct{}, open bool) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for uid, other := range d.byPod {
+		if other.open && uid != except {
+			return d.settled, true
+		}
+	}
+	return d.settled, false
+}

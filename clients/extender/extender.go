@@ -1,0 +1,179 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/live"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Decide is when a decision counts; see the package's documentation.
+type Decide string
+
+const (
+	// AtBind is with the bind verb.
+	AtBind Decide = "bind"
+	// AtFilter is without it.
+	AtFilter Decide = "filter"
+)
+
+// Options says how the extender answers.
+type Options struct {
+	Log *slog.Logger
+	// Meter gets the metrics stowage.extender.*, none if nil.
+	Meter metric.MeterProvider
+	// Decide is AtBind if empty.
+	Decide Decide
+	// Scores says what Prioritize answers.
+	Scores Scores
+	// Profile is how Stowage decides, kube-scheduler's default if nil.
+	Profile *stowagev1.Profile
+	// OutcomeWait is how long Filter waits for what becomes of the pods before, with AtBind.
+	OutcomeWait time.Duration
+	// UnclearFor is how long a pod is not decided anew after a bind of which nobody knows whether it was done.
+	UnclearFor time.Duration
+	// PreemptionCandidates reports nodes that evicting pods could mend as such, in FailedNodes. kube-scheduler v1.37 asks
+	// only its own plugins what to evict, and these refused none of the nodes that an extender is asked about: it finds
+	// nothing to evict there and says so in an error. So they are reported as unresolvable otherwise.
+	PreemptionCandidates bool
+}
+
+// Extender answers kube-scheduler. It is safe for concurrent use.
+type Extender struct {
+	options   Options
+	log       *slog.Logger
+	api       kubernetes.Interface
+	client    *stowage.Client
+	cluster   *live.Cluster
+	pods      corelisters.PodLister
+	metrics   *metrics
+	decisions *decisions
+	// turn is held while something is checked and then assumed.
+	turn chan struct{}
+}
+
+// New makes an extender of a cluster that does not run yet.
+func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster, o Options) (*Extender, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Decide == "" {
+		o.Decide = AtBind
+	}
+	if o.UnclearFor == 0 {
+		o.UnclearFor = live.DefaultAssumeFor
+	}
+	m, err := newMetrics(o.Meter)
+	if err != nil {
+		return nil, err
+	}
+	e := &Extender{
+		options: o, log: o.Log, api: api, client: client, cluster: cluster, metrics: m,
+		pods:      cluster.Informers().Core().V1().Pods().Lister(),
+		decisions: newDecisions(), turn: make(chan struct{}, 1),
+	}
+	return e, e.watchBinds()
+}
+
+// Ready tells whether decisions can be asked for.
+func (e *Extender) Ready() bool { return e.cluster.Ready() }
+
+// take waits for the turn to check and assume.
+func (e *Extender) take(ctx context.Context) (release func(), err error) {
+	select {
+	case e.turn <- struct{}{}:
+		return func() { <-e.turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for other decisions: %w", context.Cause(ctx))
+	}
+}
+
+// evaluation is what Stowage says of a pod and some nodes.
+type evaluation struct {
+	view     *live.View
+	feasible []uint32 // ascending
+	scores   []int64  // of the feasible nodes
+	best     []uint32
+	answer   *stowagev1.ScoreResponse
+	unknown  []string // nodes that are not in the view
+	refused  []string // nodes that Stowage refuses
+}
+
+// evaluate asks Stowage about a pod and nodes.
+func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string) (*evaluation, error) {
+	pod, err := kube.PendingPod(o)
+	if err != nil {
+		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
+	}
+	defer e.metrics.part(ctx, "stowage", time.Now())
+	var out *evaluation
+	err = e.cluster.Ask(ctx, func(ctx context.Context, v *live.View) error {
+		out = &evaluation{view: v}
+		candidates := out.candidates(names)
+		if len(candidates) == 0 {
+			return nil
+		}
+		request := &stowagev1.ScoreRequest{
+			Snapshot: v.Reference(), Pod: pod, Profile: e.options.Profile, IncludeRejections: true, IncludePluginScores: true,
+		}
+		if len(candidates) < v.NodeCount() {
+			request.CandidateNodes = &stowagev1.NodeList{Indexes: candidates}
+		}
+		e.metrics.asked(ctx)
+		var err error
+		out.answer, err = e.client.Score(ctx, request)
+		return err
+	})
+	if err != nil {
+		return nil, explained(err)
+	}
+	out.feasible, out.best = out.answer.GetNodes().GetIndexes(), out.answer.GetBestNodes().GetIndexes()
+	out.scores = e.options.Scores.of(out.answer)
+	return out, nil
+}
+
+// candidates are the indexes of nodes that Stowage can be asked about.
+func (e *evaluation) candidates(names []string) []uint32 {
+	out := make([]uint32, 0, len(names))
+	for _, name := range names {
+		i, known := e.view.NodeIndex(name)
+		switch {
+		case e.view.Refused(name) != "":
+			e.refused = append(e.refused, name)
+		case !known:
+			e.unknown = append(e.unknown, name)
+		default:
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// explained is an error of a call in words for a pod's event.
+func explained(err error) error {
+	if errors.Is(err, live.ErrNotReady) {
+		return fmt.Errorf("stowage-extender is starting: %w", err)
+	}
+	d := stowage.Details(err)
+	if len(d.Violations) == 0 {
+		return fmt.Errorf("Stowage does not answer: %w", err)
+	}
+	var texts []string
+	for _, v := range d.Violations {
+		field := strings.TrimPrefix(strings.TrimPrefix(v.Field, "pod.template."), "pod.")
+		texts = append(texts, field+": "+v.Description)
+	}
+	return fmt.Errorf("Stowage refuses the request: %s", strings.Join(texts, "; "))
+}

@@ -1,0 +1,143 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// errWithNodes says what to set.
+var errWithNodes = errors.New("the request has nodes instead of their names: set nodeCacheCapable: true for this extender in KubeSchedulerConfiguration")
+
+var errNoPod = errors.New("the request has no pod")
+
+// asked checks what kube-scheduler asks about.
+func asked(args *extenderv1.ExtenderArgs) error {
+	switch {
+	case args.Nodes != nil || args.NodeNames == nil:
+		return errWithNodes
+	case args.Pod == nil:
+		return errNoPod
+	}
+	return nil
+}
+
+// Filter tells which nodes can take a pod.
+func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
+	if err := asked(args); err != nil {
+		return nil, err
+	}
+	if err := e.again(ctx, args.Pod); err != nil {
+		return nil, err
+	}
+	if e.options.Decide == AtFilter {
+		return e.decide(ctx, args)
+	}
+	began := time.Now()
+	settled := e.decisions.wait(ctx, args.Pod.UID, e.options.OutcomeWait)
+	e.metrics.waited(ctx, began, settled)
+	found, err := e.evaluate(ctx, args.Pod, *args.NodeNames)
+	if err != nil {
+		return nil, err
+	}
+	e.decisions.add(&decision{pod: args.Pod, found: found, open: len(found.feasible) > 0})
+	return e.filtered(found, *args.NodeNames, found.feasible), nil
+}
+
+// decide answers with the best node alone, where the pod counts from then on.
+func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
+	release, err := e.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	found, err := e.evaluate(ctx, args.Pod, *args.NodeNames)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.best) == 0 {
+		return e.filtered(found, *args.NodeNames, nil), nil
+	}
+	node := found.view.NodeName(found.best[0])
+	if err := e.cluster.Assume(nil, live.Assumption{Pod: args.Pod, Node: node}); err != nil {
+		return nil, err
+	}
+	e.decisions.add(&decision{pod: args.Pod, found: found, node: node})
+	return e.filtered(found, *args.NodeNames, found.best[:1]), nil
+}
+
+// again takes back what was decided about a pod before: that kube-scheduler asks again means that it came to nothing. Where
+// the pod may be bound all the same, that is asked of the API server first.
+func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
+	node, assumed := e.cluster.NodeOf(pod.UID)
+	if node != "" && !assumed {
+		return fmt.Errorf("the pod is bound to node %s already", node)
+	}
+	var unclear time.Time
+	if before := e.decisions.get(pod.UID); before != nil {
+		unclear = before.unclear
+	}
+	// Of a bind that kube-scheduler made, only it knows how that ended.
+	if !unclear.IsZero() || assumed && e.options.Decide == AtFilter {
+		now, err := e.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("asking what became of the last bind: %w", err)
+		case now.UID == pod.UID && now.Spec.NodeName != "":
+			return fmt.Errorf("the pod is bound to node %s already", now.Spec.NodeName)
+		case now.UID == pod.UID && time.Since(unclear) < e.options.UnclearFor:
+			return errors.New("the last bind may yet be done: waiting for its outcome")
+		}
+	}
+	e.decisions.remove(pod.UID)
+	e.cluster.Forget(pod.UID)
+	return nil
+}
+
+// filtered is the answer. NodeNames is never nil: with neither that nor Nodes, kube-scheduler takes no node for feasible
+// and says nothing.
+func (e *Extender) filtered(found *evaluation, names []string, feasible []uint32) *extenderv1.ExtenderFilterResult {
+	out := &extenderv1.ExtenderFilterResult{
+		NodeNames: new([]string), FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{},
+	}
+	*out.NodeNames = make([]string, 0, len(feasible))
+	for _, i := range feasible {
+		*out.NodeNames = append(*out.NodeNames, found.view.NodeName(i))
+	}
+	for _, r := range found.answer.GetRejections() {
+		to := out.FailedAndUnresolvableNodes
+		if e.options.PreemptionCandidates && r.GetResolvability() == stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE {
+			to = out.FailedNodes
+		}
+		text := reasons(r)
+		for _, i := range r.GetNodes().GetIndexes() {
+			to[found.view.NodeName(i)] = text
+		}
+	}
+	for _, name := range found.refused {
+		out.FailedAndUnresolvableNodes[name] = "node(s) were refused by Stowage"
+	}
+	for _, name := range found.unknown {
+		out.FailedAndUnresolvableNodes[name] = "node(s) were not known to Stowage yet"
+	}
+	return out
+}
+
+func reasons(r *stowagev1.Rejection) string {
+	var texts []string
+	for _, reason := range r.GetReasons() {
+		texts = append(texts, reason.GetMessage())
+	}
+	return strings.Join(texts, ", ")
+}

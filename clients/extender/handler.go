@@ -1,0 +1,74 @@
+package extender
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+)
+
+// Limits bound what one request may cost.
+type Limits struct {
+	// Bytes is the largest body.
+	Bytes int64
+	// Duration is how long one is worked on. kube-scheduler waits 5 s by default.
+	Duration time.Duration
+}
+
+// Handler serves the verbs as POST /filter, /prioritize, /bind and /preempt.
+func (e *Extender) Handler(l Limits) http.Handler {
+	mux := http.NewServeMux()
+	serve(mux, e, l, "filter", e.Filter, func(err error) *extenderv1.ExtenderFilterResult {
+		return &extenderv1.ExtenderFilterResult{NodeNames: &[]string{}, Error: err.Error()}
+	})
+	serve(mux, e, l, "prioritize", e.Prioritize, nil)
+	serve(mux, e, l, "bind", e.Bind, func(err error) *extenderv1.ExtenderBindingResult {
+		return &extenderv1.ExtenderBindingResult{Error: err.Error()}
+	})
+	serve(mux, e, l, "preempt", e.Preempt, nil)
+	return mux
+}
+
+// serve serves a verb; failed is an answer that carries an error, nil if the verb has none.
+func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, answer func(context.Context, *A) (R, error), failed func(error) R) {
+	mux.HandleFunc("POST /"+verb, func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(withVerb(r.Context(), verb), l.Duration)
+		defer cancel()
+		var args A
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, l.Bytes)).Decode(&args); err != nil {
+			code := http.StatusBadRequest
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+				code = http.StatusRequestEntityTooLarge
+			}
+			e.log.Error("a request cannot be read", "verb", verb, "error", err)
+			e.metrics.done(ctx, verb, "error", began)
+			http.Error(w, err.Error(), code)
+			return
+		}
+		out, err := answer(ctx, &args)
+		result := "ok"
+		if err != nil {
+			result = "error"
+			level := e.log.Warn
+			if errors.Is(err, errWithNodes) {
+				level = e.log.Error
+			}
+			level("a request failed", "verb", verb, "error", err)
+			if failed == nil {
+				e.metrics.done(ctx, verb, result, began)
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			out = failed(err)
+		}
+		e.metrics.done(ctx, verb, result, began)
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(out); err != nil {
+			e.log.Debug("an answer could not be sent", "verb", verb, "error", err)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/live"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// preemptionsAtATime is how many nodes Stowage is asked about at a time. kube-scheduler sends a tenth of the nodes, or 100.
+const preemptionsAtATime = 8
+
+// Preempt keeps the nodes that could take a pod without their victims.
+func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
+	switch {
+	case args.Pod == nil:
+		return nil, errNoPod
+	case len(args.NodeNameToVictims) > 0:
+		return nil, errWithNodes
+	}
+	pod, err := kube.PendingPod(args.Pod)
+	if err != nil {
+		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
+	}
+	out := &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
+	var mutex sync.Mutex
+	group, asking := errgroup.WithContext(ctx)
+	group.SetLimit(preemptionsAtATime)
+	for node, victims := range args.NodeNameToMetaVictims {
+		if victims == nil || len(victims.Pods) == 0 {
+			continue // kube-scheduler takes a node without victims for an error
+		}
+		group.Go(func() error {
+			ok, err := e.fitsWithout(asking, pod, args.Pod.UID, node, victims)
+			if ok {
+				mutex.Lock()
+				defer mutex.Unlock()
+				out.NodeNameToMetaVictims[node] = victims
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, explained(err)
+	}
+	return out, nil
+}
+
+// fitsWithout tells whether a node could take a pod if some pods were gone, and what was decided about the pod itself.
+func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own types.UID, node string, victims *extenderv1.MetaVictims) (bool, error) {
+	gone := []types.UID{own}
+	for _, v := range victims.Pods {
+		if v == nil {
+			return false, errors.New("a victim is null")
+		}
+		gone = append(gone, types.UID(v.UID))
+	}
+	fits := false
+	err := e.cluster.AskWithout(ctx, gone, func(ctx context.Context, v *live.View) error {
+		i, known := v.NodeIndex(node)
+		if fits = false; !known || v.Refused(node) != "" {
+			return nil
+		}
+		answer, err := e.client.Filter(ctx, &stowagev1.FilterRequest{
+			Snapshot: v.Reference(), Pod: pod, Profile: e.options.Profile,
+			CandidateNodes: &stowagev1.NodeList{Indexes: []uint32{i}},
+		})
+		fits = len(answer.GetFeasibleNodes().GetIndexes()) > 0
+		return err
+	})
+	return fits && err == nil, err
+}

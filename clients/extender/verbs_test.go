@@ -1,0 +1,372 @@
+package extender
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
+)
+
+func attributeKey(k string) attribute.Key { return attribute.Key(k) }
+
+const (
+	refusedByAntiAffinity = "node(s) didn't match pod anti-affinity rules"
+	refusedByAffinity     = "node(s) didn't match pod affinity rules"
+)
+
+func TestFilter(t *testing.T) {
+	web := on(apart(makePod("web-1", "web"), corev1.LabelTopologyZone), "a")
+	big := makePod("big", "big")
+	big.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("4")
+	huge := makePod("huge", "big")
+	huge.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("40")
+	wrong := makePod("wrong", "wrong")
+	wrong.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("-1")
+	odd := makePod("odd", "odd")
+	odd.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("9Pi")
+	none := extenderv1.FailedNodesMap{}
+	for _, c := range []struct {
+		name          string
+		pod           *corev1.Pod
+		candidates    bool // Options.PreemptionCandidates
+		asked         []string
+		want          []string
+		failed, never extenderv1.FailedNodesMap
+		err           string
+	}{
+		{"all", makePod("p", "p"), false, []string{"a", "b", "c"}, []string{"a", "b", "c"}, none, none, ""},
+		{"some are asked about", makePod("p", "p"), false, []string{"c", "b"}, []string{"b", "c"}, none, none, ""},
+		{"none is asked about", makePod("p", "p"), false, []string{}, []string{}, none, none, ""},
+		{"anti-affinity", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), false, []string{"a", "b", "c"}, []string{"b", "c"},
+			none, extenderv1.FailedNodesMap{"a": refusedByAntiAffinity}, ""},
+		{"anti-affinity, which eviction mends", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), true, []string{"a", "b", "c"},
+			[]string{"b", "c"}, extenderv1.FailedNodesMap{"a": refusedByAntiAffinity}, none, ""},
+		{"affinity, which it does not", together(makePod("p", "p"), "web", corev1.LabelTopologyZone), true, []string{"a", "b", "c"},
+			[]string{"a"}, none, extenderv1.FailedNodesMap{"b": refusedByAffinity, "c": refusedByAffinity}, ""},
+		{"nothing is feasible", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), false, []string{"a"}, []string{}, none,
+			extenderv1.FailedNodesMap{"a": refusedByAntiAffinity}, ""},
+		{"resources, which eviction mends", big, true, []string{"a", "b"}, []string{"b"}, extenderv1.FailedNodesMap{"a": "Insufficient cpu"}, none, ""},
+		{"resources, which it does not", huge, true, []string{"a", "b"}, []string{}, none,
+			extenderv1.FailedNodesMap{"a": "Insufficient cpu", "b": "Insufficient cpu"}, ""},
+		{"a node that is not known yet", makePod("p", "p"), true, []string{"a", "new"}, []string{"a"}, none,
+			extenderv1.FailedNodesMap{"new": "node(s) were not known to Stowage yet"}, ""},
+		{"a node that is refused", makePod("p", "p"), true, []string{"a", "negative"}, []string{"a"}, none,
+			extenderv1.FailedNodesMap{"negative": "node(s) were refused by Stowage"}, ""},
+		{"a pod that does not convert", wrong, false, []string{"a"}, []string{}, nil, nil,
+			`Stowage cannot be asked about the pod: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must not be negative`},
+		{"a pod that is refused", odd, false, []string{"a"}, []string{}, nil, nil,
+			"Stowage refuses the request: spec.containers[0].requests.memory_bytes: is 10133099161583616, 0 to 9007199254740992 are allowed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			negative := makeNode("negative", "z4")
+			negative.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("-1")
+			w := start(t, Options{PreemptionCandidates: c.candidates}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"), negative, web)
+			got := w.filter(c.pod, c.asked...)
+			want := extenderv1.ExtenderFilterResult{NodeNames: &c.want, FailedNodes: c.failed, FailedAndUnresolvableNodes: c.never, Error: c.err}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNodesInsteadOfNames(t *testing.T) {
+	var log bytes.Buffer
+	w := start(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, makeNode("a", "z1"))
+	nodes := &corev1.NodeList{Items: []corev1.Node{*makeNode("a", "z1")}}
+	for _, args := range []*extenderv1.ExtenderArgs{{Pod: makePod("p", "p"), Nodes: nodes}, {Pod: makePod("p", "p")}} {
+		got, code := call[extenderv1.ExtenderFilterResult](w, "filter", args)
+		if code != http.StatusOK || !strings.Contains(got.Error, "nodeCacheCapable: true") {
+			t.Errorf("filter answers %d with %+v", code, got)
+		}
+		if _, code := call[extenderv1.HostPriorityList](w, "prioritize", args); code != http.StatusInternalServerError {
+			t.Errorf("prioritize answers %d", code)
+		}
+	}
+	victims := map[string]*extenderv1.Victims{"a": {Pods: []*corev1.Pod{makePod("v", "v")}}}
+	if _, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{
+		Pod: makePod("p", "p"), NodeNameToVictims: victims,
+	}); code != http.StatusInternalServerError {
+		t.Errorf("preempt answers %d", code)
+	}
+	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "nodeCacheCapable: true") {
+		t.Errorf("the log does not say so: %s", log.String())
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	w := start(t, Options{}, makeNode("a", "z1"))
+	for _, verb := range []string{"filter", "prioritize", "bind", "preempt"} {
+		if code, _ := w.post(verb, []byte(`{"Pod":`)); code != http.StatusBadRequest {
+			t.Errorf("%s of half a request answers %d", verb, code)
+		}
+		if code, _ := w.post(verb, bytes.Repeat([]byte(" "), 17<<20)); code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s of a large request answers %d", verb, code)
+		}
+		r, err := http.Get(w.http.URL + "/" + verb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Body.Close(); r.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("GET of %s answers %d", verb, r.StatusCode)
+		}
+	}
+	if got := w.filter(nil, "a"); got.Error != errNoPod.Error() {
+		t.Errorf("without a pod: %q", got.Error)
+	}
+	if code, _ := w.post("preempt", []byte(`{"NodeNameToMetaVictims":{"a":{"Pods":[null]}},"Pod":{"metadata":{"uid":"x"}}}`)); code != http.StatusInternalServerError {
+		t.Errorf("a victim that is null: %d", code)
+	}
+}
+
+func TestNothingIsDecidedBeforeEverythingIsRead(t *testing.T) {
+	w := startUnread(t, Options{}, live.Options{}, makeNode("a", "z1"))
+	if w.Ready() {
+		t.Error("ready")
+	}
+	if got := w.filter(makePod("p", "p"), "a"); !strings.Contains(got.Error, "stowage-extender is starting") || len(*got.NodeNames) > 0 {
+		t.Errorf("filter: %+v", got)
+	}
+	if got := w.bindTo(makePod("p", "p"), "a"); !strings.Contains(got, "stowage-extender is starting") {
+		t.Errorf("bind: %s", got)
+	}
+	nodes := []string{"a"}
+	if _, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{Pod: makePod("p", "p"), NodeNames: &nodes}); code != http.StatusInternalServerError {
+		t.Errorf("prioritize answers %d", code)
+	}
+	if _, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{Pod: makePod("p", "p"),
+		NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "x"}}}}}); code != http.StatusInternalServerError {
+		t.Errorf("preempt answers %d", code)
+	}
+}
+
+func TestPrioritize(t *testing.T) {
+	preferred := makePod("p", "web")
+	preferred.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
+			TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		}}},
+	}}
+	preferred.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+	}}
+	for _, c := range []struct {
+		name    string
+		r       Range
+		plugins []string
+		want    map[string]int64
+	}{
+		// Anti-affinity: -200, -100 and 0 become 0, 50 and 100. Spread: 2, 1 and 0 pods times ln 5, rounded, are 3, 2 and 0,
+		// which become 0, 33 and 100. The weights are 2 and 2.
+		{"rescaled", Rescaled, nil, map[string]int64{"a": 0, "b": 4, "c": 10}},
+		{"exact", Exact, nil, map[string]int64{"a": 0, "b": 166, "c": 400}},
+		{"one plugin", Exact, []string{"InterPodAffinity"}, map[string]int64{"a": 0, "b": 100, "c": 200}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			scores, err := NewScores(c.r, c.plugins, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := start(t, Options{Scores: scores}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"),
+				on(makePod("web-1", "web"), "a"), on(makePod("web-2", "web"), "a"), on(makePod("web-3", "web"), "b"))
+			w.filter(preferred, "a", "b", "c")
+			if diff := cmp.Diff(c.want, w.prioritize(preferred, "a", "b", "c")); diff != "" {
+				t.Error(diff)
+			}
+			if asked, shared := w.count("stowage.extender.evaluations", "by", "stowage"), w.count("stowage.extender.evaluations", "by", "shared"); asked != 1 || shared != 1 {
+				t.Errorf("asked %d times, shared %d times", asked, shared)
+			}
+			// For other nodes, or without a filter before, scores are made anew.
+			if got := w.prioritize(preferred, "b", "a"); got["b"] <= got["a"] {
+				t.Errorf("of two: %v", got)
+			}
+			if got := w.prioritize(makePod("other", "other"), "a", "b"); len(got) != 2 {
+				t.Errorf("of another pod: %v", got)
+			}
+			if asked := w.count("stowage.extender.evaluations", "by", "stowage"); asked != 3 {
+				t.Errorf("asked %d times", asked)
+			}
+		})
+	}
+	if _, err := NewScores(Exact, []string{"Guess"}, nil); err == nil {
+		t.Error("a plugin that there is not")
+	}
+}
+
+func TestBind(t *testing.T) {
+	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+	w := start(t, Options{OutcomeWait: time.Minute}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+	w.api.late = func() time.Duration { return time.Second }
+	if got := w.filter(web1, "a", "b"); len(*got.NodeNames) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	if err := w.bindTo(web1, "a"); err != "" || w.api.nodeOf(web1) != "a" {
+		t.Fatalf("bound to %q: %s", w.api.nodeOf(web1), err)
+	}
+	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("the pod that was bound does not count: %+v", got)
+	}
+	// kube-scheduler may say what does not hold any more.
+	if err := w.bindTo(web2, "a"); !strings.Contains(err, "cannot take the pod any more: "+refusedByAntiAffinity) {
+		t.Errorf("bound in violation: %q", err)
+	}
+	if err := w.bindTo(web2, "nowhere"); !strings.Contains(err, "is not there") {
+		t.Errorf("bound to nowhere: %q", err)
+	}
+	if err := w.bindTo(web2, "b"); err != "" {
+		t.Error(err)
+	}
+	gone := makePod("gone", "web")
+	if err := w.bindTo(gone, "b"); !strings.Contains(err, "not found") {
+		t.Errorf("a pod that is not there: %q", err)
+	}
+	other := web1.DeepCopy()
+	other.UID = "another"
+	if err := w.bindTo(other, "b"); !strings.Contains(err, "is another one by now") {
+		t.Errorf("a pod with another uid: %q", err)
+	}
+	w.api.told.Wait()
+}
+
+func TestBindsThatFail(t *testing.T) {
+	unavailable := apierrors.NewInternalError(errors.New("etcd is away"))
+	for _, c := range []struct {
+		name       string
+		err        error
+		done       bool
+		bound      bool   // by what the extender says
+		stillThere bool   // whether the pod goes on counting
+		again      string // what filter says of the same pod afterwards
+	}{
+		{"refused", apierrors.NewForbidden(corev1.Resource("pods"), "web-1", errors.New("quota")), false, false, false, ""},
+		{"done all the same", unavailable, true, true, true, "bound to node a already"},
+		{"not known", unavailable, false, false, true, "waiting for its outcome"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+			w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+			w.api.late = func() time.Duration { return 100 * time.Millisecond }
+			w.api.fail = func() (error, bool) { return c.err, c.done }
+			w.filter(web1, "a", "b")
+			if err := w.bindTo(web1, "a"); (err == "") != c.bound {
+				t.Errorf("bind: %q", err)
+			}
+			if got := w.filter(web2, "a", "b"); slices.Contains(*got.NodeNames, "a") == c.stillThere {
+				t.Errorf("another pod: %+v", got)
+			}
+			if c.done {
+				w.api.told.Wait()
+				eventually(t, "the informer tells", func() bool { return w.decisions.get(web1.UID) == nil })
+			}
+			got := w.filter(web1, "a", "b")
+			if c.done && !strings.Contains(got.Error, "is bound to node a already") || !c.done && !strings.Contains(got.Error, c.again) {
+				t.Errorf("the same pod: %+v", got)
+			}
+			w.api.told.Wait()
+		})
+	}
+}
+
+func TestABindThatWasDoneBefore(t *testing.T) {
+	web := makePod("web-1", "web")
+	w := start(t, Options{}, makeNode("a", "z1"), web)
+	w.api.late = func() time.Duration { return 100 * time.Millisecond }
+	w.filter(web, "a")
+	for range 2 { // kube-scheduler did not hear the first answer
+		if err := w.bindTo(web, "a"); err != "" {
+			t.Error(err)
+		}
+	}
+	w.api.told.Wait()
+}
+
+func TestFilterDecidesAlone(t *testing.T) {
+	web1, web2, web3 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone), apart(makePod("web-3", "web"), corev1.LabelTopologyZone)
+	w := start(t, Options{Decide: AtFilter}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2, web3)
+	first, second := *w.filter(web1, "a", "b").NodeNames, *w.filter(web2, "a", "b").NodeNames
+	if len(first) != 1 || len(second) != 1 || first[0] == second[0] {
+		t.Fatalf("%v and %v", first, second)
+	}
+	if got := w.filter(web3, "a", "b"); len(*got.NodeNames) != 0 || len(got.FailedAndUnresolvableNodes) != 2 {
+		t.Errorf("the third: %+v", got)
+	}
+	// Asked again, kube-scheduler did not go through with it.
+	if got := *w.filter(web2, "a", "b").NodeNames; !slices.Equal(got, second) {
+		t.Errorf("the second again: %v", got)
+	}
+	// The bind verb may be there all the same, and may change its mind as long as that holds.
+	if err := w.bindTo(web1, first[0]); err != "" {
+		t.Error(err)
+	}
+	if err := w.bindTo(web2, first[0]); !strings.Contains(err, refusedByAntiAffinity) {
+		t.Errorf("bound in violation: %q", err)
+	}
+	if err := w.bindTo(web2, second[0]); err != "" {
+		t.Error(err)
+	}
+	w.api.told.Wait()
+}
+
+func TestPreempt(t *testing.T) {
+	full := func(name, app, node string) *corev1.Pod {
+		p := on(makePod(name, app), node)
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3")
+		return p
+	}
+	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"),
+		full("victim-a", "batch", "a"), full("victim-b", "batch", "b"), full("victim-c", "batch", "c"),
+		on(makePod("web-b", "web"), "b"))
+	big := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+	big.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("2")
+	victims := func(uids ...string) *extenderv1.MetaVictims {
+		v := &extenderv1.MetaVictims{NumPDBViolations: 1}
+		for _, uid := range uids {
+			v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: uid})
+		}
+		return v
+	}
+	ask := func(in map[string]*extenderv1.MetaVictims) []string {
+		t.Helper()
+		got, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{Pod: big, NodeNameToMetaVictims: in})
+		if code != http.StatusOK || got.NodeNameToMetaVictims == nil {
+			t.Fatalf("preempt answers %d with %+v", code, got)
+		}
+		for node, v := range got.NodeNameToMetaVictims {
+			if diff := cmp.Diff(in[node], v); diff != "" {
+				t.Error(diff)
+			}
+		}
+		return slices.Sorted(maps.Keys(got.NodeNameToMetaVictims))
+	}
+	if got := w.filter(big, "a", "b", "c"); len(*got.NodeNames) != 0 {
+		t.Fatalf("there is room: %+v", got)
+	}
+	// On b, web-b would still be in the way; c's victim is another node's; a node without victims is an error to kube-scheduler.
+	if got := ask(map[string]*extenderv1.MetaVictims{
+		"a": victims("pod-victim-a"), "b": victims("pod-victim-b"), "c": victims("pod-victim-a"), "gone": victims("pod-victim-a"),
+	}); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("kept %v", got)
+	}
+	if got := ask(map[string]*extenderv1.MetaVictims{"b": victims("pod-victim-b", "pod-web-b", "unknown"), "c": victims()}); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("kept %v", got)
+	}
+	if got := ask(map[string]*extenderv1.MetaVictims{}); len(got) != 0 {
+		t.Errorf("kept %v of nothing", got)
+	}
+}
