@@ -9,7 +9,7 @@ import (
 
 // PlaceByScanning is Place by the engine's own Filter and Score of every node for each pod.
 func (c *Cluster) PlaceByScanning(ctx context.Context, queue []Pending, o PlaceOptions) ([]verdict.Placement, error) {
-	o.tuning.scan = true
+	o.Scan = true
 	p, err := c.Place(ctx, queue, o)
 	if err != nil {
 		return nil, err

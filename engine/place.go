@@ -33,13 +33,15 @@ type PlaceOptions struct {
 	Partial bool
 	// Watch, if there is one, is told what is decided as it is.
 	Watch Watcher
+	// Scan has every node asked about for each pod, and no pod taken for like another: the plain way, which gives the same
+	// nodes, to compare with.
+	Scan bool
 
 	tuning tuning
 }
 
 // tuning says how nodes are found, which no answer depends on.
 type tuning struct {
-	scan  bool                          // ask about every node for each pod, and take no pod for like another
 	board bool                          // do not, even where it would cost less
 	few   func(domains, nodes int) bool // as in placing.New
 	bytes int64                         // in place of maxBoardBytes, unless 0
@@ -229,7 +231,7 @@ const maxAlike = 16
 
 // decide is decide, for a pod that may ask for the same nodes as one before.
 func (p *place) decide(pod *cluster.Pending) *decision {
-	if p.options.tuning.scan {
+	if p.options.Scan {
 		return decide(p.state, pod, p.options.Profile)
 	}
 	for _, d := range p.alike {

@@ -23,7 +23,7 @@ const maxCompared = 8
 
 // templates returns the template of each queue entry.
 func (p *place) templates(ctx context.Context, queue []Pending) ([]*template, error) {
-	if p.options.tuning.scan {
+	if p.options.Scan {
 		entries := make([]*template, len(queue))
 		for i := range queue {
 			entries[i] = &template{pod: p.state.Compile(&queue[i].Pod), scan: true}

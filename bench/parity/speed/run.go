@@ -21,6 +21,8 @@ type Options struct {
 	KubeNodes []int
 	// Turns is how often each subject has its turn.
 	Turns int
+	// Only is part of the name of the one section to measure, empty for all. Most need "calls by address" before them.
+	Only string
 }
 
 // Sizes. The promises are about the big cluster; kube-scheduler's are judged at its size.
@@ -93,6 +95,7 @@ func (r *run) sections() error {
 		{"concurrent calls", r.throughput},
 		{"requests with their cluster, and streams", r.inline},
 	}
+	all = append(all, section{"queues", r.placing})
 	for _, n := range r.KubeNodes {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), func() error { return r.versus(n) }})
 	}
@@ -103,6 +106,9 @@ func (r *run) sections() error {
 		all = append(all, section{fmt.Sprintf("%d nodes", hugeNodes), r.huge})
 	}
 	for _, s := range all {
+		if !strings.Contains(s.name, r.Only) {
+			continue
+		}
 		log.Print(s.name)
 		if err := s.do(); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)

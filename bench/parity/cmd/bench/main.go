@@ -23,17 +23,18 @@ func main() {
 	huge := flag.Bool("huge", available() >= hugeNeeds, "500,000 nodes too; by default where there is memory for it")
 	nodes := flag.String("kube-nodes", "1000,5000,15000", "sizes at which kube-scheduler decides too; 100000 takes minutes and 20 GiB; empty for none")
 	turns := flag.Int("turns", 7, "how often each thing that is measured has its turn")
+	only := flag.String("only", "", "measure only sections whose name contains this, such as queues")
 	markdown := flag.String("markdown", "", "write the table here as Markdown")
 	chart := flag.String("chart", "", "write the picture here as SVG")
 	flag.Parse()
-	if err := run(*small, *huge, *nodes, *turns, *markdown, *chart); err != nil {
+	if err := run(*small, *huge, *nodes, *only, *turns, *markdown, *chart); err != nil {
 		log.Print(err)
 		os.Exit(1)
 	}
 }
 
-func run(small, huge bool, nodes string, turns int, markdown, chart string) error {
-	o := speed.Options{Small: small, Huge: huge && !small, Turns: turns}
+func run(small, huge bool, nodes, only string, turns int, markdown, chart string) error {
+	o := speed.Options{Small: small, Huge: huge && !small, Turns: turns, Only: only}
 	for n := range strings.FieldsFuncSeq(nodes, func(r rune) bool { return r == ',' }) {
 		size, err := strconv.Atoi(n)
 		if err != nil {
