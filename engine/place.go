@@ -27,6 +27,8 @@ type PlaceOptions struct {
 	// splitmix64(Seed xor FNV-1a-64(name)), then of index.
 	Seed    uint64
 	Explain bool
+	// Changes asks for Placement.Changes.
+	Changes bool
 	// Groups are entries that are placed together; an entry is in one at most.
 	Groups []Group
 	// Partial asks for what was placed so far when the context's deadline comes.
@@ -315,10 +317,14 @@ func (p *place) explain(ctx context.Context, t *template, result *verdict.Placem
 	if p.listed += p.candidates.Len(); p.listed <= verdict.MaxListedNodes {
 		result.Rejections = t.refused.rejections
 	}
-	if !p.options.Explain {
-		return nil
-	}
 	var err error
-	result.Explanation, err = t.d.explain(ctx, p.candidates)
+	if p.options.Explain {
+		if result.Explanation, err = t.d.explain(ctx, p.candidates); err != nil {
+			return err
+		}
+	}
+	if p.options.Changes {
+		result.Changes, err = t.d.changes(ctx, p.candidates)
+	}
 	return err
 }

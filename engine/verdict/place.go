@@ -20,11 +20,12 @@ type Placement struct {
 	Scanned int
 	// Scores are the total scores of the pods of a group that is placed jointly, beside Nodes.
 	Scores []int64
-	// Message, Rejections and Explanation tell of the first unplaced pod. Rejections are left out once those of the call
-	// would list more than MaxListedNodes.
+	// Message, Rejections, Explanation and Changes tell of the first unplaced pod. Rejections are left out once those of
+	// the call would list more than MaxListedNodes.
 	Message     string
 	Rejections  []Rejection
 	Explanation *Explanation
+	Changes     []Change
 }
 
 // GroupStatus is what became of a group.

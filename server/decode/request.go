@@ -143,6 +143,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 			Explain:    in.GetExplain(),
 			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
 			Partial:    in.GetAllowPartial(),
+			Changes:    in.GetIncludeChanges(),
 		},
 	}
 }
