@@ -3,8 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -89,4 +95,21 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		return c.located(err, snapshot, request)
 	}
 	return nil
+}
+
+// jointFlag is the flag that a field of the group that --joint makes comes from.
+func jointFlag(request proto.Message, path string) (string, bool) {
+	r, ok := request.(*stowagev1.PlaceRequest)
+	i := slices.IndexFunc(r.GetPodGroups(), func(g *stowagev1.PodGroup) bool { return g.Name == kube.RestGroup })
+	field, found := strings.CutPrefix(path, fmt.Sprintf("pod_groups[%d]", i))
+	if !ok || !found {
+		return "", false
+	}
+	switch field {
+	case ".min_count":
+		return "--at-least", true
+	case ".max_steps":
+		return "--max-steps", true
+	}
+	return "--joint", true
 }

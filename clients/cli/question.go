@@ -85,6 +85,8 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 		parts := []string{v.Field}
 		if at, field, ok := snapshot.Locate(request, v.Field); ok {
 			parts = []string{at, field}
+		} else if flag, ok := jointFlag(request, v.Field); ok {
+			parts = []string{flag}
 		} else if field, ok := strings.CutPrefix(v.Field, "profile."); ok && q.Profile != "" {
 			parts = []string{q.Profile, field}
 		}
