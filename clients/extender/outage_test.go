@@ -1,0 +1,116 @@
+package extender
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestStowageGoesAwayAndComesBackWithNothing(t *testing.T) {
+	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), on(makePod("web-1", "web"), "a"))
+	web := apart(makePod("web-2", "web"), corev1.LabelHostname)
+	if got := w.filter(web, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Fatalf("%+v", got)
+	}
+	w.server.Stop()
+	began := time.Now()
+	got := w.filter(web, "a", "b")
+	if !strings.Contains(got.Error, "Stowage does not answer") || len(*got.NodeNames) != 0 {
+		t.Errorf("without Stowage: %+v", got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the answer took %v, longer than kube-scheduler waits", took)
+	}
+	if !w.Ready() {
+		t.Error("not ready: kube-scheduler would hear of no reason")
+	}
+	w.server.Resume()
+	eventually(t, "an answer", func() bool {
+		got = w.filter(web, "a", "b")
+		return got.Error == ""
+	})
+	if !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("%+v", got)
+	}
+	w.server.Stop()
+	w.server.Resume() // between two requests: nobody is to notice
+	time.Sleep(200 * time.Millisecond)
+	if got := w.filter(web, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBindsByOthersAreNoticed(t *testing.T) {
+	log := &buffer{}
+	web1, web2 := makePod("web-1", "web"), makePod("web-2", "web")
+	w := start(t, Options{Log: slog.New(slog.NewTextHandler(log, nil)), OutcomeWait: time.Millisecond}, makeNode("a", "z1"), web1, web2)
+	w.filter(web1, "a")
+	if err := w.bindTo(web1, "a"); err != "" {
+		t.Fatal(err)
+	}
+	w.filter(web2, "a")
+	w.api.told.Wait()
+	s := &scheduler{w: w, decide: AtFilter}
+	if !s.bind(web2, "a") {
+		t.Fatal("not bound")
+	}
+	w.api.told.Wait()
+	eventually(t, "a count", func() bool { return w.count("stowage.extender.foreign_binds", "", "") == 1 })
+	if !strings.Contains(log.String(), "set bindVerb: bind") {
+		t.Errorf("the log does not say so: %s", log.String())
+	}
+}
+
+func TestFilterWaitsForTheLastBind(t *testing.T) {
+	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelHostname), apart(makePod("web-2", "web"), corev1.LabelHostname)
+	w := start(t, Options{OutcomeWait: 10 * time.Second}, makeNode("a", "z1"), makeNode("b", "z1"), web1, web2)
+	w.filter(web1, "a", "b")
+	var filtering sync.WaitGroup
+	filtering.Go(func() {
+		if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+			t.Errorf("the bind in between does not count: %+v", got)
+		}
+	})
+	time.Sleep(50 * time.Millisecond)
+	if err := w.bindTo(web1, "a"); err != "" {
+		t.Error(err)
+	}
+	filtering.Wait()
+	w.api.told.Wait()
+	if n := w.count("stowage.extender.evaluations", "by", "stowage"); n != 2 {
+		t.Errorf("Stowage was asked %d times about two pods", n)
+	}
+	// What never comes is waited for once.
+	short := start(t, Options{OutcomeWait: 50 * time.Millisecond}, makeNode("a", "z1"))
+	short.filter(web1, "a")
+	for range 5 {
+		short.filter(web2, "a")
+	}
+	if n := short.count("stowage.extender.outcomes", "in_time", "no"); n != 1 {
+		t.Errorf("waited in vain %d times", n)
+	}
+}
+
+// buffer is a log that is written concurrently.
+type buffer struct {
+	mutex sync.Mutex
+	bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.Buffer.String()
+}
