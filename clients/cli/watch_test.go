@@ -187,23 +187,27 @@ func TestAWatchThatFails(t *testing.T) {
 	}{
 		{"before the first part", &streaming{end: refuse}, nil, "", "PermissionDenied"},
 		{"after it", &streaming{parts: parts()[:1], end: refuse}, nil, "2 of 6 pods placed", "PermissionDenied"},
-		{"at the deadline", &streaming{parts: parts()[:1], end: wait}, []string{"--timeout", "300ms"}, "2 of 6 pods placed", "DeadlineExceeded"},
+		{"at the deadline", &streaming{parts: parts()[:1], end: wait}, []string{"--timeout", "2s"}, "2 of 6 pods placed", "DeadlineExceeded"},
 		{"at the deadline, with nothing", &streaming{end: wait}, []string{"--timeout", "50ms", "--partial"}, "", "DeadlineExceeded"},
 		{"about another queue", &streaming{parts: []*stowagev1.PlaceStreamResponse{{Placements: []*stowagev1.QueuePlacement{{QueueIndex: 9}}}}}, nil,
 			"0 of 6 pods placed", "entry 9 of a queue of 2"},
 	} {
-		code, stdout, stderr := place(t.Context(), c.server.start(t), append(c.args, "--watch")...)
-		if code != 2 || !strings.Contains(stderr, c.stderr) || !strings.Contains(stdout, c.stdout) || c.stdout == "" && stdout != "" {
-			t.Errorf("%s: exit code %d, %q\n%s", c.name, code, stderr, stdout)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := place(t.Context(), c.server.start(t), append(c.args, "--watch")...)
+			if code != 2 || !strings.Contains(stderr, c.stderr) || !strings.Contains(stdout, c.stdout) || c.stdout == "" && stdout != "" {
+				t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+			}
+		})
 	}
 }
 
 // TestAPartialAnswerIsWhatArrived has a server that does not stop before the deadline by itself.
 func TestAPartialAnswerIsWhatArrived(t *testing.T) {
+	t.Parallel()
 	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	server := (&streaming{parts: parts()[:1], end: wait}).start(t)
-	code, stdout, stderr := place(t.Context(), server, "--timeout", "300ms", "--partial", "-o", "json")
+	code, stdout, stderr := place(t.Context(), server, "--timeout", "2s", "--partial", "-o", "json")
 	if code != 1 || stderr != "" || !strings.Contains(stdout, `"partial": true`) || !strings.Contains(stdout, `"placedCount": 2`) {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
