@@ -40,6 +40,7 @@ type Scheduler struct {
 	// filters are second instances of the profile's filter plugins, in its order, to be asked one by one.
 	filters []fwk.FilterPlugin
 	weights map[string]int64
+	fit     runtime.Object // NodeResourcesFit's arguments
 
 	index      map[string]uint32
 	candidates []string // names; nil for all
@@ -188,6 +189,7 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 		}
 		s.filters = append(s.filters, plugin.(fwk.FilterPlugin))
 	}
+	s.fit = argsOf(profile, names.NodeResourcesFit)
 	s.weights = make(map[string]int64)
 	for _, p := range enabled.Score.Enabled {
 		s.weights[p.Name] = int64(p.Weight)
