@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -31,6 +33,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	defer stop()
 	request := &stowagev1.FilterRequest{
 		Cluster: snapshot.Cluster, Pod: pod, Profile: profile, Explain: explain, IncludeNodeNames: true,
+		IncludeChanges: explain,
 	}
 	answer, err := client.Filter(s.ctx, request)
 	if err != nil {
@@ -44,6 +47,10 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	if explain {
 		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
 		x.Write(s.stdout, answer.GetExplanation())
+		if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
+			fmt.Fprintln(s.stdout)
+			x.WriteChanges(s.stdout, "", answer.GetChanges())
+		}
 	}
 	return nil
 }

@@ -167,6 +167,9 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 	}
 	x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
 	x.WriteWhy(s.w, "  ", a.GetExplanation())
+	if len(q.Step.Filter.Changes) > 0 {
+		x.WriteChanges(s.w, "  ", a.GetChanges())
+	}
 }
 
 func (s *show) summary(good, all int, address string) {

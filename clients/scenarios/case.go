@@ -62,6 +62,7 @@ type Filter struct {
 	Refused     map[string][]string `json:"refused"`
 	Message     *string             `json:"message"`
 	Explanation *Explanation        `json:"explanation"`
+	Changes     []string            `json:"changes"`
 }
 
 // Score is how good nodes must be.

@@ -128,6 +128,14 @@ func (k *checker) filter(want *Filter, a *stowagev1.FilterResponse) {
 		k.same("message", *want.Message, a.GetMessage())
 	}
 	k.explanation("explanation", want.Explanation, a.GetExplanation())
+	if want.Changes != nil {
+		x := report.Explanation{Cluster: k.q.Snapshot.Cluster}
+		var changes []string
+		for _, c := range a.GetChanges() {
+			changes = append(changes, x.Change(c))
+		}
+		k.same("changes", want.Changes, changes)
+	}
 }
 
 func byReason(rejections []*stowagev1.Rejection) map[string][]string {

@@ -48,6 +48,8 @@
 //	        conflicts: {z1: [web-1]}    pods in the way; those of the queue by workload
 //	      failing: {Too many pods: [b]} nodes by reason, as if each check were asked alone
 //	      taints: {"k=v:NoSchedule": [a]}
+//	    changes:                        what would place the pod, as the command line words it
+//	    - one more node like a
 //	  score:                            or score one pod
 //	    pod: web
 //	    best: [a]

@@ -58,6 +58,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 		}
 		q.Filter = &stowagev1.FilterRequest{
 			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, Explain: true, IncludeNodeNames: true,
+			IncludeChanges: true,
 		}
 	case s.Score != nil:
 		pod, _, err := snapshot.Pending(s.Score.Pod)

@@ -55,7 +55,7 @@ func FilterKey(in *stowagev1.FilterRequest) string {
 	if in.GetCandidateNodes() != nil || in.GetExplain() {
 		return ""
 	}
-	return answerKey('F', key(in.GetPod(), in.GetProfile()), in.GetIncludeNodeNames())
+	return answerKey('F', key(in.GetPod(), in.GetProfile()), in.GetIncludeNodeNames(), in.GetIncludeChanges())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.

@@ -101,6 +101,7 @@ func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 			Profile:    r.profile(in.GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Explain:    in.GetExplain(),
+			Changes:    in.GetIncludeChanges(),
 			Key:        key(in.GetPod(), in.GetProfile()),
 		},
 	}

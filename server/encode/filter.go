@@ -16,6 +16,7 @@ func Filter(f *verdict.Filter, names Names, address string) ([]byte, error) {
 		Message:         f.Message,
 		Explanation:     names.explanation(f.Explanation),
 		SnapshotAddress: address,
+		Changes:         names.changes(f.Changes),
 	})
 	return e.b, e.err
 }
