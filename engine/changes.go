@@ -15,9 +15,9 @@ import (
 
 // Bounds of what is decided to find changes.
 const (
-	// maxTriedNodes is how many nodes one more is tried to be like, in all; maxTriedKeys how many topology keys it is tried
-	// to have new values of.
-	maxTriedNodes = 256
+	// maxTriedNodes is how many nodes one more is tried to be like, for each set of keys that it has new values of;
+	// maxTriedKeys how many such keys there are at most.
+	maxTriedNodes = 32
 	maxTriedKeys  = 16
 	// maxTriedRules is how many of the pod's rules are tried to be preferred.
 	maxTriedRules = 64

@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -25,7 +26,7 @@ func (w *wish) addNode() error {
 	for _, key := range keys {
 		tries = append(tries, []string{key})
 	}
-	t := &oneMore{wish: w, like: like, left: maxTriedNodes}
+	t := &oneMore{wish: w, like: like, apart: w.apart()}
 	for _, fresh := range tries {
 		if i, found, err := t.anyLike(fresh); found || err != nil {
 			return w.keep(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: fresh}}, []uint32{}, err)
@@ -116,23 +117,71 @@ func (w *wish) dividing() []string {
 // oneMore tries nodes that are like others.
 type oneMore struct {
 	*wish
-	like []uint32
-	left int // how many may still be tried
+	like  []uint32
+	apart []apart
 
 	asked []intern.ID // keys of labels that decide; nil until known
+}
+
+// apart is the nodes that required anti-affinity by a key refuses, and with them any other node of their domains.
+type apart struct {
+	key   intern.ID
+	nodes nodeset.Set
+}
+
+// apart returns what the pod's terms and those of pods on nodes refuse.
+func (w *wish) apart() []apart {
+	var out []apart
+	add := func(key intern.ID, table []uint8) {
+		out = append(out, apart{key, w.State.Column(key).Where(table)})
+	}
+	for i := range w.Pod.AntiAffinity {
+		t := &w.Pod.AntiAffinity[i]
+		if table, any := w.State.Occupied(t); any {
+			add(t.TopologyKey, table)
+		}
+	}
+	tables := make(map[intern.ID][]uint8)
+	for t := range w.State.AntiAffinity(w.Pod) {
+		column := w.State.Column(t.TopologyKey)
+		if tables[t.TopologyKey] == nil {
+			tables[t.TopologyKey] = make([]uint8, column.Len())
+		}
+		topology.Mark(tables[t.TopologyKey], column, w.State.Group(int(t.Group)).Members)
+	}
+	for key, table := range tables {
+		add(key, table)
+	}
+	return out
+}
+
+// hopeless reports whether a node like another is certainly refused for the domains that it is in.
+func (t *oneMore) hopeless(like uint32, fresh []string) bool {
+	s := t.State
+	return slices.ContainsFunc(t.apart, func(a apart) bool {
+		if !a.nodes.Has(like) || slices.Contains(fresh, s.Symbols.Name(a.key)) {
+			return false
+		}
+		value, _ := s.Label(like, a.key)
+		return s.Symbols.Name(value) != s.Names[like]
+	})
 }
 
 // anyLike returns the first node such that one more like it takes the pod, with values of its own under some keys.
 func (t *oneMore) anyLike(fresh []string) (uint32, bool, error) {
 	seen := make(map[string]bool)
 	var key []byte
+	left := maxTriedNodes
 	for _, n := range t.like {
+		if t.hopeless(n, fresh) {
+			continue
+		}
 		key = t.appendKey(key[:0], n, fresh)
 		if seen[string(key)] {
 			continue
 		}
 		seen[string(key)] = true
-		if t.left--; t.left < 0 {
+		if left--; left < 0 {
 			return 0, false, nil
 		}
 		takes, err := t.takes(n, fresh)
