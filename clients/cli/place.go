@@ -25,6 +25,7 @@ type placeCommand struct {
 	Joint       bool          `help:"Place all pods that are in no pod group as a whole: what counts is that every rule holds at the end. All of them or none."`
 	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: it is enough to place this many pods."`
 	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: how far to search."`
+	Changes     bool          `help:"Tell what would place each pod that gets no node. Takes long for many different ones."`
 	Watch       bool          `short:"w" help:"Show placements as they are made."`
 	Timeout     time.Duration `placeholder:"DURATION" help:"How long to wait for the answer, such as 10s."`
 	Partial     bool          `help:"With --timeout: place as many as there is time for."`
@@ -54,6 +55,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	}
 	request := snapshot.PlaceRequest()
 	request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
+	request.IncludeChanges = c.Changes
 	if request.Profile, err = c.profile(); err != nil {
 		return err
 	}
@@ -72,7 +74,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	if key == "" {
 		key = report.TopologyKey(snapshot.Cluster, snapshot.PodGroups)
 	}
-	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: width}
+	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: width, Changes: c.Changes}
 	var answer *stowagev1.PlaceResponse
 	if c.Watch || c.Partial {
 		answer, err = c.inParts(ctx, s, client, request, p)

@@ -146,7 +146,7 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 		report.Score(s.w, a.Score)
 	default:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
-		p := report.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width}
+		p := report.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width, Changes: q.Place.GetIncludeChanges()}
 		p.Write(s.w, a.Place)
 	}
 }

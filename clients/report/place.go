@@ -14,6 +14,8 @@ type Place struct {
 	Snapshot    *kube.Snapshot
 	TopologyKey string
 	Width       int
+	// Changes says that the answer tells what would place pods.
+	Changes bool
 }
 
 // workload is what became of the pods of one object.
@@ -81,6 +83,9 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		WriteWrapped(w, "  ", l.first.GetMessage(), p.Width)
 		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
 		x.WriteWhy(w, "  ", l.first.GetExplanation())
+		if p.Changes {
+			x.WriteChanges(w, "  ", l.first.GetChanges())
+		}
 	}
 }
 

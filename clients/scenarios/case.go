@@ -42,6 +42,7 @@ type Place struct {
 	Nodes       []string       `json:"nodes"`
 	Message     *string        `json:"message"`
 	Explanation *Explanation   `json:"explanation"`
+	Changes     []string       `json:"changes"`
 }
 
 // Group is what must become of one pod group.

@@ -51,6 +51,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 		var unplaced int
 		var message string
 		var explanation *stowagev1.Explanation
+		var changes []*stowagev1.Change
 		found := false
 		for i, e := range k.q.Snapshot.Queue {
 			if e.Origin.Name != name || i >= len(a.GetPlacements()) {
@@ -60,7 +61,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 			p := a.Placements[i]
 			nodes = append(nodes, p.GetNodes().GetNames()...)
 			if unplaced == 0 {
-				message, explanation = p.GetMessage(), p.GetExplanation()
+				message, explanation, changes = p.GetMessage(), p.GetExplanation(), p.GetChanges()
 			}
 			unplaced += int(p.GetUnplacedCount())
 		}
@@ -91,6 +92,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 			k.same(name+": message", *want.Message, message)
 		}
 		k.explanation(name+": explanation", want.Explanation, explanation)
+		k.changes(name+": changes", want.Changes, changes)
 	}
 }
 
@@ -128,14 +130,20 @@ func (k *checker) filter(want *Filter, a *stowagev1.FilterResponse) {
 		k.same("message", *want.Message, a.GetMessage())
 	}
 	k.explanation("explanation", want.Explanation, a.GetExplanation())
-	if want.Changes != nil {
-		x := report.Explanation{Cluster: k.q.Snapshot.Cluster}
-		var changes []string
-		for _, c := range a.GetChanges() {
-			changes = append(changes, x.Change(c))
-		}
-		k.same("changes", want.Changes, changes)
+	k.changes("changes", want.Changes, a.GetChanges())
+}
+
+// changes compares what would place a pod with what is wanted, in the command line's words.
+func (k *checker) changes(what string, want []string, got []*stowagev1.Change) {
+	if want == nil {
+		return
 	}
+	x := report.Explanation{Cluster: k.q.Snapshot.Cluster, PodName: k.podName}
+	var changes []string
+	for _, c := range got {
+		changes = append(changes, x.Change(c))
+	}
+	k.same(what, want, changes)
 }
 
 func byReason(rejections []*stowagev1.Rejection) map[string][]string {

@@ -36,6 +36,9 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 			q.Step.Place[name] = p
 		}
 	}
+	if q.Place.GetIncludeChanges() {
+		args = append(args, "--changes")
+	}
 	if q.Step.Joint {
 		args = append(args, "--joint")
 	}

@@ -19,6 +19,7 @@
 //	      nodes: [a, b]                 the nodes in the order of placement
 //	      message: "0/3 nodes ..."      kube-scheduler's event text
 //	      explanation: {}               of the first pod without a node, see below
+//	      changes: []                   what would place it, see below
 //	  joint: true                       with place: all pods without a group as a whole; their group is "queue"
 //	  groups:                           with place, what became of pod groups, by namespace and name:
 //	    default/training:

@@ -73,9 +73,19 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			snapshot.PlaceRestJointly(0, 0)
 		}
 		q.Place = snapshot.PlaceRequest()
-		q.Place.Profile, q.Place.Explain = profile, true
+		q.Place.Profile, q.Place.Explain, q.Place.IncludeChanges = profile, true, s.changes()
 	}
 	return q, nil
+}
+
+// changes reports whether a step of placing expects what would place pods.
+func (s *Step) changes() bool {
+	for _, p := range s.Place {
+		if p.Changes != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Answer is the response to a Question, of the same kind.

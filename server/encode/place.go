@@ -32,6 +32,7 @@ func (e *encoder) placement(p *verdict.Placement) {
 		Message:          p.Message,
 		Explanation:      e.names.explanation(p.Explanation),
 		UnattemptedCount: uint32(p.Unattempted),
+		Changes:          e.names.changes(p.Changes),
 	})
 }
 

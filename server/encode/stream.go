@@ -66,6 +66,7 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 		out.Message = p.Message
 		out.Rejections = s.names.rejections(p.Rejections)
 		out.Explanation = s.names.explanation(p.Explanation)
+		out.Changes = s.names.changes(p.Changes)
 		s.next.UnplacedCount += uint32(p.Unplaced)
 		s.pods += p.Unplaced
 	}
