@@ -32,9 +32,9 @@ type ScaleDownRequest struct {
 	// A replica as its controller makes it. Its rules are those that what remains is judged by. Required.
 	Pod *Pod `protobuf:"bytes,3,opt,name=pod,proto3" json:"pod,omitempty"`
 	// Which of the pods in the pod's namespace are replicas; those that are terminating are not. The pod's own labels if
-	// absent.
+	// absent, of which there must be some then.
 	Selector *LabelSelector `protobuf:"bytes,4,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many replicas are to remain.
+	// How many replicas are to remain. If there are no more than that, none is deleted; at most 10,000 are at once.
 	Replicas uint32 `protobuf:"varint,5,opt,name=replicas,proto3" json:"replicas,omitempty"`
 	// How to decide; the profile "kube-1.37" if absent.
 	Profile *Profile `protobuf:"bytes,6,opt,name=profile,proto3" json:"profile,omitempty"`
@@ -126,21 +126,28 @@ func (x *ScaleDownRequest) GetIncludeNodeNames() bool {
 // ScaleDownResponse tells which replicas to delete.
 type ScaleDownResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The replicas to delete, in this order. Each time it is the one that is worst placed where it is, all that still
-	// remain being where they are: one whose node Filter would refuse it, if there are such, the one with most failing
-	// plugins first; otherwise one with the lowest total score, all nodes of replicas and all other feasible nodes being
-	// scored. Among equals it is one in a domain with more replicas, of the pod's topology keys in the order of its rules;
-	// then one on the node with more replicas; then the one on the node with the highest index. Among equal pods of one node
-	// those without names go first, then those with the name that sorts last.
+	// The replicas to delete, in this order. They are chosen one after the other, all that still remain being where they
+	// are. Each time it is one that
+	//
+	//   - leaves the fewest replicas where Filter would refuse them, if it is gone: those that would then break a hard spread
+	//     constraint or required affinity count, less one if it is refused itself where it is;
+	//   - of these, is refused itself by the most plugins;
+	//   - of these, has the lowest score for what its own rules say: the sum of TaintToleration, NodeAffinity,
+	//     PodTopologySpread and InterPodAffinity for its node if one more replica came, the nodes of replicas that no plugin
+	//     refuses being scored;
+	//   - of these, is in a domain with the most replicas, by the topology keys of the pod's rules in the order of
+	//     ReplicaSpread; then on the node with the most replicas; then on one with the lowest total score; then on the one with
+	//     the highest index.
+	//
+	// Of the pods of one node those without names go first, then those with the name that sorts last.
 	Deletions []*ScaledPod `protobuf:"bytes,1,rep,name=deletions,proto3" json:"deletions,omitempty"`
 	// The replicas that remain, by node.
 	Remaining []*ScaledPod `protobuf:"bytes,2,rep,name=remaining,proto3" json:"remaining,omitempty"`
-	// What each rule of the pod counts before, the domains being those of the rule.
-	TopologyCountsBefore []*TopologyCounts `protobuf:"bytes,3,rep,name=topology_counts_before,json=topologyCountsBefore,proto3" json:"topology_counts_before,omitempty"`
-	// What each counts after the deletions.
-	TopologyCountsAfter []*TopologyCounts `protobuf:"bytes,4,rep,name=topology_counts_after,json=topologyCountsAfter,proto3" json:"topology_counts_after,omitempty"`
+	// How many replicas there are in each domain before and after, for each topology key of the pod's rules: of its spread
+	// constraints, then of its required and then its preferred anti-affinity and affinity terms; at most 16 keys.
+	Spread []*ReplicaSpread `protobuf:"bytes,3,rep,name=spread,proto3" json:"spread,omitempty"`
 	// The content address of the cluster that was decided on, the delta applied.
-	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
+	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -189,16 +196,9 @@ func (x *ScaleDownResponse) GetRemaining() []*ScaledPod {
 	return nil
 }
 
-func (x *ScaleDownResponse) GetTopologyCountsBefore() []*TopologyCounts {
+func (x *ScaleDownResponse) GetSpread() []*ReplicaSpread {
 	if x != nil {
-		return x.TopologyCountsBefore
-	}
-	return nil
-}
-
-func (x *ScaleDownResponse) GetTopologyCountsAfter() []*TopologyCounts {
-	if x != nil {
-		return x.TopologyCountsAfter
+		return x.Spread
 	}
 	return nil
 }
@@ -221,9 +221,9 @@ type ScaledPod struct {
 	// this order, as far as they are equally ready (pkg/controller/controller_utils.go ActivePodsWithRanks, v1.37): lower
 	// goes first; 0 for those that remain. Counted pods have that of the last of them.
 	DeletionCost int32 `protobuf:"varint,3,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
-	// With deletions: the rules that the pod broke where it was when its turn came.
+	// With deletions: the rules by which Filter would have refused the pod where it was when its turn came.
 	BrokenRules []*PodRule `protobuf:"bytes,4,rep,name=broken_rules,json=brokenRules,proto3" json:"broken_rules,omitempty"`
-	// With deletions: its total score where it was when its turn came, if it broke no rule.
+	// With deletions: the total score of its node when its turn came, if there are no such rules.
 	TotalScore    int64 `protobuf:"varint,5,opt,name=total_score,json=totalScore,proto3" json:"total_score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -294,6 +294,125 @@ func (x *ScaledPod) GetTotalScore() int64 {
 	return 0
 }
 
+// ReplicaSpread is how replicas are spread over the domains of a topology key.
+type ReplicaSpread struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The topology key.
+	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
+	// Every domain, by value.
+	Domains       []*DomainReplicas `protobuf:"bytes,2,rep,name=domains,proto3" json:"domains,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplicaSpread) Reset() {
+	*x = ReplicaSpread{}
+	mi := &file_stowage_v1_scale_down_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplicaSpread) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplicaSpread) ProtoMessage() {}
+
+func (x *ReplicaSpread) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_scale_down_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplicaSpread.ProtoReflect.Descriptor instead.
+func (*ReplicaSpread) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_scale_down_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ReplicaSpread) GetTopologyKey() string {
+	if x != nil {
+		return x.TopologyKey
+	}
+	return ""
+}
+
+func (x *ReplicaSpread) GetDomains() []*DomainReplicas {
+	if x != nil {
+		return x.Domains
+	}
+	return nil
+}
+
+// DomainReplicas is how many replicas are in a topology domain.
+type DomainReplicas struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The value of the topology key.
+	Value string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// How many there are.
+	Before uint32 `protobuf:"varint,2,opt,name=before,proto3" json:"before,omitempty"`
+	// How many remain.
+	After         uint32 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DomainReplicas) Reset() {
+	*x = DomainReplicas{}
+	mi := &file_stowage_v1_scale_down_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DomainReplicas) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DomainReplicas) ProtoMessage() {}
+
+func (x *DomainReplicas) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_scale_down_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DomainReplicas.ProtoReflect.Descriptor instead.
+func (*DomainReplicas) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_scale_down_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *DomainReplicas) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *DomainReplicas) GetBefore() uint32 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+func (x *DomainReplicas) GetAfter() uint32 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
 var File_stowage_v1_scale_down_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_scale_down_proto_rawDesc = "" +
@@ -307,20 +426,26 @@ const file_stowage_v1_scale_down_proto_rawDesc = "" +
 	"\bselector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12\x1a\n" +
 	"\breplicas\x18\x05 \x01(\rR\breplicas\x12-\n" +
 	"\aprofile\x18\x06 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12,\n" +
-	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\"\xca\x02\n" +
+	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\"\xdb\x01\n" +
 	"\x11ScaleDownResponse\x123\n" +
 	"\tdeletions\x18\x01 \x03(\v2\x15.stowage.v1.ScaledPodR\tdeletions\x123\n" +
-	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x12P\n" +
-	"\x16topology_counts_before\x18\x03 \x03(\v2\x1a.stowage.v1.TopologyCountsR\x14topologyCountsBefore\x12N\n" +
-	"\x15topology_counts_after\x18\x04 \x03(\v2\x1a.stowage.v1.TopologyCountsR\x13topologyCountsAfter\x12)\n" +
-	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\"\xd4\x01\n" +
+	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x121\n" +
+	"\x06spread\x18\x03 \x03(\v2\x19.stowage.v1.ReplicaSpreadR\x06spread\x12)\n" +
+	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\"\xd4\x01\n" +
 	"\tScaledPod\x12,\n" +
 	"\x03pod\x18\x01 \x01(\v2\x1a.stowage.v1.ConflictingPodR\x03pod\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12#\n" +
 	"\rdeletion_cost\x18\x03 \x01(\x05R\fdeletionCost\x126\n" +
 	"\fbroken_rules\x18\x04 \x03(\v2\x13.stowage.v1.PodRuleR\vbrokenRules\x12\x1f\n" +
 	"\vtotal_score\x18\x05 \x01(\x03R\n" +
-	"totalScoreBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"totalScore\"h\n" +
+	"\rReplicaSpread\x12!\n" +
+	"\ftopology_key\x18\x01 \x01(\tR\vtopologyKey\x124\n" +
+	"\adomains\x18\x02 \x03(\v2\x1a.stowage.v1.DomainReplicasR\adomains\"T\n" +
+	"\x0eDomainReplicas\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\tR\x05value\x12\x16\n" +
+	"\x06before\x18\x02 \x01(\rR\x06before\x12\x14\n" +
+	"\x05after\x18\x03 \x01(\rR\x05afterBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_scale_down_proto_rawDescOnce sync.Once
@@ -334,32 +459,33 @@ func file_stowage_v1_scale_down_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_scale_down_proto_rawDescData
 }
 
-var file_stowage_v1_scale_down_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_stowage_v1_scale_down_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_stowage_v1_scale_down_proto_goTypes = []any{
 	(*ScaleDownRequest)(nil),  // 0: stowage.v1.ScaleDownRequest
 	(*ScaleDownResponse)(nil), // 1: stowage.v1.ScaleDownResponse
 	(*ScaledPod)(nil),         // 2: stowage.v1.ScaledPod
-	(*Cluster)(nil),           // 3: stowage.v1.Cluster
-	(*SnapshotReference)(nil), // 4: stowage.v1.SnapshotReference
-	(*Pod)(nil),               // 5: stowage.v1.Pod
-	(*LabelSelector)(nil),     // 6: stowage.v1.LabelSelector
-	(*Profile)(nil),           // 7: stowage.v1.Profile
-	(*TopologyCounts)(nil),    // 8: stowage.v1.TopologyCounts
-	(*ConflictingPod)(nil),    // 9: stowage.v1.ConflictingPod
-	(*PodRule)(nil),           // 10: stowage.v1.PodRule
+	(*ReplicaSpread)(nil),     // 3: stowage.v1.ReplicaSpread
+	(*DomainReplicas)(nil),    // 4: stowage.v1.DomainReplicas
+	(*Cluster)(nil),           // 5: stowage.v1.Cluster
+	(*SnapshotReference)(nil), // 6: stowage.v1.SnapshotReference
+	(*Pod)(nil),               // 7: stowage.v1.Pod
+	(*LabelSelector)(nil),     // 8: stowage.v1.LabelSelector
+	(*Profile)(nil),           // 9: stowage.v1.Profile
+	(*ConflictingPod)(nil),    // 10: stowage.v1.ConflictingPod
+	(*PodRule)(nil),           // 11: stowage.v1.PodRule
 }
 var file_stowage_v1_scale_down_proto_depIdxs = []int32{
-	3,  // 0: stowage.v1.ScaleDownRequest.cluster:type_name -> stowage.v1.Cluster
-	4,  // 1: stowage.v1.ScaleDownRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	5,  // 2: stowage.v1.ScaleDownRequest.pod:type_name -> stowage.v1.Pod
-	6,  // 3: stowage.v1.ScaleDownRequest.selector:type_name -> stowage.v1.LabelSelector
-	7,  // 4: stowage.v1.ScaleDownRequest.profile:type_name -> stowage.v1.Profile
+	5,  // 0: stowage.v1.ScaleDownRequest.cluster:type_name -> stowage.v1.Cluster
+	6,  // 1: stowage.v1.ScaleDownRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	7,  // 2: stowage.v1.ScaleDownRequest.pod:type_name -> stowage.v1.Pod
+	8,  // 3: stowage.v1.ScaleDownRequest.selector:type_name -> stowage.v1.LabelSelector
+	9,  // 4: stowage.v1.ScaleDownRequest.profile:type_name -> stowage.v1.Profile
 	2,  // 5: stowage.v1.ScaleDownResponse.deletions:type_name -> stowage.v1.ScaledPod
 	2,  // 6: stowage.v1.ScaleDownResponse.remaining:type_name -> stowage.v1.ScaledPod
-	8,  // 7: stowage.v1.ScaleDownResponse.topology_counts_before:type_name -> stowage.v1.TopologyCounts
-	8,  // 8: stowage.v1.ScaleDownResponse.topology_counts_after:type_name -> stowage.v1.TopologyCounts
-	9,  // 9: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
-	10, // 10: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
+	3,  // 7: stowage.v1.ScaleDownResponse.spread:type_name -> stowage.v1.ReplicaSpread
+	10, // 8: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
+	11, // 9: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
+	4,  // 10: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
 	11, // [11:11] is the sub-list for method output_type
 	11, // [11:11] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
@@ -385,7 +511,7 @@ func file_stowage_v1_scale_down_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_scale_down_proto_rawDesc), len(file_stowage_v1_scale_down_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
