@@ -27,8 +27,7 @@ const aloneBytes = 64 << 10
 // chunk is a run of fields of a cluster, and what a reader made of them.
 type chunk struct {
 	run
-	index    int // among all
-	panicked any
+	panicked any // what reading it panicked with
 
 	items  []readItem
 	nodes  []readNode
@@ -151,66 +150,27 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)
 	for _, r := range readers {
 		r.templates, r.onNodes, r.classes = d.templates, d.onNodes, d.classes
 	}
-	chunks := 2 * workers
+	chunks := 1
+	if workers > 1 {
+		chunks = 4 * workers
+	}
 	for len(d.chunks) < chunks {
 		d.chunks = append(d.chunks, new(chunk))
 	}
-	if workers == 1 {
-		c := d.chunks[0]
-		for i := 0; i < len(of.list) && !d.over(); i++ {
-			c.reset()
-			c.run = of.list[i]
-			read(readers[0], c)
-			take(c)
-		}
-		return
+	w := &work{
+		runs: of.list, read: read, take: take, over: d.over,
+		free: make(chan *chunk, chunks), done: make([]atomic.Pointer[chunk], len(of.list)),
 	}
-	// Whoever reads takes a free chunk before it takes a run, so that the runs that are read or wait to be taken over are
-	// neighbours, as many as there are chunks.
-	free, done := make(chan *chunk, chunks), make(chan *chunk, chunks)
 	for _, c := range d.chunks[:chunks] {
-		free <- c
+		w.free <- c
 	}
-	var next atomic.Int64
-	var reading sync.WaitGroup
-	for _, r := range readers {
-		reading.Go(func() {
-			for c := range free {
-				i := int(next.Add(1)) - 1
-				if i >= len(of.list) {
-					return
-				}
-				c.reset()
-				c.run, c.index = of.list[i], i
-				guarded(r, c, read)
-				done <- c
-			}
-		})
+	var others sync.WaitGroup
+	for _, r := range readers[1:] {
+		others.Go(func() { w.do(r) })
 	}
-	defer func() {
-		next.Store(int64(len(of.list)))
-		close(free)
-		reading.Wait()
-	}()
-	waiting := make([]*chunk, chunks)
-	for i := 0; i < len(of.list) && !d.over(); i++ {
-		at := i % chunks
-		for waiting[at] == nil {
-			c := <-done
-			waiting[c.index%chunks] = c
-		}
-		c := waiting[at]
-		waiting[at] = nil
-		if c.panicked != nil {
-			panic(c.panicked)
-		}
-		take(c)
-		free <- c
+	w.do(readers[0])
+	others.Wait()
+	if w.panicked != nil {
+		panic(w.panicked)
 	}
-}
-
-// guarded reads. A panic is left to whoever takes the chunk over.
-func guarded(r *reader, c *chunk, read func(*reader, *chunk)) {
-	defer func() { c.panicked = recover() }()
-	read(r, c)
 }
