@@ -115,7 +115,8 @@ func (b *Builder) keep(item []byte) []byte {
 	return bytes.Clone(item)
 }
 
-// AddNode appends a node, or nothing if there is one of its name already. It tells whether the name is new.
+// AddNode appends a node, which may be packed, or nothing if there is one of its name already. It tells whether the name
+// is new. The digest is that of the canonical encoding.
 func (b *Builder) AddNode(canonical []byte, digest Digest) bool {
 	c := &b.content
 	name := nameOf(canonical)

@@ -153,7 +153,7 @@ func (a *application) unused(*stowagev1.ClusterDelta) error {
 	if len(a.templatesReplaced)+len(a.classesReplaced) == 0 {
 		return nil
 	}
-	for _, node := range a.base.nodes.All {
+	for _, node := range a.base.nodes.allRaw {
 		if _, ok := a.named[string(nameOf(node))]; ok {
 			continue
 		}

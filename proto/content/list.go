@@ -14,13 +14,16 @@ const pageSize = 256
 type List struct {
 	pages []*page
 	len   int
-	bytes int64 // of all items' encodings
+	bytes int64 // of all items as they are kept
 	root  [sha256.Size]byte
+
+	shared      [][][]byte // templates that packed nodes refer to
+	sharedBytes int64
 }
 
 // page is a run of items. It may change until it is sealed.
 type page struct {
-	items   [][]byte // canonical encodings
+	items   [][]byte // canonical encodings, or packed nodes
 	digests []byte   // of the items, one after the other
 	digest  [sha256.Size]byte
 	sealed  bool
@@ -30,7 +33,13 @@ type page struct {
 func (l *List) Len() int { return l.len }
 
 // At returns the canonical encoding of the i-th item, which must not be changed.
-func (l *List) At(i int) []byte { return l.pages[i/pageSize].items[i%pageSize] }
+func (l *List) At(i int) []byte {
+	item := l.raw(i)
+	if packed(item) {
+		return l.unpack(item)
+	}
+	return item
+}
 
 // All yields the items in order.
 func (l *List) All(yield func(int, []byte) bool) {
@@ -79,7 +88,7 @@ func (l *List) push(item []byte, digest Digest) {
 
 // set replaces the i-th item by one that the list keeps.
 func (l *List) set(i int, item []byte, digest Digest) {
-	l.bytes += int64(len(item) - len(l.At(i)))
+	l.bytes += int64(len(item) - len(l.raw(i)))
 	p := l.own(i / pageSize)
 	i %= pageSize
 	p.items[i] = item
@@ -126,5 +135,5 @@ func (p *page) seal() {
 func (l *List) memory() int64 {
 	const perItem = 24 + sha256.Size // its slice and its digest
 	const perPage = 112              // the page and the pointer to it
-	return l.bytes + int64(l.len)*perItem + int64(len(l.pages))*perPage
+	return l.sharedMemory() + l.bytes + int64(l.len)*perItem + int64(len(l.pages))*perPage
 }

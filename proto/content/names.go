@@ -22,7 +22,7 @@ func (t *names) find(nodes *List, name []byte) (hash uint32, at *slot) {
 	mask := uint32(len(t.table) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		at = &t.table[i]
-		if at.next == 0 || at.hash == hash && string(nameOf(nodes.At(int(at.next-1)))) == string(name) {
+		if at.next == 0 || at.hash == hash && string(nameOf(nodes.raw(int(at.next-1)))) == string(name) {
 			return hash, at
 		}
 	}
@@ -58,7 +58,7 @@ func (t *names) grow(nodes *List, want int) {
 		size *= 2
 	}
 	*t = names{table: make([]slot, size), len: nodes.Len()}
-	for i, node := range nodes.All {
+	for i, node := range nodes.allRaw {
 		hash, at := t.find(nodes, nameOf(node))
 		*at = slot{hash, uint32(i + 1)}
 	}

@@ -51,6 +51,9 @@ func nameOf(item []byte) []byte {
 
 // nameField returns the field of the name, nil if there is none.
 func nameField(item []byte) []byte {
+	if packed(item) {
+		item = item[1:]
+	}
 	if len(item) == 0 || item[0] != 1<<3|byte(protowire.BytesType) {
 		return nil
 	}
@@ -61,8 +64,11 @@ func nameField(item []byte) []byte {
 	return item[:1+n]
 }
 
-// usage yields the indexes of the templates and classes that a node refers to.
+// usage yields the indexes of the templates and classes that a node refers to, which may be packed.
 func usage(node []byte, template, class func(uint32)) {
+	if packed(node) {
+		node = node[1:]
+	}
 	for number, v := range fields(node) {
 		switch number {
 		case 7: // pod_counts

@@ -29,8 +29,11 @@ type chunk struct {
 	run
 	panicked any // what reading it panicked with
 
-	items  []readItem
-	nodes  []readNode
+	items []readItem
+	nodes []readNode
+	// shared are templates that the reader met first, which nodes that are kept refer to.
+	reader int
+	shared [][]byte
 	drafts []engine.Draft // of sound nodes, in the nodes' places
 	// What nodes consist of lies here.
 	labels      []api.Label
@@ -141,10 +144,12 @@ func cut(in wire.Pieces) (items, nodes runs, malformed bool) {
 func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)) {
 	workers := 1
 	if of.bytes > aloneBytes {
-		workers = min(runtime.GOMAXPROCS(0), len(of.list))
+		workers = min(runtime.GOMAXPROCS(0), len(of.list), content.MaxSharers)
 	}
 	for len(d.readers) < workers {
-		d.readers = append(d.readers, &reader{keepForms: !d.content.AddressOnly, prepare: d.to.Preparer()})
+		d.readers = append(d.readers, &reader{
+			number: len(d.readers), keepForms: !d.content.AddressOnly, prepare: d.to.Preparer(),
+		})
 	}
 	readers := d.readers[:workers]
 	for _, r := range readers {
@@ -152,7 +157,7 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)
 	}
 	chunks := 1
 	if workers > 1 {
-		chunks = 4 * workers
+		chunks = 2 * workers
 	}
 	for len(d.chunks) < chunks {
 		d.chunks = append(d.chunks, new(chunk))

@@ -284,6 +284,9 @@ func (d *decoder) addWorkloadSelector(parent *path, in *stowagev1.WorkloadSelect
 
 // takeNodes takes over what was read of nodes.
 func (d *decoder) takeNodes(at *path, c *chunk) {
+	for _, template := range c.shared {
+		d.content.Share(c.reader, template)
+	}
 	for i := range c.nodes {
 		if d.over() {
 			return

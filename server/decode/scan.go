@@ -32,6 +32,11 @@ func (s *scan) varint() uint64 {
 		s.at++
 		return uint64(v)
 	}
+	if s.at+1 < len(s.data) && s.data[s.at+1]-1 < 0x7f {
+		v := uint64(s.data[s.at]&0x7f) | uint64(s.data[s.at+1])<<7
+		s.at += 2
+		return v
+	}
 	v, n := protowire.ConsumeVarint(s.data[s.at:])
 	if n < 0 || n > 1 && s.data[s.at+n-1] == 0 {
 		s.fail()
