@@ -74,6 +74,12 @@ func (c *Cluster) MaxBytes() int64 {
 	return bytes
 }
 
+// CopiedByChange estimates how many bytes With copies, besides what the change itself states. It depends on whether nodes
+// are added and whether some are removed.
+func (c *Cluster) CopiedByChange(added, removed bool) int64 {
+	return c.compiled.CopiedByChange(added, removed)
+}
+
 // Remembered is the part of Bytes that grows as the cluster remembers more.
 func (c *Cluster) Remembered() int64 {
 	return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken()

@@ -120,3 +120,57 @@ func TestPanic(t *testing.T) {
 		t.Errorf("the answer says %q", got)
 	}
 }
+
+// TestWhatIfsAreInFlight asks about a snapshot with a difference, which copies more than its request has bytes.
+func TestWhatIfsAreInFlight(t *testing.T) {
+	c := testConfig()
+	c.MaxSnapshotBytes = 1 << 20
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 64<<10, 64<<10 // which is as much as any difference copies
+	client := run(t, c, t.Output(), nil, nil).client()
+	whole := threeZones()
+	base, err := put(t, client, part(whole), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(d *stowagev1.ClusterDelta) error {
+		_, err := client.Filter(t.Context(), filterOn(base.Address, d))
+		return err
+	}
+	without := &stowagev1.ClusterDelta{RemovedNodes: []string{whole.Nodes[0].Name}}
+	if err := ask(without); err != nil {
+		t.Fatalf("alone: %v", err)
+	}
+	// Half of a put is in flight until the rest comes.
+	stream, err := client.PutSnapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(part(whole)); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); !overloaded(ask(without)); {
+		if time.Now().After(deadline) {
+			t.Fatal("not refused beside another request")
+		}
+	}
+	if err := ask(nil); err != nil {
+		t.Errorf("without a difference: %v", err)
+	}
+	if _, err := put(t, client, delta(base.Address, without), end("")); !overloaded(err) {
+		t.Errorf("a put of a difference: %v", err)
+	}
+	if _, err := stream.CloseAndRecv(); err == nil {
+		t.Error("half a put is taken")
+	}
+	for deadline := time.Now().Add(10 * time.Second); ask(without) != nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("still refused")
+		}
+	}
+}
+
+// overloaded reports whether an error says that there is too much to do at the moment.
+func overloaded(err error) bool {
+	code, reason, retry, _ := why(err)
+	return code == codes.ResourceExhausted && reason == "stowage/OVERLOADED" && retry > 0
+}

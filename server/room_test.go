@@ -58,10 +58,6 @@ func TestAThousandPuts(t *testing.T) {
 	}
 	var refused atomic.Int64
 	addresses := make([]string, callers+1)
-	overloaded := func(err error) bool {
-		code, reason, retry, _ := why(err)
-		return code == codes.ResourceExhausted && reason == "stowage/OVERLOADED" && retry > 0
-	}
 	call := func(i int) {
 		client, own := clients[i%connections], &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: fmt.Sprint("own-", i)}}}
 		answer, err := put(t, client, part(shared), part(own), end(""))

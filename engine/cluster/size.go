@@ -60,6 +60,28 @@ func (c *Cluster) Remembered() int64 {
 	return bytes
 }
 
+// CopiedByChange estimates how many bytes With copies, besides what the change itself states. It depends on whether nodes
+// are added and whether some are removed.
+func (c *Cluster) CopiedByChange(added, removed bool) int64 {
+	const (
+		perNode   = 16 + 4*4 + 8 + 8*len(amounts{}) // its name, its ids, its row and its numbers
+		perMember = 8
+		perKind   = 64 // with its place in a map
+	)
+	perTemplate := int(reflect.TypeFor[template]().Size()) + 8
+	bytes := len(c.kinds)*perKind + len(c.groups)*int(reflect.TypeFor[Group]().Size()) + len(c.templates)*perTemplate
+	if bytes += c.Len() * perNode; added {
+		bytes += c.Len() * perNode // columns grow
+	}
+	if removed { // all nodes behind get other indexes
+		bytes += c.Len() * perNode
+		for i := range c.groups {
+			bytes += perMember * len(c.groups[i].Nodes)
+		}
+	}
+	return int64(bytes)
+}
+
 var termBytes = int(reflect.TypeFor[TermOf]().Size())
 
 // termEntryBytes is a label and a slice.

@@ -68,6 +68,26 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	r.known = r.known.shared()
 }
 
+// What a difference makes of a content is about so many bytes: besides, and for each node if some come or go.
+const (
+	copiedContent        = 64 << 10
+	copiedContentPerNode = 100 // its digest, where its encoding is, and its place in the table of names
+)
+
+// CopiedBy estimates how many bytes a difference copies of the cluster, besides what it states itself.
+func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
+	added := slices.ContainsFunc(in.GetNodes(), func(n *stowagev1.Node) bool {
+		_, there := c.Content.Lookup(n.GetName())
+		return !there
+	})
+	removed := len(in.GetRemovedNodes()) > 0
+	bytes := copiedContent + c.CopiedByChange(added, removed)
+	if added || removed {
+		bytes += copiedContentPerNode * int64(c.Len())
+	}
+	return bytes
+}
+
 // bound checks the names in the cluster that a delta leads to, for which nothing was too much so far.
 func (r *Request) bound(at *path, next *content.Content) {
 	r.unlimited, r.loose = false, true

@@ -16,7 +16,7 @@ import (
 const retryOverloaded = time.Second
 
 // InFlight limits the bytes of the requests that are worked on at a time, as they are after decompression. What they
-// take up once decoded grows with them, several times over.
+// take up once decoded grows with them, several times over. What does not grow with them counts if it is reserved.
 //
 // It is a stats handler, which sees each message come and each call end, however it ends; the interceptor refuses what
 // the handler found to be too much. A request that comes alone is never refused if the limit is at least the largest
@@ -31,7 +31,9 @@ func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
 
 // call is what is known of one call.
 type call struct {
-	bytes    atomic.Int64 // negative once the call has ended
+	of       *InFlight
+	bytes    atomic.Int64 // negative once the call has ended, as reserved
+	reserved atomic.Int64
 	overload atomic.Bool
 }
 
@@ -47,7 +49,7 @@ func received(ctx context.Context) int64 {
 
 // TagRPC implements stats.Handler.
 func (f *InFlight) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	return context.WithValue(ctx, callKey{}, &call{})
+	return context.WithValue(ctx, callKey{}, &call{of: f})
 }
 
 // HandleRPC implements stats.Handler.
@@ -65,8 +67,25 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 			c.overload.Store(true)
 		}
 	case *stats.End:
-		f.bytes.Add(-c.bytes.Swap(math.MinInt64))
+		f.bytes.Add(-c.bytes.Swap(math.MinInt64) - c.reserved.Swap(math.MinInt64))
 	}
+}
+
+// Reserve counts bytes that the call of a context will take besides its request, until it ends, and fails if that is too
+// much for now. A call that is the only one may reserve as much as it wants.
+func Reserve(ctx context.Context, bytes int64) error {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return nil
+	}
+	if c.reserved.Add(bytes) < 0 {
+		return nil // it has ended, so nobody waits for it
+	}
+	all := c.of.bytes.Add(bytes)
+	if own := c.bytes.Load() + c.reserved.Load(); all > c.of.limit && all > own {
+		return rpcerror.Overloaded(retryOverloaded)
+	}
+	return nil
 }
 
 // TagConn implements stats.Handler.

@@ -10,6 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -86,7 +87,12 @@ func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode
 		return nil, nil, err
 	}
 	r := decode.On(ctx, snapshot)
-	r.Delta("snapshot.delta", reference.GetDelta())
+	if delta := reference.GetDelta(); delta != nil {
+		if err := interceptor.Reserve(ctx, snapshot.CopiedBy(delta)); err != nil {
+			return nil, nil, err
+		}
+		r.Delta("snapshot.delta", delta)
+	}
 	return r, snapshot, nil
 }
 

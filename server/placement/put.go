@@ -8,6 +8,7 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -104,6 +105,10 @@ func (p *putting) delta(in *stowagev1.SnapshotReference) error {
 	if p.cluster == nil {
 		base, err := p.service.snapshot(in.GetAddress(), "delta.address")
 		if err != nil {
+			return err
+		}
+		// What the first one copies is what is there at a time.
+		if err := interceptor.Reserve(p.stream.Context(), base.CopiedBy(in.GetDelta())); err != nil {
 			return err
 		}
 		p.cluster = base
