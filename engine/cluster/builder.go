@@ -154,8 +154,11 @@ func (b *Builder) append(n *Draft) {
 	for _, s := range n.scalars {
 		c.resources.scalar(s.resource).append(i, s)
 	}
+	n.row.scalars = int32(len(n.scalars))
 	for _, m := range n.images {
-		c.addImage(m.name, i, m.sizeBytes)
+		if c.addImage(m.name, i, m.sizeBytes) {
+			n.row.images++
+		}
 	}
 }
 

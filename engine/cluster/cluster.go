@@ -51,6 +51,8 @@ type row struct {
 	labels selector.Labels // its own ones
 	pods   []podsOf        // in the order stated, each group once
 	named  []NamedPod      // in the order stated
+
+	scalars, images int32 // how many of its own it has, where these are
 }
 
 // podsOf is how many pods of a group a node has.

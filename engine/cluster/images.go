@@ -77,10 +77,12 @@ func (c *Cluster) addKindImage(name string, kind int32, sizeBytes int64) {
 	}
 }
 
-// addImage adds an image of the last node. The first of its name counts.
-func (c *Cluster) addImage(name string, node uint32, sizeBytes int64) {
+// addImage adds an image of the last node, unless one of its name is there: the first counts.
+func (c *Cluster) addImage(name string, node uint32, sizeBytes int64) (added bool) {
 	m := c.image(name)
-	if n := len(m.nodes); n == 0 || m.nodes[n-1] != node {
-		m.nodes, m.sizes = append(m.nodes, node), append(m.sizes, sizeBytes)
+	if n := len(m.nodes); n > 0 && m.nodes[n-1] == node {
+		return false
 	}
+	m.nodes, m.sizes = append(m.nodes, node), append(m.sizes, sizeBytes)
+	return true
 }

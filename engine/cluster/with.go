@@ -2,13 +2,10 @@ package cluster
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/selector"
 )
 
@@ -181,8 +178,9 @@ func (e *edit) replace(i uint32) {
 	for m, column := range c.resources.columns() {
 		set(column, *shared[m], i, n.amounts[m])
 	}
-	e.replaceScalars(i, n.scalars)
-	e.replaceImages(i, n.images)
+	e.replaceScalars(i, before.scalars, n.scalars)
+	n.row.scalars = int32(len(n.scalars))
+	n.row.images = e.replaceImages(i, before.images, n.images)
 	for _, p := range before.pods {
 		e.recounts = append(e.recounts, recount{p.group, i, -p.count})
 	}
@@ -207,182 +205,6 @@ func (e *edit) ownResources() {
 		r := *e.base.resources
 		e.c.resources = &r
 	}
-}
-
-// scalar returns a resource's column, to be changed.
-func (e *edit) scalar(resource string) *Scalar {
-	e.ownResources()
-	r := e.c.resources
-	if !e.own.scalars {
-		e.own.scalars = true
-		r.Scalars = maps.Clone(r.Scalars)
-	}
-	s := r.scalar(resource)
-	if !e.own.scalar[resource] {
-		resource = strings.Clone(resource) // maps keep the last string that they are given
-		e.own.scalar[resource] = true
-		s = &Scalar{slices.Clone(s.Nodes), slices.Clone(s.Allocatable), slices.Clone(s.Requested)}
-		r.Scalars[resource] = s
-	}
-	return s
-}
-
-func (e *edit) replaceScalars(node uint32, now []scalarAmount) {
-	for resource, s := range e.c.resources.Scalars {
-		at, had := s.Find(node)
-		has := slices.ContainsFunc(now, func(a scalarAmount) bool { return a.resource == resource })
-		if had && !has {
-			s = e.scalar(resource)
-			s.Nodes = slices.Delete(s.Nodes, at, at+1)
-			s.Allocatable = slices.Delete(s.Allocatable, at, at+1)
-			s.Requested = slices.Delete(s.Requested, at, at+1)
-		}
-	}
-	for _, a := range now {
-		s := e.c.resources.Scalars[a.resource]
-		at, had := s.Find(node)
-		switch {
-		case had && s.Allocatable[at] == a.allocatable && s.Requested[at] == a.requested:
-		case had:
-			s = e.scalar(a.resource)
-			s.Allocatable[at], s.Requested[at] = a.allocatable, a.requested
-		default:
-			s = e.scalar(a.resource)
-			s.Nodes = slices.Insert(s.Nodes, at, node)
-			s.Allocatable = slices.Insert(s.Allocatable, at, a.allocatable)
-			s.Requested = slices.Insert(s.Requested, at, a.requested)
-		}
-	}
-}
-
-// image returns an image, to be changed.
-func (e *edit) image(name string) *image {
-	if !e.own.images {
-		e.own.images = true
-		e.c.images = maps.Clone(e.c.images)
-	}
-	m := e.c.image(name)
-	if !e.own.image[name] {
-		name = strings.Clone(name) // maps keep the last string that they are given
-		e.own.image[name] = true
-		m = &image{slices.Clone(m.kinds), slices.Clone(m.kindSizes), slices.Clone(m.nodes), slices.Clone(m.sizes)}
-		e.c.images[name] = m
-	}
-	return m
-}
-
-func (e *edit) replaceImages(node uint32, now []imageSize) {
-	sizes := make(map[string]int64, len(now))
-	for _, m := range now {
-		if _, stated := sizes[m.name]; !stated {
-			sizes[m.name] = m.sizeBytes
-		}
-	}
-	for name, m := range e.c.images {
-		at, had := slices.BinarySearch(m.nodes, node)
-		size, has := sizes[name]
-		if had && !(has && m.sizes[at] == size) {
-			m = e.image(name)
-			m.nodes, m.sizes = slices.Delete(m.nodes, at, at+1), slices.Delete(m.sizes, at, at+1)
-		} else if had {
-			delete(sizes, name)
-		}
-	}
-	for name, size := range sizes {
-		m := e.image(name)
-		at, _ := slices.BinarySearch(m.nodes, node)
-		m.nodes, m.sizes = slices.Insert(m.nodes, at, node), slices.Insert(m.sizes, at, size)
-	}
-}
-
-// remove takes nodes away; those behind them move up.
-func (e *edit) remove(nodes []uint32) {
-	c := e.c
-	e.moved, e.renumbered = true, true
-	c.Names, c.nameIDs = without(c.Names, nodes), without(c.nameIDs, nodes)
-	c.kindOf, c.rows = without(c.kindOf, nodes), without(c.rows, nodes)
-	c.Taints.Class = without(c.Taints.Class, nodes)
-	e.own.rows, e.own.names = true, true
-	cordoned := make([]uint32, 0, c.Unschedulable.Len())
-	now := make([]uint32, len(c.rows)+len(nodes)) // index by index before
-	for i, next, gone := uint32(0), uint32(0), nodes; int(i) < len(now); i++ {
-		if len(gone) > 0 && gone[0] == i {
-			now[i], gone = noNode, gone[1:]
-			continue
-		}
-		if now[i] = next; c.Unschedulable.Has(i) {
-			cordoned = append(cordoned, next)
-		}
-		next++
-	}
-	c.Unschedulable = nodeset.Of(len(c.rows), cordoned)
-	e.ownResources()
-	for _, column := range c.resources.columns() {
-		*column = without(*column, nodes)
-	}
-	for resource := range c.resources.Scalars {
-		s := e.scalar(resource)
-		kept := s.Nodes[:0]
-		for j, node := range s.Nodes {
-			if i := now[node]; i != noNode {
-				s.Allocatable[len(kept)], s.Requested[len(kept)] = s.Allocatable[j], s.Requested[j]
-				kept = append(kept, i)
-			}
-		}
-		s.Nodes, s.Allocatable, s.Requested = kept, s.Allocatable[:len(kept)], s.Requested[:len(kept)]
-	}
-	for name, m := range c.images {
-		if len(m.nodes) == 0 {
-			continue
-		}
-		m = e.image(name)
-		kept := m.nodes[:0]
-		for j, node := range m.nodes {
-			if i := now[node]; i != noNode {
-				m.sizes[len(kept)] = m.sizes[j]
-				kept = append(kept, i)
-			}
-		}
-		m.nodes, m.sizes = kept, m.sizes[:len(kept)]
-	}
-}
-
-// without returns a copy of a column without some nodes, ascending.
-func without[T any](column []T, nodes []uint32) []T {
-	out := make([]T, 0, len(column)-len(nodes))
-	from := uint32(0)
-	for _, n := range nodes {
-		out = append(out, column[from:n]...)
-		from = n + 1
-	}
-	return append(out, column[from:]...)
-}
-
-// ownNodes makes appending to the columns leave the base alone.
-func (e *edit) ownNodes() {
-	c := e.c
-	e.moved = true
-	c.Names, c.nameIDs, c.kindOf = slices.Clip(c.Names), slices.Clip(c.nameIDs), slices.Clip(c.kindOf)
-	c.rows, c.Taints.Class = slices.Clip(c.rows), slices.Clip(c.Taints.Class)
-	c.Unschedulable = c.Unschedulable.Clone()
-	e.ownResources()
-	for _, column := range c.resources.columns() {
-		*column = slices.Clip(*column)
-	}
-}
-
-// add appends the draft.
-func (e *edit) add() {
-	for _, s := range e.draft.scalars {
-		e.scalar(s.resource)
-	}
-	for _, m := range e.draft.images {
-		e.image(m.name)
-	}
-	for _, p := range e.draft.row.pods {
-		e.recounts = append(e.recounts, recount{p.group, uint32(e.c.Len()), p.count})
-	}
-	e.append(&e.draft)
 }
 
 // finish returns the cluster.
