@@ -1,0 +1,161 @@
+package snapshots_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/stowage-scheduler/stowage/proto/content"
+	"github.com/stowage-scheduler/stowage/proto/content/contenttest"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/snapshots"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// TestInterleavings puts clusters and deltas in any order, with room for few, and holds what is kept, and what a delta
+// makes of it, against the same cluster in the request: the same address, the same answers.
+func TestInterleavings(t *testing.T) {
+	var puts, deltas, refused, gone, asked int
+	rapid.Check(t, func(t *rapid.T) {
+		d := &drawn{t: t}
+		cache := snapshots.New(int64(rapid.SampledFrom([]int{120, 400}).Draw(t, "room")) << 10)
+		known := []*stowagev1.Cluster{d.cluster()}
+		for range 8 {
+			c := known[max(d.below(len(known)), d.below(len(known)))]
+			switch d.below(4) {
+			case 0:
+				cache.Put(whole(t, decode.NewRequest(t.Context()), c))
+				puts++
+			case 1: // a delta, to be kept, on what was itself perhaps derived
+				base := cache.Get(addressOf(t, c))
+				if base == nil {
+					gone++
+					continue
+				}
+				change := d.delta(ordered(t, base))
+				next, ok := derived(t, base, change)
+				if !ok {
+					refused++
+					continue
+				}
+				cache.Put(next)
+				known = append(known, ordered(t, next))
+				deltas++
+			default:
+				base := cache.Get(addressOf(t, c))
+				if base == nil {
+					gone++
+					continue
+				}
+				d.ask(t, whole(t, decode.NewInline(t.Context()), c), base, c)
+				asked++
+			}
+		}
+	})
+	if puts == 0 || deltas < 20 || refused == 0 || gone == 0 || asked < 20 {
+		t.Errorf("%d puts, %d deltas, %d refused, %d gone, %d questions", puts, deltas, refused, gone, asked)
+	}
+}
+
+// whole decodes a cluster from the wire.
+func whole(t *rapid.T, r *decode.Request, c *stowagev1.Cluster) *decode.Cluster {
+	raw, err := proto.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Part("cluster", wire.Pieces{raw})
+	if err := r.Err(); err != nil {
+		t.Fatalf("%v in %v", err, c)
+	}
+	return r.Cluster()
+}
+
+func addressOf(t *rapid.T, c *stowagev1.Cluster) content.Address {
+	of, err := content.Of(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of.Address()
+}
+
+// ordered states a cluster that is kept.
+func ordered(t *rapid.T, c *decode.Cluster) *stowagev1.Cluster {
+	stated, err := c.Content.Cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stated
+}
+
+// derived returns what a delta leads to, unless it cannot be applied.
+func derived(t *rapid.T, base *decode.Cluster, change *stowagev1.ClusterDelta) (*decode.Cluster, bool) {
+	r := decode.On(t.Context(), base)
+	r.Delta("delta", change)
+	want, ok := contenttest.Apply(ordered(t, base), change)
+	if err := r.Err(); (err == nil) != ok {
+		t.Fatalf("error %v of %v on %v", err, change, ordered(t, base))
+	}
+	if !ok {
+		return nil, false
+	}
+	next := r.Cluster()
+	if want := addressOf(t, want); next.Content.Address() != want || next.Address != want.String() {
+		t.Fatalf("address %s, want %s", next.Address, want)
+	}
+	return next, true
+}
+
+// ask asks about a cluster in both ways, and about what a delta makes of it.
+func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Cluster) {
+	d.templates, d.classes = len(c.PodTemplates), len(c.NodeClasses)
+	if inline.Address != kept.Address {
+		t.Fatalf("address %s, in the request %s", kept.Address, inline.Address)
+	}
+	pod, profile, candidates := d.pod(), d.profile(), d.candidates(c)
+	want, got := answers(t, inline, pod, profile, candidates), answers(t, kept, pod, profile, candidates)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("by address (-in the request +by address):\n%s\n%v, %v, %v\non %v", diff, pod, profile, candidates, c)
+	}
+	change := d.delta(ordered(t, kept))
+	next, ok := derived(t, kept, change)
+	if !ok {
+		return
+	}
+	stated := ordered(t, next)
+	d.templates = len(stated.PodTemplates)
+	pod = d.pod()
+	candidates = d.candidates(stated)
+	want = answers(t, whole(t, decode.NewInline(t.Context()), stated), pod, profile, candidates)
+	if diff := cmp.Diff(want, answers(t, next, pod, profile, candidates)); diff != "" {
+		t.Fatalf("after %v (-in the request +after a delta):\n%s\n%v, %v, %v\non %v", change, diff, pod, profile, candidates, stated)
+	}
+}
+
+// answers are those to a Filter, a Score and a Place.
+func answers(
+	t *rapid.T, c *decode.Cluster, pod *stowagev1.Pod, profile *stowagev1.Profile, candidates *stowagev1.NodeList,
+) []any {
+	r := decode.On(context.Background(), c)
+	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Profile: profile, CandidateNodes: candidates, Explain: true})
+	score := r.Score(&stowagev1.ScoreRequest{
+		Pod: pod, Profile: profile, CandidateNodes: candidates, IncludePluginScores: true, IncludeRejections: true,
+	})
+	place := r.Place(&stowagev1.PlaceRequest{
+		Queue: []*stowagev1.PendingPods{{Pod: pod, Count: 3}}, Profile: profile, CandidateNodes: candidates,
+	})
+	if err := r.Err(); err != nil {
+		return []any{err.Error()}
+	}
+	feasible, filterErr := c.Filter(t.Context(), filter.Pod, filter.Options)
+	scores, scoreErr := c.Score(t.Context(), score.Pod, score.Options)
+	placements, placeErr := c.Place(t.Context(), place.Queue, place.Options)
+	if i := slices.IndexFunc([]error{filterErr, scoreErr, placeErr}, func(err error) bool { return err != nil }); i >= 0 {
+		t.Fatal(filterErr, scoreErr, placeErr)
+	}
+	return []any{feasible, scores, placements}
+}
