@@ -27,6 +27,7 @@ type State struct {
 	added   map[intern.ID]int // groups that the request added, by shape
 	changed bool
 	assumed []Assumed
+	vacated map[int]bool // groups that pods were taken from, which are no longer the cluster's
 	// antiAffinity and wishes are the terms of the groups that the request added.
 	antiAffinity, wishes terms
 	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.

@@ -88,3 +88,23 @@ func (s *State) Without(node uint32, gone []Occupant) *State {
 	}
 	return &f
 }
+
+// Vacate takes one of some equal pods away from a node, for good. Pods that were assumed stay.
+func (s *State) Vacate(node uint32, o *Occupant) {
+	s.changed = true
+	s.OwnResources()
+	s.Resources.add(node, &o.usage, -1)
+	if s.vacated == nil {
+		s.vacated = make(map[int]bool)
+		s.groups = slices.Clone(s.groups)
+	}
+	g := &s.groups[o.Group]
+	if !s.vacated[o.Group] {
+		s.vacated[o.Group] = true
+		g.Nodes, g.Counts = slices.Clone(g.Nodes), slices.Clone(g.Counts)
+	}
+	at, _ := slices.BinarySearch(g.Nodes, node)
+	if g.Counts[at]--; g.Counts[at] == 0 {
+		g.Nodes, g.Counts = slices.Delete(g.Nodes, at, at+1), slices.Delete(g.Counts, at, at+1)
+	}
+}

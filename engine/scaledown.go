@@ -1,0 +1,298 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// ScaleDownOptions are the arguments of ScaleDown besides the pod.
+type ScaleDownOptions struct {
+	Profile *api.Profile
+	// Selector selects the replicas among the pods of the pod's namespace; nil for the pod's labels.
+	Selector *api.LabelSelector
+	// Replicas is how many remain.
+	Replicas int
+}
+
+// MaxDeletions bounds how many replicas a call of ScaleDown deletes.
+const MaxDeletions = 10_000
+
+// maxSpreadKeys bounds ScaleDown.Spread.
+const maxSpreadKeys = 16
+
+// ScaleDown tells which replicas of a workload, of which the pod is one, to delete. One after the other is chosen, all
+// that remain being where they are: one that leaves the fewest replicas where they would be refused; of these the one that
+// is refused itself by the most plugins, then the one whose node the pod's own rules say the least good of, then one in the
+// domain with the most replicas, on the node with the most, with the lowest score. If that would be more than MaxDeletions,
+// none is deleted.
+func (c *Cluster) ScaleDown(ctx context.Context, pod *api.Pod, o ScaleDownOptions) (*verdict.ScaleDown, error) {
+	state := cluster.NewState(ctx, c.compiled)
+	state.OwnResources()
+	s := &scaling{decision: decide(state, state.Compile(pod), o.Profile)}
+	s.find(o.Selector)
+	result := &verdict.ScaleDown{Replicas: s.left}
+	if s.left-o.Replicas > MaxDeletions {
+		return result, ctx.Err()
+	}
+	if err := s.findRules(ctx); err != nil {
+		return nil, err
+	}
+	result.Spread = s.spreadBefore()
+	for count := s.left - o.Replicas; count > 0; count-- {
+		deleted, err := s.deleteNext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		deleted.Cost = int32(-count)
+		if last := len(result.Deletions) - 1; last >= 0 && isOneMore(&result.Deletions[last], deleted) {
+			result.Deletions[last].Pod.Count++
+			result.Deletions[last].Cost = deleted.Cost
+			continue
+		}
+		result.Deletions = append(result.Deletions, *deleted)
+	}
+	for i := range s.spots {
+		if p := &s.spots[i]; p.Count > 0 {
+			result.Remaining = append(result.Remaining, verdict.ScaledPod{Pod: s.conflicting(p, p.Count)})
+		}
+	}
+	s.spreadAfter(result.Spread)
+	return result, ctx.Err()
+}
+
+// isOneMore reports whether a deletion is one more of the last, which is only counted.
+func isOneMore(last, next *verdict.ScaledPod) bool {
+	a, b := last.Pod, next.Pod
+	a.Count, b.Count = 0, 0
+	return a == b && a.Name == "" && last.Score == next.Score && slices.Equal(last.Broken, next.Broken)
+}
+
+// scaling is one call of ScaleDown.
+type scaling struct {
+	*decision
+	spots []spot
+	left  int
+	// keys are the topology keys of the pod's rules, with the number of replicas in each domain and on each node.
+	keys  []tally
+	nodes []int
+	rules replicaRules
+}
+
+// spot is equal replicas on one node. Count is how many remain.
+type spot struct {
+	cluster.Occupant
+	node uint32
+}
+
+// tally is how many replicas there are in each domain of a topology key.
+type tally struct {
+	key    string
+	column *topology.Column
+	counts []int
+}
+
+// find finds the replicas, by node, and of one node in the order in which they remain.
+func (s *scaling) find(selects *api.LabelSelector) {
+	if selects == nil {
+		selects = &api.LabelSelector{MatchLabels: s.Pod.Template.Labels.With(s.Pod.Pod.Labels)}
+	}
+	compiled := selector.CompileSelector(s.State.Symbols, selects)
+	replicas := make(map[int]bool)
+	on := make(map[uint32]bool)
+	for i, g := range s.State.Groups() {
+		if g.Namespace != s.Pod.Namespace || g.Terminating || !compiled.Matches(g.Labels) {
+			continue
+		}
+		replicas[i] = true
+		for _, n := range g.Nodes {
+			on[n] = true
+		}
+	}
+	s.nodes = make([]int, s.State.Len())
+	s.findKeys()
+	for n := range uint32(s.State.Len()) {
+		if !on[n] {
+			continue
+		}
+		first := len(s.spots)
+		for _, o := range s.State.Occupants(n, nil) {
+			if replicas[o.Group] {
+				s.spots = append(s.spots, spot{o, n})
+				s.add(n, o.Count)
+			}
+		}
+		slices.SortStableFunc(s.spots[first:], func(a, b spot) int { return cmp.Compare(a.Name, b.Name) })
+	}
+}
+
+// add counts replicas of a node, less if count is negative.
+func (s *scaling) add(node uint32, count int) {
+	s.left += count
+	s.nodes[node] += count
+	for i := range s.keys {
+		s.keys[i].counts[s.keys[i].column.Domain[node]] += count
+	}
+}
+
+func (s *scaling) findKeys() {
+	add := func(key string) {
+		if len(s.keys) == maxSpreadKeys || slices.ContainsFunc(s.keys, func(t tally) bool { return t.key == key }) {
+			return
+		}
+		column := s.State.Column(s.State.Symbols.Intern(key))
+		s.keys = append(s.keys, tally{key, column, make([]int, column.Len())})
+	}
+	spec := s.Pod.Spec()
+	for i := range spec.Spread {
+		add(spec.Spread[i].TopologyKey)
+	}
+	affinities := []*api.PodAffinity{spec.PodAntiAffinity, spec.PodAffinity}
+	for _, a := range affinities {
+		if a != nil {
+			for i := range a.Required {
+				add(a.Required[i].TopologyKey)
+			}
+		}
+	}
+	for _, a := range affinities {
+		if a != nil {
+			for i := range a.Preferred {
+				add(a.Preferred[i].Term.TopologyKey)
+			}
+		}
+	}
+}
+
+func (s *scaling) spreadBefore() []verdict.ReplicaSpread {
+	var out []verdict.ReplicaSpread
+	for _, t := range s.keys {
+		spread := verdict.ReplicaSpread{TopologyKey: t.key}
+		for d, value := range t.column.Values {
+			if d != topology.None {
+				spread.Domains = append(spread.Domains, verdict.DomainReplicas{
+					Value: s.State.Symbols.Name(value), Before: t.counts[d], After: d, // until it is known
+				})
+			}
+		}
+		slices.SortFunc(spread.Domains, func(a, b verdict.DomainReplicas) int { return cmp.Compare(a.Value, b.Value) })
+		out = append(out, spread)
+	}
+	return out
+}
+
+func (s *scaling) spreadAfter(spread []verdict.ReplicaSpread) {
+	for i, t := range s.keys {
+		for j := range spread[i].Domains {
+			d := &spread[i].Domains[j]
+			d.After = t.counts[d.After]
+		}
+	}
+}
+
+func (s *scaling) conflicting(p *spot, count int) verdict.ConflictingPod {
+	g := s.State.Group(p.Group)
+	return verdict.ConflictingPod{
+		Namespace: s.State.Symbols.Name(g.Namespace), Name: p.Name, Node: p.node, Count: count, Template: g.Template, Queue: -1,
+	}
+}
+
+// deleteNext deletes the replica whose turn it is.
+func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
+	s.rules.prepare(s)
+	best, bestHarm, bestFailing := []int(nil), 0, 0
+	var sound []uint32 // nodes of replicas that no plugin refuses
+	for i := range s.spots {
+		p := &s.spots[i]
+		if p.Count == 0 {
+			continue
+		}
+		failing := s.rules.failing(s, p, nil)
+		harm := s.rules.harm(p)
+		if failing > 0 {
+			harm--
+		} else if len(sound) == 0 || sound[len(sound)-1] != p.node {
+			sound = append(sound, p.node)
+		}
+		switch c := cmp.Or(cmp.Compare(harm, bestHarm), cmp.Compare(bestFailing, failing)); {
+		case best == nil || c < 0:
+			best, bestHarm, bestFailing = append(best[:0], i), harm, failing
+		case c == 0:
+			best = append(best, i)
+		}
+	}
+	var scores scores
+	if bestFailing == 0 {
+		var err error
+		if scores, err = s.score(ctx, sound); err != nil {
+			return nil, err
+		}
+	}
+	chosen := &s.spots[slices.MinFunc(best, func(a, b int) int { return s.compare(&s.spots[a], &s.spots[b], &scores) })]
+	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1)}
+	if bestFailing > 0 {
+		s.rules.failing(s, chosen, func(r verdict.JointRule) { out.Broken = append(out.Broken, r) })
+	} else {
+		out.Score = scores.of(chosen.node).total
+	}
+	s.State.Vacate(chosen.node, &chosen.Occupant)
+	s.rules.remove(chosen)
+	s.add(chosen.node, -1)
+	chosen.Count--
+	return out, ctx.Err()
+}
+
+// scores are the scores of nodes, ascending.
+type scores struct {
+	nodes []uint32
+	list  []nodeScore
+}
+
+// nodeScore is a node's total score, and what the plugins of the pod's own rules have of it.
+type nodeScore struct{ own, total int64 }
+
+func (s *scores) of(node uint32) nodeScore {
+	if i, found := slices.BinarySearch(s.nodes, node); found {
+		return s.list[i]
+	}
+	return nodeScore{}
+}
+
+// score scores nodes for one more replica.
+func (s *scaling) score(ctx context.Context, nodes []uint32) (scores, error) {
+	scored, err := s.decision.score(ctx, nodes, false)
+	if err != nil {
+		return scores{}, err
+	}
+	out := scores{nodes, make([]nodeScore, len(nodes))}
+	for i, total := range scored.Totals {
+		out.list[i].total = total
+	}
+	for _, p := range scored.Plugins {
+		switch p.Plugin {
+		case verdict.TaintToleration, verdict.NodeAffinity, verdict.PodTopologySpread, verdict.InterPodAffinity:
+			for i := range p.Scores {
+				out.list[i].own += p.Scores[i]
+			}
+		}
+	}
+	return out, nil
+}
+
+// compare is negative if a goes before b, of which as many plugins refuse each.
+func (s *scaling) compare(a, b *spot, scores *scores) int {
+	x, y := scores.of(a.node), scores.of(b.node)
+	c := cmp.Compare(x.own, y.own)
+	for i := 0; c == 0 && i < len(s.keys); i++ {
+		t := &s.keys[i]
+		c = cmp.Compare(t.counts[t.column.Domain[b.node]], t.counts[t.column.Domain[a.node]])
+	}
+	return cmp.Or(c, cmp.Compare(s.nodes[b.node], s.nodes[a.node]), cmp.Compare(x.total, y.total), cmp.Compare(b.node, a.node),
+		cmp.Compare(bit(a.Name != ""), bit(b.Name != "")), cmp.Compare(b.Name, a.Name), cmp.Compare(a.Group, b.Group))
+}
