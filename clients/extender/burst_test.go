@@ -2,6 +2,7 @@ package extender
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -15,16 +16,15 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
+// bursts is how often TestBurst is run: go test -run Burst ./clients/extender -bursts 20
+var bursts = flag.Int("bursts", 2, "runs of TestBurst for each way to decide")
+
 // TestBurst plays kube-scheduler with 200 pods of groups that must be apart by zone or by host: it decides about one pod
 // after the other, binds beside that, in any order and late, and knows of no rule itself. Watchers hear of binds late, and
 // some binds fail. No two pods of a group may end up in one domain, and none may be left over that has room.
 func TestBurst(t *testing.T) {
-	runs := 20
-	if testing.Short() {
-		runs = 2
-	}
 	for _, decide := range []Decide{AtBind, AtFilter} {
-		for run := range runs {
+		for run := range *bursts {
 			t.Run(fmt.Sprintf("%s/%d", decide, run), func(t *testing.T) { burst(t, decide, uint64(run)) })
 		}
 	}
