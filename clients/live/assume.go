@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,11 +24,27 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	}
 	for _, a := range pods {
 		m.remove(a.Pod.UID)
-		p := m.podOf(a.Pod, a.Node)
+		p := m.podOf(labelled(a.Pod, m.nodes[a.Node].stated.Labels), a.Node)
 		p.until = deadline
 		m.put(a.Pod.UID, p)
 	}
 	return nil
+}
+
+// labelled is a pod with the labels that the API server copies from its node when it is bound
+// (plugin/pkg/admission/podtopologylabels, on by default since v1.35). So the event that shows it bound changes nothing.
+func labelled(p *corev1.Pod, node map[string]string) *corev1.Pod {
+	out := *p
+	out.Labels = maps.Clone(p.Labels)
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+		if value, ok := node[key]; ok {
+			if out.Labels == nil {
+				out.Labels = map[string]string{}
+			}
+			out.Labels[key] = value
+		}
+	}
+	return &out
 }
 
 func (m *model) forget(uid types.UID) {

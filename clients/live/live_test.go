@@ -72,6 +72,7 @@ func TestAssumedPodsCount(t *testing.T) {
 	w.feasible(second, "b")
 	assumed, _ := w.View()
 	bound := on(first, "a")
+	bound.Labels[corev1.LabelTopologyZone] = "z1" // as the API server does
 	w.update(bound)
 	bound.Annotations = map[string]string{"again": "yes"}
 	w.update(bound)
