@@ -97,8 +97,9 @@ load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes
 CASES ?= 100000
 SEED ?= 0
 .PHONY: parity
-parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code.
+parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code, and Place with scanning.
 	bench/parity/hack/parity.sh -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
+	go test ./engine -timeout 2h -run TestPlaceEqualsScanning -placements $$((20 * $(CASES)))
 
 .PHONY: image
 image: ## Build a container image into build/image, without a Docker engine.

@@ -45,7 +45,7 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 	if g.Preferred {
 		return p.spreadOut(ctx, s, found)
 	}
-	found.Message = fmt.Sprintf("no domain of %s takes the %d pods required", strings.Join(g.Keys, ", "), g.minimum)
+	found.Message = fmt.Sprintf("no domain of %s takes the %s required", strings.Join(g.Keys, ", "), g.required())
 	if refused == nil {
 		t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
 		for i, n := range g.counts {

@@ -148,7 +148,7 @@ func (g *grouped) settle(t *trial, found *verdict.Group) {
 			found.Status = verdict.GroupInfeasible
 		}
 		if found.Message == "" {
-			found.Message = fmt.Sprintf("%d of the %d pods required can be placed", t.placed, g.minimum)
+			found.Message = fmt.Sprintf("%d of the %s required can be placed", t.placed, g.required())
 		}
 		g.withdraw(t)
 	} else if found.Status == 0 {
@@ -159,6 +159,14 @@ func (g *grouped) settle(t *trial, found *verdict.Group) {
 	}
 	found.Name = g.Name
 	found.Placed, found.Unplaced, found.First = t.placed, g.pods-t.placed, t.first
+}
+
+// required names the minimum.
+func (g *grouped) required() string {
+	if g.minimum == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", g.minimum)
 }
 
 // withdraw takes the nodes of a trial away.

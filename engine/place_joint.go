@@ -70,10 +70,10 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 		t.first = found.Conflict[0].Entry
 	}
 	found.Status = verdict.GroupInfeasible
-	found.Message = fmt.Sprintf("no placement of the %d pods required satisfies their rules together", g.minimum)
+	found.Message = fmt.Sprintf("no placement of the %s required satisfies their rules together", g.required())
 	if undecided {
 		found.Status = verdict.GroupUndecided
-		found.Message = fmt.Sprintf("no placement of the %d pods required was found in %d steps", g.minimum, found.Steps)
+		found.Message = fmt.Sprintf("no placement of the %s required was found in %d steps", g.required(), found.Steps)
 	}
 	return t, nil
 }

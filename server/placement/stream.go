@@ -68,9 +68,9 @@ func within(field string, err error) error {
 
 // Of the time that is left to a call that asks for a partial answer, the part that is kept for the answer.
 const (
-	answerShare = 10 // one part in so many
+	answerShare = 5 // one part in so many
 	leastAnswer = time.Millisecond
-	mostAnswer  = 250 * time.Millisecond
+	mostAnswer  = time.Second
 )
 
 // beforeDeadline returns a context that ends so long before ctx that there is time for an answer.

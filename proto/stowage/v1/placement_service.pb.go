@@ -644,7 +644,7 @@ func (x *PlaceRequest) GetIncludeChanges() bool {
 // PendingPods is a queue entry: one pod, or several equal ones in a row.
 type PendingPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pod. Required.
+	// The pod. Required. Whether one of its name is on a node already is not looked at: it is placed as one more.
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// How many such pods to place, 1 if 0 or absent.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
