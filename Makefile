@@ -19,8 +19,8 @@ demo: build ## Start a server and show decisions about ordinary manifests, over 
 	@go run ./clients/demo -server bin/stowage-server -examples clients/examples
 
 .PHONY: build
-build: ## Build stowage-server and stowage into bin/.
-	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage
+build: ## Build stowage-server, stowage and stowage-extender into bin/.
+	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage ./clients/cmd/stowage-extender
 
 .PHONY: test
 test: lint generated tidy unit ## Run everything that must hold: lint, generated code, tests with the race detector, short fuzzing.
