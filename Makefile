@@ -101,6 +101,14 @@ parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-s
 	bench/parity/hack/parity.sh -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
 	go test ./engine -timeout 2h -run TestPlaceEqualsScanning -placements $$((20 * $(CASES)))
 
+# Which tests of bench/e2e `make e2e` runs, and with what; E2E_RUNS is how often a burst is repeated.
+E2E_TESTS ?= .
+E2E_FLAGS ?= -v
+.PHONY: e2e
+e2e: ## Test Stowage in a real control plane: etcd, kube-apiserver, kube-scheduler (the first build takes minutes).
+	@bin=$$(bench/e2e/tools/build.sh) && \
+	  E2E_BIN=$$bin go test -count=1 -timeout 30m -run '$(E2E_TESTS)' $(E2E_FLAGS) ./bench/e2e
+
 .PHONY: image
 image: ## Build a container image into build/image, without a Docker engine.
 	deploy/image/build.sh build/image

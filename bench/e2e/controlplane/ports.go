@@ -1,0 +1,32 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+)
+
+// The ports are below those that the kernel takes for outgoing connections, so that a process that is started again finds
+// its port still free.
+const firstPort, endPort = 20_000, 32_000
+
+var (
+	portMutex sync.Mutex
+	nextPort  = firstPort + os.Getpid()*37%(endPort-firstPort-1000)
+)
+
+// FreePort finds a port of loopback that nobody listens on, another one each time.
+func FreePort() (int, error) {
+	portMutex.Lock()
+	defer portMutex.Unlock()
+	for nextPort < endPort {
+		port := nextPort
+		nextPort++
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, errors.New("no port is free")
+}

@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+)
+
+// patience is how long anything may take that normally takes less than a second.
+const patience = 60 * time.Second
+
+// start starts a control plane with a kubelet, to be stopped at the end of the test.
+func start(t *testing.T) *controlplane.ControlPlane {
+	t.Helper()
+	bin := os.Getenv("E2E_BIN")
+	if bin == "" {
+		t.Skip("E2E_BIN does not say where the control plane's commands are: run make e2e")
+	}
+	begin := time.Now()
+	c, err := controlplane.Start(t.Context(), bin, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("control plane up after %.1f s", time.Since(begin).Seconds())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- controlplane.RunKubelet(ctx, c.Client) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error("kubelet:", err)
+		}
+		if t.Failed() {
+			t.Log(c.Logs(12))
+		}
+		c.Stop()
+	})
+	return c
+}
+
+// eventually waits until something holds, and fails the test with what is missing if it does not in time.
+func eventually(t *testing.T, within time.Duration, holds func() error) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for {
+		err := holds()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %v: %v", within, err)
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+}

@@ -1,0 +1,277 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+	"github.com/stowage-scheduler/stowage/clients/scenarios"
+)
+
+// later are the steps of which more pods are placed than their case says, as a scheduler tries again once another pod
+// has been bound, where a case is about a single request.
+var later = map[string]map[string]scenarios.Place{
+	"11-affinity-and-the-order-of-the-queue: the dependent first": {
+		"pod-affinity-5": {Placed: new(5), Unplaced: new(0), Spread: new("5/0")},
+		"pod-affinity-6": {Placed: new(1), Unplaced: new(0)},
+	},
+}
+
+// outcome is what became of a workload's pods.
+type outcome struct {
+	Placed, Unplaced int
+	Spread           string   // pods per domain of the case's topology key, most first, without empty domains
+	Message          string   // of the pods that were not placed
+	nodes            []string // of the pods that were
+}
+
+// TestScenarios takes every example through every scheduler, as Deployments and pods that are created through the API,
+// and expects what its case says, and of every scheduler the same as of plain kube-scheduler.
+func TestScenarios(t *testing.T) {
+	c := start(t)
+	for _, s := range schedulers {
+		s.start(t, c)
+	}
+	o := newObjects(t, c)
+	cases, err := scenarios.Load(filepath.Join("..", "..", "clients", "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range cases {
+		for j := range cases[i].Steps {
+			k, step := &cases[i], &cases[i].Steps[j]
+			if step.Profile != nil {
+				continue // the schedulers have one profile each
+			}
+			name := k.Name() + ": " + step.Name
+			t.Run(name, func(t *testing.T) {
+				want := expected(name, step)
+				reference := map[string]outcome{}
+				for _, s := range schedulers {
+					clear(t, c)
+					for _, file := range step.Files {
+						createAndSettle(t, c, o, filepath.Join(k.Dir, file), s.pods)
+					}
+					var got map[string]outcome
+					eventually(t, patience, func() error {
+						var err error
+						got, err = outcomes(t.Context(), c, s.pods, k.TopologyKey)
+						if err == nil {
+							err = want(got)
+						}
+						return err
+					})
+					if s.pods == plain.pods {
+						reference = got
+						continue
+					}
+					if d := gocmp.Diff(reference, got, gocmp.FilterPath(func(p gocmp.Path) bool { return p.Last().String() == ".nodes" }, gocmp.Ignore())); d != "" {
+						t.Errorf("plain kube-scheduler (-) and %s (+) differ:\n%s", s.name, d)
+					}
+				}
+			})
+		}
+	}
+}
+
+// createAndSettle creates the objects of a manifest and waits until the scheduler has looked at every pod that there is.
+func createAndSettle(t *testing.T, c *controlplane.ControlPlane, o *objects, path, schedulerName string) {
+	t.Helper()
+	all, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := 0
+	for _, u := range all {
+		if err := assign(u, schedulerName); err != nil {
+			t.Fatal(err)
+		}
+		asApplied(u)
+		if err := o.create(t.Context(), u); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		pods += podsOf(u.Object, u.GetKind())
+	}
+	if pods == 0 {
+		return
+	}
+	eventually(t, patience, func() error {
+		list, err := c.Client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		created := map[string]bool{}
+		for _, u := range all {
+			created[u.GetName()] = true
+		}
+		seen := 0
+		for i := range list.Items {
+			p := &list.Items[i]
+			if created[workload(p)] && (p.Spec.NodeName != "" || condition(p) != nil) {
+				seen++
+			}
+		}
+		if seen < pods {
+			return fmt.Errorf("%d of %d pods of %s have been looked at", seen, pods, path)
+		}
+		return nil
+	})
+}
+
+// podsOf is how many pods an object is or makes.
+func podsOf(object map[string]any, kind string) int {
+	switch kind {
+	case "Pod":
+		return 1
+	case "Deployment", "StatefulSet", "ReplicaSet":
+		if n, ok := object["spec"].(map[string]any)["replicas"].(int64); ok {
+			return int(n)
+		}
+		return 1
+	}
+	return 0
+}
+
+// outcomes is what became of a scheduler's pods, by workload.
+func outcomes(ctx context.Context, c *controlplane.ControlPlane, schedulerName, topologyKey string) (map[string]outcome, error) {
+	nodes, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	domains := map[string]string{}
+	for _, n := range nodes.Items {
+		domains[n.Name] = n.Labels[topologyKey]
+	}
+	pods, err := c.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.schedulerName=" + schedulerName})
+	if err != nil {
+		return nil, err
+	}
+	events, err := c.Client.EventsV1().Events("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	failed := map[string]string{} // the notes about each pod, by its UID
+	for _, e := range events.Items {
+		if e.Reason == "FailedScheduling" {
+			failed[string(e.Regarding.UID)] += e.Note + "\n"
+		}
+	}
+	out, counts := map[string]outcome{}, map[string]map[string]int{}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		name := workload(p)
+		w := out[name]
+		if counts[name] == nil {
+			counts[name] = map[string]int{}
+		}
+		switch on, said := p.Spec.NodeName, condition(p); {
+		case on != "":
+			w.Placed++
+			w.nodes = append(w.nodes, on)
+			counts[name][domains[on]]++
+		case said == nil || said.Status != corev1.ConditionFalse || said.Reason != corev1.PodReasonUnschedulable:
+			return nil, fmt.Errorf("%s is neither bound nor unschedulable: %v", p.Name, said)
+		case !strings.Contains(failed[string(p.UID)], said.Message):
+			return nil, fmt.Errorf("%s waits with %q, and of its events none says so: %q", p.Name, said.Message, failed[string(p.UID)])
+		default:
+			w.Unplaced++
+			w.Message = reason(said.Message)
+		}
+		out[name] = w
+	}
+	for name, w := range out {
+		w.Spread = spread(counts[name])
+		out[name] = w
+	}
+	return out, nil
+}
+
+// reason is a scheduler's message without what plugins add to it that have no say in where a pod fits: preemption and
+// resource claims.
+func reason(message string) string {
+	for _, addition := range []string{" no new claims to deallocate,", " preemption:"} {
+		message, _, _ = strings.Cut(message, addition)
+	}
+	return message
+}
+
+// spread is pods per domain, most first.
+func spread(domains map[string]int) string {
+	var out []string
+	for _, n := range slices.SortedFunc(maps.Values(domains), func(a, b int) int { return cmp.Compare(b, a) }) {
+		if n > 0 {
+			out = append(out, fmt.Sprint(n))
+		}
+	}
+	return strings.Join(out, "/")
+}
+
+// expected is what a step expects of its outcomes. Which of several equal domains or nodes it is does not matter.
+func expected(name string, s *scenarios.Step) func(map[string]outcome) error {
+	switch {
+	case s.Filter != nil:
+		return func(got map[string]outcome) error {
+			return oneOf(got, s.Filter.Pod, s.Filter.Feasible, s.Filter.Message)
+		}
+	case s.Score != nil:
+		return func(got map[string]outcome) error { return oneOf(got, s.Score.Pod, &s.Score.Best, nil) }
+	}
+	want := s.Place
+	if l, ok := later[name]; ok {
+		want = l
+	}
+	return func(got map[string]outcome) error {
+		for workload, w := range want {
+			g, ok := got[workload]
+			domains := spread(w.Domains)
+			if w.Spread != nil {
+				domains = strings.TrimRight(*w.Spread, "/0")
+			}
+			switch {
+			case !ok:
+				return fmt.Errorf("there are no pods of %s", workload)
+			case w.Placed != nil && *w.Placed != g.Placed, w.Unplaced != nil && *w.Unplaced != g.Unplaced,
+				domains != "" && domains != g.Spread, w.Message != nil && *w.Message != g.Message:
+				return fmt.Errorf("%s: %+v, want %d placed, %d unplaced, spread %q, message %q",
+					workload, g, value(w.Placed), value(w.Unplaced), domains, value(w.Message))
+			}
+		}
+		return nil
+	}
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// oneOf expects of one pod to be on one of some nodes, or to wait if there are none.
+func oneOf(got map[string]outcome, pod string, nodes *[]string, message *string) error {
+	for name, g := range got {
+		if pod != "" && name != pod {
+			continue
+		}
+		switch {
+		case nodes != nil && len(*nodes) > 0 && (g.Placed != 1 || !slices.Contains(*nodes, g.nodes[0])):
+			return fmt.Errorf("%s: %+v on %v, want one of %v", name, g, g.nodes, *nodes)
+		case nodes != nil && len(*nodes) == 0 && g.Unplaced == 0:
+			return fmt.Errorf("%s: %+v on %v, want it to wait", name, g, g.nodes)
+		case value(message) != "" && *message != g.Message:
+			return fmt.Errorf("%s: %q, want %q", name, g.Message, *message)
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no pod %q", pod)
+}
