@@ -1,0 +1,68 @@
+package batch
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// metrics are those of a Scheduler. Attributes have few values: no pod or node is named.
+type metrics struct {
+	attempts metric.Int64Counter
+	outdated metric.Int64Counter
+	placed   metric.Int64Histogram
+	steps    metric.Float64Histogram
+	waited   metric.Float64Histogram
+}
+
+var seconds = metric.WithExplicitBucketBoundaries(.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)
+
+func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, error) {
+	meter := provider.Meter("github.com/stowage-scheduler/stowage/clients/batch")
+	m := &metrics{}
+	var err error
+	if m.attempts, err = meter.Int64Counter("stowage.batch.attempts",
+		metric.WithDescription("Attempts to find a node for a pod, by result: bound, unschedulable, error.")); err != nil {
+		return nil, err
+	}
+	if m.outdated, err = meter.Int64Counter("stowage.batch.outdated",
+		metric.WithDescription("Answers that were not used as the cluster had changed meanwhile.")); err != nil {
+		return nil, err
+	}
+	if m.placed, err = meter.Int64Histogram("stowage.batch.call.pods", metric.WithDescription("Pods of one call of Place."),
+		metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)); err != nil {
+		return nil, err
+	}
+	if m.steps, err = meter.Float64Histogram("stowage.batch.step.duration", metric.WithUnit("s"), seconds,
+		metric.WithDescription("Time that a step takes: a call of Place, a pod's wait for a binder, a binding.")); err != nil {
+		return nil, err
+	}
+	if m.waited, err = meter.Float64Histogram("stowage.batch.pod.duration", metric.WithUnit("s"), seconds,
+		metric.WithDescription("Time from a pod's arrival until it is bound.")); err != nil {
+		return nil, err
+	}
+	_, err = meter.Int64ObservableGauge("stowage.batch.pods",
+		metric.WithDescription("Pods without a node, by state: waiting, or decided, which are being placed or bound."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			waits, taken := pending.counts()
+			o.Observe(int64(waits), metric.WithAttributes(attribute.String("state", "waiting")))
+			o.Observe(int64(taken), metric.WithAttributes(attribute.String("state", "decided")))
+			return nil
+		}))
+	return m, err
+}
+
+func withResult(result string) metric.MeasurementOption {
+	return metric.WithAttributes(attribute.String("result", result))
+}
+
+func (m *metrics) took(ctx context.Context, step string, begin time.Time) {
+	m.steps.Record(ctx, time.Since(begin).Seconds(), metric.WithAttributes(attribute.String("step", step)))
+}
+
+func (m *metrics) bound(ctx context.Context, arrived time.Time) {
+	m.attempts.Add(ctx, 1, withResult("bound"))
+	m.waited.Record(ctx, time.Since(arrived).Seconds())
+}

@@ -1,0 +1,158 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// callTimeout bounds one call of Place.
+const callTimeout = 30 * time.Second
+
+// checkedAttempts is how often a decision is asked for that must hold for the cluster as it is when it comes.
+const checkedAttempts = 4
+
+// schedule places pods that have been taken: each is then being bound, or back.
+func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64) {
+	for attempt := 1; len(pods) > 0; {
+		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1)))]
+		verdicts, err := s.place(ctx, part, attempt <= checkedAttempts)
+		if errors.Is(err, live.ErrChanged) {
+			s.metrics.outdated.Add(ctx, 1)
+			attempt++
+			continue
+		}
+		if err != nil {
+			s.log.Error("cannot place pods", "pods", len(part), "error", err)
+			verdicts = nil
+			for _, c := range part {
+				verdicts = append(verdicts, verdict{candidate: c, message: stowage.Details(err).Message, failed: true})
+			}
+		}
+		for _, v := range verdicts {
+			decided := time.Now()
+			s.outcomes <- func() {
+				if v.node == "" {
+					s.leave(ctx, v, epoch)
+				} else {
+					s.metrics.took(ctx, "bind_queue", decided)
+					s.bind(ctx, v)
+				}
+			}
+		}
+		pods, attempt = pods[len(part):], 1
+	}
+}
+
+// wholeGroups is n, or more, so that a group that begins among the first n pods does not end after them.
+func wholeGroups(pods []candidate, n int) int {
+	key, grouped := groupOf(pods[n-1].pod)
+	for ; grouped && n < len(pods); n++ {
+		if k, _ := groupOf(pods[n].pod); k != key {
+			break
+		}
+	}
+	return n
+}
+
+// place asks where pods go, and has those count there that got a node. The error is live.ErrChanged if that is checked and
+// the cluster has changed meanwhile.
+func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) ([]verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var view *live.View
+	var answer *stowagev1.PlaceResponse
+	q, refused := s.ask(pods)
+	for len(q.queue) > 0 {
+		begin := time.Now()
+		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
+			view = v
+			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
+				Snapshot: v.Reference(), Queue: q.queue, PodGroups: q.groups,
+			})
+			return err
+		})
+		s.metrics.took(ctx, "place", begin)
+		if err == nil {
+			break
+		}
+		more := q.without(err)
+		if len(more) == 0 {
+			return nil, err
+		}
+		refused = append(refused, more...)
+		q, _ = s.ask(rest(pods, refused))
+	}
+	if len(q.queue) == 0 {
+		return refused, nil
+	}
+	verdicts := q.verdicts(answer, view.NodeName)
+	s.metrics.placed.Record(ctx, int64(len(verdicts)))
+	var assumed []live.Assumption
+	var placed []candidate
+	for _, v := range verdicts {
+		if v.node != "" {
+			assumed = append(assumed, live.Assumption{Pod: v.pod, Node: v.node})
+			placed = append(placed, v.candidate)
+		}
+	}
+	if !checked {
+		view = nil
+	}
+	if err := s.cluster.Assume(view, assumed...); err != nil {
+		return nil, err
+	}
+	s.pending.bind(placed...)
+	return append(verdicts, refused...), nil
+}
+
+var queuePath = regexp.MustCompile(`^queue\[(\d+)\]\.(?:pod\.)?(?:template\.)?(.*)$`)
+
+// without is the pods that a server refuses, with the reason; none if the error is about something else. A group is
+// refused as a whole.
+func (q *question) without(err error) []verdict {
+	d := stowage.Details(err)
+	if d.Code != codes.InvalidArgument {
+		return nil
+	}
+	reasons := map[int]string{}
+	for _, violation := range d.Violations {
+		found := queuePath.FindStringSubmatch(violation.Field)
+		if found == nil {
+			continue
+		}
+		i, err := strconv.Atoi(found[1])
+		if err != nil || i >= len(q.queue) || reasons[i] != "" {
+			continue
+		}
+		for j, e := range q.queue {
+			if j == i || e.PodGroup != "" && e.PodGroup == q.queue[i].PodGroup {
+				reasons[j] = fmt.Sprintf("%s: %s", found[2], violation.Description)
+			}
+		}
+	}
+	var out []verdict
+	for i, reason := range reasons {
+		for _, c := range q.pods[i] {
+			out = append(out, verdict{candidate: c, message: reason})
+		}
+	}
+	return out
+}
+
+// rest is the pods without the refused ones.
+func rest(pods []candidate, refused []verdict) []candidate {
+	return slices.DeleteFunc(slices.Clone(pods), func(c candidate) bool {
+		return slices.ContainsFunc(refused, func(v verdict) bool { return v.pod.UID == c.pod.UID })
+	})
+}

@@ -1,0 +1,154 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// question is a queue to place and the pods that its entries stand for.
+type question struct {
+	queue  []*stowagev1.PendingPods
+	groups []*stowagev1.PodGroup
+	pods   [][]candidate // of each entry of queue
+}
+
+// ask makes the question about some pods, in their order. It leaves out pods for which there can be no answer, and says
+// why.
+func (s *Scheduler) ask(pods []candidate) (q *question, refused []verdict) {
+	q = &question{}
+	for rest := pods; len(rest) > 0; {
+		members := rest[:1]
+		key, grouped := groupOf(rest[0].pod)
+		if grouped {
+			end := slices.IndexFunc(rest, func(c candidate) bool { k, _ := groupOf(c.pod); return k != key })
+			if end < 0 {
+				end = len(rest)
+			}
+			members = rest[:end]
+		}
+		rest = rest[len(members):]
+		converted, err := convert(members)
+		minimum := 0
+		if err == nil && grouped {
+			minimum, err = s.stillNeeded(key, members)
+		}
+		if err != nil {
+			for _, c := range members {
+				refused = append(refused, verdict{candidate: c, message: err.Error()})
+			}
+			continue
+		}
+		name := ""
+		if grouped && minimum > 0 {
+			name = key.String()
+			q.groups = append(q.groups, &stowagev1.PodGroup{Name: name, MinCount: uint32(minimum), Mode: s.options.GroupMode})
+		}
+		for i, c := range members {
+			q.add(c, converted[i], name)
+		}
+	}
+	return q, refused
+}
+
+// stillNeeded is how many pods of a group, beside those that have a node, must get one for any to get one. The pods are
+// all that wait.
+func (s *Scheduler) stillNeeded(key groupKey, pods []candidate) (int, error) {
+	decided, err := s.decided(key)
+	if err != nil {
+		return 0, err
+	}
+	minimum := 0
+	for _, c := range pods {
+		n, err := minAvailable(c.pod)
+		if err != nil {
+			return 0, err
+		}
+		minimum = max(minimum, n)
+	}
+	if minimum == 0 {
+		return len(pods), nil
+	}
+	if decided+len(pods) < minimum {
+		return 0, fmt.Errorf("pod group %s has %d of at least %d pods", key.name, decided+len(pods), minimum)
+	}
+	return max(0, minimum-decided), nil
+}
+
+// convert states pods as the contract does, all or none.
+func convert(pods []candidate) ([]*stowagev1.Pod, error) {
+	var out []*stowagev1.Pod
+	for _, c := range pods {
+		if err := supported(c.pod); err != nil {
+			return nil, err
+		}
+		p, err := kube.PendingPod(c.pod)
+		if err != nil {
+			return nil, err
+		}
+		p.Name = "" // so that equal pods are one entry; no decision depends on it
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// supported refuses pods that need more to be bound than themselves.
+func supported(p *corev1.Pod) error {
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return fmt.Errorf("volume %q needs a claim to be bound, which this scheduler does not do", v.Name)
+		}
+	}
+	if len(p.Spec.ResourceClaims) > 0 {
+		return fmt.Errorf("resource claim %q needs devices to be allocated, which this scheduler does not do", p.Spec.ResourceClaims[0].Name)
+	}
+	return nil
+}
+
+// add appends a pod, to the last entry if it is equal.
+func (q *question) add(c candidate, pod *stowagev1.Pod, group string) {
+	if last := len(q.queue) - 1; last >= 0 && q.queue[last].PodGroup == group && proto.Equal(q.queue[last].Pod, pod) {
+		q.queue[last].Count++
+		q.pods[last] = append(q.pods[last], c)
+		return
+	}
+	q.queue = append(q.queue, &stowagev1.PendingPods{Pod: pod, Count: 1, PodGroup: group})
+	q.pods = append(q.pods, []candidate{c})
+}
+
+// verdict is what became of a pod: a node, or why it has none.
+type verdict struct {
+	candidate
+	node    string
+	message string
+	failed  bool // nobody has looked for a node
+}
+
+// verdicts reads an answer.
+func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string) []verdict {
+	var out []verdict
+	messages := map[string]string{}
+	for i, g := range a.PodGroups {
+		messages[q.groups[i].Name] = g.Message
+	}
+	for i, p := range a.Placements {
+		placed := 0
+		for _, index := range p.GetNodes().GetIndexes() {
+			out = append(out, verdict{candidate: q.pods[i][placed], node: nodeName(index)})
+			placed++
+		}
+		for _, c := range q.pods[i][placed:] {
+			message := p.Message
+			if message == "" {
+				message = messages[q.queue[i].PodGroup]
+			}
+			out = append(out, verdict{candidate: c, message: message})
+		}
+	}
+	return out
+}

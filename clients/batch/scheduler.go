@@ -1,0 +1,166 @@
+package batch
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Options says what a Scheduler does.
+type Options struct {
+	// SchedulerName is the spec.schedulerName of the pods that are scheduled. Required.
+	SchedulerName string
+	// MaxBatch is about how many pods are placed by one call; more wait for the next. 1,000 if 0.
+	MaxBatch int
+	// Binders is how many bindings are made at a time. 16 if 0.
+	Binders int
+	// GroupMode is how groups are placed.
+	GroupMode stowagev1.PodGroupMode
+	// Events gets what happens to pods. Required.
+	Events events.EventRecorder
+	// Log, slog.Default if nil.
+	Log *slog.Logger
+	// Meter gets the metrics stowage.batch.*, none if nil.
+	Meter metric.MeterProvider
+}
+
+// Scheduler schedules the pods of one scheduler name.
+type Scheduler struct {
+	api     kubernetes.Interface
+	client  stowagev1.PlacementServiceClient
+	cluster *live.Cluster
+	options Options
+	log     *slog.Logger
+	metrics *metrics
+	pods    cache.Indexer // every pod that has not ended
+	pending *pendingPods
+	synced  cache.InformerSynced // whether pending has been told of all pods
+	// outcomes is what is left to do for pods that were placed or were not: calls to the API server.
+	outcomes chan func()
+}
+
+// New makes a scheduler of a cluster that does not run yet.
+func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster, o Options) (*Scheduler, error) {
+	if o.MaxBatch == 0 {
+		o.MaxBatch = 1000
+	}
+	if o.Binders == 0 {
+		o.Binders = 16
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Meter == nil {
+		o.Meter = noop.NewMeterProvider()
+	}
+	s := &Scheduler{
+		api: api, client: client, cluster: cluster, options: o, log: o.Log,
+		pending: newPendingPods(), outcomes: make(chan func(), o.MaxBatch),
+	}
+	var err error
+	if s.metrics, err = newMetrics(o.Meter, s.pending); err != nil {
+		return nil, err
+	}
+	informer := cluster.Informers().Core().V1().Pods().Informer()
+	s.pods = informer.GetIndexer()
+	if err := informer.AddIndexers(cache.Indexers{groupIndex: indexByGroup}); err != nil {
+		return nil, err
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    s.see,
+		UpdateFunc: func(_, o any) { s.see(o) },
+		DeleteFunc: s.gone,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.synced = registration.HasSynced
+	return s, nil
+}
+
+func (s *Scheduler) see(o any) {
+	p, ok := o.(*corev1.Pod)
+	if !ok || p.Spec.SchedulerName != s.options.SchedulerName {
+		return
+	}
+	if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || len(p.Spec.SchedulingGates) > 0 {
+		s.pending.remove(p.UID)
+		return
+	}
+	s.pending.put(p, time.Now())
+}
+
+func (s *Scheduler) gone(o any) {
+	if unseen, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = unseen.Obj
+	}
+	if p, ok := o.(*corev1.Pod); ok {
+		s.pending.remove(p.UID)
+	}
+}
+
+// Ready tells whether the scheduler knows the whole cluster.
+func (s *Scheduler) Ready() bool { return s.cluster.Ready() && s.synced() }
+
+// Run schedules until the context ends, and then waits for the bindings that have been decided. It may be called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.cluster.WaitReady(ctx); err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), s.synced) {
+		return context.Cause(ctx)
+	}
+	s.log.Info("scheduling", "schedulerName", s.options.SchedulerName)
+	var binders sync.WaitGroup
+	for range s.options.Binders {
+		binders.Go(func() {
+			for do := range s.outcomes {
+				do()
+			}
+		})
+	}
+	s.loop(ctx)
+	close(s.outcomes)
+	binders.Wait()
+	return context.Cause(ctx)
+}
+
+// loop schedules what is due, over and over. An epoch is a time in which nothing changed that decisions read.
+func (s *Scheduler) loop(ctx context.Context) {
+	changed, epoch := s.cluster.Changed(), uint64(0)
+	for ctx.Err() == nil {
+		select {
+		case <-changed:
+			changed = s.cluster.Changed()
+			epoch++
+		default:
+		}
+		pods, next := s.pending.take(time.Now(), epoch, s.options.MaxBatch)
+		if len(pods) > 0 {
+			s.schedule(ctx, pods, epoch)
+			continue
+		}
+		var alarm <-chan time.Time
+		if !next.IsZero() {
+			alarm = time.After(time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-s.pending.more:
+		case <-alarm:
+		}
+	}
+}
