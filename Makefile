@@ -19,8 +19,8 @@ demo: build ## Start a server and show decisions about ordinary manifests, over 
 	@go run ./clients/demo -server bin/stowage-server -examples clients/examples
 
 .PHONY: build
-build: ## Build stowage-server, stowage and stowage-extender into bin/.
-	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage ./clients/cmd/stowage-extender
+build: ## Build the commands into bin/.
+	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/... ./clients/cmd/...
 
 .PHONY: test
 test: lint generated tidy unit ## Run everything that must hold: lint, generated code, tests with the race detector, short fuzzing.
@@ -105,9 +105,9 @@ parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-s
 E2E_TESTS ?= .
 E2E_FLAGS ?= -v
 .PHONY: e2e
-e2e: ## Test Stowage in a real control plane: etcd, kube-apiserver, kube-scheduler (the first build takes minutes).
+e2e: build ## Test Stowage in a real control plane: etcd, kube-apiserver, kube-scheduler. The first build takes minutes.
 	@bin=$$(bench/e2e/tools/build.sh) && \
-	  E2E_BIN=$$bin go test -count=1 -timeout 30m -run '$(E2E_TESTS)' $(E2E_FLAGS) ./bench/e2e
+	  E2E_BIN=$$bin E2E_COMMANDS=$(CURDIR)/bin go test -count=1 -timeout 40m -run '$(E2E_TESTS)' $(E2E_FLAGS) ./bench/e2e
 
 .PHONY: image
 image: ## Build a container image into build/image, without a Docker engine.

@@ -3,17 +3,21 @@ package e2e
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
 // patience is how long anything may take that normally takes less than a second.
 const patience = 60 * time.Second
 
+var repository = filepath.Join("..", "..")
+
 // start starts a control plane with a kubelet, to be stopped at the end of the test.
-func start(t *testing.T) *controlplane.ControlPlane {
+func start(t *testing.T) *stack.Stack {
 	t.Helper()
 	bin := os.Getenv("E2E_BIN")
 	if bin == "" {
@@ -23,6 +27,10 @@ func start(t *testing.T) *controlplane.ControlPlane {
 	c, err := controlplane.Start(t.Context(), bin, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
+	}
+	s, err := stack.New(t.Context(), c, os.Getenv("E2E_COMMANDS"), repository)
+	if err != nil {
+		t.Error(err)
 	}
 	t.Logf("control plane up after %.1f s", time.Since(begin).Seconds())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -38,7 +46,10 @@ func start(t *testing.T) *controlplane.ControlPlane {
 		}
 		c.Stop()
 	})
-	return c
+	if err != nil {
+		t.FailNow()
+	}
+	return s
 }
 
 // eventually waits until something holds, and fails the test with what is missing if it does not in time.

@@ -1,104 +1,17 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 
-	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
-
-// objects creates objects of any kind.
-type objects struct {
-	client dynamic.Interface
-	mapper *restmapper.DeferredDiscoveryRESTMapper
-}
-
-func newObjects(t *testing.T, c *controlplane.ControlPlane) *objects {
-	t.Helper()
-	config, err := c.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ContentType, config.AcceptContentTypes = "", ""
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &objects{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Client.Discovery()))}
-}
-
-// of is where objects of a kind and namespace are.
-func (o *objects) of(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
-	kind := u.GroupVersionKind()
-	mapping, err := o.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return nil, err
-	}
-	if mapping.Scope.Name() == "root" {
-		return o.client.Resource(mapping.Resource), nil
-	}
-	namespace := u.GetNamespace()
-	if namespace == "" {
-		namespace = "default"
-	}
-	return o.client.Resource(mapping.Resource).Namespace(namespace), nil
-}
-
-// create creates an object; a namespace may be there already.
-func (o *objects) create(ctx context.Context, u *unstructured.Unstructured) error {
-	resource, err := o.of(u)
-	if err != nil {
-		return err
-	}
-	_, err = resource.Create(ctx, u, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) && u.GetKind() == "Namespace" {
-		return nil
-	}
-	return err
-}
-
-// read reads the objects of a manifest.
-func read(path string) ([]*unstructured.Unstructured, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	var out []*unstructured.Unstructured
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &u.Object); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if len(u.Object) > 0 {
-			out = append(out, u)
-		}
-	}
-}
 
 // assign gives a scheduler the pods that an object is or makes; those on a node already are nobody's.
 func assign(u *unstructured.Unstructured, schedulerName string) error {
@@ -145,7 +58,7 @@ func asApplied(u *unstructured.Unstructured) {
 }
 
 // clear deletes all workloads, pods and nodes and waits until they are gone.
-func clear(t *testing.T, c *controlplane.ControlPlane) {
+func clear(t *testing.T, c *stack.Stack) {
 	t.Helper()
 	ctx := t.Context()
 	now, background := int64(0), metav1.DeletePropagationBackground
@@ -156,7 +69,7 @@ func clear(t *testing.T, c *controlplane.ControlPlane) {
 		t.Fatal(err)
 	}
 	for _, n := range namespaces.Items {
-		if strings.HasPrefix(n.Name, "kube-") || n.Name == "stowage" {
+		if strings.HasPrefix(n.Name, "kube-") || n.Name == stack.Namespace {
 			continue
 		}
 		apps, core := c.Client.AppsV1(), c.Client.CoreV1()
@@ -164,6 +77,7 @@ func clear(t *testing.T, c *controlplane.ControlPlane) {
 			apps.Deployments(n.Name).DeleteCollection(ctx, at, all),
 			apps.StatefulSets(n.Name).DeleteCollection(ctx, at, all),
 			apps.ReplicaSets(n.Name).DeleteCollection(ctx, at, all),
+			c.Client.BatchV1().Jobs(n.Name).DeleteCollection(ctx, at, all),
 			core.Pods(n.Name).DeleteCollection(ctx, at, all),
 		} {
 			if err != nil {
@@ -183,8 +97,12 @@ func clear(t *testing.T, c *controlplane.ControlPlane) {
 		if err != nil {
 			return err
 		}
-		if n, m := len(sets.Items), len(pods.Items); n+m > 0 {
-			return fmt.Errorf("%d ReplicaSets and %d pods are still there", n, m)
+		jobs, err := c.Client.BatchV1().Jobs("").List(ctx, all)
+		if err != nil {
+			return err
+		}
+		if n, m, k := len(sets.Items), len(jobs.Items), len(pods.Items); n+m+k > 0 {
+			return fmt.Errorf("%d ReplicaSets, %d Jobs and %d pods are still there", n, m, k)
 		}
 		return nil
 	})

@@ -13,8 +13,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
 )
 
@@ -42,7 +43,6 @@ func TestScenarios(t *testing.T) {
 	for _, s := range schedulers {
 		s.start(t, c)
 	}
-	o := newObjects(t, c)
 	cases, err := scenarios.Load(filepath.Join("..", "..", "clients", "examples"))
 	if err != nil {
 		t.Fatal(err)
@@ -50,8 +50,8 @@ func TestScenarios(t *testing.T) {
 	for i := range cases {
 		for j := range cases[i].Steps {
 			k, step := &cases[i], &cases[i].Steps[j]
-			if step.Profile != nil {
-				continue // the schedulers have one profile each
+			if step.Profile != nil || step.Joint || len(step.Groups) > 0 {
+				continue // not what kube-scheduler does with its default profile
 			}
 			name := k.Name() + ": " + step.Name
 			t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestScenarios(t *testing.T) {
 				for _, s := range schedulers {
 					clear(t, c)
 					for _, file := range step.Files {
-						createAndSettle(t, c, o, filepath.Join(k.Dir, file), s.pods)
+						createAndSettle(t, c, filepath.Join(k.Dir, file), s.pods)
 					}
 					var got map[string]outcome
 					eventually(t, patience, func() error {
@@ -71,7 +71,7 @@ func TestScenarios(t *testing.T) {
 						}
 						return err
 					})
-					if s.pods == plain.pods {
+					if s.pods == stack.PlainPods {
 						reference = got
 						continue
 					}
@@ -85,9 +85,9 @@ func TestScenarios(t *testing.T) {
 }
 
 // createAndSettle creates the objects of a manifest and waits until the scheduler has looked at every pod that there is.
-func createAndSettle(t *testing.T, c *controlplane.ControlPlane, o *objects, path, schedulerName string) {
+func createAndSettle(t *testing.T, c *stack.Stack, path, schedulerName string) {
 	t.Helper()
-	all, err := read(path)
+	all, err := stack.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func createAndSettle(t *testing.T, c *controlplane.ControlPlane, o *objects, pat
 			t.Fatal(err)
 		}
 		asApplied(u)
-		if err := o.create(t.Context(), u); err != nil {
+		if err := c.Create(t.Context(), u); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
 		pods += podsOf(u.Object, u.GetKind())
@@ -134,16 +134,23 @@ func podsOf(object map[string]any, kind string) int {
 	case "Pod":
 		return 1
 	case "Deployment", "StatefulSet", "ReplicaSet":
-		if n, ok := object["spec"].(map[string]any)["replicas"].(int64); ok {
-			return int(n)
-		}
-		return 1
+		return number(object, "replicas")
+	case "Job":
+		return number(object, "parallelism")
 	}
 	return 0
 }
 
+// number is a number in an object's spec, 1 by default.
+func number(object map[string]any, name string) int {
+	if n, ok, _ := unstructured.NestedInt64(object, "spec", name); ok {
+		return int(n)
+	}
+	return 1
+}
+
 // outcomes is what became of a scheduler's pods, by workload.
-func outcomes(ctx context.Context, c *controlplane.ControlPlane, schedulerName, topologyKey string) (map[string]outcome, error) {
+func outcomes(ctx context.Context, c *stack.Stack, schedulerName, topologyKey string) (map[string]outcome, error) {
 	nodes, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err

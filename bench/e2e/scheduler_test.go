@@ -3,33 +3,44 @@ package e2e
 import (
 	"testing"
 
-	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
 // scheduler is one way to have pods scheduled.
 type scheduler struct {
 	name  string // of the subtest
 	pods  string // spec.schedulerName of its pods
-	start func(t *testing.T, c *controlplane.ControlPlane)
+	start func(t *testing.T, s *stack.Stack)
 }
 
-// plain is kube-scheduler as it comes, with every node considered, as Stowage does.
-const plainConfiguration = `apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection: {leaderElect: false}
-clientConnection: {kubeconfig: KUBECONFIG, contentType: application/vnd.kubernetes.protobuf, qps: 5000, burst: 5000}
-percentageOfNodesToScore: 100
-podInitialBackoffSeconds: 1
-podMaxBackoffSeconds: 2
-profiles: [{schedulerName: default-scheduler}]
-`
+// schedulers are those that every scenario is decided by. The first one is what the others are compared with.
+var schedulers = []scheduler{
+	{"kube-scheduler", stack.PlainPods, func(t *testing.T, s *stack.Stack) {
+		t.Helper()
+		must(t, s.StartPlain(t.Context()))
+	}},
+	{"stowage-extender", stack.ExtenderPods, func(t *testing.T, s *stack.Stack) {
+		t.Helper()
+		startServer(t, s)
+		must(t, s.StartExtender(t.Context()))
+	}},
+	{"stowage-batch", stack.BatchPods, func(t *testing.T, s *stack.Stack) {
+		t.Helper()
+		startServer(t, s)
+		must(t, s.StartBatch(t.Context()))
+	}},
+}
 
-var plain = scheduler{"kube-scheduler", "default-scheduler", func(t *testing.T, c *controlplane.ControlPlane) {
+func startServer(t *testing.T, s *stack.Stack) {
 	t.Helper()
-	if _, _, err := c.Scheduler(t.Context(), "kube-scheduler", plainConfiguration); err != nil {
+	if s.Server == nil {
+		must(t, s.StartServer(t.Context()))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-}}
-
-// schedulers are those that every scenario is decided by. The first one is what the others are compared with.
-var schedulers = []scheduler{plain}
+}

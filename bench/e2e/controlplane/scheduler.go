@@ -3,19 +3,47 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
-	"strings"
+
+	"sigs.k8s.io/yaml"
 )
 
-// Scheduler starts a kube-scheduler with a KubeSchedulerConfiguration, in which KUBECONFIG stands for the path of the
-// administrator's kubeconfig. Its metrics are at the URL that is returned, for the administrator.
-func (c *ControlPlane) Scheduler(ctx context.Context, name, configuration string) (p *Process, metrics string, err error) {
-	port, err := FreePort()
+// SchedulerOptions are how a kube-scheduler runs.
+type SchedulerOptions struct {
+	// Configuration is a KubeSchedulerConfiguration. How to reach the API server is filled in, and there is no leader
+	// election.
+	Configuration string
+	// Kubeconfig is the administrator's if empty.
+	Kubeconfig string
+	// Replace are fields of the configuration to be replaced.
+	Replace map[string]any
+}
+
+// Scheduler starts a kube-scheduler. Its metrics are at the URL that is returned, for the administrator.
+func (c *ControlPlane) Scheduler(ctx context.Context, name string, o SchedulerOptions) (p *Process, metrics string, err error) {
+	if o.Kubeconfig == "" {
+		o.Kubeconfig = c.admin
+	}
+	configuration := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(o.Configuration), &configuration); err != nil {
+		return nil, "", err
+	}
+	configuration["leaderElection"] = map[string]any{"leaderElect": false}
+	configuration["clientConnection"] = map[string]any{
+		"kubeconfig": o.Kubeconfig, "contentType": "application/vnd.kubernetes.protobuf", "qps": 5000, "burst": 5000,
+	}
+	maps.Copy(configuration, o.Replace)
+	text, err := yaml.Marshal(configuration)
 	if err != nil {
 		return nil, "", err
 	}
 	file := c.path(name + ".yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(configuration, "KUBECONFIG", c.admin)), 0o644); err != nil {
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return nil, "", err
+	}
+	port, err := FreePort()
+	if err != nil {
 		return nil, "", err
 	}
 	url := fmt.Sprintf("https://127.0.0.1:%d", port)

@@ -1,0 +1,83 @@
+package controlplane
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+)
+
+// Proxy passes connections on to the API server, and can cut them.
+type Proxy struct {
+	listener net.Listener
+	to       string
+	mutex    sync.Mutex
+	open     map[net.Conn]bool
+}
+
+// ThroughProxy makes the kubeconfigs that are written from now on go through a proxy.
+func (c *ControlPlane) ThroughProxy() (*Proxy, error) {
+	to, err := url.Parse(c.url)
+	if err != nil {
+		return nil, err
+	}
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{listener: listener, to: to.Host, open: map[net.Conn]bool{}}
+	c.url = "https://" + listener.Addr().String()
+	go p.accept()
+	return p, nil
+}
+
+func (p *Proxy) accept() {
+	for {
+		from, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		go p.pass(from)
+	}
+}
+
+func (p *Proxy) pass(from net.Conn) {
+	defer from.Close()
+	to, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	p.mutex.Lock()
+	p.open[from] = true
+	p.mutex.Unlock()
+	go func() {
+		_, _ = io.Copy(to, from)
+		to.Close()
+	}()
+	_, _ = io.Copy(from, to)
+	p.mutex.Lock()
+	delete(p.open, from)
+	p.mutex.Unlock()
+}
+
+// Cut ends all connections and tells how many there were.
+func (p *Proxy) Cut() int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for c := range p.open {
+		c.Close()
+	}
+	return len(p.open)
+}
+
+// Close ends the proxy.
+func (p *Proxy) Close() {
+	p.listener.Close()
+	p.Cut()
+}

@@ -1,0 +1,172 @@
+// Package stack runs Stowage and the schedulers that ask it in a control plane, each as a process of the real command, with
+// no more rights than its manifest in deploy gives it, and with the configuration that is there.
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+)
+
+// Namespace is where everything of Stowage's is.
+const Namespace = "stowage"
+
+// The names by which pods ask for a scheduler.
+const (
+	PlainPods    = "default-scheduler"
+	ExtenderPods = "kube-scheduler-stowage"
+	BatchPods    = "stowage"
+)
+
+// Stack is what runs.
+type Stack struct {
+	*controlplane.ControlPlane
+	*Objects
+	Server, Extender, Batch *controlplane.Process
+	// Plain is kube-scheduler as it comes, Extended the one that asks Stowage through Extender.
+	Plain, Extended *controlplane.Process
+	// Where their metrics are.
+	ServerMetrics, ExtenderMetrics, BatchMetrics, PlainMetrics, ExtendedMetrics string
+
+	commands   string // this project's
+	repository string
+	address    string // of the server
+}
+
+// New prepares a control plane for Stowage: the namespace, the service accounts and their rights.
+func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository string) (*Stack, error) {
+	config, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{ControlPlane: c, commands: commands, repository: repository}
+	if s.Objects, err = NewObjects(c.Client.Discovery(), config); err != nil {
+		return nil, err
+	}
+	for _, files := range []string{"kubernetes/namespace.yaml", "*/serviceaccount.yaml", "*/*role*.yaml", "*/*rbac.yaml"} {
+		paths, err := filepath.Glob(filepath.Join(repository, "deploy", files))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			all, err := Read(path)
+			if err != nil {
+				return nil, err
+			}
+			for _, u := range all {
+				if err := s.Create(ctx, u); err != nil {
+					return nil, fmt.Errorf("%s: %w", path, err)
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// StartPlain starts kube-scheduler with its defaults, but that it looks at every node, as Stowage does.
+func (s *Stack) StartPlain(ctx context.Context) (err error) {
+	s.Plain, s.PlainMetrics, err = s.Scheduler(ctx, "kube-scheduler", controlplane.SchedulerOptions{Configuration: `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+percentageOfNodesToScore: 100
+`})
+	return err
+}
+
+// StartServer starts a Stowage server.
+func (s *Stack) StartServer(ctx context.Context, args ...string) (err error) {
+	s.Server, s.address, s.ServerMetrics, err = s.spawn(ctx, "stowage-server", append(args, "--drain-delay=0s")...)
+	return err
+}
+
+// StartExtender starts stowage-extender, and kube-scheduler with the configuration that leaves rules to it.
+func (s *Stack) StartExtender(ctx context.Context, args ...string) error {
+	kubeconfig, err := s.AccountKubeconfig(ctx, Namespace, "stowage-extender")
+	if err != nil {
+		return err
+	}
+	var address string
+	s.Extender, address, s.ExtenderMetrics, err = s.spawn(ctx, "stowage-extender",
+		append([]string{"--kubeconfig=" + kubeconfig, "--stowage-address=" + s.address, "--drain-delay=0s"}, args...)...)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(s.repository, "deploy", "extender", "scheduler.yaml"))
+	if err != nil {
+		return err
+	}
+	var configuration struct {
+		Extenders []map[string]any `json:"extenders"`
+	}
+	if err := yaml.Unmarshal(text, &configuration); err != nil {
+		return err
+	}
+	if len(configuration.Extenders) != 1 {
+		return fmt.Errorf("%d extenders are configured", len(configuration.Extenders))
+	}
+	configuration.Extenders[0]["urlPrefix"] = "http://" + address
+	s.Extended, s.ExtendedMetrics, err = s.Scheduler(ctx, "kube-scheduler-stowage", controlplane.SchedulerOptions{
+		Configuration: string(text), Kubeconfig: kubeconfig, Replace: map[string]any{"extenders": configuration.Extenders},
+	})
+	return err
+}
+
+// StartBatch starts stowage-batch.
+func (s *Stack) StartBatch(ctx context.Context, args ...string) (err error) {
+	s.Batch, s.BatchMetrics, err = s.NewBatch(ctx, "stowage-batch", args...)
+	return err
+}
+
+// NewBatch starts a replica of stowage-batch.
+func (s *Stack) NewBatch(ctx context.Context, name string, args ...string) (p *controlplane.Process, metrics string, err error) {
+	kubeconfig, err := s.AccountKubeconfig(ctx, Namespace, "stowage-batch")
+	if err != nil {
+		return nil, "", err
+	}
+	admin, err := address()
+	if err != nil {
+		return nil, "", err
+	}
+	p, err = s.Spawn(ctx, name, filepath.Join(s.commands, "stowage-batch"), controlplane.HTTPReady("http://"+admin+"/readyz"),
+		append([]string{"--kubeconfig=" + kubeconfig, "--stowage-address=" + s.address, "--admin-address=" + admin}, args...)...)
+	return p, "http://" + admin + "/metrics", err
+}
+
+// spawn starts a command that listens on two addresses, and tells where it listens and has its metrics.
+func (s *Stack) spawn(ctx context.Context, name string, args ...string) (p *controlplane.Process, listens, metrics string, err error) {
+	if listens, err = address(); err != nil {
+		return nil, "", "", err
+	}
+	admin, err := address()
+	if err != nil {
+		return nil, "", "", err
+	}
+	p, err = s.Spawn(ctx, name, filepath.Join(s.commands, name), controlplane.HTTPReady("http://"+admin+"/readyz"),
+		append([]string{"--listen-address=" + listens, "--admin-address=" + admin}, args...)...)
+	return p, listens, "http://" + admin + "/metrics", err
+}
+
+func address() (string, error) {
+	port, err := controlplane.FreePort()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
+}
+
+// Manifests are the files in deploy that kubectl applies, of the server, the extender and the batch scheduler.
+func Manifests(repository string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(repository, "deploy", "*", "*.yaml"))
+	var out []string
+	for _, p := range paths {
+		name := filepath.Base(p)
+		if name != "kustomization.yaml" && !strings.HasPrefix(name, "scheduler") && filepath.Base(filepath.Dir(p)) != "testdata" ||
+			name == "scheduler-rbac.yaml" {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
