@@ -1,0 +1,187 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/live"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestWhateverHappensTheAnswersAreThoseOfTheObjects makes objects come, change and go, and compares answers about the live
+// cluster, whose differences grow and become bases, with answers about the objects stated anew.
+func TestWhateverHappensTheAnswersAreThoseOfTheObjects(t *testing.T) {
+	w := start(t, live.Options{})
+	r := &random{world: w, rng: rand.New(rand.NewPCG(5, 8)), nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, spaces: map[string]bool{}}
+	for step := range 400 {
+		r.step(step)
+		if step%8 == 0 {
+			r.compare(step)
+		}
+	}
+}
+
+type random struct {
+	*world
+	rng     *rand.Rand
+	nodes   map[string]*corev1.Node
+	pods    map[string]*corev1.Pod
+	spaces  map[string]bool
+	service *corev1.Service
+}
+
+func (r *random) step(step int) {
+	ctx, t := r.t.Context(), r.t
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("step %d: %v", step, err)
+		}
+	}
+	name := fmt.Sprintf("node-%d", r.rng.IntN(120))
+	switch what := r.rng.IntN(10); {
+	case what < 3 && r.nodes[name] == nil:
+		n := makeNode(name, fmt.Sprintf("z%d", r.rng.IntN(4)))
+		_, err := r.api.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		check(err)
+		r.nodes[name] = n
+	case what == 3 && r.nodes[name] != nil:
+		check(r.api.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}))
+		delete(r.nodes, name)
+	case what == 4 && r.nodes[name] != nil:
+		n := r.nodes[name].DeepCopy()
+		n.Labels[corev1.LabelTopologyZone] = fmt.Sprintf("z%d", r.rng.IntN(4))
+		n.Status.Allocatable[corev1.ResourceCPU] = *resource.NewQuantity(int64(r.rng.IntN(3)), resource.DecimalSI)
+		_, err := r.api.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
+		check(err)
+		r.nodes[name] = n
+	case what < 8:
+		// The same names again and again, with other uids; some on nodes that are not there (yet).
+		pod := fmt.Sprintf("pod-%d", r.rng.IntN(60))
+		if old := r.pods[pod]; old != nil {
+			check(r.api.CoreV1().Pods("default").Delete(ctx, pod, metav1.DeleteOptions{}))
+			delete(r.pods, pod)
+			break
+		}
+		p := on(makePod(pod, fmt.Sprintf("app-%d", r.rng.IntN(4)), []string{corev1.LabelTopologyZone, corev1.LabelHostname}[r.rng.IntN(2)]), name)
+		p.UID = types.UID(fmt.Sprintf("%s-%d", pod, step))
+		switch r.rng.IntN(4) {
+		case 0:
+			p.Spec.Affinity = nil
+		case 1:
+			p.Labels["apps.kubernetes.io/pod-index"] = pod // stated one by one
+		case 2:
+			p.Labels["own"] = pod // a template of its own
+		}
+		_, err := r.api.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
+		check(err)
+		r.pods[pod] = p
+	case what == 8:
+		space := fmt.Sprintf("space-%d", r.rng.IntN(4))
+		if r.spaces[space] {
+			check(r.api.CoreV1().Namespaces().Delete(ctx, space, metav1.DeleteOptions{}))
+		} else {
+			_, err := r.api.CoreV1().Namespaces().Create(ctx, r.space(space), metav1.CreateOptions{})
+			check(err)
+		}
+		r.spaces[space] = !r.spaces[space]
+	case r.service == nil:
+		r.service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "default", UID: "s"},
+			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "app-0"}}}
+		_, err := r.api.CoreV1().Services("default").Create(ctx, r.service, metav1.CreateOptions{})
+		check(err)
+	default:
+		check(r.api.CoreV1().Services("default").Delete(ctx, "s", metav1.DeleteOptions{}))
+		r.service = nil
+	}
+}
+
+func (r *random) space(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{"team": "a"}}}
+}
+
+// compare waits until the live cluster answers as the objects do.
+func (r *random) compare(step int) {
+	b := kube.NewBuilder(kube.Options{})
+	for _, name := range slices.Sorted(maps.Keys(r.nodes)) {
+		if err := b.AddNode(r.nodes[name]); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for _, p := range r.pods {
+		if err := b.AddPod(p); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for name, there := range r.spaces {
+		if there {
+			if err := b.AddNamespace(r.space(name)); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
+	if r.service != nil {
+		if err := b.AddService(r.service); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	anew, err := b.Build()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for app := range 2 {
+		pod, err := kube.PendingPod(makePod("asked", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if app == 0 {
+			pod.GetTemplate().Spec.Affinity = nil // the Service spreads it
+		}
+		want, err := r.client.Score(r.t.Context(), &stowagev1.ScoreRequest{Cluster: anew.Cluster, Pod: pod, IncludeNodeNames: true, IncludeRejections: true})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var diff string
+		for range 500 {
+			var got *stowagev1.ScoreResponse
+			err := r.Ask(r.t.Context(), func(ctx context.Context, v *live.View) (err error) {
+				got, err = r.client.Score(ctx, &stowagev1.ScoreRequest{Snapshot: v.Reference(), Pod: pod, IncludeNodeNames: true, IncludeRejections: true})
+				return err
+			})
+			if err != nil {
+				r.t.Fatalf("step %d: %v", step, err)
+			}
+			if diff = cmp.Diff(byName(want), byName(got)); diff == "" {
+				break
+			}
+		}
+		if diff != "" {
+			r.t.Fatalf("step %d, app %d: %s", step, app, diff)
+		}
+	}
+}
+
+// byName is an answer whatever the order of the nodes.
+func byName(a *stowagev1.ScoreResponse) map[string]string {
+	out := map[string]string{"message": a.GetMessage()}
+	for i, name := range a.GetNodes().GetNames() {
+		out[name] = fmt.Sprint(a.GetTotalScores()[i])
+	}
+	for _, rejection := range a.GetRejections() {
+		for _, name := range rejection.GetNodes().GetNames() {
+			out[name] = rejection.GetReasons()[0].GetMessage()
+		}
+	}
+	return out
+}
