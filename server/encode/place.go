@@ -27,6 +27,9 @@ func (e *encoder) placement(p *verdict.Placement) {
 	e.nodes(1, p.Nodes)
 	e.rejections(4, p.Rejections)
 	packed(e, 7, p.Scores)
+	if p.Unplaced == 0 {
+		return
+	}
 	e.message(&stowagev1.Placement{
 		UnplacedCount:    uint32(p.Unplaced),
 		Message:          p.Message,
