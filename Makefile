@@ -109,6 +109,14 @@ e2e: build ## Test Stowage in a real control plane: etcd, kube-apiserver, kube-s
 	@bin=$$(bench/e2e/tools/build.sh) && \
 	  E2E_BIN=$$bin E2E_COMMANDS=$(CURDIR)/bin go test -count=1 -timeout 40m -run '$(E2E_TESTS)' $(E2E_FLAGS) ./bench/e2e
 
+# On how many nodes `make e2e-bench` measures, and with how many pods of each kind.
+E2E_NODES ?= 1000,5000
+E2E_PODS ?= 600
+.PHONY: e2e-bench
+e2e-bench: build ## Measure how many pods a second kube-scheduler, the extender and the batch scheduler bind.
+	@bin=$$(bench/e2e/tools/build.sh) && \
+	  go run ./bench/e2e/throughput -bin $$bin -commands bin -nodes $(E2E_NODES) -pods $(E2E_PODS)
+
 .PHONY: image
 image: ## Build a container image into build/image, without a Docker engine.
 	deploy/image/build.sh build/image

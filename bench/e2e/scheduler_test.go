@@ -17,7 +17,7 @@ type scheduler struct {
 var schedulers = []scheduler{
 	{"kube-scheduler", stack.PlainPods, func(t *testing.T, s *stack.Stack) {
 		t.Helper()
-		must(t, s.StartPlain(t.Context()))
+		must(t, s.StartPlain(t.Context(), nil))
 	}},
 	{"stowage-extender", stack.ExtenderPods, func(t *testing.T, s *stack.Stack) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,6 +154,11 @@ func (c *ControlPlane) Config() (*rest.Config, error) {
 			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
 		},
 	}, nil
+}
+
+// Authorize makes a request the administrator's.
+func (c *ControlPlane) Authorize(r *http.Request) {
+	r.Header.Set("Authorization", "Bearer "+adminToken)
 }
 
 // Kubeconfig writes the file with which a program connects by a token, and returns its path.

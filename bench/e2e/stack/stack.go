@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
@@ -60,7 +61,7 @@ func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository
 				return nil, err
 			}
 			for _, u := range all {
-				if err := s.Create(ctx, u); err != nil {
+				if err := s.Create(ctx, u); err != nil && !apierrors.IsAlreadyExists(err) {
 					return nil, fmt.Errorf("%s: %w", path, err)
 				}
 			}
@@ -69,14 +70,26 @@ func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository
 	return s, nil
 }
 
-// StartPlain starts kube-scheduler with its defaults, but that it looks at every node, as Stowage does.
-func (s *Stack) StartPlain(ctx context.Context) (err error) {
+// StartPlain starts kube-scheduler with its defaults, but that it looks at every node, as Stowage does, and fields that are
+// given.
+func (s *Stack) StartPlain(ctx context.Context, fields map[string]any) (err error) {
 	s.Plain, s.PlainMetrics, err = s.Scheduler(ctx, "kube-scheduler", controlplane.SchedulerOptions{Configuration: `
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 percentageOfNodesToScore: 100
-`})
+`, Replace: fields})
 	return err
+}
+
+// Processes are what has been started beside the control plane.
+func (s *Stack) Processes() map[string]*controlplane.Process {
+	out := map[string]*controlplane.Process{}
+	for _, p := range []*controlplane.Process{s.Plain, s.Extended, s.Extender, s.Batch, s.Server} {
+		if p != nil && p.Running() {
+			out[p.Name] = p
+		}
+	}
+	return out
 }
 
 // StartServer starts a Stowage server.
