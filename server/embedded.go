@@ -19,8 +19,8 @@ import (
 // NewEmbedded serves inside the process and returns a connection to it: the same service behind the same interceptors,
 // over memory instead of a network, for command lines and tests. It limits neither sizes nor rates. It logs, measures
 // and traces nothing, whatever the OTEL_* variables say: they are meant for the process around it, whose output and exit
-// must not depend on where telemetry goes. stop closes the connection and ends the server.
-func NewEmbedded(context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
+// must not depend on where telemetry goes. stop closes the connection and ends the server, which also ends with ctx.
+func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
 	c := config.Config{
 		MaxReceiveMessageBytes: math.MaxInt32,
 		MaxInFlightBytes:       math.MaxInt64,
@@ -32,6 +32,7 @@ func NewEmbedded(context.Context) (conn *grpc.ClientConn, stop func() error, err
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
+	waits := context.AfterFunc(ctx, s.Stop)
 	conn, err = grpc.NewClient("passthrough:///embedded",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
@@ -42,6 +43,7 @@ func NewEmbedded(context.Context) (conn *grpc.ClientConn, stop func() error, err
 		if conn != nil {
 			closing = conn.Close()
 		}
+		waits()
 		s.Stop()
 		return errors.Join(closing, <-served)
 	}

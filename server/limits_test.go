@@ -125,7 +125,7 @@ func TestPanic(t *testing.T) {
 func TestWhatIfsAreInFlight(t *testing.T) {
 	c := testConfig()
 	c.MaxSnapshotBytes = 1 << 20
-	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 64<<10, 64<<10 // which is as much as any difference copies
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 8<<10, 8<<10 // less than what any difference counts for
 	client := run(t, c, t.Output(), nil, nil).client()
 	whole := threeZones()
 	base, err := put(t, client, part(whole), end(""))

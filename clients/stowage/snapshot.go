@@ -1,6 +1,7 @@
 package stowage
 
 import (
+	"context"
 	"iter"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -36,7 +37,7 @@ func NewSnapshot(cluster *stowagev1.Cluster) (*Snapshot, error) {
 // Only the delta has to be sent to a server that has this snapshot, so every snapshot of a chain should be put. The error
 // is a *content.Error with the path of the field inside the delta.
 func (s *Snapshot) With(delta *stowagev1.ClusterDelta) (*Snapshot, error) {
-	c, _, err := s.content.Apply(delta)
+	c, _, err := s.content.Apply(context.Background(), delta)
 	if err != nil {
 		return nil, err
 	}

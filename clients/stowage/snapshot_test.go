@@ -98,7 +98,7 @@ func (r *replica) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSna
 			if base == nil {
 				return failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT")
 			}
-			if result, _, err = base.Apply(step.Delta.Delta); err != nil {
+			if result, _, err = base.Apply(context.Background(), step.Delta.Delta); err != nil {
 				return status.Error(codes.InvalidArgument, err.Error())
 			}
 		case *stowagev1.PutSnapshotRequest_End:

@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"context"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -78,7 +79,7 @@ func BenchmarkApply(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if next, _, err := c.Apply(d); err != nil || next.Address() == c.Address() {
+				if next, _, err := c.Apply(context.Background(), d); err != nil || next.Address() == c.Address() {
 					b.Fatal(err)
 				}
 			}

@@ -2,6 +2,7 @@ package content
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -172,7 +173,7 @@ func TestPages(t *testing.T) {
 				d.Nodes = append(d.Nodes, n)
 				stay = append(stay, n)
 			}
-			next, _, err := content.Apply(d)
+			next, _, err := content.Apply(context.Background(), d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +272,7 @@ func TestRefusals(t *testing.T) {
 		{&delta{Nodes: []*stowagev1.Node{{Name: "\xff"}}}, `nodes[0]: contains text that is not UTF-8`},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 2, NodeClass: &stowagev1.NodeClass{NameLabelKeys: []string{"\xff"}}}}}, `node_classes[0]: contains text that is not UTF-8`},
 	} {
-		if _, _, err := content.Apply(test.delta); err == nil || err.Error() != test.want {
+		if _, _, err := content.Apply(context.Background(), test.delta); err == nil || err.Error() != test.want {
 			t.Errorf("%v:\ngot  %v\nwant %s", test.delta, err, test.want)
 		}
 	}
@@ -282,7 +283,7 @@ func TestRefusals(t *testing.T) {
 		{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}, {Index: 2}}, RemovedNodes: []string{"a"}},
 		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Namespace: "default", Name: "w"}}},
 	} {
-		if _, _, err := content.Apply(allowed); err != nil {
+		if _, _, err := content.Apply(context.Background(), allowed); err != nil {
 			t.Errorf("%v: %v", allowed, err)
 		}
 	}
@@ -323,7 +324,7 @@ func TestNilElements(t *testing.T) {
 		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{nil}},
 		{WorkloadSelectors: []*stowagev1.WorkloadSelector{nil}, Namespaces: []*stowagev1.Namespace{{Name: "a"}}},
 	} {
-		if _, _, err := content.Apply(d); err != nil {
+		if _, _, err := content.Apply(context.Background(), d); err != nil {
 			t.Errorf("%v: %v", d, err)
 		}
 	}

@@ -2,6 +2,7 @@ package content
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,9 +47,10 @@ type IndexedNode struct {
 //
 // It takes time linear in the delta, the nodes that it changes, and the namespaces or workload selectors if it changes
 // any; besides, in the number of nodes if it removes or adds some, and in their size if it replaces a template or class.
-func (c *Content) Apply(d *stowagev1.ClusterDelta) (*Content, *Change, error) {
+// It returns the context's error if that ends first.
+func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 	next := *c
-	a := application{base: c, next: &next, change: &Change{}, named: make(map[string]place)}
+	a := application{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]place)}
 	for _, step := range []func(*stowagev1.ClusterDelta) error{
 		a.claims, a.templates, a.classes, a.unused, a.nodes, a.namespaces, a.selectors,
 	} {
@@ -57,11 +59,12 @@ func (c *Content) Apply(d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 		}
 	}
 	next.seal()
-	return &next, a.change, nil
+	return &next, a.change, ctx.Err()
 }
 
 // application is the application of one delta.
 type application struct {
+	ctx        context.Context
 	base, next *Content
 	change     *Change
 	named      map[string]place // the nodes that the delta names
@@ -108,20 +111,20 @@ func (a *application) claims(d *stowagev1.ClusterDelta) error {
 
 func (a *application) templates(d *stowagev1.ClusterDelta) (err error) {
 	a.change.Templates = d.GetPodTemplates()
-	a.templatesReplaced, err = put(&a.next.templates, "pod_templates[%d]", a.change.Templates,
+	a.templatesReplaced, err = put(a.ctx, &a.next.templates, "pod_templates[%d]", a.change.Templates,
 		func(t *stowagev1.IndexedPodTemplate) (uint32, proto.Message) { return t.GetIndex(), t.GetTemplate() })
 	return err
 }
 
 func (a *application) classes(d *stowagev1.ClusterDelta) (err error) {
 	a.change.Classes = d.GetNodeClasses()
-	a.classesReplaced, err = put(&a.next.classes, "node_classes[%d]", a.change.Classes,
+	a.classesReplaced, err = put(a.ctx, &a.next.classes, "node_classes[%d]", a.change.Classes,
 		func(c *stowagev1.IndexedNodeClass) (uint32, proto.Message) { return c.GetIndex(), c.GetNodeClass() })
 	return err
 }
 
 // put sets items of a list by index, and tells where it replaced items that were there before.
-func put[M any](l *List, path string, items []M, indexed func(M) (uint32, proto.Message)) (map[uint32]place, error) {
+func put[M any](ctx context.Context, l *List, path string, items []M, indexed func(M) (uint32, proto.Message)) (map[uint32]place, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -132,6 +135,8 @@ func put[M any](l *List, path string, items []M, indexed func(M) (uint32, proto.
 		index, m := indexed(item)
 		raw, err := Append(nil, m)
 		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
 		case err != nil:
 			return nil, inside(place{path, i}.String(), err)
 		case uint64(index) > uint64(l.Len()):
@@ -153,7 +158,10 @@ func (a *application) unused(*stowagev1.ClusterDelta) error {
 	if len(a.templatesReplaced)+len(a.classesReplaced) == 0 {
 		return nil
 	}
-	for _, node := range a.base.nodes.allRaw {
+	for i, node := range a.base.nodes.allRaw {
+		if i%pageSize == 0 && a.ctx.Err() != nil {
+			return a.ctx.Err()
+		}
 		if _, ok := a.named[string(nameOf(node))]; ok {
 			continue
 		}
@@ -187,6 +195,9 @@ func (a *application) nodes(d *stowagev1.ClusterDelta) error {
 		return err
 	}
 	for i, pods := range d.GetNodePods() {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
 		index, ok := a.next.Lookup(pods.GetNodeName())
 		if !ok {
 			return refuse(place{"node_pods[%d].node_name", i}.String(), noNode)
@@ -226,6 +237,9 @@ func (a *application) putNodes(nodes []*stowagev1.Node) error {
 	l, names := &a.next.nodes, &a.next.names
 	added := false
 	for i, n := range nodes {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
 		n, raw, err := encodeNode(n)
 		if err != nil {
 			return inside(place{"nodes[%d]", i}.String(), err)

@@ -2,6 +2,7 @@ package content
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -268,7 +269,7 @@ func TestApply(t *testing.T) {
 			d := s.delta(cluster)
 			stated := proto.Clone(d)
 			want, ok := contenttest.Apply(cluster, d)
-			next, change, err := content.Apply(d)
+			next, change, err := content.Apply(context.Background(), d)
 			if !proto.Equal(stated, d) {
 				t.Error("the delta was changed")
 			}

@@ -26,12 +26,15 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	if r.Err() != nil {
 		return
 	}
-	next, made, err := base.Content.Apply(in)
+	next, made, err := base.Content.Apply(r.ctx, in)
 	if err != nil {
 		var wrong *content.Error
-		if errors.As(err, &wrong) {
+		switch {
+		case r.ctx.Err() != nil:
+			r.ended = r.ctx.Err()
+		case errors.As(err, &wrong):
 			r.refuse(path{parent: &at, name: wrong.Field}, "%s", wrong.Description)
-		} else {
+		default:
 			r.refuse(at, "%v", err)
 		}
 		return

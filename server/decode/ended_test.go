@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -57,6 +58,23 @@ func TestRoomForNodes(t *testing.T) {
 			t.Errorf("%s: %d bytes took %d", what, len(raw), took)
 		} else {
 			t.Logf("%s: %d bytes took %d", what, len(raw), took)
+		}
+	}
+}
+
+func TestEndedBeforeDelta(t *testing.T) {
+	base := mustWhole(t, bigcluster.New(300))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, d := range map[string]*stowagev1.ClusterDelta{
+		"a node":     {Nodes: []*stowagev1.Node{{Name: "new"}}},
+		"pods":       {NodePods: []*stowagev1.NodePodsDelta{{NodeName: "node-000001"}}},
+		"a template": {PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 3, Template: &stowagev1.PodTemplate{}}}},
+	} {
+		r := decode.On(ctx, base)
+		r.Delta("delta", d)
+		if err := r.Err(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

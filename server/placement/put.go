@@ -8,7 +8,6 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
-	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -108,7 +107,7 @@ func (p *putting) delta(in *stowagev1.SnapshotReference) error {
 			return err
 		}
 		// What the first one copies is what is there at a time.
-		if err := interceptor.Reserve(p.stream.Context(), base.CopiedBy(in.GetDelta())); err != nil {
+		if err := reserve(p.stream.Context(), base, in.GetDelta()); err != nil {
 			return err
 		}
 		p.cluster = base
