@@ -114,7 +114,10 @@ func (p *place) all(ctx context.Context) error {
 		return err
 	}
 	p.state.OwnResources()
-	groups := p.groups()
+	groups, err := p.groups()
+	if err != nil {
+		return err
+	}
 	for i := range p.queue {
 		switch g := groups[i]; {
 		case g == nil:
@@ -141,7 +144,7 @@ func (p *place) cut() {
 	}
 	for i := range p.result.Groups {
 		if g := &p.result.Groups[i]; g.Status == 0 {
-			*g = verdict.Group{Name: g.Name, Status: verdict.GroupUnattempted, First: -1}
+			*g = verdict.Group{Name: p.options.Groups[i].Name, Status: verdict.GroupUnattempted, First: -1}
 			for _, e := range p.options.Groups[i].Entries {
 				g.Unplaced += p.queue[e].Count
 			}
@@ -174,10 +177,11 @@ func (p *place) entry(ctx context.Context, entry, count int, result *verdict.Pla
 			return err
 		}
 		if !found {
-			result.Unplaced = count
-			if err := p.explain(ctx, t, result); err != nil {
+			refused := verdict.Placement{Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count}
+			if err := p.explain(ctx, t, &refused); err != nil {
 				return err
 			}
+			*result = refused
 			break
 		}
 		p.assume(entry, node)

@@ -33,12 +33,11 @@ type grouped struct {
 	done    bool
 }
 
-// groups returns the group of each queue entry.
-func (p *place) groups() []*grouped {
+// groups returns the group of each queue entry. Groups that have none are done.
+func (p *place) groups() ([]*grouped, error) {
 	of := make([]*grouped, len(p.queue))
 	for i := range p.options.Groups {
 		g := &grouped{Group: &p.options.Groups[i], index: i}
-		p.result.Groups[i].Name = g.Name
 		for _, e := range g.Entries {
 			of[e] = g
 			g.counts = append(g.counts, p.queue[e].Count)
@@ -50,9 +49,12 @@ func (p *place) groups() []*grouped {
 		}
 		if len(g.Entries) == 0 {
 			p.result.Groups[i] = verdict.Group{Name: g.Name, Status: verdict.GroupComplete, First: -1}
+			if err := p.tell(g); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return of
+	return of, nil
 }
 
 // trial is one way of placing a group.
@@ -74,6 +76,7 @@ func (p *place) group(ctx context.Context, g *grouped) error {
 		t, err = p.anywhere(ctx, g, found)
 	}
 	if err != nil {
+		*found = verdict.Group{}
 		return err
 	}
 	g.settle(t, found)

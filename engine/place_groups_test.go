@@ -296,10 +296,12 @@ func (c *ending) Err() error {
 func TestPartialPlace(t *testing.T) {
 	queue := []engine.Pending{
 		{Pod: job(1000).Pod, Count: 3}, {Pod: job(3000).Pod, Count: 2}, {Pod: job(3000).Pod, Count: 9}, {Pod: job(500).Pod, Count: 2},
-		{Pod: job(200).Pod, Count: 2},
+		{Pod: job(200).Pod, Count: 2}, {Pod: job(5000).Pod, Count: 2}, {Pod: job(100).Label("app", "db").Pod, Count: 1},
+		{Pod: job(100).Label("app", "db").AntiAffinity(zone, enginetest.Selects("app", "db")).Pod, Count: 1},
 	}
-	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Groups: []engine.Group{
-		{Entries: []int{1, 3}}, {Entries: []int{2}}, {Entries: []int{4}, Joint: true},
+	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Explain: true, Groups: []engine.Group{
+		{Name: "a", Entries: []int{1, 3}}, {Name: "b", Entries: []int{2}}, {Name: "c", Entries: []int{4}, Joint: true},
+		{Name: "two keys that fail", Entries: []int{6, 7}, Joint: true, Keys: []string{rack, zone}, Preferred: true}, {Name: "empty"},
 	}}
 	c := compile(t, racked(2, 2, 1)...)
 	whole, err := c.Place(context.Background(), queue, o)
@@ -319,9 +321,15 @@ func TestPartialPlace(t *testing.T) {
 			if n := len(r.Nodes); r.Unplaced+n != queue[i].Count || !slices.Equal(r.Nodes, whole.Placements[i].Nodes[:n]) || !slices.Equal(r.Nodes, w.nodes[i]) {
 				t.Fatalf("after %d looks, entry %d: %+v, whole %+v, told %v", looks, i, r, whole.Placements[i], w.nodes[i])
 			}
+			if r.Unattempted == 0 != w.done[i] || (r.Unplaced > r.Unattempted) != (r.Message != "") {
+				t.Fatalf("after %d looks, entry %d: %+v, told: %v", looks, i, r, w.done[i])
+			}
 			unattempted += r.Unattempted
 		}
 		for i, g := range got.Groups {
+			if g.Name != o.Groups[i].Name {
+				t.Fatalf("after %d looks, group %d is called %q", looks, i, g.Name)
+			}
 			told, ok := w.groups[i]
 			if ok == (g.Status == verdict.GroupUnattempted) || ok && !cmp.Equal(told, g) {
 				t.Fatalf("after %d looks, group %d: %+v, told %+v", looks, i, g, told)
