@@ -15,8 +15,14 @@ type Service interface {
 	Place(context.Context, *stowagev1.PlaceRequest, ...grpc.CallOption) (*stowagev1.PlaceResponse, error)
 }
 
+// ScaleDown is a Service that answers what kube-scheduler does not.
+type ScaleDown interface {
+	Service
+	ScaleDown(context.Context, *stowagev1.ScaleDownRequest, ...grpc.CallOption) (*stowagev1.ScaleDownResponse, error)
+}
+
 // Direct calls a service in this process, without a connection.
-func Direct(service stowagev1.PlacementServiceServer) Service { return direct{service} }
+func Direct(service stowagev1.PlacementServiceServer) ScaleDown { return direct{service} }
 
 type direct struct {
 	service stowagev1.PlacementServiceServer
@@ -32,4 +38,8 @@ func (d direct) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc.
 
 func (d direct) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
 	return d.service.Place(ctx, r)
+}
+
+func (d direct) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest, _ ...grpc.CallOption) (*stowagev1.ScaleDownResponse, error) {
+	return d.service.ScaleDown(ctx, r)
 }

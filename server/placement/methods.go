@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -73,4 +74,20 @@ func placedOf(p *verdict.Place) (placed, scanned int) {
 		scanned += p.Placements[i].Scanned
 	}
 	return placed, scanned
+}
+
+var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdict.ScaleDown]{
+	name: "ScaleDown",
+	key:  func(*stowagev1.ScaleDownRequest) string { return "" },
+	read: (*decode.Request).ScaleDown,
+	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
+		d, err := c.ScaleDown(ctx, call.Pod, call.Options)
+		if err == nil && d.Replicas-call.Options.Replicas > engine.MaxDeletions {
+			err = decode.Refuse("replicas", "is %d, but there are %d, and at most %d are deleted at once",
+				call.Options.Replicas, d.Replicas, engine.MaxDeletions)
+		}
+		return d, err
+	},
+	count:  func(d *verdict.ScaleDown) (int, int) { return len(d.Remaining), 0 },
+	encode: encode.ScaleDown,
 }

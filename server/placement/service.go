@@ -45,6 +45,11 @@ func (s *Service) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowag
 	return message[stowagev1.PlaceResponse](answer(ctx, s, &place, r, stated(r.GetCluster()), ""))
 }
 
+// ScaleDown tells which replicas of a workload to delete.
+func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) (*stowagev1.ScaleDownResponse, error) {
+	return message[stowagev1.ScaleDownResponse](answer(ctx, s, &scaleDown, r, stated(r.GetCluster()), ""))
+}
+
 func stated(c *stowagev1.Cluster) inline {
 	if c == nil {
 		return nil
