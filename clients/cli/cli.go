@@ -24,6 +24,7 @@ type commands struct {
 	Filter     filterCommand     `cmd:"" help:"Tell which nodes can take a pod, and why the others cannot."`
 	Score      scoreCommand      `cmd:"" help:"Tell how good each node that can take a pod is."`
 	Explain    explainCommand    `cmd:"" help:"Tell everything that stands between a pod and each node."`
+	ScaleDown  scaleDownCommand  `cmd:"" help:"Tell which replicas of a workload to delete, so that the rest are spread best."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }
 

@@ -144,6 +144,10 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 	case q.Score != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
 		report.Score(s.w, a.Score)
+	case q.ScaleDown != nil:
+		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		r := &report.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}
+		r.Write(s.w, a.ScaleDown)
 	default:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
 		p := report.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width, Changes: q.Place.GetIncludeChanges()}

@@ -51,6 +51,9 @@ type Snapshot struct {
 	// sentences, one for each object and thing.
 	Unread []string
 
+	// Scalables are the workloads that can be scaled, existing ones included.
+	Scalables []Scalable
+
 	places map[proto.Message]place
 }
 
@@ -69,6 +72,7 @@ type Builder struct {
 	groups     map[string]addedGroup
 	workloads  map[string]*schedulingv1beta1.Workload
 	existing   []Origin
+	scalables  []Scalable
 	generated  map[string]int // pods without a name, by what stands for it
 	unread     []string
 	seen       map[string]bool // kind, namespace and name of what must be unique
@@ -280,7 +284,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin})
 	}
 	out.Cluster.PodTemplates = templates.List()
-	out.Existing, out.Unread = b.existing, b.unread
+	out.Existing, out.Scalables, out.Unread = b.existing, b.scalables, b.unread
 	out.places = b.places
 	return out, nil
 }

@@ -9,6 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // maximumOrdinals bounds how many pods of one object become queue entries one by one.
@@ -20,12 +22,21 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 	if err := b.once("Deployment", namespaceOf(d), d.Name); err != nil {
 		return err
 	}
-	if b.exists("Deployment", d) {
-		return nil
-	}
 	hash, err := templateHash(&d.Spec.Template)
 	if err != nil {
 		return err
+	}
+	origin := Origin{Kind: "Deployment", Namespace: namespaceOf(d), Name: d.Name}
+	selector, err := labelSelectorOf(stowagev1.WorkloadKind_WORKLOAD_KIND_UNSPECIFIED, d, d.Spec.Selector)
+	if err != nil {
+		return err
+	}
+	o := owner{"apps/v1", "ReplicaSet", d.Name + "-" + hash, origin.Namespace}
+	if err := b.scalable(origin, d, selector.Selector, o.pod(&d.Spec.Template, d.Name, nil)); err != nil {
+		return err
+	}
+	if b.exists("Deployment", d) {
+		return nil
 	}
 	labels := map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: hash}
 	rs := &appsv1.ReplicaSet{}
@@ -37,7 +48,7 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 		rs.Spec.Selector = d.Spec.Selector.DeepCopy()
 		rs.Spec.Selector.MatchLabels = withLabels(rs.Spec.Selector.MatchLabels, labels)
 	}
-	return b.replicaSet(rs, Origin{Kind: "Deployment", Namespace: namespaceOf(d), Name: d.Name})
+	return b.replicaSet(rs, origin)
 }
 
 // AddReplicaSet adds a ReplicaSet's selector and, if it has no uid, its pods.
@@ -54,10 +65,15 @@ func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
 		return err
 	}
 	b.selector(selector)
+	o := owner{"apps/v1", "ReplicaSet", rs.Name, namespaceOf(rs)}
+	if origin.Kind == "ReplicaSet" {
+		if err := b.scalable(origin, rs, selector.Selector, o.pod(&rs.Spec.Template, rs.Name, nil)); err != nil {
+			return err
+		}
+	}
 	if b.exists("ReplicaSet", rs) {
 		return nil
 	}
-	o := owner{"apps/v1", "ReplicaSet", rs.Name, namespaceOf(rs)}
 	return b.replicas(origin, rs.Spec.Replicas, o.pod(&rs.Spec.Template, rs.Name, nil))
 }
 
@@ -66,13 +82,21 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 	if err := b.once("ReplicationController", namespaceOf(rc), rc.Name); err != nil {
 		return err
 	}
-	b.selector(ReplicationControllerSelector(rc))
-	if b.exists("ReplicationController", rc) || rc.Spec.Template == nil {
+	selector := ReplicationControllerSelector(rc)
+	b.selector(selector)
+	if rc.Spec.Template == nil {
+		b.exists("ReplicationController", rc)
 		return nil
 	}
 	o := owner{"v1", "ReplicationController", rc.Name, namespaceOf(rc)}
-	return b.replicas(Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}, rc.Spec.Replicas,
-		o.pod(rc.Spec.Template, rc.Name, nil))
+	origin, pod := Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}, o.pod(rc.Spec.Template, rc.Name, nil)
+	if err := b.scalable(origin, rc, selector.Selector, pod); err != nil {
+		return err
+	}
+	if b.exists("ReplicationController", rc) {
+		return nil
+	}
+	return b.replicas(origin, rc.Spec.Replicas, pod)
 }
 
 // replicas queues equal pods.
@@ -95,6 +119,11 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 		return err
 	}
 	b.selector(selector)
+	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
+	origin := Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}
+	if err := b.scalable(origin, ss, selector.Selector, o.pod(&ss.Spec.Template, ss.Name, nil)); err != nil {
+		return err
+	}
 	if b.exists("StatefulSet", ss) {
 		return nil
 	}
@@ -116,7 +145,6 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
 		}})
 	}
-	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
 	stamps := make([]stamp, 0, n)
 	for i := first; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
@@ -126,7 +154,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 			appsv1.PodIndexLabel:                  strconv.Itoa(i),
 		}), 1})
 	}
-	return b.enqueue(Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}, templateSpec, stamps...)
+	return b.enqueue(origin, templateSpec, stamps...)
 }
 
 // AddJob adds the pods that a Job without a uid would start with: as many as parallelism and completions allow, none

@@ -19,7 +19,7 @@ type Case struct {
 	Steps       []Step `json:"steps"`
 }
 
-// Step is one question: exactly one of Place, Filter and Score is there.
+// Step is one question: exactly one of Place, Filter, Score and ScaleDown is there.
 type Step struct {
 	// Beside tells that the step is best shown beside the one before.
 	Beside  bool             `json:"beside"`
@@ -31,6 +31,8 @@ type Step struct {
 	Groups  map[string]Group `json:"groups"`
 	Filter  *Filter          `json:"filter"`
 	Score   *Score           `json:"score"`
+	// ScaleDown asks which replicas to delete.
+	ScaleDown *ScaleDown `json:"scaleDown"`
 }
 
 // Place is what must become of one workload's pods.
@@ -72,6 +74,15 @@ type Score struct {
 	Best    []string                    `json:"best"`
 	Scores  map[string]map[string]int64 `json:"scores"`
 	Skipped []string                    `json:"skipped"`
+}
+
+// ScaleDown is which replicas of a workload must be deleted, and what must remain.
+type ScaleDown struct {
+	Workload string         `json:"workload"`
+	Replicas uint32         `json:"replicas"`
+	Deleted  []string       `json:"deleted"`
+	Domains  map[string]int `json:"domains"`
+	Broken   []string       `json:"broken"`
 }
 
 // Explanation is what an explanation must tell.
@@ -138,8 +149,11 @@ func (c *Case) validate() error {
 		if s.Score != nil {
 			questions++
 		}
+		if s.ScaleDown != nil {
+			questions++
+		}
 		if s.Name == "" || len(s.Files) == 0 || questions != 1 {
-			return fmt.Errorf("steps[%d]: name, files and exactly one of place, filter and score are required", i)
+			return fmt.Errorf("steps[%d]: name, files and exactly one of place, filter, score and scaleDown are required", i)
 		}
 		for name, p := range s.Place {
 			if reflect.ValueOf(p).IsZero() {
@@ -156,6 +170,9 @@ func (c *Case) validate() error {
 		}
 		if f := s.Filter; f != nil && reflect.DeepEqual(*f, Filter{Pod: f.Pod}) {
 			return fmt.Errorf("steps[%d].filter: expects nothing", i)
+		}
+		if d := s.ScaleDown; d != nil && len(d.Deleted)+len(d.Domains) == 0 {
+			return fmt.Errorf("steps[%d].scaleDown: expects nothing", i)
 		}
 		if f := s.Score; f != nil && reflect.DeepEqual(*f, Score{Pod: f.Pod}) {
 			return fmt.Errorf("steps[%d].score: expects nothing", i)

@@ -24,6 +24,8 @@ func Check(q *Question, a *Answer) []string {
 		k.filter(q.Step.Filter, a.Filter)
 	case q.Score != nil:
 		k.score(q.Step.Score, a.Score)
+	case q.ScaleDown != nil:
+		k.scaleDown(q.Step.ScaleDown, a.ScaleDown)
 	default:
 		k.place(a.Place)
 		k.groups(a.Place)

@@ -27,6 +27,10 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 	case q.Score != nil:
 		a.Score = &stowagev1.ScoreResponse{}
 		args, m = []string{"score", "--pod", q.Step.Score.Pod}, a.Score
+	case q.ScaleDown != nil:
+		a.ScaleDown = &stowagev1.ScaleDownResponse{}
+		args = []string{"scale-down", "--workload", q.Step.ScaleDown.Workload, "--replicas", fmt.Sprint(q.Step.ScaleDown.Replicas)}
+		m = a.ScaleDown
 	default:
 		a.Place = &stowagev1.PlaceResponse{}
 		m = a.Place

@@ -57,6 +57,12 @@
 //	    scores:                         plugins' weighted scores by node
 //	      NodeAffinity: {a: 200, b: 0}
 //	    skipped: [NodeAffinity]         plugins that gave no scores
+//	  scaleDown:                        or scale a workload down
+//	    workload: web
+//	    replicas: 3                     how many remain
+//	    deleted: [web-4, web-2]         the pods to delete, in order
+//	    domains: {z1: 2, z2: 1}         what remains, by domain
+//	    broken: [TaintToleration]       the rules that the first one to delete breaks where it is
 //
 // What a step leaves out is not checked. Each step is decided by a Decider, and the same expectations must hold
 // whichever it is: the engine itself, a server over gRPC, the command line.

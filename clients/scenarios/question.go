@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Question is a step's request: exactly one of Place, Filter and Score is there.
+// Question is a step's request: exactly one of Place, Filter, Score and ScaleDown is there.
 type Question struct {
 	Case     *Case
 	Step     *Step
@@ -18,6 +18,9 @@ type Question struct {
 	Place    *stowagev1.PlaceRequest
 	Filter   *stowagev1.FilterRequest
 	Score    *stowagev1.ScoreRequest
+
+	ScaleDown *stowagev1.ScaleDownRequest
+	Scalable  *kube.Scalable
 }
 
 // Paths are the step's manifests.
@@ -68,6 +71,12 @@ func Ask(c *Case, s *Step) (*Question, error) {
 		q.Score = &stowagev1.ScoreRequest{
 			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, IncludeNodeNames: true, IncludePluginScores: true,
 		}
+	case s.ScaleDown != nil:
+		if q.Scalable, err = snapshot.Scalable(s.ScaleDown.Workload); err != nil {
+			return nil, err
+		}
+		q.ScaleDown = snapshot.ScaleDownRequest(q.Scalable, s.ScaleDown.Replicas)
+		q.ScaleDown.Profile = profile
 	default:
 		if s.Joint {
 			snapshot.PlaceRestJointly(0, 0)
@@ -93,4 +102,6 @@ type Answer struct {
 	Place  *stowagev1.PlaceResponse
 	Filter *stowagev1.FilterResponse
 	Score  *stowagev1.ScoreResponse
+
+	ScaleDown *stowagev1.ScaleDownResponse
 }

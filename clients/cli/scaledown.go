@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+)
+
+type scaleDownCommand struct {
+	question
+	Replicas uint32 `required:"" placeholder:"NUMBER" help:"How many replicas are to remain."`
+	Workload string `placeholder:"NAME" help:"The Deployment, ReplicaSet, ReplicationController or StatefulSet. Needed if there are several."`
+}
+
+// Run is called by kong.
+func (c *scaleDownCommand) Run(s *session, code *answered) error {
+	snapshot, err := c.snapshot(s)
+	if err != nil {
+		return err
+	}
+	w, err := snapshot.Scalable(c.Workload)
+	if err != nil {
+		return err
+	}
+	request := snapshot.ScaleDownRequest(w, c.Replicas)
+	if request.Profile, err = c.profile(); err != nil {
+		return err
+	}
+	client, stop, err := c.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	answer, err := client.ScaleDown(s.ctx, request)
+	if err != nil {
+		return c.located(err, snapshot, request)
+	}
+	*code = exitYes
+	if w.Kind == "StatefulSet" {
+		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
+	}
+	if c.Output != "table" {
+		return c.printMessage(s.stdout, answer)
+	}
+	r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
+	r.Write(s.stdout, answer)
+	r.WriteCommands(s.stdout, answer)
+	return nil
+}

@@ -1,0 +1,69 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Scalable is a workload whose number of replicas can be changed: one that was added and that no other controls.
+type Scalable struct {
+	Origin
+	// Selector selects its pods.
+	Selector *stowagev1.LabelSelector
+	// Pod is a pod as it would make it.
+	Pod *stowagev1.Pod
+}
+
+// scalable notes a workload that can be scaled.
+func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowagev1.LabelSelector, pod *corev1.Pod) error {
+	if selector == nil || metav1.GetControllerOf(object) != nil {
+		return nil
+	}
+	converted, err := pendingPod(pod, field.NewPath("spec", "template", "spec"))
+	if err != nil {
+		return err
+	}
+	b.places[converted] = place{at: b.at, path: "spec.template"}
+	b.places[selector] = place{at: b.at, path: "spec.selector"}
+	b.scalables = append(b.scalables, Scalable{Origin: origin, Selector: selector, Pod: converted})
+	return nil
+}
+
+// Scalable returns the workload of a name, "name" or "namespace/name", or the only one if the name is empty.
+func (s *Snapshot) Scalable(name string) (*Scalable, error) {
+	var found []*Scalable
+	var all []string
+	for i := range s.Scalables {
+		w := &s.Scalables[i]
+		full := w.Namespace + "/" + w.Name
+		if !slices.Contains(all, full) {
+			all = append(all, full)
+		}
+		if name == "" || name == full || name == w.Name {
+			found = append(found, w)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("there are several workloads, name one of %s", strings.Join(all, ", "))
+	case len(all) > 0:
+		return nil, fmt.Errorf("there is no workload %q, only %s", name, strings.Join(all, ", "))
+	}
+	return nil, fmt.Errorf("there is no Deployment, ReplicaSet, ReplicationController or StatefulSet")
+}
+
+// ScaleDownRequest returns the question which of a workload's pods to delete so that so many replicas remain.
+func (s *Snapshot) ScaleDownRequest(w *Scalable, replicas uint32) *stowagev1.ScaleDownRequest {
+	return &stowagev1.ScaleDownRequest{
+		Cluster: s.Cluster, Pod: w.Pod, Selector: w.Selector, Replicas: replicas, IncludeNodeNames: true,
+	}
+}

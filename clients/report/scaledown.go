@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// ScaleDown shows which replicas of a workload to delete.
+type ScaleDown struct {
+	Cluster  *stowagev1.Cluster
+	Workload *kube.Scalable
+	Width    int
+}
+
+// Write writes how the replicas are spread before and after, and the deletions in order.
+func (s *ScaleDown) Write(w io.Writer, a *stowagev1.ScaleDownResponse) {
+	deleted, remain := countOf(a.GetDeletions()), countOf(a.GetRemaining())
+	fmt.Fprintf(w, "%s/%s: %s, %d to delete\n", s.Workload.Namespace, s.Workload.Name, plural(uint64(deleted+remain), "replica"), deleted)
+	for _, spread := range a.GetSpread() {
+		if len(spread.GetDomains()) > maximumDomains {
+			continue
+		}
+		rows := [][]string{{strings.ToUpper(spread.GetTopologyKey()), "BEFORE", "AFTER"}}
+		for _, d := range spread.GetDomains() {
+			rows = append(rows, []string{d.GetValue(), fmt.Sprint(d.GetBefore()), fmt.Sprint(d.GetAfter())})
+		}
+		fmt.Fprintln(w)
+		table(w, rows...)
+	}
+	if deleted == 0 {
+		return
+	}
+	x := &Explanation{Cluster: s.Cluster}
+	rows := [][]string{{"DELETE", "NODE", "COST", "WHY"}}
+	for _, d := range a.GetDeletions() {
+		rows = append(rows, []string{x.pod(d.GetPod()), x.node(d.GetPod().GetNodeIndex()), fmt.Sprint(d.GetDeletionCost()), why(d)})
+	}
+	fmt.Fprintln(w)
+	table(w, rows...)
+}
+
+// maximumDomains is how many domains of a key are listed; keys with more are left out.
+const maximumDomains = 20
+
+func why(d *stowagev1.ScaledPod) string {
+	if len(d.GetBrokenRules()) == 0 {
+		return fmt.Sprintf("score %d", d.GetTotalScore())
+	}
+	var out []string
+	for _, r := range d.GetBrokenRules() {
+		out = append(out, BrokenRule(r))
+	}
+	return "breaks " + names(out)
+}
+
+// BrokenRule names a rule in a few words.
+func BrokenRule(r *stowagev1.PodRule) string {
+	switch {
+	case r.GetRule() != stowagev1.TopologyRule_TOPOLOGY_RULE_UNSPECIFIED && r.GetTopologyKey() != "":
+		return Rule(r.GetRule()) + " by " + r.GetTopologyKey()
+	case r.GetResource() != "":
+		return Plugin(r.GetPlugin()) + " (" + r.GetResource() + ")"
+	}
+	return Plugin(r.GetPlugin())
+}
+
+func countOf(pods []*stowagev1.ScaledPod) int {
+	n := 0
+	for _, p := range pods {
+		n += int(p.GetPod().GetCount())
+	}
+	return n
+}
+
+// WriteCommands writes the commands that make the workload's controller delete these replicas. Pods without names cannot
+// be told to.
+func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
+	if len(a.GetDeletions()) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	for _, d := range a.GetDeletions() {
+		if p := d.GetPod(); p.GetName() != "" {
+			fmt.Fprintf(w, "kubectl annotate pod -n %s %s --overwrite controller.kubernetes.io/pod-deletion-cost=%d\n",
+				p.GetNamespace(), p.GetName(), d.GetDeletionCost())
+		}
+	}
+	fmt.Fprintf(w, "kubectl scale -n %s %s/%s --replicas=%d\n", s.Workload.Namespace, strings.ToLower(s.Workload.Kind), s.Workload.Name,
+		countOf(a.GetRemaining()))
+}
