@@ -341,6 +341,34 @@ func (n *naive) full(domain []uint32, entries []int, nodes [][]uint32) int64 {
 	return sum / 2
 }
 
+// TestJointGroupOfEqualPods places pods that are equal but stated one by one, as those of a StatefulSet are.
+func TestJointGroupOfEqualPods(t *testing.T) {
+	var queue []engine.Pending
+	var entries []int
+	for i := range 30 {
+		cpu := int64(3000)
+		if i%3 == 0 {
+			cpu = 3500
+		}
+		queue = append(queue, engine.Pending{Pod: job(cpu).Pod, Count: 1 + i%2})
+		entries = append(entries, i)
+	}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{{Entries: entries, Joint: true, Minimum: 1}}}
+	got, err := compile(t, racked(1, 1, 42)...).Place(context.Background(), queue, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Three of 45 pods are left out: which of those that are equal makes no difference.
+	if g := got.Groups[0]; g.Placed != 42 || !g.Settled || g.Steps > 50_000 {
+		t.Errorf("%+v", g)
+	}
+	for i := range queue {
+		if left := got.Placements[i].Unplaced; left != 0 && i < 28 {
+			t.Errorf("%d pods of entry %d are left out", left, i)
+		}
+	}
+}
+
 // TestGroupsEqualNaive compares groups that are placed in order with the naive way.
 func TestGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, 3000/slowdown, false) }
 

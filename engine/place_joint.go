@@ -18,7 +18,7 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 	var part *verdict.Joint // the most pods that are right together
 	var partOf []int
 	undecided := false
-	for counts := range g.subsets() {
+	for counts := range p.subsets(g) {
 		if part != nil && sum(counts) <= placedOf(part) {
 			break
 		}
@@ -171,23 +171,37 @@ func placedOf(result *verdict.Joint) int {
 }
 
 // subsets iterates over how many pods of each entry to place, the most in all first, down to the minimum; among equally
-// many first those that leave out pods of later entries.
-func (g *grouped) subsets() iter.Seq[[]int] {
+// many first those that leave out pods of later entries. Of those that differ by equal pods it has the first.
+func (p *place) subsets(g *grouped) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		counts := slices.Clone(g.counts)
-		var leave func(from, n int) bool
+		next := make([]int, len(g.Entries)) // the next entry with equal pods, 0 if there is none
+		last := make(map[*template]int, len(g.Entries))
+		for i := len(g.Entries) - 1; i >= 0; i-- {
+			t := p.entries[g.Entries[i]]
+			next[i], last[t] = last[t], i
+		}
+		open := make([]bool, len(g.Entries)) // whether all later entries with equal pods are left out, or may be
+		var leave func(last, n int) bool
 		leave = func(last, n int) bool {
 			if n == 0 {
 				return yield(slices.Clone(counts))
 			}
 			room := 0
-			for i := 0; i <= last; i++ {
-				room += g.counts[i]
+			for i := last; i >= 0; i-- {
+				later := next[i]
+				if open[i] = later == 0 || later <= last && open[later] || later > last && counts[later] == 0; open[i] {
+					room += g.counts[i]
+				}
 			}
 			if room < n {
 				return true
 			}
-			for k := min(n, g.counts[last]); k >= 0; k-- {
+			most := 0
+			if open[last] {
+				most = min(n, g.counts[last])
+			}
+			for k := most; k >= 0; k-- {
 				counts[last] = g.counts[last] - k
 				if last == 0 && k < n {
 					break
