@@ -43,11 +43,14 @@ func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 
 // server is the configuration of a server.
 func (f *files) server() *tls.Config {
+	// net/http serves HTTP/2 only if it reads so here; handshakes go by what GetConfigForClient returns.
+	protocols := []string{"h2", "http/1.1"}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
+		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			now := f.current()
-			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: now.certificates, NextProtos: []string{"h2", "http/1.1"}}
+			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: now.certificates, NextProtos: protocols}
 			if now.authorities != nil {
 				config.ClientCAs, config.ClientAuth = now.authorities, tls.RequireAndVerifyClientCert
 			}

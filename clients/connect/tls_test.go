@@ -105,17 +105,20 @@ func TestAServerReadsItsFilesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }),
+	server := &http.Server{TLSConfig: config, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }),
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
 	go server.Serve(listener)
 	defer server.Close()
 	reach := func(roots *x509.CertPool, certificates ...tls.Certificate) bool {
-		c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+		c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
 			RootCAs: roots, ServerName: "extender", Certificates: certificates,
 		}}}
 		r, err := c.Get("https://" + listener.Addr().String())
 		if err != nil {
 			return false
+		}
+		if r.ProtoMajor != 2 {
+			t.Errorf("spoken to in %s, kube-scheduler would in HTTP/2", r.Proto)
 		}
 		return r.Body.Close() == nil
 	}

@@ -89,8 +89,8 @@ func run(ctx context.Context, c *Config, log *slog.Logger, api kubernetes.Interf
 	if err != nil {
 		return errors.Join(err, extenderListener.Close())
 	}
-	address := extenderListener.Addr()
-	if extender.TLSConfig != nil {
+	address, secure := extenderListener.Addr(), extender.TLSConfig != nil
+	if secure {
 		extenderListener = tls.NewListener(extenderListener, extender.TLSConfig)
 	}
 	if listening != nil {
@@ -103,7 +103,7 @@ func run(ctx context.Context, c *Config, log *slog.Logger, api kubernetes.Interf
 	group.Go(func() error { return unlessDone(running, cluster.Run(running)) })
 	group.Go(func() error { return unlessClosed(extender.Serve(extenderListener)) })
 	group.Go(func() error { return unlessClosed(administered.Serve(adminListener)) })
-	log.Info("serving", "version", telemetry.Version(), "address", address.String(), "tls", extender.TLSConfig != nil,
+	log.Info("serving", "version", telemetry.Version(), "address", address.String(), "tls", secure,
 		"admin_address", adminListener.Addr().String(), "stowage", c.StowageAddress, "decide", c.Decide, "scores", c.Scores)
 
 	<-failed.Done()
