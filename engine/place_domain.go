@@ -103,10 +103,15 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 			continue
 		}
 		taken = append(taken, a)
-		reached = max(reached, a.placed)
-		best = slices.MinFunc(taken, func(a, b *attempt) int {
+		compare := func(a, b *attempt) int {
 			return cmp.Or(cmp.Compare(b.score(s, reached), a.score(s, reached)), p.before(a.domain, b.domain))
-		})
+		}
+		if a.placed > reached {
+			reached = a.placed
+			best = slices.MinFunc(taken, compare)
+		} else if compare(a, best) < 0 {
+			best = a
+		}
 	}
 	if best != nil {
 		best.report(found)

@@ -219,3 +219,41 @@ func TestTieBreakSeed(t *testing.T) {
 		t.Errorf("20 seeds chose only %v of three equal nodes", chosen)
 	}
 }
+
+// TestFilterOfFewNodes filters one node at a time, and expects what filtering all says of it.
+func TestFilterOfFewNodes(t *testing.T) {
+	ctx := context.Background()
+	checked := 0
+	for seed := uint64(0); checked < 20_000; seed++ {
+		stated, profile, pods := enginetest.RandomQueue(rand.New(rand.NewPCG(seed, 8)))
+		c, err := engine.Compile(ctx, stated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pods[:10] {
+			whole, err := c.Filter(ctx, &pods[i], engine.FilterOptions{Profile: profile})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for node := range uint32(len(stated.Nodes)) {
+				one, err := c.Filter(ctx, &pods[i], engine.FilterOptions{Profile: profile, Candidates: []uint32{node}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				why := func(rejections []verdict.Rejection) []verdict.Rejection {
+					for _, r := range rejections {
+						if slices.Contains(r.Nodes, node) {
+							r.Nodes = nil
+							return []verdict.Rejection{r}
+						}
+					}
+					return nil
+				}
+				if diff := cmp.Diff(why(whole.Rejections), why(one.Rejections)); diff != "" || slices.Contains(whole.Feasible, node) != (len(one.Feasible) == 1) {
+					t.Fatalf("seed %d, pod %d, node %d: -with others +alone:\n%s", seed, i, node, diff)
+				}
+				checked++
+			}
+		}
+	}
+}

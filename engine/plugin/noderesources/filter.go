@@ -57,7 +57,7 @@ func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
 	var refusals []plugin.Refusal
 	groups := make(map[string]int) // by what is lacking
 	var key []byte
-	for n := range plugin.Both(in, f.Full()).All() {
+	for n := range f.fullOf(in).All() {
 		key = key[:0]
 		unresolvable := false
 		for s := range f.shortages(n) {
@@ -76,6 +76,23 @@ func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
 		refusals[i].Nodes = append(refusals[i].Nodes, n)
 	}
 	return refusals
+}
+
+// sparse is from how many times as many nodes there are on those in question are looked at one by one.
+const sparse = 16
+
+func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
+	nodes := len(f.resources.Pods)
+	if in == nil || in.Len()*sparse > nodes {
+		return plugin.Both(in, f.Full())
+	}
+	full := nodeset.New(nodes)
+	for n := range in.All() {
+		if f.FullOn(n) {
+			full.Add(n)
+		}
+	}
+	return full
 }
 
 // Full returns the nodes that lack room.
