@@ -24,14 +24,21 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		return // it was not looked at to the end
 	}
 	s.metrics.attempts.Add(ctx, 1, withResult(result))
-	s.options.Events.Eventf(v.pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
-	if err := s.condition(ctx, v.pod, reason, v.message); err != nil && !apierrors.IsNotFound(err) {
-		s.log.Error("cannot say in a pod's status why it waits", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
+	p, err := s.condition(ctx, v.pod, reason, v.message)
+	if apierrors.IsNotFound(err) {
+		return
 	}
+	if err != nil {
+		s.log.Error("cannot say in a pod's status why it waits", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
+		p = v.pod
+	}
+	// Events about one version of a pod become one with a count, so the event comes after the status: another reason is
+	// another version.
+	s.options.Events.Eventf(p, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
 }
 
-// condition sets the pod's condition PodScheduled, unless it says so already.
-func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, message string) error {
+// condition sets the pod's condition PodScheduled, unless it says so already, and returns the pod as it is then.
+func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, message string) (*corev1.Pod, error) {
 	now := metav1.Now()
 	to := corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message,
@@ -42,7 +49,7 @@ func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, messag
 			continue
 		}
 		if c.Status == to.Status && c.Reason == to.Reason && c.Message == to.Message {
-			return nil
+			return p, nil
 		}
 		if c.Status == to.Status {
 			to.LastTransitionTime = c.LastTransitionTime
@@ -53,8 +60,7 @@ func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, messag
 		"status":   map[string]any{"conditions": []corev1.PodCondition{to}},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = s.api.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+	return s.api.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 }

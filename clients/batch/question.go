@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
@@ -131,23 +132,34 @@ type verdict struct {
 
 // verdicts reads an answer.
 func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string) []verdict {
-	var out []verdict
-	messages := map[string]string{}
+	refused := map[string]string{} // why groups are not placed
 	for i, g := range a.PodGroups {
-		messages[q.groups[i].Name] = g.Message
-	}
-	for i, p := range a.Placements {
-		placed := 0
-		for _, index := range p.GetNodes().GetIndexes() {
-			out = append(out, verdict{candidate: q.pods[i][placed], node: nodeName(index)})
-			placed++
+		if g.PlacedCount > 0 {
+			continue
 		}
-		for _, c := range q.pods[i][placed:] {
-			message := p.Message
-			if message == "" {
-				message = messages[q.queue[i].PodGroup]
+		reasons := []string{"pod group " + q.groups[i].Name}
+		if g.Message != "" {
+			reasons = append(reasons, g.Message)
+		}
+		if g.FirstUnplacedQueueIndex != nil {
+			reasons = append(reasons, a.Placements[g.GetFirstUnplacedQueueIndex()].Message)
+		}
+		refused[q.groups[i].Name] = strings.Join(reasons, ": ")
+	}
+	var out []verdict
+	for i, p := range a.Placements {
+		placed := p.GetNodes().GetIndexes()
+		for j, c := range q.pods[i] {
+			v := verdict{candidate: c}
+			switch reason, ofGroup := refused[q.queue[i].PodGroup]; {
+			case j < len(placed):
+				v.node = nodeName(placed[j])
+			case ofGroup:
+				v.message = reason
+			default:
+				v.message = p.Message
 			}
-			out = append(out, verdict{candidate: c, message: message})
+			out = append(out, v)
 		}
 	}
 	return out
