@@ -83,7 +83,7 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 		return d.bound < g.minimum
 	})
 	for _, d := range domains {
-		d.score = s.score(d.bound, most, s.full(d, s.asked))
+		d.score = s.score(d.bound, most, noderesources.PlacementBound(p.state.Resources, &p.options.Profile.Scoring, s.asked, d.nodes))
 	}
 	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.score, a.score), p.before(a, b)) })
 	var taken []*attempt

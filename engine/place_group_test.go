@@ -13,7 +13,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-const rack = "topology.example/rack"
+const (
+	rack = "topology.example/rack"
+	gpu  = "example.com/gpu"
+)
 
 // groupCase is a random small cluster and a queue with groups.
 type groupCase struct {
@@ -36,13 +39,23 @@ func randomGroups(rng *rand.Rand, joint bool) groupCase {
 		if rng.IntN(12) > 0 {
 			n.Label(rack, fmt.Sprintf("rack-%d-%d", z, rng.IntN(racks)))
 		}
+		if rng.IntN(2) == 0 {
+			n.Allocate(gpu, int64(1+rng.IntN(8)))
+		}
 		nodes = append(nodes, n)
 	}
 	c := groupCase{stated: enginetest.Cluster(nodes...), profile: api.Kube137(), seed: rng.Uint64N(3)}
+	if rng.IntN(3) == 0 {
+		c.profile.Weights.NodeResourcesFit = 5
+		c.profile.Scoring.Resources = []api.ResourceWeight{{Resource: gpu, Weight: 3}, {Resource: "cpu", Weight: 1}}
+	}
 	names := []string{"a", "b", "c"}
 	for i := range 2 + rng.IntN(8) {
 		p := enginetest.MakePod(fmt.Sprint("pod-", i)).Label("app", names[rng.IntN(3)]).
 			Request("cpu", int64(200+300*rng.IntN(4)), "memory", int64(1+rng.IntN(2))<<30)
+		if rng.IntN(4) == 0 {
+			p.Request(gpu, int64(1+rng.IntN(4)))
+		}
 		key := []string{zone, rack, "kubernetes.io/hostname"}[rng.IntN(3)]
 		switch rng.IntN(5) {
 		case 0:
@@ -234,7 +247,7 @@ func (n *naive) group(i int) {
 			if count(tried[v]) < minimum {
 				continue
 			}
-			if s := int64(count(tried[v])*100/most) + n.full(domains[v], g.Entries, tried[v]); s > score {
+			if s := int64(count(tried[v])*100/most) + n.full(domains[v], g.Entries, tried[v])*n.profile.Weights.NodeResourcesFit; s > score {
 				best, score = v, s
 			}
 		}
@@ -315,16 +328,23 @@ func (n *naive) domainsOf(key string) (map[string][]uint32, []string) {
 	return domains, values
 }
 
-// full is MostAllocated of a domain as a whole, for pods that state cpu and memory.
+// full is MostAllocated of a domain as a whole, for pods that state cpu and memory. GPUs count if pods ask for them.
 func (n *naive) full(domain []uint32, entries []int, nodes [][]uint32) int64 {
-	var sum int64
-	for _, resource := range []string{"cpu", "memory"} {
+	var sum, weights int64
+	for _, counted := range n.profile.Scoring.Resources {
+		resource := counted.Resource
 		var requested, allocatable int64
 		add := func(p *api.Pod, times int) {
 			for _, c := range p.Template.Spec.Containers {
 				amount, _ := c.Requests.Get(resource)
 				requested += amount * int64(times)
 			}
+		}
+		for i, e := range entries {
+			add(&n.queue[e].Pod, len(nodes[i]))
+		}
+		if resource == gpu && requested == 0 {
+			continue
 		}
 		for _, node := range domain {
 			amount, _ := n.stated.Nodes[node].Allocatable.Get(resource)
@@ -333,12 +353,12 @@ func (n *naive) full(domain []uint32, entries []int, nodes [][]uint32) int64 {
 				add(&n.stated.Nodes[node].Pods[k], 1)
 			}
 		}
-		for i, e := range entries {
-			add(&n.queue[e].Pod, len(nodes[i]))
+		if allocatable > 0 {
+			sum += requested * 100 / allocatable * counted.Weight
+			weights += counted.Weight
 		}
-		sum += requested * 100 / allocatable
 	}
-	return sum / 2
+	return sum / weights
 }
 
 // TestJointGroupOfEqualPods places pods that are equal but stated one by one, as those of a StatefulSet are.

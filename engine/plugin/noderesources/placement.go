@@ -1,6 +1,7 @@
 package noderesources
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -13,7 +14,38 @@ import (
 // requests.PendingDefaulted counts it (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go scorePlacement
 // with MostAllocated, v1.37).
 func PlacementScore(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) int64 {
-	var sum, weights int64
+	return average(shares(r, s, asked, nodes))
+}
+
+// PlacementBound returns the highest PlacementScore that any of those pods have. It may be more than that of all: a resource
+// that only the others ask for does not count.
+func PlacementBound(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) int64 {
+	var counted, optional []share
+	for _, c := range shares(r, s, asked, nodes) {
+		if requests.Scalar(c.resource) {
+			optional = append(optional, c)
+		} else {
+			counted = append(counted, c)
+		}
+	}
+	slices.SortFunc(optional, func(a, b share) int { return cmp.Compare(b.percent, a.percent) })
+	best := average(counted)
+	for _, c := range optional {
+		counted = append(counted, c)
+		best = max(best, average(counted))
+	}
+	return best
+}
+
+// share is how full nodes are of a resource.
+type share struct {
+	resource        string
+	percent, weight int64
+}
+
+// shares returns how full nodes are of each resource that they have and that counts.
+func shares(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) []share {
+	var all []share
 	for _, resource := range s.Resources {
 		c := newColumn(r, resource.Resource, asked, true)
 		var allocatable, requested total
@@ -25,11 +57,18 @@ func PlacementScore(r *cluster.Resources, s *api.ScoringStrategy, asked api.Reso
 				requested.add(taken)
 			}
 		}
-		if allocatable.rough == 0 {
-			continue
+		if allocatable.rough > 0 {
+			all = append(all, share{resource.Resource, requested.percentOf(allocatable), resource.Weight})
 		}
-		sum += requested.percentOf(allocatable) * resource.Weight
-		weights += resource.Weight
+	}
+	return all
+}
+
+func average(shares []share) int64 {
+	var sum, weights int64
+	for _, s := range shares {
+		sum += s.percent * s.weight
+		weights += s.weight
 	}
 	if weights == 0 {
 		return 0
