@@ -118,7 +118,7 @@ e2e-bench: build ## Measure how many pods a second kube-scheduler, the extender 
 	  go run ./bench/e2e/throughput -bin $$bin -commands bin -nodes $(E2E_NODES) -pods $(E2E_PODS)
 
 .PHONY: image
-image: ## Build a container image into build/image, without a Docker engine.
+image: ## Build the container images into build/image, without a Docker engine.
 	deploy/image/build.sh build/image
 
 .PHONY: proto-deps

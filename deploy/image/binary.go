@@ -8,19 +8,16 @@ import (
 	"path/filepath"
 )
 
-// binaryPath is where the server is in the image.
-const binaryPath = "stowage-server"
-
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// readBinary returns the server's binary for an architecture. It refuses what could not run in an image without files:
+// readBinary returns a command's binary for an architecture. It refuses what could not run in an image without files:
 // a binary for another machine, or one that needs an interpreter.
-func readBinary(dir, arch string) ([]byte, error) {
+func readBinary(dir, command, arch string) ([]byte, error) {
 	machine, ok := machines[arch]
 	if !ok {
 		return nil, fmt.Errorf("unknown architecture %q", arch)
 	}
-	name := filepath.Join(dir, "linux-"+arch, binaryPath)
+	name := filepath.Join(dir, "linux-"+arch, command)
 	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Command image packs stowage-server into a container image: an OCI image layout and the same as one archive, with an
+// Command image packs one of the commands into a container image: an OCI image layout and the same as one archive, with an
 // image for each architecture, made without a container engine and without a registry.
 //
 // The image has no base. It holds the static binary and the Mozilla root certificates, which exporters of telemetry

@@ -11,8 +11,9 @@ import (
 
 func main() {
 	var (
-		binaries = flag.String("binaries", "", "directory with linux-ARCH/stowage-server for each architecture")
-		out      = flag.String("out", "", "directory to write layout/ and stowage-server.tar to")
+		binaries = flag.String("binaries", "", "directory with linux-ARCH/COMMAND for each architecture")
+		command  = flag.String("command", "stowage-server", "the command in the image, and the image's name")
+		out      = flag.String("out", "", "directory to write layout/ and COMMAND.tar to")
 		tag      = flag.String("tag", "", "tag of the image, such as v0.1.0")
 		revision = flag.String("revision", "", "commit that the binaries were built from")
 		created  = flag.Int64("created", 0, "when the image counts as made, in seconds since 1970")
@@ -21,15 +22,16 @@ func main() {
 	flag.Parse()
 	s := source{
 		binaries: *binaries,
+		command:  *command,
 		arches:   strings.Split(*arches, ","),
 		tag:      *tag,
 		revision: *revision,
 		created:  time.Unix(*created, 0).UTC(),
 	}
-	digest, err := s.pack(filepath.Join(*out, "layout"), filepath.Join(*out, "stowage-server.tar"))
+	digest, err := s.pack(filepath.Join(*out, "layout"), filepath.Join(*out, *command+".tar"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("stowage-server:%s %s\n", *tag, digest)
+	fmt.Printf("%s:%s %s\n", *command, *tag, digest)
 }

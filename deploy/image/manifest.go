@@ -34,7 +34,7 @@ func (s source) index() (v1.ImageIndex, error) {
 }
 
 func (s source) image(arch string) (v1.Image, error) {
-	binary, err := readBinary(s.binaries, arch)
+	binary, err := readBinary(s.binaries, s.command, arch)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s source) image(arch string) (v1.Image, error) {
 		mode    int64
 	}{
 		{certificatesPath, certificates(), 0o444},
-		{binaryPath, binary, 0o555},
+		{s.command, binary, 0o555},
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, l := range layers {
@@ -71,7 +71,7 @@ func (s source) image(arch string) (v1.Image, error) {
 	config.Created = v1.Time{Time: s.created}
 	config.Config = v1.Config{
 		User:       user,
-		Entrypoint: []string{"/" + binaryPath},
+		Entrypoint: []string{"/" + s.command},
 		WorkingDir: "/",
 		Labels:     s.labels(),
 	}
@@ -80,7 +80,7 @@ func (s source) image(arch string) (v1.Image, error) {
 
 func (s source) labels() map[string]string {
 	labels := map[string]string{
-		"org.opencontainers.image.title":    "stowage-server",
+		"org.opencontainers.image.title":    s.command,
 		"org.opencontainers.image.version":  s.tag,
 		"org.opencontainers.image.created":  s.created.Format("2006-01-02T15:04:05Z"),
 		"org.opencontainers.image.licenses": "Apache-2.0",

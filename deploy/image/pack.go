@@ -12,6 +12,7 @@ import (
 // source is what the image is made of; the image is a function of it.
 type source struct {
 	binaries string
+	command  string // the binary's name, and the image's
 	arches   []string
 	tag      string
 	revision string
@@ -36,7 +37,7 @@ func (s source) pack(layoutDir, archive string) (string, error) {
 		return "", fmt.Errorf("layout: %w", err)
 	}
 	// The reference is what skopeo finds the image by, and what podman calls it.
-	reference := map[string]string{"org.opencontainers.image.ref.name": "stowage-server:" + s.tag}
+	reference := map[string]string{"org.opencontainers.image.ref.name": s.command + ":" + s.tag}
 	if err := path.AppendIndex(index, layout.WithAnnotations(reference)); err != nil {
 		return "", fmt.Errorf("layout: %w", err)
 	}
