@@ -29,6 +29,11 @@ func racked(zones, racks, nodes int) []*enginetest.Node {
 	return all
 }
 
+// single is a node in a rack that takes one pod, with a MiB of memory for each milli-CPU.
+func single(name, in string, cpu, gpus int64) *enginetest.Node {
+	return enginetest.MakeNode(name).Allocate("cpu", cpu, "memory", cpu<<20, "pods", int64(1), gpu, gpus).Label(rack, in)
+}
+
 func job(cpu int64) *enginetest.Pod {
 	return enginetest.MakePod("job").Label("app", "job").Request("cpu", cpu, "memory", int64(1<<30))
 }
@@ -138,6 +143,51 @@ func TestGroups(t *testing.T) {
 			},
 			placed:  [][]uint32{{4, 5, 6, 0, 1}},
 			message: []string{""},
+		},
+		{
+			name:  "pods that come after those of another domain",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{
+				{Pod: job(3000).Affinity(zone, enginetest.Selects("app", "db")).Pod, Count: 1},
+				{Pod: job(3000).Label("app", "db").Pod, Count: 1},
+			},
+			group: engine.Group{Entries: []int{0, 1}, Keys: []string{rack}, Preferred: true},
+			want: verdict.Group{
+				Status: verdict.GroupComplete, Placed: 2, First: -1,
+				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}, {Key: rack, Value: "rack-0-1"}},
+			},
+			placed:  [][]uint32{{1}, {0}},
+			message: []string{"", ""},
+		},
+		{
+			name: "of domains that take as many the first, though another has more room",
+			nodes: []*enginetest.Node{
+				single("a", "rack-a", 4000, 0), single("b", "rack-a", 4000, 0),
+				single("c", "rack-b", 4000, 1), single("d", "rack-b", 4000, 1),
+			},
+			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 2}, {Pod: job(1).Request(gpu, int64(1)).Pod, Count: 1}},
+			group: engine.Group{Entries: []int{0, 1}, Keys: []string{rack}, Preferred: true},
+			want: verdict.Group{
+				Status: verdict.GroupComplete, Placed: 3, First: -1,
+				Domains: []verdict.Domain{{Key: rack, Value: "rack-a"}, {Key: rack, Value: "rack-b"}},
+			},
+			placed:  [][]uint32{{0, 1}, {2}},
+			message: []string{"", ""},
+		},
+		{
+			name: "the domain that takes most, though none takes as many as have room in another",
+			nodes: []*enginetest.Node{
+				single("a", "rack-a", 1250, 1), single("b", "rack-a", 1250, 1),
+				single("c", "rack-b", 2000, 0), single("d", "rack-b", 2000, 0), single("e", "rack-b", 2000, 0),
+			},
+			// Rack a takes 2, and is 80 % full then: 100*2/3 + 80 points. Rack b takes 3, and is 50 % full: 100 + 50.
+			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 3}, {Pod: job(1).Request(gpu, int64(1), "memory", int64(1)).Pod, Count: 2}},
+			group: engine.Group{Entries: []int{0, 1}, Minimum: 2, Keys: []string{rack}},
+			want: verdict.Group{
+				Status: verdict.GroupBestEffort, Placed: 3, Unplaced: 2, First: 1, Domains: []verdict.Domain{{Key: rack, Value: "rack-b"}},
+			},
+			placed:  [][]uint32{{2, 3, 4}, nil},
+			message: []string{"", "0/3 nodes are available: 3 Insufficient example.com/gpu, 3 Too many pods."},
 		},
 		{
 			name:    "anywhere, as the key is on no node",
