@@ -31,16 +31,14 @@ func randomGroups(rng *rand.Rand, joint bool) groupCase {
 	var nodes []*enginetest.Node
 	zones, racks := 1+rng.IntN(3), 1+rng.IntN(3)
 	for i := range 2 + rng.IntN(10) {
-		n := enginetest.MakeNode(fmt.Sprint("node-", i)).Allocate("cpu", int64(2000+1000*rng.IntN(4)), "memory", int64(8<<30), "pods", int64(4+rng.IntN(8)))
+		n := enginetest.MakeNode(fmt.Sprint("node-", i)).Allocate("cpu", int64(2000+1000*rng.IntN(4)), "memory", int64(8<<30), "pods", int64(4+rng.IntN(8)),
+			gpu, int64(rng.IntN(2)*rng.IntN(9)))
 		z := rng.IntN(zones)
 		if rng.IntN(12) > 0 {
 			n.Zone(fmt.Sprint("zone-", z))
 		}
 		if rng.IntN(12) > 0 {
 			n.Label(rack, fmt.Sprintf("rack-%d-%d", z, rng.IntN(racks)))
-		}
-		if rng.IntN(2) == 0 {
-			n.Allocate(gpu, int64(1+rng.IntN(8)))
 		}
 		nodes = append(nodes, n)
 	}
@@ -54,7 +52,7 @@ func randomGroups(rng *rand.Rand, joint bool) groupCase {
 		p := enginetest.MakePod(fmt.Sprint("pod-", i)).Label("app", names[rng.IntN(3)]).
 			Request("cpu", int64(200+300*rng.IntN(4)), "memory", int64(1+rng.IntN(2))<<30)
 		if rng.IntN(4) == 0 {
-			p.Request(gpu, int64(1+rng.IntN(4)))
+			p.Request("cpu", int64(200), "memory", int64(1<<30), gpu, int64(1+rng.IntN(4)))
 		}
 		key := []string{zone, rack, "kubernetes.io/hostname"}[rng.IntN(3)]
 		switch rng.IntN(5) {

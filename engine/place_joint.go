@@ -171,50 +171,48 @@ func placedOf(result *verdict.Joint) int {
 }
 
 // subsets iterates over how many pods of each entry to place, the most in all first, down to the minimum; among equally
-// many first those that leave out pods of later entries. Of those that differ by equal pods it has the first.
+// many first those with more pods of earlier entries. Of those that differ by equal pods it has the first.
 func (p *place) subsets(g *grouped) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		counts := slices.Clone(g.counts)
-		next := make([]int, len(g.Entries)) // the next entry with equal pods, 0 if there is none
-		last := make(map[*template]int, len(g.Entries))
-		for i := len(g.Entries) - 1; i >= 0; i-- {
+		rest := make([]int, len(counts))  // the pods of all later entries
+		alike := make([]int, len(counts)) // and of those with equal pods
+		sums := make(map[*template]int, len(counts))
+		for i := len(counts) - 1; i >= 0; i-- {
 			t := p.entries[g.Entries[i]]
-			next[i], last[t] = last[t], i
+			if i+1 < len(counts) {
+				rest[i] = rest[i+1] + counts[i+1]
+			}
+			alike[i] = sums[t]
+			sums[t] += counts[i]
 		}
-		open := make([]bool, len(g.Entries)) // whether all later entries with equal pods are left out, or may be
-		var leave func(last, n int) bool
-		leave = func(last, n int) bool {
-			if n == 0 {
+		// Entries from the i-th on leave out n pods, among them all those that are equal to pods left out already: owed.
+		out := make(map[*template]bool, len(counts))
+		var leave func(i, n, owed int) bool
+		leave = func(i, n, owed int) bool {
+			if i == len(counts) {
 				return yield(slices.Clone(counts))
 			}
-			room := 0
-			for i := last; i >= 0; i-- {
-				later := next[i]
-				if open[i] = later == 0 || later <= last && open[later] || later > last && counts[later] == 0; open[i] {
-					room += g.counts[i]
+			t := p.entries[g.Entries[i]]
+			if out[t] {
+				counts[i] = 0
+				return leave(i+1, n-g.counts[i], owed-g.counts[i])
+			}
+			defer func() { counts[i], out[t] = g.counts[i], false }()
+			for k := max(0, n-rest[i]); k <= min(n, g.counts[i]); k++ {
+				counts[i], out[t] = g.counts[i]-k, k > 0
+				also := 0
+				if k > 0 {
+					also = alike[i]
 				}
-			}
-			if room < n {
-				return true
-			}
-			most := 0
-			if open[last] {
-				most = min(n, g.counts[last])
-			}
-			for k := most; k >= 0; k-- {
-				counts[last] = g.counts[last] - k
-				if last == 0 && k < n {
-					break
-				}
-				if !leave(last-1, n-k) {
+				if k+owed+also <= n && !leave(i+1, n-k, owed+also) {
 					return false
 				}
 			}
-			counts[last] = g.counts[last]
 			return true
 		}
 		for n := 0; n <= g.pods-g.minimum; n++ {
-			if !leave(len(g.counts)-1, n) {
+			if !leave(0, n, 0) {
 				return
 			}
 		}
