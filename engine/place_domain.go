@@ -40,12 +40,14 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 		}
 		if worst != nil && (refused == nil || worst.placed > refused.placed) {
 			refused = worst
+			refused.report(found)
 		}
 	}
 	if g.Preferred {
 		return p.spreadOut(ctx, s, found)
 	}
-	found.Message = fmt.Sprintf("no domain of %s takes the %s required", strings.Join(g.Keys, ", "), g.required())
+	keys := strings.Join(g.Keys, ", ")
+	found.Message = fmt.Sprintf("no domain of %s takes the %s required", keys, g.required())
 	if refused == nil {
 		t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
 		for i, n := range g.counts {
@@ -56,6 +58,7 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 	if g.Joint {
 		if s.undecided {
 			found.Status = verdict.GroupUndecided
+			found.Message = fmt.Sprintf("no domain of %s that takes the %s required was found in %d steps", keys, g.required(), found.Steps)
 		}
 		return refused.trial, nil
 	}
@@ -120,9 +123,6 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 	if refused == nil && len(failed) > 0 && !g.Joint {
 		d := slices.MinFunc(failed, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
 		refused = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
-	}
-	if refused != nil {
-		refused.report(found)
 	}
 	return nil, refused, nil
 }

@@ -265,6 +265,37 @@ func TestGroups(t *testing.T) {
 			message: []string{"pod group is unschedulable"},
 		},
 		{
+			name:  "jointly in one domain, but the search ends",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{{Pod: job(1000).Affinity(rack, self).AntiAffinity(rack, self).Pod, Count: 1}, {Pod: job(1000).Pod, Count: 2}},
+			group: engine.Group{Entries: []int{0, 1}, Joint: true, Steps: 1, Keys: []string{rack, zone}},
+			want: verdict.Group{
+				Status: verdict.GroupUndecided, Unplaced: 3, First: 0,
+				Message: "no domain of topology.example/rack, topology.kubernetes.io/zone that takes the 3 pods required was found in 1 steps",
+			},
+			placed:  [][]uint32{nil, nil},
+			message: []string{"pod group is unschedulable", "pod group is unschedulable"},
+		},
+		{
+			name:  "jointly, what no rack can hold, and no zone for another reason",
+			nodes: racked(1, 2, 1),
+			queue: []engine.Pending{
+				{Pod: job(1000).AntiAffinity(zone, enginetest.Selects("app", "db")).Pod, Count: 1},
+				{Pod: job(1000).Label("app", "cache").AntiAffinity(rack, enginetest.Selects("app", "db")).Pod, Count: 1},
+				{Pod: job(1000).Label("app", "db").Pod, Count: 1},
+			},
+			group: engine.Group{Entries: []int{0, 1, 2}, Joint: true, Keys: []string{rack, zone}},
+			want: verdict.Group{
+				Status: verdict.GroupInfeasible, Unplaced: 3, First: 1, Minimal: true,
+				Message: "no domain of topology.example/rack, topology.kubernetes.io/zone takes the 3 pods required",
+				Conflict: []verdict.JointRule{{
+					Entry: 1, Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
+				}},
+			},
+			placed:  [][]uint32{nil, nil, nil},
+			message: []string{"pod group is unschedulable", "pod group is unschedulable", "pod group is unschedulable"},
+		},
+		{
 			name:  "jointly in few domains",
 			nodes: racked(1, 3, 1),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
