@@ -22,7 +22,10 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 	}
 	var refused *attempt
 	for _, key := range g.Keys {
-		domains := s.domains(key)
+		domains, err := s.domains(ctx, key)
+		if err != nil {
+			return nil, err
+		}
 		best, worst, err := s.best(ctx, domains, found)
 		if err != nil {
 			return nil, err

@@ -34,7 +34,10 @@ type attempt struct {
 // fewDomains places the group in few domains of its last key, one by one; nil if that does not place its minimum.
 func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, error) {
 	p, g := s.p, s.g
-	domains := s.domains(g.Keys[len(g.Keys)-1])
+	domains, err := s.domains(ctx, g.Keys[len(g.Keys)-1])
+	if err != nil {
+		return nil, err
+	}
 	sum := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	left := slices.Clone(g.counts)
 	mark := len(p.state.AssumedPods())
@@ -47,7 +50,7 @@ func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, 
 			break
 		}
 		p.commit(g, t)
-		s.entries[0].now = nil
+		s.now = nil
 		found.Domains = append(found.Domains, d.Domain)
 		domains = slices.DeleteFunc(domains, func(other *domain) bool { return other == d })
 		for i := range t.placements {
@@ -82,8 +85,12 @@ func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*
 	p := s.p
 	var best *trial
 	var in *domain
+	pods := s.byKind(counts)
 	for _, d := range domains {
-		d.bound = s.bound(d.nodes, counts)
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		d.bound = s.bound(d.nodes, pods, counts[0])
 	}
 	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
 	for _, d := range domains {
@@ -105,7 +112,10 @@ func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*
 func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
 	p, g := s.p, s.g
 	key := g.Keys[len(g.Keys)-1]
-	domains := s.domains(key)
+	domains, err := s.domains(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
 	for n := 2; n < 2*len(domains); n *= 2 {
 		together := nodeset.New(p.state.Len())

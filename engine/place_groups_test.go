@@ -437,3 +437,18 @@ func TestPartialPlace(t *testing.T) {
 		t.Errorf("not asked for, partly: %v", err)
 	}
 }
+
+// TestDomainsLookAtDeadline expects that surveying domains ends with the context, however many there are.
+func TestDomainsLookAtDeadline(t *testing.T) {
+	c := compile(t, racked(1, 200, 1)...)
+	for _, preferred := range []bool{false, true} {
+		ctx := &ending{context.Background(), 1 << 20}
+		o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{{Entries: []int{0}, Keys: []string{rack}, Preferred: preferred}}}
+		if _, err := c.Place(ctx, []engine.Pending{{Pod: job(3000).Pod, Count: 2}}, o); err != nil {
+			t.Fatal(err)
+		}
+		if looks := 1<<20 - ctx.left; looks < 200 {
+			t.Errorf("preferred: %v: %d looks at 200 domains", preferred, looks)
+		}
+	}
+}

@@ -25,40 +25,45 @@ type domain struct {
 
 // survey is what is looked at to find domains for a group.
 type survey struct {
-	p       *place
-	g       *grouped
-	entries []surveyed // by entry of the group
-	asked   api.Resources
-	set     nodeset.Set // of the domain at hand
+	p     *place
+	g     *grouped
+	kinds []surveyed  // by template of the group, that of its first entry first
+	of    []int       // by entry of the group: which of kinds
+	now   nodeset.Set // where the first entry's first pod can go; nil if that is not known
+	asked api.Resources
+	set   nodeset.Set // of the domain at hand
 	// undecided says that it is not known of some domain whether it takes the minimum.
 	undecided bool
 }
 
-// surveyed is what bounds how many of an entry's pods a domain takes.
+// surveyed is what bounds how many of a template's pods a domain takes.
 type surveyed struct {
 	needs   []noderesources.Need
 	allowed nodeset.Set        // nodes that may take one
 	single  []*topology.Column // keys of which no domain takes two
 	alone   bool               // whether no node takes two
-	now     nodeset.Set        // where the first one can go; nil if that is not known
 }
 
 func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 	s := &survey{p: p, g: g, set: nodeset.New(p.state.Len())}
 	var specs []*api.PodSpec
-	of := make(map[*template]surveyed, len(g.Entries))
+	kinds := make(map[*template]int)
 	for _, e := range g.Entries {
 		t := p.entries[e]
 		if t.d == nil {
 			t.d = p.decide(t.pod)
 		}
 		specs = append(specs, t.pod.Spec())
-		known, ok := of[t]
+		kind, ok := kinds[t]
 		if !ok {
-			known = p.surveyed(t)
-			of[t] = known
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			kind = len(s.kinds)
+			kinds[t] = kind
+			s.kinds = append(s.kinds, p.surveyed(t))
 		}
-		s.entries = append(s.entries, known)
+		s.of = append(s.of, kind)
 	}
 	s.asked = noderesources.Total(specs, g.counts)
 	if g.Joint {
@@ -69,7 +74,7 @@ func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.entries[0].now = now.feasible
+	s.now = now.feasible
 	return s, nil
 }
 
@@ -94,26 +99,30 @@ func (p *place) surveyed(t *template) surveyed {
 }
 
 // domains returns the domains of a key, without those in which the group has no room.
-func (s *survey) domains(key string) []*domain {
+func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 	p := s.p
 	id, ok := p.state.Symbols.Lookup(key)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	column := p.state.Column(id)
+	pods := s.byKind(s.g.counts)
 	var domains []*domain
 	for d, nodes := range column.Nodes(p.candidates) {
 		if d == topology.None || len(nodes) == 0 {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		domains = append(domains, &domain{
 			Domain: verdict.Domain{Key: key, Value: p.state.Symbols.Name(column.Values[d])},
 			nodes:  nodes,
 			lead:   p.first(nodes),
-			bound:  s.bound(nodes, s.g.counts),
+			bound:  s.bound(nodes, pods, s.g.counts[0]),
 		})
 	}
-	return domains
+	return domains, nil
 }
 
 // first returns the node that comes first in the order of ties.
@@ -138,19 +147,29 @@ func (p *place) before(a, b *domain) int {
 	return cmp.Or(cmp.Compare(p.order[a.lead], p.order[b.lead]), cmp.Compare(a.lead, b.lead))
 }
 
-// bound returns how many of so many pods of each entry have room on nodes, each entry for itself.
-func (s *survey) bound(nodes []uint32, counts []int) int {
+// byKind returns how many pods of each template so many pods of each entry are.
+func (s *survey) byKind(counts []int) []int {
+	pods := make([]int, len(s.kinds))
+	for i, n := range counts {
+		pods[s.of[i]] += n
+	}
+	return pods
+}
+
+// bound returns how many of so many pods of each template have room on nodes, each template for itself. first of them are the
+// first entry's.
+func (s *survey) bound(nodes []uint32, pods []int, first int) int {
 	sum := 0
-	for i, count := range counts {
-		sum += s.entries[i].bound(nodes, count)
+	for kind, n := range pods {
+		if kind == 0 && s.now != nil && !slices.ContainsFunc(nodes, s.now.Has) {
+			n -= first
+		}
+		sum += s.kinds[kind].bound(nodes, n)
 	}
 	return sum
 }
 
 func (e *surveyed) bound(nodes []uint32, count int) int {
-	if e.now != nil && !slices.ContainsFunc(nodes, e.now.Has) {
-		return 0
-	}
 	for _, column := range e.single {
 		count = min(count, e.domains(column, nodes, count))
 	}

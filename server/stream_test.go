@@ -77,6 +77,7 @@ func queued() *stowagev1.PlaceRequest {
 		{Name: "joint", Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT},
 		{Name: "too many"},
 		{Name: "gang", MinCount: 1},
+		{Name: "of none"},
 	}
 	return r
 }
