@@ -15,6 +15,9 @@ import (
 // clusterField is the number of the field cluster in every request.
 const clusterField = 1
 
+// queueField is the number of PlaceRequest.queue.
+const queueField = 2
+
 // partField is the number of PutSnapshotRequest.part.
 const partField = 2
 
@@ -59,10 +62,18 @@ func unary[T any, M interface {
 			asked = s.asked(encoded, m.name, m.snapshotField)
 			return asked.before != nil
 		}
+		place, _ := any(message).(*stowagev1.PlaceRequest)
+		var queue decode.Queue
+		if place != nil {
+			in.Take, in.TakeField = queue.Take, queueField
+		}
 		if err := receive(in); err != nil {
 			return nil, err
 		}
 		defer in.Free()
+		if place != nil {
+			place.Queue = queue.All
+		}
 		var request any = message
 		if asked.before != nil {
 			request = asked.before

@@ -16,6 +16,9 @@ type Request struct {
 	Cluster Pieces
 	// Known, if not nil, is shown a request without a cluster before it is decoded. It says whether it need not be.
 	Known func(encoded []byte) bool
+	// Take, if not nil, is given the messages of the field TakeField, which Message then has none of. It keeps no bytes.
+	Take      func(encoded []byte) error
+	TakeField protowire.Number
 
 	field  protowire.Number
 	frames mem.BufferSlice
@@ -36,7 +39,7 @@ var errMalformed = errors.New("the request is not a protobuf message")
 
 // receive takes the request from frames that the caller frees.
 func (r *Request) receive(frames mem.BufferSlice) error {
-	var rest []byte
+	var rest, buffer []byte
 	in := NewReader(piecesOf(frames))
 	for !in.Done() {
 		all := *in
@@ -49,6 +52,13 @@ func (r *Request) receive(frames mem.BufferSlice) error {
 				r.Cluster = Pieces{}
 			}
 			r.Cluster = append(r.Cluster, in.Cut(n)...)
+			continue
+		}
+		if r.Take != nil && field == r.TakeField && n >= 0 {
+			if err := r.Take(in.Take(n, &buffer)); err != nil {
+				return err
+			}
+			buffer = buffer[:0]
 			continue
 		}
 		if n > 0 {

@@ -1,0 +1,110 @@
+package decode
+
+import (
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Queue reads queue entries from the wire. Entries that say no more than which template, how many and which group, as
+// those of long queues do, it reads itself into messages that lie side by side: one by one they would cost more than to
+// place their pods.
+type Queue struct {
+	// All is the entries so far.
+	All  []*stowagev1.PendingPods
+	free []queued
+}
+
+// queued is a queue entry with its parts.
+type queued struct {
+	pending stowagev1.PendingPods
+	pod     stowagev1.Pod
+	index   stowagev1.Pod_TemplateIndex
+}
+
+// queuedAtOnce is for how many entries memory is taken at once.
+const queuedAtOnce = 512
+
+// Take reads one more entry.
+func (q *Queue) Take(b []byte) error {
+	if len(q.free) == 0 {
+		q.free = make([]queued, min(queuedAtOnce, 1+len(q.All)))
+	}
+	e := &q.free[0]
+	q.free = q.free[1:]
+	q.All = append(q.All, &e.pending)
+	if e.read(b) {
+		return nil
+	}
+	return proto.Unmarshal(b, &e.pending)
+}
+
+// read reads an entry, and reports whether there is nothing in it that is left to the protobuf library.
+func (e *queued) read(b []byte) bool {
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return false
+		}
+		b = b[n:]
+		switch {
+		case field == 1 && kind == protowire.BytesType && e.pending.Pod == nil:
+			var pod []byte
+			if pod, n = protowire.ConsumeBytes(b); n < 0 || !e.readPod(pod) {
+				return false
+			}
+			e.pending.Pod = &e.pod
+		case field == 2 && kind == protowire.VarintType:
+			var count uint64
+			count, n = protowire.ConsumeVarint(b)
+			e.pending.Count = uint32(count)
+		case field == 3 && kind == protowire.BytesType:
+			e.pending.PodGroup, n = consumeText(b)
+		default:
+			return false
+		}
+		if n < 0 {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+func (e *queued) readPod(b []byte) bool {
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return false
+		}
+		b = b[n:]
+		switch {
+		case field == 1 && kind == protowire.BytesType:
+			e.pod.Name, n = consumeText(b)
+		case field == 2 && kind == protowire.VarintType:
+			var index uint64
+			index, n = protowire.ConsumeVarint(b)
+			e.index.TemplateIndex = uint32(index)
+			e.pod.Source = &e.index
+		default:
+			return false
+		}
+		if n < 0 {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// consumeText reads a string and the bytes that it takes, less than 0 if it is none.
+func consumeText(b []byte) (string, int) {
+	text, n := protowire.ConsumeBytes(b)
+	if n >= 0 && !utf8.Valid(text) {
+		return "", -1
+	}
+	return string(text), n
+}

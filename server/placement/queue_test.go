@@ -1,0 +1,64 @@
+package placement
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// FuzzQueue receives a PlaceRequest, cut in two, as register does, and expects what the protobuf library makes of it.
+func FuzzQueue(f *testing.F) {
+	template := func(i uint32) *stowagev1.Pod {
+		return &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: i}}
+	}
+	named := template(1 << 20)
+	named.Name = "web-0"
+	for _, r := range []*stowagev1.PlaceRequest{
+		{},
+		{Queue: []*stowagev1.PendingPods{{Pod: template(0)}, {Pod: named, Count: 300, PodGroup: "gang"}, {}}, TieBreakSeed: 7},
+		{Queue: []*stowagev1.PendingPods{
+			{Pod: &stowagev1.Pod{Labels: map[string]string{"a": "b"}, Terminating: true}},
+			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: "n"}}}, Count: 2},
+		}},
+	} {
+		b, err := proto.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, uint16(len(b)/2))
+		// The same pod in two parts, a field that nobody knows, and a string that is none.
+		entry := protowire.AppendTag(nil, 1, protowire.BytesType)
+		entry = append(protowire.AppendBytes(entry, []byte{0x0a, 1, 'a'}), 0x0a, 2, 0x10, 5, 0x50, 1)
+		f.Add(protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), entry), uint16(3))
+		f.Add(protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), []byte{0x1a, 1, 0xff}), uint16(0))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
+		var want stowagev1.PlaceRequest
+		wantErr := proto.Unmarshal(b, &want)
+		if want.Cluster != nil {
+			return // which has a fuzz target of its own
+		}
+		got := &stowagev1.PlaceRequest{}
+		in := wire.NewRequest(got, clusterField)
+		var queue decode.Queue
+		in.Take, in.TakeField = queue.Take, queueField
+		at := min(int(cut), len(b))
+		err := wire.Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b[:at]), mem.SliceBuffer(b[at:])}, in)
+		if in.Cluster != nil {
+			return
+		}
+		got.Queue = queue.All
+		if (err != nil) != (wantErr != nil) {
+			t.Fatalf("error %v, want %v", err, wantErr)
+		}
+		if err == nil && !proto.Equal(got, &want) {
+			t.Errorf("got  %v\nwant %v", got, &want)
+		}
+	})
+}
