@@ -452,3 +452,43 @@ func TestDomainsLookAtDeadline(t *testing.T) {
 		}
 	}
 }
+
+// TestJointGroupAtItsDeadline ends a call at every moment of a search that does not end by itself, and expects that pods
+// that are known to be right together are placed.
+func TestJointGroupAtItsDeadline(t *testing.T) {
+	c := compile(t, racked(3, 4, 2)...)
+	apart := enginetest.Selects("app", "job")
+	group := []engine.Pending{{Pod: job(500).AntiAffinity(zone, apart).Pod, Count: 5}}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Groups: []engine.Group{{Entries: []int{0}, Minimum: 2, Joint: true}}}
+	inTime := 0
+	for looks := 0; looks < 5000; looks++ {
+		got, err := c.Place(&ending{context.Background(), looks}, group, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch g, nodes := got.Groups[0], got.Placements[0].Nodes; g.Status {
+		case verdict.GroupUnattempted:
+			if inTime > 0 || len(nodes) > 0 {
+				t.Fatalf("after %d looks: %+v, %v", looks, g, nodes)
+			}
+		case verdict.GroupBestEffort:
+			inTime++
+			seen := make(map[uint32]bool)
+			for _, n := range nodes {
+				if seen[n/8] { // the zone
+					t.Fatalf("after %d looks: %v are not right together", looks, nodes)
+				}
+				seen[n/8] = true
+			}
+			if len(nodes) < 2 || g.Placed != len(nodes) {
+				t.Fatalf("after %d looks: %+v, %v", looks, g, nodes)
+			}
+			if !got.Partial && g.Sum > 0 {
+				return
+			}
+		default:
+			t.Fatalf("after %d looks: %+v", looks, g)
+		}
+	}
+	t.Errorf("no end, %d times in time", inTime)
+}

@@ -17,6 +17,8 @@ import (
 func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
 	var part *verdict.Joint // the most pods that are right together
 	var partOf []int
+	var known [][]uint32 // the same, to answer with if the deadline comes
+	var knownOf []int
 	undecided := false
 	for counts := range p.subsets(g) {
 		if part != nil && sum(counts) <= placedOf(part) {
@@ -29,6 +31,12 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 		j := p.joining(ctx, g, counts, candidates, found)
 		j.brief = sum(counts) < g.pods
 		result, err := j.result(ctx)
+		if n := count(j.parts); n >= g.minimum && n > count(known) {
+			known, knownOf = j.parts, counts
+		}
+		if err == context.DeadlineExceeded && known != nil {
+			return g.joined(&verdict.Joint{Nodes: known}, knownOf, found), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -57,6 +65,9 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 			}
 		}
 		better, err := p.joining(ctx, g, counts, candidates, found).improved(ctx, nodes)
+		if err == context.DeadlineExceeded { // without scores, but right
+			return g.joined(&verdict.Joint{Nodes: nodes}, counts, found), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +145,10 @@ func (g *grouped) rules(rules []verdict.JointRule, counts []int) []verdict.Joint
 func (g *grouped) joined(result *verdict.Joint, counts []int, found *verdict.Group) *trial {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	for i, at := range entriesOf(counts) {
-		t.placements[i].Nodes, t.placements[i].Scores = result.Nodes[at], result.Scores[at]
+		t.placements[i].Nodes = result.Nodes[at]
+		if result.Scores != nil {
+			t.placements[i].Scores = result.Scores[at]
+		}
 		t.placed += len(result.Nodes[at])
 	}
 	for i := range t.placements {
@@ -162,10 +176,12 @@ func sum(counts []int) int {
 	return total
 }
 
-func placedOf(result *verdict.Joint) int {
+func placedOf(result *verdict.Joint) int { return count(result.Nodes) }
+
+func count(nodes [][]uint32) int {
 	n := 0
-	for _, nodes := range result.Nodes {
-		n += len(nodes)
+	for _, of := range nodes {
+		n += len(of)
 	}
 	return n
 }

@@ -825,7 +825,7 @@ type Placement struct {
 	// If asked for, what would let the first unplaced pod be placed, as in FilterResponse.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
 	// In a group that is placed jointly: the total score of each placed pod, beside nodes, as if it were the last to be
-	// placed.
+	// placed. Empty if the deadline left no time to find them.
 	TotalScores []int64 `protobuf:"varint,7,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
 	// How many of the unplaced pods the deadline left unattempted. Only with PlaceRequest.allow_partial.
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
