@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -78,12 +80,17 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 	return c, c.measure(o.Meter)
 }
 
-// trimmed leaves out of an object what nobody here reads and much memory goes to.
+// trimmed leaves out of an object what nobody here reads and much memory goes to. It leaves the object as it is, which
+// whoever stands in for an API server may still have.
 func trimmed(o any) (any, error) {
-	if m, err := meta.Accessor(o); err == nil {
-		m.SetManagedFields(nil)
+	if m, err := meta.Accessor(o); err != nil || len(m.GetManagedFields()) == 0 {
+		return o, nil
 	}
-	return o, nil
+	from := reflect.ValueOf(o).Elem()
+	to := reflect.New(from.Type())
+	to.Elem().Set(from)
+	to.Interface().(metav1.Object).SetManagedFields(nil)
+	return to.Interface(), nil
 }
 
 // Informers are those that the cluster is kept by. The one of pods brings every pod that has not ended, pending ones too.

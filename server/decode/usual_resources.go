@@ -101,7 +101,7 @@ func (u *usual) scalarEntries(s *scan) {
 		at := s.at
 		entry := s.nested()
 		name := entry.mapKey()
-		if s.done(&entry); s.bad || name == "" {
+		if s.done(&entry); s.bad || name == "" || hasField(name) {
 			s.fail()
 			return
 		}

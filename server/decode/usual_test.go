@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
@@ -19,6 +20,17 @@ func TestUsualIsUnmarshal(t *testing.T) {
 		}
 		if _, ok := decode.Usual(raw, m); !ok {
 			t.Errorf("%s with every field is unusual", m.ProtoReflect().Descriptor().Name())
+		}
+	}
+	for _, name := range []string{"", "cpu", "memory", "ephemeral-storage", "pods"} {
+		wrong := proto.CloneOf(c.NodeClasses[0])
+		wrong.Allocatable = &stowagev1.Resources{Scalars: map[string]int64{name: 1}}
+		raw, err := proto.Marshal(wrong)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := decode.Usual(raw, wrong); ok {
+			t.Errorf("a class with %q among scalars is taken", name)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
