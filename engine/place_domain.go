@@ -14,6 +14,14 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
+// attempt is what a domain took.
+type attempt struct {
+	*trial
+	domain *domain
+	full   int64 // how full it is with it
+	group  *verdict.Group
+}
+
 // together places a group in one domain, or in few.
 func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
 	s, err := p.survey(ctx, g)
@@ -124,7 +132,7 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 		return best, nil, nil
 	}
 	if refused == nil && len(failed) > 0 && !g.Joint {
-		d := slices.MinFunc(failed, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+		d := slices.MinFunc(failed, p.roomier)
 		refused = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
 	}
 	return nil, refused, nil

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -21,14 +20,6 @@ func (p *place) spreadOut(ctx context.Context, s *survey, found *verdict.Group) 
 		return t, err
 	}
 	return p.anywhere(ctx, g, found)
-}
-
-// attempt is what a domain took.
-type attempt struct {
-	*trial
-	domain *domain
-	full   int64 // how full it is with it
-	group  *verdict.Group
 }
 
 // fewDomains places the group in few domains of its last key, one by one; nil if that does not place its minimum.
@@ -92,7 +83,7 @@ func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*
 		}
 		d.bound = s.bound(d.nodes, pods, counts[0])
 	}
-	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+	slices.SortFunc(domains, p.roomier)
 	for _, d := range domains {
 		if d.bound == 0 || best != nil && (d.bound < best.placed || d.bound == best.placed && p.before(in, d) < 0) {
 			break
@@ -116,7 +107,7 @@ func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b)) })
+	slices.SortFunc(domains, p.roomier)
 	for n := 2; n < 2*len(domains); n *= 2 {
 		together := nodeset.New(p.state.Len())
 		for _, d := range domains[:min(n, len(domains))] {

@@ -98,7 +98,7 @@ func (p *place) surveyed(t *template) surveyed {
 	return s
 }
 
-// domains returns the domains of a key, without those in which the group has no room.
+// domains returns the domains of a key.
 func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 	p := s.p
 	id, ok := p.state.Symbols.Lookup(key)
@@ -145,6 +145,11 @@ func (p *place) before(a, b *domain) int {
 		return cmp.Compare(a.lead, b.lead)
 	}
 	return cmp.Or(cmp.Compare(p.order[a.lead], p.order[b.lead]), cmp.Compare(a.lead, b.lead))
+}
+
+// roomier compares domains by what they have room for, most first, and then in the order of ties.
+func (p *place) roomier(a, b *domain) int {
+	return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b))
 }
 
 // byKind returns how many pods of each template so many pods of each entry are.
