@@ -8,8 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-
-	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
 // How long one call of the API server may take, and how long bindings that were decided are still tried once the
@@ -26,6 +24,7 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	s.metrics.took(ctx, "bind", begin)
 	switch {
 	case err == nil:
+		s.cluster.Extend(v.pod.UID, v.node)
 		s.metrics.bound(ctx, v.arrived)
 		s.options.Events.Eventf(v.pod, nil, corev1.EventTypeNormal, "Scheduled", "Binding",
 			"Successfully assigned %s/%s to %s", v.pod.Namespace, v.pod.Name, v.node)
@@ -68,8 +67,6 @@ func (s *Scheduler) untilBound(ctx context.Context, v verdict) error {
 			return err
 		case <-time.After(backoff.Step()):
 		}
-		// It goes on counting; the error is that it has been seen on a node, which the next call tells.
-		_ = s.cluster.Assume(nil, live.Assumption{Pod: v.pod, Node: v.node})
 	}
 }
 

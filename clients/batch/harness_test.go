@@ -17,8 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
@@ -29,11 +30,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// assumeFor is how long what is assumed and not held counts: so short that nothing may rest on it.
+const assumeFor = 20 * time.Millisecond
+
 // world is a scheduler of a cluster whose API server is faked, with a Stowage server that is not.
 type world struct {
-	t      *testing.T
-	api    *fake.Clientset
-	events *events.FakeRecorder
+	t       *testing.T
+	api     *fake.Clientset
+	cluster *live.Cluster
+	events  *events.FakeRecorder
 
 	mutex sync.Mutex
 	binds []string // "pod node", in the order in which the API server was asked
@@ -44,64 +49,87 @@ type world struct {
 func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000)}
-	w.api.PrependReactor("create", "pods", w.bind)
 	client, err := stowage.Dial([]string{servertest.Start(t).Address})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
 	log := slog.New(slog.DiscardHandler)
-	cluster, err := live.New(w.api, client, live.Options{Log: log})
-	if err != nil {
+	if w.cluster, err = live.New(w.api, client, live.Options{Log: log, AssumeFor: assumeFor}); err != nil {
 		t.Fatal(err)
 	}
 	o.SchedulerName, o.Events, o.Log = "stowage", w.events, log
-	scheduler, err := batch.New(w.api, client, cluster, o)
+	scheduler, err := batch.New(apiServer{w.api, w}, client, w.cluster, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { _ = cluster.Run(ctx) })
+	running.Go(func() { _ = w.cluster.Run(ctx) })
 	running.Go(func() { _ = scheduler.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return w
 }
 
-// bind is the API server's binding subresource.
-func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) {
-	if action.GetSubresource() != "binding" {
-		return false, nil, nil
-	}
-	binding := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
+// apiServer is the API server as the scheduler calls it. The fake one does not bind, and makes one call at a time.
+type apiServer struct {
+	kubernetes.Interface
+	*world
+}
+
+func (a apiServer) CoreV1() corev1client.CoreV1Interface {
+	return coreV1{a.Interface.CoreV1(), a.world}
+}
+
+type coreV1 struct {
+	corev1client.CoreV1Interface
+	*world
+}
+
+func (c coreV1) Pods(namespace string) corev1client.PodInterface {
+	return pods{c.CoreV1Interface.Pods(namespace), c.world}
+}
+
+type pods struct {
+	corev1client.PodInterface
+	*world
+}
+
+func (p pods) Bind(_ context.Context, binding *corev1.Binding, _ metav1.CreateOptions) error {
+	w := p.world
 	w.mutex.Lock()
 	w.binds = append(w.binds, binding.Name+" "+binding.Target.Name)
 	before, after := w.beforeBind, w.afterBind
 	w.mutex.Unlock()
 	if before != nil {
 		if err := before(binding.Name); err != nil {
-			return true, nil, err
+			return err
 		}
 	}
-	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	o, err := w.api.Tracker().Get(pods, binding.Namespace, binding.Name)
+	resource := corev1.SchemeGroupVersion.WithResource("pods")
+	o, err := w.api.Tracker().Get(resource, binding.Namespace, binding.Name)
 	if err != nil {
-		return true, nil, err
+		return err
 	}
-	p := o.(*corev1.Pod).DeepCopy()
-	if p.UID != binding.UID || p.Spec.NodeName != "" {
-		return true, nil, apierrors.NewConflict(corev1.Resource("pods"), p.Name, errors.New("it is another one or has a node"))
+	found := o.(*corev1.Pod).DeepCopy()
+	if found.UID != binding.UID || found.Spec.NodeName != "" {
+		return apierrors.NewConflict(corev1.Resource("pods/binding"), found.Name, errors.New("it is another one or has a node"))
 	}
-	p.Spec.NodeName = binding.Target.Name
-	if err := w.api.Tracker().Update(pods, p, p.Namespace); err != nil {
-		return true, nil, err
+	found.Spec.NodeName = binding.Target.Name
+	if err := w.api.Tracker().Update(resource, found, found.Namespace); err != nil {
+		return err
 	}
 	if after != nil {
-		if err := after(binding.Name); err != nil {
-			return true, nil, err
-		}
+		return after(binding.Name)
 	}
-	return true, binding, nil
+	return nil
+}
+
+// before has a function called before each binding; its error is the answer.
+func (w *world) before(f func(pod string) error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.beforeBind = f
 }
 
 func (w *world) create(pods ...*corev1.Pod) {
@@ -153,10 +181,27 @@ func (w *world) waits(name, words string) {
 	})
 }
 
+// expire waits until every assumption of before would have expired that is not held.
+func (w *world) expire(node string) {
+	w.t.Helper()
+	for range 2 { // the second is made after the first has been looked at
+		marker := pod("marker")
+		if err := w.cluster.Assume(nil, live.Assumption{Pod: marker, Node: node}); err != nil {
+			w.t.Fatal(err)
+		}
+		eventually(w.t, func() error {
+			if on, _ := w.cluster.NodeOf(marker.UID); on != "" {
+				return errors.New("it counts")
+			}
+			return nil
+		})
+	}
+}
+
 func eventually(t *testing.T, holds func() error) {
 	t.Helper()
 	var err error
-	for range 2000 {
+	for range 6000 {
 		if err = holds(); err == nil {
 			return
 		}

@@ -102,7 +102,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 	var placed []candidate
 	for _, v := range verdicts {
 		if v.node != "" {
-			assumed = append(assumed, live.Assumption{Pod: v.pod, Node: v.node})
+			assumed = append(assumed, live.Assumption{Pod: v.pod, Node: v.node, Held: true})
 			placed = append(placed, v.candidate)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // assume counts pods on nodes, all or none.
 func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	for _, a := range pods {
-		if known := m.pods[a.Pod.UID]; known != nil && known.until.IsZero() {
+		if known := m.pods[a.Pod.UID]; known != nil && !known.assumed {
 			return fmt.Errorf("pod %s/%s is on node %s already", a.Pod.Namespace, a.Pod.Name, known.node)
 		}
 		if n := m.nodes[a.Node]; n == nil || n.stated == nil {
@@ -25,7 +25,9 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	for _, a := range pods {
 		m.remove(a.Pod.UID)
 		p := m.podOf(labelled(a.Pod, m.nodes[a.Node].stated.Labels), a.Node)
-		p.until = deadline
+		if p.assumed = true; !a.Held {
+			p.until = deadline
+		}
 		m.put(a.Pod.UID, p)
 	}
 	return nil
@@ -48,9 +50,14 @@ func labelled(p *corev1.Pod, node map[string]string) *corev1.Pod {
 }
 
 func (m *model) forget(uid types.UID) {
-	if p := m.pods[uid]; p != nil && !p.until.IsZero() {
+	if p := m.pods[uid]; p != nil && p.assumed {
 		m.remove(uid)
 	}
+}
+
+// due tells whether an assumption should have been settled by now.
+func (p *pod) due(now time.Time) bool {
+	return p.assumed && !p.until.IsZero() && now.After(p.until)
 }
 
 // askTimeout bounds asking the API server about one assumption.
@@ -66,7 +73,7 @@ func (c *Cluster) settle(ctx context.Context) {
 	now := time.Now()
 	c.mutex.Lock()
 	for uid, p := range c.model.pods {
-		if !p.until.IsZero() && now.After(p.until) {
+		if p.due(now) {
 			due = append(due, open{uid, p.namespace, p.name})
 		}
 	}
@@ -86,8 +93,8 @@ func (c *Cluster) settle(ctx context.Context) {
 // settled takes in what the API server says of an assumed pod.
 func (c *Cluster) settled(ctx context.Context, m *model, uid types.UID, found *corev1.Pod, exists bool) {
 	p := m.pods[uid]
-	if p == nil || p.until.IsZero() || time.Now().Before(p.until) {
-		return // an event came, or it was assumed anew
+	if p == nil || !p.due(time.Now()) {
+		return // an event came, or it was assumed anew or extended
 	}
 	if exists && found.UID == uid && found.Spec.NodeName != "" {
 		m.podSet(found)

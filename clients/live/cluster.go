@@ -180,6 +180,9 @@ func (c *Cluster) publish() {
 type Assumption struct {
 	Pod  *corev1.Pod
 	Node string
+	// Held: it counts for as long as it takes, until Extend or Forget is called. Whoever holds it knows what becomes of
+	// the pod. Otherwise it counts for Options.AssumeFor.
+	Held bool
 }
 
 // Assume counts pods on nodes, all or none. If at is given and the cluster has changed since, the error is ErrChanged: what
@@ -202,12 +205,13 @@ func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	return nil
 }
 
-// Extend lets an assumption count for Options.AssumeFor from now on, and tells whether the pod is assumed on that node.
+// Extend lets an assumption, held or not, count for Options.AssumeFor from now on, and tells whether the pod is assumed on
+// that node.
 func (c *Cluster) Extend(pod types.UID, node string) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	p := c.model.pods[pod]
-	if p == nil || p.until.IsZero() || p.node != node {
+	if p == nil || !p.assumed || p.node != node {
 		return false
 	}
 	p.until = time.Now().Add(c.assumeFor)
@@ -222,7 +226,7 @@ func (c *Cluster) NodeOf(pod types.UID) (node string, assumed bool) {
 	if p == nil {
 		return "", false
 	}
-	return p.node, !p.until.IsZero()
+	return p.node, p.assumed
 }
 
 // Forget takes back the assumption of a pod. It does nothing if an event has shown the pod on a node, or none is assumed.

@@ -21,7 +21,8 @@
 // What was decided counts at once: an assumed pod is on its node for every later view. The informer's event that shows the
 // pod there confirms the assumption; one that shows it elsewhere corrects it; one that still shows it pending is late. If
 // nothing has settled it after Options.AssumeFor, the API server is asked: a pod that is bound stays where it is, and one
-// that is pending or gone stops counting. While the API server cannot be asked, the pod goes on counting.
+// that is pending or gone stops counting. While the API server cannot be asked, the pod goes on counting. One
+// that is held is not asked about: it counts until whoever holds it says what has become of the pod.
 //
 // # Objects that Stowage refuses
 //

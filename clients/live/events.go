@@ -1,8 +1,6 @@
 package live
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -21,7 +19,7 @@ func (m *model) podSet(o *corev1.Pod) {
 	}
 	fresh := m.podOf(o, o.Spec.NodeName)
 	if known != nil && known.node == fresh.node && known.counted == fresh.counted && same(known.named, fresh.named) {
-		known.until = time.Time{}
+		known.assumed = false
 		return
 	}
 	if known != nil && known.node != fresh.node {

@@ -34,7 +34,7 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 		nodes, pods := c.model.size()
 		assumed := 0
 		for _, p := range c.model.pods {
-			if !p.until.IsZero() {
+			if p.assumed {
 				assumed++
 			}
 		}

@@ -55,10 +55,10 @@ type pod struct {
 	counted         counted
 	// named is the pod if it carries something of its own, nil otherwise. It refers to the template of counted.
 	named *stowagev1.Pod
-	// until is when an assumption must be settled, zero of a pod that an event has shown on its node.
+	// assumed: no event has shown it on its node.
+	assumed bool
+	// until is when an assumption must be settled, zero if it is held.
 	until time.Time
-	// asked: the API server is being asked about the assumption.
-	asked bool
 }
 
 type selectorKey struct {
