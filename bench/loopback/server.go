@@ -7,6 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/garbage"
 )
 
 // The buffers, windows and workers of server/grpc.go, so that the servers differ only in what they do with a message.
@@ -29,10 +30,12 @@ type Server struct {
 func (s *Server) Stop() error { return s.stop() }
 
 // ServeStowage runs the real server, behind all its interceptors, with limits out of the way and a gibibyte for snapshots.
+// The process collects garbage as the server's command does.
 func ServeStowage() (*Server, error) { return ServeStowageWith(1 << 30) }
 
 // ServeStowageWith is ServeStowage with room for snapshots of so many bytes.
 func ServeStowageWith(snapshotBytes int64) (*Server, error) {
+	garbage.LeaveRoom(garbage.Room)
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := server.New(ctx, config.Config{
 		ListenAddress:          "127.0.0.1:0",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/garbage"
 )
 
 // serve is the command that serves. Its configuration is validated by kong.
@@ -19,6 +20,7 @@ type serve struct {
 
 // Run runs the command.
 func (s *serve) Run(ctx context.Context) error {
+	garbage.LeaveRoom(garbage.Room)
 	srv, err := server.New(ctx, s.Config, s.Logger(os.Stderr))
 	if err != nil {
 		return err
