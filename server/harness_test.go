@@ -51,10 +51,22 @@ type running struct {
 // are the caller's.
 func run(t *testing.T, c config.Config, w io.Writer, service stowagev1.PlacementServiceServer, creds credentials.TransportCredentials) *running {
 	t.Helper()
+	return start(t, create(t, c, w, service), creds)
+}
+
+// create makes a server that does not run yet.
+func create(t *testing.T, c config.Config, w io.Writer, service stowagev1.PlacementServiceServer) *Server {
+	t.Helper()
 	s, err := newServer(t.Context(), c, slog.New(slog.NewJSONHandler(w, nil)), service)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// start runs a server until the test ends.
+func start(t *testing.T, s *Server, creds credentials.TransportCredentials) *running {
+	t.Helper()
 	if creds == nil {
 		creds = insecure.NewCredentials()
 	}
@@ -100,16 +112,17 @@ func (r *running) get(t *testing.T, path string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
+// patience is how long anything may take that normally takes a moment.
+const patience = 2 * time.Minute
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 10_000 {
-		if holds() {
-			return
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
 		}
-		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("never: %s", what)
 }
 
 // why takes an error apart.

@@ -25,9 +25,9 @@ func (r *running) health(t *testing.T, service string) healthv1.HealthCheckRespo
 
 func TestDrain(t *testing.T) {
 	service, entered, release := blocking()
-	c := testConfig()
-	c.DrainDelay = 2 * time.Second
-	r := run(t, c, t.Output(), service, nil)
+	s, drained := create(t, testConfig(), t.Output(), service), make(chan struct{})
+	s.drain = func() { <-drained }
+	r := start(t, s, nil)
 	eventually(t, "ready", r.ready.Load)
 	for _, name := range []string{"", stowagev1.PlacementService_ServiceDesc.ServiceName} {
 		if got := r.health(t, name); got != healthv1.HealthCheckResponse_SERVING {
@@ -65,6 +65,7 @@ func TestDrain(t *testing.T) {
 			t.Errorf("a call failed while draining: %v", err)
 		}
 	}
+	close(drained)
 	if err := <-r.ended; err != nil {
 		t.Errorf("Run returned %v", err)
 	}
@@ -87,6 +88,28 @@ func TestGracePeriodEnds(t *testing.T) {
 	}
 	if err := <-r.ended; err != nil {
 		t.Errorf("Run returned %v", err)
+	}
+}
+
+func TestDrainDelay(t *testing.T) {
+	c := testConfig()
+	c.DrainDelay = 10 * time.Millisecond
+	r := run(t, c, t.Output(), nil, nil)
+	eventually(t, "ready", r.ready.Load)
+	asked := time.Now()
+	r.stop()
+	if err := <-r.ended; err != nil || time.Since(asked) < c.DrainDelay {
+		t.Errorf("after %v Run returned %v", time.Since(asked), err)
+	}
+}
+
+func TestStoppedBeforeItServes(t *testing.T) {
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := create(t, testConfig(), t.Output(), nil).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

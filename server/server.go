@@ -33,6 +33,8 @@ type Server struct {
 	health    *health.Server
 	admin     *http.Server
 	ready     atomic.Bool
+	// drain waits while callers turn away, before calls are refused.
+	drain func()
 
 	listener, adminListener net.Listener
 }
@@ -47,7 +49,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (*Server, error
 func newServer(
 	ctx context.Context, c config.Config, log *slog.Logger, service stowagev1.PlacementServiceServer,
 ) (_ *Server, err error) {
-	s := &Server{config: c, log: log}
+	s := &Server{config: c, log: log, drain: func() { time.Sleep(c.DrainDelay) }}
 	creds, err := loadCredentials(&c)
 	if err != nil {
 		return nil, err
@@ -91,13 +93,8 @@ func (s *Server) AdminAddress() net.Addr { return s.adminListener.Addr() }
 // Run serves until the context ends or a listener fails, then stops in order. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.grpc.Serve(s.listener) })
-	group.Go(func() error {
-		if err := s.admin.Serve(s.adminListener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
+	group.Go(func() error { return unless(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
+	group.Go(func() error { return unless(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
 	s.setReady(true)
 	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String())
 
@@ -105,11 +102,19 @@ func (s *Server) Run(ctx context.Context) error {
 	s.setReady(false)
 	s.log.Info("stopping")
 	if ctx.Err() != nil { // asked to stop, not failed: callers are still being served
-		time.Sleep(s.config.DrainDelay)
+		s.drain()
 	}
 	s.stopGRPC()
 	err := errors.Join(s.admin.Close(), group.Wait(), s.flush())
 	s.log.Info("stopped")
+	return err
+}
+
+// unless leaves out an error: that of a server that was told to stop, maybe before it began to serve.
+func unless(expected, err error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
 	return err
 }
 

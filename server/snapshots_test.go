@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -243,14 +244,14 @@ func TestCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			stream, err := stowagev1.NewPlacementServiceClient(conn).PutSnapshot(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			whole.Nodes[0].Labels["cut"] = strings.Repeat("x", 40) + name
-			if err := stream.Send(part(whole)); err != nil {
+			if err := stream.Send(part(whole)); err != nil && err != io.EOF { // which says that it has ended already
 				t.Fatal(err)
 			}
 			if err := cut(cancel, conn, stream); err != nil {
@@ -263,12 +264,14 @@ func TestCutOff(t *testing.T) {
 				_, reason, _, _ := why(err)
 				return reason != "stowage/OVERLOADED"
 			})
-			if !unknown(r.client().Filter(t.Context(), filterOn(addressOf(t, whole), nil))) {
-				t.Error("what came of the stream is known")
-			}
-			if _, err := put(t, r.client(), part(whole), end("")); err != nil {
-				t.Errorf("afterwards: %v", err)
-			}
+			// Any of these calls may itself last longer than the server allows.
+			eventually(t, "what came of the stream is unknown", func() bool {
+				return unknown(r.client().Filter(t.Context(), filterOn(addressOf(t, whole), nil)))
+			})
+			eventually(t, "the whole is put", func() bool {
+				_, err := put(t, r.client(), part(whole), end(""))
+				return err == nil
+			})
 		})
 	}
 }
@@ -310,23 +313,32 @@ func TestEvicted(t *testing.T) {
 		t.Errorf("put again: got %v, %v, before %v", got, err, want)
 	}
 	// A base that goes while deltas on it come stays until the stream ends.
-	stream, err := client.PutSnapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Send(delta(kept.Address, none)); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(50 * time.Millisecond)
-	evict()
-	result := &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}
-	last := end(addressOf(t, result))
+	last := end(addressOf(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}))
 	last.Sequence = 1
-	if err := stream.Send(last); err != nil {
-		t.Fatal(err)
-	}
-	if answer, err := stream.CloseAndRecv(); err != nil || answer.NodeCount != 2 {
-		t.Errorf("a delta whose base has gone meanwhile: %v, %v", answer, err)
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		if _, err := put(t, client, part(whole), end(kept.Address)); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := client.PutSnapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Send(delta(kept.Address, none)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(wait) // nothing tells that the server has the delta
+		evict()
+		if err := stream.Send(last); err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		answer, err := stream.CloseAndRecv()
+		if unknown(answer, err) && wait < patience {
+			continue // the base went before the delta came
+		}
+		if err != nil || answer.NodeCount != 2 {
+			t.Errorf("a delta whose base has gone meanwhile: %v, %v", answer, err)
+		}
+		break
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -20,33 +19,9 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
-		Setup: func(e *testscript.Env) error {
-			// The port was free a moment ago; the server cannot be asked which one it took.
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			e.Setenv("ADMIN", l.Addr().String())
-			return l.Close()
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"until-ready": untilReady, "bad-settings": refused,
-		},
+		Dir:  "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"bad-settings": refused},
 	})
-}
-
-// untilReady waits until a server with an admin address is ready.
-func untilReady(ts *testscript.TestScript, _ bool, args []string) {
-	h := healthcheck{AdminAddress: args[0], Timeout: time.Minute}
-	var err error
-	for range 1000 {
-		if err = h.Run(context.Background()); err == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	ts.Fatalf("never ready: %v", err)
 }
 
 // refused runs the server with arguments that it is to refuse as bad settings.
