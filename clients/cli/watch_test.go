@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -187,7 +188,6 @@ func TestAWatchThatFails(t *testing.T) {
 	}{
 		{"before the first part", &streaming{end: refuse}, nil, "", "PermissionDenied"},
 		{"after it", &streaming{parts: parts()[:1], end: refuse}, nil, "2 of 6 pods placed", "PermissionDenied"},
-		{"at the deadline", &streaming{parts: parts()[:1], end: wait}, []string{"--timeout", "2s"}, "2 of 6 pods placed", "DeadlineExceeded"},
 		{"at the deadline, with nothing", &streaming{end: wait}, []string{"--timeout", "50ms", "--partial"}, "", "DeadlineExceeded"},
 		{"about another queue", &streaming{parts: []*stowagev1.PlaceStreamResponse{{Placements: []*stowagev1.QueuePlacement{{QueueIndex: 9}}}}}, nil,
 			"0 of 6 pods placed", "entry 9 of a queue of 2"},
@@ -202,12 +202,30 @@ func TestAWatchThatFails(t *testing.T) {
 	}
 }
 
+// placeUntil runs the command with longer and longer timeouts, until what came before the deadline is in its output.
+func placeUntil(t *testing.T, what string, args ...string) (code int, stdout, stderr string) {
+	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	server := (&streaming{parts: parts()[:1], end: wait}).start(t)
+	for timeout := time.Second; ; timeout *= 2 {
+		code, stdout, stderr = place(t.Context(), server, append(args, "--timeout", timeout.String())...)
+		if strings.Contains(stdout, what) || timeout > time.Minute {
+			return code, stdout, stderr
+		}
+	}
+}
+
+func TestAWatchShowsWhatArrivedBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := placeUntil(t, "2 of 6 pods placed", "--watch")
+	if code != 2 || !strings.Contains(stdout, "2 of 6 pods placed") || !strings.Contains(stderr, "DeadlineExceeded") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
 // TestAPartialAnswerIsWhatArrived has a server that does not stop before the deadline by itself.
 func TestAPartialAnswerIsWhatArrived(t *testing.T) {
 	t.Parallel()
-	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	server := (&streaming{parts: parts()[:1], end: wait}).start(t)
-	code, stdout, stderr := place(t.Context(), server, "--timeout", "2s", "--partial", "-o", "json")
+	code, stdout, stderr := placeUntil(t, `"placedCount": 2`, "--partial", "-o", "json")
 	if code != 1 || stderr != "" || !strings.Contains(stdout, `"partial": true`) || !strings.Contains(stdout, `"placedCount": 2`) {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
