@@ -118,6 +118,7 @@ func TestFilterAndScore(t *testing.T) {
 func TestMalformedRequests(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	bad := threeZones()
+	bad.Nodes[0].Pods = []*stowagev1.Pod{{Name: "of nothing"}}
 	bad.Nodes[1].Name = ""
 	bad.Nodes[2].Taints = []*stowagev1.Taint{{Key: "k"}}
 	for name, call := range map[string]func() error{
@@ -142,7 +143,7 @@ func TestMalformedRequests(t *testing.T) {
 		for _, v := range violations {
 			fields = append(fields, v.GetField())
 		}
-		if diff := cmp.Diff([]string{"cluster.nodes[1].name", "cluster.nodes[2].taints[0].effect"}, fields); diff != "" {
+		if diff := cmp.Diff([]string{"cluster.nodes[0].pods[0].source", "cluster.nodes[1].name", "cluster.nodes[2].taints[0].effect"}, fields); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}

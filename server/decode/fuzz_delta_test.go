@@ -42,6 +42,7 @@ func FuzzDelta(f *testing.F) {
 			}},
 		},
 		{RemovedNodes: []string{"nobody"}},
+		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "c", Pods: []*stowagev1.Pod{{Name: "of none", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 32}}}}}},
 	} {
 		f.Add(marshal(f, base), marshal(f, d))
 	}

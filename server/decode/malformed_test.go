@@ -10,6 +10,7 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // malformed gives, for each kind of malformed field, what makes the sound request malformed in just that.
@@ -490,6 +491,36 @@ func TestMalformed(t *testing.T) {
 			}
 			if v := e.Violations[0]; v.Field != test.field || !strings.Contains(v.Description, test.description) {
 				t.Errorf("got %s: %s\nwant %s: ...%s...", v.Field, v.Description, test.field, test.description)
+			}
+		})
+	}
+}
+
+// TestMalformedOnTheWayToTheEngine decodes clusters into what compiles them, as the service does.
+func TestMalformedOnTheWayToTheEngine(t *testing.T) {
+	for _, test := range malformed {
+		if !strings.HasPrefix(test.field, "cluster.") {
+			continue
+		}
+		t.Run(test.field, func(t *testing.T) {
+			r := request()
+			test.change(r)
+			refused := func(what string, r *decode.Request) {
+				var e *decode.Error
+				if err := r.Err(); !errors.As(err, &e) || e.Violations[0].Field != test.field {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			message := decode.NewRequest(t.Context())
+			message.Message(r.Cluster)
+			refused("message", message)
+			raw, err := proto.Marshal(r.Cluster)
+			if err != nil {
+				return // what is no UTF-8 has no encoding
+			}
+			for _, wired := range []*decode.Request{decode.NewRequest(t.Context()), decode.NewInline(t.Context())} {
+				wired.Part("cluster", wire.Pieces{raw})
+				refused("wire", wired)
 			}
 		})
 	}

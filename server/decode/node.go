@@ -51,6 +51,10 @@ func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
 		d.node(&at, ordered, &out)
 	}
 	d.countNode(&out, pods)
+	if len(d.violations) > 0 {
+		d.ended = d.ctx.Err()
+		return // there is no cluster to add to, and what is wrong with the node must not get there
+	}
 	d.ended = d.to.AddNode(d.ctx, &out)
 }
 
