@@ -2,6 +2,8 @@ package batch
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,17 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// How long one call of the API server may take, and how long bindings that were decided are still tried once the
-// scheduler is to end.
 const (
-	bindCallTimeout = 5 * time.Second
-	lastBindings    = 10 * time.Second
+	// apiTimeout bounds one call of the API server.
+	apiTimeout = 5 * time.Second
+	// bindFor is how long a binding is tried that is not made, before other pods get their turn.
+	bindFor = 5 * time.Second
+	// lastBindings is how long bindings that were decided are still tried once the scheduler is to end.
+	lastBindings = 10 * time.Second
 )
 
 // bind binds a pod to its node, also if the context ends: whoever takes over should find what was decided.
 func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	begin := time.Now()
-	err := s.untilBound(ctx, v)
+	err := s.untilKnown(ctx, v)
 	s.metrics.took(ctx, "bind", begin)
 	switch {
 	case err == nil:
@@ -28,20 +32,23 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 		s.metrics.bound(ctx, v.arrived)
 		s.options.Events.Eventf(v.pod, nil, corev1.EventTypeNormal, "Scheduled", "Binding",
 			"Successfully assigned %s/%s to %s", v.pod.Namespace, v.pod.Name, v.node)
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		// The pod is gone, is another one of the same name, or is on another node: the informer tells or has told.
+	case errors.Is(err, errNotPending):
 		s.cluster.Forget(v.pod.UID)
 		s.pending.remove(v.pod.UID)
 	default:
 		s.cluster.Forget(v.pod.UID)
-		v.message, v.failed = err.Error(), true
+		v.message, v.failed = "cannot be bound: "+err.Error(), true
 		s.leave(ctx, v, anyEpoch)
 	}
 }
 
-// untilBound binds a pod to its node. A call whose outcome is not known is made again until it is, with the pod counting
-// on the node all the while. The API server binds a pod once, so finding it where it should be is success.
-func (s *Scheduler) untilBound(ctx context.Context, v verdict) error {
+// errNotPending says that a pod is gone or on another node, of which the informer tells or has told.
+var errNotPending = errors.New("the pod is not pending any more")
+
+// untilKnown binds a pod to its node. An error does not say that the pod is not bound, so the API server is asked, and only
+// what it says ends the attempt: the pod counts on the node all the while. What it refuses, it refuses again; anything else
+// is tried for a while. The client itself waits where the API server has too much to do and says until when.
+func (s *Scheduler) untilKnown(ctx context.Context, v verdict) error {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.pod.Namespace, Name: v.pod.Name, UID: v.pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
@@ -49,15 +56,12 @@ func (s *Scheduler) untilBound(ctx context.Context, v verdict) error {
 	goingOn := context.WithoutCancel(ctx)
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
 	var last <-chan time.Time
-	for {
-		call, cancel := context.WithTimeout(goingOn, bindCallTimeout)
+	for begin := time.Now(); ; {
+		call, cancel := context.WithTimeout(goingOn, apiTimeout)
 		err := s.api.CoreV1().Pods(v.pod.Namespace).Bind(call, binding, metav1.CreateOptions{})
-		if apierrors.IsConflict(err) {
-			err = s.boundAnyway(call, v, err)
-		}
 		cancel()
-		if err == nil || isFinal(err) {
-			return err
+		if err == nil {
+			return nil
 		}
 		if last == nil && ctx.Err() != nil {
 			last = time.After(lastBindings)
@@ -65,25 +69,52 @@ func (s *Scheduler) untilBound(ctx context.Context, v verdict) error {
 		select {
 		case <-last:
 			return err
-		case <-time.After(backoff.Step()):
+		case <-time.After(backoff.Step()): // also so that what was cut off has ended
+		}
+		bound, unknown := s.isBound(goingOn, v)
+		switch {
+		case bound:
+			return nil
+		case errors.Is(unknown, errNotPending):
+			return unknown
+		case unknown != nil:
+			s.log.Warn("nobody says whether a pod is bound, which counts where it may be",
+				"pod", v.pod.Namespace+"/"+v.pod.Name, "node", v.node, "binding", err, "error", unknown)
+		case isRefusal(err), time.Since(begin) > bindFor:
+			return err
 		}
 	}
 }
 
-// isFinal tells whether a binding fails with this error however often it is tried. An API server that has just started
-// forbids what it will allow.
-func isFinal(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
-}
-
-// boundAnyway looks at a pod that the API server will not bind: an earlier call may have done it.
-func (s *Scheduler) boundAnyway(ctx context.Context, v verdict, conflict error) error {
+// isBound asks the API server whether a pod is on its node.
+func (s *Scheduler) isBound(ctx context.Context, v verdict) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
 	p, err := s.api.CoreV1().Pods(v.pod.Namespace).Get(ctx, v.pod.Name, metav1.GetOptions{})
 	switch {
+	case apierrors.IsNotFound(err):
+		return false, errNotPending
 	case err != nil:
-		return err
+		return false, err
 	case p.UID == v.pod.UID && p.Spec.NodeName == v.node:
-		return nil
+		return true, nil
+	case p.UID != v.pod.UID, p.Spec.NodeName != "", p.DeletionTimestamp != nil:
+		return false, errNotPending
 	}
-	return conflict
+	return false, nil
+}
+
+// isRefusal tells whether the API server will not do what it was asked for. A conflict can be anything that went wrong in
+// its storage.
+func isRefusal(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return false
+	}
+	switch code := status.ErrStatus.Code; code {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }

@@ -2,41 +2,76 @@ package batch_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
 )
 
-// asked waits until the API server has been asked for a number of bindings.
-func (w *world) asked(n int) {
+var (
+	podBinding = corev1.Resource("pods/binding")
+	forbidden  = apierrors.NewForbidden(podBinding, "p", errors.New("not yet"))
+	conflict   = apierrors.NewConflict(podBinding, "p", errors.New("the storage does not answer"))
+	internal   = apierrors.NewInternalError(errors.New("a webhook does not answer"))
+)
+
+// asked waits until the API server has been asked for a number of bindings, and returns them all.
+func (w *world) asked(n int) (binds []string) {
 	w.t.Helper()
 	eventually(w.t, func() error {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
-		if len(w.binds) < n {
-			return errors.New("it is not being bound")
+		if binds = slices.Clone(w.binds); len(binds) < n {
+			return fmt.Errorf("it is asked for %d bindings, not %d", len(binds), n)
 		}
 		return nil
 	})
+	return binds
+}
+
+// decided waits until a pod counts on a node, and returns that.
+func (w *world) decided(p *corev1.Pod) (node string) {
+	w.t.Helper()
+	eventually(w.t, func() error {
+		if node, _ = w.cluster.NodeOf(p.UID); node == "" {
+			return errors.New(p.Name + " is nowhere")
+		}
+		return nil
+	})
+	return node
+}
+
+// block has bindings of some pods, all if none is named, wait until they are released.
+func (w *world) block(names ...string) (release func()) {
+	blocked := make(chan struct{})
+	release = sync.OnceFunc(func() { close(blocked) })
+	w.t.Cleanup(release)
+	w.bad(func(pod string) error {
+		if len(names) == 0 || slices.Contains(names, pod) {
+			<-blocked
+		}
+		return nil
+	}, nil, nil)
+	return release
 }
 
 func TestPodsThatWaitToBeBoundCountHoweverLong(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "0"))
-	blocked := make(chan struct{})
-	release := sync.OnceFunc(func() { close(blocked) })
-	t.Cleanup(release)
-	w.before(func(string) error { <-blocked; return nil })
+	release := w.block()
 	first, second := pod("first"), pod("second")
 	w.create(first)
 	w.asked(1)
 	w.create(second)
-	eventually(t, func() error {
-		if on, _ := w.cluster.NodeOf(second.UID); on == "" {
-			return errors.New("second has no node")
-		}
-		return nil
-	})
+	w.decided(second)
 	w.expire("c")
 	if on, _ := w.cluster.NodeOf(first.UID); on == "" {
 		t.Error("a pod that is being bound does not count any more")
@@ -48,4 +83,132 @@ func TestPodsThatWaitToBeBoundCountHoweverLong(t *testing.T) {
 	release()
 	w.bound("first", "second")
 	w.waits("third", "Insufficient cpu")
+}
+
+// A binding that was made is found, whatever the answer was, and not made again.
+func TestABindingWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
+	for name, answer := range map[string]error{
+		"connection": io.ErrUnexpectedEOF, "internal": internal, "conflict": conflict, "forbidden": forbidden,
+		"timeout": apierrors.NewTimeoutError("no answer", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))
+			var looks atomic.Int32
+			w.bad(nil, func(string) error { return answer }, func(string) error {
+				if looks.Add(1) <= 2 {
+					return forbidden
+				}
+				return nil
+			})
+			w.create(pod("p"))
+			on := w.bound("p")[0]
+			event := <-w.events.Events
+			if want := "Normal Scheduled Successfully assigned default/p to " + on; event != want {
+				t.Errorf("event %q, want %q", event, want)
+			}
+			for _, b := range w.asked(1) {
+				if b != "p "+on {
+					t.Errorf("%q was asked for", b)
+				}
+			}
+		})
+	}
+}
+
+// A pod that is not bound goes back and says why; others do not wait for that.
+func TestABindingThatIsNotMadeStopsNoOther(t *testing.T) {
+	for name, answer := range map[string]error{"forbidden": forbidden, "internal": internal, "conflict": conflict} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := start(t, batch.Options{Binders: 1}, node("a", "8"))
+			var mended atomic.Bool
+			w.bad(func(pod string) error {
+				if strings.HasPrefix(pod, "bad") && !mended.Load() {
+					return answer
+				}
+				return nil
+			}, nil, nil)
+			w.create(pod("bad-1"), pod("bad-2"))
+			w.asked(1)
+			w.create(pod("good"))
+			w.bound("good")
+			w.waits("bad-1", "cannot be bound: "+answer.Error())
+			w.waits("bad-2", "cannot be bound: "+answer.Error())
+			mended.Store(true)
+			w.bound("bad-1", "bad-2")
+		})
+	}
+}
+
+// While nobody says what became of a binding, the pod counts where it may be, and goes nowhere else.
+func TestAPodCountsWhileTheAPIServerIsAway(t *testing.T) {
+	t.Parallel()
+	w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))
+	var away atomic.Bool
+	away.Store(true)
+	answer := func(string) error {
+		if away.Load() {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}
+	w.bad(answer, nil, answer)
+	p := pod("p")
+	w.create(p)
+	binds := w.asked(15) // for longer than a binding is tried that is known not to be made
+	if on, _ := w.cluster.NodeOf(p.UID); on == "" {
+		t.Error("it does not count any more")
+	}
+	away.Store(false)
+	on := w.bound("p")[0]
+	for _, b := range binds {
+		if b != "p "+on {
+			t.Errorf("%q was asked for, and it is on %s", b, on)
+		}
+	}
+}
+
+// Another pod of the same name is not the one that was decided about.
+func TestAPodThatIsReplacedWhileItIsBoundCountsNoMore(t *testing.T) {
+	w := start(t, batch.Options{}, node("a", "1"))
+	release := w.block()
+	old, successor := pod("p"), pod("p")
+	successor.UID = "successor"
+	w.create(old)
+	w.asked(1)
+	if err := w.api.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.create(successor)
+	release()
+	w.bound("p")
+	if on, _ := w.cluster.NodeOf(old.UID); on != "" {
+		t.Errorf("it counts on %s", on)
+	}
+}
+
+// A pod whose binding takes long counts on its node: nothing else is put there.
+func TestPodsThatAreBeingBoundCount(t *testing.T) {
+	w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))
+	release := w.block("slow")
+	slow := pod("slow")
+	w.create(slow)
+	w.asked(1)
+	w.create(pod("second"), pod("third"))
+	waiting := ""
+	eventually(t, func() error {
+		for _, name := range []string{"second", "third"} {
+			if len(w.pod(name).Status.Conditions) > 0 {
+				waiting = name
+				return nil
+			}
+		}
+		return errors.New("neither waits")
+	})
+	w.waits(waiting, "Insufficient cpu")
+	release()
+	other := map[string]string{"second": "third", "third": "second"}[waiting]
+	if on := w.bound("slow", other); on[0] == on[1] {
+		t.Errorf("slow and %s are on %s", other, on[0])
+	}
 }

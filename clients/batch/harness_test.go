@@ -42,8 +42,9 @@ type world struct {
 
 	mutex sync.Mutex
 	binds []string // "pod node", in the order in which the API server was asked
-	// beforeBind and afterBind are called with each binding; their error is the answer, before anything or after it.
-	beforeBind, afterBind func(pod string) error
+	// beforeBind and afterBind are called with each binding, beforeGet with each question about a pod; their error is the
+	// answer, before anything or after it.
+	beforeBind, afterBind, beforeGet func(pod string) error
 }
 
 func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
@@ -101,10 +102,8 @@ func (p pods) Bind(_ context.Context, binding *corev1.Binding, _ metav1.CreateOp
 	w.binds = append(w.binds, binding.Name+" "+binding.Target.Name)
 	before, after := w.beforeBind, w.afterBind
 	w.mutex.Unlock()
-	if before != nil {
-		if err := before(binding.Name); err != nil {
-			return err
-		}
+	if err := call(before, binding.Name); err != nil {
+		return err
 	}
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
 	o, err := w.api.Tracker().Get(resource, binding.Namespace, binding.Name)
@@ -119,17 +118,31 @@ func (p pods) Bind(_ context.Context, binding *corev1.Binding, _ metav1.CreateOp
 	if err := w.api.Tracker().Update(resource, found, found.Namespace); err != nil {
 		return err
 	}
-	if after != nil {
-		return after(binding.Name)
-	}
-	return nil
+	return call(after, binding.Name)
 }
 
-// before has a function called before each binding; its error is the answer.
-func (w *world) before(f func(pod string) error) {
+func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
+	p.world.mutex.Lock()
+	before := p.world.beforeGet
+	p.world.mutex.Unlock()
+	if err := call(before, name); err != nil {
+		return nil, err
+	}
+	return p.PodInterface.Get(ctx, name, o)
+}
+
+func call(f func(string) error, pod string) error {
+	if f == nil {
+		return nil
+	}
+	return f(pod)
+}
+
+// bad sets what becomes of calls; nil is nothing.
+func (w *world) bad(beforeBind, afterBind, beforeGet func(pod string) error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.beforeBind = f
+	w.beforeBind, w.afterBind, w.beforeGet = beforeBind, afterBind, beforeGet
 }
 
 func (w *world) create(pods ...*corev1.Pod) {

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
@@ -106,81 +103,4 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	w.waits("claims", `volume "data" needs a claim to be bound`)
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
-}
-
-func TestABindingWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
-	w := start(t, batch.Options{}, node("a", "8"), node("b", "8"))
-	lost := 0
-	w.mutex.Lock()
-	w.afterBind = func(string) error {
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
-		if lost++; lost == 1 {
-			return apierrors.NewInternalError(errors.New("connection reset"))
-		}
-		return nil
-	}
-	w.mutex.Unlock()
-	w.create(pod("p"))
-	on := w.bound("p")[0]
-	eventually(t, func() error {
-		if event := <-w.events.Events; !strings.Contains(event, "Scheduled Successfully assigned default/p to "+on) {
-			return errors.New(event)
-		}
-		return nil
-	})
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	for _, b := range w.binds {
-		if b != "p "+on {
-			t.Errorf("bound %q, and it is on %s", w.binds, on)
-		}
-	}
-	if len(w.binds) < 2 {
-		t.Error("the binding was not tried again")
-	}
-}
-
-// A pod whose binding takes long counts on its node: nothing else is put there.
-func TestPodsThatAreBeingBoundCount(t *testing.T) {
-	w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))
-	var released atomic.Bool
-	w.mutex.Lock()
-	w.beforeBind = func(pod string) error {
-		if pod == "slow" && !released.Load() {
-			return apierrors.NewInternalError(errors.New("not yet"))
-		}
-		return nil
-	}
-	w.mutex.Unlock()
-	w.create(pod("slow"))
-	eventually(t, func() error {
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
-		if len(w.binds) == 0 {
-			return errors.New("slow is not being bound")
-		}
-		return nil
-	})
-	w.create(pod("second"), pod("third"))
-	eventually(t, func() error {
-		n := 0
-		for _, name := range []string{"second", "third"} {
-			if w.pod(name).Spec.NodeName != "" {
-				n++
-			}
-		}
-		if n != 1 {
-			return fmt.Errorf("%d are bound", n)
-		}
-		return nil
-	})
-	time.Sleep(50 * time.Millisecond)
-	released.Store(true)
-	slow := w.bound("slow")[0]
-	for _, name := range []string{"second", "third"} {
-		if w.pod(name).Spec.NodeName == slow {
-			t.Errorf("%s is on %s as well", name, slow)
-		}
-	}
 }
