@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -12,16 +13,19 @@ import (
 
 // Stowage says where the Stowage servers are and how to speak with them.
 type Stowage struct {
-	StowageAddress    []string `default:"127.0.0.1:7433" help:"Address of Stowage: one gRPC target, or several replicas. Repeat the flag, or separate by commas."`
-	StowageCAFile     string   `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it Stowage is spoken to in plain text."`
-	StowageCertFile   string   `help:"PEM certificate to show to Stowage."`
-	StowageKeyFile    string   `help:"PEM key of stowage-cert-file."`
-	StowageServerName string   `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
+	StowageAddress    []string      `default:"127.0.0.1:7433" help:"Address of Stowage: one gRPC target, or several replicas. Repeat the flag, or separate by commas."`
+	StowageCAFile     string        `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it Stowage is spoken to in plain text."`
+	StowageCertFile   string        `help:"PEM certificate to show to Stowage."`
+	StowageKeyFile    string        `help:"PEM key of stowage-cert-file."`
+	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, as when it is started anew, before calls fail."`
+	StowageServerName string        `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
 }
 
 // Validate implements kong's validation.
 func (s *Stowage) Validate() error {
 	switch {
+	case s.StowagePatience < 0:
+		return fmt.Errorf("stowage-patience: must not be negative, is %v", s.StowagePatience)
 	case len(s.StowageAddress) == 0:
 		return errors.New("stowage-address: is empty")
 	case (s.StowageCertFile == "") != (s.StowageKeyFile == ""):
@@ -41,5 +45,5 @@ func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.C
 		}
 		options = append(options, grpc.WithTransportCredentials(f.clientCredentials(s.StowageServerName)))
 	}
-	return stowage.Dial(s.StowageAddress, options...)
+	return stowage.Dial(s.StowageAddress, append(options, stowage.WithPatience(s.StowagePatience))...)
 }

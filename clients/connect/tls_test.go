@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -85,19 +87,27 @@ func (a authority) pair(t *testing.T) tls.Certificate {
 // soon waits for what holds after the files are looked at again.
 func soon(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 50 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	t.Errorf("never: %s", what)
+}
+
+// counter is a log of which only the number of lines matters.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) Write(line []byte) (int, error) {
+	c.Add(1)
+	return len(line), nil
 }
 
 func TestAServerReadsItsFilesAgain(t *testing.T) {
 	own, known := newAuthority(t, "extender"), newAuthority(t, "scheduler")
 	s := connect.Server{TLSCertFile: own.cert, TLSKeyFile: own.key, TLSClientCAFile: known.cert}
-	config, err := s.Config(slog.New(slog.DiscardHandler))
+	var complaints counter
+	config, err := s.Config(slog.New(slog.NewTextHandler(&complaints, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +145,11 @@ func TestAServerReadsItsFilesAgain(t *testing.T) {
 	if reach(before, known.pair(t)) || reach(own.pool(t), client) {
 		t.Error("the old certificates go on being good")
 	}
+	complained := complaints.Load()
 	if err := os.WriteFile(own.cert, []byte("half writt"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1100 * time.Millisecond)
+	soon(t, "the file is read again", func() bool { reach(before); return complaints.Load() > complained })
 	if !reach(x509ofServer(t, listener.Addr().String(), known.pair(t)), known.pair(t)) {
 		t.Error("the last good certificate is not served")
 	}
@@ -167,10 +178,7 @@ func (placing) Place(context.Context, *stowagev1.PlaceRequest) (*stowagev1.Place
 func TestAClientReadsItsFilesAgain(t *testing.T) {
 	server, client := newAuthority(t, "stowage"), newAuthority(t, "shim")
 	serve := func(address string) (*grpc.Server, string) {
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := servertest.Listen(t, address)
 		s := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
 			Certificates: []tls.Certificate{server.pair(t)}, ClientCAs: client.pool(t), ClientAuth: tls.RequireAndVerifyClientCert,
 		})))
@@ -178,7 +186,7 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 		go s.Serve(listener)
 		return s, listener.Addr().String()
 	}
-	first, address := serve("127.0.0.1:0")
+	first, address := serve(net.JoinHostPort(servertest.Host(), "0"))
 	dial := func(c connect.Stowage) (func() error, func() error) {
 		c.StowageAddress = []string{address}
 		conn, err := c.Dial(slog.New(slog.DiscardHandler))
@@ -186,7 +194,7 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_, err := conn.Place(ctx, &stowagev1.PlaceRequest{})
 			return err

@@ -19,6 +19,12 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 	if !e.Ready() {
 		return nil, explained(live.ErrNotReady)
 	}
+	if node, assumed := e.cluster.NodeOf(args.PodUID); node != "" && !assumed {
+		if node != args.Node {
+			return nil, fmt.Errorf("the pod is bound to node %s already", node)
+		}
+		return &extenderv1.ExtenderBindingResult{}, nil // the answer to an earlier try was lost
+	}
 	pod, err := e.podToBind(ctx, args)
 	if err != nil {
 		e.decisions.remove(args.PodUID)

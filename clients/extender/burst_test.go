@@ -100,7 +100,7 @@ type scheduler struct {
 }
 
 func (s *scheduler) run(t *testing.T, queue []*corev1.Pod) {
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(5 * patience)
 	left := len(queue)
 	var mutex sync.Mutex
 	retry := func(p *corev1.Pod) {

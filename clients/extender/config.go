@@ -69,6 +69,7 @@ func (c *Config) Validate() error {
 	}{{"outcome-wait", c.OutcomeWait}, {"drain-delay", c.DrainDelay}, {"shutdown-grace-period", c.ShutdownGracePeriod}} {
 		check(d.d >= 0, "%s: must not be negative, is %v", d.key, d.d)
 	}
+	check(c.StowagePatience < c.RequestTimeout, "stowage-patience: must be shorter than request-timeout, is %v", c.StowagePatience)
 	check(c.MaxRequestBytes >= 1, "max-request-bytes: must be positive, is %d", c.MaxRequestBytes)
 	_, err := NewScores(Range(c.Scores), c.ScorePlugins, nil)
 	check(err == nil, "score-plugins: %v", err)

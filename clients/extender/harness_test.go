@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -43,14 +44,22 @@ type world struct {
 	reader *metric.ManualReader
 }
 
+// patience is how long anything may take that normally takes much less than a second.
+const patience = time.Minute
+
 func start(t testing.TB, o Options, objects ...runtime.Object) *world {
 	t.Helper()
-	w := startUnread(t, o, live.Options{}, objects...)
+	return read(t, startUnread(t, o, live.Options{}, nil, objects...))
+}
+
+// read has a world's informers read everything.
+func read(t testing.TB, w *world) *world {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.cluster.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	waiting, stop := context.WithTimeout(ctx, 20*time.Second)
+	waiting, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	if err := w.cluster.WaitReady(waiting); err != nil {
 		t.Fatal(err)
@@ -59,10 +68,10 @@ func start(t testing.TB, o Options, objects ...runtime.Object) *world {
 }
 
 // startUnread starts a world of which the informers have read nothing.
-func startUnread(t testing.TB, o Options, lo live.Options, objects ...runtime.Object) *world {
+func startUnread(t testing.TB, o Options, lo live.Options, dial []grpc.DialOption, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: newAPIServer(objects...), server: servertest.Start(t), reader: metric.NewManualReader()}
-	client, err := stowage.Dial([]string{w.server.Address})
+	client, err := stowage.Dial([]string{w.server.Address}, dial...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +88,7 @@ func startUnread(t testing.TB, o Options, lo live.Options, objects ...runtime.Ob
 	if w.Extender, err = New(w.api, client, cluster, o); err != nil {
 		t.Fatal(err)
 	}
-	w.http = httptest.NewServer(w.Handler(Limits{Bytes: 16 << 20, Duration: 4 * time.Second}))
+	w.http = httptest.NewServer(w.Handler(Limits{Bytes: 16 << 20, Duration: patience}))
 	t.Cleanup(w.http.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return w
@@ -256,11 +265,10 @@ func (w *world) create(pods ...*corev1.Pod) {
 // eventually waits until something holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("never: %s", what)
 }

@@ -81,7 +81,7 @@ func TestTheProcess(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it does not stop")
 	}
 }
@@ -90,6 +90,7 @@ func TestBadSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--listen-address=nowhere"}, {"--decide=later"}, {"--scores=guess"}, {"--score-plugins=Guess"}, {"--assume-for=0s"},
 		{"--outcome-wait=-1s"}, {"--max-request-bytes=0"}, {"--tls-key-file=x"}, {"--stowage-cert-file=x"}, {"--log-level=loud"},
+		{"--stowage-patience=-1s"}, {"--stowage-patience=2s", "--request-timeout=2s"},
 	} {
 		if _, err := parsed(t, args...); err == nil {
 			t.Errorf("%v are taken", args)

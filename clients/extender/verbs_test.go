@@ -135,7 +135,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestNothingIsDecidedBeforeEverythingIsRead(t *testing.T) {
-	w := startUnread(t, Options{}, live.Options{}, makeNode("a", "z1"))
+	w := startUnread(t, Options{}, live.Options{}, nil, makeNode("a", "z1"))
 	if w.Ready() {
 		t.Error("ready")
 	}
@@ -285,13 +285,20 @@ func TestBindsThatFail(t *testing.T) {
 
 func TestABindThatWasDoneBefore(t *testing.T) {
 	web := makePod("web-1", "web")
-	w := start(t, Options{}, makeNode("a", "z1"), web)
+	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web)
 	w.api.late = func() time.Duration { return 100 * time.Millisecond }
-	w.filter(web, "a")
+	w.filter(web, "a", "b")
 	for range 2 { // kube-scheduler did not hear the first answer
 		if err := w.bindTo(web, "a"); err != "" {
 			t.Error(err)
 		}
+	}
+	eventually(t, "the informer tells", func() bool { _, assumed := w.cluster.NodeOf(web.UID); return !assumed })
+	if err := w.bindTo(web, "a"); err != "" {
+		t.Error(err)
+	}
+	if err := w.bindTo(web, "b"); !strings.Contains(err, "is bound to node a already") {
+		t.Errorf("bound to another node: %q", err)
 	}
 	w.api.told.Wait()
 }

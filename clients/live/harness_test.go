@@ -32,6 +32,9 @@ type world struct {
 	server *servertest.Server
 }
 
+// patience is how long anything may take that normally takes much less than a second.
+const patience = time.Minute
+
 func start(t *testing.T, o live.Options, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), server: servertest.Start(t)}
@@ -50,7 +53,7 @@ func start(t *testing.T, o live.Options, objects ...runtime.Object) *world {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	waiting, stop := context.WithTimeout(ctx, 20*time.Second)
+	waiting, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	if err := w.WaitReady(waiting); err != nil {
 		t.Fatal(err)
@@ -83,11 +86,10 @@ func (w *world) nodesWithout(pod *corev1.Pod, gone ...types.UID) (names []string
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("never: %s", what)
 }

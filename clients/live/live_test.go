@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/stowage-scheduler/stowage/clients/live"
 )
@@ -76,8 +79,10 @@ func TestAssumedPodsCount(t *testing.T) {
 	w.update(bound)
 	bound.Annotations = map[string]string{"again": "yes"}
 	w.update(bound)
-	time.Sleep(50 * time.Millisecond)
-	if now, _ := w.View(); now.Version() != assumed.Version() {
+	w.create(on(makePod("db-1", "db", corev1.LabelTopologyZone), "b")) // of which the informer tells after those
+	var now *live.View
+	eventually(t, "a change", func() bool { now, _ = w.View(); return now.Version() > assumed.Version() })
+	if now.Version() != assumed.Version()+1 {
 		t.Error("an event that confirms an assumption is a change")
 	}
 	if err := w.Assume(nil, live.Assumption{Pod: first, Node: "b"}); err == nil {
@@ -104,6 +109,10 @@ func TestForgottenPodsDoNotCount(t *testing.T) {
 
 func TestUnsettledAssumptionsAreAskedAbout(t *testing.T) {
 	w := start(t, live.Options{AssumeFor: 50 * time.Millisecond}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"))
+	var answers atomic.Bool
+	w.api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return !answers.Load(), nil, errors.New("the API server is away")
+	})
 	pending, gone, bound := makePod("web-1", "web", corev1.LabelHostname), makePod("web-2", "web", corev1.LabelHostname), makePod("web-3", "web", corev1.LabelHostname)
 	w.create(pending)
 	if err := w.Assume(nil, live.Assumption{Pod: pending, Node: "a"}, live.Assumption{Pod: gone, Node: "b"}, live.Assumption{Pod: bound, Node: "c"}); err != nil {
@@ -115,8 +124,9 @@ func TestUnsettledAssumptionsAreAskedAbout(t *testing.T) {
 	}
 	other := makePod("web-4", "web", corev1.LabelHostname)
 	w.feasible(other)
+	answers.Store(true)
 	w.soon(other, "a", "b")
-	time.Sleep(200 * time.Millisecond)
+	eventually(t, "an answer about the pod that is bound", func() bool { _, assumed := w.NodeOf(bound.UID); return !assumed })
 	w.feasible(other, "a", "b")
 }
 
@@ -146,9 +156,7 @@ func TestTheServerStartsAnewWithNothing(t *testing.T) {
 	web := makePod("web-2", "web", corev1.LabelHostname)
 	w.feasible(web, "b")
 	w.server.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := w.Ask(ctx, func(ctx context.Context, v *live.View) error { return filter(ctx, w, v, web) }); err == nil {
+	if err := w.Ask(t.Context(), func(ctx context.Context, v *live.View) error { return filter(ctx, w, v, web) }); err == nil {
 		t.Error("no error without a server")
 	}
 	w.server.Resume()

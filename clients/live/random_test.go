@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -153,7 +154,7 @@ func (r *random) compare(step int) {
 			r.t.Fatal(err)
 		}
 		var diff string
-		for range 500 {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 			var got *stowagev1.ScoreResponse
 			err := r.Ask(r.t.Context(), func(ctx context.Context, v *live.View) (err error) {
 				got, err = r.client.Score(ctx, &stowagev1.ScoreRequest{Snapshot: v.Reference(), Pod: pod, IncludeNodeNames: true, IncludeRejections: true})

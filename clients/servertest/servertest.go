@@ -3,8 +3,11 @@ package servertest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -25,7 +28,7 @@ type Server struct {
 // Start starts a server with the default configuration, which stops when the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, Address: freeAddress(t)}
+	s := &Server{t: t, Address: net.JoinHostPort(Host(), "0")}
 	s.Resume()
 	t.Cleanup(s.Stop)
 	return s
@@ -44,16 +47,11 @@ func (s *Server) Resume() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running *server.Server
-	for range 100 { // the port may be in use a little longer
-		if running, err = server.New(ctx, c, slog.New(slog.DiscardHandler)); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err != nil {
-		cancel()
-		s.t.Fatal(err)
-	}
+	inTime(s.t, func() error {
+		running, err = server.New(ctx, c, slog.New(slog.DiscardHandler))
+		return err
+	})
+	s.Address = running.Address().String()
 	done := make(chan error, 1)
 	go func() { done <- running.Run(ctx) }()
 	s.stop = func() {
@@ -72,12 +70,37 @@ func (s *Server) Stop() {
 	}
 }
 
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// Host is an address of loopback whose ports nobody else takes, so that what listened there can listen again later. Those
+// of 127.0.0.1 may have become another listener's or a connection's by then; only Linux has more addresses than that.
+func Host() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+}
+
+// Listen listens at an address that may be in use a little longer.
+func Listen(t testing.TB, address string) (l net.Listener) {
+	t.Helper()
+	inTime(t, func() (err error) {
+		l, err = net.Listen("tcp", address)
+		return err
+	})
+	return l
+}
+
+// inTime tries something until it succeeds, and ends the test if it does not within 30 s.
+func inTime(t testing.TB, try func() error) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/health" // client-side health checking
 	"google.golang.org/grpc/keepalive"
@@ -36,10 +37,18 @@ const serviceConfig = `{
   }]
 }`
 
+// connectParams are gRPC's own, but that a replica is tried again after 0.1 s and from then on at least every second, not
+// after one second and at last every two minutes: it is seconds from its restart to its readiness, and all wait for it.
+var connectParams = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+	MinConnectTimeout: 20 * time.Second,
+}
+
 // Client calls the PlacementService.
 type Client struct {
 	stowagev1.PlacementServiceClient
 	conn       *grpc.ClientConn
+	reach      *reach
 	remembered remembered
 	puts       singleflight.Group
 }
@@ -47,7 +56,7 @@ type Client struct {
 // Dial sets up a client without connecting yet. One address is a gRPC target, by default a DNS name with a port, of
 // which every address is a replica; several are the replicas themselves. Without options the connection is in
 // plaintext; options are gRPC's own and win over what Dial sets: grpc.WithTransportCredentials for TLS,
-// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics.
+// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics. WithPatience is one more.
 func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address")
@@ -71,7 +80,8 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		// A replica that vanished without a word is noticed within 40 s, during a call as between calls. The server allows
 		// pings every 10 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.WithChainUnaryInterceptor(retryWhenAsked, c.putWhenUnknown),
+		grpc.WithConnectParams(connectParams),
+		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.putWhenUnknown),
 		grpc.WithChainStreamInterceptor(c.streamAgain),
 	}
 	target := addresses[0]
@@ -85,15 +95,23 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		all = append(all, grpc.WithResolvers(replicas))
 		target = "replicas:///"
 	}
+	var waits time.Duration
+	for _, o := range options {
+		if p, ok := o.(patience); ok {
+			waits = p.d
+		}
+	}
 	conn, err := grpc.NewClient(target, append(all, options...)...)
 	if err != nil {
 		return nil, err
 	}
-	c.PlacementServiceClient, c.conn = stowagev1.NewPlacementServiceClient(conn), conn
+	c.PlacementServiceClient, c.conn, c.reach = stowagev1.NewPlacementServiceClient(conn), conn, newReach(conn, waits)
 	return c, nil
 }
 
 // Close ends the connections. Calls in flight fail.
 func (c *Client) Close() error {
-	return c.conn.Close()
+	err := c.conn.Close()
+	<-c.reach.ended
+	return err
 }

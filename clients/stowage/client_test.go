@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -57,15 +58,12 @@ func (r *replica) look(request *stowagev1.PlaceRequest) error {
 
 func start(t *testing.T, failures ...error) *replica {
 	t.Helper()
-	return startAt(t, "127.0.0.1:0", failures...)
+	return startAt(t, net.JoinHostPort(servertest.Host(), "0"), failures...)
 }
 
 func startAt(t *testing.T, address string, failures ...error) *replica {
 	t.Helper()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := servertest.Listen(t, address)
 	r := &replica{failures: failures, address: listener.Addr().String(), health: health.NewServer(), server: grpc.NewServer()}
 	stowagev1.RegisterPlacementServiceServer(r.server, r)
 	grpc_health_v1.RegisterHealthServer(r.server, r.health)
@@ -114,7 +112,7 @@ func TestCallsAreTriedAgainWhereThatHelps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := start(t, c.failures...)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			_, err := dial(t, r).Place(ctx, &stowagev1.PlaceRequest{})
 			if status.Code(err) != c.want || r.calls.Load() != c.calls {

@@ -30,7 +30,7 @@ const putTimeout = time.Minute
 // the caller, to whom the error goes.
 func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 	known := c.remembered.add(s)
-	return again(ctx, func() error {
+	return c.again(ctx, func() error {
 		_, err := c.put(ctx, known, "", time.Now())
 		return err
 	})

@@ -6,31 +6,45 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 )
 
 // maximumAttempts is how often a call is tried when the server asks to come back later.
 const maximumAttempts = 4
 
-// retryWhenAsked is again for unary calls.
-func retryWhenAsked(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+// unaryAgain is again for unary calls.
+func (c *Client) unaryAgain(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption,
 ) error {
-	return again(ctx, func() error { return invoke(ctx, method, request, reply, conn, options...) })
+	return c.again(ctx, func() error { return invoke(ctx, method, request, reply, conn, options...) })
 }
 
 // again repeats a call for which the server said when to try again, that long after and a little more, so that the
 // callers it turned away do not all come back at once. gRPC's own retry policy knows codes only, and could not tell a busy
-// server from a request that is too large, which no waiting makes smaller.
-func again(ctx context.Context, call func() error) error {
-	for attempt := 1; ; attempt++ {
+// server from a request that is too large, which no waiting makes smaller. A call that reached no replica is repeated as
+// WithPatience says.
+func (c *Client) again(ctx context.Context, call func() error) error {
+	var failed time.Time // when no replica was reached for the first time
+	for attempt := 1; ; {
 		err := call()
-		if err == nil || attempt == maximumAttempts {
+		if err == nil {
+			return nil
+		}
+		d := Details(err)
+		if d.Code == codes.Unavailable && d.RetryAfter == 0 {
+			if failed.IsZero() {
+				failed = time.Now()
+			}
+			if !c.reach.again(ctx, failed) {
+				return err
+			}
+			continue
+		}
+		after := d.RetryAfter
+		if after <= 0 || attempt == maximumAttempts {
 			return err
 		}
-		after := Details(err).RetryAfter
-		if after <= 0 {
-			return err
-		}
+		attempt++
 		after += rand.N(after/4 + 1)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < after {
 			return err

@@ -31,7 +31,7 @@ type snapshots struct {
 	evict  int // forget all snapshots before every so many-th look, never if 0
 	looks  int
 	// during is called in every stream after its first message; its error ends the stream.
-	during func() error
+	during func(context.Context) error
 	// beforeUnknown is called before the answer that a snapshot is not there.
 	beforeUnknown func()
 	// renamed is the address that is answered instead of the right one.
@@ -73,7 +73,7 @@ func (r *replica) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSna
 		during := s.during
 		s.mutex.Unlock()
 		if want == 0 && during != nil {
-			if err := during(); err != nil {
+			if err := during(stream.Context()); err != nil {
 				return err
 			}
 		}
@@ -162,7 +162,7 @@ func with(t *testing.T, s *stowage.Snapshot, node string) *stowage.Snapshot {
 
 func put(t *testing.T, c *stowage.Client, s *stowage.Snapshot) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := c.Put(ctx, s); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func put(t *testing.T, c *stowage.Client, s *stowage.Snapshot) {
 }
 
 func ask(ctx context.Context, c *stowage.Client, s *stowage.Snapshot) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	answer, err := c.Place(ctx, &stowagev1.PlaceRequest{Snapshot: &stowagev1.SnapshotReference{Address: s.Address()}})
 	if err == nil && answer.PlacedCount != 7 {
@@ -331,13 +331,13 @@ func TestARefusedDeltaIsFollowedByTheWhole(t *testing.T) {
 			first := snapshot(t, clusterOf("a"))
 			put(t, client, first)
 			streams := 0
-			r.during = func() error {
+			r.during = func(context.Context) error {
 				if streams++; streams == 1 {
 					return c.failure
 				}
 				return nil
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			if err := client.Put(ctx, with(t, first, "b")); status.Code(err) != c.want {
 				t.Errorf("%v, want %v", err, c.want)
@@ -403,9 +403,9 @@ func TestACallGoesElsewhereIfItsReplicaGoesAway(t *testing.T) {
 	put(t, c, s)
 	b.forget()
 	a.forget()
-	a.during = func() error {
+	a.during = func(ctx context.Context) error {
 		go a.server.Stop()
-		time.Sleep(50 * time.Millisecond)
+		<-ctx.Done() // the connection has ended
 		return io.ErrUnexpectedEOF
 	}
 	for range 2 {
@@ -431,14 +431,14 @@ func TestPutsAreTriedAgainWhereThatHelps(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := start(t)
 			streams := 0
-			r.during = func() error {
+			r.during = func(context.Context) error {
 				streams++
 				if streams <= len(c.failures) {
 					return c.failures[streams-1]
 				}
 				return nil
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			err := dial(t, r).Put(ctx, snapshot(t, bigcluster.New(500)))
 			if status.Code(err) != c.want || streams != c.streams {
@@ -454,7 +454,7 @@ func TestAFailedPutIsTheCallsError(t *testing.T) {
 	s := snapshot(t, clusterOf("n"))
 	put(t, c, s)
 	r.forget()
-	r.during = func() error { return failure(codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE") }
+	r.during = func(context.Context) error { return failure(codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE") }
 	if err := ask(t.Context(), c, s); stowage.Details(err).Reason != stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE {
 		t.Error(err)
 	}
@@ -509,7 +509,7 @@ func TestAPutOutlivesTheCallerThatBeganIt(t *testing.T) {
 	r.forget()
 	began, finish := make(chan struct{}), make(chan struct{})
 	r.mutex.Lock()
-	r.during = func() error { close(began); <-finish; return nil }
+	r.during = func(context.Context) error { close(began); <-finish; return nil }
 	r.mutex.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error), make(chan error)

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// streamAgain does for calls that are answered in parts what retryWhenAsked and putWhenUnknown do for the others. It
+// streamAgain does for calls that are answered in parts what unaryAgain and putWhenUnknown do for the others. It
 // does so until the first part is there: after that an error is the caller's, who has seen parts already.
 func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
 	options ...grpc.CallOption,
@@ -22,7 +22,7 @@ func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *g
 		}
 		return err
 	}
-	return s, s.open()
+	return s, c.again(ctx, s.open)
 }
 
 // partsStream is a stream that answers one request, and is opened again as long as it has not begun to.
@@ -50,7 +50,7 @@ func (s *partsStream) RecvMsg(part any) error {
 	s.begun = true
 	known := s.client.remembered.find(snapshotOf(s.request).GetAddress())
 	opened := true
-	return again(s.ctx, func() error {
+	return s.client.again(s.ctx, func() error {
 		return s.client.putting(s.ctx, known, s.route, func() error {
 			if !opened {
 				if err := s.reopen(); err != nil {

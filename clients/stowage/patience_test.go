@@ -1,0 +1,82 @@
+package stowage_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// away makes a client's first connections to a replica fail, all if there is no number.
+func away(t *testing.T, r *replica, connections int64, options ...grpc.DialOption) *stowage.Client {
+	t.Helper()
+	var tried atomic.Int64
+	c, err := stowage.Dial([]string{r.address}, append(options, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		if n := tried.Add(1); connections == 0 || n <= connections {
+			return nil, errors.New("refused")
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// asks are the ways to call.
+var asks = map[string]func(context.Context, *stowage.Client, *stowage.Snapshot) error{
+	"a call": func(ctx context.Context, c *stowage.Client, _ *stowage.Snapshot) error {
+		_, err := c.Place(ctx, &stowagev1.PlaceRequest{})
+		return err
+	},
+	"a put": func(ctx context.Context, c *stowage.Client, s *stowage.Snapshot) error { return c.Put(ctx, s) },
+	"a call that is answered in parts": func(ctx context.Context, c *stowage.Client, _ *stowage.Snapshot) error {
+		_, err := placed(ctx, c, &stowagev1.PlaceRequest{})
+		return err
+	},
+}
+
+// gRPC's own tries are over after some 0.7 s, and the connection is there after more than 2 s.
+func TestAReplicaIsWaitedFor(t *testing.T) {
+	s := snapshot(t, clusterOf("n"))
+	for name, ask := range asks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := ask(t.Context(), away(t, start(t), 7, stowage.WithPatience(time.Hour)), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestPatienceEnds(t *testing.T) {
+	s := snapshot(t, clusterOf("n"))
+	for name, ask := range asks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, options := range [][]grpc.DialOption{nil, {stowage.WithPatience(time.Second)}} {
+				c := away(t, start(t), 0, options...)
+				for range 2 {
+					if err := ask(t.Context(), c, s); status.Code(err) != codes.Unavailable {
+						t.Error(err)
+					}
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			if err := ask(ctx, away(t, start(t), 0, stowage.WithPatience(time.Hour)), s); err == nil {
+				t.Error("an answer of nobody")
+			}
+		})
+	}
+}
