@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -45,6 +46,7 @@ func inFull(t *testing.T, nodes int) (*stowagev1.Cluster, *decode.Cluster) {
 }
 
 func TestTemplatesOfPodsAreKeptOnce(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each goroutine that reads keeps its own
 	stated, kept := inFull(t, 400)
 	want, err := content.Of(stated)
 	if err != nil {
