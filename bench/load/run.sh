@@ -28,9 +28,9 @@ trap 'kill "$server" 2>/dev/null; wait "$server" || true' EXIT
 # The system chose the ports; the server's first line says which.
 serving() { sed -n "s/.*\"msg\":\"serving\".*\"$1\":\"\([^\"]*\)\".*/\1/p" "$out/server.log"; }
 ready=
-for _ in {1..100}; do
+for _ in {1..1200}; do
 	address=$(serving address) admin=$(serving admin_address)
-	[[ -n $admin ]] && "$out/stowage-server" healthcheck --admin-address="$admin" && ready=yes && break
+	[[ -n $admin ]] && "$out/stowage-server" healthcheck --timeout=1m --admin-address="$admin" && ready=yes && break
 	sleep 0.1
 done
 if [[ -z $ready ]]; then

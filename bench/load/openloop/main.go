@@ -59,7 +59,7 @@ func run(address, file string, rate float64, duration time.Duration, out string)
 }
 
 // timeout is the longest that a call may take.
-const timeout = 30 * time.Second
+const timeout = 10 * time.Minute
 
 type driver struct {
 	client        *loopback.Client
