@@ -65,7 +65,6 @@ func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 	}
 	stated := func(name string) bool { return byNode[name] != nil }
 	d.NodePods = slices.DeleteFunc(d.NodePods, func(n *stowagev1.NodePodsDelta) bool { return stated(n.NodeName) })
-	d.Nodes = slices.DeleteFunc(d.Nodes, func(n *stowagev1.Node) bool { return stated(n.Name) })
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		n := m.nodes[name]
 		left := &node{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
@@ -77,7 +76,12 @@ func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 				delete(left.counts, p.counted)
 			}
 		}
-		d.Nodes = append(d.Nodes, left.full())
+		// New nodes have their indexes by the order in which they are stated.
+		if at := slices.IndexFunc(d.Nodes, func(n *stowagev1.Node) bool { return n.Name == name }); at >= 0 {
+			d.Nodes[at] = left.full()
+		} else {
+			d.Nodes = append(d.Nodes, left.full())
+		}
 	}
 	return d
 }

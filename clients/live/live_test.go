@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/stowage-scheduler/stowage/clients/live"
@@ -149,6 +150,35 @@ func TestPodsThatWouldBeGone(t *testing.T) {
 		}
 	}
 	w.feasible(third)
+}
+
+// Nodes that have come since the base was stated keep their indexes, whichever of them pods would be gone from.
+func TestPodsThatWouldBeGoneFromNewNodes(t *testing.T) {
+	w := start(t, live.Options{}, makeNode("m", "z1"))
+	web := makePod("web", "web", corev1.LabelHostname)
+	w.feasible(web, "m")
+	for _, name := range []string{"x", "a", "y"} {
+		if _, err := w.api.CoreV1().Nodes().Create(t.Context(), makeNode(name, "z1"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.soon(web, "a", "m", "x", "y")
+	for _, name := range []string{"a", "m", "x", "y"} {
+		w.create(on(makePod("web-"+name, "web", corev1.LabelHostname), name))
+	}
+	w.soon(web)
+	for _, gone := range [][]string{{"a"}, {"x"}, {"m"}, {"x", "a"}, {"y", "m", "a"}} {
+		var uids []types.UID
+		for _, name := range gone {
+			uids = append(uids, types.UID("pod-web-"+name))
+		}
+		got, err := w.nodesWithout(web, uids...)
+		slices.Sort(got)
+		slices.Sort(gone)
+		if err != nil || !slices.Equal(got, gone) {
+			t.Errorf("without the pods of %v: %v, %v", gone, got, err)
+		}
+	}
 }
 
 func TestTheServerStartsAnewWithNothing(t *testing.T) {
