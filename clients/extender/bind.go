@@ -137,7 +137,7 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error
 			return nil
 		case !refusedByAPI(err):
 			e.log.Warn("a bind may have been done or not; the pod counts until that is known", "pod", pod.Namespace+"/"+pod.Name, "node", node, "error", err)
-			e.decisions.change(pod.UID, func(d *decision) { d.binding, d.unclear = false, time.Now() })
+			e.decisions.change(pod.UID, func(d *decision) { d.binding, d.unclear, d.found = false, time.Now(), nil })
 			e.metrics.bound(ctx, "unclear")
 			return err
 		}

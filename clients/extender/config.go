@@ -30,7 +30,7 @@ type Config struct {
 	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose points count in prioritize: those that are disabled in kube-scheduler."`
 	ProfileFile  string   `help:"Profile to decide by, in JSON or YAML. Default: kube-scheduler's."`
 
-	AssumeFor            time.Duration `default:"30s" help:"How long a pod counts where it was decided to go before the API server is asked what became of it."`
+	AssumeFor            time.Duration `default:"30s" help:"How long a pod counts where it was decided to go before the API server is asked what became of it; longer than kube-scheduler takes to bind. One that is still pending then does not count any more."`
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the pod before, with decide=bind."`
 	PreemptionCandidates bool          `help:"Report nodes that evicting pods could mend as such. kube-scheduler v1.37 finds no victims there and says so in an error."`
 

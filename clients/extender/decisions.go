@@ -11,7 +11,7 @@ import (
 )
 
 // rememberedDecisions is how many are remembered. kube-scheduler asks for priorities right after filtering; pods on their
-// way to being bound, and binds of which nobody knows the outcome, are remembered beyond that.
+// way to being bound, and for a while binds of which nobody knows the outcome, are remembered beyond that.
 const rememberedDecisions = 64
 
 // decision is what was last decided about a pod.
@@ -30,14 +30,15 @@ type decision struct {
 
 // decisions are the last ones, by pod. What get returns is a copy.
 type decisions struct {
-	mutex   sync.Mutex
-	byPod   map[types.UID]*decision
-	order   []types.UID
-	settled chan struct{} // closed when one that was open is not any more
+	unclearFor time.Duration
+	mutex      sync.Mutex
+	byPod      map[types.UID]*decision
+	order      []types.UID
+	settled    chan struct{} // closed when one that was open is not any more
 }
 
-func newDecisions() *decisions {
-	return &decisions{byPod: map[types.UID]*decision{}, settled: make(chan struct{})}
+func newDecisions(unclearFor time.Duration) *decisions {
+	return &decisions{unclearFor: unclearFor, byPod: map[types.UID]*decision{}, settled: make(chan struct{})}
 }
 
 func (d *decisions) add(added *decision) {
@@ -48,7 +49,7 @@ func (d *decisions) add(added *decision) {
 	d.byPod[uid] = added
 	d.order = append(d.order, uid)
 	for i := 0; i < len(d.order) && len(d.order) > rememberedDecisions; {
-		if old := d.byPod[d.order[i]]; old.open || old.binding || !old.unclear.IsZero() {
+		if old := d.byPod[d.order[i]]; old.open || old.binding || time.Since(old.unclear) < d.unclearFor {
 			i++
 			continue
 		}
@@ -123,6 +124,7 @@ func (d *decisions) wait(ctx context.Context, except types.UID, most time.Durati
 		for uid, other := range d.byPod {
 			other.open = other.open && uid == except
 		}
+		d.announce() // they are waited for by nobody else either
 		return false
 	}
 }

@@ -19,6 +19,9 @@ import (
 // errWithNodes says what to set.
 var errWithNodes = errors.New("the request has nodes instead of their names: set nodeCacheCapable: true for this extender in KubeSchedulerConfiguration")
 
+// errBinding is said of a pod whose bind kube-scheduler has stopped waiting for, and which counts where it is to be.
+var errBinding = errors.New("the pod is being bound: waiting for its outcome")
+
 var errNoPod = errors.New("the request has no pod")
 
 // asked checks what kube-scheduler asks about.
@@ -83,12 +86,18 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	if node != "" && !assumed {
 		return fmt.Errorf("the pod is bound to node %s already", node)
 	}
+	before := e.decisions.get(pod.UID)
 	var unclear time.Time
-	if before := e.decisions.get(pod.UID); before != nil {
+	switch {
+	case before == nil && !assumed:
+		return nil
+	case before != nil && before.binding:
+		return errBinding
+	case before != nil:
 		unclear = before.unclear
 	}
-	// Of a bind that kube-scheduler made, only it knows how that ended.
-	if !unclear.IsZero() || assumed && e.options.Decide == AtFilter {
+	// Of a bind that kube-scheduler made, or that is forgotten here, only the API server knows how it ended.
+	if !unclear.IsZero() || assumed && (before == nil || e.options.Decide == AtFilter) {
 		now, err := e.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -99,6 +108,14 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 		case now.UID == pod.UID && time.Since(unclear) < e.options.UnclearFor:
 			return errors.New("the last bind may yet be done: waiting for its outcome")
 		}
+	}
+	release, err := e.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if now := e.decisions.get(pod.UID); now != nil && now.binding {
+		return errBinding
 	}
 	e.decisions.remove(pod.UID)
 	e.cluster.Forget(pod.UID)
