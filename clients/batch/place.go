@@ -3,10 +3,10 @@ package batch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -91,7 +91,8 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 			return nil, err
 		}
 		refused = append(refused, more...)
-		q, _ = s.ask(rest(pods, refused))
+		q, more = s.ask(rest(pods, refused))
+		refused = append(refused, more...)
 	}
 	if len(q.queue) == 0 {
 		return refused, nil
@@ -116,7 +117,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 	return append(verdicts, refused...), nil
 }
 
-var queuePath = regexp.MustCompile(`^queue\[(\d+)\]\.(?:pod\.)?(?:template\.)?(.*)$`)
+var violationPath = regexp.MustCompile(`^(queue|pod_groups)\[(\d+)\]\.?(?:pod\.)?(?:template\.)?(.*)$`)
 
 // without is the pods that a server refuses, with the reason; none if the error is about something else. A group is
 // refused as a whole.
@@ -127,17 +128,27 @@ func (q *question) without(err error) []verdict {
 	}
 	reasons := map[int]string{}
 	for _, violation := range d.Violations {
-		found := queuePath.FindStringSubmatch(violation.Field)
+		found := violationPath.FindStringSubmatch(violation.Field)
 		if found == nil {
 			continue
 		}
-		i, err := strconv.Atoi(found[1])
-		if err != nil || i >= len(q.queue) || reasons[i] != "" {
+		i, err := strconv.Atoi(found[2])
+		entry, group, parts := -1, "", []string{found[3], violation.Description}
+		switch {
+		case err != nil:
+			continue
+		case found[1] == "queue" && i < len(q.queue):
+			entry, group = i, q.queue[i].PodGroup
+		case found[1] == "pod_groups" && i < len(q.groups):
+			group = q.groups[i].Name
+			parts = append([]string{"pod group " + group}, parts...)
+		default:
 			continue
 		}
+		reason := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
 		for j, e := range q.queue {
-			if j == i || e.PodGroup != "" && e.PodGroup == q.queue[i].PodGroup {
-				reasons[j] = fmt.Sprintf("%s: %s", found[2], violation.Description)
+			if reasons[j] == "" && (j == entry || group != "" && e.PodGroup == group) {
+				reasons[j] = reason
 			}
 		}
 	}
