@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,6 +27,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,12 +47,14 @@ type world struct {
 	// beforeBind and afterBind are called with each binding, beforeGet with each question about a pod; their error is the
 	// answer, before anything or after it.
 	beforeBind, afterBind, beforeGet func(pod string) error
+	// beforePlace is called before the next call of Place.
+	beforePlace func()
 }
 
 func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000)}
-	client, err := stowage.Dial([]string{servertest.Start(t).Address})
+	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +74,19 @@ func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 	running.Go(func() { _ = scheduler.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return w
+}
+
+func (w *world) call(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+	if method == stowagev1.PlacementService_Place_FullMethodName {
+		w.mutex.Lock()
+		before := w.beforePlace
+		w.beforePlace = nil
+		w.mutex.Unlock()
+		if before != nil {
+			before()
+		}
+	}
+	return invoke(ctx, method, req, reply, conn, o...)
 }
 
 // apiServer is the API server as the scheduler calls it. The fake one does not bind, and makes one call at a time.
@@ -102,7 +119,7 @@ func (p pods) Bind(_ context.Context, binding *corev1.Binding, _ metav1.CreateOp
 	w.binds = append(w.binds, binding.Name+" "+binding.Target.Name)
 	before, after := w.beforeBind, w.afterBind
 	w.mutex.Unlock()
-	if err := call(before, binding.Name); err != nil {
+	if err := run(before, binding.Name); err != nil {
 		return err
 	}
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
@@ -118,20 +135,20 @@ func (p pods) Bind(_ context.Context, binding *corev1.Binding, _ metav1.CreateOp
 	if err := w.api.Tracker().Update(resource, found, found.Namespace); err != nil {
 		return err
 	}
-	return call(after, binding.Name)
+	return run(after, binding.Name)
 }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
 	p.world.mutex.Lock()
 	before := p.world.beforeGet
 	p.world.mutex.Unlock()
-	if err := call(before, name); err != nil {
+	if err := run(before, name); err != nil {
 		return nil, err
 	}
 	return p.PodInterface.Get(ctx, name, o)
 }
 
-func call(f func(string) error, pod string) error {
+func run(f func(string) error, pod string) error {
 	if f == nil {
 		return nil
 	}

@@ -156,6 +156,28 @@ func (u unit) due(epoch uint64) time.Time {
 	return out
 }
 
+// current is those of some pods that have been taken which still wait for a node, as they are by now. One that is in
+// another group by now is taken again, with that.
+func (q *pendingPods) current(taken []candidate) []candidate {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	var out []candidate
+	for _, c := range taken {
+		p := q.pods[c.pod.UID]
+		if p == nil {
+			continue
+		}
+		was, _ := groupOf(c.pod)
+		if is, _ := groupOf(p.pod); is != was {
+			p.state = waiting
+			q.wake()
+			continue
+		}
+		out = append(out, p.candidate)
+	}
+	return out
+}
+
 // bind says of pods that have been taken that they have a node.
 func (q *pendingPods) bind(pods ...candidate) {
 	q.mutex.Lock()

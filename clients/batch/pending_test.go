@@ -136,3 +136,27 @@ func TestBatchesAreCutBetweenGroups(t *testing.T) {
 		}
 	}
 }
+
+func TestPodsThatDoNotWaitAnyMoreAreNotPlaced(t *testing.T) {
+	q := newPendingPods()
+	for _, name := range []string{"gone", "same", "changed", "moved"} {
+		q.put(waitingPod(name, 0, 0, ""), noon)
+	}
+	taken, _ := q.take(noon, 1, 10)
+	q.remove("gone")
+	changed := waitingPod("changed", 0, 0, "")
+	changed.Generation++
+	q.put(changed, noon)
+	q.put(waitingPod("moved", 0, 0, "g"), noon)
+	now := q.current(taken)
+	if d := cmp.Diff([]string{"changed", "same"}, names(now)); d != "" {
+		t.Fatal(d)
+	}
+	if now[0].pod != changed {
+		t.Error("a pod is placed as it was before")
+	}
+	again, _ := q.take(noon, 1, 10)
+	if d := cmp.Diff([]string{"moved"}, names(again)); d != "" {
+		t.Error(d)
+	}
+}

@@ -24,7 +24,10 @@ const checkedAttempts = 4
 
 // schedule places pods that have been taken: each is then being bound, or back.
 func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64) {
-	for attempt := 1; len(pods) > 0; {
+	for attempt := 1; ; {
+		if pods = s.pending.current(pods); len(pods) == 0 {
+			return
+		}
 		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1)))]
 		verdicts, err := s.place(ctx, part, attempt <= checkedAttempts)
 		if errors.Is(err, live.ErrChanged) {

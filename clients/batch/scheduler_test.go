@@ -104,3 +104,27 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
 }
+
+// A pod that another scheduler binds while it is being placed is left to that one, and the others of its batch are placed.
+func TestAPodThatIsBoundElsewhereMeanwhileStopsNoOther(t *testing.T) {
+	w := start(t, batch.Options{}, node("a", "8"))
+	first := member(pod("g-1"), "g", "2")
+	w.create(first)
+	w.waits("g-1", "pod group g has 1 of at least 2 pods")
+	w.mutex.Lock()
+	w.beforePlace = func() {
+		err := apiServer{w.api, w}.CoreV1().Pods("default").Bind(t.Context(), &corev1.Binding{
+			ObjectMeta: first.ObjectMeta, Target: corev1.ObjectReference{Name: "a"},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		w.decided(first)
+	}
+	w.mutex.Unlock()
+	w.create(member(pod("g-2"), "g", "2"))
+	w.bound("g-1", "g-2")
+	if conditions := w.pod("g-2").Status.Conditions; len(conditions) > 0 {
+		t.Error(conditions)
+	}
+}

@@ -16,10 +16,10 @@ import (
 func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	for _, a := range pods {
 		if known := m.pods[a.Pod.UID]; known != nil && !known.assumed {
-			return fmt.Errorf("pod %s/%s is on node %s already", a.Pod.Namespace, a.Pod.Name, known.node)
+			return fmt.Errorf("%w: pod %s/%s is on node %s by now", ErrChanged, a.Pod.Namespace, a.Pod.Name, known.node)
 		}
 		if n := m.nodes[a.Node]; n == nil || n.stated == nil {
-			return fmt.Errorf("there is no node %s", a.Node)
+			return fmt.Errorf("%w: there is no node %s any more", ErrChanged, a.Node)
 		}
 	}
 	for _, a := range pods {

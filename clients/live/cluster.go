@@ -185,9 +185,9 @@ type Assumption struct {
 	Held bool
 }
 
-// Assume counts pods on nodes, all or none. If at is given and the cluster has changed since, the error is ErrChanged: what
-// was decided there may not hold any more. A pod that is assumed already is moved; one that the informer has shown on a node
-// is refused.
+// Assume counts pods on nodes, all or none. The error is ErrChanged if what was decided may not hold any more: if at is given
+// and the cluster has changed since, if the informer has shown one of the pods on a node, or if a node is gone. A pod that is
+// assumed already is moved.
 func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
