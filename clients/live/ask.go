@@ -22,7 +22,7 @@ func (c *Cluster) AskWithout(ctx context.Context, pods []types.UID, call func(co
 		if err != nil {
 			return err
 		}
-		if err = v.base.ensure(ctx, c.client); err == nil {
+		if err = v.base.upload.ensure(ctx, c.client, v.base.snapshot); err == nil {
 			err = call(ctx, v)
 		}
 		if err == nil || round == refusalRounds || !c.mend(v, err) {

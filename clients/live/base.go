@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -18,9 +17,7 @@ type base struct {
 	templates int // how many it has
 	// stated is where its parts come from, nil unless it was stated anew.
 	stated *origins
-	// turn is held while the snapshot is put; put tells whether it was.
-	turn chan struct{}
-	put  bool
+	upload upload
 }
 
 // origins tell by index what the parts of a cluster come from.
@@ -28,24 +25,6 @@ type origins struct {
 	classes    [][]string // the nodes of each
 	namespaces []string
 	selectors  []selectorKey
-}
-
-func newTurn() chan struct{} { return make(chan struct{}, 1) }
-
-// ensure puts the snapshot if that has not been done. The client puts it again where a server turns out not to have it.
-func (b *base) ensure(ctx context.Context, client *stowage.Client) error {
-	select {
-	case b.turn <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-b.turn }()
-	if b.put {
-		return nil
-	}
-	err := client.Put(ctx, b.snapshot)
-	b.put = err == nil
-	return err
 }
 
 // restate makes a base of everything there is. The mutex is held.
@@ -76,9 +55,10 @@ func (c *Cluster) restate() error {
 	}
 	c.base = &base{
 		snapshot: snapshot, names: names, index: indexed(names), templates: len(m.templates.list),
-		stated: from, turn: newTurn(),
+		stated: from,
 	}
 	m.settle()
+	m.refused.prune(m.pods)
 	return nil
 }
 

@@ -16,6 +16,8 @@
 //	})
 //	err = cluster.Assume(view, live.Assumption{Pod: pod, Node: node})
 //
+// A base is put once, beside the questions, which wait for it as long as their contexts let them.
+//
 // # Assumed pods
 //
 // What was decided counts at once: an assumed pod is on its node for every later view. The informer's event that shows the

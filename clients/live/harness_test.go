@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,9 +38,14 @@ const patience = time.Minute
 
 func start(t *testing.T, o live.Options, objects ...runtime.Object) *world {
 	t.Helper()
+	return startDialled(t, o, nil, objects...)
+}
+
+func startDialled(t *testing.T, o live.Options, dial []grpc.DialOption, objects ...runtime.Object) *world {
+	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), server: servertest.Start(t)}
 	var err error
-	if w.client, err = stowage.Dial([]string{w.server.Address}); err != nil {
+	if w.client, err = stowage.Dial([]string{w.server.Address}, dial...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.client.Close() })

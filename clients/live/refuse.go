@@ -132,7 +132,7 @@ func (m *model) refuseTemplate(i uint32, reason string) bool {
 	if err != nil {
 		return false
 	}
-	m.refused.templates[key]++
+	m.refused.again(key)
 	less, lessKey := m.refused.template(old, key)
 	if lessKey == key {
 		return false

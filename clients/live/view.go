@@ -54,10 +54,11 @@ func (c *Cluster) current() (*View, error) {
 		return c.view, nil
 	}
 	switch {
-	case c.base == nil || m.templates.wasteful():
+	case c.base == nil || !c.base.upload.underWay() && m.templates.wasteful():
 		if err := c.restate(); err != nil {
 			return nil, err
 		}
+	case c.base.upload.underWay(): // another base would have to be put whole as well
 	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
 		len(m.spaces.was)+len(m.selectors.was) > differentOthers:
 		if err := c.rebase(); err != nil {
@@ -90,7 +91,7 @@ func (c *Cluster) rebase() error {
 		return c.restate()
 	}
 	names, index := c.base.after(d)
-	c.base = &base{snapshot: snapshot, names: names, index: index, templates: len(c.model.templates.list), turn: newTurn()}
+	c.base = &base{snapshot: snapshot, names: names, index: index, templates: len(c.model.templates.list)}
 	c.model.settle()
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 const RememberedSnapshots = 8
 
 // putTimeout bounds a put, which all of its callers may have stopped waiting for.
-const putTimeout = time.Minute
+const putTimeout = 10 * time.Minute
 
 // Put brings a snapshot to one of the replicas: by its delta if the replica has its base and takes it, else in full.
 // From then on requests may name its address. Where a replica answers that it does not have the snapshot, for it is
