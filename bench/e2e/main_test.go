@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long anything may take that normally takes less than a second.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 var repository = filepath.Join("..", "..")
 

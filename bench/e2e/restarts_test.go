@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -53,9 +54,12 @@ func TestBrokenWatches(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			inBurst(t, s, k.pods, func() {
 				for range 3 {
-					if n := proxy.Cut(); n == 0 {
-						t.Error("there was no connection to cut")
-					}
+					eventually(t, patience, func() error {
+						if proxy.Cut() == 0 {
+							return errors.New("there is no connection to cut")
+						}
+						return nil
+					})
 					time.Sleep(200 * time.Millisecond)
 				}
 			})

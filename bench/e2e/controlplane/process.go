@@ -16,7 +16,7 @@ import (
 )
 
 // startTimeout is how long a process may take to become ready; on a busy machine of two cores it takes up to 15 s.
-const startTimeout = 90 * time.Second
+const startTimeout = 5 * time.Minute
 
 // Process is a child process that can be ended and started again, with the same arguments. It is safe for concurrent use.
 type Process struct {

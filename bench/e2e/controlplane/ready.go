@@ -10,7 +10,7 @@ import (
 
 // probe takes whatever certificate a process has made for itself; it only asks on loopback whether it is ready.
 var probe = &http.Client{
-	Timeout:   5 * time.Second,
+	Timeout:   30 * time.Second,
 	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 }
 
