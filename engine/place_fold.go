@@ -73,9 +73,8 @@ func (p *place) fold(ctx context.Context, queue []Pending) ([]*template, error) 
 		entries[i] = t
 	}
 	fits := placing.Fits(&p.options.Profile.Weights)
-	first, _ := p.state.Added()
 	for _, t := range all {
-		t.scan = !fits || !p.options.tuning.board && !pays(t.pods, p.state.Len()+first, len(all))
+		t.scan = !fits || !p.options.tuning.board && !pays(t.pods, p.state.Len(), len(all))
 		if !t.scan {
 			p.state.Expect(t.pod)
 		}
@@ -84,8 +83,9 @@ func (p *place) fold(ctx context.Context, queue []Pending) ([]*template, error) 
 }
 
 // pays reports whether so many pods are worth what it costs to get ready for placing them without asking about every
-// node: about once that, and something for each other template. size is the number of nodes and of groups of pods.
-func pays(pods, size, templates int) bool { return pods > 1 && pods*size > templates }
+// node: about once that, and something for each other template. It goes by what the cluster states, not by what the cluster
+// has come to know by the changes that led to it: the answer tells which pods were scanned for.
+func pays(pods, nodes, templates int) bool { return pods > 1 && pods*nodes > templates }
 
 // selected returns the keys of the pods' own labels that anything asks about; nil if no pod has labels of its own.
 func (p *place) selected(queue []Pending) map[string]bool {

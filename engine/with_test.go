@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // TestWithAsIfCompiled applies random changes, each to a random one of the clusters derived so far, and compares the
@@ -122,6 +125,29 @@ func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *ap
 		result.WorkloadSelectors = change.WorkloadSelectors
 	}
 	return change, &result
+}
+
+// TestScannedAsIfCompiled removes the only node with its pods: what is left has to look like what never had them.
+func TestScannedAsIfCompiled(t *testing.T) {
+	node := api.Node{Name: "node"}
+	for i := range 4 {
+		node.Pods = append(node.Pods, api.Pod{TemplateIndex: -1, Template: &api.PodTemplate{Labels: api.Labels{{Key: "app", Value: fmt.Sprint(i)}}}})
+	}
+	c, err := compiled(t, &api.Cluster{Nodes: []api.Node{node}}).With(t.Context(), &api.Change{Removed: []uint32{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := []engine.Pending{{Pod: api.Pod{TemplateIndex: -1, Template: &api.PodTemplate{}}, Count: 2}}
+	place := func(c *engine.Cluster) *verdict.Place {
+		p, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if diff := cmp.Diff(place(compiled(t, &api.Cluster{})), place(c)); diff != "" {
+		t.Errorf("-compiled +derived:\n%s", diff)
+	}
 }
 
 // TestManyClasses says that a class does not cost more the more there are: ten times as many take ten times the processor
