@@ -15,6 +15,10 @@ type Builder struct{ compiling *cluster.Builder }
 // NewBuilder returns a builder of an empty cluster.
 func NewBuilder() *Builder { return &Builder{cluster.NewBuilder()} }
 
+// Fork returns a builder to add nodes to. Everything else is what b has, to which nothing must be added any more; b has no
+// nodes. Forks of one builder may be made and used at once.
+func (b *Builder) Fork() *Builder { return &Builder{b.compiling.Fork()} }
+
 // Grow makes room for a number of nodes, so that adding them costs less.
 func (b *Builder) Grow(nodes int) { b.compiling.Grow(nodes) }
 

@@ -37,9 +37,14 @@ func NewBuilder() *Builder {
 		byName:    make(map[intern.ID]selector.Labels),
 		workloads: newWorkloads(),
 	})
+	b.begin()
+	return b
+}
+
+// begin prepares for many nodes.
+func (b *Builder) begin() {
 	b.labels.chunk, b.pods.arena.chunk = 1024, 4096
 	b.drafts = b.Drafts()
-	return b
 }
 
 // newBuilder returns a builder that adds to c.
@@ -59,6 +64,26 @@ func newBuilder(c *Cluster) *Builder {
 		}
 	}
 	return b
+}
+
+// Fork returns a builder to add nodes to. Everything else is what b has, to which nothing must be added any more; b has no
+// nodes. Forks of one builder may be made and used at once.
+func (b *Builder) Fork() *Builder {
+	c := *b.c
+	c.symbols = intern.Extend(c.symbols)
+	c.templates = slices.Clone(c.templates)
+	c.Taints.Lists = slices.Clone(c.Taints.Lists)
+	c.resources = &Resources{Scalars: make(map[string]*Scalar)}
+	c.groupOf = make(map[intern.ID]int32)
+	c.images = make(map[string]*image, len(b.c.images))
+	for name, m := range b.c.images {
+		own := *m
+		c.images[name] = &own
+	}
+	f := &Builder{c: &c, taints: taintLists{lists: c.Taints.Lists}, kinds: b.kinds}
+	f.pods = grouping{c: &c, byPointer: make(map[templateKey]*template)}
+	f.begin()
+	return f
 }
 
 // Grow makes room for a number of nodes more, to be added for less.

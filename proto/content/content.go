@@ -87,7 +87,27 @@ type Builder struct {
 
 	content               Content
 	namespaces, selectors unordered
+	sealed                bool   // everything but the nodes is complete
 	nodeNames             []byte // fields of nodes, with AddressOnly
+}
+
+// Seal is to be called when b has everything but nodes, of which it has none. Then it may only be forked.
+func (b *Builder) Seal() {
+	if b.sealed {
+		return
+	}
+	b.sealed = true
+	c := &b.content
+	c.templates.seal()
+	c.classes.seal()
+	c.namespaces = b.namespaces.list()
+	c.selectors = b.selectors.list()
+}
+
+// Fork returns a builder to add nodes to what b has, which must be sealed. Forks of one builder may be made and used at
+// once.
+func (b *Builder) Fork() *Builder {
+	return &Builder{AddressOnly: b.AddressOnly, content: b.content, sealed: true}
 }
 
 // Grow makes room for a number of nodes more, to be added for less.
@@ -151,12 +171,9 @@ func (b *Builder) AddWorkloadSelector(canonical []byte) bool {
 
 // Build returns the content of what was added. The builder must not be used any more.
 func (b *Builder) Build() *Content {
+	b.Seal()
 	c := &b.content
-	c.templates.seal()
-	c.classes.seal()
 	c.nodes.seal()
-	c.namespaces = b.namespaces.list()
-	c.selectors = b.selectors.list()
 	c.seal()
 	return c
 }

@@ -105,9 +105,15 @@ type runs struct {
 	list   []run
 	fields int
 	bytes  int
+	// first stands where the first field begins, end where the last one ends.
+	first, end wire.Reader
 }
 
-func (r *runs) add(from wire.Reader, bytes, most int) {
+func (r *runs) add(from, end wire.Reader, bytes, most int) {
+	if r.fields == 0 {
+		r.first = from
+	}
+	r.end = end
 	if n := len(r.list); n == 0 || r.list[n-1].fields == most || r.list[n-1].bytes+bytes > chunkBytes {
 		r.list = append(r.list, run{from: from})
 	}
@@ -129,12 +135,11 @@ func cut(in wire.Pieces) (items, nodes runs, malformed bool) {
 		if n < 0 {
 			continue
 		}
-		if field == clusterNodes {
-			nodes.add(from, n, chunkNodes)
+		if reader.Skip(n); field == clusterNodes {
+			nodes.add(from, *reader, n, chunkNodes)
 		} else if isItem(field) {
-			items.add(from, n, chunkItems)
+			items.add(from, *reader, n, chunkItems)
 		}
-		reader.Skip(n)
 	}
 	return items, nodes, false
 }

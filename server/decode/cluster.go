@@ -126,7 +126,11 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	at := path{name: field}
 	items, nodes, malformed := cut(in)
 	// What nodes refer to comes behind them in the usual order of fields.
-	d.inOrder(items, (*reader).readItems, func(c *chunk) { d.takeItems(&at, c) })
+	if nodeless := nodelessIn(items, nodes); !r.goOnFrom(nodeless) {
+		d.inOrder(items, (*reader).readItems, func(c *chunk) { d.takeItems(&at, c) })
+		r.remember(nodeless, items.fields)
+	}
+	r.nodeless = nil // parts that follow go on from this one
 	room := min(nodes.fields, nodes.bytes/grownBytes, MaxNodes)
 	d.to.Grow(room)
 	d.content.Grow(room)
@@ -160,6 +164,7 @@ func (d *decoder) finish() {
 	for _, s := range d.selectors {
 		d.to.AddWorkloadSelector(s)
 	}
+	d.selectors = nil
 }
 
 // besides is what a cluster takes that nobody counts, such as what later parts of a request refer to.

@@ -48,7 +48,7 @@ func TestRoomForNodes(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r := decode.NewInline(t.Context())
+		r := decode.NewInline(t.Context(), nil)
 		r.Part("cluster", wire.Pieces{raw})
 		runtime.ReadMemStats(&after)
 		if r.Err() == nil {

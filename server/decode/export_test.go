@@ -194,3 +194,14 @@ func ByMessage(m proto.Message) (item Item, ok bool) {
 }
 
 func distinctOf(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+// MaxNodeless is how many clusters without nodes are remembered.
+const MaxNodeless = maxNodeless
+
+// Len is how many are remembered.
+func (l *Nodeless) Len() int {
+	if list := l.published.Load(); list != nil {
+		return len(*list)
+	}
+	return 0
+}

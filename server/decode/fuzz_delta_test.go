@@ -106,7 +106,7 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-func marshal(f *testing.F, m proto.Message) []byte {
+func marshal(f testing.TB, m proto.Message) []byte {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		f.Fatal(err)

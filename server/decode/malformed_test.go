@@ -518,7 +518,7 @@ func TestMalformedOnTheWayToTheEngine(t *testing.T) {
 			if err != nil {
 				return // what is no UTF-8 has no encoding
 			}
-			for _, wired := range []*decode.Request{decode.NewRequest(t.Context()), decode.NewInline(t.Context())} {
+			for _, wired := range []*decode.Request{decode.NewRequest(t.Context()), decode.NewInline(t.Context(), nil)} {
 				wired.Part("cluster", wire.Pieces{raw})
 				refused("wire", wired)
 			}

@@ -13,15 +13,19 @@ import (
 // to that. Whatever is wrong is gathered until Err.
 type Request struct {
 	decoder
-	built *engine.Builder
+	built    *engine.Builder
+	nodeless *Nodeless // nil to remember nothing
 }
 
 // NewRequest begins a request that states its cluster, which may be kept and changed.
 func NewRequest(ctx context.Context) *Request { return newRequest(ctx, &content.Builder{}) }
 
-// NewInline begins a request that states its cluster for itself: its Content is nil.
-func NewInline(ctx context.Context) *Request {
-	return newRequest(ctx, &content.Builder{AddressOnly: true})
+// NewInline begins a request that states its cluster for itself: its Content is nil. What comes with the nodes is taken
+// from there and remembered there, unless that is nil.
+func NewInline(ctx context.Context, of *Nodeless) *Request {
+	r := newRequest(ctx, &content.Builder{AddressOnly: true})
+	r.nodeless = of
+	return r
 }
 
 func newRequest(ctx context.Context, to *content.Builder) *Request {

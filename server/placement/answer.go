@@ -75,7 +75,7 @@ func answer[M request, C, R any](
 func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetSnapshot()
 	if reference == nil || inline != nil {
-		r := decode.NewInline(ctx)
+		r := decode.NewInline(ctx, &s.nodeless)
 		r.OneOf(inline != nil, reference != nil)
 		if inline != nil {
 			inline(r)

@@ -1,7 +1,7 @@
 // Package placement is the PlacementService: each RPC decodes its request, asks the engine and encodes the answer.
 //
-// What the service keeps are snapshots, each under the address of its content, for as long as there is room, and with a
-// snapshot the answers it was asked for; no answer depends on what it has. It may be called concurrently, and waits for
+// What the service keeps are snapshots, each under the address of its content, for as long as there is room, with a
+// snapshot the answers it was asked for, and what clusters in requests had besides nodes; no answer depends on what it has. It may be called concurrently, and waits for
 // no lock. It judges nothing itself: package decode says what is wrong with a request, the engine decides.
 package placement
 
@@ -22,6 +22,7 @@ import (
 type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	snapshots *snapshots.Cache
+	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
 }
 

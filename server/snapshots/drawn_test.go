@@ -8,12 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
 // drawn makes sound clusters, deltas and questions, of few names so that they have much to do with each other.
 type drawn struct {
 	t                  *rapid.T
 	templates, classes int // of the cluster at hand
+	nodeless           decode.Nodeless
 }
 
 func (d *drawn) below(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "") }

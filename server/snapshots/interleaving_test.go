@@ -52,7 +52,7 @@ func TestInterleavings(t *testing.T) {
 					gone++
 					continue
 				}
-				d.ask(t, whole(t, decode.NewInline(t.Context()), c), base, c)
+				d.ask(t, whole(t, decode.NewInline(t.Context(), &d.nodeless), c), base, c)
 				asked++
 			}
 		}
@@ -64,7 +64,7 @@ func TestInterleavings(t *testing.T) {
 
 // whole decodes a cluster from the wire.
 func whole(t *rapid.T, r *decode.Request, c *stowagev1.Cluster) *decode.Cluster {
-	raw, err := proto.Marshal(c)
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Clust
 	d.templates = len(stated.PodTemplates)
 	pod = d.pod()
 	candidates = d.candidates(stated)
-	want = answers(t, whole(t, decode.NewInline(t.Context()), stated), pod, profile, candidates)
+	want = answers(t, whole(t, decode.NewInline(t.Context(), &d.nodeless), stated), pod, profile, candidates)
 	if diff := cmp.Diff(want, answers(t, next, pod, profile, candidates)); diff != "" {
 		t.Fatalf("after %v (-in the request +after a delta):\n%s\n%v, %v, %v\non %v", change, diff, pod, profile, candidates, stated)
 	}

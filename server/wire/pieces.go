@@ -28,6 +28,9 @@ type Reader struct {
 // NewReader returns a reader that stands before the first field.
 func NewReader(p Pieces) *Reader { return &Reader{pieces: p, left: p.Len()} }
 
+// Left returns how many bytes are not read yet.
+func (r *Reader) Left() int { return r.left }
+
 // Done reports whether the message is read.
 func (r *Reader) Done() bool { return r.left == 0 }
 
