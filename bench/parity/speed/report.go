@@ -68,7 +68,7 @@ func (f *Figure) verdict(small bool) string {
 		return notMeasured
 	case small && p.Never == 0, !small && p.Must == 0:
 		return noPromise
-	case small && !p.keeps(f.Value, p.Never), !small && !p.keeps(f.Value, p.Must):
+	case small && !p.keeps(f.Value, p.Never) && (f.CPURatio == 0 || !p.keeps(f.CPURatio, p.Never)), !small && !p.keeps(f.Value, p.Must):
 		return mustBroken
 	case small:
 		return mustKept

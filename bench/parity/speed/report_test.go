@@ -42,6 +42,23 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+func TestBrokenWhenSmall(t *testing.T) {
+	for what, c := range map[string]struct {
+		wall, cpu time.Duration
+		broken    bool
+	}{"both": {900, 900, true}, "the clock": {900, 90, false}, "neither": {90, 90, false}} {
+		r, err := newReport()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Small = true
+		r.setRatio("filter-seen", timing{c.wall, c.cpu}, timing{60, 60})
+		if got := len(r.Broken()) > 0; got != c.broken {
+			t.Errorf("%s: broken %v", what, got)
+		}
+	}
+}
+
 func TestTables(t *testing.T) {
 	for name, print := range map[string]func(*Report, io.Writer) error{"text": (*Report).Print, "Markdown": (*Report).Markdown} {
 		var text strings.Builder
