@@ -3,6 +3,8 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -115,13 +117,29 @@ func TestGroups(t *testing.T) {
 	bound(t, s, "alone")
 	_, err := s.Client.CoreV1().Nodes().Create(t.Context(), controlplane.FakeNode(2, 2), metav1.CreateOptions{})
 	must(t, err)
-	time.Sleep(2 * time.Second)
+	waits(t, s, "training-0", "0/3 nodes are available")
 	if on := get(t, s, "training-0").Spec.NodeName; on != "" {
 		t.Errorf("training-0 is on %s, and there is room for two", on)
 	}
 	_, err = s.Client.CoreV1().Nodes().Create(t.Context(), controlplane.FakeNode(3, 2), metav1.CreateOptions{})
 	must(t, err)
 	bound(t, s, "training-0", "training-1", "training-2")
+}
+
+// attempts is how many attempts of the batch scheduler have had a result.
+func attempts(t *testing.T, s *stack.Stack, result string) string {
+	t.Helper()
+	r, err := http.Get(s.BatchMetrics)
+	must(t, err)
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	must(t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "stowage_batch_attempts_total") && strings.Contains(line, `result="`+result+`"`) {
+			return strings.TrimSpace(line[strings.LastIndexByte(strings.TrimSpace(line), ' ')+1:])
+		}
+	}
+	return "0"
 }
 
 // TestEventsAreNotRepeated changes the cluster again and again while a pod cannot be placed.
@@ -132,10 +150,16 @@ func TestEventsAreNotRepeated(t *testing.T) {
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, 1, 1))
 	create(t, s, sized("huge", "100", stack.BatchPods))
 	waits(t, s, "huge", "0/1 nodes are available: 1 Insufficient cpu.")
-	for i := range 4 {
-		time.Sleep(time.Second)
+	for i := range 3 {
+		before := attempts(t, s, "unschedulable")
 		create(t, s, sized(fmt.Sprintf("small-%d", i), "1", stack.BatchPods))
 		bound(t, s, fmt.Sprintf("small-%d", i))
+		eventually(t, patience, func() error {
+			if attempts(t, s, "unschedulable") == before {
+				return errors.New("the pod that cannot be placed is not tried again")
+			}
+			return nil
+		})
 	}
 	if notes := failures(t, s, get(t, s, "huge")); len(notes) != 1 {
 		t.Errorf("%d events: %q", len(notes), notes)

@@ -60,7 +60,7 @@ func TestScenarios(t *testing.T) {
 				for _, s := range schedulers {
 					clear(t, c)
 					for _, file := range step.Files {
-						createAndSettle(t, c, filepath.Join(k.Dir, file), s.pods)
+						createAndSettle(t, c, read(t, k, file), s.pods)
 					}
 					var got map[string]outcome
 					eventually(t, patience, func() error {
@@ -84,13 +84,17 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// createAndSettle creates the objects of a manifest and waits until the scheduler has looked at every pod that there is.
-func createAndSettle(t *testing.T, c *stack.Stack, path, schedulerName string) {
+// read reads a file of a case.
+func read(t *testing.T, k *scenarios.Case, file string) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := stack.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, err := stack.Read(filepath.Join(k.Dir, file))
+	must(t, err)
+	return all
+}
+
+// createAndSettle creates objects and waits until the scheduler has looked at every pod that they are or make.
+func createAndSettle(t *testing.T, c *stack.Stack, all []*unstructured.Unstructured, schedulerName string) {
+	t.Helper()
 	pods := 0
 	for _, u := range all {
 		if err := assign(u, schedulerName); err != nil {
@@ -98,7 +102,7 @@ func createAndSettle(t *testing.T, c *stack.Stack, path, schedulerName string) {
 		}
 		asApplied(u)
 		if err := c.Create(t.Context(), u); err != nil {
-			t.Fatalf("%s: %v", path, err)
+			t.Fatalf("%s %s: %v", u.GetKind(), u.GetName(), err)
 		}
 		pods += podsOf(u.Object, u.GetKind())
 	}
@@ -122,7 +126,7 @@ func createAndSettle(t *testing.T, c *stack.Stack, path, schedulerName string) {
 			}
 		}
 		if seen < pods {
-			return fmt.Errorf("%d of %d pods of %s have been looked at", seen, pods, path)
+			return fmt.Errorf("%d of %d pods have been looked at", seen, pods)
 		}
 		return nil
 	})

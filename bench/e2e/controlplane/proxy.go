@@ -6,10 +6,13 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// Proxy passes connections on to the API server, and can cut them.
+// Proxy passes connections on to the API server, and can cut them and be slow.
 type Proxy struct {
+	delay    atomic.Int64
 	listener net.Listener
 	to       string
 	mutex    sync.Mutex
@@ -60,11 +63,29 @@ func (p *Proxy) pass(from net.Conn) {
 		_, _ = io.Copy(to, from)
 		to.Close()
 	}()
-	_, _ = io.Copy(from, to)
+	p.answer(from, to)
 	p.mutex.Lock()
 	delete(p.open, from)
 	p.mutex.Unlock()
 }
+
+// answer passes answers and events on.
+func (p *Proxy) answer(to, from net.Conn) {
+	buffer := make([]byte, 1<<20)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		time.Sleep(time.Duration(p.delay.Load()))
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// Delay makes answers and events late by so much, and up to twice that where they follow each other.
+func (p *Proxy) Delay(by time.Duration) { p.delay.Store(int64(by)) }
 
 // Cut ends all connections and tells how many there were.
 func (p *Proxy) Cut() int {
