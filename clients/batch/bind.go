@@ -17,11 +17,9 @@ const (
 	apiTimeout = 5 * time.Second
 	// bindFor is how long a binding is tried that is not made, before other pods get their turn.
 	bindFor = 5 * time.Second
-	// lastBindings is how long bindings that were decided are still tried once the scheduler is to end.
-	lastBindings = 10 * time.Second
 )
 
-// bind binds a pod to its node, also if the context ends: whoever takes over should find what was decided.
+// bind binds a pod to its node.
 func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	begin := time.Now()
 	err := s.untilKnown(ctx, v)
@@ -53,25 +51,20 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.pod.Namespace, Name: v.pod.Name, UID: v.pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
 	}
-	goingOn := context.WithoutCancel(ctx)
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
-	var last <-chan time.Time
 	for begin := time.Now(); ; {
-		call, cancel := context.WithTimeout(goingOn, apiTimeout)
+		call, cancel := context.WithTimeout(ctx, apiTimeout)
 		err := s.api.CoreV1().Pods(v.pod.Namespace).Bind(call, binding, metav1.CreateOptions{})
 		cancel()
 		if err == nil {
 			return nil
 		}
-		if last == nil && ctx.Err() != nil {
-			last = time.After(lastBindings)
-		}
 		select {
-		case <-last:
+		case <-ctx.Done():
 			return err
 		case <-time.After(backoff.Step()): // also so that what was cut off has ended
 		}
-		bound, unknown := s.isBound(goingOn, v)
+		bound, unknown := s.isBound(ctx, v)
 		switch {
 		case bound:
 			return nil

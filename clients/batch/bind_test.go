@@ -212,3 +212,28 @@ func TestPodsThatAreBeingBoundCount(t *testing.T) {
 		t.Errorf("slow and %s are on %s", other, on[0])
 	}
 }
+
+func TestWhatWasDecidedIsBoundAtTheEndUnlessTheLeaseIsLost(t *testing.T) {
+	for name, lost := range map[string]bool{"in order": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, batch.Options{Binders: 1}, node("a", "8"))
+			release := w.block()
+			first, second := pod("first"), pod("second")
+			w.create(first)
+			w.asked(1)
+			w.create(second)
+			w.decided(second)
+			if w.end(); lost {
+				w.lose()
+			}
+			release()
+			<-w.ended
+			if on := w.pod("first").Spec.NodeName; on == "" {
+				t.Error("what was on its way is not bound")
+			}
+			if on := w.pod("second").Spec.NodeName; (on == "") != lost {
+				t.Errorf("second is on %q", on)
+			}
+		})
+	}
+}

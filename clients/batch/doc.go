@@ -30,6 +30,6 @@
 // # Restarts
 //
 // Nothing is kept but in the API server. A binding names the pod's UID and is accepted once, so another replica that
-// takes over cannot bind a pod twice. A binding whose answer was lost is sent again, to the same node, until there is
-// one.
+// takes over cannot bind a pod twice. After an error the API server is asked what has become of the pod, and only its answer
+// ends the attempt. Who loses the lease binds nothing any more.
 package batch

@@ -49,11 +49,14 @@ type world struct {
 	beforeBind, afterBind, beforeGet func(pod string) error
 	// beforePlace is called before the next call of Place.
 	beforePlace func()
+
+	end, lose context.CancelFunc // the scheduler's contexts
+	ended     chan struct{}      // closed when Run has returned
 }
 
 func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
-	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000)}
+	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000), ended: make(chan struct{})}
 	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +71,14 @@ func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	watching, stop := context.WithCancel(context.Background())
+	leading, lose := context.WithCancel(watching)
+	ctx, end := context.WithCancel(leading)
+	w.end, w.lose = end, lose
 	var running sync.WaitGroup
-	running.Go(func() { _ = w.cluster.Run(ctx) })
-	running.Go(func() { _ = scheduler.Run(ctx) })
-	t.Cleanup(func() { cancel(); running.Wait() })
+	running.Go(func() { _ = w.cluster.Run(watching) })
+	running.Go(func() { _ = scheduler.Run(ctx, leading); close(w.ended) })
+	t.Cleanup(func() { end(); lose(); stop(); running.Wait() })
 	return w
 }
 
@@ -113,7 +119,10 @@ type pods struct {
 	*world
 }
 
-func (p pods) Bind(_ context.Context, binding *corev1.Binding, _ metav1.CreateOptions) error {
+func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.CreateOptions) error {
+	if err := ctx.Err(); err != nil {
+		return err // as the client does
+	}
 	w := p.world
 	w.mutex.Lock()
 	w.binds = append(w.binds, binding.Name+" "+binding.Target.Name)

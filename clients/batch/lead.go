@@ -7,9 +7,11 @@ import (
 	"os"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
 )
 
 // As kube-scheduler's defaults.
@@ -19,51 +21,82 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// lead schedules while this replica holds the lease. It gives the lease back once the last decision has been bound; who
-// loses it ends at once, as another one may decide by now.
-func lead(ctx context.Context, c *Config, log *slog.Logger, schedule func(context.Context) error) error {
+// newLock is this replica's side of the lease.
+func newLock(c *Config) (resourcelock.Interface, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// A client of its own: renewing the lease must not wait for other calls.
 	api, err := c.Kubernetes.Client("stowage-batch-leader-election")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	identity := host + "_" + string(uuid.NewUUID())
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, c.LeaseNamespace, c.LeaseName,
-		api.CoreV1(), api.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
-	if err != nil {
-		return err
-	}
+	return resourcelock.New(resourcelock.LeasesResourceLock, c.LeaseNamespace, c.LeaseName,
+		api.CoreV1(), api.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())})
+}
+
+// lead schedules while this replica holds the lease, and gives the lease back once the last decision has been bound. Who
+// loses it ends, as another one may decide by now.
+func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, schedule func(ctx, leading context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	keepElecting := context.AfterFunc(ctx, stop)
+	led, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
-		ReleaseOnCancel: true,
+		// ReleaseOnCancel would have leading go on until the lease is given back, also if it is lost.
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) {
-				keepElecting()
-				scheduling, cancel := context.WithCancel(leading)
-				defer cancel()
-				defer context.AfterFunc(ctx, cancel)()
-				if err := schedule(scheduling); scheduling.Err() == nil {
-					log.Error("scheduling ended", "error", err)
-				}
-				stop()
-			},
+			OnStartedLeading: func(leading context.Context) { led <- leading },
 			OnStoppedLeading: func() {},
-			OnNewLeader:      func(leader string) { log.Info("leader", "leader", leader, "this", leader == identity) },
+			OnNewLeader:      func(leader string) { log.Info("leader", "leader", leader, "this", leader == lock.Identity()) },
 		},
 	})
 	if err != nil {
 		return err
 	}
-	elector.Run(electing)
-	if electing.Err() == nil {
+	go func() {
+		defer close(ended)
+		elector.Run(electing)
+	}()
+	lost := false
+	select {
+	case leading := <-led:
+		keepElecting()
+		scheduling, cancel := context.WithCancel(leading)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		if err = schedule(scheduling, leading); scheduling.Err() != nil {
+			err = nil
+		}
+		lost = leading.Err() != nil && electing.Err() == nil
+	case <-ended:
+		lost = electing.Err() == nil
+	}
+	if lost {
 		return errors.New("the lease was lost")
 	}
-	return nil
+	stop()
+	<-ended
+	if err := giveBack(ctx, lock); err != nil {
+		log.Warn("the lease is not given back, so that another replica waits until it is over", "error", err)
+	}
+	return err
+}
+
+// giveBack lets another replica lead at once, as leaderelection's ReleaseOnCancel does.
+func giveBack(ctx context.Context, lock resourcelock.Interface) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
+	defer cancel()
+	// A renewal that was cut off may come before.
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		record, _, err := lock.Get(ctx)
+		if err != nil || record.HolderIdentity != lock.Identity() {
+			return err
+		}
+		now := metav1.Now()
+		return lock.Update(ctx, resourcelock.LeaderElectionRecord{
+			LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now, LeaderTransitions: record.LeaderTransitions,
+		})
+	})
 }

@@ -44,12 +44,12 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		for _, v := range verdicts {
 			decided := time.Now()
-			s.outcomes <- func() {
+			s.outcomes <- func(binding context.Context) {
 				if v.node == "" {
 					s.leave(ctx, v, epoch)
 				} else {
 					s.metrics.took(ctx, "bind_queue", decided)
-					s.bind(ctx, v)
+					s.bind(binding, v)
 				}
 			}
 		}

@@ -83,10 +83,14 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) (err error) {
 			stop()
 			administered.Close()
 		}()
-		if c.LeaderElect {
-			return lead(ctx, c, log, scheduler.Run)
+		if !c.LeaderElect {
+			return unlessDone(ctx, scheduler.Run(ctx, serving))
 		}
-		return unlessDone(ctx, scheduler.Run(ctx))
+		lock, err := newLock(c)
+		if err != nil {
+			return err
+		}
+		return lead(ctx, lock, log, scheduler.Run)
 	})
 	log.Info("started", "version", telemetry.Version(), "scheduler_name", c.SchedulerName,
 		"admin_address", listener.Addr().String(), "stowage", c.StowageAddress)

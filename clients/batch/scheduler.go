@@ -48,7 +48,7 @@ type Scheduler struct {
 	pending *pendingPods
 	synced  cache.InformerSynced // whether pending has been told of all pods
 	// outcomes is what is left to do for pods that were placed or were not: calls to the API server.
-	outcomes chan func()
+	outcomes chan func(binding context.Context)
 }
 
 // New makes a scheduler of a cluster that does not run yet.
@@ -67,7 +67,7 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	s := &Scheduler{
 		api: api, client: client, cluster: cluster, options: o, log: o.Log,
-		pending: newPendingPods(), outcomes: make(chan func(), o.MaxBatch),
+		pending: newPendingPods(), outcomes: make(chan func(context.Context), o.MaxBatch),
 	}
 	var err error
 	if s.metrics, err = newMetrics(o.Meter, s.pending); err != nil {
@@ -114,8 +114,13 @@ func (s *Scheduler) gone(o any) {
 // Ready tells whether the scheduler knows the whole cluster.
 func (s *Scheduler) Ready() bool { return s.cluster.Ready() && s.synced() }
 
-// Run schedules until the context ends, and then waits for the bindings that have been decided. It may be called once.
-func (s *Scheduler) Run(ctx context.Context) error {
+// lastBindings is how long bindings are made that have been decided when the scheduler is to end. With what comes after it
+// stays below the terminationGracePeriodSeconds of deploy/batch.
+const lastBindings = 10 * time.Second
+
+// Run schedules until the context ends, and then makes the bindings that have been decided, so that whoever takes over finds
+// them. It binds nothing once leading has ended, which may be at any time. It may be called once.
+func (s *Scheduler) Run(ctx, leading context.Context) error {
 	if err := s.cluster.WaitReady(ctx); err != nil {
 		return err
 	}
@@ -123,11 +128,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	s.log.Info("scheduling", "schedulerName", s.options.SchedulerName)
+	binding, end := context.WithCancel(leading)
+	defer end()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastBindings, end) })()
 	var binders sync.WaitGroup
 	for range s.options.Binders {
 		binders.Go(func() {
 			for do := range s.outcomes {
-				do()
+				do(binding)
 			}
 		})
 	}
