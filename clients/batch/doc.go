@@ -25,7 +25,8 @@
 // # What it does not do
 //
 // It preempts nothing, and leaves pods pending that need a volume or a resource claim to be bound with them: that takes
-// more than a node's name. Such pods are kube-scheduler's.
+// more than a node's name. PodGroup objects are not read, only labels; a pod that names one is left pending, as its group
+// would not be kept together. Such pods are kube-scheduler's.
 //
 // # Restarts
 //

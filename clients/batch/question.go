@@ -98,8 +98,11 @@ func convert(pods []candidate) ([]*stowagev1.Pod, error) {
 	return out, nil
 }
 
-// supported refuses pods that need more to be bound than themselves.
+// supported refuses pods that need more to be decided or bound than themselves and their labels.
 func supported(p *corev1.Pod) error {
+	if name := kube.PodGroupName(p); name != "" {
+		return fmt.Errorf("PodGroup %s would have to be read, which this scheduler does not do", name)
+	}
 	for _, v := range p.Spec.Volumes {
 		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
 			return fmt.Errorf("volume %q needs a claim to be bound, which this scheduler does not do", v.Name)

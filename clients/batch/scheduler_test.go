@@ -98,11 +98,14 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	refused := pod("refused")
 	refused.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 0, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
 	minimum := member(pod("minimum"), "g", "many")
-	w := start(t, batch.Options{}, node("a", "8"), claims, refused, minimum, pod("good"))
+	grouped := pod("grouped")
+	grouped.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &grouped.Name}
+	w := start(t, batch.Options{}, node("a", "8"), claims, refused, minimum, grouped, pod("good"))
 	w.bound("good")
 	w.waits("claims", `volume "data" needs a claim to be bound`)
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
+	w.waits("grouped", "PodGroup default/grouped would have to be read")
 }
 
 // A pod that another scheduler binds while it is being placed is left to that one, and the others of its batch are placed.
