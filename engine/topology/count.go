@@ -2,6 +2,7 @@ package topology
 
 import (
 	"runtime"
+	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 )
@@ -29,11 +30,14 @@ func Count(c *Column, members []Members, only nodeset.Set) []int64 {
 
 // Add adds the weight of pods to the counts of their domains, and reports whether any is on a node with the key.
 func Add(counts []int64, c *Column, m Members, weight int64) (touched bool) {
+	domain, pods := c.Domain, m.Counts[:len(m.Nodes)]
+	some := int32(0) // not None: without a branch the loop takes three fifths of the time
 	for j, n := range m.Nodes {
-		d := c.Domain[n]
-		counts[d] += int64(m.Counts[j]) * weight
-		touched = touched || d != None
+		d := domain[n]
+		counts[d] += int64(pods[j]) * weight
+		some |= d - None
 	}
+	touched = some != 0
 	for _, n := range m.Assumed {
 		d := c.Domain[n]
 		counts[d] += weight
@@ -72,8 +76,12 @@ func PerNode(n int, members []Members) []int64 {
 	return counts
 }
 
-// count adds to counts. Large numbers of entries are counted by several workers, each an equal share of them into counts
-// of its own, which are then added up: integers, so that the result does not depend on who counted what.
+// sharesPerWorker is how many shares there are for each worker: one that begins late has fewer of them.
+const sharesPerWorker = 8
+
+// count adds to counts. Large numbers of entries are counted by several workers, share by share, the first of them into
+// counts and each other into counts of its own, which are then added up: integers, so that the result does not depend on
+// who counted what.
 func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	entries := 0
 	for i := range members {
@@ -84,24 +92,29 @@ func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 		countShard(counts, c, members, only)
 		return
 	}
-	shards := make([][]int64, workers)
-	done := make(chan struct{}, workers)
-	for w := range workers {
-		var share []Members
-		share, members = take(members, (entries+workers-1)/workers)
+	n := workers * sharesPerWorker
+	shares := make([][]Members, n)
+	for i := range shares {
+		shares[i], members = take(members, (entries+n-1)/n)
+	}
+	var next atomic.Int64
+	work := func(shard []int64) {
+		for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+			countShard(shard, c, shares[i-1], only)
+		}
+	}
+	done := make(chan []int64, workers)
+	for range workers - 1 {
 		go func() {
 			// Each shard is an allocation of its own, so no two workers write to one cache line.
 			shard := make([]int64, len(counts))
-			countShard(shard, c, share, only)
-			shards[w] = shard
-			done <- struct{}{}
+			work(shard)
+			done <- shard
 		}()
 	}
-	for range workers {
-		<-done
-	}
-	for _, shard := range shards {
-		for d, n := range shard {
+	work(counts)
+	for range workers - 1 {
+		for d, n := range <-done {
 			counts[d] += n
 		}
 	}

@@ -11,16 +11,26 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// bandwidth copies more than caches hold.
+// bandwidth copies more than caches hold, on one core and on two: the limit for anything that reads much memory.
 func (r *run) bandwidth() error {
 	from, to := make([]byte, 256<<20), make([]byte, 256<<20)
-	copying := always("copy", func() ([]byte, error) {
-		copy(to, from)
-		return nil, nil
-	})
-	t, err := r.measurement().of(copying)
+	copying := func(n int) *subject {
+		s := always("copy", func() ([]byte, error) {
+			var group sync.WaitGroup
+			part := len(from) / n
+			for i := range n {
+				group.Go(func() { copy(to[i*part:(i+1)*part], from[i*part:(i+1)*part]) })
+			}
+			group.Wait()
+			return nil, nil
+		})
+		s.procs = n
+		return s
+	}
+	t, err := r.measurement().of(copying(1), copying(2))
 	if err == nil {
 		r.set("bandwidth", float64(len(from))/t[0].wall.Seconds()/1e9)
+		r.set("bandwidth-cores", t[0].wall.Seconds()/t[1].wall.Seconds())
 	}
 	return err
 }
@@ -65,12 +75,8 @@ func (r *run) emptyCall() *subject {
 }
 
 // calls measures calls by address on the big cluster.
-func (r *run) calls(nodes int) error {
-	w, err := r.world(nodes)
-	if err != nil {
-		return err
-	}
-	r.big = w
+func (r *run) calls() error {
+	w := r.big
 	together := r.find(all)
 	seen, err := r.seen(w, together)
 	if err != nil {

@@ -1,6 +1,13 @@
 package speed
 
-import "github.com/stowage-scheduler/stowage/bench/bigcluster"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+)
 
 // inline measures Filters that bring their cluster: in the compact form, stated in full, and stated in full in a stream.
 func (r *run) inline() error {
@@ -13,17 +20,21 @@ func (r *run) inline() error {
 		filter := always("filter, "+key, func() ([]byte, error) { return r.stowage.filter(request) })
 		filter.check = func(_ int, answer []byte) error { return w.accepts(together, answer) }
 		subjects := []*subject{r.echoed(request), filter}
+		last := r.newTemplates(w, request, together)
 		if key == "full" {
-			subjects = append(subjects, r.streamed(w, messages, together))
+			last = r.streamed(w, messages, together)
 		}
+		subjects = append(subjects, last)
 		times, err := r.measurement().of(subjects...)
 		if err != nil {
 			return err
 		}
 		r.setTime("echo-"+key, times[0])
 		r.setRatio("inline-"+key, times[1], times[0])
-		if len(subjects) > 2 {
+		if key == "full" {
 			r.setRatio("streamed-full", times[2], times[0])
+		} else {
+			r.setRatio("inline-compact-new", times[2], times[0])
 		}
 		peak, err := peakHeap(func() error {
 			_, err := r.stowage.filter(request)
@@ -37,6 +48,29 @@ func (r *run) inline() error {
 	return nil
 }
 
+// A template in the compact form says which trial it is for.
+const (
+	trialLabel = "example.com/trial"
+	noTrial    = "000000000"
+)
+
+// newTemplates is a Filter with the cluster in the request, of which a template is new each time.
+func (r *run) newTemplates(w *world, request []byte, c *podCase) *subject {
+	at := bytes.Index(request, []byte(noTrial))
+	return &subject{
+		name: "filter, new templates",
+		prepare: func(int) (call, error) {
+			if at < 0 {
+				return nil, errors.New("no template says which trial it is for")
+			}
+			trial := slices.Clone(request)
+			copy(trial[at:], fmt.Sprintf("%0*d", len(noTrial), r.trial()))
+			return func() ([]byte, error) { return r.stowage.filter(trial) }, nil
+		},
+		check: func(_ int, answer []byte) error { return w.accepts(c, answer) },
+	}
+}
+
 // wireForms are a Filter with the cluster in a form, and the stream that puts it. The cluster itself is not kept.
 func wireForms(nodes int, form string, c *podCase) (request []byte, messages [][]byte, err error) {
 	cluster := newCluster(nodes)
@@ -44,6 +78,7 @@ func wireForms(nodes int, form string, c *podCase) (request []byte, messages [][
 		cluster = bigcluster.StatedInFull(cluster)
 	} else {
 		cluster = bigcluster.Compact(cluster)
+		cluster.PodTemplates[0].Labels[trialLabel] = noTrial
 	}
 	t, err := inline(cluster)
 	if err != nil {

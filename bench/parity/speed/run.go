@@ -83,6 +83,17 @@ func (r *run) sections() error {
 	if r.Options.Small {
 		nodes = smallNodes
 	}
+	// onBig is a section about the big cluster.
+	onBig := func(do func() error) func() error {
+		return func() (err error) {
+			if r.big == nil {
+				if r.big, err = r.world(nodes); err != nil {
+					return err
+				}
+			}
+			return do()
+		}
+	}
 	type section struct {
 		name string
 		do   func() error
@@ -91,16 +102,16 @@ func (r *run) sections() error {
 		{"memory bandwidth", r.bandwidth},
 		{"cores", r.cores},
 		{"memory of the compiled cluster", func() error { return r.memory(nodes) }},
-		{"calls by address", func() error { return r.calls(nodes) }},
-		{"concurrent calls", r.throughput},
-		{"requests with their cluster, and streams", r.inline},
+		{"calls by address", onBig(r.calls)},
+		{"concurrent calls", onBig(r.throughput)},
+		{"requests with their cluster, and streams", onBig(r.inline)},
 	}
 	all = append(all, section{"queues", r.placing})
 	for _, n := range r.KubeNodes {
-		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), func() error { return r.versus(n) }})
+		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
 	}
 	if !r.Options.Small {
-		all = append(all, section{fmt.Sprintf("%d nodes", scaleNodes), r.scale})
+		all = append(all, section{fmt.Sprintf("%d nodes", scaleNodes), onBig(r.scale)})
 	}
 	if r.Huge {
 		all = append(all, section{fmt.Sprintf("%d nodes", hugeNodes), r.huge})
