@@ -15,7 +15,7 @@ import (
 const (
 	// apiTimeout bounds one call of the API server.
 	apiTimeout = 5 * time.Second
-	// bindFor is how long a binding is tried that is not made, before other pods get their turn.
+	// bindFor is how long a binding is tried that is not made though the API server answers, before other pods get their turn.
 	bindFor = 5 * time.Second
 )
 
@@ -52,7 +52,7 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) error {
 		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
 	}
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
-	for begin := time.Now(); ; {
+	for since := time.Now(); ; {
 		call, cancel := context.WithTimeout(ctx, apiTimeout)
 		err := s.api.CoreV1().Pods(v.pod.Namespace).Bind(call, binding, metav1.CreateOptions{})
 		cancel()
@@ -73,7 +73,8 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) error {
 		case unknown != nil:
 			s.log.Warn("nobody says whether a pod is bound, which counts where it may be",
 				"pod", v.pod.Namespace+"/"+v.pod.Name, "node", v.node, "binding", err, "error", unknown)
-		case isRefusal(err), time.Since(begin) > bindFor:
+			since = time.Now()
+		case isRefusal(err), time.Since(since) > bindFor:
 			return err
 		}
 	}

@@ -166,6 +166,9 @@ func TestAPodCountsWhileTheAPIServerIsAway(t *testing.T) {
 			t.Errorf("%q was asked for, and it is on %s", b, on)
 		}
 	}
+	if conditions := w.pod("p").Status.Conditions; len(conditions) > 0 {
+		t.Errorf("it was given up: %v", conditions)
+	}
 }
 
 // Another pod of the same name is not the one that was decided about.
