@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -55,6 +56,23 @@ func (r *run) cores() error {
 		r.set("cores", 2*t[0].wall.Seconds()/t[1].wall.Seconds())
 	}
 	return err
+}
+
+// wake measures how long a core that has nothing to do takes to begin what another one has for it: the price of a second
+// core for each thing that is shared out.
+func (r *run) wake() error {
+	var all []float64
+	for range 200 {
+		time.Sleep(2 * time.Millisecond)
+		var began atomic.Int64
+		start := time.Now()
+		go func() { began.Store(max(1, int64(time.Since(start)))) }()
+		for began.Load() == 0 && time.Since(start) < time.Second {
+		}
+		all = append(all, float64(began.Load())/1e3)
+	}
+	r.set("wake", median(all))
+	return nil
 }
 
 var sink atomic.Uint64

@@ -101,6 +101,7 @@ func (r *run) sections() error {
 	all := []section{
 		{"memory bandwidth", r.bandwidth},
 		{"cores", r.cores},
+		{"wake", r.wake},
 		{"memory of the compiled cluster", func() error { return r.memory(nodes) }},
 		{"calls by address", onBig(r.calls)},
 		{"concurrent calls", onBig(r.throughput)},
