@@ -62,5 +62,7 @@ func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, messag
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
 	return s.api.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 }
