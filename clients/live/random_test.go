@@ -154,7 +154,7 @@ func (r *random) compare(step int) {
 			r.t.Fatal(err)
 		}
 		var diff string
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 			var got *stowagev1.ScoreResponse
 			err := r.Ask(r.t.Context(), func(ctx context.Context, v *live.View) (err error) {
 				got, err = r.client.Score(ctx, &stowagev1.ScoreRequest{Snapshot: v.Reference(), Pod: pod, IncludeNodeNames: true, IncludeRejections: true})
