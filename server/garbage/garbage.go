@@ -2,7 +2,6 @@
 package garbage
 
 import (
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -15,7 +14,8 @@ const Room = 128 << 20
 // usual is Go's default of GOGC: as much garbage as there is in use.
 const usual = 100
 
-// LeaveRoom lets garbage grow to as many bytes as are in use, and to at least so many. A memory limit is kept all the same.
+// LeaveRoom lets garbage grow to as many bytes as are in use, and to at least about so many. A memory limit is kept all the
+// same.
 // It concerns the whole process and does nothing where GOGC is set.
 func LeaveRoom(bytes uint64) {
 	if os.Getenv("GOGC") == "" {
@@ -31,7 +31,7 @@ type collector struct {
 // adjust sets what the collector goes by after what is in use now, and does so again after each collection.
 func (c *collector) adjust() {
 	// To set it stops the world for a moment.
-	if p := percent(c.room, inUse()); math.Abs(float64(p-c.percent)) > float64(c.percent)/8 {
+	if p := percent(c.room, inUse()); 8*max(p-c.percent, c.percent-p) > c.percent {
 		c.percent = p
 		debug.SetGCPercent(p)
 	}
@@ -41,14 +41,21 @@ func (c *collector) adjust() {
 // sentinel is dead when the next collection looks for it.
 type sentinel struct{ *collector }
 
+// minInUse is what Go takes to be in use at least: the smallest heap is scaled by the percentage, too.
+const minInUse = 4 << 20
+
 // percent is what garbage of so many bytes is of what is in use, at least what is usual.
 func percent(room, inUse uint64) int {
-	return int(max(usual, min(100*float64(room)/float64(max(inUse, 1)), math.MaxInt32)))
+	return max(usual, int(100*room/max(inUse, minInUse)))
 }
 
-// inUse is what the last collection found to be in use on the heap.
+// inUse is what the last collection found to be in use, of all that the percentage applies to.
 func inUse() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(samples)
+	sum := uint64(0)
+	for _, s := range samples {
+		sum += s.Value.Uint64()
+	}
+	return sum
 }

@@ -1,7 +1,6 @@
 package garbage
 
 import (
-	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -16,7 +15,8 @@ func TestPercent(t *testing.T) {
 		room, inUse uint64
 		want        int
 	}{
-		{64 << 20, 0, math.MaxInt32},
+		{64 << 20, 0, 1600},
+		{64 << 20, 1 << 20, 1600},
 		{64 << 20, 4 << 20, 1600},
 		{64 << 20, 64 << 20, 100},
 		{64 << 20, 1 << 30, 100},
@@ -26,6 +26,20 @@ func TestPercent(t *testing.T) {
 			t.Errorf("room for %d beside %d: %d %%, want %d", c.room, c.inUse, got, c.want)
 		}
 	}
+}
+
+// TestGoal says that the room is there from the start, and no more than that.
+func TestGoal(t *testing.T) {
+	inChild(t, "", func() {
+		const room = 64 << 20
+		LeaveRoom(room)
+		for range 3 {
+			if goal := heapGoal(); goal < room || goal > 2*room {
+				t.Errorf("the heap may grow to %d bytes with room for %d", goal, room)
+			}
+			runtime.GC()
+		}
+	})
 }
 
 func TestRoomFollowsWhatIsInUse(t *testing.T) {
@@ -39,21 +53,28 @@ func TestRoomFollowsWhatIsInUse(t *testing.T) {
 }
 
 func TestAnOperatorsGOGCStands(t *testing.T) {
-	const child = "STOWAGE_TEST_CHILD"
-	if os.Getenv(child) == "" {
-		c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-		c.Env = append(os.Environ(), "GOGC=50", child+"=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
+	inChild(t, "50", func() {
+		LeaveRoom(1 << 30)
+		for range 10 {
+			runtime.GC()
 		}
+		if got := gcPercent(); got != 50 {
+			t.Errorf("%d %%", got)
+		}
+	})
+}
+
+// inChild runs a test in a process of its own.
+func inChild(t *testing.T, gogc string, test func()) {
+	const child = "STOWAGE_TEST_CHILD"
+	if os.Getenv(child) != "" {
+		test()
 		return
 	}
-	LeaveRoom(1 << 30)
-	for range 10 {
-		runtime.GC()
-	}
-	if got := gcPercent(); got != 50 {
-		t.Errorf("%d %%", got)
+	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	c.Env = append(os.Environ(), "GOGC="+gogc, child+"=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }
 
@@ -66,8 +87,12 @@ func settles(t *testing.T, when string, is func(percent int) bool) {
 	}
 }
 
-func gcPercent() int {
-	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+func gcPercent() int { return int(read("/gc/gogc:percent")) }
+
+func heapGoal() uint64 { return read("/gc/heap/goal:bytes") }
+
+func read(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
-	return int(sample[0].Value.Uint64())
+	return sample[0].Value.Uint64()
 }
