@@ -121,24 +121,36 @@ func endOfBurst(t *testing.T, s *stack.Stack) {
 
 // TestBurst has bursts of pods bound, as often as E2E_RUNS says, and expects that no rule is ever violated.
 func TestBurst(t *testing.T) {
-	runs, err := strconv.Atoi(os.Getenv("E2E_RUNS"))
-	if err != nil {
-		runs = 3
-	}
 	s := start(t)
 	for _, k := range schedulers[1:] {
 		k.start(t, s)
 	}
 	for _, k := range schedulers[1:] {
-		t.Run(k.name, func(t *testing.T) {
-			for run := range runs {
-				clear(t, s)
-				must(t, controlplane.FakeNodes(t.Context(), s.Client, burstNodes, burstZones))
-				begin := time.Now()
-				must(t, createBurst(t.Context(), s, k.pods))
-				endOfBurst(t, s)
-				t.Logf("run %d of %d: %d bound, %d wait, no violation, %.1f s", run+1, runs, burstFits, burstPods-burstFits, time.Since(begin).Seconds())
-			}
-		})
+		t.Run(k.name, func(t *testing.T) { bursts(t, s, k.pods) })
+	}
+}
+
+// TestBurstDecidedAtFilter has kube-scheduler bind what stowage-extender has decided before it knows of the binding.
+func TestBurstDecidedAtFilter(t *testing.T) {
+	s := start(t)
+	startServer(t, s)
+	must(t, s.StartExtenderAtFilter(t.Context()))
+	bursts(t, s, stack.ExtenderPods)
+}
+
+// bursts has as many bursts scheduled as E2E_RUNS says.
+func bursts(t *testing.T, s *stack.Stack, schedulerName string) {
+	t.Helper()
+	runs, err := strconv.Atoi(os.Getenv("E2E_RUNS"))
+	if err != nil {
+		runs = 3
+	}
+	for run := range runs {
+		clear(t, s)
+		must(t, controlplane.FakeNodes(t.Context(), s.Client, burstNodes, burstZones))
+		begin := time.Now()
+		must(t, createBurst(t.Context(), s, schedulerName))
+		endOfBurst(t, s)
+		t.Logf("run %d of %d: %d bound, %d wait, no violation, %.1f s", run+1, runs, burstFits, burstPods-burstFits, time.Since(begin).Seconds())
 	}
 }

@@ -100,6 +100,16 @@ func (s *Stack) StartServer(ctx context.Context, args ...string) (err error) {
 
 // StartExtender starts stowage-extender, and kube-scheduler with the configuration that leaves rules to it.
 func (s *Stack) StartExtender(ctx context.Context, args ...string) error {
+	return s.startExtender(ctx, "scheduler.yaml", func(map[string]any) {}, args)
+}
+
+// StartExtenderAtFilter is StartExtender where kube-scheduler binds and every point of a score counts.
+func (s *Stack) StartExtenderAtFilter(ctx context.Context, args ...string) error {
+	return s.startExtender(ctx, "scheduler-exact.yaml", func(extender map[string]any) { delete(extender, "bindVerb") },
+		append([]string{"--decide=filter", "--scores=exact"}, args...))
+}
+
+func (s *Stack) startExtender(ctx context.Context, file string, change func(map[string]any), args []string) error {
 	kubeconfig, err := s.AccountKubeconfig(ctx, Namespace, "stowage-extender")
 	if err != nil {
 		return err
@@ -110,7 +120,7 @@ func (s *Stack) StartExtender(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(s.repository, "deploy", "extender", "scheduler.yaml"))
+	text, err := os.ReadFile(filepath.Join(s.repository, "deploy", "extender", file))
 	if err != nil {
 		return err
 	}
@@ -124,6 +134,7 @@ func (s *Stack) StartExtender(ctx context.Context, args ...string) error {
 		return fmt.Errorf("%d extenders are configured", len(configuration.Extenders))
 	}
 	configuration.Extenders[0]["urlPrefix"] = "http://" + address
+	change(configuration.Extenders[0])
 	s.Extended, s.ExtendedMetrics, err = s.Scheduler(ctx, "kube-scheduler-stowage", controlplane.SchedulerOptions{
 		Configuration: string(text), Kubeconfig: kubeconfig, Replace: map[string]any{"extenders": configuration.Extenders},
 	})
