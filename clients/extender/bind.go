@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,22 +126,20 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error
 		e.metrics.bound(ctx, "bound")
 		return nil
 	}
-	if apierrors.IsConflict(err) || !refusedByAPI(err) {
-		// It may be bound: by an earlier try, or by this one.
-		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
-		defer cancel()
-		now, looked := e.api.CoreV1().Pods(pod.Namespace).Get(looking, pod.Name, metav1.GetOptions{})
-		switch {
-		case looked == nil && now.UID == pod.UID && now.Spec.NodeName == node:
-			e.decisions.change(pod.UID, func(d *decision) { d.binding, d.found = false, nil })
-			e.metrics.bound(ctx, "bound")
-			return nil
-		case !refusedByAPI(err):
-			e.log.Warn("a bind may have been done or not; the pod counts until that is known", "pod", pod.Namespace+"/"+pod.Name, "node", node, "error", err)
-			e.decisions.change(pod.UID, func(d *decision) { d.binding, d.unclear, d.found = false, time.Now(), nil })
-			e.metrics.bound(ctx, "unclear")
-			return err
-		}
+	bound, known := false, true
+	if !refusedByAPI(err) {
+		bound, known = e.outcome(ctx, pod, node)
+	}
+	switch {
+	case bound:
+		e.decisions.change(pod.UID, func(d *decision) { d.binding, d.found = false, nil })
+		e.metrics.bound(ctx, "bound")
+		return nil
+	case !known:
+		e.log.Warn("a bind may have been done or not; the pod counts until that is known", "pod", pod.Namespace+"/"+pod.Name, "node", node, "error", err)
+		e.decisions.change(pod.UID, func(d *decision) { d.binding, d.unclear, d.found = false, time.Now(), nil })
+		e.metrics.bound(ctx, "unclear")
+		return err
 	}
 	e.cluster.Forget(pod.UID)
 	e.decisions.remove(pod.UID)
@@ -148,8 +147,33 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error
 	return err
 }
 
-// refusedByAPI tells of errors after which the bind has certainly not been done.
+// outcome asks the API server whether a pod is bound to a node. One that is pending may yet be.
+func (e *Extender) outcome(ctx context.Context, pod *corev1.Pod, node string) (bound, known bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancel()
+	now, err := e.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, true
+	case err != nil:
+		return false, false
+	case now.UID == pod.UID && now.Spec.NodeName == node:
+		return true, true
+	}
+	return false, now.UID != pod.UID || now.Spec.NodeName != "" || now.DeletionTimestamp != nil
+}
+
+// refusedByAPI tells of errors after which the bind has certainly not been done. A conflict can be anything that went wrong
+// in the API server's storage.
 func refusedByAPI(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
-	return ok && status.ErrStatus.Code >= 400 && status.ErrStatus.Code < 500
+	if !ok {
+		return false
+	}
+	switch code := status.ErrStatus.Code; code {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }

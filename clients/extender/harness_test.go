@@ -188,6 +188,8 @@ type apiServer struct {
 	late func() time.Duration
 	// fail, if set, is what a bind ends with; done tells whether it is done all the same.
 	fail func() (err error, done bool)
+	// look, if set, changes the pod that somebody gets, or is the error of that.
+	look func(*corev1.Pod) error
 	told sync.WaitGroup
 }
 
@@ -211,6 +213,11 @@ func newAPIServer(objects ...runtime.Object) *apiServer {
 		defer a.mutex.Unlock()
 		if node := a.bound[p.UID]; node != "" {
 			p.Spec.NodeName = node
+		}
+		if a.look != nil {
+			if err := a.look(p); err != nil {
+				return true, nil, err
+			}
 		}
 		return true, p, nil
 	})

@@ -2,19 +2,16 @@ package extender
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -207,100 +204,6 @@ func TestPrioritize(t *testing.T) {
 	if _, err := NewScores(Exact, []string{"Guess"}, nil); err == nil {
 		t.Error("a plugin that there is not")
 	}
-}
-
-func TestBind(t *testing.T) {
-	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
-	w := start(t, Options{OutcomeWait: time.Minute}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
-	w.api.late = func() time.Duration { return time.Second }
-	if got := w.filter(web1, "a", "b"); len(*got.NodeNames) != 2 {
-		t.Fatalf("%+v", got)
-	}
-	if err := w.bindTo(web1, "a"); err != "" || w.api.nodeOf(web1) != "a" {
-		t.Fatalf("bound to %q: %s", w.api.nodeOf(web1), err)
-	}
-	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
-		t.Errorf("the pod that was bound does not count: %+v", got)
-	}
-	// kube-scheduler may say what does not hold any more.
-	if err := w.bindTo(web2, "a"); !strings.Contains(err, "cannot take the pod any more: "+refusedByAntiAffinity) {
-		t.Errorf("bound in violation: %q", err)
-	}
-	if err := w.bindTo(web2, "nowhere"); !strings.Contains(err, "is not there") {
-		t.Errorf("bound to nowhere: %q", err)
-	}
-	if err := w.bindTo(web2, "b"); err != "" {
-		t.Error(err)
-	}
-	gone := makePod("gone", "web")
-	if err := w.bindTo(gone, "b"); !strings.Contains(err, "not found") {
-		t.Errorf("a pod that is not there: %q", err)
-	}
-	other := web1.DeepCopy()
-	other.UID = "another"
-	if err := w.bindTo(other, "b"); !strings.Contains(err, "is another one by now") {
-		t.Errorf("a pod with another uid: %q", err)
-	}
-	w.api.told.Wait()
-}
-
-func TestBindsThatFail(t *testing.T) {
-	unavailable := apierrors.NewInternalError(errors.New("etcd is away"))
-	for _, c := range []struct {
-		name       string
-		err        error
-		done       bool
-		bound      bool   // by what the extender says
-		stillThere bool   // whether the pod goes on counting
-		again      string // what filter says of the same pod afterwards
-	}{
-		{"refused", apierrors.NewForbidden(corev1.Resource("pods"), "web-1", errors.New("quota")), false, false, false, ""},
-		{"done all the same", unavailable, true, true, true, "bound to node a already"},
-		{"not known", unavailable, false, false, true, "waiting for its outcome"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
-			w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
-			w.api.late = func() time.Duration { return 100 * time.Millisecond }
-			w.api.fail = func() (error, bool) { return c.err, c.done }
-			w.filter(web1, "a", "b")
-			if err := w.bindTo(web1, "a"); (err == "") != c.bound {
-				t.Errorf("bind: %q", err)
-			}
-			if got := w.filter(web2, "a", "b"); slices.Contains(*got.NodeNames, "a") == c.stillThere {
-				t.Errorf("another pod: %+v", got)
-			}
-			if c.done {
-				w.api.told.Wait()
-				eventually(t, "the informer tells", func() bool { return w.decisions.get(web1.UID) == nil })
-			}
-			got := w.filter(web1, "a", "b")
-			if c.done && !strings.Contains(got.Error, "is bound to node a already") || !c.done && !strings.Contains(got.Error, c.again) {
-				t.Errorf("the same pod: %+v", got)
-			}
-			w.api.told.Wait()
-		})
-	}
-}
-
-func TestABindThatWasDoneBefore(t *testing.T) {
-	web := makePod("web-1", "web")
-	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web)
-	w.api.late = func() time.Duration { return 100 * time.Millisecond }
-	w.filter(web, "a", "b")
-	for range 2 { // kube-scheduler did not hear the first answer
-		if err := w.bindTo(web, "a"); err != "" {
-			t.Error(err)
-		}
-	}
-	eventually(t, "the informer tells", func() bool { _, assumed := w.cluster.NodeOf(web.UID); return !assumed })
-	if err := w.bindTo(web, "a"); err != "" {
-		t.Error(err)
-	}
-	if err := w.bindTo(web, "b"); !strings.Contains(err, "is bound to node a already") {
-		t.Errorf("bound to another node: %q", err)
-	}
-	w.api.told.Wait()
 }
 
 func TestFilterDecidesAlone(t *testing.T) {

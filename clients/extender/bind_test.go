@@ -1,0 +1,148 @@
+package extender
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestBind(t *testing.T) {
+	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+	w := start(t, Options{OutcomeWait: time.Minute}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+	w.api.late = func() time.Duration { return time.Second }
+	if got := w.filter(web1, "a", "b"); len(*got.NodeNames) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	if err := w.bindTo(web1, "a"); err != "" || w.api.nodeOf(web1) != "a" {
+		t.Fatalf("bound to %q: %s", w.api.nodeOf(web1), err)
+	}
+	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("the pod that was bound does not count: %+v", got)
+	}
+	// kube-scheduler may say what does not hold any more.
+	if err := w.bindTo(web2, "a"); !strings.Contains(err, "cannot take the pod any more: "+refusedByAntiAffinity) {
+		t.Errorf("bound in violation: %q", err)
+	}
+	if err := w.bindTo(web2, "nowhere"); !strings.Contains(err, "is not there") {
+		t.Errorf("bound to nowhere: %q", err)
+	}
+	if err := w.bindTo(web2, "b"); err != "" {
+		t.Error(err)
+	}
+	gone := makePod("gone", "web")
+	if err := w.bindTo(gone, "b"); !strings.Contains(err, "not found") {
+		t.Errorf("a pod that is not there: %q", err)
+	}
+	other := web1.DeepCopy()
+	other.UID = "another"
+	if err := w.bindTo(other, "b"); !strings.Contains(err, "is another one by now") {
+		t.Errorf("a pod with another uid: %q", err)
+	}
+	w.api.told.Wait()
+}
+
+func TestBindsThatFail(t *testing.T) {
+	unavailable := apierrors.NewInternalError(errors.New("etcd is away"))
+	// What goes wrong in its storage, the API server says in the words of a conflict (assignPod in
+	// pkg/registry/core/pod/storage/storage.go, v1.37).
+	conflict := apierrors.NewConflict(corev1.Resource("pods/binding"), "web-1", errors.New("etcdserver: request timed out"))
+	away := func(*corev1.Pod) error { return unavailable }
+	const forgotten, waiting = "", "waiting for its outcome"
+	for _, c := range []struct {
+		name  string
+		err   error
+		done  bool
+		look  func(*corev1.Pod) error // what the API server says of the pod
+		bound bool                    // by what the extender says
+		again string                  // what filter says of the same pod afterwards; unless forgotten, it goes on counting
+	}{
+		{"refused", apierrors.NewForbidden(corev1.Resource("pods"), "web-1", errors.New("quota")), false, away, false, forgotten},
+		{"done all the same", unavailable, true, nil, true, "bound to node a already"},
+		{"not known", unavailable, false, nil, false, waiting},
+		{"a conflict, done all the same", conflict, true, nil, true, "bound to node a already"},
+		{"a conflict, not done yet", conflict, false, nil, false, waiting},
+		{"a conflict, and then nobody answers", conflict, false, away, false, "asking what became of the last bind"},
+		{"a request timeout", apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "create", corev1.Resource("pods/binding"), "web-1", "", 0, true), false, nil, false, waiting},
+		{"too many requests", apierrors.NewTooManyRequests("later", 1), false, nil, false, waiting},
+		{"gone", conflict, false, func(*corev1.Pod) error { return apierrors.NewNotFound(corev1.Resource("pods"), "web-1") }, false, forgotten},
+		{"being deleted", conflict, false, func(p *corev1.Pod) error { p.DeletionTimestamp = new(metav1.Now()); return nil }, false, forgotten},
+		{"another pod by now", conflict, false, func(p *corev1.Pod) error { p.UID = "another"; return nil }, false, forgotten},
+		{"on another node", conflict, false, func(p *corev1.Pod) error { p.Spec.NodeName = "b"; return nil }, false, forgotten},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+			w := start(t, Options{UnclearFor: time.Hour}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+			w.api.late = func() time.Duration { return 100 * time.Millisecond }
+			w.api.fail, w.api.look = func() (error, bool) { return c.err, c.done }, c.look
+			w.filter(web1, "a", "b")
+			if err := w.bindTo(web1, "a"); (err == "") != c.bound {
+				t.Errorf("bind: %q", err)
+			}
+			if got := w.filter(web2, "a", "b"); slices.Contains(*got.NodeNames, "a") != (c.again == forgotten) {
+				t.Errorf("another pod: %+v", got)
+			}
+			if c.done {
+				w.api.told.Wait()
+				eventually(t, "the informer tells", func() bool { return w.decisions.get(web1.UID) == nil })
+			}
+			if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, c.again) || c.again == forgotten && got.Error != "" {
+				t.Errorf("the same pod: %+v", got)
+			}
+			w.api.told.Wait()
+		})
+	}
+}
+
+// TestABindThatIsDoneLate has a bind done after the API server has said that it conflicts and that the pod is pending.
+func TestABindThatIsDoneLate(t *testing.T) {
+	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+	w := start(t, Options{UnclearFor: time.Hour}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+	unheard := make(chan struct{})
+	w.api.late = func() time.Duration { <-unheard; return 0 }
+	w.api.fail = func() (error, bool) {
+		return apierrors.NewConflict(corev1.Resource("pods/binding"), web1.Name, errors.New("etcdserver: request timed out")), false
+	}
+	w.filter(web1, "a", "b")
+	if err := w.bindTo(web1, "a"); err == "" {
+		t.Error("bound, it is said")
+	}
+	w.api.fail = nil
+	if !(&scheduler{w: w, decide: AtFilter}).bind(web1, "a") {
+		t.Fatal("not done")
+	}
+	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("another pod: %+v", got)
+	}
+	if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, "is bound to node a already") {
+		t.Errorf("the same pod: %+v", got)
+	}
+	close(unheard)
+	w.api.told.Wait()
+}
+
+func TestABindThatWasDoneBefore(t *testing.T) {
+	web := makePod("web-1", "web")
+	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web)
+	w.api.late = func() time.Duration { return 100 * time.Millisecond }
+	w.filter(web, "a", "b")
+	for range 2 { // kube-scheduler did not hear the first answer
+		if err := w.bindTo(web, "a"); err != "" {
+			t.Error(err)
+		}
+	}
+	eventually(t, "the informer tells", func() bool { _, assumed := w.cluster.NodeOf(web.UID); return !assumed })
+	if err := w.bindTo(web, "a"); err != "" {
+		t.Error(err)
+	}
+	if err := w.bindTo(web, "b"); !strings.Contains(err, "is bound to node a already") {
+		t.Errorf("bound to another node: %q", err)
+	}
+	w.api.told.Wait()
+}
