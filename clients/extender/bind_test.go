@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -144,5 +145,38 @@ func TestABindThatWasDoneBefore(t *testing.T) {
 	if err := w.bindTo(web, "b"); !strings.Contains(err, "is bound to node a already") {
 		t.Errorf("bound to another node: %q", err)
 	}
+	w.api.told.Wait()
+}
+
+// TestABindOfWhichTheAnswerIsLost has kube-scheduler ask again about a pod that is bound, before any watch tells.
+func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
+	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+	huge := makePod("huge", "huge")
+	huge.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("40")
+	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2, huge)
+	unheard := make(chan struct{})
+	w.api.late = func() time.Duration { <-unheard; return 0 }
+	w.filter(web1, "a", "b")
+	if err := w.bindTo(web1, "a"); err != "" {
+		t.Error(err)
+	}
+	if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, "is bound to node a already") {
+		t.Errorf("the same pod: %+v", got)
+	}
+	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("another pod: %+v", got)
+	}
+	// The API server is not asked about pods that nothing was done with.
+	before := len(w.api.Actions())
+	for range 2 {
+		w.filter(huge, "a", "b")
+		w.filter(web2, "a", "b")
+	}
+	for _, a := range w.api.Actions()[before:] { // an informer may begin to watch
+		if a.Matches("get", "pods") {
+			t.Errorf("the API server was asked: %+v", a)
+		}
+	}
+	close(unheard)
 	w.api.told.Wait()
 }

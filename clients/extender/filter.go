@@ -96,8 +96,8 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	case before != nil:
 		unclear = before.unclear
 	}
-	// Of a bind that kube-scheduler made, or that is forgotten here, only the API server knows how it ended.
-	if !unclear.IsZero() || assumed && (before == nil || e.options.Decide == AtFilter) {
+	// It counts where it may have been bound: only the API server knows whether it was.
+	if assumed || !unclear.IsZero() {
 		now, err := e.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
