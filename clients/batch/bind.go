@@ -15,14 +15,15 @@ import (
 const (
 	// apiTimeout bounds one call of the API server.
 	apiTimeout = 5 * time.Second
-	// bindFor is how long a binding is tried that is not made though the API server answers, before other pods get their turn.
-	bindFor = 5 * time.Second
+	// bindFor is how long a binding is tried that is not made though the API server answers, before other pods get their turn:
+	// longer than two tries that are cut off.
+	bindFor = 2*apiTimeout + time.Second
 )
 
 // bind binds a pod to its node.
 func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	begin := time.Now()
-	err := s.untilKnown(ctx, v)
+	unclear, err := s.untilKnown(ctx, v)
 	s.metrics.took(ctx, "bind", begin)
 	switch {
 	case err == nil:
@@ -34,7 +35,11 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 		s.cluster.Forget(v.pod.UID)
 		s.pending.remove(v.pod.UID)
 	default:
-		s.cluster.Forget(v.pod.UID)
+		if unclear {
+			s.cluster.Extend(v.pod.UID, v.node) // until when the API server is asked again
+		} else {
+			s.cluster.Forget(v.pod.UID)
+		}
 		v.message, v.failed = "cannot be bound: "+err.Error(), true
 		s.leave(ctx, v, anyEpoch)
 	}
@@ -45,8 +50,9 @@ var errNotPending = errors.New("the pod is not pending any more")
 
 // untilKnown binds a pod to its node. An error does not say that the pod is not bound, so the API server is asked, and only
 // what it says ends the attempt: the pod counts on the node all the while. What it refuses, it refuses again; anything else
-// is tried for a while. The client itself waits where the API server has too much to do and says until when.
-func (s *Scheduler) untilKnown(ctx context.Context, v verdict) error {
+// is tried for a while, and then it is unclear: a request that was cut off may still be carried out. The client itself
+// waits where the API server has too much to do and says until when.
+func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, err error) {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.pod.Namespace, Name: v.pod.Name, UID: v.pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
@@ -57,25 +63,26 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) error {
 		err := s.api.CoreV1().Pods(v.pod.Namespace).Bind(call, binding, metav1.CreateOptions{})
 		cancel()
 		if err == nil {
-			return nil
+			return false, nil
 		}
+		unclear = unclear || !isRefusal(err)
 		select {
 		case <-ctx.Done():
-			return err
+			return unclear, err
 		case <-time.After(backoff.Step()): // also so that what was cut off has ended
 		}
 		bound, unknown := s.isBound(ctx, v)
 		switch {
 		case bound:
-			return nil
+			return false, nil
 		case errors.Is(unknown, errNotPending):
-			return unknown
+			return false, unknown
 		case unknown != nil:
 			s.log.Warn("nobody says whether a pod is bound, which counts where it may be",
 				"pod", v.pod.Namespace+"/"+v.pod.Name, "node", v.node, "binding", err, "error", unknown)
 			since = time.Now()
 		case isRefusal(err), time.Since(since) > bindFor:
-			return err
+			return unclear, err
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -137,6 +138,32 @@ func TestABindingThatIsNotMadeStopsNoOther(t *testing.T) {
 			mended.Store(true)
 			w.bound("bad-1", "bad-2")
 		})
+	}
+}
+
+// A binding of which only is known that it was not made may be made later. Until it is, or is known not to be, the pod
+// counts on its node and goes nowhere else.
+func TestABindingThatMayStillBeMadeCounts(t *testing.T) {
+	t.Parallel()
+	w := startAssuming(t, time.Hour, batch.Options{}, node("a", "1"), node("b", "1"))
+	w.bad(func(pod string) error {
+		if pod == "p" {
+			return internal
+		}
+		return forbidden
+	}, nil, nil)
+	p := pod("p")
+	w.create(p)
+	w.waits("p", "cannot be bound: "+internal.Error())
+	if on, _ := w.cluster.NodeOf(p.UID); on == "" {
+		t.Error("it does not count any more")
+	}
+	binds := w.asked(1)
+	w.create(pod("refused"))
+	for _, b := range w.asked(len(binds) + 3)[len(binds):] { // the third after twice the time after which p could be tried
+		if !strings.HasPrefix(b, "refused") {
+			t.Errorf("%q was asked for", b)
+		}
 	}
 }
 

@@ -57,7 +57,8 @@ func (s *Scheduler) decided(key groupKey) (int, error) {
 	n := 0
 	for _, o := range members {
 		p := o.(*corev1.Pod)
-		if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodFailed || s.pending.isBinding(p.UID) {
+		counted, _ := s.cluster.NodeOf(p.UID)
+		if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodFailed || counted != "" {
 			n++
 		}
 	}

@@ -56,6 +56,11 @@ type world struct {
 
 func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
+	return startAssuming(t, assumeFor, o, objects...)
+}
+
+func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objects ...runtime.Object) *world {
+	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000), ended: make(chan struct{})}
 	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
 	if err != nil {

@@ -189,14 +189,6 @@ func (q *pendingPods) bind(pods ...candidate) {
 	}
 }
 
-// isBinding tells whether a pod has a node that the API server may not know of yet.
-func (q *pendingPods) isBinding(uid types.UID) bool {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	p := q.pods[uid]
-	return p != nil && p.state == binding
-}
-
 // back gives a pod back for which there is no node in this epoch.
 func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.mutex.Lock()

@@ -25,7 +25,7 @@ const checkedAttempts = 4
 // schedule places pods that have been taken: each is then being bound, or back.
 func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64) {
 	for attempt := 1; ; {
-		if pods = s.pending.current(pods); len(pods) == 0 {
+		if pods = s.undecided(s.pending.current(pods)); len(pods) == 0 {
 			return
 		}
 		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1)))]
@@ -55,6 +55,17 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		pods, attempt = pods[len(part):], 1
 	}
+}
+
+// undecided is those of some pods that count nowhere. The others may have a node: they wait until that is known.
+func (s *Scheduler) undecided(pods []candidate) []candidate {
+	return slices.DeleteFunc(pods, func(c candidate) bool {
+		node, _ := s.cluster.NodeOf(c.pod.UID)
+		if node != "" {
+			s.pending.back(c, time.Now(), anyEpoch)
+		}
+		return node != ""
+	})
 }
 
 // wholeGroups is n, or more, so that a group that begins among the first n pods does not end after them.
