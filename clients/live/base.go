@@ -30,6 +30,7 @@ type origins struct {
 // restate makes a base of everything there is. The mutex is held.
 func (c *Cluster) restate() error {
 	m := c.model
+	c.base = nil // its templates are not those of the model any more
 	m.renumber()
 	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{}
 	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
