@@ -100,6 +100,7 @@ func (s *Scheduler) isBound(ctx context.Context, v verdict) (bool, error) {
 	case p.UID == v.pod.UID && p.Spec.NodeName == v.node:
 		return true, nil
 	case p.UID != v.pod.UID, p.Spec.NodeName != "", p.DeletionTimestamp != nil:
+		s.cluster.Found(p)
 		return false, errNotPending
 	}
 	return false, nil

@@ -217,6 +217,23 @@ func TestAPodThatIsReplacedWhileItIsBoundCountsNoMore(t *testing.T) {
 	}
 }
 
+// The informer may tell late of a pod that another scheduler has bound.
+func TestAPodThatTurnsOutToBeOnAnotherNodeCountsThere(t *testing.T) {
+	w := start(t, batch.Options{}, node("a", "1"), node("other", "0"))
+	w.bad(func(string) error { return conflict }, nil, nil)
+	w.mutex.Lock()
+	w.found = func(p *corev1.Pod) { p.Spec.NodeName = "other" }
+	w.mutex.Unlock()
+	p := pod("p")
+	w.create(p)
+	eventually(t, func() error {
+		if on, assumed := w.cluster.NodeOf(p.UID); on != "other" || assumed {
+			return fmt.Errorf("it counts on %q", on)
+		}
+		return nil
+	})
+}
+
 // A pod whose binding takes long counts on its node: nothing else is put there.
 func TestPodsThatAreBeingBoundCount(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))

@@ -47,6 +47,8 @@ type world struct {
 	// beforeBind and afterBind are called with each binding, beforeGet with each question about a pod; their error is the
 	// answer, before anything or after it.
 	beforeBind, afterBind, beforeGet func(pod string) error
+	// found changes what the API server says of a pod it is asked about.
+	found func(*corev1.Pod)
 	// beforePlace is called before the next call of Place.
 	beforePlace func()
 
@@ -154,12 +156,16 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
 	p.world.mutex.Lock()
-	before := p.world.beforeGet
+	before, found := p.world.beforeGet, p.world.found
 	p.world.mutex.Unlock()
 	if err := run(before, name); err != nil {
 		return nil, err
 	}
-	return p.PodInterface.Get(ctx, name, o)
+	pod, err := p.PodInterface.Get(ctx, name, o)
+	if err == nil && found != nil {
+		found(pod)
+	}
+	return pod, err
 }
 
 func run(f func(string) error, pod string) error {

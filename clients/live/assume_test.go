@@ -31,3 +31,18 @@ func TestHeldAssumptionsCountUntilTheirHolderSaysOtherwise(t *testing.T) {
 	}
 	w.soon(other, "a", "b", "c")
 }
+
+func TestWhatIsFoundOfAssumedPodsCounts(t *testing.T) {
+	w := start(t, live.Options{}, makeNode("a", "z1"), makeNode("b", "z2"))
+	pod, other := makePod("web-1", "web", corev1.LabelHostname), makePod("web-2", "web", corev1.LabelHostname)
+	w.Found(on(pod, "b")) // it may be gone by now
+	w.feasible(other, "a", "b")
+	if err := w.Assume(nil, live.Assumption{Pod: pod, Node: "a", Held: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.Found(pod)
+	w.feasible(other, "b")
+	w.Found(on(pod, "b"))
+	w.Forget(pod.UID)
+	w.feasible(other, "a")
+}

@@ -229,6 +229,16 @@ func (c *Cluster) NodeOf(pod types.UID) (node string, assumed bool) {
 	return p.node, p.assumed
 }
 
+// Found takes in what the API server says of an assumed pod, which counts on the node that it turns out to have. It does
+// nothing if no such pod is assumed, as then an event has told.
+func (c *Cluster) Found(pod *corev1.Pod) {
+	c.update(func(m *model) {
+		if p := m.pods[pod.UID]; p != nil && p.assumed {
+			m.podSet(pod)
+		}
+	})
+}
+
 // Forget takes back the assumption of a pod. It does nothing if an event has shown the pod on a node, or none is assumed.
 func (c *Cluster) Forget(pod types.UID) {
 	c.update(func(m *model) { m.forget(pod) })
