@@ -126,16 +126,16 @@ func TestGroups(t *testing.T) {
 	bound(t, s, "training-0", "training-1", "training-2")
 }
 
-// attempts is how many attempts of the batch scheduler have had a result.
-func attempts(t *testing.T, s *stack.Stack, result string) string {
+// metric is the value of a metric with some attribute, "0" if there is none.
+func metric(t *testing.T, url, name, attribute string) string {
 	t.Helper()
-	r, err := http.Get(s.BatchMetrics)
+	r, err := http.Get(url)
 	must(t, err)
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
 	must(t, err)
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "stowage_batch_attempts_total") && strings.Contains(line, `result="`+result+`"`) {
+		if strings.HasPrefix(line, name+"{") && strings.Contains(line, attribute) {
 			return strings.TrimSpace(line[strings.LastIndexByte(strings.TrimSpace(line), ' ')+1:])
 		}
 	}
@@ -148,14 +148,19 @@ func TestEventsAreNotRepeated(t *testing.T) {
 	startServer(t, s)
 	must(t, s.StartBatch(t.Context()))
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, 1, 1))
+	create(t, s, sized("first", "1", stack.BatchPods))
+	bound(t, s, "first") // the node is known
 	create(t, s, sized("huge", "100", stack.BatchPods))
 	waits(t, s, "huge", "0/1 nodes are available: 1 Insufficient cpu.")
+	tries := func() string {
+		return metric(t, s.BatchMetrics, "stowage_batch_attempts_total", `result="unschedulable"`)
+	}
 	for i := range 3 {
-		before := attempts(t, s, "unschedulable")
+		before := tries()
 		create(t, s, sized(fmt.Sprintf("small-%d", i), "1", stack.BatchPods))
 		bound(t, s, fmt.Sprintf("small-%d", i))
 		eventually(t, patience, func() error {
-			if attempts(t, s, "unschedulable") == before {
+			if tries() == before {
 				return errors.New("the pod that cannot be placed is not tried again")
 			}
 			return nil

@@ -52,6 +52,15 @@ func TestPreemptionOnNewNodes(t *testing.T) {
 			create(t, s, there)
 		}
 	}
+	// kube-scheduler hears of them on its own.
+	eventually(t, patience, func() error {
+		for kind, want := range map[string]string{"Node": fmt.Sprint(nodes), "Pod": fmt.Sprint(2*nodes - 1)} {
+			if n := metric(t, s.ExtenderMetrics, "stowage_live_objects", `kind="`+kind+`"`); n != want {
+				return fmt.Errorf("the extender knows %s of %s objects of kind %s", n, want, kind)
+			}
+		}
+		return nil
+	})
 	high := web("high")
 	high.Spec.PriorityClassName = priority
 	high.Spec.Containers[0].Resources.Requests = sized("", "20", "").Spec.Containers[0].Resources.Requests
