@@ -50,7 +50,7 @@ func (r *reach) watch() {
 // again waits, after a call that failed at a time, until a replica can be reached, and tells whether to call again.
 func (r *reach) again(ctx context.Context, failed time.Time) bool {
 	since := failed
-	if lost := r.lost.Load(); lost != 0 {
+	if lost := r.lost.Load(); lost != 0 && time.Unix(0, lost).Before(failed) {
 		since = time.Unix(0, lost)
 	}
 	ctx, cancel := context.WithDeadline(ctx, since.Add(r.patience))

@@ -10,8 +10,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -78,5 +81,47 @@ func TestPatienceEnds(t *testing.T) {
 				t.Error("an answer of nobody")
 			}
 		})
+	}
+}
+
+// crashing is a server that each request takes away.
+type crashing struct {
+	stowagev1.UnimplementedPlacementServiceServer
+	crash func()
+}
+
+func (c *crashing) Place(context.Context, *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
+	c.crash()
+	return nil, status.Error(codes.Unavailable, "")
+}
+
+// A request that takes the server away whenever that comes back is given up.
+func TestPatienceEndsThoughTheServerComesBack(t *testing.T) {
+	t.Parallel()
+	var connection atomic.Pointer[net.Conn]
+	var tried atomic.Int64
+	server, listener := grpc.NewServer(), servertest.Listen(t, net.JoinHostPort(servertest.Host(), "0"))
+	stowagev1.RegisterPlacementServiceServer(server, &crashing{crash: func() { (*connection.Load()).Close() }})
+	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+	done := make(chan struct{})
+	go func() { defer close(done); server.Serve(listener) }()
+	t.Cleanup(func() { server.Stop(); <-done })
+	c, err := stowage.Dial([]string{listener.Addr().String()}, stowage.WithPatience(6*time.Second),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			if tried.Add(1)%6 != 1 {
+				return nil, errors.New("refused")
+			}
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			connection.Store(&conn)
+			return conn, err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := c.Place(ctx, &stowagev1.PlaceRequest{}); status.Code(err) != codes.Unavailable || ctx.Err() != nil {
+		t.Errorf("%v after %d connections", err, tried.Load())
 	}
 }
