@@ -19,8 +19,8 @@
 //	pod-group.scheduling.sigs.k8s.io/name: training
 //	pod-group.scheduling.sigs.k8s.io/min-available: "4"
 //
-// Either so many of them have a node or none gets one; those that are bound already count. Without a minimum it is all
-// that there are.
+// Either so many of them have a node or none gets one; those that are bound already count, and those that have
+// succeeded. Without a minimum it is all that there are.
 //
 // # What it does not do
 //

@@ -1,10 +1,13 @@
 package batch
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // The labels by which pods say that they are a group.
@@ -48,7 +51,7 @@ func indexByGroup(o any) ([]string, error) {
 	return nil, nil
 }
 
-// decided is how many pods of a group have a node already. One that failed does not count: another takes its place.
+// decided is how many pods of a group that have not ended have a node already.
 func (s *Scheduler) decided(key groupKey) (int, error) {
 	members, err := s.pods.ByIndex(groupIndex, key.String())
 	if err != nil {
@@ -56,9 +59,27 @@ func (s *Scheduler) decided(key groupKey) (int, error) {
 	}
 	n := 0
 	for _, o := range members {
-		p := o.(*corev1.Pod)
-		counted, _ := s.cluster.NodeOf(p.UID)
-		if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodFailed || counted != "" {
+		if node, _ := s.cluster.NodeOf(o.(*corev1.Pod).UID); node != "" {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// succeeded is how many pods of a group have done their work, which the informer leaves out. One that failed does not
+// count: another takes its place.
+func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	members, err := s.api.CoreV1().Pods(key.namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.Set{GroupNameLabel: key.name}.String(), ResourceVersion: "0", // from the API server's memory
+	})
+	if err != nil {
+		return 0, fmt.Errorf("pod group %s: cannot ask how many of its pods have succeeded: %w", key.name, err)
+	}
+	n := 0
+	for _, p := range members.Items {
+		if p.Status.Phase == corev1.PodSucceeded {
 			n++
 		}
 	}

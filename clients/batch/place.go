@@ -86,7 +86,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse
-	q, refused := s.ask(pods)
+	q, refused := s.ask(ctx, pods)
 	for len(q.queue) > 0 {
 		begin := time.Now()
 		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
@@ -105,7 +105,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 			return nil, err
 		}
 		refused = append(refused, more...)
-		q, more = s.ask(rest(pods, refused))
+		q, more = s.ask(ctx, rest(pods, refused))
 		refused = append(refused, more...)
 	}
 	if len(q.queue) == 0 {

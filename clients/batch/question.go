@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ type question struct {
 
 // ask makes the question about some pods, in their order. It leaves out pods for which there can be no answer, and says
 // why.
-func (s *Scheduler) ask(pods []candidate) (q *question, refused []verdict) {
+func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, refused []verdict) {
 	q = &question{}
 	for rest := pods; len(rest) > 0; {
 		members := rest[:1]
@@ -37,7 +38,7 @@ func (s *Scheduler) ask(pods []candidate) (q *question, refused []verdict) {
 		converted, err := convert(members)
 		minimum := 0
 		if err == nil && grouped {
-			minimum, err = s.stillNeeded(key, members)
+			minimum, err = s.stillNeeded(ctx, key, members)
 		}
 		if err != nil {
 			for _, c := range members {
@@ -57,9 +58,9 @@ func (s *Scheduler) ask(pods []candidate) (q *question, refused []verdict) {
 	return q, refused
 }
 
-// stillNeeded is how many pods of a group, beside those that have a node, must get one for any to get one. The pods are
-// all that wait.
-func (s *Scheduler) stillNeeded(key groupKey, pods []candidate) (int, error) {
+// stillNeeded is how many pods of a group, beside those that have a node or had one until they succeeded, must get one for
+// any to get one. The pods are all that wait.
+func (s *Scheduler) stillNeeded(ctx context.Context, key groupKey, pods []candidate) (int, error) {
 	decided, err := s.decided(key)
 	if err != nil {
 		return 0, err
@@ -74,6 +75,13 @@ func (s *Scheduler) stillNeeded(key groupKey, pods []candidate) (int, error) {
 	}
 	if minimum == 0 {
 		return len(pods), nil
+	}
+	if decided+len(pods) < minimum {
+		succeeded, err := s.succeeded(ctx, key)
+		if err != nil {
+			return 0, err
+		}
+		decided += succeeded
 	}
 	if decided+len(pods) < minimum {
 		return 0, fmt.Errorf("pod group %s has %d of at least %d pods", key.name, decided+len(pods), minimum)

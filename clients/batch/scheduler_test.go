@@ -90,6 +90,20 @@ func TestAGroupIsBoundAsAWholeOrNotAtAll(t *testing.T) {
 	w.bound("g-1", "g-2", "g-3", "g-4")
 }
 
+// As when a Job replaces a pod that failed after the others were done. The informer brings none that has ended.
+func TestMembersThatSucceededCountForTheirGroup(t *testing.T) {
+	ended := func(name string, phase corev1.PodPhase) *corev1.Pod {
+		p := member(pod(name), "g", "3")
+		p.Spec.NodeName, p.Status.Phase = "a", phase
+		return p
+	}
+	w := start(t, batch.Options{}, node("a", "2"), ended("g-1", corev1.PodSucceeded), ended("g-2", corev1.PodFailed))
+	w.create(member(pod("g-3"), "g", "3"))
+	w.waits("g-3", "pod group g has 2 of at least 3 pods")
+	w.create(member(pod("g-4"), "g", "3"))
+	w.bound("g-3", "g-4")
+}
+
 func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	claims := pod("claims")
 	claims.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
