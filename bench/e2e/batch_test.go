@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -171,18 +172,42 @@ func TestEventsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestTakeover ends the leading replica in order in the middle of a burst: another one goes on soon, and nothing is decided
-// by both.
+// leader is who holds the batch scheduler's lease, "" if nobody.
+func leader(t *testing.T, s *stack.Stack) string {
+	t.Helper()
+	lease, err := s.Client.CoordinationV1().Leases(stack.Namespace).Get(t.Context(), "stowage-batch", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	must(t, err)
+	return *lease.Spec.HolderIdentity
+}
+
+// TestTakeover ends the leading replica in order in the middle of a burst: another one gets the lease and goes on, and
+// nothing is decided by both.
 func TestTakeover(t *testing.T) {
 	s := start(t)
 	startServer(t, s)
 	must(t, s.StartBatch(t.Context()))
+	first := ""
+	eventually(t, patience, func() error {
+		if first = leader(t, s); first == "" {
+			return errors.New("nobody leads")
+		}
+		return nil
+	})
 	_, _, err := s.NewBatch(t.Context(), "stowage-batch-2")
 	must(t, err)
 	begin := time.Time{}
 	inBurst(t, s, stack.BatchPods, func() {
 		begin = time.Now()
 		s.Batch.Stop()
+		eventually(t, patience, func() error {
+			if now := leader(t, s); now == "" || now == first {
+				return fmt.Errorf("%q leads, and %q was ended", now, first)
+			}
+			return nil
+		})
 	})
 	t.Logf("the burst ended %.1f s after the leader was asked to end", time.Since(begin).Seconds())
 }
