@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
 func TestBind(t *testing.T) {
@@ -79,7 +81,7 @@ func TestBindsThatFail(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
-			w := start(t, Options{UnclearFor: time.Hour}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+			w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2))
 			w.api.late = func() time.Duration { return 100 * time.Millisecond }
 			w.api.fail, w.api.look = func() (error, bool) { return c.err, c.done }, c.look
 			w.filter(web1, "a", "b")
@@ -104,7 +106,7 @@ func TestBindsThatFail(t *testing.T) {
 // TestABindThatIsDoneLate has a bind done after the API server has said that it conflicts and that the pod is pending.
 func TestABindThatIsDoneLate(t *testing.T) {
 	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
-	w := start(t, Options{UnclearFor: time.Hour}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2)
+	w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2))
 	unheard := make(chan struct{})
 	w.api.late = func() time.Duration { <-unheard; return 0 }
 	w.api.fail = func() (error, bool) {
