@@ -3,13 +3,14 @@ package batch
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
 const (
@@ -65,7 +66,7 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 		if err == nil {
 			return false, nil
 		}
-		unclear = unclear || !isRefusal(err)
+		unclear = unclear || !live.IsRefusal(err)
 		select {
 		case <-ctx.Done():
 			return unclear, err
@@ -81,7 +82,7 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 			s.log.Warn("nobody says whether a pod is bound, which counts where it may be",
 				"pod", v.pod.Namespace+"/"+v.pod.Name, "node", v.node, "binding", err, "error", unknown)
 			since = time.Now()
-		case isRefusal(err), time.Since(since) > bindFor:
+		case live.IsRefusal(err), time.Since(since) > bindFor:
 			return unclear, err
 		}
 	}
@@ -104,19 +105,4 @@ func (s *Scheduler) isBound(ctx context.Context, v verdict) (bool, error) {
 		return false, errNotPending
 	}
 	return false, nil
-}
-
-// isRefusal tells whether the API server will not do what it was asked for. A conflict can be anything that went wrong in
-// its storage.
-func isRefusal(err error) bool {
-	status, ok := errors.AsType[*apierrors.StatusError](err)
-	if !ok {
-		return false
-	}
-	switch code := status.ErrStatus.Code; code {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return false
-	default:
-		return code >= 400 && code < 500
-	}
 }

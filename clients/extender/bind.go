@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -121,13 +120,8 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 	e.metrics.part(ctx, "api", began)
-	if err == nil {
-		e.decisions.change(pod.UID, func(d *decision) { d.binding, d.found = false, nil })
-		e.metrics.bound(ctx, "bound")
-		return nil
-	}
-	bound, known := false, true
-	if !refusedByAPI(err) {
+	bound, known := err == nil, true
+	if err != nil && !live.IsRefusal(err) {
 		bound, known = e.outcome(ctx, pod, node)
 	}
 	switch {
@@ -161,19 +155,4 @@ func (e *Extender) outcome(ctx context.Context, pod *corev1.Pod, node string) (b
 		return true, true
 	}
 	return false, now.UID != pod.UID || now.Spec.NodeName != "" || now.DeletionTimestamp != nil
-}
-
-// refusedByAPI tells of errors after which the bind has certainly not been done. A conflict can be anything that went wrong
-// in the API server's storage.
-func refusedByAPI(err error) bool {
-	status, ok := errors.AsType[*apierrors.StatusError](err)
-	if !ok {
-		return false
-	}
-	switch code := status.ErrStatus.Code; code {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return false
-	default:
-		return code >= 400 && code < 500
-	}
 }
