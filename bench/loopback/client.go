@@ -2,12 +2,16 @@ package loopback
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Client is one connection over which messages go as bytes. It is safe for concurrent use.
@@ -39,6 +43,31 @@ func (c *Client) Call(ctx context.Context, method string, request []byte) ([]byt
 		return nil, err
 	}
 	return answer.bytes, nil
+}
+
+// ErrNoEcho says that an echo server did not answer as it should.
+var ErrNoEcho = errors.New("the echo server answered something else")
+
+// Echo has an echo server send a message back, and looks only at how long the answer is.
+func (c *Client) Echo(ctx context.Context, message []byte) error {
+	var answer pieces
+	if err := c.conn.Invoke(ctx, stowagev1.PlacementService_Filter_FullMethodName, &frame{message}, &answer); err != nil {
+		return err
+	}
+	defer answer.buffers.Free()
+	if answer.buffers.Len() != len(message) {
+		return ErrNoEcho
+	}
+	return nil
+}
+
+// Count has an echo server receive a message and count its bytes.
+func (c *Client) Count(ctx context.Context, message []byte) error {
+	answer, err := c.Call(ctx, stowagev1.PlacementService_Score_FullMethodName, message)
+	if err == nil && (len(answer) != 8 || binary.BigEndian.Uint64(answer) != uint64(len(message))) {
+		err = ErrNoEcho
+	}
+	return err
 }
 
 var clientStream = &grpc.StreamDesc{ClientStreams: true}

@@ -8,7 +8,10 @@ import (
 // frame is a message in its wire form.
 type frame struct{ bytes []byte }
 
-// frames is a codec that sends and receives frames as they are.
+// pieces is a message as it was received, in the buffers it came in. Who has it frees them.
+type pieces struct{ buffers mem.BufferSlice }
+
+// frames is a codec that passes messages on as they are, a frame in one piece and pieces without looking at them.
 type frames struct{}
 
 var _ encoding.CodecV2 = frames{}
@@ -16,26 +19,18 @@ var _ encoding.CodecV2 = frames{}
 func (frames) Name() string { return "proto" }
 
 func (frames) Marshal(v any) (mem.BufferSlice, error) {
+	if p, ok := v.(*pieces); ok {
+		return p.buffers, nil
+	}
 	return mem.BufferSlice{mem.SliceBuffer(v.(*frame).bytes)}, nil
 }
 
 func (frames) Unmarshal(data mem.BufferSlice, v any) error {
+	if p, ok := v.(*pieces); ok {
+		data.Ref()
+		p.buffers = data
+		return nil
+	}
 	v.(*frame).bytes = data.Materialize()
-	return nil
-}
-
-// lengths is a codec that keeps nothing of a message but its length.
-type lengths struct{}
-
-var _ encoding.CodecV2 = lengths{}
-
-func (lengths) Name() string { return "proto" }
-
-func (lengths) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(countAnswer(*v.(*uint64)))}, nil
-}
-
-func (lengths) Unmarshal(data mem.BufferSlice, v any) error {
-	*v.(*uint64) = uint64(data.Len())
 	return nil
 }

@@ -2,5 +2,5 @@
 // that passes messages as bytes, and clocks.
 //
 // The client neither encodes nor decodes, so that a call costs what the server and gRPC make of it. The echo server is
-// the floor: it receives the same bytes with the same settings, and answers with how many there were.
+// the floor: with the same settings it sends back the bytes that it receives, or only counts them, and looks at none.
 package loopback

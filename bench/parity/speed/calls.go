@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/bench/loopback"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -89,7 +88,9 @@ func arithmetic(steps int) uint64 {
 
 // emptyCall is the floor under every call.
 func (r *run) emptyCall() *subject {
-	return always("empty call", func() ([]byte, error) { return r.echo.Call(context.Background(), filterMethod, nil) })
+	s := r.echoed(nil)
+	s.name = "empty call"
+	return s
 }
 
 // calls measures calls by address on the big cluster.
@@ -181,9 +182,11 @@ func (r *run) deltas(w *world, of change) *subject {
 	}
 }
 
-// echoed makes an echo of the bytes a subject.
-func (r *run) echoed(wire []byte) *subject {
-	s := always("echo", func() ([]byte, error) { return r.echo.Call(context.Background(), filterMethod, wire) })
-	s.check = func(_ int, answer []byte) error { return loopback.CheckEcho(answer, len(wire)) }
-	return s
+// echoed makes an echo of a message a subject, and received a call that only receives it.
+func (r *run) echoed(message []byte) *subject {
+	return always("echo", func() ([]byte, error) { return nil, r.echo.Echo(context.Background(), message) })
+}
+
+func (r *run) received(message []byte) *subject {
+	return always("receive", func() ([]byte, error) { return nil, r.echo.Count(context.Background(), message) })
 }

@@ -19,22 +19,22 @@ func (r *run) inline() error {
 		}
 		filter := always("filter, "+key, func() ([]byte, error) { return r.stowage.filter(request) })
 		filter.check = func(_ int, answer []byte) error { return w.accepts(together, answer) }
-		subjects := []*subject{r.echoed(request), filter}
-		last := r.newTemplates(w, request, together)
+		subjects := []*subject{r.echoed(request), r.received(request), filter}
+		last, lastKey := r.newTemplates(w, request, together), "inline-compact-new"
 		if key == "full" {
-			last = r.streamed(w, messages, together)
+			last, lastKey = r.streamed(w, messages, together), "streamed-full"
 		}
 		subjects = append(subjects, last)
 		times, err := r.measurement().of(subjects...)
 		if err != nil {
 			return err
 		}
-		r.setTime("echo-"+key, times[0])
-		r.setRatio("inline-"+key, times[1], times[0])
-		if key == "full" {
-			r.setRatio("streamed-full", times[2], times[0])
-		} else {
-			r.setRatio("inline-compact-new", times[2], times[0])
+		echo, receive := times[0], times[1]
+		r.setTime("echo-"+key, echo)
+		r.setTime("receive-"+key, receive)
+		for i, name := range []string{"inline-" + key, lastKey} {
+			r.setRatio(name, times[2+i], echo)
+			r.setRatio(name+"-received", times[2+i], receive)
 		}
 		peak, err := peakHeap(func() error {
 			_, err := r.stowage.filter(request)

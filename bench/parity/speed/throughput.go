@@ -38,8 +38,7 @@ func (r *run) throughput() error {
 		return err
 	}
 	empty, err := r.callers(r.echoAddress, func(client *loopback.Client) error {
-		answer, err := client.Call(context.Background(), filterMethod, nil)
-		return errors.Join(err, loopback.CheckEcho(answer, 0))
+		return client.Echo(context.Background(), nil)
 	})
 	if err != nil {
 		return err
