@@ -205,3 +205,11 @@ func (l *Nodeless) Len() int {
 	}
 	return 0
 }
+
+// AskedFilter decodes what a FilterRequest asks of no nodes, a being its pod if that is not nil.
+func AskedFilter(in *stowagev1.FilterRequest, a *Asked) (FilterCall, error) {
+	r, _ := collect()
+	r.Ask(a)
+	call := r.Filter(in)
+	return call, r.Err()
+}

@@ -15,6 +15,7 @@ type Request struct {
 	decoder
 	built    *engine.Builder
 	nodeless *Nodeless // nil to remember nothing
+	question *Asked    // nil if the pod is in the message
 }
 
 // NewRequest begins a request that states its cluster, which may be kept and changed.
@@ -100,13 +101,13 @@ type FilterCall struct {
 // Filter decodes what a FilterRequest asks about the cluster.
 func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 	return FilterCall{
-		Pod: r.onePod(in.GetPod()),
+		Pod: r.askedPod(in.GetPod()),
 		Options: engine.FilterOptions{
 			Profile:    r.profile(in.GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Explain:    in.GetExplain(),
 			Changes:    in.GetIncludeChanges(),
-			Key:        key(in.GetPod(), in.GetProfile()),
+			Key:        key(r.question, in.GetPod(), in.GetProfile()),
 		},
 	}
 }
@@ -120,11 +121,11 @@ type ScoreCall struct {
 // Score decodes what a ScoreRequest asks about the cluster.
 func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 	return ScoreCall{
-		Pod: r.onePod(in.GetPod()),
+		Pod: r.askedPod(in.GetPod()),
 		Options: engine.ScoreOptions{
 			Profile:    r.profile(in.GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
-			Key:        key(in.GetPod(), in.GetProfile()),
+			Key:        key(r.question, in.GetPod(), in.GetProfile()),
 			TotalsOnly: !in.GetIncludePluginScores(),
 			Rejections: in.GetIncludeRejections(),
 		},

@@ -53,22 +53,27 @@ func (u *usual) sound(s *scan) bool { return !s.bad && len(u.check.violations) =
 
 func (u *usual) template(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
 	form, s := u.begin(raw)
+	out := u.podTemplate(&s)
+	return out, form, u.sound(&s)
+}
+
+func (u *usual) podTemplate(s *scan) *api.PodTemplate {
 	out := &api.PodTemplate{Namespace: "default"}
 	for last := uint64(0); s.more(); {
 		switch s.next(&last, 0) {
 		case sized(1):
 			out.Namespace = s.text(MaxNamespaceBytes)
 		case sized(2):
-			out.Labels = u.labels(&s, sized(2))
+			out.Labels = u.labels(s, sized(2))
 		case sized(3):
-			u.controller(&s, &out.Controller)
+			u.controller(s, &out.Controller)
 		case sized(4):
-			u.podSpec(&s, &out.Spec)
+			u.podSpec(s, &out.Spec)
 		default:
 			s.fail()
 		}
 	}
-	return out, form, u.sound(&s)
+	return out
 }
 
 func (u *usual) class(raw []byte) (_ *api.NodeClass, form []byte, ok bool) {

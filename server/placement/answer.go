@@ -24,9 +24,10 @@ type request interface {
 // inline decodes the cluster that a request states itself; nil if it states none.
 type inline func(*decode.Request)
 
-// answer answers a request, which has a form if it may be asked in the same form again.
+// answer answers a request, which has a form if it may be asked in the same form again. The pod in it stands for the one
+// that was read, if one was.
 func answer[M request, C, R any](
-	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inline, form string,
+	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inline, pod *decode.Asked, form string,
 ) (wire.Encoded, error) {
 	clock := s.begin(m.name)
 	r, snapshot, err := s.begun(ctx, in, inline)
@@ -38,12 +39,13 @@ func answer[M request, C, R any](
 		defer s.snapshots.Count(snapshot)
 	}
 	if snapshot != nil && in.GetSnapshot().GetDelta() == nil {
-		key = m.key(in)
+		key = m.key(in, pod)
 		if a, ok := snapshot.Kept(key).(*remembered); ok {
 			a.under(snapshot, form)
 			return s.again(ctx, m.name, snapshot, a), nil
 		}
 	}
+	r.Ask(pod)
 	call := m.read(r, in)
 	if err := r.Err(); err != nil {
 		return nil, answerTo(err)

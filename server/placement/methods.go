@@ -18,7 +18,7 @@ type method[M request, C, R any] struct {
 	// snapshotField is the number of the request's field snapshot, 0 for a method of which no answer is remembered.
 	snapshotField protowire.Number
 	// key tells requests about a snapshot that have the same answer; empty for answers that are not remembered.
-	key    func(M) string
+	key    func(M, *decode.Asked) string
 	read   func(*decode.Request, M) C
 	decide func(context.Context, *decode.Cluster, C) (R, error)
 	// count counts the nodes that can take the pod, or the pods that got a node; and those of them that were scanned for.
@@ -52,7 +52,7 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	name:   "Place",
-	key:    func(*stowagev1.PlaceRequest) string { return "" },
+	key:    func(*stowagev1.PlaceRequest, *decode.Asked) string { return "" },
 	read:   (*decode.Request).Place,
 	decide: decidePlace,
 	count:  placedOf,
@@ -78,7 +78,7 @@ func placedOf(p *verdict.Place) (placed, scanned int) {
 
 var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdict.ScaleDown]{
 	name: "ScaleDown",
-	key:  func(*stowagev1.ScaleDownRequest) string { return "" },
+	key:  func(*stowagev1.ScaleDownRequest, *decode.Asked) string { return "" },
 	read: (*decode.Request).ScaleDown,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
 		d, err := c.ScaleDown(ctx, call.Pod, call.Options)

@@ -62,6 +62,13 @@ func unary[T any, M interface {
 			asked = s.asked(encoded, m.name, m.snapshotField)
 			return asked.before != nil
 		}
+		var pod *decode.Asked
+		if m.snapshotField != 0 {
+			in.Read = func(encoded []byte) []byte {
+				pod, encoded = decode.ReadAsked(encoded)
+				return encoded
+			}
+		}
 		place, _ := any(message).(*stowagev1.PlaceRequest)
 		var queue decode.Queue
 		if place != nil {
@@ -86,7 +93,7 @@ func unary[T any, M interface {
 			if in.Cluster != nil {
 				cluster = func(r *decode.Request) { r.Part("cluster", in.Cluster) }
 			}
-			return answer(ctx, s, m, message, cluster, asked.form)
+			return answer(ctx, s, m, message, cluster, pod, asked.form)
 		}
 		if interceptor == nil {
 			return handle(ctx, request)

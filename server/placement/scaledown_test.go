@@ -79,7 +79,7 @@ func TestChanges(t *testing.T) {
 		p := pod()
 		p.GetTemplate().Spec.Containers[0].Requests.CpuMillis = proto.Int64(4001)
 		r := &stowagev1.FilterRequest{Cluster: cluster(), Pod: p, IncludeChanges: changes}
-		keys[decode.FilterKey(r)] = true
+		keys[decode.FilterKey(r, nil)] = true
 		a, err := s.Filter(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)

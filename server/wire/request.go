@@ -16,6 +16,8 @@ type Request struct {
 	Cluster Pieces
 	// Known, if not nil, is shown a request without a cluster before it is decoded. It says whether it need not be.
 	Known func(encoded []byte) bool
+	// Read, if not nil, is given a request that is not known, without its cluster, and returns what is to be decoded of it.
+	Read func(encoded []byte) []byte
 	// Take, if not nil, is given the messages of the field TakeField, which Message then has none of. It keeps no bytes.
 	Take      func(encoded []byte) error
 	TakeField protowire.Number
@@ -68,6 +70,9 @@ func (r *Request) receive(frames mem.BufferSlice) error {
 	}
 	if r.Known != nil && r.Cluster == nil && r.Known(rest) {
 		return nil
+	}
+	if r.Read != nil {
+		rest = r.Read(rest)
 	}
 	if err := proto.Unmarshal(rest, r.Message); err != nil {
 		return err
