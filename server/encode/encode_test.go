@@ -79,6 +79,26 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// TestEdges has numbers at which encodings become longer, in every place of the groups that they are encoded in.
+func TestEdges(t *testing.T) {
+	s := &verdict.Score{}
+	for _, edge := range []int64{0, 1 << 7, 1 << 14, 1 << 21, 1 << 63 >> 1} {
+		for place := range 8 {
+			for v := range int64(11) {
+				n := edge + v - 5
+				if v < int64(place) {
+					n = 200
+				}
+				s.Totals = append(s.Totals, n, 1<<7, 1<<14-1)
+			}
+		}
+	}
+	want := &stowagev1.ScoreResponse{Nodes: &stowagev1.NodeList{}, TotalScores: s.Totals, BestNodes: &stowagev1.NodeList{}}
+	if got := decoded[stowagev1.ScoreResponse](t)(encode.Score(s, nil, "")); !proto.Equal(want, got) {
+		t.Errorf("got %v\nwant %v", got.TotalScores, s.Totals)
+	}
+}
+
 func TestFilter(t *testing.T) {
 	result := &verdict.Filter{Feasible: []uint32{1}, Rejections: []verdict.Rejection{rejection()}, Message: "text"}
 	for name, test := range map[string]struct {

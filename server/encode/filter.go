@@ -9,7 +9,7 @@ import (
 
 // Filter encodes the answer to a FilterRequest, decided on the cluster of an address.
 func Filter(f *verdict.Filter, names Names, address string) ([]byte, error) {
-	e := encoder{names: names}
+	e := encoder{names: names, b: make([]byte, 0, besides+listBytes(f.Feasible)+rejectionsBytes(f.Rejections))}
 	e.nodes(1, f.Feasible)
 	e.rejections(2, f.Rejections)
 	e.message(&stowagev1.FilterResponse{
@@ -19,6 +19,14 @@ func Filter(f *verdict.Filter, names Names, address string) ([]byte, error) {
 		Changes:         names.changes(f.Changes),
 	})
 	return e.b, e.err
+}
+
+func rejectionsBytes(rejections []verdict.Rejection) int {
+	n := 0
+	for i := range rejections {
+		n += besides + listBytes(rejections[i].Nodes)
+	}
+	return n
 }
 
 // rejections writes a list of Rejection.

@@ -7,7 +7,9 @@ import (
 
 // Score encodes the answer to a ScoreRequest, decided on the cluster of an address.
 func Score(s *verdict.Score, names Names, address string) ([]byte, error) {
-	e := encoder{names: names}
+	// A score takes a byte, most totals two.
+	e := encoder{names: names, b: make([]byte, 0, besides+listBytes(s.Nodes)+2*len(s.Nodes)+len(s.Plugins)*len(s.Nodes)+
+		listBytes(s.Best)+rejectionsBytes(s.Rejections))}
 	e.nodes(1, s.Nodes)
 	for _, p := range s.Plugins {
 		e.sized(2, func() {

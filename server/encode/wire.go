@@ -69,20 +69,45 @@ func packed[T uint32 | int64](e *encoder, field protowire.Number, column []T) {
 	e.sized(field, func() {
 		start := len(e.b)
 		e.b = slices.Grow(e.b, widest*len(column))
-		to := e.b[start : start+widest*len(column)]
-		n := 0
-		for _, v := range column {
-			switch u := uint64(v); {
-			case u < 1<<7:
-				to[n] = byte(u)
-				n++
-			case u < 1<<14:
-				binary.LittleEndian.PutUint16(to[n:], uint16(u&0x7f|0x80|u>>7<<8))
-				n += 2
-			default:
-				n += binary.PutUvarint(to[n:], u)
-			}
-		}
+		n := putVarints(e.b[start:start+widest*len(column)], column)
 		e.b = e.b[:start+n]
 	})
 }
+
+// putVarints writes numbers and returns how many bytes they take, of which there must be enough.
+func putVarints[T uint32 | int64](to []byte, column []T) (n int) {
+	for ; len(column) >= 4; column = column[4:] {
+		// Four at once are of one length nearly always.
+		a, b, c, d := uint64(column[0]), uint64(column[1]), uint64(column[2]), uint64(column[3])
+		switch any, least := a|b|c|d, (a-1<<7)|(b-1<<7)|(c-1<<7)|(d-1<<7); {
+		case any < 1<<14 && least>>63 == 0:
+			binary.LittleEndian.PutUint64(to[n:], twoBytes(a)|twoBytes(b)<<16|twoBytes(c)<<32|twoBytes(d)<<48)
+			n += 8
+		case any < 1<<7:
+			binary.LittleEndian.PutUint32(to[n:], uint32(a|b<<8|c<<16|d<<24))
+			n += 4
+		default:
+			for _, v := range column[:4] {
+				n += binary.PutUvarint(to[n:], uint64(v))
+			}
+		}
+	}
+	for _, v := range column {
+		n += binary.PutUvarint(to[n:], uint64(v))
+	}
+	return n
+}
+
+// twoBytes is the encoding of a number from 1<<7 to 1<<14-1, in the order of little-endian bytes.
+func twoBytes(u uint64) uint64 { return u&0x7f | 0x80 | u>>7<<8 }
+
+// listBytes is about what nodes writes of indexes, the last of which is the largest.
+func listBytes(indexes []uint32) int {
+	if len(indexes) == 0 {
+		return 8
+	}
+	return 8 + len(indexes)*protowire.SizeVarint(uint64(indexes[len(indexes)-1]))
+}
+
+// besides is for what an answer has besides lists and columns of nodes.
+const besides = 256
