@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -11,8 +13,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// BenchmarkInline measures calls over loopback that bring the big cluster: a Filter, a put, and to compare them with an
-// echo of the Filter's bytes, and a call that only receives them.
+// BenchmarkInline measures calls over loopback that bring the big cluster: a Filter, a put, a put with a Filter after it,
+// and to compare them with an echo of the Filter's bytes, and a call that only receives them.
 func BenchmarkInline(b *testing.B) {
 	ctx := context.Background()
 	stowage, echo := serve(b, loopback.ServeStowage), serve(b, loopback.ServeEcho)
@@ -23,16 +25,37 @@ func BenchmarkInline(b *testing.B) {
 	}{{"compact", bigcluster.Compact}, {"full", bigcluster.StatedInFull}} {
 		big := bigcluster.New(5000)
 		cluster := form.state(big)
-		request, err := proto.Marshal(&stowagev1.FilterRequest{
-			Cluster: cluster,
-			Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: big.PodTemplates[9]}},
-		})
+		pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: big.PodTemplates[9]}}
+		request, err := proto.Marshal(&stowagev1.FilterRequest{Cluster: cluster, Pod: pod})
 		if err != nil {
 			b.Fatal(err)
 		}
 		parts := stream(b, cluster)
 		cluster, big = nil, nil
 		var address string
+		var feasible []uint32
+		// filtered checks that every answer is the same.
+		filtered := func(request []byte) error {
+			answer, err := stowage.Call(ctx, filter, request)
+			if err != nil {
+				return err
+			}
+			var r stowagev1.FilterResponse
+			if err := proto.Unmarshal(answer, &r); err != nil {
+				return err
+			}
+			if address != "" && r.SnapshotAddress != address {
+				return fmt.Errorf("address %s, want %s", r.SnapshotAddress, address)
+			}
+			nodes := r.GetFeasibleNodes().GetIndexes()
+			if feasible == nil {
+				feasible = nodes
+			}
+			if len(nodes) == 0 || !slices.Equal(nodes, feasible) {
+				return fmt.Errorf("%d nodes, %d before", len(nodes), len(feasible))
+			}
+			return nil
+		}
 		for _, call := range []struct {
 			name string
 			do   func() error
@@ -43,20 +66,19 @@ func BenchmarkInline(b *testing.B) {
 				address, err = sent(stowage, parts)
 				return err
 			}},
-			{"filter", func() error {
-				answer, err := stowage.Call(ctx, filter, request)
+			{"streamed", func() (err error) {
+				if address, err = sent(stowage, parts); err != nil {
+					return err
+				}
+				question, err := proto.Marshal(&stowagev1.FilterRequest{
+					Snapshot: &stowagev1.SnapshotReference{Address: address}, Pod: pod,
+				})
 				if err != nil {
 					return err
 				}
-				var r stowagev1.FilterResponse
-				if err := proto.Unmarshal(answer, &r); err != nil {
-					return err
-				}
-				if address != "" && r.SnapshotAddress != address {
-					b.Errorf("address %s, want %s", r.SnapshotAddress, address)
-				}
-				return nil
+				return filtered(question)
 			}},
+			{"filter", func() error { return filtered(request) }},
 		} {
 			b.Run("form="+form.name+"/"+call.name, func(b *testing.B) {
 				b.SetBytes(int64(len(request)))

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -26,7 +25,7 @@ const aloneBytes = 64 << 10
 
 // chunk is a run of fields of a cluster, and what a reader made of them.
 type chunk struct {
-	run
+	*run
 	panicked any // what reading it panicked with
 
 	items []readItem
@@ -93,13 +92,6 @@ func (r *reader) readItems(c *chunk) {
 
 func isItem(field protowire.Number) bool { return field > clusterNodes && field <= clusterNodeClasses }
 
-// run is a number of fields of one sort, the first of them where a reader stands.
-type run struct {
-	from   wire.Reader
-	fields int
-	bytes  int
-}
-
 // runs is all fields of one sort.
 type runs struct {
 	list   []run
@@ -144,36 +136,44 @@ func cut(in wire.Pieces) (items, nodes runs, malformed bool) {
 	return items, nodes, false
 }
 
-// inOrder lets as many goroutines as can run read, each with a reader of its own, and takes over what they read in the
-// order of the runs, until the decoder is over.
-func (d *decoder) inOrder(of runs, read func(*reader, *chunk), take func(*chunk)) {
-	workers := 1
-	if of.bytes > aloneBytes {
-		workers = min(runtime.GOMAXPROCS(0), len(of.list), content.MaxSharers)
+// readersFor returns as many readers as there are to be for so many bytes in so many runs, and the chunks that they take.
+func (d *decoder) readersFor(bytes, runs int) ([]*reader, []*chunk) {
+	workers, chunks := 1, 1
+	if bytes > aloneBytes {
+		if workers = min(runtime.GOMAXPROCS(0), runs, content.MaxSharers); workers > 1 {
+			chunks = 2 * workers
+		}
 	}
 	for len(d.readers) < workers {
 		d.readers = append(d.readers, &reader{
 			number: len(d.readers), keepForms: !d.content.AddressOnly, prepare: d.to.Preparer(),
 		})
 	}
-	readers := d.readers[:workers]
-	for _, r := range readers {
-		r.templates, r.onNodes, r.classes = d.templates, d.onNodes, d.classes
-	}
-	chunks := 1
-	if workers > 1 {
-		chunks = 2 * workers
-	}
 	for len(d.chunks) < chunks {
 		d.chunks = append(d.chunks, new(chunk))
 	}
-	w := &work{
-		runs: of.list, read: read, take: take, over: d.over,
-		free: make(chan *chunk, chunks), done: make([]atomic.Pointer[chunk], len(of.list)),
+	return d.readers[:workers], d.chunks[:chunks]
+}
+
+// inOrder lets as many goroutines as can run read, each with a reader of its own, and takes over what they read in the
+// order of the runs, until the decoder is over.
+func (d *decoder) inOrder(of runs, how *handling) {
+	if of.fields == 0 {
+		return
 	}
-	for _, c := range d.chunks[:chunks] {
-		w.free <- c
+	readers, chunks := d.readersFor(of.bytes, len(of.list))
+	w := newWork(chunks, len(of.list), d.over)
+	for i := range of.list {
+		r := &of.list[i]
+		r.of, r.place = how, i
+		w.runs <- r
 	}
+	close(w.runs)
+	w.all(readers)
+}
+
+// all does the work, and returns once it is done.
+func (w *work) all(readers []*reader) {
 	var others sync.WaitGroup
 	for _, r := range readers[1:] {
 		others.Go(func() { w.do(r) })

@@ -116,10 +116,6 @@ const (
 	clusterNodeClasses
 )
 
-// grownBytes is how large nodes are at least for which room is made before they are read: what comes as nodes need not be
-// any, and the room for one takes many times the few bytes that an empty one has.
-const grownBytes = 16
-
 // Part decodes a cluster, or the next part of one, from the wire; field is what it is called in the request.
 func (r *Request) Part(field string, in wire.Pieces) {
 	d := &r.decoder
@@ -127,18 +123,49 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	items, nodes, malformed := cut(in)
 	// What nodes refer to comes behind them in the usual order of fields.
 	if nodeless := nodelessIn(items, nodes); !r.goOnFrom(nodeless) {
-		d.inOrder(items, (*reader).readItems, func(c *chunk) { d.takeItems(&at, c) })
+		d.inOrder(items, d.handleItems(&at))
 		r.remember(nodeless, items.fields)
 	}
 	r.nodeless = nil // parts that follow go on from this one
+	d.grow(nodes)
+	d.inOrder(nodes, d.handleNodes(&at))
+	d.endPart(&at, malformed)
+}
+
+// handleItems says what is done with items other than nodes.
+func (d *decoder) handleItems(at *path) *handling {
+	return &handling{read: (*reader).readItems, take: func(c *chunk) { d.takeItems(at, c) }}
+}
+
+// handleNodes says what is done with nodes, which may refer to what there is now.
+func (d *decoder) handleNodes(at *path) *handling {
+	to := referred{d.templates, d.onNodes, d.classes}
+	return &handling{
+		read: func(r *reader, c *chunk) {
+			r.referred = to
+			r.readNodes(c)
+		},
+		take: func(c *chunk) { d.takeNodes(at, c) },
+	}
+}
+
+// grownBytes is how large nodes are at least for which room is made before they are read: what comes as nodes need not be
+// any, and the room for one takes many times the few bytes that an empty one has.
+const grownBytes = 16
+
+// grow makes room for nodes.
+func (d *decoder) grow(nodes runs) {
 	room := min(nodes.fields, nodes.bytes/grownBytes, MaxNodes)
 	d.to.Grow(room)
 	d.content.Grow(room)
-	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.takeNodes(&at, c) })
+}
+
+// endPart says what is wrong with a part that is taken over.
+func (d *decoder) endPart(at *path, malformed bool) {
 	if malformed {
-		d.refuse(at, "is no protobuf message")
+		d.refuse(*at, "is no protobuf message")
 	}
-	d.bounds(&at)
+	d.bounds(at)
 }
 
 // over reports whether there is no point in decoding more.

@@ -140,6 +140,24 @@ func Wire(pieces wire.Pieces, keep bool) (*Decoded, error) {
 	return r.decoded(s)
 }
 
+// InParts decodes parts of a cluster while they come, or one after the other.
+func InParts(ctx context.Context, follow bool, next func() *wire.Request) (*Decoded, error) {
+	r, s := collect()
+	r.ctx = ctx
+	if follow {
+		r.Parts("part", next)
+		return r.decoded(s)
+	}
+	for in := next(); in != nil; in = next() {
+		r.Part("part", in.Cluster)
+		in.Free()
+		if err := r.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return r.decoded(s)
+}
+
 // Message decodes a cluster from its message.
 func Message(in *stowagev1.Cluster) (*Decoded, error) {
 	r, s := collect()

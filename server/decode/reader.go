@@ -19,10 +19,7 @@ import (
 // straight from the wire; all else it leaves to the decoding of messages, which also says what is wrong. What it takes, it
 // takes as that would.
 type reader struct {
-	// templates, onNodes and classes are those that nodes may refer to.
-	templates []*api.PodTemplate
-	onNodes   []footprint
-	classes   []*api.NodeClass
+	referred
 	// keepForms says that forms are of use until the chunk is, and not only for their digests.
 	keepForms bool
 	prepare   func(*engine.Draft, *api.Node)
@@ -38,6 +35,13 @@ type reader struct {
 	order             []podPlace // of named
 	whole             []byte     // canonical form of a node
 	compared          []byte
+}
+
+// referred is what nodes may refer to.
+type referred struct {
+	templates []*api.PodTemplate
+	onNodes   []footprint
+	classes   []*api.NodeClass
 }
 
 // met is names that a reader met for the first time. Of those who read, each tells its own first times.

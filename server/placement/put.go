@@ -57,24 +57,42 @@ type putting struct {
 }
 
 func (p *putting) step() error {
+	in, err := p.receive()
+	if err != nil {
+		return err
+	}
+	return p.take(in)
+}
+
+// receive receives the next step, which the caller frees.
+func (p *putting) receive() (*wire.Request, error) {
 	m := new(stowagev1.PutSnapshotRequest)
 	in := wire.NewRequest(m, partField)
 	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
-		return decode.Refuse("end", "is missing, the stream was cut off")
+		return nil, decode.Refuse("end", "is missing, the stream was cut off")
 	} else if err != nil {
-		return err
+		return nil, err
 	}
-	defer in.Free()
 	if m.GetSequence() != p.sequence {
-		return decode.Refuse("sequence", "is %d, %d is next", m.GetSequence(), p.sequence)
+		in.Free()
+		return nil, decode.Refuse("sequence", "is %d, %d is next", m.GetSequence(), p.sequence)
 	}
 	p.sequence++
-	switch step := m.GetStep().(type) {
-	case nil:
-		if in.Cluster == nil {
-			return decode.Refuse("step", "one of part, delta and end is required")
-		}
-		return p.part(in.Cluster)
+	return in, nil
+}
+
+// isPart reports whether a step is a part of a cluster.
+func isPart(in *wire.Request) bool {
+	return in.Cluster != nil && in.Message.(*stowagev1.PutSnapshotRequest).GetStep() == nil
+}
+
+// take does what a step asks for and frees it.
+func (p *putting) take(in *wire.Request) error {
+	if isPart(in) {
+		return p.part(in)
+	}
+	defer in.Free()
+	switch step := in.Message.(*stowagev1.PutSnapshotRequest).GetStep().(type) {
 	case *stowagev1.PutSnapshotRequest_Delta:
 		if in.Cluster != nil || p.parts != nil {
 			return decode.Refuse("delta", "must not come with parts")
@@ -89,15 +107,47 @@ func (p *putting) step() error {
 	return decode.Refuse("step", "one of part, delta and end is required")
 }
 
-func (p *putting) part(cluster wire.Pieces) error {
+func (p *putting) part(in *wire.Request) error {
 	if p.cluster != nil {
+		in.Free()
 		return decode.Refuse("part", "must not come with deltas")
 	}
 	if p.parts == nil {
 		p.parts = decode.NewRequest(p.stream.Context())
 	}
-	p.parts.Part("part", cluster)
+	if decode.Follow(in.Cluster) {
+		return p.follow(in)
+	}
+	defer in.Free()
+	p.parts.Part("part", in.Cluster)
 	return p.parts.Err()
+}
+
+// follow decodes a part and those after it while they come, and takes the step behind them.
+func (p *putting) follow(part *wire.Request) error {
+	var behind *wire.Request
+	var err error
+	p.parts.Parts("part", func() *wire.Request {
+		next := part
+		if part = nil; next == nil {
+			if next, err = p.receive(); err != nil {
+				return nil
+			}
+		}
+		if !isPart(next) {
+			behind = next
+			return nil
+		}
+		return next
+	})
+	// If something is wrong with a part, the next step may still be waited for, until the stream ends with this answer.
+	if wrong := p.parts.Err(); wrong != nil {
+		return wrong
+	}
+	if err != nil {
+		return err
+	}
+	return p.take(behind)
 }
 
 func (p *putting) delta(in *stowagev1.SnapshotReference) error {

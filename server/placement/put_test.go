@@ -2,7 +2,9 @@ package placement_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -37,6 +39,35 @@ func (s *incoming) RecvMsg(m any) error {
 	frames := mem.BufferSlice{mem.Copy(raw, s)}
 	defer frames.Free()
 	return wire.NewCodec().Unmarshal(frames, m)
+}
+
+// stuck is a stream on which nothing comes after the first messages, as long as it is there.
+type stuck struct{ *incoming }
+
+func (s stuck) RecvMsg(m any) error {
+	if len(s.messages) > 0 {
+		return s.incoming.RecvMsg(m)
+	}
+	<-s.ctx.Done()
+	return s.ctx.Err()
+}
+
+// TestPutIsRefusedAtOnce says that a client learns what is wrong with a part even if it sends nothing more.
+func TestPutIsRefusedAtOnce(t *testing.T) {
+	for _, nodes := range []int{1, 5000} {
+		c := &stowagev1.Cluster{}
+		for i := range nodes {
+			c.Nodes = append(c.Nodes, &stowagev1.Node{Name: fmt.Sprint("a-node-with-a-name-", i)})
+		}
+		c.Nodes = append(c.Nodes, &stowagev1.Node{})
+		in := stuck{&incoming{ctx: t.Context(), messages: []*stowagev1.PutSnapshotRequest{
+			{Step: &stowagev1.PutSnapshotRequest_Part{Part: c}},
+		}}}
+		err := service(t).PutSnapshot(&grpc.GenericServerStream[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]{ServerStream: in})
+		if want := fmt.Sprintf("part.nodes[%d].name", nodes); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d nodes: %v, want %s", nodes, err, want)
+		}
+	}
 }
 
 func TestPutFreesEveryMessage(t *testing.T) {
