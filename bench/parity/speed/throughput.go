@@ -12,45 +12,53 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 )
 
-// Concurrent callers, and for how long they call.
+// Concurrent callers, and how many calls they make in all.
 const (
 	callers = 8
-	calling = time.Second / 2
+	calling = 3000
 )
 
-// throughput measures Filters by address, and empty calls, of concurrent callers, each with a connection of its own, on
-// two cores against one.
+// throughput measures Filters by address, of a template seen before and of new ones, and empty calls, of concurrent
+// callers, each with a connection of its own, on two cores against one.
 func (r *run) throughput() error {
 	c := r.find(all)
-	request, err := r.big.target.filterRequest(c.pod(0))
-	if err != nil {
-		return err
-	}
 	want := r.big.want[c].filter
-	filtering, err := r.callers(r.address, func(client *loopback.Client) error {
+	filter := func(client *loopback.Client, request []byte) error {
 		answer, err := stowage{client}.filter(request)
 		if err == nil && !bytes.Equal(want, answer) {
 			err = errOtherAnswer
 		}
 		return err
-	})
+	}
+	seen, err := r.big.target.filterRequest(c.pod(0))
 	if err != nil {
 		return err
 	}
-	empty, err := r.callers(r.echoAddress, func(client *loopback.Client) error {
-		return client.Echo(context.Background(), nil)
+	filtering, err := r.callers(r.address, same(seen), filter)
+	if err != nil {
+		return err
+	}
+	first, err := r.callers(r.address, func() ([]byte, error) { return r.big.target.filterRequest(c.pod(r.trial())) }, filter)
+	if err != nil {
+		return err
+	}
+	empty, err := r.callers(r.echoAddress, same(nil), func(client *loopback.Client, request []byte) error {
+		return client.Echo(context.Background(), request)
 	})
 	if err != nil {
 		return err
 	}
 	r.set("throughput", filtering[2]/filtering[1])
 	r.set("calls-per-second", filtering[2])
+	r.set("throughput-first", first[2]/first[1])
 	r.set("throughput-empty", empty[2]/empty[1])
 	return nil
 }
 
-// callers lets clients call a server, and returns how many calls are made per second by number of cores.
-func (r *run) callers(address string, call func(*loopback.Client) error) (map[int]float64, error) {
+// callers lets clients make calls, and returns how many are made per second by number of cores.
+func (r *run) callers(
+	address string, prepare func() ([]byte, error), call func(*loopback.Client, []byte) error,
+) (map[int]float64, error) {
 	clients := make([]*loopback.Client, callers)
 	for i := range clients {
 		var err error
@@ -62,7 +70,14 @@ func (r *run) callers(address string, call func(*loopback.Client) error) (map[in
 	perSecond := map[int][]float64{}
 	for range r.Turns {
 		for _, procs := range []int{1, 2} {
-			n, err := concurrently(procs, clients, call)
+			requests := make([][]byte, calling)
+			for i := range requests {
+				var err error
+				if requests[i], err = prepare(); err != nil {
+					return nil, err
+				}
+			}
+			n, err := concurrently(procs, clients, requests, call)
 			if err != nil {
 				return nil, err
 			}
@@ -72,21 +87,30 @@ func (r *run) callers(address string, call func(*loopback.Client) error) (map[in
 	return map[int]float64{1: median(perSecond[1]), 2: median(perSecond[2])}, nil
 }
 
-// concurrently lets each client make calls, and returns how many were made per second in all.
-func concurrently(procs int, clients []*loopback.Client, call func(*loopback.Client) error) (perSecond float64, err error) {
+// concurrently lets clients make calls, and returns how many were made per second in all.
+func concurrently(
+	procs int, clients []*loopback.Client, requests [][]byte, call func(*loopback.Client, []byte) error,
+) (perSecond float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	var calls atomic.Int64
+	var next atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, len(clients))
 	start := time.Now()
 	for i, c := range clients {
 		group.Go(func() {
-			for time.Since(start) < calling && errs[i] == nil {
-				errs[i] = call(c)
-				calls.Add(1)
+			for errs[i] == nil {
+				n := int(next.Add(1)) - 1
+				if n >= len(requests) {
+					return
+				}
+				errs[i] = call(c, requests[n])
 			}
 		})
 	}
 	group.Wait()
-	return float64(calls.Load()) / time.Since(start).Seconds(), errors.Join(errs...)
+	return float64(len(requests)) / time.Since(start).Seconds(), errors.Join(errs...)
+}
+
+func same(request []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return request, nil }
 }
