@@ -75,12 +75,12 @@ func (r *reader) pod(c *chunk, to *readNode, raw []byte) (f footprint, ok bool) 
 			if p.source != nil {
 				return 0, false
 			}
-			own := s.bytes()
-			if p.stated = r.statedTemplate(&to.met, own); p.stated == nil {
+			var asCanonical bool
+			if p.stated, asCanonical = r.statedTemplate(&to.met, s.bytes()); p.stated == nil {
 				return 0, false
 			}
 			p.pod.Template, f = p.stated.template, p.stated.footprint
-			canonical = canonical && bytes.Equal(own, p.stated.canonical)
+			canonical = canonical && asCanonical
 		case field == podLabels && kind == protowire.BytesType:
 			key, value, ok := s.label()
 			if !ok {

@@ -24,8 +24,9 @@ type statedTemplate struct {
 type encodedTemplate struct {
 	of *statedTemplate
 	templateParts
-	exact []byte           // all of it, where labels are not written in the usual way, so that their order may mean something
-	next  *encodedTemplate // with the same hash
+	exact     []byte           // all of it, where labels are not written in the usual way, so that their order may mean something
+	canonical bool             // whether it is in canonical form as it stands here
+	next      *encodedTemplate // with the same hash
 }
 
 // templateParts are what an encoded template consists of.
@@ -60,46 +61,62 @@ type statedTemplates struct {
 	count int
 }
 
-// statedTemplate returns the template that a pod on a node states itself, nil if it is not sound.
-func (r *reader) statedTemplate(m *met, raw []byte) *statedTemplate {
+// statedTemplate returns the template that a pod on a node states itself, nil if it is not sound, and whether it is stated
+// in canonical form.
+func (r *reader) statedTemplate(m *met, raw []byte) (_ *statedTemplate, canonical bool) {
 	known := &r.stated
 	known.parts.cut(raw)
 	hash := known.parts.hash()
-	same := 0
+	ofHash := 0
 	for e := known.byHash[hash]; e != nil; e = e.next {
-		same++
-		if e.exact == nil && e.is(&known.parts) || e.exact != nil && bytes.Equal(e.exact, raw) {
-			return e.of
+		ofHash++
+		if e.exact != nil {
+			if bytes.Equal(e.exact, raw) {
+				return e.of, e.canonical
+			}
+		} else if same, inOrder := e.is(&known.parts); same {
+			return e.of, e.canonical && inOrder
 		}
 	}
-	template, f, canonical, ok := r.template(m, raw)
+	template, f, form, ok := r.template(m, raw)
 	if !ok || template.Spec.NodeName != "" {
-		return nil
+		return nil, false
 	}
 	if known.byHash == nil {
 		known.byHash, known.byCanonical = make(map[uint64]*encodedTemplate), make(map[string]*statedTemplate)
 	}
-	t := known.byCanonical[string(canonical)]
+	t := known.byCanonical[string(form)]
 	if t == nil {
-		t = &statedTemplate{template: template, footprint: f, canonical: canonical}
+		t = &statedTemplate{template: template, footprint: f, canonical: form}
 		if r.keepForms {
 			t.shared = content.SharedAt(r.number, known.count)
 			known.count++
-			known.fresh = append(known.fresh, canonical)
+			known.fresh = append(known.fresh, form)
 		}
-		known.byCanonical[string(canonical)] = t
+		known.byCanonical[string(form)] = t
 	}
-	if same == mostEncodings {
-		return t
+	canonical = bytes.Equal(raw, t.canonical)
+	if ofHash < mostEncodings {
+		e := known.parts.encoded(t, raw)
+		e.next = known.byHash[hash]
+		known.byHash[hash] = e
 	}
-	e := &encodedTemplate{of: t, next: known.byHash[hash]}
-	if own := bytes.Clone(raw); known.parts.unique() {
-		e.cut(own)
-	} else {
-		e.exact = own
+	return t, canonical
+}
+
+// encoded returns an encoded template of these parts. It lies where the canonical form does, if it is that but for the
+// order of labels.
+func (p *templateParts) encoded(t *statedTemplate, raw []byte) *encodedTemplate {
+	e := &encodedTemplate{of: t}
+	if !p.unique() {
+		e.exact, e.canonical = bytes.Clone(raw), bytes.Equal(raw, t.canonical)
+		return e
 	}
-	known.byHash[hash] = e
-	return t
+	e.cut(t.canonical)
+	if e.canonical, _ = e.is(p); !e.canonical {
+		e.cut(bytes.Clone(raw))
+	}
+	return e
 }
 
 // cut cuts an encoded template into its parts, so that what has labels elsewhere has them in its tail.
@@ -148,29 +165,37 @@ func (p *templateParts) hash() uint64 {
 	return h
 }
 
-// is reports whether parts are the same, but for the order of labels.
-func (p *templateParts) is(other *templateParts) bool {
+// is reports whether parts are the same, but for the order of labels, and whether that is the same too.
+func (p *templateParts) is(other *templateParts) (same, inOrder bool) {
 	if len(p.labels) != len(other.labels) || !bytes.Equal(p.tail, other.tail) || !bytes.Equal(p.head, other.head) {
-		return false
+		return false, false
 	}
 	// As all of p's are different, each of the other's has to be another one of them.
 	var met uint64
+	inOrder = true
+	at := -1
 	for i := range other.labels {
-		at := p.find(&other.labels[i])
+		at = p.find(&other.labels[i], at+1)
 		if at < 0 || met&(1<<at) != 0 {
-			return false
+			return false, false
 		}
 		met |= 1 << at
+		inOrder = inOrder && at == i
 	}
-	return true
+	return true, inOrder
 }
 
-// find returns the place of a label, -1 if it is not there.
-func (p *templateParts) find(l *encodedLabel) int {
-	for i := range p.labels {
-		if own := &p.labels[i]; own.sum == l.sum && bytes.Equal(own.field, l.field) {
-			return i
+// find returns the place of a label, -1 if it is not there. It looks first from a place on: orders often are the same but
+// for where they begin.
+func (p *templateParts) find(l *encodedLabel, from int) int {
+	for range p.labels {
+		if from == len(p.labels) {
+			from = 0
 		}
+		if own := &p.labels[from]; own.sum == l.sum && bytes.Equal(own.field, l.field) {
+			return from
+		}
+		from++
 	}
 	return -1
 }
