@@ -57,6 +57,9 @@ func (c *Cluster) Remembered() int64 {
 	if x := c.terms.wishes.Load(); x != nil {
 		bytes += x.bytes
 	}
+	if x := c.terms.byLabel.Load(); x != nil {
+		bytes += x.memory()
+	}
 	return bytes
 }
 
@@ -99,13 +102,14 @@ func (x *terms) memory() int64 {
 // Memos are what the cluster remembers by keys.
 func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
 
-// TermsToFind estimates the bytes that the groups' terms will take once somebody has asked for them.
+// TermsToFind estimates the bytes that it will take to find groups by their terms and labels, once somebody has asked.
 func (c *Cluster) TermsToFind() int64 {
-	antiAffinity, wishes := 0, 0
+	antiAffinity, wishes, labels := 0, 0, 0
 	for i := range c.groups {
 		s := c.groups[i].Shape
 		antiAffinity += len(s.AntiAffinity)
 		wishes += len(s.Affinity) + len(s.PreferredAffinity) + len(s.PreferredAntiAffinity)
+		labels += len(s.Labels)
 	}
 	if c.terms.antiAffinity.Load() != nil {
 		antiAffinity = 0
@@ -113,7 +117,11 @@ func (c *Cluster) TermsToFind() int64 {
 	if c.terms.wishes.Load() != nil {
 		wishes = 0
 	}
-	return int64(antiAffinity+wishes) * int64(2*termBytes+int(mapOverhead*termEntryBytes))
+	bytes := int64(antiAffinity+wishes) * int64(2*termBytes+int(mapOverhead*termEntryBytes))
+	if c.terms.byLabel.Load() == nil {
+		bytes += byLabelMemory(labels)
+	}
+	return bytes
 }
 
 // sizes adds up memory.

@@ -140,7 +140,7 @@ func (s *State) Occupied(t *Term) (table []uint8, any bool) {
 // Matching returns the pods that a term matches as an incoming pod's.
 func (s *State) Matching(t *Term) []topology.Members {
 	var members []topology.Members
-	for _, g := range s.Groups() {
+	for g := range s.Selectable(t.Selector) {
 		if t.Matches(g.Namespace, nil, g.Labels) {
 			members = append(members, g.Members)
 		}

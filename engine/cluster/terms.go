@@ -60,9 +60,10 @@ func (x *terms) addWishes(group int, s *Shape) {
 	}
 }
 
-// groupTerms is the terms of groups' pods, found out when first asked for.
+// groupTerms is what finds groups by their terms and labels, found out when first asked for.
 type groupTerms struct {
 	antiAffinity, wishes atomic.Pointer[terms]
+	byLabel              atomic.Pointer[byLabel]
 }
 
 func (c *Cluster) antiAffinity() *terms {

@@ -85,10 +85,13 @@ func unwanted(c *plugin.Cycle) nodeset.Set {
 	return refused
 }
 
-// matchingAll returns the pods that match all of the pod's required affinity terms.
+// matchingAll returns the pods that match all of the pod's required affinity terms, none if it has none.
 func matchingAll(c *plugin.Cycle) []topology.Members {
 	var members []topology.Members
-	for _, g := range c.State.Groups() {
+	if len(c.Pod.Affinity) == 0 {
+		return nil
+	}
+	for g := range c.State.Selectable(c.Pod.Affinity[0].Selector) {
 		if matchesAll(c.Pod.Affinity, g.Shape) {
 			members = append(members, g.Members)
 		}

@@ -111,7 +111,7 @@ func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
 		return nil
 	}
 	var members []topology.Members
-	for _, g := range c.State.Groups() {
+	for g := range c.State.Selectable(k.selector) {
 		if k.matches(c, g) {
 			members = append(members, g.Members)
 		}
