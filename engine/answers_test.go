@@ -99,7 +99,8 @@ func TestRememberAtMost(t *testing.T) {
 			}
 		}
 		terms := int64(100_000) // are found whatever the room
-		if got := c.Remembered(); got > room+terms || got < min(room, 1<<20)/2 {
+		// Each kind of memory has its share of the room, and these questions leave that of counts by domain empty.
+		if got := c.Remembered(); got > room+terms || got < min(room, 1<<20)/4 {
 			t.Errorf("with room for %d: %d bytes are remembered", room, got)
 		}
 		if got := c.Bytes() - c.Remembered(); got < base*9/10 || got > base*11/10 {

@@ -10,7 +10,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -132,25 +131,16 @@ type apart struct {
 // apart returns what the pod's terms and those of pods on nodes refuse.
 func (w *wish) apart() []apart {
 	var out []apart
-	add := func(key intern.ID, table []uint8) {
-		out = append(out, apart{key, w.State.Column(key).Where(table)})
-	}
 	for i := range w.Pod.AntiAffinity {
 		t := &w.Pod.AntiAffinity[i]
-		if table, any := w.State.Occupied(t); any {
-			add(t.TopologyKey, table)
+		if nodes := w.State.Occupied(t); nodes != nil {
+			out = append(out, apart{t.TopologyKey, nodes})
 		}
 	}
-	tables := make(map[intern.ID][]uint8)
-	for t := range w.State.AntiAffinity(w.Pod) {
-		column := w.State.Column(t.TopologyKey)
-		if tables[t.TopologyKey] == nil {
-			tables[t.TopologyKey] = make([]uint8, column.Len())
+	for key, members := range w.State.Blocking(w.Pod) {
+		if nodes := w.State.Column(key).Inhabited(members); nodes != nil {
+			out = append(out, apart{key, nodes})
 		}
-		topology.Mark(tables[t.TopologyKey], column, w.State.Group(int(t.Group)).Members)
-	}
-	for key, table := range tables {
-		add(key, table)
 	}
 	return out
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
-// Bounds of what a cluster remembers, in bytes: some for every cluster and some for each node. A column takes 4 bytes a
-// node, counts take 8 bytes a domain.
+// Bounds of what a cluster remembers, in bytes: some for every cluster and some for each node. A column takes 4 to 8
+// bytes a node, counts take 8 bytes a domain.
 const (
 	remembered        = 1 << 20
 	columnsRemembered = 256
@@ -43,8 +43,4 @@ func (s *State) PerNode(key string, compute func() []uint8) []uint8 {
 		v := compute()
 		return v, int64(len(key) + cap(v)), true
 	})
-}
-
-func columnBytes(c *topology.Column) int64 {
-	return int64(4*(cap(c.Domain)+cap(c.Values)) + 8*cap(c.Having))
 }

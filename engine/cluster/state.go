@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/selector"
 	"github.com/stowage-scheduler/stowage/engine/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -98,7 +99,7 @@ func (s *State) Column(key intern.ID) *topology.Column {
 	}
 	return s.columns.Get(key, func() (*topology.Column, int64, bool) {
 		c := s.buildColumn(key)
-		return c, columnBytes(c), true
+		return c, c.Bytes(), true
 	})
 }
 
@@ -116,25 +117,27 @@ func (s *State) Counts(t *Term) []int64 {
 	})
 }
 
-// Occupied returns a table by domain of a term's topology key: 1 for those with pods that the term matches as an incoming
-// pod's, and whether there are any.
-func (s *State) Occupied(t *Term) (table []uint8, any bool) {
+// Occupied returns the nodes in domains with pods that the term matches as an incoming pod's, nil if there are none.
+func (s *State) Occupied(t *Term) nodeset.Set {
 	column := s.Column(t.TopologyKey)
-	table = make([]uint8, column.Len())
-	if !s.changed && t.shared(s.Symbols) { // so that the counts are there for others
-		for d, n := range s.Counts(t) {
-			if d != topology.None && n > 0 {
-				table[d], any = 1, true
-			}
-		}
-		return table, any
+	members := s.Matching(t)
+	entries := 0
+	for i := range members {
+		entries += members[i].Len()
 	}
-	for _, m := range s.Matching(t) {
-		if topology.Mark(table, column, m) {
-			any = true
+	if s.changed || entries <= s.Len() || !t.shared(s.Symbols) {
+		return column.Inhabited(members)
+	}
+	table, any := make([]uint8, column.Len()), false
+	for d, n := range s.Counts(t) { // so that the counts are there for others
+		if d != topology.None && n > 0 {
+			table[d], any = 1, true
 		}
 	}
-	return table, any
+	if !any {
+		return nil
+	}
+	return column.Where(table)
 }
 
 // Matching returns the pods that a term matches as an incoming pod's.

@@ -4,7 +4,9 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
 // TermOf is a term that the pods of a group have.
@@ -88,6 +90,16 @@ func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int
 // AntiAffinity iterates over the required anti-affinity terms of pods on nodes that select a pod, until the request ends.
 func (s *State) AntiAffinity(p *Pending) iter.Seq[TermOf] {
 	return s.selecting(p, s.Cluster.antiAffinity(), &s.antiAffinity)
+}
+
+// Blocking returns the pods on nodes that have a required anti-affinity term that selects a pod, by the term's topology
+// key. A group with two such terms of one key may be there twice.
+func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
+	byKey := make(map[intern.ID][]topology.Members)
+	for t := range s.AntiAffinity(p) {
+		byKey[t.TopologyKey] = append(byKey[t.TopologyKey], s.groups[t.Group].Members)
+	}
+	return byKey
 }
 
 // Wishes iterates over the required affinity terms and all preferred terms of pods on nodes that select a pod, until the

@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
 // With returns the cluster that a change turns c into. c stays as it is; the two share what the change does not touch.
@@ -232,7 +233,7 @@ func (e *edit) finish() *Cluster {
 	if !sameStrings || !sameLabels {
 		c.columns = newColumns(c.Len())
 		if !e.moved {
-			c.columns.Carry(e.base.columns, e.sameColumn, columnBytes)
+			c.columns.Carry(e.base.columns, e.sameColumn, (*topology.Column).Bytes)
 		}
 	}
 	if !sameStrings || !sameLabels || !samePods {

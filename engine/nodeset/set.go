@@ -4,6 +4,7 @@
 package nodeset
 
 import (
+	"encoding/binary"
 	"iter"
 	"math/bits"
 )
@@ -44,6 +45,21 @@ func Where(column []int32, table []uint8) Set {
 			word |= uint64(table[v]) << (b & 63)
 		}
 		s[i] = word
+	}
+	return s
+}
+
+// OfTable returns the nodes n for which table[n] is 1; the other entries must be 0.
+func OfTable(table []uint8) Set {
+	s := New(len(table))
+	i := 0
+	for ; i+8 <= len(table); i += 8 {
+		// The product has byte j's bit at place 56+j, and no two bits in one place.
+		bits := binary.LittleEndian.Uint64(table[i:]) * 0x0102040810204080 >> 56
+		s[i/64] |= bits << (i % 64)
+	}
+	for ; i < len(table); i++ {
+		s[i/64] |= uint64(table[i]) << (i % 64)
 	}
 	return s
 }
@@ -96,6 +112,16 @@ func (s Set) Minus(o Set) Set {
 	d := s.Clone()
 	d.AndNot(o)
 	return d
+}
+
+// Meets reports whether a node is in both sets.
+func (s Set) Meets(o Set) bool {
+	for i := range s {
+		if s[i]&o[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Empty reports whether the set has no nodes.

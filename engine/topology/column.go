@@ -22,6 +22,9 @@ type Column struct {
 	Empty int32
 	// Having is the nodes that have the key.
 	Having nodeset.Set
+
+	each bool          // see Each
+	sets []nodeset.Set // the nodes by domain; nil unless there are few domains
 }
 
 // Build builds the column of a label from its values by node, which are ids below symbols. Domains are numbered in order
@@ -44,6 +47,7 @@ func Build(nodes, symbols int, label func(node uint32) (value intern.ID, present
 		c.Having.Add(uint32(i))
 	}
 	c.Empty = domains[0]
+	c.findNodes()
 	return c
 }
 
@@ -55,14 +59,7 @@ func Nowhere(nodes int) *Column {
 // Len returns the number of domains, None included.
 func (c *Column) Len() int { return len(c.Values) }
 
-// Where returns the nodes of the domains d for which table[d] is 1; the other entries must be 0.
-func (c *Column) Where(table []uint8) nodeset.Set { return nodeset.Where(c.Domain, table) }
-
-// Nodes returns the nodes of each domain out of the given ones, in ascending order.
-func (c *Column) Nodes(in nodeset.Set) [][]uint32 {
-	nodes := make([][]uint32, c.Len())
-	for i := range in.All() {
-		nodes[c.Domain[i]] = append(nodes[c.Domain[i]], i)
-	}
-	return nodes
+// Bytes is the memory that the column takes.
+func (c *Column) Bytes() int64 {
+	return int64(4*(cap(c.Domain)+cap(c.Values)) + 8*cap(c.Having)*(1+len(c.sets)) + 24*cap(c.sets))
 }

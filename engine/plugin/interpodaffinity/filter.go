@@ -7,7 +7,6 @@ package interpodaffinity
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/intern"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/topology"
@@ -66,13 +65,12 @@ func unwanted(c *plugin.Cycle) nodeset.Set {
 	members := matchingAll(c)
 	for i := range terms {
 		column := c.State.Column(terms[i].TopologyKey)
-		table := make([]uint8, column.Len())
-		for _, m := range members {
-			if topology.Mark(table, column, m) {
-				anyMatch = true
-			}
+		if inhabited := column.Inhabited(members); inhabited != nil {
+			anyMatch = true
+			wanted.And(inhabited)
+		} else {
+			clear(wanted)
 		}
-		wanted.And(column.Where(table))
 		having.And(column.Having)
 	}
 	// The first pod of a set that wants to be together may go wherever the keys are: when no pod that matches is in any
@@ -114,46 +112,27 @@ func selfMatch(p *cluster.Pending) bool { return matchesAll(p.Affinity, p.Shape)
 func shunned(c *plugin.Cycle) nodeset.Set {
 	var refused nodeset.Set
 	for i := range c.Pod.AntiAffinity {
-		t := &c.Pod.AntiAffinity[i]
-		if table, any := c.State.Occupied(t); any {
-			refused = or(refused, c.State.Column(t.TopologyKey).Where(table))
-		}
+		refused = or(refused, c.State.Occupied(&c.Pod.AntiAffinity[i]))
 	}
 	return refused
 }
 
 // blocked returns the nodes in domains with pods that require to be apart from the pod; nil if there are none.
 func blocked(c *plugin.Cycle) nodeset.Set {
-	type occupied struct {
-		column *topology.Column
-		table  []uint8
-		any    bool
-	}
-	byKey := map[intern.ID]*occupied{}
-	for t := range c.State.AntiAffinity(c.Pod) {
-		o := byKey[t.TopologyKey]
-		if o == nil {
-			column := c.State.Column(t.TopologyKey)
-			o = &occupied{column: column, table: make([]uint8, column.Len())}
-			byKey[t.TopologyKey] = o
-		}
-		if topology.Mark(o.table, o.column, c.State.Group(int(t.Group)).Members) {
-			o.any = true
-		}
-	}
 	var refused nodeset.Set
-	for _, o := range byKey {
-		if o.any {
-			refused = or(refused, o.column.Where(o.table))
-		}
+	for key, members := range c.State.Blocking(c.Pod) {
+		refused = or(refused, c.State.Column(key).Inhabited(members))
 	}
 	return refused
 }
 
-// or adds nodes to a set, which may be nil.
+// or adds nodes to a set. Either may be nil.
 func or(set, nodes nodeset.Set) nodeset.Set {
-	if set == nil {
+	switch {
+	case set == nil:
 		return nodes
+	case nodes == nil:
+		return set
 	}
 	set.Or(nodes)
 	return set

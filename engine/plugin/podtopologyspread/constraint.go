@@ -90,19 +90,16 @@ func (k *constraint) included(c *plugin.Cycle, in nodeset.Set) nodeset.Set {
 	return in
 }
 
-// count returns which domains have any of some nodes, and how many pods that count are there per domain.
-func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) (present []bool, counts []int64) {
-	present = make([]bool, k.column.Len())
+// count returns which domains have any of some nodes, and how many of the pods that count are there per domain.
+func (k *constraint) count(c *plugin.Cycle, in nodeset.Set, members []topology.Members) (present []bool, counts []int64) {
 	if in.Full(c.State.Len()) {
+		present = make([]bool, k.column.Len())
 		for d := range present {
 			present[d] = d != topology.None || !k.column.Having.Full(c.State.Len())
 		}
-		return present, topology.Count(k.column, k.matching(c), nil)
+		return present, topology.Count(k.column, members, nil)
 	}
-	for n := range in.All() {
-		present[k.column.Domain[n]] = true
-	}
-	return present, topology.Count(k.column, k.matching(c), in)
+	return k.column.Present(in), topology.Count(k.column, members, in)
 }
 
 // matching returns the pods that count.

@@ -21,8 +21,14 @@ func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete 
 		}
 	}
 	if f != nil {
-		for i := range f.constraints {
-			add(f.constraints[i].explain(c, f))
+		hards := make([]constraint, len(f.constraints))
+		for i := range hards {
+			hards[i] = f.constraints[i].constraint
+		}
+		eligible := withAllKeys(c.State.Len(), hards)
+		for _, k := range hards {
+			h := count(c, k, eligible, k.matching(c))
+			add(h.explain(c, eligible))
 		}
 	}
 	softs := constraints(c, true)
@@ -34,11 +40,7 @@ func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete 
 	return out, complete
 }
 
-func (h *hard) explain(c *plugin.Cycle, f *Filter) verdict.TopologyCounts {
-	eligible := nodeset.Full(c.State.Len())
-	for i := range f.constraints {
-		eligible.And(f.constraints[i].column.Having)
-	}
+func (h *hard) explain(c *plugin.Cycle, eligible nodeset.Set) verdict.TopologyCounts {
 	t := h.constraint.describe(c, verdict.HardSpread, eligible)
 	t.Minimum, t.MinDomains = h.minimum, h.MinDomains
 	nodes := h.column.Nodes(h.counted)
@@ -61,7 +63,7 @@ func (h *hard) explain(c *plugin.Cycle, f *Filter) verdict.TopologyCounts {
 func explainSoft(c *plugin.Cycle, k *constraint, eligible nodeset.Set) verdict.TopologyCounts {
 	t := k.describe(c, verdict.SoftSpread, eligible)
 	counted := k.included(c, eligible)
-	_, counts := k.count(c, counted)
+	_, counts := k.count(c, counted, k.matching(c))
 	for d, nodes := range k.column.Nodes(counted) {
 		if d == topology.None || len(nodes) == 0 {
 			continue

@@ -9,7 +9,7 @@ import (
 
 // Filter is the plugin prepared to filter.
 type Filter struct {
-	constraints []hard
+	constraints []refusing
 }
 
 // hard is a hard constraint with its counts.
@@ -22,7 +22,13 @@ type hard struct {
 	minimum   int64
 	least     int // domains that have the minimum
 	selfMatch bool
-	exceeded  nodeset.Set // nodes whose domain the pod would make exceed maxSkew
+}
+
+// refusing is a hard constraint and the nodes whose domain the pod would make exceed maxSkew. The constraint has no counts
+// if these were not needed.
+type refusing struct {
+	hard
+	exceeded nodeset.Set
 }
 
 // NewFilter prepares the plugin; nil if the pod has no hard constraints.
@@ -32,32 +38,82 @@ func NewFilter(c *plugin.Cycle) *Filter {
 		return nil
 	}
 	eligible := withAllKeys(c.State.Len(), cs)
-	f := &Filter{constraints: make([]hard, len(cs))}
+	f := &Filter{constraints: make([]refusing, len(cs))}
 	for i := range cs {
-		f.constraints[i] = newHard(c, cs[i], eligible)
+		f.constraints[i] = newRefusing(c, cs[i], eligible)
 	}
 	return f
 }
 
-// newHard counts. A node counts if it has the keys of all hard constraints and the inclusion policies let it; its
-// domain then counts even if it holds no matching pod.
-func newHard(c *plugin.Cycle, k constraint, eligible nodeset.Set) hard {
-	h := hard{constraint: k, counted: k.included(c, eligible)}
-	h.present, h.counts = k.count(c, h.counted)
-	for _, p := range h.present {
-		if p {
-			h.domains++
-		}
+func newRefusing(c *plugin.Cycle, k constraint, eligible nodeset.Set) refusing {
+	members := k.matching(c)
+	if k.column.Each() && (len(members) == 0 || len(members) == 1 && len(members[0].Assumed) == 0) {
+		return byNode(c, k, eligible, members)
 	}
-	h.findMinimum()
-	h.selfMatch = k.selector.Matches(c.Pod.Shape.Labels)
+	h := count(c, k, eligible, members)
 	exceeded := make([]uint8, k.column.Len())
 	for d := range exceeded {
 		if d != topology.None && h.skewWithPod(d) > int64(k.MaxSkew) {
 			exceeded[d] = 1
 		}
 	}
-	h.exceeded = k.column.Where(exceeded)
+	return refusing{h, k.column.Where(exceeded)}
+}
+
+// byNode finds what is exceeded where each node is a domain of its own, and each but those of one group of pods has none.
+func byNode(c *plugin.Cycle, k constraint, eligible nodeset.Set, members []topology.Members) refusing {
+	h := newHard(c, k, eligible)
+	h.domains = h.counted.Len()
+	var pods topology.Members
+	if len(members) > 0 {
+		pods = members[0]
+	}
+	if h.domains >= int(h.MinDomains) {
+		with := 0 // domains that have pods
+		for j, n := range pods.Nodes {
+			if h.counted.Has(n) {
+				if count := int64(pods.Counts[j]); with == 0 || count < h.minimum {
+					h.minimum = count
+				}
+				with++
+			}
+		}
+		if with < h.domains {
+			h.minimum = 0
+		}
+	}
+	r := refusing{h, nodeset.New(c.State.Len())}
+	if h.skew(0) > int64(h.MaxSkew) {
+		r.exceeded = nodeset.Full(c.State.Len())
+	}
+	for j, n := range pods.Nodes {
+		if !h.counted.Has(n) {
+			continue
+		}
+		if h.skew(int64(pods.Counts[j])) > int64(h.MaxSkew) {
+			r.exceeded.Add(n)
+		} else {
+			r.exceeded.Remove(n)
+		}
+	}
+	return r
+}
+
+func newHard(c *plugin.Cycle, k constraint, eligible nodeset.Set) hard {
+	return hard{constraint: k, counted: k.included(c, eligible), selfMatch: k.selector.Matches(c.Pod.Shape.Labels)}
+}
+
+// count counts. A node counts if it has the keys of all hard constraints and the inclusion policies let it; its domain then
+// counts even if it holds no matching pod.
+func count(c *plugin.Cycle, k constraint, eligible nodeset.Set, members []topology.Members) hard {
+	h := newHard(c, k, eligible)
+	h.present, h.counts = k.count(c, h.counted, members)
+	for _, p := range h.present {
+		if p {
+			h.domains++
+		}
+	}
+	h.findMinimum()
 	return h
 }
 

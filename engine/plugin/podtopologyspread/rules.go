@@ -23,7 +23,7 @@ func NewRules(c *plugin.Cycle) *Rules {
 	softs := constraints(c, true)
 	r := &Rules{Keys: withAllKeys(c.State.Len(), hards), Scored: scorable(c, softs)}
 	for _, k := range hards {
-		r.Hard = append(r.Hard, Hard{newHard(c, k, r.Keys)})
+		r.Hard = append(r.Hard, Hard{count(c, k, r.Keys, k.matching(c))})
 	}
 	for _, k := range softs {
 		s := Soft{constraint: k, counted: k.included(c, r.Scored)}

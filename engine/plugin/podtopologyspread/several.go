@@ -28,13 +28,11 @@ type Constraint struct {
 
 // HardConstraints returns the pod's hard constraints.
 func HardConstraints(c *plugin.Cycle) []Constraint {
-	f := NewFilter(c)
-	if f == nil {
-		return nil
-	}
-	out := make([]Constraint, len(f.constraints))
-	for i := range f.constraints {
-		h := &f.constraints[i]
+	cs := constraints(c, false)
+	eligible := withAllKeys(c.State.Len(), cs)
+	out := make([]Constraint, len(cs))
+	for i, k := range cs {
+		h := count(c, k, eligible, k.matching(c))
 		out[i] = Constraint{
 			Index:       h.index,
 			TopologyKey: h.TopologyKey,
@@ -45,7 +43,7 @@ func HardConstraints(c *plugin.Cycle) []Constraint {
 			Counts:      h.counts,
 			Floor:       h.domains < int(h.MinDomains),
 			SelfMatch:   h.selfMatch,
-			constraint:  &h.constraint,
+			constraint:  &cs[i],
 			minimum:     h.minimum,
 			of:          c.Pod.Shape,
 		}
