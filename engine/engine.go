@@ -67,7 +67,7 @@ func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() 
 
 // MaxBytes is what Bytes may grow to as the cluster remembers more.
 func (c *Cluster) MaxBytes() int64 {
-	bytes := c.Bytes() + c.compiled.TermsToFind()
+	bytes := c.Bytes() + c.compiled.ToFind()
 	for _, m := range c.memos() {
 		bytes += m.Limit() - m.Taken()
 	}
@@ -85,10 +85,10 @@ func (c *Cluster) Remembered() int64 {
 	return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken()
 }
 
-// RememberAtMost makes the cluster remember so many bytes in all, or what it does already; the terms of its pods it finds
-// in any case. It may be called while the cluster is asked, and no answer depends on it.
+// RememberAtMost makes the cluster remember so many bytes in all, or what it does already; the terms and labels of its
+// pods and the room of its nodes it finds in any case. It may be called while the cluster is asked, and no answer depends on it.
 func (c *Cluster) RememberAtMost(bytes int64) {
-	room := max(0, bytes-c.Remembered()-c.compiled.TermsToFind())
+	room := max(0, bytes-c.Remembered()-c.compiled.ToFind())
 	var may int64
 	for _, m := range c.memos() {
 		may += max(0, m.Limit()-m.Taken())

@@ -192,6 +192,7 @@ func (b *Builder) Build() *Cluster {
 	c := b.c
 	c.Taints.Lists, c.loads = b.taints.lists, b.pods.loads.list
 	c.columns, c.counts, c.perNode = newColumns(c.Len()), newCounts(c.Len()), newPerNode(c.Len())
+	c.room = &room{}
 	c.gather(b.pods.sizes())
 	c.indexNames()
 	c.findRoles()

@@ -44,6 +44,7 @@ type Cluster struct {
 	columns *columns
 	counts  *counts
 	perNode *perNode
+	room    *room
 }
 
 // row is what a node has for itself, in lists.

@@ -60,6 +60,9 @@ func (c *Cluster) Remembered() int64 {
 	if x := c.terms.byLabel.Load(); x != nil {
 		bytes += x.memory()
 	}
+	if c.room.published.Load() != nil {
+		bytes += roomBytes(c.Len())
+	}
 	return bytes
 }
 
@@ -102,8 +105,9 @@ func (x *terms) memory() int64 {
 // Memos are what the cluster remembers by keys.
 func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
 
-// TermsToFind estimates the bytes that it will take to find groups by their terms and labels, once somebody has asked.
-func (c *Cluster) TermsToFind() int64 {
+// ToFind estimates the bytes that it will take to find groups by their terms and labels, and nodes by their room, once somebody
+// has asked.
+func (c *Cluster) ToFind() int64 {
 	antiAffinity, wishes, labels := 0, 0, 0
 	for i := range c.groups {
 		s := c.groups[i].Shape
@@ -120,6 +124,9 @@ func (c *Cluster) TermsToFind() int64 {
 	bytes := int64(antiAffinity+wishes) * int64(2*termBytes+int(mapOverhead*termEntryBytes))
 	if c.terms.byLabel.Load() == nil {
 		bytes += byLabelMemory(labels)
+	}
+	if c.room.published.Load() == nil {
+		bytes += roomBytes(c.Len())
 	}
 	return bytes
 }

@@ -241,6 +241,7 @@ func (e *edit) finish() *Cluster {
 	}
 	if c.resources != e.base.resources {
 		c.perNode = newPerNode(c.Len())
+		c.room = &room{}
 	}
 	return c
 }

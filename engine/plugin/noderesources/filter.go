@@ -17,6 +17,7 @@ import (
 
 // Fit is NodeResourcesFit prepared to filter.
 type Fit struct {
+	state     *cluster.State
 	resources *cluster.Resources
 	lanes     [cluster.Lanes]int64
 	scalars   []scalar
@@ -30,7 +31,7 @@ type scalar struct {
 
 // NewFilter prepares NodeResourcesFit.
 func NewFilter(c *plugin.Cycle) *Fit {
-	f := &Fit{resources: c.State.Resources}
+	f := &Fit{state: c.State, resources: c.State.Resources}
 	for _, q := range requests.Pending(c.Pod.Spec()) {
 		if lane := slices.Index(cluster.LaneNames[:], q.Resource); lane >= 0 {
 			f.lanes[lane] = q.Amount
@@ -99,10 +100,14 @@ func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
 func (f *Fit) Full() nodeset.Set {
 	r := f.resources
 	full := nodeset.New(len(r.Pods))
-	exceed(full, r.AllowedPods, r.Pods, 1)
+	room := f.state.Room(r)
+	if room == nil {
+		room = &cluster.Room{}
+	}
+	exceed(full, r.AllowedPods, r.Pods, 1, room.Pods)
 	for lane, request := range f.lanes {
 		if request > 0 {
-			exceed(full, r.Allocatable[lane], r.Requested[lane], request)
+			exceed(full, r.Allocatable[lane], r.Requested[lane], request, room.Lanes[lane])
 		}
 	}
 	for i := range f.scalars {
@@ -140,13 +145,24 @@ func (f *Fit) FullOn(n uint32) bool {
 	return false
 }
 
-// exceed adds the nodes with less left than is requested.
-func exceed(full nodeset.Set, allocatable, used []int64, request int64) {
-	used = used[:len(allocatable)]
-	for i, a := range allocatable {
-		if request > a-used[i] {
-			full.Add(uint32(i))
+// exceed adds the nodes with less left than is requested. least is what the fullest node of each word has left; nil if that
+// is not known.
+func exceed(full nodeset.Set, allocatable, used []int64, request int64, least []int64) {
+	for w := range full {
+		if least != nil && request <= least[w] {
+			continue
 		}
+		to := min(w*64+64, len(allocatable))
+		taken := used[w*64 : to]
+		var word uint64
+		for b, a := range allocatable[w*64 : to] {
+			var bit uint64
+			if request > a-taken[b] {
+				bit = 1
+			}
+			word |= bit << (b & 63)
+		}
+		full[w] |= word
 	}
 }
 
