@@ -92,10 +92,8 @@ func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome
 			return true
 		}
 		rest = rest.Clone()
-		for _, r := range refusals {
-			for _, n := range r.Nodes {
-				rest.Remove(n)
-			}
+		for i := range refusals {
+			refusals[i].Leave(rest)
 		}
 		o.rejections = append(o.rejections, rejections(name, refusals)...)
 		return !rest.Empty()
@@ -127,10 +125,9 @@ func (d *decision) static(candidates nodeset.Set) nodeset.Set {
 		if f == nil {
 			continue
 		}
-		for _, r := range f.Refuse(rest) {
-			for _, n := range r.Nodes {
-				rest.Remove(n)
-			}
+		refusals := f.Refuse(rest)
+		for i := range refusals {
+			refusals[i].Leave(rest)
 		}
 	}
 	return rest

@@ -160,10 +160,11 @@ func (s Set) Indexes() []uint32 {
 			rest = rest[64:]
 			continue
 		}
-		n := 0
-		for ; w != 0; w &= w - 1 {
-			rest[n] = first + uint32(bits.TrailingZeros64(w))
-			n++
+		n := bits.OnesCount64(w)
+		of := rest[:n]
+		for j := range of {
+			of[j] = first + uint32(bits.TrailingZeros64(w))
+			w &= w - 1
 		}
 		rest = rest[n:]
 	}

@@ -47,6 +47,19 @@ type Refusal struct {
 	Unresolvable bool
 	Reasons      []verdict.Reason
 	Nodes        []uint32 // ascending
+
+	set nodeset.Set // the nodes, if they came as a set
+}
+
+// Leave drops the nodes from a set.
+func (r *Refusal) Leave(set nodeset.Set) {
+	if r.set != nil {
+		set.AndNot(r.set)
+		return
+	}
+	for _, n := range r.Nodes {
+		set.Remove(n)
+	}
 }
 
 // Filter is a plugin prepared to filter.
@@ -57,10 +70,12 @@ type Filter interface {
 
 // Refused returns the one refusal of nodes for a reason with a fixed text, none if there are no nodes.
 func Refused(nodes nodeset.Set, unresolvable bool, reason verdict.ReasonType) []Refusal {
-	if nodes.Empty() {
+	indexes := nodes.Indexes()
+	if indexes == nil {
 		return nil
 	}
-	return []Refusal{{Unresolvable: unresolvable, Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes.Indexes()}}
+	reasons := []verdict.Reason{verdict.ReasonOf(reason)}
+	return []Refusal{{Unresolvable: unresolvable, Reasons: reasons, Nodes: indexes, set: nodes}}
 }
 
 // Both returns the nodes that are in a and b, where nil stands for all nodes.
