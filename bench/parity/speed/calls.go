@@ -2,6 +2,7 @@ package speed
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +104,7 @@ func (r *run) calls() error {
 	}
 	subjects := []*subject{
 		r.emptyCall(), seen, r.first(w, together), r.scored(w, together, false), r.scored(w, together, true),
-		r.deltas(w, cordon), r.deltas(w, onePodMore),
+		r.deltas(w, r.find(hostname), cordon), r.deltas(w, r.find(hostname), onePodMore),
 	}
 	calls := len(subjects)
 	for _, c := range r.cases {
@@ -158,9 +159,8 @@ func onePodMore(n *stowagev1.Node) *stowagev1.ClusterDelta {
 // apartByHostname is the template in bench/bigcluster of the pods that "hostname anti-affinity" keeps apart from.
 const apartByHostname = 5
 
-// deltas is a Filter on the world with a change, to another node each time.
-func (r *run) deltas(w *world, of change) *subject {
-	c := r.find(hostname)
+// deltas is a Filter on the world with a change, to another node each time, which that loses for the pod.
+func (r *run) deltas(w *world, c *podCase, of change) *subject {
 	var free []uint32
 	for _, node := range w.want[c].feasible {
 		if int(node) < len(w.nodes) {
@@ -171,6 +171,9 @@ func (r *run) deltas(w *world, of change) *subject {
 	return &subject{
 		name: "delta",
 		prepare: func(n int) (call, error) {
+			if len(free) == 0 {
+				return nil, errors.New("none of the nodes that may be changed can take the pod")
+			}
 			t, err := byReference(w.target.address, of(w.nodes[changed(n)]))
 			if err != nil {
 				return nil, err

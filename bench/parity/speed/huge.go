@@ -56,7 +56,7 @@ func (r *run) huge() error {
 		if err != nil {
 			return err
 		}
-		t, err = measurement{turns: 3}.of(seen, r.first(w, together), r.deltas(w, onePodMore))
+		t, err = measurement{turns: 3}.of(seen, r.first(w, together), r.deltas(w, r.find(hostname), onePodMore))
 		t = append(t, put...)
 		return err
 	})

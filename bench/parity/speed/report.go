@@ -92,6 +92,7 @@ type Report struct {
 	Small   bool
 	Figures []*Figure
 	Versus  []*Versus
+	Stated  []*Stated
 }
 
 // Broken are the rows whose promise does not hold.

@@ -33,6 +33,11 @@ func filled(t *testing.T) *Report {
 			})
 		}
 	}
+	r.Stated = []*Stated{{
+		Nodes: 15_000, Procs: 2, Case: plain, Empty: timing{wall: 100 * time.Microsecond}, Echo: timing{wall: time.Millisecond},
+		Seen: timing{wall: 120 * time.Microsecond}, First: timing{wall: 300 * time.Microsecond},
+		Delta: timing{wall: 700 * time.Microsecond}, Inline: timing{wall: 7 * time.Millisecond},
+	}}
 	return r
 }
 
@@ -65,7 +70,7 @@ func TestTables(t *testing.T) {
 		if err := print(filled(t), &text); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"BROKEN", "300 us", "1.5x", "500x"} {
+		for _, want := range []string{"BROKEN", "300 us", "1.5x", "500x", "15,000", "700 us, 7.0x", "7.0 ms, 7.0x"} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, text.String())
 			}

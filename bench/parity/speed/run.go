@@ -112,6 +112,9 @@ func (r *run) sections() error {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
 	}
 	if !r.Options.Small {
+		for _, n := range clusterSizes {
+			all = append(all, section{fmt.Sprintf("every way of stating %d nodes", n), onBig(func() error { return r.sizes(n) })})
+		}
 		all = append(all, section{fmt.Sprintf("%d nodes", scaleNodes), onBig(r.scale)})
 	}
 	if r.Huge {

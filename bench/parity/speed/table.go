@@ -41,11 +41,20 @@ func (r *Report) Markdown(w io.Writer) error {
 
 func (r *Report) each(w io.Writer, print func(table) error) error {
 	fmt.Fprintf(w, "On %s.\n\n", r.Machine)
-	if err := print(r.figures()); err != nil || len(r.Versus) == 0 {
+	if err := print(r.figures()); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nFilter and Score by address against kube-scheduler's own plugins on the same decision:\n\n")
-	return print(r.versusTable())
+	if len(r.Versus) > 0 {
+		fmt.Fprint(w, "\nFilter and Score by address against kube-scheduler's own plugins on the same decision:\n\n")
+		if err := print(r.versusTable()); err != nil {
+			return err
+		}
+	}
+	if len(r.Stated) == 0 {
+		return nil
+	}
+	fmt.Fprint(w, "\nFilter, by how the cluster is stated, against an empty call, and in the request against an echo of it:\n\n")
+	return print(r.statedTable())
 }
 
 func (r *Report) figures() table {
@@ -91,6 +100,20 @@ func (r *Report) versusTable() table {
 			thousands(two.Nodes), two.Case, duration(two.Kube.wall), duration(two.Seen.wall),
 			times(two.Kube.wall, two.Seen.wall), times(two.Kube.wall, two.First.wall),
 			times(two.Kube.cpu, two.Seen.cpu), times(one.Kube.wall, one.Seen.wall),
+		})
+	}
+	return t
+}
+
+func (r *Report) statedTable() table {
+	t := table{head: []string{
+		"nodes", "case", "cores", "by address", "by address, new template", "by address with a delta", "in the request, compact",
+	}}
+	against := func(of, floor timing) string { return duration(of.wall) + ", " + times(of.wall, floor.wall) }
+	for _, s := range r.Stated {
+		t.rows = append(t.rows, []string{
+			thousands(s.Nodes), s.Case, fmt.Sprint(s.Procs), against(s.Seen, s.Empty), against(s.First, s.Empty),
+			against(s.Delta, s.Empty), against(s.Inline, s.Echo),
 		})
 	}
 	return t

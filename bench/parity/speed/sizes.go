@@ -1,0 +1,69 @@
+package speed
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// clusterSizes are the sizes at which Filter is measured in each way of stating the cluster.
+var clusterSizes = []int{1_000, 5_000, 15_000, 100_000}
+
+// Stated is a Filter of one case with its cluster stated in each way, and the floors to hold it against.
+type Stated struct {
+	Nodes, Procs int
+	Case         string
+
+	Empty, Echo                timing
+	Seen, First, Delta, Inline timing
+}
+
+// sizes measures Filters about clusters of a size, by address, with a delta and with the cluster in the request.
+func (r *run) sizes(nodes int) error {
+	w, err := r.worldOf(nodes)
+	if err != nil {
+		return err
+	}
+	cluster, err := proto.Marshal(&stowagev1.FilterRequest{Cluster: bigcluster.Compact(newCluster(nodes))})
+	if err != nil {
+		return err
+	}
+	whole := &target{filter: cluster}
+	for _, c := range r.cases {
+		inline, err := r.wholeIn(whole, w, c)
+		if err != nil {
+			return err
+		}
+		for _, procs := range []int{2, 1} {
+			seen, err := r.seen(w, c)
+			if err != nil {
+				return err
+			}
+			inline := *inline
+			subjects := []*subject{r.emptyCall(), r.echoed(cluster), seen, r.first(w, c), r.deltas(w, c, cordon), &inline}
+			for _, s := range subjects {
+				s.procs = procs
+			}
+			t, err := measurement{turns: min(3, r.Turns), collect: true}.of(subjects...)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Name, err)
+			}
+			r.Report.Stated = append(r.Report.Stated, &Stated{
+				Nodes: nodes, Procs: procs, Case: c.Name,
+				Empty: t[0], Echo: t[1], Seen: t[2], First: t[3], Delta: t[4], Inline: t[5],
+			})
+		}
+	}
+	return nil
+}
+
+// wholeIn is a Filter of the pod with the world's cluster in the request.
+func (r *run) wholeIn(cluster *target, w *world, c *podCase) (*subject, error) {
+	request, err := cluster.filterRequest(c.pod(0))
+	s := always("inline, "+c.Name, func() ([]byte, error) { return r.stowage.filter(request) })
+	s.check = func(_ int, answer []byte) error { return w.accepts(c, answer) }
+	return s, err
+}
