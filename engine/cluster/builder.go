@@ -53,7 +53,7 @@ func newBuilder(c *Cluster) *Builder {
 		c:      c,
 		taints: taintLists{lists: c.Taints.Lists},
 		kinds:  make(map[*api.NodeClass]int32, len(c.kinds)),
-		pods:   grouping{c: c, byPointer: make(map[templateKey]*template), loads: loads{list: c.loads}},
+		pods:   grouping{c: c, byPointer: make(map[*api.PodTemplate]*template), loads: loads{list: c.loads}},
 		drafts: &Drafts{c: c},
 	}
 	for i, k := range c.kinds {
@@ -81,7 +81,7 @@ func (b *Builder) Fork() *Builder {
 		c.images[name] = &own
 	}
 	f := &Builder{c: &c, taints: taintLists{lists: c.Taints.Lists}, kinds: b.kinds}
-	f.pods = grouping{c: &c, byPointer: make(map[templateKey]*template)}
+	f.pods = grouping{c: &c, byPointer: make(map[*api.PodTemplate]*template)}
 	f.begin()
 	return f
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/intern"
@@ -64,7 +65,28 @@ func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
 	n.occupyCounted(d.c.templates, stated.PodCounts)
 	if len(stated.Pods) == 0 {
 		d.slots(n, stated.PodCounts)
+	} else {
+		n.row.named = namesOf(stated.Pods)
 	}
+}
+
+// namesOf returns pods that have no more than their names, which lie in one piece.
+func namesOf(stated []api.Pod) []NamedPod {
+	size := 0
+	for i := range stated {
+		size += len(stated[i].Name)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for i := range stated {
+		all.WriteString(stated[i].Name)
+	}
+	named, rest := make([]NamedPod, len(stated)), all.String()
+	for i := range stated {
+		length := len(stated[i].Name)
+		named[i].Name, rest = rest[:length], rest[length:]
+	}
+	return named
 }
 
 // slots notes which pods are counted, unless a template is stated twice or out of order.

@@ -10,7 +10,7 @@ import (
 type grouping struct {
 	c *Cluster
 	// byPointer holds what was compiled of templates that pods have for themselves.
-	byPointer map[templateKey]*template
+	byPointer map[*api.PodTemplate]*template
 	loads     loads
 	// seen says where in the row of the node at hand a group is, and on how many nodes it is. Stamps tell nodes apart.
 	seen  []struct{ stamp, place, size int32 }
@@ -23,11 +23,6 @@ type grouping struct {
 	ownIDs bool    // whether c.groupOf is no longer the base's
 }
 
-type templateKey struct {
-	stated *api.PodTemplate
-	index  int
-}
-
 // template is a compiled pod template. What each of its pods needs comes first, so that it shares a cache line.
 type template struct {
 	// groups are those of its pods without anything of their own, the terminating ones second, plus one; 0 until such a
@@ -35,8 +30,10 @@ type template struct {
 	groups [2]int32
 	usage  Usage
 	shape  *Shape // of its pods without anything of their own
+	load   int32  // one more than the place of its pods' load, once that is known to have one
 	stated *api.PodTemplate
-	index  int // -1 if it is some pods' own
+	index  int       // -1 if it is some pods' own
+	next   *template // of the same pointer, with another index
 }
 
 // slotOf numbers the pods of templates that have nothing of their own.
@@ -65,27 +62,15 @@ func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error 
 		g.count(n, g.groupOf(&g.c.templates[p.Template], slot&1), p.Count)
 	}
 	if len(node.Pods) > 0 {
-		size := 0
-		for i := range node.Pods {
-			size += len(node.Pods[i].Name)
-		}
-		names := make([]byte, 0, size)
-		n.row.named = make([]NamedPod, len(node.Pods))
 		for i := range node.Pods {
 			if i%16 == 15 && ctx.Err() != nil {
 				return ctx.Err()
 			}
 			p := &node.Pods[i]
-			group, usage := g.pod(p)
+			group, t, usage := g.pod(p)
 			g.count(n, group, 1)
 			n.occupy(usage, 1)
-			n.row.named[i].Group, n.row.named[i].load = group, g.loadOf(p, usage)
-			names = append(names, p.Name...)
-		}
-		all := string(names)
-		for i := range node.Pods {
-			length := len(node.Pods[i].Name)
-			n.row.named[i].Name, all = all[:length], all[length:]
+			n.row.named[i].Group, n.row.named[i].load = group, g.loadAs(p, t, usage)
 		}
 	}
 	n.row.pods = g.arena.keep(n.row.pods)
@@ -175,18 +160,19 @@ func (g *grouping) compiled(stated *api.PodTemplate, index int) template {
 	}
 }
 
-// pod returns the group of a pod stated one by one, and what it uses. What it shares with others by pointer is compiled
-// once.
-func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
-	var t *template
+// pod returns the group of a pod stated one by one, its template and what it uses. What it shares with others by pointer
+// is compiled once.
+func (g *grouping) pod(p *api.Pod) (group int32, t *template, usage *Usage) {
 	if p.TemplateIndex >= 0 && g.c.stated[p.TemplateIndex] == p.Template {
 		t = &g.c.templates[p.TemplateIndex]
 	} else {
-		key := templateKey{p.Template, p.TemplateIndex}
-		if t = g.byPointer[key]; t == nil {
+		first := g.byPointer[p.Template]
+		for t = first; t != nil && t.index != p.TemplateIndex; t = t.next {
+		}
+		if t == nil {
 			own := g.compiled(p.Template, p.TemplateIndex)
-			t = &own
-			g.byPointer[key] = t
+			t, own.next = &own, first
+			g.byPointer[p.Template] = t
 		}
 	}
 	usage = &t.usage
@@ -195,9 +181,21 @@ func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage) {
 		usage = &own
 	}
 	if len(p.Labels) == 0 {
-		return g.groupOf(t, slotOf(0, p.Terminating)), usage
+		return g.groupOf(t, slotOf(0, p.Terminating)), t, usage
 	}
-	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules), t.index), usage
+	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules), t.index), t, usage
+}
+
+// loadAs returns where the load of a pod stands whose template is compiled.
+func (g *grouping) loadAs(p *api.Pod, t *template, usage *Usage) int32 {
+	if t.load > 0 && p.ResourceStatus == nil {
+		return t.load - 1
+	}
+	place := g.loadOf(p, usage)
+	if place != asTemplate && p.ResourceStatus == nil {
+		t.load = place + 1
+	}
+	return place
 }
 
 // group returns the group of a shape and template, a new one if there is none.
