@@ -234,7 +234,7 @@ func (r *removing) findCompany() {
 		r.wanted[i] = true
 		members = append(members, g.Members)
 		for j, n := range g.Nodes {
-			hold(n, int(g.Counts[j]))
+			hold(n, g.Count(j))
 		}
 		for _, n := range g.Assumed {
 			hold(n, 1)

@@ -123,7 +123,7 @@ func (s *scaling) findRules(ctx context.Context) error {
 func (r *apartRule) add(group int, g *cluster.Group, weight int) {
 	r.of[group] += weight
 	for i, n := range g.Nodes {
-		r.counts[r.domain(n)] += weight * int(g.Counts[i])
+		r.counts[r.domain(n)] += weight * g.Count(i)
 	}
 }
 
@@ -175,7 +175,7 @@ func (s *scaling) findWith() {
 		if interpodaffinity.Wants(s.Pod, g.Shape) {
 			w.of[i] = true
 			for j, n := range g.Nodes {
-				w.add(n, int(g.Counts[j]))
+				w.add(n, g.Count(j))
 			}
 		}
 	}

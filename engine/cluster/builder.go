@@ -228,21 +228,25 @@ func (c *Cluster) indexNames() {
 // gather makes the groups' members, of which it is told the numbers, from the nodes' rows.
 func (c *Cluster) gather(sizes []int) {
 	total := 0
-	next := make([]int, len(sizes)) // where the next member goes
+	first := make([]int, len(sizes)) // where a group's members begin
 	for g, size := range sizes {
-		next[g] = total
+		first[g] = total
 		total += size
 	}
-	nodes, counts := make([]uint32, total), make([]int32, total)
-	for g, from := range next {
+	nodes := make([]uint32, total)
+	for g, from := range first {
 		to := from + sizes[g]
-		c.groups[g].Nodes, c.groups[g].Counts = nodes[from:to:to], counts[from:to:to]
+		c.groups[g].Nodes, c.groups[g].Counts = nodes[from:to:to], nil
 	}
+	next := slices.Clone(first)
 	for i, r := range c.rows {
 		for _, p := range r.pods {
 			at := next[p.group]
-			nodes[at], counts[at] = uint32(i), p.count
+			nodes[at] = uint32(i)
 			next[p.group]++
+			if p.count != 1 {
+				c.groups[p.group].setCount(at-first[p.group], p.count)
+			}
 		}
 	}
 }

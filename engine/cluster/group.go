@@ -21,9 +21,17 @@ type Group struct {
 // On returns how many of the group's pods were on a node before the request placed any.
 func (g *Group) On(node uint32) int {
 	if i, ok := slices.BinarySearch(g.Nodes, node); ok {
-		return int(g.Counts[i])
+		return g.Count(i)
 	}
 	return 0
+}
+
+// setCount sets how many pods there are on Nodes[i].
+func (g *Group) setCount(i int, count int32) {
+	if g.Counts == nil {
+		g.Counts = g.AllCounts()
+	}
+	g.Counts[i] = count
 }
 
 // Has reports whether the group has pods on a node.

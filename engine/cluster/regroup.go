@@ -66,21 +66,25 @@ func (g *Group) recount(changes []recount) bool {
 		return false
 	}
 	nodes, counts := make([]uint32, 0, len(g.Nodes)+len(sums)), make([]int32, 0, len(g.Nodes)+len(sums))
+	before := g.AllCounts()
 	from := 0
 	for _, r := range sums {
 		at, found := slices.BinarySearch(g.Nodes[from:], r.node)
 		at += from
-		nodes, counts = append(nodes, g.Nodes[from:at]...), append(counts, g.Counts[from:at]...)
+		nodes, counts = append(nodes, g.Nodes[from:at]...), append(counts, before[from:at]...)
 		count := r.more
 		if from = at; found {
-			count += g.Counts[at]
+			count += before[at]
 			from++
 		}
 		if count > 0 {
 			nodes, counts = append(nodes, r.node), append(counts, count)
 		}
 	}
-	g.Nodes, g.Counts = append(nodes, g.Nodes[from:]...), append(counts, g.Counts[from:]...)
+	g.Nodes, g.Counts = append(nodes, g.Nodes[from:]...), append(counts, before[from:]...)
+	if !slices.ContainsFunc(g.Counts, func(n int32) bool { return n != 1 }) {
+		g.Counts = nil
+	}
 	return true
 }
 

@@ -79,12 +79,13 @@ func (s *State) Without(node uint32, gone []Occupant) *State {
 			continue
 		}
 		at, _ := slices.BinarySearch(g.Nodes, node)
-		counts := slices.Clone(g.Counts)
-		if counts[at] -= int32(o.Count); counts[at] > 0 {
-			g.Counts = counts
+		g.Counts = slices.Clone(g.Counts)
+		if left := g.Count(at) - o.Count; left > 0 {
+			g.setCount(at, int32(left))
 			continue
 		}
-		g.Nodes, g.Counts = slices.Delete(slices.Clone(g.Nodes), at, at+1), slices.Delete(counts, at, at+1)
+		g.Nodes = slices.Clone(g.Nodes)
+		g.remove(at)
 	}
 	return &f
 }
@@ -104,7 +105,17 @@ func (s *State) Vacate(node uint32, o *Occupant) {
 		g.Nodes, g.Counts = slices.Clone(g.Nodes), slices.Clone(g.Counts)
 	}
 	at, _ := slices.BinarySearch(g.Nodes, node)
-	if g.Counts[at]--; g.Counts[at] == 0 {
-		g.Nodes, g.Counts = slices.Delete(g.Nodes, at, at+1), slices.Delete(g.Counts, at, at+1)
+	if left := g.Count(at) - 1; left > 0 {
+		g.setCount(at, int32(left))
+	} else {
+		g.remove(at)
+	}
+}
+
+// remove takes the pods on Nodes[i] away from lists that are g's own.
+func (g *Group) remove(i int) {
+	g.Nodes = slices.Delete(g.Nodes, i, i+1)
+	if g.Counts != nil {
+		g.Counts = slices.Delete(g.Counts, i, i+1)
 	}
 }

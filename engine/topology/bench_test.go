@@ -21,7 +21,6 @@ func BenchmarkCount(b *testing.B) {
 		for g := range members {
 			for i := range each {
 				members[g].Nodes = append(members[g].Nodes, uint32((i*16+g%16)%nodes))
-				members[g].Counts = append(members[g].Counts, 1)
 			}
 		}
 		for _, procs := range []int{1, 2} {

@@ -2,20 +2,11 @@ package topology
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 )
-
-// Members is pods of one kind: Counts[i] of them on node Nodes[i], and one more on each of Assumed.
-type Members struct {
-	Nodes   []uint32
-	Counts  []int32
-	Assumed []uint32
-}
-
-// Len returns how many entries there are to count.
-func (m Members) Len() int { return len(m.Nodes) + len(m.Assumed) }
 
 // shardEntries is from how many entries on a second worker pays: counting takes about 1 ns an entry, and to fork, join
 // and reduce costs a few microseconds.
@@ -23,55 +14,36 @@ const shardEntries = 1 << 16
 
 // Count returns the number of pods of all members per domain, on the nodes of only (nil for all).
 func Count(c *Column, members []Members, only nodeset.Set) []int64 {
-	counts := make([]int64, c.Len())
-	count(counts, c, members, only)
+	return CountIn([]*Column{c}, members, []nodeset.Set{only})[0]
+}
+
+// CountIn is Count in several columns, each on nodes of its own.
+func CountIn(columns []*Column, members []Members, only []nodeset.Set) [][]int64 {
+	counts := newCounts(columns)
+	ones, others := members, []Members(nil)
+	if passes := (len(members) + atOnce - 1) / atOnce; passes*len(columns[0].Domain)*dense > entries(members) {
+		ones, others = nil, members
+	} else if slices.ContainsFunc(members, func(m Members) bool { return !m.ones() }) {
+		ones = nil
+		for _, m := range members {
+			if m.ones() {
+				ones = append(ones, m)
+			} else {
+				others = append(others, m)
+			}
+		}
+	}
+	countOnes(counts, columns, ones, only)
+	for i, c := range columns {
+		count(counts[i], c, others, only[i])
+	}
 	return counts
 }
 
-// Add adds the weight of pods to the counts of their domains, and reports whether any is on a node with the key.
-func Add(counts []int64, c *Column, m Members, weight int64) (touched bool) {
-	domain, pods := c.Domain, m.Counts[:len(m.Nodes)]
-	some := int32(0) // not None: without a branch the loop takes three fifths of the time
-	for j, n := range m.Nodes {
-		d := domain[n]
-		counts[d] += int64(pods[j]) * weight
-		some |= d - None
-	}
-	touched = some != 0
-	for _, n := range m.Assumed {
-		d := c.Domain[n]
-		counts[d] += weight
-		touched = touched || d != None
-	}
-	return touched
-}
-
-// Mark sets the domains of pods, but for None, to 1 in a table by domain, and reports whether there is any.
-func Mark(table []uint8, c *Column, m Members) (any bool) {
-	for j, n := range m.Nodes {
-		if d := c.Domain[n]; d != None && m.Counts[j] > 0 {
-			table[d], any = 1, true
-		}
-	}
-	for _, n := range m.Assumed {
-		if d := c.Domain[n]; d != None {
-			table[d], any = 1, true
-		}
-	}
-	return any
-}
-
-// PerNode returns the number of pods of all members per node, of n nodes.
-func PerNode(n int, members []Members) []int64 {
-	counts := make([]int64, n)
-	for i := range members {
-		m := &members[i]
-		for j, node := range m.Nodes {
-			counts[node] += int64(m.Counts[j])
-		}
-		for _, node := range m.Assumed {
-			counts[node]++
-		}
+func newCounts(columns []*Column) [][]int64 {
+	counts := make([][]int64, len(columns))
+	for i, c := range columns {
+		counts[i] = make([]int64, c.Len())
 	}
 	return counts
 }
@@ -83,10 +55,7 @@ const sharesPerWorker = 8
 // counts and each other into counts of its own, which are then added up: integers, so that the result does not depend on
 // who counted what.
 func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
-	entries := 0
-	for i := range members {
-		entries += members[i].Len()
-	}
+	entries := entries(members)
 	workers := min(runtime.GOMAXPROCS(0), entries/shardEntries)
 	if workers < 2 {
 		countShard(counts, c, members, only)
@@ -136,8 +105,11 @@ func take(members []Members, entries int) (taken, rest []Members) {
 // cut splits the entries after so many, which there must be.
 func (m Members) cut(entries int) (first, second Members) {
 	n := min(entries, len(m.Nodes))
-	first = Members{m.Nodes[:n], m.Counts[:n], m.Assumed[:entries-n]}
-	return first, Members{m.Nodes[n:], m.Counts[n:], m.Assumed[entries-n:]}
+	first, second = Members{Nodes: m.Nodes[:n], Assumed: m.Assumed[:entries-n]}, Members{Nodes: m.Nodes[n:], Assumed: m.Assumed[entries-n:]}
+	if m.Counts != nil {
+		first.Counts, second.Counts = m.Counts[:n], m.Counts[n:]
+	}
+	return first, second
 }
 
 func countShard(counts []int64, c *Column, members []Members, only nodeset.Set) {
@@ -149,7 +121,7 @@ func countShard(counts []int64, c *Column, members []Members, only nodeset.Set) 
 		}
 		for j, n := range m.Nodes {
 			if only.Has(n) {
-				counts[c.Domain[n]] += int64(m.Counts[j])
+				counts[c.Domain[n]] += int64(m.Count(j))
 			}
 		}
 		for _, n := range m.Assumed {

@@ -32,6 +32,10 @@ func TestCount(t *testing.T) {
 				m.Nodes = append(m.Nodes, rapid.Uint32Range(0, uint32(nodes-1)).Draw(t, "node"))
 				m.Counts = append(m.Counts, rapid.Int32Range(1, 9).Draw(t, "count"))
 			}
+			if rapid.Bool().Draw(t, "one each") {
+				slices.Sort(m.Nodes)
+				m.Nodes, m.Counts = slices.Compact(m.Nodes), nil
+			}
 			m.Assumed = rapid.SliceOfN(rapid.Uint32Range(0, uint32(nodes-1)), 0, 4).Draw(t, "assumed")
 			members = append(members, m)
 		}
@@ -50,7 +54,7 @@ func TestCount(t *testing.T) {
 		}
 		for _, m := range members {
 			for i, n := range m.Nodes {
-				add(n, int64(m.Counts[i]))
+				add(n, int64(m.Count(i)))
 			}
 			for _, n := range m.Assumed {
 				add(n, 1)

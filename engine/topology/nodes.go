@@ -61,7 +61,7 @@ func on(nodes int, members []Members) nodeset.Set {
 	for i := range members {
 		m := &members[i]
 		for j, n := range m.Nodes {
-			if m.Counts[j] > 0 {
+			if m.Count(j) > 0 {
 				set.Add(n)
 			}
 		}

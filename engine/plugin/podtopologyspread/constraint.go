@@ -3,6 +3,8 @@
 package podtopologyspread
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
@@ -90,16 +92,49 @@ func (k *constraint) included(c *plugin.Cycle, in nodeset.Set) nodeset.Set {
 	return in
 }
 
-// count returns which domains have any of some nodes, and how many of the pods that count are there per domain.
-func (k *constraint) count(c *plugin.Cycle, in nodeset.Set, members []topology.Members) (present []bool, counts []int64) {
-	if in.Full(c.State.Len()) {
-		present = make([]bool, k.column.Len())
-		for d := range present {
-			present[d] = d != topology.None || !k.column.Having.Full(c.State.Len())
-		}
-		return present, topology.Count(k.column, members, nil)
+// some returns a set of nodes, nil if that is all of them.
+func some(c *plugin.Cycle, nodes nodeset.Set) nodeset.Set {
+	if nodes.Full(c.State.Len()) {
+		return nil
 	}
-	return k.column.Present(in), topology.Count(k.column, members, in)
+	return nodes
+}
+
+// presentIn returns which domains have any of some nodes.
+func (k *constraint) presentIn(c *plugin.Cycle, in nodeset.Set) []bool {
+	if some(c, in) != nil {
+		return k.column.Present(in)
+	}
+	present := make([]bool, k.column.Len())
+	for d := range present {
+		present[d] = d != topology.None || !k.column.Having.Full(c.State.Len())
+	}
+	return present
+}
+
+// count returns how many pods that count are on some nodes, by domain.
+func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) []int64 {
+	return topology.Count(k.column, k.matching(c), some(c, in))
+}
+
+// matching is a constraint and the pods that count; key is the same only for constraints that the same pods count for.
+type matching struct {
+	constraint
+	pods []topology.Members
+	key  string
+}
+
+func match(c *plugin.Cycle, cs []constraint) []matching {
+	out := make([]matching, len(cs))
+	for i := range cs {
+		out[i] = matching{constraint: cs[i], key: string(cs[i].selector.AppendKey(nil))}
+		if same := slices.IndexFunc(out[:i], func(m matching) bool { return m.key == out[i].key }); same >= 0 {
+			out[i].pods = out[same].pods
+		} else {
+			out[i].pods = cs[i].matching(c)
+		}
+	}
+	return out
 }
 
 // matching returns the pods that count.

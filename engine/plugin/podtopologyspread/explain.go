@@ -26,8 +26,7 @@ func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete 
 			hards[i] = f.constraints[i].constraint
 		}
 		eligible := withAllKeys(c.State.Len(), hards)
-		for _, k := range hards {
-			h := count(c, k, eligible, k.matching(c))
+		for _, h := range count(c, match(c, hards), eligible) {
 			add(h.explain(c, eligible))
 		}
 	}
@@ -63,7 +62,7 @@ func (h *hard) explain(c *plugin.Cycle, eligible nodeset.Set) verdict.TopologyCo
 func explainSoft(c *plugin.Cycle, k *constraint, eligible nodeset.Set) verdict.TopologyCounts {
 	t := k.describe(c, verdict.SoftSpread, eligible)
 	counted := k.included(c, eligible)
-	_, counts := k.count(c, counted, k.matching(c))
+	counts := k.count(c, counted)
 	for d, nodes := range k.column.Nodes(counted) {
 		if d == topology.None || len(nodes) == 0 {
 			continue

@@ -39,25 +39,31 @@ func NewFilter(c *plugin.Cycle) *Filter {
 	}
 	eligible := withAllKeys(c.State.Len(), cs)
 	f := &Filter{constraints: make([]refusing, len(cs))}
-	for i := range cs {
-		f.constraints[i] = newRefusing(c, cs[i], eligible)
+	matched := match(c, cs)
+	var toCount []matching // and where they are in matched
+	var places []int
+	for i, m := range matched {
+		if m.column.Each() && (len(m.pods) == 0 || len(m.pods) == 1 && len(m.pods[0].Assumed) == 0) {
+			f.constraints[i] = byNode(c, m.constraint, eligible, m.pods)
+		} else {
+			toCount, places = append(toCount, m), append(places, i)
+		}
+	}
+	for i, h := range count(c, toCount, eligible) {
+		f.constraints[places[i]] = h.refusing()
 	}
 	return f
 }
 
-func newRefusing(c *plugin.Cycle, k constraint, eligible nodeset.Set) refusing {
-	members := k.matching(c)
-	if k.column.Each() && (len(members) == 0 || len(members) == 1 && len(members[0].Assumed) == 0) {
-		return byNode(c, k, eligible, members)
-	}
-	h := count(c, k, eligible, members)
-	exceeded := make([]uint8, k.column.Len())
+// refusing finds what is exceeded.
+func (h *hard) refusing() refusing {
+	exceeded := make([]uint8, h.column.Len())
 	for d := range exceeded {
-		if d != topology.None && h.skewWithPod(d) > int64(k.MaxSkew) {
+		if d != topology.None && h.skewWithPod(d) > int64(h.MaxSkew) {
 			exceeded[d] = 1
 		}
 	}
-	return refusing{h, k.column.Where(exceeded)}
+	return refusing{*h, h.column.Where(exceeded)}
 }
 
 // byNode finds what is exceeded where each node is a domain of its own, and each but those of one group of pods has none.
@@ -72,7 +78,7 @@ func byNode(c *plugin.Cycle, k constraint, eligible nodeset.Set, members []topol
 		with := 0 // domains that have pods
 		for j, n := range pods.Nodes {
 			if h.counted.Has(n) {
-				if count := int64(pods.Counts[j]); with == 0 || count < h.minimum {
+				if count := int64(pods.Count(j)); with == 0 || count < h.minimum {
 					h.minimum = count
 				}
 				with++
@@ -90,7 +96,7 @@ func byNode(c *plugin.Cycle, k constraint, eligible nodeset.Set, members []topol
 		if !h.counted.Has(n) {
 			continue
 		}
-		if h.skew(int64(pods.Counts[j])) > int64(h.MaxSkew) {
+		if h.skew(int64(pods.Count(j))) > int64(h.MaxSkew) {
 			r.exceeded.Add(n)
 		} else {
 			r.exceeded.Remove(n)
@@ -104,17 +110,42 @@ func newHard(c *plugin.Cycle, k constraint, eligible nodeset.Set) hard {
 }
 
 // count counts. A node counts if it has the keys of all hard constraints and the inclusion policies let it; its domain then
-// counts even if it holds no matching pod.
-func count(c *plugin.Cycle, k constraint, eligible nodeset.Set, members []topology.Members) hard {
-	h := newHard(c, k, eligible)
-	h.present, h.counts = k.count(c, h.counted, members)
+// counts even if it holds no matching pod. Constraints that the same pods count for are counted together.
+func count(c *plugin.Cycle, ks []matching, eligible nodeset.Set) []hard {
+	hards := make([]hard, len(ks))
+	for i := range ks {
+		hards[i] = newHard(c, ks[i].constraint, eligible)
+	}
+	for i := range hards {
+		if hards[i].counts != nil {
+			continue
+		}
+		var same []int
+		var columns []*topology.Column
+		var in []nodeset.Set
+		for j := i; j < len(ks); j++ {
+			if ks[j].key == ks[i].key {
+				same, columns, in = append(same, j), append(columns, ks[j].column), append(in, some(c, hards[j].counted))
+			}
+		}
+		counts := topology.CountIn(columns, ks[i].pods, in)
+		for k, j := range same {
+			hards[j].counts = counts[k]
+			hards[j].findPresent(c)
+			hards[j].findMinimum()
+		}
+	}
+	return hards
+}
+
+// findPresent finds the domains that count.
+func (h *hard) findPresent(c *plugin.Cycle) {
+	h.present = h.presentIn(c, h.counted)
 	for _, p := range h.present {
 		if p {
 			h.domains++
 		}
 	}
-	h.findMinimum()
-	return h
 }
 
 // findMinimum finds the least of the counts, and how many domains have it. Too few domains count as one without pods.

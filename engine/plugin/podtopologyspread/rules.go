@@ -22,8 +22,8 @@ func NewRules(c *plugin.Cycle) *Rules {
 	hards := constraints(c, false)
 	softs := constraints(c, true)
 	r := &Rules{Keys: withAllKeys(c.State.Len(), hards), Scored: scorable(c, softs)}
-	for _, k := range hards {
-		r.Hard = append(r.Hard, Hard{count(c, k, r.Keys, k.matching(c))})
+	for _, h := range count(c, match(c, hards), r.Keys) {
+		r.Hard = append(r.Hard, Hard{h})
 	}
 	for _, k := range softs {
 		s := Soft{constraint: k, counted: k.included(c, r.Scored)}

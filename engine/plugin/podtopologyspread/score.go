@@ -121,8 +121,7 @@ func (k *constraint) slots() []int32 {
 // bySlot returns how many pods that count are on some nodes, by slot.
 func (k *constraint) bySlot(c *plugin.Cycle, in nodeset.Set, slotOf []int32) []int64 {
 	slots := make([]int64, len(slotOf))
-	_, counts := k.count(c, in, k.matching(c))
-	for d, count := range counts {
+	for d, count := range k.count(c, in) {
 		slots[slotOf[d]] += count
 	}
 	return slots

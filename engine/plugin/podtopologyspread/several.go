@@ -31,8 +31,7 @@ func HardConstraints(c *plugin.Cycle) []Constraint {
 	cs := constraints(c, false)
 	eligible := withAllKeys(c.State.Len(), cs)
 	out := make([]Constraint, len(cs))
-	for i, k := range cs {
-		h := count(c, k, eligible, k.matching(c))
+	for i, h := range count(c, match(c, cs), eligible) {
 		out[i] = Constraint{
 			Index:       h.index,
 			TopologyKey: h.TopologyKey,
