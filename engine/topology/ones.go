@@ -12,11 +12,11 @@ import (
 // first, and then by domain.
 const dense = 2
 
-// tile is how many nodes are counted at a time: few enough that their counts stay in a core's cache, and as many as 16 bits
-// tell apart, so that no index has to be checked.
-const tile = 1 << 16
+// maxTile is how many nodes are counted at a time at most: few enough that their counts stay in a core's cache, and as many
+// as 16 bits tell apart, so that no index has to be checked.
+const maxTile = 1 << 16
 
-type byNode = [tile]uint8
+type byNode = [maxTile]uint8
 
 // atOnce is how many members are counted at a time: a byte holds the count of a node.
 const atOnce = 255
@@ -29,16 +29,23 @@ func countOnes(counts [][]int64, columns []*Column, members []Members, only []no
 	if len(members) == 0 {
 		return
 	}
-	tiles := (len(columns[0].Domain) + tile - 1) / tile
+	nodes := len(columns[0].Domain)
+	workers := max(1, min(runtime.GOMAXPROCS(0), entries(members)/shardEntries))
+	// As many for each worker, and no more: each list of members begins anew in each.
+	tiles := (nodes + workers*maxTile - 1) / (workers * maxTile) * workers
+	tile := ((nodes+tiles-1)/tiles + 63) &^ 63 // of whole words of node sets
 	var next atomic.Int64
 	work := func(counts [][]int64) {
 		var byNode byNode
-		for i := next.Add(1); i <= int64(tiles); i = next.Add(1) {
-			countTile(counts, columns, members, only, int(i-1), &byNode)
+		for {
+			first := (int(next.Add(1)) - 1) * tile
+			if first >= nodes {
+				return
+			}
+			countTile(counts, columns, members, only, first, min(first+tile, nodes), &byNode)
 		}
 	}
-	workers := min(runtime.GOMAXPROCS(0), entries(members)/shardEntries, tiles)
-	done := make(chan [][]int64, max(workers, 1))
+	done := make(chan [][]int64, workers)
 	for range workers - 1 {
 		go func() {
 			own := newCounts(columns)
@@ -56,19 +63,23 @@ func countOnes(counts [][]int64, columns []*Column, members []Members, only []no
 	}
 }
 
-// countTile counts the pods on the nodes of one tile.
-func countTile(counts [][]int64, columns []*Column, members []Members, only []nodeset.Set, i int, byNode *byNode) {
-	first := i * tile
-	end := min(first+tile, len(columns[0].Domain))
+// countTile counts the pods on the nodes from first on to before end.
+func countTile(
+	counts [][]int64, columns []*Column, members []Members, only []nodeset.Set, first, end int, byNode *byNode,
+) {
 	for some := range slices.Chunk(members, atOnce) {
 		clear(byNode[:end-first])
 		for j := range some {
 			for _, n := range between(some[j].Nodes, uint32(first), uint32(end)) {
-				byNode[uint16(n)]++
+				byNode[uint16(n-uint32(first))]++
 			}
 		}
 		for k, c := range columns {
-			fold(counts[k], c.Domain[first:end], byNode, only[k], i)
+			var these nodeset.Set
+			if only[k] != nil {
+				these = only[k][first/64 : (end+63)/64]
+			}
+			fold(counts[k], c.Domain[first:end], byNode, these)
 		}
 	}
 }
@@ -86,15 +97,15 @@ func between(nodes []uint32, first, end uint32) []uint32 {
 	return nodes
 }
 
-// fold adds the counts of a tile's nodes to those of their domains.
-func fold(counts []int64, domain []int32, byNode *byNode, only nodeset.Set, i int) {
+// fold adds the counts of a tile's nodes, or of only some of them, to those of their domains.
+func fold(counts []int64, domain []int32, byNode *byNode, only nodeset.Set) {
 	if only == nil {
 		for n, d := range domain {
 			counts[d] += int64(byNode[uint16(n)])
 		}
 		return
 	}
-	for n := range only[i*tile/64:][:(len(domain)+63)/64].All() {
+	for n := range only.All() {
 		counts[domain[n]] += int64(byNode[uint16(n)])
 	}
 }
