@@ -1,5 +1,12 @@
 package speed
 
+import (
+	"errors"
+
+	"github.com/stowage-scheduler/stowage/engine/intern"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
+
 // scale measures a cluster of many nodes: what a node costs, and counting on two cores against one.
 func (r *run) scale() error {
 	w, err := r.world(scaleNodes)
@@ -16,8 +23,46 @@ func (r *run) scale() error {
 		return float64(of.wall-t[0].wall) / float64(w.size)
 	}
 	r.set("node-cost", perNode(t[2], w)/perNode(t[1], r.big))
-	r.setRatio("counting", t[3], t[4])
+	r.setRatio("counting-call", t[3], t[4])
+	if t, err = r.measurement().of(countingAlone(1), countingAlone(2)); err != nil {
+		return err
+	}
+	r.setRatio("counting", t[0], t[1])
 	return nil
+}
+
+// What is counted by the engine alone: 500 groups of pods, each on every 16th or so of the nodes, by rack.
+const (
+	countedNodes  = 500_000
+	countedGroups = 500
+	countedEach   = 30_000
+	countedRacks  = 1250
+)
+
+// countingAlone counts pods by rack.
+func countingAlone(procs int) *subject {
+	racks := &topology.Column{Domain: make([]int32, countedNodes), Values: make([]intern.ID, countedRacks+1)}
+	for i := range racks.Domain {
+		racks.Domain[i] = int32(1 + i%countedRacks)
+	}
+	members := make([]topology.Members, countedGroups)
+	for g := range members {
+		for i := range countedEach {
+			members[g].Nodes = append(members[g].Nodes, uint32(i*16+g%16))
+		}
+	}
+	s := always("counting", func() ([]byte, error) {
+		pods := int64(0)
+		for _, n := range topology.Count(racks, members, nil) {
+			pods += n
+		}
+		if pods != countedGroups*countedEach {
+			return nil, errors.New("pods are missing")
+		}
+		return nil, nil
+	})
+	s.procs = procs
+	return s
 }
 
 // counting is a Filter for which all pods are counted and one node is looked at.
