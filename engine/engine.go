@@ -86,7 +86,8 @@ func (c *Cluster) Remembered() int64 {
 }
 
 // RememberAtMost makes the cluster remember so many bytes in all, or what it does already; the terms and labels of its
-// pods and the room of its nodes it finds in any case. It may be called while the cluster is asked, and no answer depends on it.
+// pods and the room of its nodes it finds in any case. It may be called while the cluster is asked, and no answer depends
+// on it.
 func (c *Cluster) RememberAtMost(bytes int64) {
 	room := max(0, bytes-c.Remembered()-c.compiled.ToFind())
 	var may int64

@@ -150,6 +150,52 @@ func TestScannedAsIfCompiled(t *testing.T) {
 	}
 }
 
+// TestNoNodesLeft asks about a cluster whose only node was removed with its pods, for a pod that all of those would match.
+func TestNoNodesLeft(t *testing.T) {
+	stated := &api.Cluster{Nodes: []api.Node{{Name: "node"}}}
+	for i := range 4 {
+		stated.Nodes[0].Pods = append(stated.Nodes[0].Pods, api.Pod{
+			TemplateIndex: -1, Template: &api.PodTemplate{Labels: api.Labels{{Key: "app", Value: fmt.Sprint(i)}}},
+		})
+	}
+	left, err := compiled(t, stated).With(t.Context(), &api.Change{Removed: []uint32{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := api.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &api.LabelSelector{}, NamespaceSelector: &api.LabelSelector{}}
+	required := &api.PodAffinity{Required: []api.PodAffinityTerm{term}}
+	for name, spec := range map[string]api.PodSpec{
+		"affinity":      {PodAffinity: required},
+		"anti-affinity": {PodAntiAffinity: required},
+		"preferred":     {PodAffinity: &api.PodAffinity{Preferred: []api.WeightedPodAffinityTerm{{Weight: 1, Term: term}}}},
+		"spread": {Spread: []api.TopologySpreadConstraint{
+			{MaxSkew: 1, TopologyKey: "zone", LabelSelector: &api.LabelSelector{}, MinDomains: 1},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := api.Pod{TemplateIndex: -1, Template: &api.PodTemplate{Spec: spec}}
+			answers := func(c *engine.Cluster) []any {
+				filter, err := c.Filter(t.Context(), &pod, engine.FilterOptions{Profile: api.Kube137(), Explain: true, Changes: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				score, err := c.Score(t.Context(), &pod, engine.ScoreOptions{Profile: api.Kube137()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				place, err := c.Place(t.Context(), []engine.Pending{{Pod: pod, Count: 3}}, engine.PlaceOptions{Profile: api.Kube137()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return []any{filter, score, place}
+			}
+			if diff := cmp.Diff(answers(compiled(t, &api.Cluster{})), answers(left)); diff != "" {
+				t.Errorf("-compiled +derived:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestManyClasses says that a class does not cost more the more there are: ten times as many take ten times the processor
 // time, not a hundred times.
 func TestManyClasses(t *testing.T) {

@@ -105,8 +105,8 @@ func (x *terms) memory() int64 {
 // Memos are what the cluster remembers by keys.
 func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
 
-// ToFind estimates the bytes that it will take to find groups by their terms and labels, and nodes by their room, once somebody
-// has asked.
+// ToFind estimates the bytes that it will take to find groups by their terms and labels, and nodes by their room, once
+// somebody has asked.
 func (c *Cluster) ToFind() int64 {
 	antiAffinity, wishes, labels := 0, 0, 0
 	for i := range c.groups {

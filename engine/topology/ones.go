@@ -26,10 +26,10 @@ func (m *Members) ones() bool { return m.Counts == nil && len(m.Assumed) == 0 }
 
 // countOnes counts members that are all ones. Each entry is looked at once, whatever the number of columns.
 func countOnes(counts [][]int64, columns []*Column, members []Members, only []nodeset.Set) {
-	if len(members) == 0 {
+	nodes := len(columns[0].Domain)
+	if nodes == 0 || len(members) == 0 {
 		return
 	}
-	nodes := len(columns[0].Domain)
 	workers := max(1, min(runtime.GOMAXPROCS(0), entries(members)/shardEntries))
 	// As many for each worker, and no more: each list of members begins anew in each.
 	tiles := (nodes + workers*maxTile - 1) / (workers * maxTile) * workers

@@ -17,7 +17,7 @@ import (
 func TestCountIn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(3, 5))
-	for _, test := range []struct{ nodes, groups int }{{70_000, 6}, {70, 300}, {65_536, 3}, {1, 600}} {
+	for _, test := range []struct{ nodes, groups int }{{70_000, 6}, {70, 300}, {65_536, 3}, {1, 600}, {0, 3}} {
 		columns := make([]*topology.Column, 2)
 		for i, domains := range []int{4, 1000} {
 			c := &topology.Column{Domain: make([]int32, test.nodes), Values: make([]intern.ID, domains)}

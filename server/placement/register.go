@@ -47,8 +47,8 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 	to.RegisterService(&d, s)
 }
 
-// unary receives a request's cluster in its frames. Interceptors see the request without it, or in its place the answer
-// that it got before, and the answer encoded.
+// unary receives a request's cluster in its frames. Interceptors see the request without it, and perhaps with an empty pod
+// in place of the one it asks about; or in its place the answer that it got before; and the answer encoded.
 func unary[T any, M interface {
 	*T
 	request

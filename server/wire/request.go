@@ -10,7 +10,7 @@ import (
 
 // Request is a request whose cluster stays in the frames.
 type Request struct {
-	// Message is everything but the cluster.
+	// Message is everything but the cluster and what Read and Take take.
 	Message proto.Message
 	// Cluster is a stowage.v1.Cluster, nil if the request has none. It is there until Free.
 	Cluster Pieces

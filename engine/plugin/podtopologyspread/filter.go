@@ -88,18 +88,11 @@ func byNode(c *plugin.Cycle, k constraint, eligible nodeset.Set, members []topol
 			h.minimum = 0
 		}
 	}
+	// The skew of a domain without pods is 1 at most, and so exceeds no MaxSkew.
 	r := refusing{h, nodeset.New(c.State.Len())}
-	if h.skew(0) > int64(h.MaxSkew) {
-		r.exceeded = nodeset.Full(c.State.Len())
-	}
 	for j, n := range pods.Nodes {
-		if !h.counted.Has(n) {
-			continue
-		}
-		if h.skew(int64(pods.Count(j))) > int64(h.MaxSkew) {
+		if h.counted.Has(n) && h.skew(int64(pods.Count(j))) > int64(h.MaxSkew) {
 			r.exceeded.Add(n)
-		} else {
-			r.exceeded.Remove(n)
 		}
 	}
 	return r
