@@ -26,7 +26,7 @@ func (s *Service) put(stream grpc.ServerStream) error {
 		}
 	}
 	// Nothing may follow the end.
-	more := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
+	more := stepRequest(new(stowagev1.PutSnapshotRequest))
 	if err := stream.RecvMsg(more); !errors.Is(err, io.EOF) {
 		if err != nil {
 			return err
@@ -64,14 +64,24 @@ func (p *putting) step() error {
 	return p.take(in)
 }
 
+func stepRequest(m *stowagev1.PutSnapshotRequest) *wire.Request {
+	in := wire.NewRequest(m, partField)
+	in.Late = true
+	return in
+}
+
 // receive receives the next step, which the caller frees.
 func (p *putting) receive() (*wire.Request, error) {
 	m := new(stowagev1.PutSnapshotRequest)
-	in := wire.NewRequest(m, partField)
+	in := stepRequest(m)
 	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
 		return nil, decode.Refuse("end", "is missing, the stream was cut off")
 	} else if err != nil {
 		return nil, err
+	}
+	if in.Err() != nil {
+		in.Free()
+		return nil, decode.Refuse("step", "is in a message that is no protobuf message")
 	}
 	if m.GetSequence() != p.sequence {
 		in.Free()

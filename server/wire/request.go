@@ -22,8 +22,13 @@ type Request struct {
 	Take      func(encoded []byte) error
 	TakeField protowire.Number
 
+	// Late says that what is wrong with the request is for Err, and not for who receives it: gRPC ends a stream at once
+	// when it cannot decode a message, whatever the handler still has to say about those before.
+	Late bool
+
 	field  protowire.Number
 	frames mem.BufferSlice
+	err    error
 }
 
 // NewRequest returns a request to receive into; the message has the cluster in the given field.
@@ -36,6 +41,9 @@ func (r *Request) Free() {
 	r.frames.Free()
 	r.frames, r.Cluster = nil, nil
 }
+
+// Err is what is wrong with a request that is Late.
+func (r *Request) Err() error { return r.err }
 
 var errMalformed = errors.New("the request is not a protobuf message")
 
