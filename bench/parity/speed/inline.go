@@ -17,9 +17,7 @@ func (r *run) inline() error {
 		if err != nil {
 			return err
 		}
-		filter := always("filter, "+key, func() ([]byte, error) { return r.stowage.filter(request) })
-		filter.check = func(_ int, answer []byte) error { return w.accepts(together, answer) }
-		subjects := []*subject{r.echoed(request), r.received(request), filter}
+		subjects := []*subject{r.echoed(request), r.received(request), r.whole(w, together, request)}
 		last, lastKey := r.newTemplates(w, request, together), "inline-compact-new"
 		if key == "full" {
 			last, lastKey = r.streamed(w, messages, together), "streamed-full"
@@ -46,6 +44,13 @@ func (r *run) inline() error {
 		r.set("peak-"+key, float64(peak)/float64(len(request)))
 	}
 	return nil
+}
+
+// whole is a Filter of a case that brings the world's cluster.
+func (r *run) whole(w *world, c *podCase, request []byte) *subject {
+	s := always("filter, "+c.Name+", cluster in the request", func() ([]byte, error) { return r.stowage.filter(request) })
+	s.check = func(_ int, answer []byte) error { return w.accepts(c, answer) }
+	return s
 }
 
 // A template in the compact form says which trial it is for.

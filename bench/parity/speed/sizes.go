@@ -33,7 +33,7 @@ func (r *run) sizes(nodes int) error {
 	}
 	whole := &target{filter: cluster}
 	for _, c := range r.cases {
-		inline, err := r.wholeIn(whole, w, c)
+		request, err := whole.filterRequest(c.pod(0))
 		if err != nil {
 			return err
 		}
@@ -42,8 +42,9 @@ func (r *run) sizes(nodes int) error {
 			if err != nil {
 				return err
 			}
-			inline := *inline
-			subjects := []*subject{r.emptyCall(), r.echoed(cluster), seen, r.first(w, c), r.deltas(w, c, cordon), &inline}
+			subjects := []*subject{
+				r.emptyCall(), r.echoed(cluster), seen, r.first(w, c), r.deltas(w, c, cordon), r.whole(w, c, request),
+			}
 			for _, s := range subjects {
 				s.procs = procs
 			}
@@ -58,12 +59,4 @@ func (r *run) sizes(nodes int) error {
 		}
 	}
 	return nil
-}
-
-// wholeIn is a Filter of the pod with the world's cluster in the request.
-func (r *run) wholeIn(cluster *target, w *world, c *podCase) (*subject, error) {
-	request, err := cluster.filterRequest(c.pod(0))
-	s := always("inline, "+c.Name, func() ([]byte, error) { return r.stowage.filter(request) })
-	s.check = func(_ int, answer []byte) error { return w.accepts(c, answer) }
-	return s, err
 }
