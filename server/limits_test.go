@@ -7,10 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
 // sized is a request of about so many bytes.
@@ -55,10 +57,9 @@ func TestInFlightLimit(t *testing.T) {
 	}
 	close(release)
 	group.Wait()
-	eventually(t, "bytes are released", func() bool {
-		_, err := r.client().Filter(t.Context(), sized(half))
-		return err == nil
-	})
+	if _, err := r.client().Filter(t.Context(), sized(half)); err != nil {
+		t.Errorf("a call after those that are answered: %v", err)
+	}
 }
 
 // Every way in which a call ends gives its bytes back: had any of these not, the last call would find no room.
@@ -94,7 +95,7 @@ func TestInFlightBytesAreReleased(t *testing.T) {
 			}()
 			eventually(t, "the call gets through", func() bool {
 				_, err := r.client().Filter(ctx, sized(large))
-				return !overloaded(err) // by the call before, whose answer comes before its bytes are given back
+				return !overloaded(err) // by a call before whose caller went away while it was worked on
 			})
 			next.Store(answer)
 			eventually(t, "bytes are released", func() bool {
@@ -134,37 +135,71 @@ func TestWhatIfsAreInFlight(t *testing.T) {
 	c := testConfig()
 	c.MaxSnapshotBytes = 1 << 20
 	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 8<<10, 8<<10 // less than what any difference counts for
-	client := run(t, c, t.Output(), nil, nil).client()
+	service := &watched{placement.New(c.MaxSnapshotBytes, nil), make(chan struct{}, 10)}
+	client := run(t, c, t.Output(), service, nil).client()
 	whole := threeZones()
 	base, err := put(t, client, part(whole), end(""))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for range 2 { // part and end
+		<-service.received
 	}
 	ask := func(d *stowagev1.ClusterDelta) error {
 		_, err := client.Filter(t.Context(), filterOn(base.Address, d))
 		return err
 	}
 	without := &stowagev1.ClusterDelta{RemovedNodes: []string{whole.Nodes[0].Name}}
-	// A call's bytes may be given back after its answer, and be counted beside those of the next call.
-	eventually(t, "an answer alone", func() bool { return ask(without) == nil })
+	if err := ask(without); err != nil {
+		t.Errorf("alone: %v", err)
+	}
 	// Half of a put is in flight until the rest comes.
-	stream, err := client.PutSnapshot(t.Context())
+	half, err := client.PutSnapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Send(part(whole)); err != nil {
+	if err := half.Send(part(whole)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "refused beside another request", func() bool { return overloaded(ask(without)) })
-	eventually(t, "an answer without a difference", func() bool { return ask(nil) == nil })
-	eventually(t, "a put of a difference is refused", func() bool {
-		_, err := put(t, client, delta(base.Address, without), end(""))
-		return overloaded(err)
-	})
-	if _, err := stream.CloseAndRecv(); err == nil {
+	<-service.received
+	if err := ask(without); !overloaded(err) {
+		t.Errorf("beside another request: %v", err)
+	}
+	if err := ask(nil); err != nil {
+		t.Errorf("without a difference: %v", err)
+	}
+	if _, err := put(t, client, delta(base.Address, without), end("")); !overloaded(err) {
+		t.Errorf("a put of a difference beside another request: %v", err)
+	}
+	if _, err := half.CloseAndRecv(); err == nil {
 		t.Error("half a put is taken")
 	}
-	eventually(t, "an answer alone again", func() bool { return ask(without) == nil })
+	if err := ask(without); err != nil {
+		t.Errorf("alone again: %v", err)
+	}
+}
+
+// watched tells when a step of a put is received.
+type watched struct {
+	stowagev1.PlacementServiceServer
+	received chan struct{}
+}
+
+func (w *watched) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]) error {
+	return w.PlacementServiceServer.PutSnapshot(watchedStream{stream, w.received})
+}
+
+type watchedStream struct {
+	grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]
+	received chan struct{}
+}
+
+func (s watchedStream) RecvMsg(m any) error {
+	err := s.ClientStreamingServer.RecvMsg(m)
+	if err == nil {
+		s.received <- struct{}{}
+	}
+	return err
 }
 
 // overloaded reports whether an error says that there is too much to do at the moment.

@@ -19,8 +19,8 @@ const retryOverloaded = time.Second
 // take up once decoded grows with them, several times over. What does not grow with them counts if it is reserved.
 //
 // It is a stats handler, which sees each message come and each call end, however it ends; the interceptor refuses what
-// the handler found to be too much. A request that comes alone is never refused if the limit is at least the largest
-// message.
+// the handler found to be too much, and counts a call no more before its status is sent: who has an answer finds room. A
+// request that comes alone is never refused if the limit is at least the largest message.
 type InFlight struct {
 	limit int64
 	bytes atomic.Int64
@@ -32,9 +32,24 @@ func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
 // call is what is known of one call.
 type call struct {
 	of       *InFlight
-	bytes    atomic.Int64 // negative once the call has ended, as reserved
-	reserved atomic.Int64
+	received atomic.Int64 // the bytes of its messages
+	counted  atomic.Int64 // those and what is reserved; negative once it has ended
 	overload atomic.Bool
+}
+
+// count counts more bytes of a call that has not ended, and returns those of all calls.
+func (c *call) count(bytes int64) (all int64, ok bool) {
+	if c.counted.Add(bytes) < 0 {
+		return 0, false
+	}
+	return c.of.bytes.Add(bytes), true
+}
+
+// end counts a call no more.
+func (c *call) end() {
+	if bytes := c.counted.Swap(math.MinInt64); bytes > 0 {
+		c.of.bytes.Add(-bytes)
+	}
 }
 
 type callKey struct{}
@@ -42,7 +57,7 @@ type callKey struct{}
 // received is the size of a call's request.
 func received(ctx context.Context) int64 {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		return c.bytes.Load()
+		return c.received.Load()
 	}
 	return 0
 }
@@ -60,14 +75,12 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 	switch s := s.(type) {
 	case *stats.InPayload:
-		if c.bytes.Add(int64(s.Length)) < 0 {
-			return
-		}
-		if f.bytes.Add(int64(s.Length)) > f.limit {
+		c.received.Add(int64(s.Length))
+		if all, ok := c.count(int64(s.Length)); ok && all > f.limit {
 			c.overload.Store(true)
 		}
 	case *stats.End:
-		f.bytes.Add(-c.bytes.Swap(math.MinInt64) - c.reserved.Swap(math.MinInt64))
+		c.end()
 	}
 }
 
@@ -78,11 +91,11 @@ func Reserve(ctx context.Context, bytes int64) error {
 	if !ok {
 		return nil
 	}
-	if c.reserved.Add(bytes) < 0 {
+	all, ok := c.count(bytes)
+	if !ok {
 		return nil // it has ended, so nobody waits for it
 	}
-	all := c.of.bytes.Add(bytes)
-	if own := c.bytes.Load() + c.reserved.Load(); all > c.of.limit && all > own {
+	if all > c.of.limit && all > c.counted.Load() {
 		return rpcerror.Overloaded(retryOverloaded)
 	}
 	return nil
@@ -95,14 +108,20 @@ func (f *InFlight) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Co
 func (f *InFlight) HandleConn(context.Context, stats.ConnStats) {}
 
 func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if c, ok := ctx.Value(callKey{}).(*call); ok && c.overload.Load() {
-		return nil, rpcerror.Overloaded(retryOverloaded)
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		defer c.end()
+		if c.overload.Load() {
+			return nil, rpcerror.Overloaded(retryOverloaded)
+		}
 	}
 	return handle(ctx, r)
 }
 
 // interceptStream refuses a stream at the message that is too much.
 func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	if c, ok := stream.Context().Value(callKey{}).(*call); ok {
+		defer c.end()
+	}
 	return handle(service, limitedStream{stream, f.limit})
 }
 
@@ -119,7 +138,7 @@ func (s limitedStream) RecvMsg(m any) error {
 	if !ok || !c.overload.Load() {
 		return nil
 	}
-	if bytes := c.bytes.Load(); bytes > s.limit { // which another time does not mend
+	if bytes := c.received.Load(); bytes > s.limit { // which another time does not mend
 		return rpcerror.StreamTooLarge(bytes, s.limit)
 	}
 	return rpcerror.Overloaded(retryOverloaded)

@@ -250,26 +250,32 @@ func TestRateLimitLosesNothingToRaces(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	f := NewInFlight(100)
 	s := Settings{Log: discard, InFlight: f}
-	begin := func(bytes int) (context.Context, string, time.Duration) {
+	// call returns the reason and the wait that a call is refused with, and ends as gRPC does: after the chain.
+	call := func(bytes int, handle grpc.UnaryHandler, after func()) (string, time.Duration) {
 		ctx := f.TagRPC(t.Context(), nil)
 		f.HandleRPC(ctx, &stats.Begin{})
 		f.HandleRPC(ctx, &stats.InPayload{Length: bytes})
-		_, err := through(ctx, s, filter, answer)
+		_, err := through(ctx, s, filter, handle)
+		after()
+		f.HandleRPC(ctx, &stats.End{})
 		_, why, wait := reason(t, err)
-		return ctx, why, wait
+		return why, wait
 	}
-	first, why, _ := begin(100)
+	nothing := func() {}
+	why, _ := call(100, func(ctx context.Context, r any) (any, error) {
+		if why, wait := call(1, answer, nothing); why != "OVERLOADED" || wait != retryOverloaded {
+			t.Errorf("a call too many: got %q, wait %v", why, wait)
+		}
+		return answer(ctx, r)
+	}, func() {
+		if why, _ := call(100, answer, nothing); why != "" {
+			t.Errorf("a call after one that is answered is refused: %s", why)
+		}
+	})
 	if why != "" {
 		t.Errorf("a call that fits is refused: %s", why)
 	}
-	second, why, wait := begin(1)
-	if why != "OVERLOADED" || wait != retryOverloaded {
-		t.Errorf("a call too many: got %q, wait %v", why, wait)
-	}
-	for _, ctx := range []context.Context{first, second} {
-		f.HandleRPC(ctx, &stats.End{})
-	}
-	if _, why, _ := begin(100); why != "" {
-		t.Errorf("the bytes were not released: %s", why)
+	if left := f.bytes.Load(); left != 0 {
+		t.Errorf("%d bytes are left when all calls have ended", left)
 	}
 }
