@@ -5,9 +5,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// placementBytes is about what a pod with a node takes.
+const placementBytes = 10
+
 // Place encodes the answer to a PlaceRequest, decided on the cluster of an address.
 func Place(p *verdict.Place, names Names, address string) ([]byte, error) {
-	e := encoder{names: names}
+	e := encoder{names: names, b: make([]byte, 0, besides+placementBytes*len(p.Placements))}
 	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
 	for i := range p.Placements {
 		placement := &p.Placements[i]

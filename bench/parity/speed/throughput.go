@@ -12,10 +12,12 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 )
 
-// Concurrent callers, and how many calls they make in all.
+// Concurrent callers, and how many calls they make in all before the number of cores changes, so often in a turn: what the
+// machine does in a second weighs on both.
 const (
 	callers = 8
-	calling = 3000
+	calling = 1000
+	changes = 3
 )
 
 // throughput measures Filters by address, of a template seen before and of new ones, and empty calls, of concurrent
@@ -68,7 +70,7 @@ func (r *run) callers(
 		defer clients[i].Close()
 	}
 	perSecond := map[int][]float64{}
-	for range r.Turns {
+	for range r.Turns * changes {
 		for _, procs := range []int{1, 2} {
 			requests := make([][]byte, calling)
 			for i := range requests {
