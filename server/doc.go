@@ -8,6 +8,6 @@
 // then it takes no more calls and lets those in progress finish, for a while; then it ends them. Telemetry goes last,
 // with what the calls reported.
 //
-// A request that is no protobuf message, or larger than the largest message, is refused by gRPC itself before the
-// interceptors see it, with INTERNAL or RESOURCE_EXHAUSTED and without details.
+// A request that is larger than the largest message is refused by gRPC itself before the interceptors see it, with
+// RESOURCE_EXHAUSTED and without details.
 package server

@@ -23,7 +23,10 @@ type Error struct {
 
 func (e *Error) Error() string {
 	first := e.Violations[0]
-	s := first.Field + ": " + first.Description
+	s := first.Description
+	if first.Field != "" {
+		s = first.Field + ": " + s
+	}
 	if n := len(e.Violations) - 1; n > 0 {
 		s += " (and " + strconv.Itoa(n) + " more)"
 	}

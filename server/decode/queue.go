@@ -9,12 +9,41 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Queue reads queue entries from the wire. Entries that say no more than which template, how many and which group, as
-// those of long queues do, it reads itself into messages that lie side by side: one by one they would cost more than to
-// place their pods.
-type Queue struct {
-	// All is the entries so far.
-	All  []*stowagev1.PendingPods
+// queueField is the number of PlaceRequest.queue.
+const queueField = 2
+
+// ReadPlace decodes a PlaceRequest, but for its cluster. Queue entries that say no more than which template, how many and
+// which group, as those of long queues do, it reads by hand into messages that lie side by side: one by one they would cost
+// more than to place their pods.
+func ReadPlace(request []byte, into *stowagev1.PlaceRequest) error {
+	var q queue
+	rest := request[:0]
+	for len(request) > 0 {
+		field, kind, n := protowire.ConsumeField(request)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if field == queueField && kind == protowire.BytesType {
+			s := scan{data: request[:n]}
+			s.tag()
+			if err := q.take(s.bytes()); err != nil {
+				return err
+			}
+		} else {
+			rest = append(rest, request[:n]...)
+		}
+		request = request[n:]
+	}
+	if err := proto.Unmarshal(rest, into); err != nil {
+		return err
+	}
+	into.Queue = q.all
+	return nil
+}
+
+// queue is queue entries that are read.
+type queue struct {
+	all  []*stowagev1.PendingPods
 	free []queued
 }
 
@@ -28,14 +57,14 @@ type queued struct {
 // queuedAtOnce is for how many entries memory is taken at once.
 const queuedAtOnce = 512
 
-// Take reads one more entry.
-func (q *Queue) Take(b []byte) error {
+// take reads one more entry.
+func (q *queue) take(b []byte) error {
 	if len(q.free) == 0 {
-		q.free = make([]queued, min(queuedAtOnce, 1+len(q.All)))
+		q.free = make([]queued, min(queuedAtOnce, 1+len(q.all)))
 	}
 	e := &q.free[0]
 	q.free = q.free[1:]
-	q.All = append(q.All, &e.pending)
+	q.all = append(q.all, &e.pending)
 	if e.read(b) {
 		return nil
 	}

@@ -57,6 +57,9 @@ func Refuse(field, format string, args ...any) error {
 	return p.err()
 }
 
+// ErrNoMessage is the error that a request is no message.
+var ErrNoMessage = Refuse("", "the request is no protobuf message")
+
 // Address reads the content address in a field.
 func Address(text, field string) (content.Address, error) {
 	if text == "" {

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -17,6 +18,7 @@ import (
 
 // request is a request of one of the methods.
 type request interface {
+	proto.Message
 	GetSnapshot() *stowagev1.SnapshotReference
 	GetIncludeNodeNames() bool
 }

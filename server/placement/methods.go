@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -15,6 +16,9 @@ import (
 // method is how requests M become calls C of the engine, and these results R.
 type method[M request, C, R any] struct {
 	name string
+	// unmarshal decodes an encoded request without its cluster. The pod that it asks about may be read apart, and then is empty
+	// in the message.
+	unmarshal func([]byte, M) (*decode.Asked, error)
 	// snapshotField is the number of the request's field snapshot, 0 for a method of which no answer is remembered.
 	snapshotField protowire.Number
 	// key tells requests about a snapshot that have the same answer; empty for answers that are not remembered.
@@ -28,6 +32,7 @@ type method[M request, C, R any] struct {
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{
 	name:          "Filter",
+	unmarshal:     unmarshalAsking[*stowagev1.FilterRequest],
 	snapshotField: 7,
 	key:           decode.FilterKey,
 	read:          (*decode.Request).Filter,
@@ -38,8 +43,14 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	encode: encode.Filter,
 }
 
+func unmarshalAsking[M request](encoded []byte, into M) (*decode.Asked, error) {
+	pod, rest := decode.ReadAsked(encoded)
+	return pod, proto.Unmarshal(rest, into)
+}
+
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	name:          "Score",
+	unmarshal:     unmarshalAsking[*stowagev1.ScoreRequest],
 	snapshotField: 6,
 	key:           decode.ScoreKey,
 	read:          (*decode.Request).Score,
@@ -51,12 +62,17 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 }
 
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
-	name:   "Place",
-	key:    func(*stowagev1.PlaceRequest, *decode.Asked) string { return "" },
-	read:   (*decode.Request).Place,
-	decide: decidePlace,
-	count:  placedOf,
-	encode: encode.Place,
+	name:      "Place",
+	unmarshal: unmarshalPlace,
+	key:       func(*stowagev1.PlaceRequest, *decode.Asked) string { return "" },
+	read:      (*decode.Request).Place,
+	decide:    decidePlace,
+	count:     placedOf,
+	encode:    encode.Place,
+}
+
+func unmarshalPlace(encoded []byte, into *stowagev1.PlaceRequest) (*decode.Asked, error) {
+	return nil, decode.ReadPlace(encoded, into)
 }
 
 func decidePlace(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
@@ -77,9 +93,10 @@ func placedOf(p *verdict.Place) (placed, scanned int) {
 }
 
 var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdict.ScaleDown]{
-	name: "ScaleDown",
-	key:  func(*stowagev1.ScaleDownRequest, *decode.Asked) string { return "" },
-	read: (*decode.Request).ScaleDown,
+	name:      "ScaleDown",
+	unmarshal: unmarshalScaleDown,
+	key:       func(*stowagev1.ScaleDownRequest, *decode.Asked) string { return "" },
+	read:      (*decode.Request).ScaleDown,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
 		d, err := c.ScaleDown(ctx, call.Pod, call.Options)
 		if err == nil && d.Replicas-call.Options.Replicas > engine.MaxDeletions {
@@ -90,4 +107,8 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 	},
 	count:  func(d *verdict.ScaleDown) (int, int) { return len(d.Remaining), 0 },
 	encode: encode.ScaleDown,
+}
+
+func unmarshalScaleDown(encoded []byte, into *stowagev1.ScaleDownRequest) (*decode.Asked, error) {
+	return nil, proto.Unmarshal(encoded, into)
 }

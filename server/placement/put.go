@@ -65,9 +65,7 @@ func (p *putting) step() error {
 }
 
 func stepRequest(m *stowagev1.PutSnapshotRequest) *wire.Request {
-	in := wire.NewRequest(m, partField)
-	in.Late = true
-	return in
+	return wire.NewRequest(m, partField)
 }
 
 // receive receives the next step, which the caller frees.

@@ -46,14 +46,15 @@ func FuzzQueue(f *testing.F) {
 		}
 		got := &stowagev1.PlaceRequest{}
 		in := wire.NewRequest(got, clusterField)
-		var queue decode.Queue
-		in.Take, in.TakeField = queue.Take, queueField
+		in.Read = func(rest []byte) error { return decode.ReadPlace(rest, got) }
 		at := min(int(cut), len(b))
 		err := wire.Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b[:at]), mem.SliceBuffer(b[at:])}, in)
 		if in.Cluster != nil {
 			return
 		}
-		got.Queue = queue.All
+		if err == nil {
+			err = in.Err()
+		}
 		if (err != nil) != (wantErr != nil) {
 			t.Fatalf("error %v, want %v", err, wantErr)
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -14,9 +13,6 @@ import (
 
 // clusterField is the number of the field cluster in every request.
 const clusterField = 1
-
-// queueField is the number of PlaceRequest.queue.
-const queueField = 2
 
 // partField is the number of PutSnapshotRequest.part.
 const partField = 2
@@ -40,52 +36,52 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 	}
 	d.Streams = slices.Clone(d.Streams)
 	for i := range d.Streams {
-		if d.Streams[i].StreamName == "PutSnapshot" {
-			d.Streams[i].Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+		st := &d.Streams[i]
+		switch st.StreamName {
+		case "PutSnapshot":
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+		case "PlaceStream":
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.placeStreamOn(stream) }
 		}
 	}
 	to.RegisterService(&d, s)
 }
 
 // unary receives a request's cluster in its frames. Interceptors see the request without it, and perhaps with an empty pod
-// in place of the one it asks about; or in its place the answer that it got before; and the answer encoded.
+// in place of the one it asks about; or in its place the answer that it got before, or what is none; and the answer encoded.
 func unary[T any, M interface {
 	*T
 	request
-	proto.Message
 }, C, R any](s *Service, m *method[M, C, R], fullName string) grpc.MethodHandler {
 	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		message := M(new(T))
 		in := wire.NewRequest(message, clusterField)
 		var asked asked
-		in.Known = func(encoded []byte) bool {
-			asked = s.asked(encoded, m.name, m.snapshotField)
-			return asked.before != nil
-		}
 		var pod *decode.Asked
-		if m.snapshotField != 0 {
-			in.Read = func(encoded []byte) []byte {
-				pod, encoded = decode.ReadAsked(encoded)
-				return encoded
+		in.Read = func(rest []byte) (err error) {
+			if in.Cluster == nil {
+				if asked = s.asked(rest, m.name, m.snapshotField); asked.before != nil {
+					return nil
+				}
 			}
-		}
-		place, _ := any(message).(*stowagev1.PlaceRequest)
-		var queue decode.Queue
-		if place != nil {
-			in.Take, in.TakeField = queue.Take, queueField
+			pod, err = m.unmarshal(rest, message)
+			return err
 		}
 		if err := receive(in); err != nil {
 			return nil, err
 		}
 		defer in.Free()
-		if place != nil {
-			place.Queue = queue.All
-		}
 		var request any = message
-		if asked.before != nil {
+		switch {
+		case in.Err() != nil:
+			request = in
+		case asked.before != nil:
 			request = asked.before
 		}
 		handle := func(ctx context.Context, _ any) (any, error) {
+			if in.Err() != nil {
+				return nil, answerTo(decode.ErrNoMessage)
+			}
 			if asked.before != nil {
 				return s.again(ctx, m.name, asked.snapshot, asked.before), nil
 			}

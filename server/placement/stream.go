@@ -10,7 +10,21 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
+
+// placeStreamOn is PlaceStream, whose request is still to be received.
+func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
+	m := new(stowagev1.PlaceStreamRequest)
+	in := wire.NewRequest(m, wire.NoField)
+	if err := stream.RecvMsg(in); err != nil {
+		return err
+	}
+	if in.Err() != nil {
+		return answerTo(decode.ErrNoMessage)
+	}
+	return s.PlaceStream(m, &grpc.GenericServerStream[stowagev1.PlaceStreamRequest, stowagev1.PlaceStreamResponse]{ServerStream: stream})
+}
 
 // PlaceStream decides where the pods of a queue go, and tells while it does.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {

@@ -26,11 +26,8 @@ func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
 // Unmarshal implements encoding.CodecV2.
 func (c Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if r, ok := v.(*Request); ok {
-		err := r.receive(data)
-		if r.Late {
-			r.err, err = err, nil
-		}
-		return err
+		r.receive(data)
+		return nil
 	}
 	return c.CodecV2.Unmarshal(data, v)
 }

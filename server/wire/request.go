@@ -9,27 +9,25 @@ import (
 )
 
 // Request is a request whose cluster stays in the frames.
+//
+// What is wrong with it is for Err, and not for gRPC, which would end a stream at once, whatever the handler still has to
+// say about the messages before.
 type Request struct {
-	// Message is everything but the cluster and what Read and Take take.
+	// Message is everything but the cluster and what Read takes otherwise.
 	Message proto.Message
 	// Cluster is a stowage.v1.Cluster, nil if the request has none. It is there until Free.
 	Cluster Pieces
-	// Known, if not nil, is shown a request without a cluster before it is decoded. It says whether it need not be.
-	Known func(encoded []byte) bool
-	// Read, if not nil, is given a request that is not known, without its cluster, and returns what is to be decoded of it.
-	Read func(encoded []byte) []byte
-	// Take, if not nil, is given the messages of the field TakeField, which Message then has none of. It keeps no bytes.
-	Take      func(encoded []byte) error
-	TakeField protowire.Number
-
-	// Late says that what is wrong with the request is for Err, and not for who receives it: gRPC ends a stream at once
-	// when it cannot decode a message, whatever the handler still has to say about those before.
-	Late bool
+	// Read, if not nil, is given the encoded request without its cluster, in the place of its decoding into Message. It may
+	// keep the bytes.
+	Read func(rest []byte) error
 
 	field  protowire.Number
 	frames mem.BufferSlice
 	err    error
 }
+
+// NoField is in place of a cluster's field where there is none.
+const NoField protowire.Number = 0
 
 // NewRequest returns a request to receive into; the message has the cluster in the given field.
 func NewRequest(m proto.Message, cluster protowire.Number) *Request {
@@ -42,14 +40,27 @@ func (r *Request) Free() {
 	r.frames, r.Cluster = nil, nil
 }
 
-// Err is what is wrong with a request that is Late.
+// Err is why a request that was received is none.
 func (r *Request) Err() error { return r.err }
 
 var errMalformed = errors.New("the request is not a protobuf message")
 
 // receive takes the request from frames that the caller frees.
-func (r *Request) receive(frames mem.BufferSlice) error {
-	var rest, buffer []byte
+func (r *Request) receive(frames mem.BufferSlice) {
+	if r.err = r.cut(frames); r.err != nil {
+		r.Cluster = nil
+	} else if r.Cluster != nil {
+		frames.Ref()
+		r.frames = frames
+	}
+}
+
+// cut separates the cluster from the rest, and reads that.
+func (r *Request) cut(frames mem.BufferSlice) error {
+	if r.field == NoField {
+		return r.read(frames.Materialize())
+	}
+	var rest []byte
 	in := NewReader(piecesOf(frames))
 	for !in.Done() {
 		all := *in
@@ -64,30 +75,17 @@ func (r *Request) receive(frames mem.BufferSlice) error {
 			r.Cluster = append(r.Cluster, in.Cut(n)...)
 			continue
 		}
-		if r.Take != nil && field == r.TakeField && n >= 0 {
-			if err := r.Take(in.Take(n, &buffer)); err != nil {
-				return err
-			}
-			buffer = buffer[:0]
-			continue
-		}
 		if n > 0 {
 			in.Skip(n)
 		}
 		all.each(all.left-in.left, func(b []byte) { rest = append(rest, b...) })
 	}
-	if r.Known != nil && r.Cluster == nil && r.Known(rest) {
-		return nil
-	}
+	return r.read(rest)
+}
+
+func (r *Request) read(rest []byte) error {
 	if r.Read != nil {
-		rest = r.Read(rest)
+		return r.Read(rest)
 	}
-	if err := proto.Unmarshal(rest, r.Message); err != nil {
-		return err
-	}
-	if r.Cluster != nil {
-		frames.Ref()
-		r.frames = frames
-	}
-	return nil
+	return proto.Unmarshal(rest, r.Message)
 }

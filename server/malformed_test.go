@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -72,5 +75,41 @@ func TestMalformedSteps(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoMessage asks with what is no message: it is refused as any bad request is, and logged.
+func TestNoMessage(t *testing.T) {
+	var log bytes.Buffer
+	r := run(t, testConfig(), &log, nil, nil)
+	for what, sent := range map[string][]byte{
+		"a field that is cut off": {10, 200},
+		"a text that is none":     {18, 3, 10, 1, 0xff}, // pod.name of most
+		"no field":                {7},
+	} {
+		for _, method := range []string{
+			stowagev1.PlacementService_Filter_FullMethodName, stowagev1.PlacementService_Score_FullMethodName,
+			stowagev1.PlacementService_Place_FullMethodName, stowagev1.PlacementService_ScaleDown_FullMethodName,
+			stowagev1.PlacementService_PlaceStream_FullMethodName,
+		} {
+			stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(asBytes{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(stream.SendMsg(sent), stream.CloseSend()); err != nil {
+				t.Fatal(err)
+			}
+			err = stream.RecvMsg(new(stowagev1.FilterResponse))
+			if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "stowage/INVALID_REQUEST" {
+				t.Errorf("%s with %s: %v", method, what, err)
+			}
+		}
+	}
+	r.stop()
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "InvalidArgument"); n != 15 {
+		t.Errorf("%d of 15 calls are logged", n)
 	}
 }
