@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -49,46 +49,47 @@ func streamed(stream grpc.ServerStream, longest time.Duration, handle func(grpc.
 }
 
 func TestStreamDeadlineEndsWaiting(t *testing.T) {
-	s := &messages{ctx: t.Context(), come: make(chan func() error)}
-	late := new(counted)
-	err := streamed(s, 10*time.Millisecond, func(s grpc.ServerStream) error {
-		err := s.RecvMsg(late)
-		if again := s.RecvMsg(new(counted)); status.Code(again) != codes.DeadlineExceeded {
-			t.Errorf("received once more: %v", again)
+	synctest.Test(t, func(t *testing.T) {
+		s := &messages{ctx: t.Context(), come: make(chan func() error)}
+		late := new(counted)
+		err := streamed(s, 10*time.Millisecond, func(s grpc.ServerStream) error {
+			err := s.RecvMsg(late)
+			if again := s.RecvMsg(new(counted)); status.Code(again) != codes.DeadlineExceeded {
+				t.Errorf("received once more: %v", again)
+			}
+			return err
+		})
+		if code, why, _ := reason(t, err); code != codes.DeadlineExceeded || why != "CANCELLED" {
+			t.Errorf("the stream ended with %v", err)
 		}
-		return err
+		s.come <- func() error { return nil }
+		synctest.Wait()
+		if n := late.freed.Load(); n != 1 {
+			t.Errorf("a message that came too late was freed %d times", n)
+		}
 	})
-	if code, why, _ := reason(t, err); code != codes.DeadlineExceeded || why != "CANCELLED" {
-		t.Errorf("the stream ended with %v", err)
-	}
-	s.come <- func() error { return nil }
-	for start := time.Now(); late.freed.Load() == 0; time.Sleep(time.Millisecond) {
-		if time.Since(start) > time.Minute {
-			t.Fatal("a message that came too late was not freed")
-		}
-	}
 }
 
 func TestStreamDeadlineWaitsForWork(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	s := &messages{ctx: ctx, come: make(chan func() error, 1)}
-	s.come <- func() error { return nil }
-	working := false
-	err := streamed(s, time.Hour, func(s grpc.ServerStream) error {
-		m := new(counted)
-		if err := s.RecvMsg(m); err != nil || m.freed.Load() > 0 {
-			t.Errorf("a message in time: %v, freed %d times", err, m.freed.Load())
+	synctest.Test(t, func(t *testing.T) {
+		s := &messages{ctx: t.Context(), come: make(chan func() error, 1)}
+		s.come <- func() error { return nil }
+		working := false
+		err := streamed(s, time.Minute, func(s grpc.ServerStream) error {
+			m := new(counted)
+			if err := s.RecvMsg(m); err != nil || m.freed.Load() > 0 {
+				t.Errorf("a message in time: %v, freed %d times", err, m.freed.Load())
+			}
+			working = true
+			<-s.Context().Done()
+			time.Sleep(time.Hour)
+			working = false
+			return s.RecvMsg(m)
+		})
+		if working || status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("still at work: %v, the stream ended with %v", working, err)
 		}
-		working = true
-		end() // as the deadline would
-		<-s.Context().Done()
-		time.Sleep(50 * time.Millisecond)
-		working = false
-		return s.RecvMsg(m)
 	})
-	if working || status.Code(err) != codes.Canceled {
-		t.Errorf("still at work: %v, the stream ended with %v", working, err)
-	}
 }
 
 func TestStreamWithinDeadline(t *testing.T) {
@@ -116,35 +117,31 @@ func TestStreamWithinDeadline(t *testing.T) {
 
 // A message that comes as the deadline does is either received or freed.
 func TestStreamDeadlineLosesNothingToRaces(t *testing.T) {
-	for range 60 {
-		s := &messages{ctx: t.Context(), come: make(chan func() error, 1)}
-		m := new(counted)
-		var err error
-		var sending sync.WaitGroup
-		sending.Go(func() {
-			time.Sleep(time.Millisecond)
-			s.come <- func() error { return nil }
-		})
-		_ = streamed(s, time.Millisecond, func(s grpc.ServerStream) error {
-			if err = s.RecvMsg(m); err == nil {
-				m.Free()
+	synctest.Test(t, func(t *testing.T) {
+		received := 0
+		const tries = 60
+		for range tries {
+			s := &messages{ctx: t.Context(), come: make(chan func() error)}
+			m := new(counted)
+			go func() {
+				time.Sleep(time.Millisecond)
+				s.come <- func() error { return nil }
+			}()
+			_ = streamed(s, time.Millisecond, func(s grpc.ServerStream) error {
+				err := s.RecvMsg(m)
+				if err == nil {
+					received++
+					m.Free()
+				}
+				return err
+			})
+			synctest.Wait()
+			if n := m.freed.Load(); n != 1 {
+				t.Fatalf("freed %d times", n)
 			}
-			return nil
-		})
-		sending.Wait()
-		for tries := 0; m.freed.Load() == 0 && tries < 5000; tries++ {
-			time.Sleep(time.Millisecond)
-			if tries > 5 && len(s.come) > 0 { // the handler came too late to wait for it
-				break
-			}
 		}
-		unasked := len(s.come) > 0
-		close(s.come)
-		if unasked {
-			continue
+		if received == 0 || received == tries {
+			t.Errorf("%d of %d messages are received, which is no race", received, tries)
 		}
-		if n := m.freed.Load(); n != 1 {
-			t.Fatalf("freed %d times, after %v", n, err)
-		}
-	}
+	})
 }
