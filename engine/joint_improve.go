@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/joint"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// improved is a placement by entry that is known to be right, and what moving its pods makes of it. The result is nil if
+// it is not right.
+func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Joint, error) {
+	j.compile(ctx)
+	if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil || j.best == nil {
+		return nil, err
+	}
+	result := &verdict.Joint{}
+	var err error
+	if result.Settled, err = j.improve(ctx); err != nil && err != context.DeadlineExceeded {
+		return nil, err
+	}
+	j.complete(result)
+	result.Steps = j.effort.Steps
+	return result, nil
+}
+
+// consider reports whether a placement, by pod, is right, and keeps it if it is better than what is known.
+func (j *joining) consider(ctx context.Context, nodes []uint32) (right bool, err error) {
+	if slices.Contains(j.rules.Wrong(j.spots(nodes)), true) {
+		return false, nil
+	}
+	p := &placed{nodes: nodes, scores: make([]int64, len(nodes))}
+	known := make(map[joint.Spot]int64)
+	for i, n := range nodes {
+		at := joint.Spot{Replicas: j.pods[i].replicas, Node: n}
+		total, ok := known[at]
+		if !ok {
+			score, err := j.score(ctx, nodes, i)
+			if err != nil {
+				return false, err
+			}
+			place, found := slices.BinarySearch(score.Nodes, n)
+			if !found {
+				return false, nil
+			}
+			total = score.Totals[place]
+			known[at] = total
+		}
+		p.scores[i] = total
+		p.sum += total
+	}
+	if j.best == nil || p.sum > j.best.sum {
+		j.best = p
+	}
+	return true, nil
+}
+
+func (j *joining) spots(nodes []uint32) []joint.Spot {
+	spots := make([]joint.Spot, len(nodes))
+	for i, n := range nodes {
+		spots[i] = joint.Spot{Replicas: j.pods[i].replicas, Node: n}
+	}
+	return spots
+}
+
+// score scores the nodes for a pod, all others being where they go.
+func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
+	state := j.state.Fork(ctx)
+	compiled := make([]*cluster.Pending, len(j.group))
+	pending := func(p pod) *cluster.Pending {
+		if compiled[p.replicas] == nil {
+			compiled[p.replicas] = state.Compile(&j.group[p.entry].Pod)
+		}
+		return compiled[p.replicas]
+	}
+	for other, n := range nodes {
+		if other != i {
+			state.Assume(pending(j.pods[other]), "", n, j.pods[other].entry)
+		}
+	}
+	d := decide(state, pending(j.pods[i]), j.options.Profile)
+	outcome, err := d.filter(ctx, j.candidates)
+	if err != nil {
+		return nil, err
+	}
+	return d.score(ctx, outcome.feasible.Indexes(), true)
+}
+
+// improve moves pods as long as that makes the sum of scores higher, and reports whether no move is left that does.
+func (j *joining) improve(ctx context.Context) (settled bool, err error) {
+	for unmoved, i := 0, 0; unmoved < len(j.pods); i = (i + 1) % len(j.pods) {
+		if !j.effort.Spend(1 + len(j.pods)) {
+			return false, ctx.Err()
+		}
+		before := j.best
+		if err := j.move(ctx, i); err != nil {
+			return false, err
+		}
+		if unmoved++; j.best != before {
+			unmoved = 0
+		}
+	}
+	return true, nil
+}
+
+// move moves a pod to the best node for it, if that makes the sum of scores higher.
+func (j *joining) move(ctx context.Context, i int) error {
+	score, err := j.score(ctx, j.best.nodes, i)
+	if err != nil {
+		return err
+	}
+	total := make([]int64, len(j.order))
+	for at, n := range score.Nodes {
+		total[n] = score.Totals[at]
+	}
+	better := slices.DeleteFunc(slices.Clone(j.order), func(n uint32) bool { return total[n] <= j.best.scores[i] })
+	slices.SortStableFunc(better, func(a, b uint32) int { return cmp.Compare(total[b], total[a]) })
+	nodes := slices.Clone(j.best.nodes)
+	for _, n := range better {
+		nodes[i] = n
+		right, err := j.consider(ctx, nodes)
+		if right || err != nil {
+			return err
+		}
+	}
+	return nil
+}
