@@ -12,12 +12,13 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 )
 
-// Concurrent callers, and how many calls they make in all before the number of cores changes, so often in a turn: what the
-// machine does in a second weighs on both.
+// Concurrent callers, and how many calls they make in all before the number of cores changes, so often in a turn. They are
+// so many that no core is ever without work: one that is idle begins late, and of a few callers' calls a second core then
+// makes nothing.
 const (
-	callers = 8
-	calling = 1000
-	changes = 3
+	callers = 128
+	calling = 3000
+	changes = 2
 )
 
 // throughput measures Filters by address, of a template seen before and of new ones, and empty calls, of concurrent
