@@ -32,6 +32,9 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 	}
 	if err := e.commit(ctx, pod, args.Node); err != nil {
 		e.decisions.remove(args.PodUID)
+		if node, assumed := e.cluster.NodeOf(args.PodUID); node == args.Node && !assumed {
+			return &extenderv1.ExtenderBindingResult{}, nil // of which the informer told meanwhile
+		}
 		e.metrics.bound(ctx, "refused")
 		return nil, err
 	}

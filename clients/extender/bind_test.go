@@ -1,6 +1,7 @@
 package extender
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -8,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/live"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func TestBind(t *testing.T) {
@@ -82,10 +85,13 @@ func TestBindsThatFail(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
 			w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2))
-			w.api.late = func() time.Duration { return 100 * time.Millisecond }
+			answered := make(chan struct{})
+			w.api.late = func() time.Duration { <-answered; return 0 }
 			w.api.fail, w.api.look = func() (error, bool) { return c.err, c.done }, c.look
 			w.filter(web1, "a", "b")
-			if err := w.bindTo(web1, "a"); (err == "") != c.bound {
+			err := w.bindTo(web1, "a")
+			close(answered) // an event before that leaves the decision there, as the bind is on its way
+			if (err == "") != c.bound {
 				t.Errorf("bind: %q", err)
 			}
 			if got := w.filter(web2, "a", "b"); slices.Contains(*got.NodeNames, "a") != (c.again == forgotten) {
@@ -150,12 +156,34 @@ func TestABindThatWasDoneBefore(t *testing.T) {
 	w.api.told.Wait()
 }
 
+// TestAPodThatTurnsOutToBeBoundWhileItIsChecked has the informer tell of a bind while Stowage is asked whether the node can
+// still take the pod: kube-scheduler did not hear an earlier answer, or another one has bound it.
+func TestAPodThatTurnsOutToBeBoundWhileItIsChecked(t *testing.T) {
+	for node, want := range map[string]string{"a": "", "b": "is on node b by now"} {
+		web := makePod("web-1", "web")
+		var w *world
+		told := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+			if method == stowagev1.PlacementService_Score_FullMethodName {
+				if _, err := w.api.CoreV1().Pods(web.Namespace).Update(ctx, on(web, node), metav1.UpdateOptions{}); err != nil {
+					t.Error(err)
+				}
+				eventually(t, "the informer tells", func() bool { on, assumed := w.cluster.NodeOf(web.UID); return on == node && !assumed })
+			}
+			return invoke(ctx, method, req, reply, conn, o...)
+		}
+		w = read(t, startUnread(t, Options{}, live.Options{}, []grpc.DialOption{grpc.WithChainUnaryInterceptor(told)}, makeNode("a", "z1"), makeNode("b", "z2"), web))
+		if err := w.bindTo(web, "a"); !strings.Contains(err, want) || want == "" && err != "" {
+			t.Errorf("on node %s by now: %q", node, err)
+		}
+	}
+}
+
 // TestABindOfWhichTheAnswerIsLost has kube-scheduler ask again about a pod that is bound, before any watch tells.
 func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
 	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
 	huge := makePod("huge", "huge")
 	huge.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("40")
-	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2, huge)
+	w := read(t, startUnread(t, Options{}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2, huge))
 	unheard := make(chan struct{})
 	w.api.late = func() time.Duration { <-unheard; return 0 }
 	w.filter(web1, "a", "b")

@@ -83,8 +83,8 @@ func TestFilter(t *testing.T) {
 }
 
 func TestNodesInsteadOfNames(t *testing.T) {
-	var log bytes.Buffer
-	w := start(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, makeNode("a", "z1"))
+	log := &buffer{}
+	w := start(t, Options{Log: slog.New(slog.NewTextHandler(log, nil))}, makeNode("a", "z1"))
 	nodes := &corev1.NodeList{Items: []corev1.Node{*makeNode("a", "z1")}}
 	for _, args := range []*extenderv1.ExtenderArgs{{Pod: makePod("p", "p"), Nodes: nodes}, {Pod: makePod("p", "p")}} {
 		got, code := call[extenderv1.ExtenderFilterResult](w, "filter", args)
