@@ -24,9 +24,9 @@ func ReadPlace(request []byte, into *stowagev1.PlaceRequest) error {
 			return protowire.ParseError(n)
 		}
 		if field == queueField && kind == protowire.BytesType {
-			s := scan{data: request[:n]}
-			s.tag()
-			if err := q.take(s.bytes()); err != nil {
+			_, _, tag := protowire.ConsumeTag(request)
+			entry, _ := protowire.ConsumeBytes(request[tag:n])
+			if err := q.take(entry); err != nil {
 				return err
 			}
 		} else {
