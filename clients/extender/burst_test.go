@@ -100,8 +100,8 @@ type scheduler struct {
 }
 
 func (s *scheduler) run(t *testing.T, queue []*corev1.Pod) {
-	deadline := time.Now().Add(5 * patience)
 	left := len(queue)
+	before, since := left, time.Now() // how many were left, and since when
 	var mutex sync.Mutex
 	retry := func(p *corev1.Pod) {
 		s.binding.Go(func() {
@@ -114,9 +114,12 @@ func (s *scheduler) run(t *testing.T, queue []*corev1.Pod) {
 	}
 	for {
 		mutex.Lock()
-		done := left == 0
+		now := left
 		mutex.Unlock()
-		if done || time.Now().After(deadline) {
+		if now < before {
+			before, since = now, time.Now()
+		}
+		if now == 0 || time.Since(since) > 5*patience {
 			break
 		}
 		var p *corev1.Pod
