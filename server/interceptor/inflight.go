@@ -19,8 +19,9 @@ const retryOverloaded = time.Second
 // take up once decoded grows with them, several times over. What does not grow with them counts if it is reserved.
 //
 // It is a stats handler, which sees each message come and each call end, however it ends; the interceptor refuses what
-// the handler found to be too much, and counts a call no more before its status is sent: who has an answer finds room. A
-// request that comes alone is never refused if the limit is at least the largest message.
+// the handler found to be too much, and counts a call no more before its status is sent: who has an answer finds room. (What
+// the rate limit refuses, outside of it, counts a moment longer.) A request that comes alone is never refused if the limit
+// is at least the largest message.
 type InFlight struct {
 	limit int64
 	bytes atomic.Int64

@@ -78,6 +78,9 @@ func (r *Request) cut(frames mem.BufferSlice) error {
 		if n > 0 {
 			in.Skip(n)
 		}
+		if rest == nil { // clusters mostly come first
+			rest = make([]byte, 0, all.left)
+		}
 		all.each(all.left-in.left, func(b []byte) { rest = append(rest, b...) })
 	}
 	return r.read(rest)

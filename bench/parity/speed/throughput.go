@@ -71,8 +71,8 @@ func (r *run) callers(
 		defer clients[i].Close()
 	}
 	perSecond := map[int][]float64{}
-	for range r.Turns * changes {
-		for _, procs := range []int{1, 2} {
+	for i := range r.Turns * changes {
+		for _, procs := range [][]int{{1, 2}, {2, 1}}[i%2] {
 			requests := make([][]byte, calling)
 			for i := range requests {
 				var err error
