@@ -55,9 +55,15 @@ func (c *call) end() {
 
 type callKey struct{}
 
+// callOf returns the call of a context, nil if it is of none.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
 // received is the size of a call's request.
 func received(ctx context.Context) int64 {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
+	if c := callOf(ctx); c != nil {
 		return c.received.Load()
 	}
 	return 0
@@ -70,8 +76,8 @@ func (f *InFlight) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Cont
 
 // HandleRPC implements stats.Handler.
 func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	c, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
+	c := callOf(ctx)
+	if c == nil {
 		return
 	}
 	switch s := s.(type) {
@@ -88,8 +94,8 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 // Reserve counts bytes that the call of a context will take besides its request, until it ends, and fails if that is too
 // much for now. A call that is the only one may reserve as much as it wants.
 func Reserve(ctx context.Context, bytes int64) error {
-	c, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
+	c := callOf(ctx)
+	if c == nil {
 		return nil
 	}
 	all, ok := c.count(bytes)
@@ -109,7 +115,7 @@ func (f *InFlight) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Co
 func (f *InFlight) HandleConn(context.Context, stats.ConnStats) {}
 
 func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
+	if c := callOf(ctx); c != nil {
 		defer c.end()
 		if c.overload.Load() {
 			return nil, rpcerror.Overloaded(retryOverloaded)
@@ -120,7 +126,7 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 
 // interceptStream refuses a stream at the message that is too much.
 func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	if c, ok := stream.Context().Value(callKey{}).(*call); ok {
+	if c := callOf(stream.Context()); c != nil {
 		defer c.end()
 	}
 	return handle(service, limitedStream{stream, f.limit})
@@ -135,8 +141,8 @@ func (s limitedStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	c, ok := s.Context().Value(callKey{}).(*call)
-	if !ok || !c.overload.Load() {
+	c := callOf(s.Context())
+	if c == nil || !c.overload.Load() {
 		return nil
 	}
 	if bytes := c.received.Load(); bytes > s.limit { // which another time does not mend

@@ -26,7 +26,7 @@ func (s *Service) put(stream grpc.ServerStream) error {
 		}
 	}
 	// Nothing may follow the end.
-	more := stepRequest(new(stowagev1.PutSnapshotRequest))
+	more := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
 	if err := stream.RecvMsg(more); !errors.Is(err, io.EOF) {
 		if err != nil {
 			return err
@@ -64,14 +64,10 @@ func (p *putting) step() error {
 	return p.take(in)
 }
 
-func stepRequest(m *stowagev1.PutSnapshotRequest) *wire.Request {
-	return wire.NewRequest(m, partField)
-}
-
 // receive receives the next step, which the caller frees.
 func (p *putting) receive() (*wire.Request, error) {
 	m := new(stowagev1.PutSnapshotRequest)
-	in := stepRequest(m)
+	in := wire.NewRequest(m, partField)
 	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
 		return nil, decode.Refuse("end", "is missing, the stream was cut off")
 	} else if err != nil {
