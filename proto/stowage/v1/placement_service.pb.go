@@ -150,7 +150,9 @@ type FilterResponse struct {
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// If asked for and no candidate node is feasible: what would let the pod be placed, one change at a time, at most one of
 	// each kind for each thing that could change. Empty if no single change would.
-	Changes       []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
+	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Pod.unread of the pod: where this is not empty, kube-scheduler might reject a node that is called feasible here.
+	Unread        []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -223,6 +225,13 @@ func (x *FilterResponse) GetSnapshotAddress() string {
 func (x *FilterResponse) GetChanges() []*Change {
 	if x != nil {
 		return x.Changes
+	}
+	return nil
+}
+
+func (x *FilterResponse) GetUnread() []*UnreadField {
+	if x != nil {
+		return x.Unread
 	}
 	return nil
 }
@@ -341,6 +350,10 @@ type ScoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The candidate nodes that can take the pod, in ascending order of index. Only these are scored, and scores are
 	// normalized over these alone, as in kube-scheduler.
+	//
+	// Where kube-scheduler fails to score the pod, because it cannot parse a preferred term, there are no scores and no best
+	// nodes, and message is the text of its error. It does not score, and so does not fail, if one node is feasible: that
+	// one is then the best.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// If asked for, a column per plugin that scored, in kube-scheduler's order. A plugin that skipped this pod is absent.
 	PluginScores []*PluginScores `protobuf:"bytes,2,rep,name=plugin_scores,json=pluginScores,proto3" json:"plugin_scores,omitempty"`
@@ -348,12 +361,15 @@ type ScoreResponse struct {
 	TotalScores []int64 `protobuf:"varint,3,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
 	// The nodes whose total score is the highest. kube-scheduler picks one of them.
 	BestNodes *NodeList `protobuf:"bytes,4,opt,name=best_nodes,json=bestNodes,proto3" json:"best_nodes,omitempty"`
-	// kube-scheduler's event text if no candidate node is feasible; empty otherwise.
+	// kube-scheduler's event text if no candidate node is feasible, or the text of its error if it fails to score the pod;
+	// empty otherwise.
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	// The content address of the cluster that was decided on, the delta applied.
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// If asked for, why the other candidate nodes cannot take the pod, as in FilterResponse.
-	Rejections    []*Rejection `protobuf:"bytes,7,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	Rejections []*Rejection `protobuf:"bytes,7,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	// Pod.unread of the pod, as in FilterResponse.
+	Unread        []*UnreadField `protobuf:"bytes,8,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -433,6 +449,13 @@ func (x *ScoreResponse) GetSnapshotAddress() string {
 func (x *ScoreResponse) GetRejections() []*Rejection {
 	if x != nil {
 		return x.Rejections
+	}
+	return nil
+}
+
+func (x *ScoreResponse) GetUnread() []*UnreadField {
+	if x != nil {
+		return x.Unread
 	}
 	return nil
 }
@@ -817,7 +840,8 @@ type Placement struct {
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the unplaced pods; empty if there are none.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Why each candidate node refused the first unplaced pod, grouped as in FilterResponse. Left out once the rejections of
+	// Why each candidate node refused the first unplaced pod, grouped as in FilterResponse. Where kube-scheduler fails to
+	// score the pod, the feasible nodes are a group of RESOLVABILITY_ERROR. Left out once the rejections of
 	// the response would list more than 2,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// Every failing check of the first unplaced pod with what caused it, if asked for.
@@ -829,8 +853,10 @@ type Placement struct {
 	TotalScores []int64 `protobuf:"varint,7,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
 	// How many of the unplaced pods the deadline left unattempted. Only with PlaceRequest.allow_partial.
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Pod.unread of the entry's pod, as in FilterResponse.
+	Unread        []*UnreadField `protobuf:"bytes,9,rep,name=unread,proto3" json:"unread,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Placement) Reset() {
@@ -917,6 +943,13 @@ func (x *Placement) GetUnattemptedCount() uint32 {
 		return x.UnattemptedCount
 	}
 	return 0
+}
+
+func (x *Placement) GetUnread() []*UnreadField {
+	if x != nil {
+		return x.Unread
+	}
+	return nil
 }
 
 // PlaceStreamRequest is a request of Place that is to be answered in parts.
@@ -1153,7 +1186,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\aexplain\x18\x05 \x01(\bR\aexplain\x12,\n" +
 	"\x12include_node_names\x18\x06 \x01(\bR\x10includeNodeNames\x129\n" +
 	"\bsnapshot\x18\a \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x12'\n" +
-	"\x0finclude_changes\x18\b \x01(\bR\x0eincludeChanges\"\xb2\x02\n" +
+	"\x0finclude_changes\x18\b \x01(\bR\x0eincludeChanges\"\xe3\x02\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
@@ -1162,7 +1195,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
 	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12,\n" +
-	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\"\xa2\x03\n" +
+	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12/\n" +
+	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xa2\x03\n" +
 	"\fScoreRequest\x12-\n" +
 	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
@@ -1171,7 +1205,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x12include_node_names\x18\x05 \x01(\bR\x10includeNodeNames\x129\n" +
 	"\bsnapshot\x18\x06 \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x122\n" +
 	"\x15include_plugin_scores\x18\a \x01(\bR\x13includePluginScores\x12-\n" +
-	"\x12include_rejections\x18\b \x01(\bR\x11includeRejections\"\xce\x02\n" +
+	"\x12include_rejections\x18\b \x01(\bR\x11includeRejections\"\xff\x02\n" +
 	"\rScoreResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12=\n" +
 	"\rplugin_scores\x18\x02 \x03(\v2\x18.stowage.v1.PluginScoresR\fpluginScores\x12!\n" +
@@ -1182,7 +1216,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x125\n" +
 	"\n" +
 	"rejections\x18\a \x03(\v2\x15.stowage.v1.RejectionR\n" +
-	"rejections\"{\n" +
+	"rejections\x12/\n" +
+	"\x06unread\x18\b \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"{\n" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
@@ -1215,7 +1250,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\rscanned_count\x18\x05 \x01(\rR\fscannedCount\x12<\n" +
 	"\n" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial\"\xe8\x02\n" +
+	"\apartial\x18\a \x01(\bR\apartial\"\x99\x03\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1226,7 +1261,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\vexplanation\x18\x05 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12,\n" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12!\n" +
 	"\ftotal_scores\x18\a \x03(\x03R\vtotalScores\x12+\n" +
-	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\"v\n" +
+	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12/\n" +
+	"\x06unread\x18\t \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"v\n" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x12(\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rR\x0epodsPerMessage\"\xe4\x02\n" +
@@ -1289,13 +1325,14 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*Rejection)(nil),           // 17: stowage.v1.Rejection
 	(*Explanation)(nil),         // 18: stowage.v1.Explanation
 	(*Change)(nil),              // 19: stowage.v1.Change
-	(Plugin)(0),                 // 20: stowage.v1.Plugin
-	(*PodGroup)(nil),            // 21: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),   // 22: stowage.v1.PodGroupPlacement
-	(*ScaleDownRequest)(nil),    // 23: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),  // 24: stowage.v1.PutSnapshotRequest
-	(*ScaleDownResponse)(nil),   // 25: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil), // 26: stowage.v1.PutSnapshotResponse
+	(*UnreadField)(nil),         // 20: stowage.v1.UnreadField
+	(Plugin)(0),                 // 21: stowage.v1.Plugin
+	(*PodGroup)(nil),            // 22: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),   // 23: stowage.v1.PodGroupPlacement
+	(*ScaleDownRequest)(nil),    // 24: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),  // 25: stowage.v1.PutSnapshotRequest
+	(*ScaleDownResponse)(nil),   // 26: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil), // 27: stowage.v1.PutSnapshotResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	12, // 0: stowage.v1.FilterRequest.cluster:type_name -> stowage.v1.Cluster
@@ -1307,50 +1344,53 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	17, // 6: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
 	18, // 7: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
 	19, // 8: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
-	12, // 9: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
-	13, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	14, // 11: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
-	15, // 12: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	16, // 13: stowage.v1.ScoreRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	15, // 14: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	4,  // 15: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	15, // 16: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	17, // 17: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	20, // 18: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	12, // 19: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
-	6,  // 20: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	14, // 21: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
-	15, // 22: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	16, // 23: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	21, // 24: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
-	13, // 25: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 26: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	22, // 27: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	15, // 28: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	17, // 29: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	18, // 30: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	19, // 31: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	5,  // 32: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	11, // 33: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	22, // 34: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	8,  // 35: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	0,  // 36: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 37: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 38: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	9,  // 39: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	23, // 40: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	24, // 41: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	1,  // 42: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 43: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 44: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	10, // 45: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	25, // 46: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	26, // 47: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	42, // [42:48] is the sub-list for method output_type
-	36, // [36:42] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	20, // 9: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
+	12, // 10: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
+	13, // 11: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	14, // 12: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
+	15, // 13: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	16, // 14: stowage.v1.ScoreRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	15, // 15: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	4,  // 16: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	15, // 17: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	17, // 18: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	20, // 19: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
+	21, // 20: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	12, // 21: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
+	6,  // 22: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	14, // 23: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
+	15, // 24: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
+	16, // 25: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
+	22, // 26: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	13, // 27: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	8,  // 28: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	23, // 29: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	15, // 30: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	17, // 31: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	18, // 32: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	19, // 33: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	20, // 34: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	5,  // 35: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	11, // 36: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	23, // 37: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	8,  // 38: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	0,  // 39: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	2,  // 40: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	5,  // 41: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	9,  // 42: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	24, // 43: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	25, // 44: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	1,  // 45: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 46: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 47: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	10, // 48: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	26, // 49: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	27, // 50: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	45, // [45:51] is the sub-list for method output_type
+	39, // [39:45] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }

@@ -153,8 +153,11 @@ type Pod struct {
 	Terminating bool `protobuf:"varint,5,opt,name=terminating,proto3" json:"terminating,omitempty"`
 	// What the kubelet reported of an in-place resize. Only read for pods on nodes.
 	ResourceStatus *PodResourceStatus `protobuf:"bytes,6,opt,name=resource_status,json=resourceStatus,proto3" json:"resource_status,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What the caller could not state of this pod. Answers about the pod repeat it; decisions do not depend on it. Only
+	// read for pods to be placed. At most 1,000.
+	Unread        []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -240,6 +243,13 @@ func (x *Pod) GetResourceStatus() *PodResourceStatus {
 	return nil
 }
 
+func (x *Pod) GetUnread() []*UnreadField {
+	if x != nil {
+		return x.Unread
+	}
+	return nil
+}
+
 type isPod_Source interface {
 	isPod_Source()
 }
@@ -258,6 +268,71 @@ func (*Pod_TemplateIndex) isPod_Source() {}
 
 func (*Pod_Template) isPod_Source() {}
 
+// UnreadField is a field that kube-scheduler reads and this contract does not state, such as a volume claim or a resource
+// claim. Because of it kube-scheduler might reject a node that an answer calls feasible.
+type UnreadField struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object that has the field, by kind, namespace and name, such as "Pod shop/web-0". Required.
+	Object string `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
+	// The field's path in the object, such as "spec.resourceClaims[0]". Required.
+	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	// What kube-scheduler does with the field, as a sentence.
+	Consequence   string `protobuf:"bytes,3,opt,name=consequence,proto3" json:"consequence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnreadField) Reset() {
+	*x = UnreadField{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnreadField) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnreadField) ProtoMessage() {}
+
+func (x *UnreadField) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnreadField.ProtoReflect.Descriptor instead.
+func (*UnreadField) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *UnreadField) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
+}
+
+func (x *UnreadField) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *UnreadField) GetConsequence() string {
+	if x != nil {
+		return x.Consequence
+	}
+	return ""
+}
+
 // PodTemplate is what pods that were stamped from one workload share.
 type PodTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -275,7 +350,7 @@ type PodTemplate struct {
 
 func (x *PodTemplate) Reset() {
 	*x = PodTemplate{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[1]
+	mi := &file_stowage_v1_pod_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -287,7 +362,7 @@ func (x *PodTemplate) String() string {
 func (*PodTemplate) ProtoMessage() {}
 
 func (x *PodTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[1]
+	mi := &file_stowage_v1_pod_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -300,7 +375,7 @@ func (x *PodTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodTemplate.ProtoReflect.Descriptor instead.
 func (*PodTemplate) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *PodTemplate) GetNamespace() string {
@@ -347,7 +422,7 @@ type ControllerReference struct {
 
 func (x *ControllerReference) Reset() {
 	*x = ControllerReference{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[2]
+	mi := &file_stowage_v1_pod_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -359,7 +434,7 @@ func (x *ControllerReference) String() string {
 func (*ControllerReference) ProtoMessage() {}
 
 func (x *ControllerReference) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[2]
+	mi := &file_stowage_v1_pod_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -372,7 +447,7 @@ func (x *ControllerReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControllerReference.ProtoReflect.Descriptor instead.
 func (*ControllerReference) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ControllerReference) GetApiVersion() string {
@@ -429,7 +504,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[3]
+	mi := &file_stowage_v1_pod_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +516,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[3]
+	mi := &file_stowage_v1_pod_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +529,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PodSpec) GetNodeSelector() map[string]string {
@@ -560,7 +635,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -572,7 +647,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -585,7 +660,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Container) GetName() string {
@@ -638,7 +713,7 @@ type HostPort struct {
 
 func (x *HostPort) Reset() {
 	*x = HostPort{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +725,7 @@ func (x *HostPort) String() string {
 func (*HostPort) ProtoMessage() {}
 
 func (x *HostPort) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +738,7 @@ func (x *HostPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPort.ProtoReflect.Descriptor instead.
 func (*HostPort) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HostPort) GetPort() int32 {
@@ -699,14 +774,17 @@ type PodResourceStatus struct {
 	// status.allocatedResources, pod-level.
 	Allocated *Resources `protobuf:"bytes,3,opt,name=allocated,proto3" json:"allocated,omitempty"`
 	// status.resources.requests, pod-level.
-	Actuated      *Resources `protobuf:"bytes,4,opt,name=actuated,proto3" json:"actuated,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Actuated *Resources `protobuf:"bytes,4,opt,name=actuated,proto3" json:"actuated,omitempty"`
+	// Whether status.resources is present, pod-level. It may be present without requests; kube-scheduler reads `allocated` as
+	// a pod-level amount only where it is. Setting `actuated` implies it.
+	ResourcesPresent bool `protobuf:"varint,5,opt,name=resources_present,json=resourcesPresent,proto3" json:"resources_present,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PodResourceStatus) Reset() {
 	*x = PodResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +796,7 @@ func (x *PodResourceStatus) String() string {
 func (*PodResourceStatus) ProtoMessage() {}
 
 func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +809,7 @@ func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodResourceStatus.ProtoReflect.Descriptor instead.
 func (*PodResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PodResourceStatus) GetResizeInfeasible() bool {
@@ -762,6 +840,13 @@ func (x *PodResourceStatus) GetActuated() *Resources {
 	return nil
 }
 
+func (x *PodResourceStatus) GetResourcesPresent() bool {
+	if x != nil {
+		return x.ResourcesPresent
+	}
+	return false
+}
+
 // ContainerResourceStatus is what a container's status says of its resources.
 type ContainerResourceStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -777,7 +862,7 @@ type ContainerResourceStatus struct {
 
 func (x *ContainerResourceStatus) Reset() {
 	*x = ContainerResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +874,7 @@ func (x *ContainerResourceStatus) String() string {
 func (*ContainerResourceStatus) ProtoMessage() {}
 
 func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +887,7 @@ func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResourceStatus.ProtoReflect.Descriptor instead.
 func (*ContainerResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ContainerResourceStatus) GetName() string {
@@ -831,18 +916,23 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xdd\x02\n" +
+	"stowage.v1\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\x8e\x03\n" +
 	"\x03Pod\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
 	"\btemplate\x18\x03 \x01(\v2\x17.stowage.v1.PodTemplateH\x00R\btemplate\x123\n" +
 	"\x06labels\x18\x04 \x03(\v2\x1b.stowage.v1.Pod.LabelsEntryR\x06labels\x12 \n" +
 	"\vterminating\x18\x05 \x01(\bR\vterminating\x12F\n" +
-	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x1a9\n" +
+	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x12/\n" +
+	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\x8d\x02\n" +
+	"\x06source\"]\n" +
+	"\vUnreadField\x12\x16\n" +
+	"\x06object\x18\x01 \x01(\tR\x06object\x12\x14\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12 \n" +
+	"\vconsequence\x18\x03 \x01(\tR\vconsequence\"\x8d\x02\n" +
 	"\vPodTemplate\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12;\n" +
 	"\x06labels\x18\x02 \x03(\v2#.stowage.v1.PodTemplate.LabelsEntryR\x06labels\x12?\n" +
@@ -887,14 +977,15 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\bHostPort\x12\x12\n" +
 	"\x04port\x18\x01 \x01(\x05R\x04port\x120\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\x14.stowage.v1.ProtocolR\bprotocol\x12\x17\n" +
-	"\ahost_ip\x18\x03 \x01(\tR\x06hostIp\"\xed\x01\n" +
+	"\ahost_ip\x18\x03 \x01(\tR\x06hostIp\"\x9a\x02\n" +
 	"\x11PodResourceStatus\x12+\n" +
 	"\x11resize_infeasible\x18\x01 \x01(\bR\x10resizeInfeasible\x12C\n" +
 	"\n" +
 	"containers\x18\x02 \x03(\v2#.stowage.v1.ContainerResourceStatusR\n" +
 	"containers\x123\n" +
 	"\tallocated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
-	"\bactuated\x18\x04 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated\"\x95\x01\n" +
+	"\bactuated\x18\x04 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated\x12+\n" +
+	"\x11resources_present\x18\x05 \x01(\bR\x10resourcesPresent\"\x95\x01\n" +
 	"\x17ContainerResourceStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x123\n" +
 	"\tallocated\x18\x02 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
@@ -923,55 +1014,57 @@ func file_stowage_v1_pod_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_stowage_v1_pod_proto_goTypes = []any{
 	(ContainerRestartPolicy)(0),      // 0: stowage.v1.ContainerRestartPolicy
 	(Protocol)(0),                    // 1: stowage.v1.Protocol
 	(*Pod)(nil),                      // 2: stowage.v1.Pod
-	(*PodTemplate)(nil),              // 3: stowage.v1.PodTemplate
-	(*ControllerReference)(nil),      // 4: stowage.v1.ControllerReference
-	(*PodSpec)(nil),                  // 5: stowage.v1.PodSpec
-	(*Container)(nil),                // 6: stowage.v1.Container
-	(*HostPort)(nil),                 // 7: stowage.v1.HostPort
-	(*PodResourceStatus)(nil),        // 8: stowage.v1.PodResourceStatus
-	(*ContainerResourceStatus)(nil),  // 9: stowage.v1.ContainerResourceStatus
-	nil,                              // 10: stowage.v1.Pod.LabelsEntry
-	nil,                              // 11: stowage.v1.PodTemplate.LabelsEntry
-	nil,                              // 12: stowage.v1.PodSpec.NodeSelectorEntry
-	(*Affinity)(nil),                 // 13: stowage.v1.Affinity
-	(*Toleration)(nil),               // 14: stowage.v1.Toleration
-	(*TopologySpreadConstraint)(nil), // 15: stowage.v1.TopologySpreadConstraint
-	(*Resources)(nil),                // 16: stowage.v1.Resources
+	(*UnreadField)(nil),              // 3: stowage.v1.UnreadField
+	(*PodTemplate)(nil),              // 4: stowage.v1.PodTemplate
+	(*ControllerReference)(nil),      // 5: stowage.v1.ControllerReference
+	(*PodSpec)(nil),                  // 6: stowage.v1.PodSpec
+	(*Container)(nil),                // 7: stowage.v1.Container
+	(*HostPort)(nil),                 // 8: stowage.v1.HostPort
+	(*PodResourceStatus)(nil),        // 9: stowage.v1.PodResourceStatus
+	(*ContainerResourceStatus)(nil),  // 10: stowage.v1.ContainerResourceStatus
+	nil,                              // 11: stowage.v1.Pod.LabelsEntry
+	nil,                              // 12: stowage.v1.PodTemplate.LabelsEntry
+	nil,                              // 13: stowage.v1.PodSpec.NodeSelectorEntry
+	(*Affinity)(nil),                 // 14: stowage.v1.Affinity
+	(*Toleration)(nil),               // 15: stowage.v1.Toleration
+	(*TopologySpreadConstraint)(nil), // 16: stowage.v1.TopologySpreadConstraint
+	(*Resources)(nil),                // 17: stowage.v1.Resources
 }
 var file_stowage_v1_pod_proto_depIdxs = []int32{
-	3,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
-	10, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
-	8,  // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
-	11, // 3: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
-	4,  // 4: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
-	5,  // 5: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
-	12, // 6: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
-	13, // 7: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
-	14, // 8: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
-	15, // 9: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	6,  // 10: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
-	6,  // 11: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
-	16, // 12: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
-	16, // 13: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
-	16, // 14: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
-	7,  // 15: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
-	0,  // 16: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
-	1,  // 17: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
-	9,  // 18: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
-	16, // 19: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
-	16, // 20: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
-	16, // 21: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
-	16, // 22: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	4,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
+	11, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
+	9,  // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
+	3,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
+	12, // 4: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
+	5,  // 5: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
+	6,  // 6: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
+	13, // 7: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
+	14, // 8: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
+	15, // 9: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
+	16, // 10: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	7,  // 11: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
+	7,  // 12: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
+	17, // 13: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
+	17, // 14: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
+	17, // 15: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
+	8,  // 16: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
+	0,  // 17: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
+	1,  // 18: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
+	10, // 19: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
+	17, // 20: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
+	17, // 21: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
+	17, // 22: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
+	17, // 23: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_proto_init() }
@@ -991,7 +1084,7 @@ func file_stowage_v1_pod_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_proto_rawDesc), len(file_stowage_v1_pod_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

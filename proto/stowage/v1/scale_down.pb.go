@@ -148,8 +148,10 @@ type ScaleDownResponse struct {
 	Spread []*ReplicaSpread `protobuf:"bytes,3,rep,name=spread,proto3" json:"spread,omitempty"`
 	// The content address of the cluster that was decided on, the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Pod.unread of the pod, as in FilterResponse.
+	Unread        []*UnreadField `protobuf:"bytes,5,rep,name=unread,proto3" json:"unread,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ScaleDownResponse) Reset() {
@@ -208,6 +210,13 @@ func (x *ScaleDownResponse) GetSnapshotAddress() string {
 		return x.SnapshotAddress
 	}
 	return ""
+}
+
+func (x *ScaleDownResponse) GetUnread() []*UnreadField {
+	if x != nil {
+		return x.Unread
+	}
+	return nil
 }
 
 // ScaledPod is a replica, or several equal ones on one node.
@@ -426,12 +435,13 @@ const file_stowage_v1_scale_down_proto_rawDesc = "" +
 	"\bselector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12\x1a\n" +
 	"\breplicas\x18\x05 \x01(\rR\breplicas\x12-\n" +
 	"\aprofile\x18\x06 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12,\n" +
-	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\"\xdb\x01\n" +
+	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\"\x8c\x02\n" +
 	"\x11ScaleDownResponse\x123\n" +
 	"\tdeletions\x18\x01 \x03(\v2\x15.stowage.v1.ScaledPodR\tdeletions\x123\n" +
 	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x121\n" +
 	"\x06spread\x18\x03 \x03(\v2\x19.stowage.v1.ReplicaSpreadR\x06spread\x12)\n" +
-	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\"\xd4\x01\n" +
+	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12/\n" +
+	"\x06unread\x18\x05 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xd4\x01\n" +
 	"\tScaledPod\x12,\n" +
 	"\x03pod\x18\x01 \x01(\v2\x1a.stowage.v1.ConflictingPodR\x03pod\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12#\n" +
@@ -471,8 +481,9 @@ var file_stowage_v1_scale_down_proto_goTypes = []any{
 	(*Pod)(nil),               // 7: stowage.v1.Pod
 	(*LabelSelector)(nil),     // 8: stowage.v1.LabelSelector
 	(*Profile)(nil),           // 9: stowage.v1.Profile
-	(*ConflictingPod)(nil),    // 10: stowage.v1.ConflictingPod
-	(*PodRule)(nil),           // 11: stowage.v1.PodRule
+	(*UnreadField)(nil),       // 10: stowage.v1.UnreadField
+	(*ConflictingPod)(nil),    // 11: stowage.v1.ConflictingPod
+	(*PodRule)(nil),           // 12: stowage.v1.PodRule
 }
 var file_stowage_v1_scale_down_proto_depIdxs = []int32{
 	5,  // 0: stowage.v1.ScaleDownRequest.cluster:type_name -> stowage.v1.Cluster
@@ -483,14 +494,15 @@ var file_stowage_v1_scale_down_proto_depIdxs = []int32{
 	2,  // 5: stowage.v1.ScaleDownResponse.deletions:type_name -> stowage.v1.ScaledPod
 	2,  // 6: stowage.v1.ScaleDownResponse.remaining:type_name -> stowage.v1.ScaledPod
 	3,  // 7: stowage.v1.ScaleDownResponse.spread:type_name -> stowage.v1.ReplicaSpread
-	10, // 8: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
-	11, // 9: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
-	4,  // 10: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	10, // 8: stowage.v1.ScaleDownResponse.unread:type_name -> stowage.v1.UnreadField
+	11, // 9: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
+	12, // 10: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
+	4,  // 11: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_scale_down_proto_init() }

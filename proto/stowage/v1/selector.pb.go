@@ -440,7 +440,9 @@ type LabelSelectorRequirement struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The operator. Required.
 	Operator LabelSelectorOperator `protobuf:"varint,2,opt,name=operator,proto3,enum=stowage.v1.LabelSelectorOperator" json:"operator,omitempty"`
-	// At least one for IN and NOT_IN, none otherwise.
+	// At least one for IN and NOT_IN, none otherwise. A value that is no label value is allowed, because the API server lets
+	// pods keep it: kube-scheduler then cannot parse the selector. Of a pod to be placed, PodTopologySpread fails with an
+	// internal error and InterPodAffinity rejects every node; of a pod on a node, no affinity terms of that list count.
 	Values        []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -605,8 +607,9 @@ type NodeSelectorRequirement struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The operator. Required.
 	Operator NodeSelectorOperator `protobuf:"varint,2,opt,name=operator,proto3,enum=stowage.v1.NodeSelectorOperator" json:"operator,omitempty"`
-	// At least one for IN and NOT_IN, none for EXISTS and DOES_NOT_EXIST, exactly one for GT and LT. A term in which a
-	// GT or LT value is no decimal integer matches no node, as in kube-scheduler.
+	// At least one for IN and NOT_IN, none for EXISTS and DOES_NOT_EXIST, exactly one for GT and LT. kube-scheduler cannot
+	// parse a term in which a value is no label value, or no decimal integer with GT and LT. A required term then matches no
+	// node. With a preferred term it fails to score the pod; it does not read those of pods on nodes.
 	Values        []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -121,6 +121,9 @@ const (
 	Resolvability_RESOLVABILITY_UNSCHEDULABLE Resolvability = 1
 	// kube-scheduler's code UnschedulableAndUnresolvable: evicting pods cannot help.
 	Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE Resolvability = 2
+	// kube-scheduler's code Error: the scheduling cycle of this pod ends with an internal error, and kube-scheduler tries the
+	// pod again later. Neither preemption nor more nodes help.
+	Resolvability_RESOLVABILITY_ERROR Resolvability = 3
 )
 
 // Enum value maps for Resolvability.
@@ -129,11 +132,13 @@ var (
 		0: "RESOLVABILITY_UNSPECIFIED",
 		1: "RESOLVABILITY_UNSCHEDULABLE",
 		2: "RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE",
+		3: "RESOLVABILITY_ERROR",
 	}
 	Resolvability_value = map[string]int32{
 		"RESOLVABILITY_UNSPECIFIED":                    0,
 		"RESOLVABILITY_UNSCHEDULABLE":                  1,
 		"RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE": 2,
+		"RESOLVABILITY_ERROR":                          3,
 	}
 )
 
@@ -204,6 +209,8 @@ const (
 	RejectionReason_REJECTION_REASON_NARROWED_OUT RejectionReason = 16
 	// The cluster has no nodes.
 	RejectionReason_REJECTION_REASON_NO_NODES RejectionReason = 17
+	// kube-scheduler cannot parse a selector or a term of the pod. The message says which.
+	RejectionReason_REJECTION_REASON_UNPARSABLE_POD RejectionReason = 18
 )
 
 // Enum value maps for RejectionReason.
@@ -227,6 +234,7 @@ var (
 		15: "REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY",
 		16: "REJECTION_REASON_NARROWED_OUT",
 		17: "REJECTION_REASON_NO_NODES",
+		18: "REJECTION_REASON_UNPARSABLE_POD",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -247,6 +255,7 @@ var (
 		"REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY":    15,
 		"REJECTION_REASON_NARROWED_OUT":                  16,
 		"REJECTION_REASON_NO_NODES":                      17,
+		"REJECTION_REASON_UNPARSABLE_POD":                18,
 	}
 )
 
@@ -500,11 +509,12 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x19PLUGIN_INTER_POD_AFFINITY\x10\t\x12-\n" +
 	")PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION\x10\n" +
 	"\x12\x19\n" +
-	"\x15PLUGIN_IMAGE_LOCALITY\x10\v*\x81\x01\n" +
+	"\x15PLUGIN_IMAGE_LOCALITY\x10\v*\x9a\x01\n" +
 	"\rResolvability\x12\x1d\n" +
 	"\x19RESOLVABILITY_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bRESOLVABILITY_UNSCHEDULABLE\x10\x01\x120\n" +
-	",RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02*\xce\x05\n" +
+	",RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x17\n" +
+	"\x13RESOLVABILITY_ERROR\x10\x03*\xf3\x05\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -524,7 +534,8 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\"REJECTION_REASON_POD_ANTI_AFFINITY\x10\x0e\x12/\n" +
 	"+REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY\x10\x0f\x12!\n" +
 	"\x1dREJECTION_REASON_NARROWED_OUT\x10\x10\x12\x1d\n" +
-	"\x19REJECTION_REASON_NO_NODES\x10\x11BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x19REJECTION_REASON_NO_NODES\x10\x11\x12#\n" +
+	"\x1fREJECTION_REASON_UNPARSABLE_POD\x10\x12BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once
