@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/memo"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -24,6 +25,16 @@ type answer struct {
 	feasible   []uint32
 	rejections []verdict.Rejection
 	message    string
+}
+
+// messageFor returns kube-scheduler's event text for a pod that is not placed, which it may fail to score.
+func (a *answer) messageFor(pod *api.Pod) string {
+	if len(a.feasible) > 1 {
+		if failure := scoreFailureOf(&pod.Template.Spec); failure != nil {
+			return failure.message()
+		}
+	}
+	return a.message
 }
 
 func (a *answer) bytes() int64 {

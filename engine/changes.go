@@ -87,6 +87,9 @@ func (w *wish) taking(s *cluster.State, pod *cluster.Pending, nodes nodeset.Set)
 	if err != nil {
 		return nil, err
 	}
+	if outcome.feasible.Len() > 1 && scoreFailureOf(pod.Spec()) != nil {
+		return nil, nil
+	}
 	for n := range outcome.feasible.All() {
 		return []uint32{n}, nil
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/plugin/schedulinggates"
 	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
-	"github.com/stowage-scheduler/stowage/engine/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -56,7 +55,8 @@ func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome
 	o := &outcome{feasible: nodeset.New(d.State.Len())}
 	if reason, held := schedulinggates.Held(d.Pod.Spec()); held {
 		if n > 0 {
-			o.rejections = refusedPod(verdict.SchedulingGates, reason, candidates)
+			gated := podRejection{verdict.SchedulingGates, verdict.UnschedulableAndUnresolvable, reason}
+			o.rejections = []verdict.Rejection{gated.of(candidates)}
 		}
 		o.message = reason.Message
 		return o, nil
@@ -65,18 +65,18 @@ func (d *decision) filter(ctx context.Context, candidates nodeset.Set) (*outcome
 		o.message = verdict.ReasonOf(verdict.ReasonNoNodes).Message
 		return o, nil
 	}
-	narrowed, by, whole := d.preFilter(candidates)
+	narrowed, by, whole := d.preFilter()
 	if whole != nil {
-		o.rejections = whole
-		o.message = verdict.PodError(n, whole[0].Reasons[0])
+		o.rejections = []verdict.Rejection{whole.of(candidates)}
+		o.message = whole.message(n)
 		return o, nil
 	}
 	rest := candidates
 	if narrowed != nil {
 		if out := candidates.Minus(narrowed); !out.Empty() {
 			o.rejections = append(o.rejections, verdict.Rejection{
-				Plugin:       by[0],
-				Unresolvable: true,
+				Plugin: by[0],
+				Code:   verdict.UnschedulableAndUnresolvable,
 				Reasons: []verdict.Reason{{
 					Type:    verdict.ReasonNarrowedOut,
 					Message: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sortedNames(by)),
@@ -115,7 +115,7 @@ func (d *decision) static(candidates nodeset.Set) nodeset.Set {
 	if _, held := schedulinggates.Held(d.Pod.Spec()); held || candidates.Empty() {
 		return nil
 	}
-	narrowed, _, whole := d.preFilter(candidates)
+	narrowed, _, whole := d.preFilter()
 	if whole != nil {
 		return nil
 	}
@@ -131,52 +131,6 @@ func (d *decision) static(candidates nodeset.Set) nodeset.Set {
 		}
 	}
 	return rest
-}
-
-// preFilter returns the nodes to which plugins narrow the search, nil if they do not, and which plugins do; or that the
-// pod is refused as a whole (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
-func (d *decision) preFilter(candidates nodeset.Set) (narrowed nodeset.Set, by []verdict.Plugin, whole []verdict.Rejection) {
-	spec := d.Pod.Spec()
-	var names []string
-	if spec.NodeName != "" {
-		names, by = []string{spec.NodeName}, append(by, verdict.NodeName)
-	}
-	if spec.NodeAffinity != nil {
-		if named, narrows := selector.NamedNodes(spec.NodeAffinity.Required); narrows {
-			if len(named) == 0 {
-				conflict := verdict.ReasonOf(verdict.ReasonNodeAffinityConflict)
-				return nil, nil, refusedPod(verdict.NodeAffinity, conflict, candidates)
-			}
-			if by == nil {
-				names = named
-			} else if !slices.Contains(named, spec.NodeName) {
-				names = nil
-			}
-			by = append(by, verdict.NodeAffinity)
-		}
-	}
-	if by == nil {
-		return nil, nil, nil
-	}
-	if len(names) == 0 {
-		return nil, nil, refusedPod(by[0], verdict.Reason{
-			Type:    verdict.ReasonNarrowedOut,
-			Message: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v simultaneously", sortedNames(by)),
-		}, candidates)
-	}
-	narrowed = nodeset.New(d.State.Len())
-	for _, name := range names {
-		if i, ok := d.State.Node(name); ok {
-			narrowed.Add(i)
-		}
-	}
-	return narrowed, by, nil
-}
-
-func refusedPod(p verdict.Plugin, reason verdict.Reason, candidates nodeset.Set) []verdict.Rejection {
-	return []verdict.Rejection{{
-		Plugin: p, Unresolvable: true, Reasons: []verdict.Reason{reason}, Nodes: candidates.Indexes(),
-	}}
 }
 
 func sortedNames(plugins []verdict.Plugin) []string {
@@ -232,7 +186,10 @@ func (d *decision) prepare(name verdict.Plugin) plugin.Filter {
 func rejections(name verdict.Plugin, refusals []plugin.Refusal) []verdict.Rejection {
 	out := make([]verdict.Rejection, len(refusals))
 	for i, r := range refusals {
-		out[i] = verdict.Rejection{Plugin: name, Unresolvable: r.Unresolvable, Reasons: r.Reasons, Nodes: r.Nodes}
+		out[i] = verdict.Rejection{Plugin: name, Code: verdict.Unschedulable, Reasons: r.Reasons, Nodes: r.Nodes}
+		if r.Unresolvable {
+			out[i].Code = verdict.UnschedulableAndUnresolvable
+		}
 	}
 	slices.SortFunc(out, compareRejections)
 	return out

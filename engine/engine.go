@@ -165,7 +165,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.message}
+	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.messageFor(pod)}
 	if o.Explain {
 		if result.Explanation, err = q.decision().explain(ctx, q.candidates); err != nil {
 			return nil, err
@@ -190,11 +190,13 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if err != nil {
 		return nil, err
 	}
-	result, err := q.decision().score(ctx, a.feasible, o.TotalsOnly)
-	if err != nil {
-		return nil, err
+	result := &verdict.Score{Nodes: a.feasible}
+	if len(a.feasible) < 2 || scoreFailureOf(&pod.Template.Spec) == nil {
+		if result, err = q.decision().score(ctx, a.feasible, o.TotalsOnly); err != nil {
+			return nil, err
+		}
 	}
-	result.Message = a.message
+	result.Message = a.messageFor(pod)
 	if o.Rejections {
 		result.Rejections = a.rejections
 	}

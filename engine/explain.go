@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
@@ -21,15 +22,22 @@ func (d *decision) explain(ctx context.Context, candidates nodeset.Set) (*verdic
 		return e, ctx.Err()
 	}
 	err := d.eachFilter(ctx, func(name verdict.Plugin, f plugin.Filter) bool {
-		failing := rejections(name, f.Refuse(candidates))
-		for _, r := range failing {
-			d.State.Explain(verdict.EntryCost + len(r.Nodes))
+		if d.rejectedBy(name) == nil {
+			e.Failing = append(e.Failing, rejections(name, f.Refuse(candidates))...)
 		}
-		e.Failing = append(e.Failing, failing...)
 		return true
 	})
 	if err != nil {
 		return nil, err
+	}
+	for name := verdict.NodeName; name <= verdict.InterPodAffinity; name++ {
+		if whole := d.rejectedBy(name); whole != nil && !candidates.Empty() {
+			e.Failing = append(e.Failing, whole.of(candidates))
+		}
+	}
+	slices.SortStableFunc(e.Failing, compareRejections)
+	for _, r := range e.Failing {
+		d.State.Explain(verdict.EntryCost + len(r.Nodes))
 	}
 	finder := plugin.NewFinder(d.State)
 	spread, all := podtopologyspread.Counts(d.Cycle, d.spread)

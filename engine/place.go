@@ -160,6 +160,7 @@ type template struct {
 	d         *decision      // nil until one is to be placed
 	board     *placing.Board // that onBoard is on
 	onBoard   *placing.Template
+	failure   string   // the text of the error with which kube-scheduler failed on the pod that found no node last
 	refused   *outcome // what filtering came to when no node could take one, after refusedAt moves
 	refusedAt int
 }
@@ -177,6 +178,9 @@ func (p *place) entry(ctx context.Context, entry, count int, result *verdict.Pla
 			return err
 		}
 		if !found {
+			if _, _, whole := t.d.preFilter(); whole != nil && whole.code == verdict.Error {
+				t.failure = whole.message(p.candidates.Len())
+			}
 			refused := verdict.Placement{Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count}
 			if err := p.explain(ctx, t, &refused); err != nil {
 				return err
@@ -257,7 +261,7 @@ func (p *place) decide(pod *cluster.Pending) *decision {
 // static returns d.static of the candidates.
 func (p *place) static(d *decision) nodeset.Set {
 	spec := d.Pod.Spec()
-	if len(spec.SchedulingGates) > 0 || len(d.Pod.HostPorts) > 0 {
+	if len(spec.SchedulingGates) > 0 || len(d.Pod.HostPorts) > 0 || len(d.unplaceable()) > 0 {
 		return d.static(p.candidates)
 	}
 	for i, other := range p.alike {
@@ -282,6 +286,7 @@ const maxBoardBytes = 1 << 29
 
 // scan is best by asking about every node.
 func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
+	t.failure = ""
 	outcome, err := t.d.filter(ctx, p.candidates)
 	if err != nil || outcome.feasible.Empty() {
 		return 0, false, err
@@ -289,6 +294,10 @@ func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
 	feasible := outcome.feasible.Indexes()
 	if len(feasible) == 1 {
 		return feasible[0], true, nil
+	}
+	if failure := scoreFailureOf(t.pod.Spec()); failure != nil {
+		t.failure = failure.message()
+		return 0, false, nil
 	}
 	scored, err := t.d.score(ctx, feasible, true)
 	if err != nil {
@@ -315,6 +324,11 @@ func (p *place) explain(ctx context.Context, t *template, result *verdict.Placem
 		if err != nil {
 			return err
 		}
+		if failure := scoreFailureOf(t.pod.Spec()); failure != nil && !outcome.feasible.Empty() {
+			outcome.rejections = append(outcome.rejections, failure.rejection(outcome.feasible))
+			slices.SortStableFunc(outcome.rejections, compareRejections)
+			outcome.message = failure.message()
+		}
 		t.refused, t.refusedAt = outcome, p.moves
 	}
 	result.Message = t.refused.message
@@ -327,7 +341,7 @@ func (p *place) explain(ctx context.Context, t *template, result *verdict.Placem
 			return err
 		}
 	}
-	if p.options.Changes {
+	if p.options.Changes && t.refused.feasible.Empty() {
 		result.Changes, err = t.d.changes(ctx, p.candidates)
 	}
 	return err

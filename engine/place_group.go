@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -62,6 +63,8 @@ type trial struct {
 	placements []verdict.Placement // by Group.Entries
 	placed     int
 	first      int // as verdict.Group.First
+	// failure is why the whole group is not placed, if kube-scheduler fails on one of its pods.
+	failure string
 }
 
 // group places a group.
@@ -99,6 +102,7 @@ func (p *place) anywhere(ctx context.Context, g *grouped, found *verdict.Group) 
 	t, err := p.inTurn(ctx, g, g.counts, g.minimum)
 	if err == nil && t.placed < g.minimum {
 		p.release(mark)
+		found.Message = t.failure
 	}
 	return t, err
 }
@@ -124,8 +128,19 @@ func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum in
 		if r.Unplaced > 0 && t.first < 0 {
 			t.first = e
 		}
+		if failure := p.entries[e].failure; r.Unplaced > 0 && failure != "" {
+			t.fail(failure, e)
+			break
+		}
 	}
 	return t, nil
+}
+
+// fail gives up a group because kube-scheduler fails on a pod of an entry
+// (pkg/scheduler/schedule_one_podgroup.go podGroupSchedulingDefaultAlgorithm, v1.37).
+func (t *trial) fail(failure string, entry int) {
+	t.failure = "failed to schedule other pod from a pod group: " + failure
+	t.first, t.placed = entry, 0
 }
 
 // commit counts the pods of a trial from now on.
@@ -178,7 +193,7 @@ func (g *grouped) withdraw(t *trial) {
 		r := &t.placements[i]
 		r.Nodes, r.Scores, r.Unplaced = nil, nil, g.counts[i]
 		if r.Message == "" {
-			r.Message = unschedulable
+			r.Message = cmp.Or(t.failure, unschedulable)
 		}
 	}
 	t.placed = 0

@@ -81,6 +81,8 @@ type PodResourceStatus struct {
 	Containers       []ContainerResourceStatus
 	// Allocated and Actuated are pod-level; nil if the status does not state them.
 	Allocated, Actuated Resources
+	// ResourcesPresent says whether status.resources is there, as it is wherever Actuated is.
+	ResourcesPresent bool
 }
 
 // ContainerResourceStatus is what a container's status says of its resources; nil if it does not state them.

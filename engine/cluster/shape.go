@@ -71,14 +71,23 @@ func refersToOwnLabels(spec *api.PodSpec) bool {
 	return false
 }
 
+// compileTerms compiles two lists of terms. A list with a term that kube-scheduler cannot parse is empty
+// (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
 func (s *Shape) compileTerms(t *intern.Table, a *api.PodAffinity) (required []Term, preferred []WeightedTerm) {
 	if a == nil {
 		return nil, nil
 	}
 	for i := range a.Required {
+		if selector.TermError(&a.Required[i]) != "" {
+			required = nil
+			break
+		}
 		required = append(required, compileTerm(t, &a.Required[i], s.Namespace, s.Labels))
 	}
 	for i := range a.Preferred {
+		if selector.TermError(&a.Preferred[i].Term) != "" {
+			return required, nil
+		}
 		term := compileTerm(t, &a.Preferred[i].Term, s.Namespace, s.Labels)
 		preferred = append(preferred, WeightedTerm{Term: term, Weight: int64(a.Preferred[i].Weight)})
 	}

@@ -281,11 +281,20 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 		}
 		s.NodeAffinity = a
 	}
-	switch rng.IntN(40) {
-	case 0:
+	switch rng.IntN(80) {
+	case 0, 1:
 		s.NodeName = named
-	case 1:
+	case 2, 3:
 		s.SchedulingGates = []string{"wait"}
+	case 4:
+		p.AntiAffinity("topology.kubernetes.io/zone", Selects("app", "not a value"))
+	case 5:
+		s.Spread = append(s.Spread, queuedSpread(rng))
+		s.Spread[0].LabelSelector = Selects("app", "not a value")
+	case 6:
+		s.NodeAffinity = &api.NodeAffinity{Preferred: []api.PreferredNodeTerm{{Weight: 1, Preference: api.NodeSelectorTerm{
+			MatchExpressions: []api.Requirement{{Key: "disk", Operator: api.GreaterThan, Values: []string{"many"}}},
+		}}}}
 	}
 	return p
 }

@@ -66,7 +66,7 @@ func running(spec *api.PodSpec, status *api.PodResourceStatus, missing api.Resou
 		} else {
 			total = maximum(total, maximum(actuated, allocated))
 		}
-		if status.Actuated != nil {
+		if status.ResourcesPresent {
 			if status.ResizeInfeasible {
 				effective = nil
 			}

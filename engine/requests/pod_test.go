@@ -63,6 +63,24 @@ func TestPending(t *testing.T) {
 	}
 }
 
+// TestPodLevelStatus says that pod-level amounts that are allocated count only where status.resources is there.
+func TestPodLevelStatus(t *testing.T) {
+	spec := api.PodSpec{Requests: cpu(1000), Containers: []api.Container{{Name: "a", Requests: cpu(1000)}}}
+	for _, test := range []struct {
+		status api.PodResourceStatus
+		want   int64
+	}{
+		{api.PodResourceStatus{Allocated: cpu(12_000)}, 1000},
+		{api.PodResourceStatus{Allocated: cpu(12_000), ResourcesPresent: true}, 12_000},
+		{api.PodResourceStatus{Allocated: cpu(12_000), Actuated: cpu(13_000), ResourcesPresent: true}, 13_000},
+		{api.PodResourceStatus{Allocated: cpu(500), ResourcesPresent: true, ResizeInfeasible: true}, 500},
+	} {
+		if got, _ := requests.Running(&spec, &test.status); cmp.Diff(cpu(test.want), got) != "" {
+			t.Errorf("%+v: occupies %v, want %d", test.status, got, test.want)
+		}
+	}
+}
+
 func TestRunningWhileResized(t *testing.T) {
 	spec := api.PodSpec{Containers: []api.Container{{Name: "a", Requests: cpu(100)}, {Name: "b", Requests: cpu(100)}}}
 	status := &api.PodResourceStatus{Containers: []api.ContainerResourceStatus{

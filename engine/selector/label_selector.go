@@ -24,6 +24,9 @@ func CompileSelector(t *intern.Table, s *api.LabelSelector) *Selector {
 	}
 	c := &Selector{requirements: make([]Requirement, 0, len(s.MatchLabels)+len(s.MatchExpressions))}
 	for _, l := range s.MatchLabels {
+		if !validLabelValue(l.Value) {
+			return nil
+		}
 		c.requirements = append(c.requirements, equals(t, l.Key, l.Value))
 	}
 	for _, r := range s.MatchExpressions {

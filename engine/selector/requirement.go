@@ -92,24 +92,3 @@ func (r *Requirement) appendKey(b []byte) []byte {
 func (r *Requirement) shared(t *intern.Table) bool {
 	return t.Shared(r.Key) && !slices.ContainsFunc(r.values, func(v intern.ID) bool { return !t.Shared(v) })
 }
-
-// validLabelValue follows k8s.io/apimachinery/pkg/util/validation IsValidLabelValue: up to 63 letters, digits, dashes,
-// underscores and dots, the first and the last a letter or digit; or nothing.
-func validLabelValue(s string) bool {
-	if s == "" {
-		return true
-	}
-	if len(s) > 63 || !alphanumeric(s[0]) || !alphanumeric(s[len(s)-1]) {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; !alphanumeric(c) && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return true
-}
-
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}

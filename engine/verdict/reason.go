@@ -23,6 +23,7 @@ const (
 	ReasonExistingPodAntiAffinity
 	ReasonNarrowedOut
 	ReasonNoNodes
+	ReasonUnparsablePod
 )
 
 var texts = map[ReasonType]string{
@@ -51,6 +52,9 @@ type Reason struct {
 
 // ReasonOf returns the reason of a type whose text is fixed.
 func ReasonOf(t ReasonType) Reason { return Reason{Type: t, Message: texts[t]} }
+
+// UnparsablePod returns the reason that a plugin cannot parse a selector of the pod, with the text of its error.
+func UnparsablePod(message string) Reason { return Reason{Type: ReasonUnparsablePod, Message: message} }
 
 // InsufficientResource returns the reason that a resource falls short.
 func InsufficientResource(resource string) Reason {

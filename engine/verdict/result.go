@@ -2,13 +2,24 @@ package verdict
 
 // Rejection is a group of nodes that one plugin refused for the same reasons.
 type Rejection struct {
-	Plugin Plugin
-	// Unresolvable is kube-scheduler's code UnschedulableAndUnresolvable: evicting pods cannot help. Otherwise the code
-	// is Unschedulable.
-	Unresolvable bool
-	Reasons      []Reason
-	Nodes        []uint32
+	Plugin  Plugin
+	Code    Code
+	Reasons []Reason
+	Nodes   []uint32
 }
+
+// Code is the status code with which a plugin rejects a node, or a pod as a whole.
+type Code uint8
+
+// The codes, as in k8s.io/kube-scheduler/framework, v0.37.
+const (
+	// Unschedulable: evicting pods may help.
+	Unschedulable Code = iota + 1
+	// UnschedulableAndUnresolvable: evicting pods cannot help.
+	UnschedulableAndUnresolvable
+	// Error: the plugin fails, and with it the scheduling cycle of the pod.
+	Error
+)
 
 // Filter is the answer to: which nodes can take the pod, and why not the others.
 type Filter struct {
@@ -16,7 +27,7 @@ type Filter struct {
 	// Rejections are in ascending order of plugin, then of their first node. Every candidate that is not feasible is in
 	// exactly one.
 	Rejections []Rejection
-	// Message is kube-scheduler's event text if nothing is feasible.
+	// Message is kube-scheduler's event text if nothing is feasible, or if it fails to score the pod.
 	Message string
 	// Explanation is nil unless asked for.
 	Explanation *Explanation
@@ -41,7 +52,8 @@ type Score struct {
 	Plugins []PluginScores
 	Totals  []int64
 	Best    []uint32
-	// Message is kube-scheduler's event text if nothing is feasible.
+	// Message is kube-scheduler's event text if nothing is feasible, or if it fails to score the pod, which then has neither
+	// Totals nor Best.
 	Message string
 	// Rejections are as in Filter, if asked for.
 	Rejections []Rejection

@@ -183,6 +183,13 @@ func pod(e *encoder, p *stowagev1.Pod) {
 	e.labels(4, p.Labels)
 	e.bool(5, p.Terminating)
 	one(e, 6, p.ResourceStatus, podResourceStatus)
+	each(e, 7, p.Unread, unreadField)
+}
+
+func unreadField(e *encoder, u *stowagev1.UnreadField) {
+	e.string(1, u.Object)
+	e.string(2, u.Field)
+	e.string(3, u.Consequence)
 }
 
 func podTemplate(e *encoder, t *stowagev1.PodTemplate) {
@@ -232,6 +239,7 @@ func podResourceStatus(e *encoder, s *stowagev1.PodResourceStatus) {
 	each(e, 2, s.Containers, containerResourceStatus)
 	one(e, 3, s.Allocated, resources)
 	one(e, 4, s.Actuated, resources)
+	e.bool(5, s.ResourcesPresent)
 }
 
 func containerResourceStatus(e *encoder, s *stowagev1.ContainerResourceStatus) {

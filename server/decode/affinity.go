@@ -11,18 +11,17 @@ func (d *decoder) affinity(parent *path, in *stowagev1.Affinity, out *api.PodSpe
 		return
 	}
 	at := parent.field("affinity")
-	out.NodeAffinity = d.nodeAffinity(&at, "node_affinity", in.GetNodeAffinity(), allowBadNumbers)
+	out.NodeAffinity = d.nodeAffinity(&at, "node_affinity", in.GetNodeAffinity(), lenientValues)
 	out.PodAffinity = d.podAffinity(&at, "pod_affinity", in.GetPodAffinity())
 	out.PodAntiAffinity = d.podAffinity(&at, "pod_anti_affinity", in.GetPodAntiAffinity())
 }
 
-// nodeAffinity decodes a node affinity. Bad numbers in preferred terms are always refused.
-func (d *decoder) nodeAffinity(parent *path, field string, in *stowagev1.NodeAffinity, bad badNumbers) *api.NodeAffinity {
+func (d *decoder) nodeAffinity(parent *path, field string, in *stowagev1.NodeAffinity, l leniency) *api.NodeAffinity {
 	if in == nil {
 		return nil
 	}
 	at := parent.field(field)
-	out := &api.NodeAffinity{Required: d.nodeSelector(&at, "required", in.GetRequired(), bad)}
+	out := &api.NodeAffinity{Required: d.nodeSelector(&at, "required", in.GetRequired(), l)}
 	if !d.within(&at, "preferred", len(in.GetPreferred()), MaxTerms) {
 		return out
 	}
@@ -35,7 +34,7 @@ func (d *decoder) nodeAffinity(parent *path, field string, in *stowagev1.NodeAff
 		preference := at.field("preference")
 		out.Preferred = append(out.Preferred, api.PreferredNodeTerm{
 			Weight:     t.GetWeight(),
-			Preference: d.nodeSelectorTerm(&preference, t.GetPreference(), refuseBadNumbers),
+			Preference: d.nodeSelectorTerm(&preference, t.GetPreference(), l),
 		})
 	}
 	return out
@@ -73,9 +72,9 @@ func (d *decoder) podAffinity(parent *path, field string, in *stowagev1.PodAffin
 
 func (d *decoder) podAffinityTerm(at *path, in *stowagev1.PodAffinityTerm) api.PodAffinityTerm {
 	out := api.PodAffinityTerm{
-		LabelSelector:     d.labelSelector(at, "label_selector", in.GetLabelSelector()),
+		LabelSelector:     d.labelSelector(at, "label_selector", in.GetLabelSelector(), lenientValues),
 		Namespaces:        in.GetNamespaces(),
-		NamespaceSelector: d.labelSelector(at, "namespace_selector", in.GetNamespaceSelector()),
+		NamespaceSelector: d.labelSelector(at, "namespace_selector", in.GetNamespaceSelector(), lenientValues),
 		TopologyKey:       in.GetTopologyKey(),
 		MatchLabelKeys:    d.labelKeys(at, "match_label_keys", in.GetMatchLabelKeys()),
 		MismatchLabelKeys: d.labelKeys(at, "mismatch_label_keys", in.GetMismatchLabelKeys()),

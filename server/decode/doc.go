@@ -1,8 +1,9 @@
 // Package decode turns request messages into the engine's values and refuses what is malformed.
 //
 // It is the only place where requests are judged: it fills in the defaults that the contract states and establishes
-// every invariant that engine/api documents, so that the engine can trust its arguments and never fails on them. Where
-// kube-scheduler would still decide, it is lenient; where kube-scheduler or the API server would fail, it refuses.
+// every invariant that engine/api documents, so that the engine can trust its arguments and never fails on them. It refuses
+// what the API server would refuse. What the API server lets pods keep reaches the engine, which decides about it as
+// kube-scheduler does, selectors that kube-scheduler cannot parse included.
 //
 // Decoding takes time and memory linear in the size of the message; the limits of limits.go bound what the sizes of
 // lists cannot (sums, distinct names). A request's problems are all reported together, up to a bound; the same

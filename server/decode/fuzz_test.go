@@ -65,18 +65,18 @@ func FuzzFilterRequest(f *testing.F) {
 			return
 		}
 		if v, err := compiled.Filter(ctx, c.Pod, c.Options); check(err) {
-			encoded(encode.Filter(v, compiled.Names(), ""))
+			encoded(encode.Filter(nil, v, compiled.Names(), ""))
 		}
 		scoring := engine.ScoreOptions{Profile: c.Options.Profile, Candidates: c.Options.Candidates}
 		if v, err := compiled.Score(ctx, c.Pod, scoring); check(err) {
-			encoded(encode.Score(v, compiled.Names(), ""))
+			encoded(encode.Score(nil, v, compiled.Names(), ""))
 		}
 		queue := []engine.Pending{{Pod: *c.Pod, Count: 3}}
 		placing := engine.PlaceOptions{
 			Profile: c.Options.Profile, Candidates: c.Options.Candidates, Seed: uint64(len(bytes)), Explain: c.Options.Explain,
 		}
 		if v, err := compiled.Place(ctx, queue, placing); check(err) {
-			encoded(encode.Place(v, compiled.Names(), ""))
+			encoded(encode.Place(&stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, 1)}, v, compiled.Names(), ""))
 		}
 	})
 }

@@ -32,7 +32,7 @@ func key(a *Asked, in *stowagev1.Pod, profile *stowagev1.Profile) string {
 
 // podKey is nil if there is none.
 func podKey(pod *stowagev1.Pod) []byte {
-	if len(pod.GetName()) > MaxNameBytes {
+	if len(pod.GetName()) > MaxNameBytes || len(pod.GetUnread()) > 0 { // which the answer repeats
 		return nil
 	}
 	var b []byte

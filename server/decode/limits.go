@@ -56,6 +56,8 @@ const (
 	MaxValues = 10_000
 	// MaxTolerations bounds a pod's tolerations and its scheduling gates.
 	MaxTolerations = 1_000
+	// MaxUnread bounds Pod.unread.
+	MaxUnread = 1_000
 	// MaxSpreadConstraints bounds a pod's spread constraints.
 	MaxSpreadConstraints = 64
 	// MaxWeights bounds each list of weights in a profile.

@@ -131,6 +131,15 @@ var malformed = []struct {
 		spec(r).Containers[0].Requests.MemoryBytes = proto.Int64(1 << 50)
 		node(r, 0).PodCounts[0].Count = 33
 	}},
+	{"queue[0].pod.unread[0].object", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Field: "spec.resourceClaims[0]"}}
+	}},
+	{"queue[0].pod.unread[0].field", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web"}}
+	}},
+	{"queue[0].pod.unread", "at most 1000", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, decode.MaxUnread+1)
+	}},
 	{"cluster.namespaces[0].name", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster.Namespaces[0].Name = "" }},
 	{"cluster.namespaces[1].name", "is that of cluster.namespaces[0]", func(r *stowagev1.PlaceRequest) {
 		r.Cluster.Namespaces = append(r.Cluster.Namespaces, &stowagev1.Namespace{Name: "prod"})
@@ -179,9 +188,6 @@ var malformed = []struct {
 	{affinity + "node_affinity.required.terms[0].match_expressions[0].values", "must be empty", func(r *stowagev1.PlaceRequest) {
 		required(r).MatchExpressions[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 	}},
-	{affinity + "node_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *stowagev1.PlaceRequest) {
-		required(r).MatchExpressions[0].Values[0] = "-5"
-	}},
 	{affinity + "node_affinity.required.terms[0].match_expressions", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		required(r).MatchExpressions = make([]*stowagev1.NodeSelectorRequirement, decode.MaxRequirements+1)
 	}},
@@ -208,9 +214,6 @@ var malformed = []struct {
 	}},
 	{affinity + "node_affinity.preferred[0].preference", "is required", func(r *stowagev1.PlaceRequest) {
 		spec(r).Affinity.NodeAffinity.Preferred[0].Preference = nil
-	}},
-	{affinity + "node_affinity.preferred[0].preference.match_expressions[0].values[0]", "decimal integer", func(r *stowagev1.PlaceRequest) {
-		spec(r).Affinity.NodeAffinity.Preferred[0].Preference.MatchExpressions[0].Values[0] = "many"
 	}},
 	{affinity + "node_affinity.preferred", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).Affinity.NodeAffinity.Preferred = make([]*stowagev1.PreferredSchedulingTerm, decode.MaxTerms+1)
@@ -253,9 +256,6 @@ var malformed = []struct {
 	}},
 	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[1].values", "must be empty", func(r *stowagev1.PlaceRequest) {
 		anti(r).LabelSelector.MatchExpressions[1].Values = []string{"x"}
-	}},
-	{affinity + `pod_anti_affinity.required[0].label_selector.match_labels["app"]`, "must be a label value", func(r *stowagev1.PlaceRequest) {
-		anti(r).LabelSelector.MatchLabels["app"] = "a b"
 	}},
 	{affinity + `pod_anti_affinity.required[0].label_selector.match_labels["a b"]`, "must be a label key", func(r *stowagev1.PlaceRequest) {
 		anti(r).LabelSelector.MatchLabels["a b"] = ""
@@ -402,6 +402,9 @@ var malformed = []struct {
 	}},
 	{"profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "decimal integer", func(r *stowagev1.PlaceRequest) {
 		r.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "many"
+	}},
+	{"profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *stowagev1.PlaceRequest) {
+		r.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "-5"
 	}},
 	{"profile.scoring_strategy.type", "must be LEAST_ALLOCATED", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Type = 4 }},
 	{"profile.scoring_strategy.resources[0].weight", "is 101", func(r *stowagev1.PlaceRequest) {

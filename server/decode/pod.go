@@ -87,11 +87,30 @@ func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) (api.Pod, footpri
 	default:
 		d.refuse(at.field("source"), "one of template_index and template is required")
 	}
+	if s == pending {
+		d.unread(at, in.GetUnread())
+	}
 	if s == onNode {
 		out.ResourceStatus = d.resourceStatus(at, in.GetResourceStatus())
 		f = f.plus(statusFootprint(out.ResourceStatus))
 	}
 	return out, f
+}
+
+// unread checks what a caller could not state of a pod, which answers repeat.
+func (d *decoder) unread(at *path, in []*stowagev1.UnreadField) {
+	if !d.within(at, "unread", len(in), MaxUnread) {
+		return
+	}
+	for i, u := range in {
+		at := at.item("unread", i)
+		if u.GetObject() == "" {
+			d.refuse(at.field("object"), "is required")
+		}
+		if u.GetField() == "" {
+			d.refuse(at.field("field"), "is required")
+		}
+	}
 }
 
 // templateIndex checks a reference to a template of the cluster.
@@ -117,6 +136,7 @@ func (d *decoder) resourceStatus(parent *path, in *stowagev1.PodResourceStatus) 
 		ResizeInfeasible: in.GetResizeInfeasible(),
 		Allocated:        d.resources(&at, "allocated", in.GetAllocated(), false),
 		Actuated:         d.resources(&at, "actuated", in.GetActuated(), false),
+		ResourcesPresent: in.GetResourcesPresent() || in.GetActuated() != nil,
 	}
 	if !d.within(&at, "containers", len(in.GetContainers()), 2*MaxContainers) {
 		return out

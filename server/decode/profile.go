@@ -23,7 +23,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 		d.refuse(at.field("name"), `is %s, only "kube-1.37" is known`, quote(in.GetName()))
 	}
 	d.pluginWeights(&at, in.GetPluginWeights(), &out.Weights)
-	out.AddedAffinity = d.nodeAffinity(&at, "added_affinity", in.GetAddedAffinity(), refuseBadNumbers)
+	out.AddedAffinity = d.nodeAffinity(&at, "added_affinity", in.GetAddedAffinity(), strict)
 	d.scoringStrategy(&at, in.GetScoringStrategy(), &out.Scoring)
 	out.IgnoredResources = d.ignored(&at, "ignored_resources", in.GetIgnoredResources())
 	out.IgnoredResourceGroups = d.ignored(&at, "ignored_resource_groups", in.GetIgnoredResourceGroups())

@@ -20,7 +20,7 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 		Pod: r.onePod(in.GetPod()),
 		Options: engine.ScaleDownOptions{
 			Profile:  r.profile(in.GetProfile()),
-			Selector: r.labelSelector(nil, "selector", in.GetSelector()),
+			Selector: r.labelSelector(nil, "selector", in.GetSelector(), strict),
 			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
 		},
 	}

@@ -7,37 +7,59 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// labelSelector decodes a label selector; nil stays nil. Keys and values must have the syntax of labels, because
-// kube-scheduler fails on selectors whose parts have not.
-func (d *decoder) labelSelector(parent *path, field string, in *stowagev1.LabelSelector) *api.LabelSelector {
+// leniency says how much of a selector kube-scheduler may fail to parse. The API server lets pods keep such selectors, and
+// the engine decides about them as kube-scheduler does.
+type leniency uint8
+
+const (
+	// strict: nothing. kube-scheduler does not start with such a profile.
+	strict leniency = iota
+	// lenientValues: values that are no label values, or no integers with GT and LT.
+	lenientValues
+	// lenient: keys and the number of values as well, as in the spread constraints of pods that older releases let through
+	// (pkg/apis/core/validation/validation.go AllowInvalidTopologySpreadConstraintLabelSelector, v1.37).
+	lenient
+)
+
+// labelSelector decodes a label selector; nil stays nil.
+func (d *decoder) labelSelector(parent *path, field string, in *stowagev1.LabelSelector, l leniency) *api.LabelSelector {
 	if in == nil {
 		return nil
 	}
 	at := parent.field(field)
-	out := &api.LabelSelector{MatchLabels: d.labels(&at, "match_labels", in.GetMatchLabels())}
-	d.matchLabels(&at, out.MatchLabels)
+	out := &api.LabelSelector{MatchLabels: d.matchLabels(&at, in.GetMatchLabels(), l)}
 	if !d.within(&at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
 		return out
 	}
 	for i, r := range in.GetMatchExpressions() {
 		at := at.item("match_expressions", i)
-		out.MatchExpressions = append(out.MatchExpressions, d.labelRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues()))
+		out.MatchExpressions = append(out.MatchExpressions, d.labelRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues(), l))
 	}
 	return out
 }
 
-// matchLabels checks the syntax of labels of which nothing else is wrong.
-func (d *decoder) matchLabels(at *path, labels api.Labels) {
-	for _, l := range labels {
-		if !isLabelKey(l.Key) && l.Key != "" && len(l.Key) <= MaxLabelKeyBytes {
-			d.refuse(at.entry("match_labels", l.Key), "the key "+labelKeySyntax)
-		} else if !isLabelValue(l.Value) && len(l.Value) <= MaxLabelValueBytes {
-			d.refuse(at.entry("match_labels", l.Key), "the value "+labelValueSyntax)
+func (d *decoder) matchLabels(at *path, m map[string]string, l leniency) api.Labels {
+	if !d.within(at, "match_labels", len(m), MaxLabels) {
+		return nil
+	}
+	labels := api.LabelsOf(m)
+	d.checkMatchLabels(at, labels, l)
+	return labels
+}
+
+func (d *decoder) checkMatchLabels(at *path, labels api.Labels, l leniency) {
+	for _, label := range labels {
+		if l < lenient && !isLabelKey(label.Key) {
+			d.refuse(at.entry("match_labels", label.Key), "the key "+labelKeySyntax)
+		} else if l < lenientValues && !isLabelValue(label.Value) {
+			d.refuse(at.entry("match_labels", label.Key), "the value "+labelValueSyntax)
 		}
 	}
 }
 
-func (d *decoder) labelRequirement(at *path, key string, operator stowagev1.LabelSelectorOperator, values []string) api.Requirement {
+func (d *decoder) labelRequirement(
+	at *path, key string, operator stowagev1.LabelSelectorOperator, values []string, l leniency,
+) api.Requirement {
 	out := api.Requirement{Key: key, Values: values}
 	switch operator {
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_IN:
@@ -52,20 +74,11 @@ func (d *decoder) labelRequirement(at *path, key string, operator stowagev1.Labe
 		d.refuse(at.field("operator"), "must be IN, NOT_IN, EXISTS or DOES_NOT_EXIST")
 		return out
 	}
-	d.requirement(at, &out)
+	d.requirement(at, &out, l)
 	return out
 }
 
-// badNumbers says what becomes of a GT or LT requirement whose value is no decimal integer. In a required term
-// kube-scheduler lets the term match nothing; in a preferred or added one it fails.
-type badNumbers bool
-
-const (
-	allowBadNumbers  badNumbers = true
-	refuseBadNumbers badNumbers = false
-)
-
-func (d *decoder) nodeSelector(parent *path, field string, in *stowagev1.NodeSelector, bad badNumbers) *api.NodeSelector {
+func (d *decoder) nodeSelector(parent *path, field string, in *stowagev1.NodeSelector, l leniency) *api.NodeSelector {
 	if in == nil {
 		return nil
 	}
@@ -76,17 +89,17 @@ func (d *decoder) nodeSelector(parent *path, field string, in *stowagev1.NodeSel
 	}
 	for i, t := range in.GetTerms() {
 		at := at.item("terms", i)
-		out.Terms = append(out.Terms, d.nodeSelectorTerm(&at, t, bad))
+		out.Terms = append(out.Terms, d.nodeSelectorTerm(&at, t, l))
 	}
 	return out
 }
 
-func (d *decoder) nodeSelectorTerm(at *path, in *stowagev1.NodeSelectorTerm, bad badNumbers) api.NodeSelectorTerm {
+func (d *decoder) nodeSelectorTerm(at *path, in *stowagev1.NodeSelectorTerm, l leniency) api.NodeSelectorTerm {
 	var out api.NodeSelectorTerm
 	if d.within(at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
 		for i, r := range in.GetMatchExpressions() {
 			at := at.item("match_expressions", i)
-			out.MatchExpressions = append(out.MatchExpressions, d.nodeRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues(), bad))
+			out.MatchExpressions = append(out.MatchExpressions, d.nodeRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues(), l))
 		}
 	}
 	if d.within(at, "match_fields", len(in.GetMatchFields()), MaxRequirements) {
@@ -98,7 +111,9 @@ func (d *decoder) nodeSelectorTerm(at *path, in *stowagev1.NodeSelectorTerm, bad
 	return out
 }
 
-func (d *decoder) nodeRequirement(at *path, key string, operator stowagev1.NodeSelectorOperator, values []string, bad badNumbers) api.Requirement {
+func (d *decoder) nodeRequirement(
+	at *path, key string, operator stowagev1.NodeSelectorOperator, values []string, l leniency,
+) api.Requirement {
 	out := api.Requirement{Key: key, Values: values}
 	switch operator {
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
@@ -117,8 +132,8 @@ func (d *decoder) nodeRequirement(at *path, key string, operator stowagev1.NodeS
 		d.refuse(at.field("operator"), "must be IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT or LT")
 		return out
 	}
-	d.requirement(at, &out)
-	if bad == refuseBadNumbers && out.Operator >= api.GreaterThan && len(out.Values) == 1 {
+	d.requirement(at, &out, l)
+	if l == strict && out.Operator >= api.GreaterThan && len(out.Values) == 1 {
 		if _, err := strconv.ParseInt(out.Values[0], 10, 64); err != nil {
 			d.refuse(at.item("values", 0), "must be a decimal integer with GT and LT")
 		}
@@ -127,11 +142,11 @@ func (d *decoder) nodeRequirement(at *path, key string, operator stowagev1.NodeS
 }
 
 // requirement checks the key of a requirement whose operator is known, and the values against the operator.
-func (d *decoder) requirement(at *path, r *api.Requirement) {
-	if !isLabelKey(r.Key) {
+func (d *decoder) requirement(at *path, r *api.Requirement, l leniency) {
+	if l < lenient && !isLabelKey(r.Key) {
 		d.refuse(at.field("key"), labelKeySyntax)
 	}
-	if !d.within(at, "values", len(r.Values), MaxValues) {
+	if !d.within(at, "values", len(r.Values), MaxValues) || l == lenient {
 		return
 	}
 	switch r.Operator {
@@ -147,6 +162,9 @@ func (d *decoder) requirement(at *path, r *api.Requirement) {
 		if len(r.Values) != 1 {
 			d.refuse(at.field("values"), "has %d entries, exactly one is required with GT and LT", len(r.Values))
 		}
+	}
+	if l == lenientValues {
+		return
 	}
 	for i, v := range r.Values {
 		if !isLabelValue(v) {

@@ -28,7 +28,7 @@ func (d *decoder) spreadConstraint(at *path, in *stowagev1.TopologySpreadConstra
 	out := api.TopologySpreadConstraint{
 		MaxSkew:            in.GetMaxSkew(),
 		TopologyKey:        in.GetTopologyKey(),
-		LabelSelector:      d.labelSelector(at, "label_selector", in.GetLabelSelector()),
+		LabelSelector:      d.labelSelector(at, "label_selector", in.GetLabelSelector(), lenient),
 		MinDomains:         1,
 		IgnoreNodeAffinity: d.policy(at, "node_affinity_policy", in.GetNodeAffinityPolicy()) == stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE,
 		HonorNodeTaints:    d.policy(at, "node_taints_policy", in.GetNodeTaintsPolicy()) == stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR,

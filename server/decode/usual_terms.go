@@ -41,7 +41,7 @@ func (u *usual) nodeAffinity(s *scan) *api.NodeAffinity {
 }
 
 func (u *usual) preferredNodeTerm(s *scan) (out api.PreferredNodeTerm) {
-	out.Weight = u.weighted(s, func(in *scan) { out.Preference = u.nodeSelectorTerm(in, refuseBadNumbers) })
+	out.Weight = u.weighted(s, func(in *scan) { out.Preference = u.nodeSelectorTerm(in) })
 	return out
 }
 
@@ -76,20 +76,20 @@ func (u *usual) nodeSelector(s *scan) *api.NodeSelector {
 			in.fail()
 			break
 		}
-		out.Terms = append(out.Terms, u.nodeSelectorTerm(&in, allowBadNumbers))
+		out.Terms = append(out.Terms, u.nodeSelectorTerm(&in))
 	}
 	in.within(len(out.Terms), MaxTerms)
 	s.done(&in)
 	return out
 }
 
-func (u *usual) nodeSelectorTerm(s *scan, bad badNumbers) (out api.NodeSelectorTerm) {
+func (u *usual) nodeSelectorTerm(s *scan) (out api.NodeSelectorTerm) {
 	in := s.nested()
 	for last := uint64(0); in.more(); {
 		switch in.next(&last, 1<<1|1<<2) {
 		case sized(1):
 			key, operator, values := in.requirement()
-			r := u.check.nodeRequirement(&path{}, key, stowagev1.NodeSelectorOperator(operator), values, bad)
+			r := u.check.nodeRequirement(&path{}, key, stowagev1.NodeSelectorOperator(operator), values, lenientValues)
 			out.MatchExpressions = append(out.MatchExpressions, r)
 		case sized(2):
 			key, operator, values := in.requirement()
@@ -191,13 +191,13 @@ func (u *usual) labelSelector(s *scan) *api.LabelSelector {
 			out.MatchLabels = u.labels(&in, sized(1))
 		case sized(2):
 			key, operator, values := in.requirement()
-			r := u.check.labelRequirement(&path{}, key, stowagev1.LabelSelectorOperator(operator), values)
+			r := u.check.labelRequirement(&path{}, key, stowagev1.LabelSelectorOperator(operator), values, lenientValues)
 			out.MatchExpressions = append(out.MatchExpressions, r)
 		default:
 			in.fail()
 		}
 	}
-	u.check.matchLabels(&path{}, out.MatchLabels)
+	u.check.checkMatchLabels(&path{}, out.MatchLabels, lenientValues)
 	in.within(len(out.MatchExpressions), MaxRequirements)
 	s.done(&in)
 	return out

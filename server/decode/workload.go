@@ -15,7 +15,7 @@ func (d *decoder) workloadSelector(at *path, in *stowagev1.WorkloadSelector) api
 	out := api.WorkloadSelector{
 		Namespace: d.namespace(at, in.GetNamespace()),
 		Name:      in.GetName(),
-		Selector:  d.labelSelector(at, "selector", in.GetSelector()),
+		Selector:  d.labelSelector(at, "selector", in.GetSelector(), lenientValues),
 	}
 	d.name(at, "name", out.Name, MaxNameBytes)
 	switch in.GetKind() {

@@ -16,7 +16,7 @@ func BenchmarkScore(b *testing.B) {
 		}
 		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
 			for b.Loop() {
-				if out, err := encode.Score(s, nil, ""); err != nil || len(out) < 3*nodes {
+				if out, err := encode.Score(nil, s, nil, ""); err != nil || len(out) < 3*nodes {
 					b.Fatal(len(out), err)
 				}
 			}

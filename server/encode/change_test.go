@@ -44,7 +44,7 @@ func TestChanges(t *testing.T) {
 			Resource: "cpu", From: 1000, To: 250,
 		}}, Nodes: at(2, "c")},
 	}
-	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(in, nodes, ""))
+	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, in, nodes, ""))
 	if diff := cmp.Diff(want, got.Changes, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -19,7 +19,7 @@ var nodes = encode.Names{"a", "b", "c"}
 func rejection() verdict.Rejection {
 	return verdict.Rejection{
 		Plugin:       verdict.NodeResourcesFit,
-		Unresolvable: true,
+		Code: verdict.UnschedulableAndUnresolvable,
 		Reasons:      []verdict.Reason{verdict.InsufficientResource("cpu"), verdict.ReasonOf(verdict.ReasonTooManyPods)},
 		Nodes:        []uint32{0, 2},
 	}
@@ -73,7 +73,7 @@ func TestColumns(t *testing.T) {
 		want := &stowagev1.ScoreResponse{
 			Nodes: &stowagev1.NodeList{Indexes: s.Nodes}, TotalScores: s.Totals, BestNodes: &stowagev1.NodeList{},
 		}
-		if got := decoded[stowagev1.ScoreResponse](t)(encode.Score(s, nil, "")); !proto.Equal(want, got) {
+		if got := decoded[stowagev1.ScoreResponse](t)(encode.Score(nil, s, nil, "")); !proto.Equal(want, got) {
 			t.Errorf("a list of %d is not what was encoded", length)
 		}
 	}
@@ -94,7 +94,7 @@ func TestEdges(t *testing.T) {
 		}
 	}
 	want := &stowagev1.ScoreResponse{Nodes: &stowagev1.NodeList{}, TotalScores: s.Totals, BestNodes: &stowagev1.NodeList{}}
-	if got := decoded[stowagev1.ScoreResponse](t)(encode.Score(s, nil, "")); !proto.Equal(want, got) {
+	if got := decoded[stowagev1.ScoreResponse](t)(encode.Score(nil, s, nil, "")); !proto.Equal(want, got) {
 		t.Errorf("got %v\nwant %v", got.TotalScores, s.Totals)
 	}
 }
@@ -114,7 +114,7 @@ func TestFilter(t *testing.T) {
 				Rejections:    []*stowagev1.Rejection{wantRejection(test.out...)},
 				Message:       "text", SnapshotAddress: "address",
 			}
-			if diff := cmp.Diff(want, decoded[stowagev1.FilterResponse](t)(encode.Filter(result, test.names, "address")), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(want, decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, result, test.names, "address")), protocmp.Transform()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -122,7 +122,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestScore(t *testing.T) {
-	got := decoded[stowagev1.ScoreResponse](t)(encode.Score(&verdict.Score{
+	got := decoded[stowagev1.ScoreResponse](t)(encode.Score(nil, &verdict.Score{
 		Nodes:   []uint32{0, 2},
 		Plugins: []verdict.PluginScores{{Plugin: verdict.NodeAffinity, Weight: 2, Scores: []int64{0, 200}}},
 		Totals:  []int64{0, 200},
@@ -145,7 +145,9 @@ func TestScore(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(&verdict.Place{
+	unread := []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.resourceClaims[0]"}}
+	in := &stowagev1.PlaceRequest{Queue: []*stowagev1.PendingPods{{Pod: &stowagev1.Pod{Unread: unread}}, {}}}
+	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, &verdict.Place{
 		Placements: []verdict.Placement{
 			{Nodes: []uint32{1, 0, 1}, Scanned: 2, Scores: []int64{7, 8, 300}},
 			{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}, Unattempted: 3},
@@ -163,7 +165,7 @@ func TestPlace(t *testing.T) {
 	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
 		Placements: []*stowagev1.Placement{
-			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300}},
+			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300}, Unread: unread},
 			{
 				Nodes:         &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
 				UnplacedCount: 4,
@@ -195,7 +197,7 @@ func TestPlace(t *testing.T) {
 }
 
 func TestExplanation(t *testing.T) {
-	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(&verdict.Filter{Explanation: &verdict.Explanation{
+	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, &verdict.Filter{Explanation: &verdict.Explanation{
 		Failing: []verdict.Rejection{rejection()},
 		Topology: []verdict.TopologyCounts{{
 			Rule: verdict.HardSpread, Index: 1, TopologyKey: "zone", Selector: "app=web",

@@ -22,9 +22,4 @@ func uncountedReason(r verdict.UncountedReason) stowagev1.UncountedReason {
 
 func taintEffect(e api.TaintEffect) stowagev1.TaintEffect { return stowagev1.TaintEffect(e) }
 
-func resolvability(unresolvable bool) stowagev1.Resolvability {
-	if unresolvable {
-		return stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE
-	}
-	return stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE
-}
+func resolvability(c verdict.Code) stowagev1.Resolvability { return stowagev1.Resolvability(c) }

@@ -68,6 +68,7 @@ func TestEnumsAgree(t *testing.T) {
 		"EXISTING_POD_ANTI_AFFINITY":    reasonType(verdict.ReasonExistingPodAntiAffinity),
 		"NARROWED_OUT":                  reasonType(verdict.ReasonNarrowedOut),
 		"NO_NODES":                      reasonType(verdict.ReasonNoNodes),
+		"UNPARSABLE_POD":                reasonType(verdict.ReasonUnparsablePod),
 	})
 	every(t, "TOPOLOGY_RULE_", map[string]stowagev1.TopologyRule{
 		"HARD_SPREAD":                topologyRule(verdict.HardSpread),
@@ -87,7 +88,8 @@ func TestEnumsAgree(t *testing.T) {
 		"NO_EXECUTE":         taintEffect(api.NoExecute),
 	})
 	every(t, "RESOLVABILITY_", map[string]stowagev1.Resolvability{
-		"UNSCHEDULABLE":                  resolvability(false),
-		"UNSCHEDULABLE_AND_UNRESOLVABLE": resolvability(true),
+		"UNSCHEDULABLE":                  resolvability(verdict.Unschedulable),
+		"UNSCHEDULABLE_AND_UNRESOLVABLE": resolvability(verdict.UnschedulableAndUnresolvable),
+		"ERROR":                          resolvability(verdict.Error),
 	})
 }

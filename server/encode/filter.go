@@ -8,7 +8,7 @@ import (
 )
 
 // Filter encodes the answer to a FilterRequest, decided on the cluster of an address.
-func Filter(f *verdict.Filter, names Names, address string) ([]byte, error) {
+func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, besides+listBytes(f.Feasible)+rejectionsBytes(f.Rejections))}
 	e.nodes(1, f.Feasible)
 	e.rejections(2, f.Rejections)
@@ -17,6 +17,7 @@ func Filter(f *verdict.Filter, names Names, address string) ([]byte, error) {
 		Explanation:     names.explanation(f.Explanation),
 		SnapshotAddress: address,
 		Changes:         names.changes(f.Changes),
+		Unread:          in.GetPod().GetUnread(),
 	})
 	return e.b, e.err
 }
@@ -41,7 +42,7 @@ func (e *encoder) rejections(field protowire.Number, rejections []verdict.Reject
 
 // rejection is a rejection without its nodes.
 func rejection(r *verdict.Rejection) *stowagev1.Rejection {
-	out := &stowagev1.Rejection{Plugin: plugin(r.Plugin), Resolvability: resolvability(r.Unresolvable)}
+	out := &stowagev1.Rejection{Plugin: plugin(r.Plugin), Resolvability: resolvability(r.Code)}
 	for _, reason := range r.Reasons {
 		out.Reasons = append(out.Reasons, &stowagev1.Reason{
 			Type:     reasonType(reason.Type),

@@ -9,12 +9,12 @@ import (
 const placementBytes = 10
 
 // Place encodes the answer to a PlaceRequest, decided on the cluster of an address.
-func Place(p *verdict.Place, names Names, address string) ([]byte, error) {
+func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, besides+placementBytes*len(p.Placements))}
 	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
 	for i := range p.Placements {
 		placement := &p.Placements[i]
-		e.sized(1, func() { e.placement(placement) })
+		e.sized(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.ScannedCount += uint32(placement.Scanned)
@@ -26,14 +26,15 @@ func Place(p *verdict.Place, names Names, address string) ([]byte, error) {
 	return e.b, e.err
 }
 
-func (e *encoder) placement(p *verdict.Placement) {
+func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadField) {
 	e.nodes(1, p.Nodes)
 	e.rejections(4, p.Rejections)
 	packed(e, 7, p.Scores)
-	if p.Unplaced == 0 {
+	if p.Unplaced == 0 && unread == nil {
 		return
 	}
 	e.message(&stowagev1.Placement{
+		Unread:           unread,
 		UnplacedCount:    uint32(p.Unplaced),
 		Message:          p.Message,
 		Explanation:      e.names.explanation(p.Explanation),

@@ -6,12 +6,13 @@ import (
 )
 
 // ScaleDown encodes the answer to a ScaleDownRequest, decided on the cluster of an address.
-func ScaleDown(d *verdict.ScaleDown, names Names, address string) ([]byte, error) {
+func ScaleDown(in *stowagev1.ScaleDownRequest, d *verdict.ScaleDown, names Names, address string) ([]byte, error) {
 	e := encoder{}
 	out := &stowagev1.ScaleDownResponse{
 		Deletions:       names.scaledPods(d.Deletions),
 		Remaining:       names.scaledPods(d.Remaining),
 		SnapshotAddress: address,
+		Unread:          in.GetPod().GetUnread(),
 	}
 	for i := range d.Spread {
 		spread := &stowagev1.ReplicaSpread{TopologyKey: d.Spread[i].TopologyKey}

@@ -6,7 +6,7 @@ import (
 )
 
 // Score encodes the answer to a ScoreRequest, decided on the cluster of an address.
-func Score(s *verdict.Score, names Names, address string) ([]byte, error) {
+func Score(in *stowagev1.ScoreRequest, s *verdict.Score, names Names, address string) ([]byte, error) {
 	// A score takes a byte, most totals two.
 	e := encoder{names: names, b: make([]byte, 0, besides+listBytes(s.Nodes)+2*len(s.Nodes)+len(s.Plugins)*len(s.Nodes)+
 		listBytes(s.Best)+rejectionsBytes(s.Rejections))}
@@ -20,6 +20,6 @@ func Score(s *verdict.Score, names Names, address string) ([]byte, error) {
 	packed(&e, 3, s.Totals)
 	e.nodes(4, s.Best)
 	e.rejections(7, s.Rejections)
-	e.message(&stowagev1.ScoreResponse{Message: s.Message, SnapshotAddress: address})
+	e.message(&stowagev1.ScoreResponse{Message: s.Message, SnapshotAddress: address, Unread: in.GetPod().GetUnread()})
 	return e.b, e.err
 }

@@ -12,6 +12,7 @@ const defaultPodsPerMessage = 256
 // PlaceStream is an engine.Watcher that encodes the answer to a PlaceStreamRequest in parts.
 type PlaceStream struct {
 	names   Names
+	queue   []*stowagev1.PendingPods
 	send    func(*stowagev1.PlaceStreamResponse) error
 	per     int
 	grouped []bool // by queue entry
@@ -19,11 +20,15 @@ type PlaceStream struct {
 	pods    int // that next tells of
 }
 
-// NewPlaceStream returns a PlaceStream that sends a message after so many pods, 0 standing for a default.
+// NewPlaceStream returns a PlaceStream for a request, which was decoded to a queue and groups.
 func NewPlaceStream(
-	queue []engine.Pending, groups []engine.Group, names Names, per uint32, send func(*stowagev1.PlaceStreamResponse) error,
+	in *stowagev1.PlaceStreamRequest, queue []engine.Pending, groups []engine.Group, names Names,
+	send func(*stowagev1.PlaceStreamResponse) error,
 ) *PlaceStream {
-	s := &PlaceStream{names: names, send: send, per: int(per), grouped: make([]bool, len(queue)), next: &stowagev1.PlaceStreamResponse{}}
+	s := &PlaceStream{
+		names: names, queue: in.GetPlace().GetQueue(), send: send, per: int(in.GetPodsPerMessage()),
+		grouped: make([]bool, len(queue)), next: &stowagev1.PlaceStreamResponse{},
+	}
 	if s.per == 0 {
 		s.per = defaultPodsPerMessage
 	}
@@ -56,10 +61,12 @@ func (s *PlaceStream) Placed(entry int, node uint32) error {
 // Entry implements engine.Watcher.
 func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 	s.next.ScannedCount += uint32(p.Scanned)
-	if p.Unplaced == 0 && p.Scores == nil {
+	unread := s.queue[entry].GetPod().GetUnread()
+	if p.Unplaced == 0 && p.Scores == nil && unread == nil {
 		return nil
 	}
 	out := s.of(entry)
+	out.Unread = unread
 	out.TotalScores = p.Scores
 	if p.Unplaced > 0 {
 		out.UnplacedCount, out.UnattemptedCount = uint32(p.Unplaced), uint32(p.Unattempted)

@@ -63,7 +63,7 @@ func answer[M request, C, R any](
 	if in.GetIncludeNodeNames() {
 		names = cluster.Names()
 	}
-	encoded, err := m.encode(result, names, cluster.Address)
+	encoded, err := m.encode(in, result, names, cluster.Address)
 	if err != nil {
 		return nil, answerTo(err)
 	}

@@ -27,7 +27,7 @@ type method[M request, C, R any] struct {
 	decide func(context.Context, *decode.Cluster, C) (R, error)
 	// count counts the nodes that can take the pod, or the pods that got a node; and those of them that were scanned for.
 	count  func(R) (feasible, scanned int)
-	encode func(R, encode.Names, string) ([]byte, error)
+	encode func(M, R, encode.Names, string) ([]byte, error)
 }
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{

@@ -56,7 +56,7 @@ func (s *Service) placeStream(
 	if place.GetIncludeNodeNames() {
 		names = cluster.Names()
 	}
-	parts := encode.NewPlaceStream(call.Queue, call.Options.Groups, names, in.GetPodsPerMessage(), send)
+	parts := encode.NewPlaceStream(in, call.Queue, call.Options.Groups, names, send)
 	call.Options.Watch = parts
 	result, err := decidePlace(ctx, cluster, call)
 	if err != nil {

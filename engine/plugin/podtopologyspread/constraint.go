@@ -30,10 +30,13 @@ type constraint struct {
 }
 
 // constraints returns the pod's hard or soft constraints. Only a pod that has none of either kind has the default ones,
-// and only if something selects it.
+// and only if something selects it. There are none where kube-scheduler cannot parse them.
 func constraints(c *plugin.Cycle, soft bool) []constraint {
 	own := c.Pod.Spec().Spread
 	if len(own) > 0 {
+		if ParseError(c.Pod.Spec(), soft) != "" {
+			return nil
+		}
 		return compile(c, own, soft, nil)
 	}
 	stated := c.Profile.DefaultSpread

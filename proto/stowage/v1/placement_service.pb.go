@@ -142,7 +142,8 @@ type FilterResponse struct {
 	// plugin in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37).
 	Rejections []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// kube-scheduler's event text, for example "0/3 nodes are available: 3 Insufficient cpu.", if no candidate node is
-	// feasible; empty otherwise (pkg/scheduler/framework/types.go FitError, v1.37).
+	// feasible (pkg/scheduler/framework/types.go FitError, v1.37). If several are and kube-scheduler fails to score the pod,
+	// because it cannot parse a preferred term, the text of its error. Empty otherwise.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// Every failing check with what caused it, if asked for.
 	Explanation *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// oddPod has a preferred node affinity that kube-scheduler cannot parse.
+func oddPod() *stowagev1.Pod {
+	return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{
+		Containers: []*stowagev1.Container{{Requests: &stowagev1.Resources{CpuMillis: new(int64(4000))}}},
+		Affinity: &stowagev1.Affinity{NodeAffinity: &stowagev1.NodeAffinity{Preferred: []*stowagev1.PreferredSchedulingTerm{{
+			Weight: 1,
+			Preference: &stowagev1.NodeSelectorTerm{MatchExpressions: []*stowagev1.NodeSelectorRequirement{{
+				Key: "disk", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN, Values: []string{"ssd,hdd"},
+			}}},
+		}}}},
+	}}}}
+}
+
+func smallPod() *stowagev1.Pod {
+	return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{
+		Containers: []*stowagev1.Container{{Requests: &stowagev1.Resources{CpuMillis: new(int64(1000))}}},
+	}}}}
+}
+
+func fourCPUs(name string, pods ...*stowagev1.Pod) *stowagev1.Node {
+	return &stowagev1.Node{
+		Name: name, Pods: pods, Allocatable: &stowagev1.Resources{CpuMillis: new(int64(4000)), Pods: new(int64(110))},
+	}
+}
+
+// TestOddPods says that one pod that kube-scheduler cannot parse costs only itself, on a node and in a queue.
+func TestOddPods(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{fourCPUs("a", oddPod()), fourCPUs("b"), fourCPUs("c")}}
+	f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Cluster: cluster, Pod: smallPod()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.FeasibleNodes.Indexes; len(got) != 2 || got[0] != 1 {
+		t.Errorf("feasible %v, want all but the full node", got)
+	}
+	p, err := client.Place(t.Context(), &stowagev1.PlaceRequest{Cluster: cluster, Queue: []*stowagev1.PendingPods{
+		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: 3},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With the first pod on one of two nodes, one is left for the odd pod, which is not scored.
+	if p.PlacedCount != 5 {
+		t.Errorf("placed %v", p)
+	}
+	cluster.Nodes = append(cluster.Nodes, fourCPUs("d"))
+	p, err = client.Place(t.Context(), &stowagev1.PlaceRequest{Cluster: cluster, Queue: []*stowagev1.PendingPods{
+		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: 3},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := p.Placements[1]
+	if p.PlacedCount != 4 || !strings.HasPrefix(odd.Message, `running PreScore plugin "NodeAffinity": `) || len(odd.Rejections) != 2 ||
+		odd.Rejections[0].Resolvability != stowagev1.Resolvability_RESOLVABILITY_ERROR {
+		t.Errorf("placed %v", p)
+	}
+}
+
+// TestUnread says that every answer repeats what the caller could not state, and that one remembered for an equal pod
+// without it does not.
+func TestUnread(t *testing.T) {
+	config := testConfig()
+	config.MaxSnapshotBytes = 1 << 20
+	client := run(t, config, t.Output(), nil, nil).client()
+	unread := []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "It needs a device."}}
+	told := smallPod()
+	told.Unread = unread
+	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{fourCPUs("a")}}
+	stored, err := put(t, client, part(cluster), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := &stowagev1.SnapshotReference{Address: stored.Address}
+	check := func(call string, got []*stowagev1.UnreadField, want bool, err error) {
+		t.Helper()
+		var wanted []*stowagev1.UnreadField
+		if want {
+			wanted = unread
+		}
+		if diff := cmp.Diff(wanted, got, protocmp.Transform()); err != nil || diff != "" {
+			t.Errorf("%s: %v, -want +got:\n%s", call, err, diff)
+		}
+	}
+	for _, pod := range []*stowagev1.Pod{smallPod(), told, smallPod(), told} {
+		want := pod.Unread != nil
+		f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Snapshot: snapshot, Pod: pod})
+		check("Filter", f.GetUnread(), want, err)
+		s, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Snapshot: snapshot, Pod: pod})
+		check("Score", s.GetUnread(), want, err)
+		place := &stowagev1.PlaceRequest{Snapshot: snapshot, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: 9}}}
+		p, err := client.Place(t.Context(), place)
+		check("Place", p.GetPlacements()[0].Unread, false, err)
+		check("Place", p.GetPlacements()[1].Unread, want, err)
+		streamed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 1})
+		whole := together(2, 0, streamed)
+		check("PlaceStream", whole.Placements[0].Unread, false, err)
+		check("PlaceStream", whole.Placements[1].Unread, want, err)
+		labelled := &stowagev1.Pod{Source: pod.Source, Unread: pod.Unread, Labels: map[string]string{"app": "web"}}
+		d, err := client.ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{Snapshot: snapshot, Pod: labelled})
+		check("ScaleDown", d.GetUnread(), want, err)
+	}
+}
