@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -111,5 +115,53 @@ func TestNoMessage(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "InvalidArgument"); n != 15 {
 		t.Errorf("%d of 15 calls are logged", n)
+	}
+}
+
+// TestNumbersThatDoNotFit sends a taint whose effect is 1 in 32 bits, in every way that a cluster comes.
+func TestNumbersThatDoNotFit(t *testing.T) {
+	r := run(t, testConfig(), t.Output(), nil, nil)
+	field := func(number protowire.Number, parts ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))
+	}
+	effect := protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), 1<<32+1)
+	node := slices.Concat(field(1, []byte("a")), field(3, field(1, []byte("k")), effect))
+	reference := slices.Concat(field(1, []byte(addressOf(t, threeZones()))), field(2, field(4, node)))
+	pod := field(2, field(3))
+	const suffix = "nodes[0].taints[0].effect"
+	for method, request := range map[string]struct {
+		raw  []byte
+		root string
+	}{
+		stowagev1.PlacementService_Filter_FullMethodName:      {slices.Concat(field(1, field(1, node)), pod), "cluster."},
+		stowagev1.PlacementService_Score_FullMethodName:       {slices.Concat(field(6, reference), pod), "snapshot.delta."},
+		stowagev1.PlacementService_Place_FullMethodName:       {field(1, field(1, node)), "cluster."},
+		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, node)), field(3, field(3))), "cluster."},
+		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, node))), "place.cluster."},
+		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(2, field(1, node)), "part."},
+		stowagev1.PlacementService_PutSnapshot_FullMethodName + "?": {
+			slices.Concat(field(3, reference)), "delta.delta.",
+		},
+	} {
+		method, _, _ = strings.Cut(method, "?")
+		stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method,
+			grpc.ForceCodecV2(asBytes{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.SendMsg(request.raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		err = stream.RecvMsg(new(emptypb.Empty))
+		code, _, _, violations := why(err)
+		want := request.root + suffix
+		if code != codes.InvalidArgument || !slices.ContainsFunc(violations, func(v *errdetails.BadRequest_FieldViolation) bool {
+			return v.GetField() == want && v.GetDescription() == "is 4294967297, which does not fit 32 bits"
+		}) {
+			t.Errorf("%s: got %v, want what is wrong with %s", method, err, want)
+		}
 	}
 }

@@ -18,6 +18,9 @@
 // with the counts added up, in ascending order of template_index, and false before true; counts that do not fit a uint32
 // are refused. Its pods are in ascending order of the bytes of their canonical encodings.
 //
+// Two encodings have the same content if they decode to the same messages: a bool is true whatever number it has but 0. A
+// number that does not fit the 32 bits of its field has no canonical encoding, as decoders cut it; servers refuse it.
+//
 // Defaults are not filled in: a template that states the namespace "default" differs from one that states none.
 //
 // # Content address

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/proto/content"
 	"github.com/stowage-scheduler/stowage/proto/content/contenttest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -45,10 +46,13 @@ func FuzzDelta(f *testing.F) {
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "c", Pods: []*stowagev1.Pod{{Name: "of none", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 32}}}}}},
 	} {
 		f.Add(marshal(f, base), marshal(f, d))
+		for _, w := range widened(marshal(f, d), d.ProtoReflect().Descriptor()) {
+			f.Add(marshal(f, base), w.raw)
+		}
 	}
 	f.Fuzz(func(t *testing.T, clusterBytes, deltaBytes []byte) {
 		stated, delta := &stowagev1.Cluster{}, &stowagev1.ClusterDelta{}
-		if len(clusterBytes)+len(deltaBytes) > 1<<16 || proto.Unmarshal(clusterBytes, stated) != nil || proto.Unmarshal(deltaBytes, delta) != nil {
+		if len(clusterBytes)+len(deltaBytes) > 1<<16 || proto.Unmarshal(clusterBytes, stated) != nil || decode.Unmarshal(deltaBytes, delta) != nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -88,6 +92,9 @@ func FuzzDelta(f *testing.F) {
 			t.Fatalf("the delta leads to a cluster that is refused: %v\n%v\non\n%v", refused, delta, ordered)
 		}
 		got := r.Cluster()
+		if of, err := content.Of(result); err != nil || got.Content.Address() != of.Address() {
+			t.Errorf("the address is %s, that of the content %v, %v", got.Address, of.Address(), err)
+		}
 		if got.Address != want.Address || got.Content.Address() != want.Content.Address() {
 			t.Errorf("the address is %s, decoded whole %s", got.Address, want.Address)
 		}

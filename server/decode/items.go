@@ -53,6 +53,8 @@ func decodeItem[M any, P interface {
 		d.refuse(at.item(field, count), "is no protobuf message")
 		d.full = true
 	default:
+		item := at.item(field, count)
+		d.refuseMisfit(&item, raw, m)
 		add(at, m)
 	}
 }

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"math"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -34,7 +35,7 @@ func ReadPlace(request []byte, into *stowagev1.PlaceRequest) error {
 		}
 		request = request[n:]
 	}
-	if err := proto.Unmarshal(rest, into); err != nil {
+	if err := Unmarshal(rest, into); err != nil {
 		return err
 	}
 	into.Queue = q.all
@@ -68,7 +69,13 @@ func (q *queue) take(b []byte) error {
 	if e.read(b) {
 		return nil
 	}
-	return proto.Unmarshal(b, &e.pending)
+	if err := proto.Unmarshal(b, &e.pending); err != nil {
+		return err
+	}
+	var p problems
+	at := (*path)(nil).item("queue", len(q.all)-1)
+	p.refuseMisfit(&at, b, &e.pending)
+	return p.err()
 }
 
 // read reads an entry, and reports whether there is nothing in it that is left to the protobuf library.
@@ -88,7 +95,9 @@ func (e *queued) read(b []byte) bool {
 			e.pending.Pod = &e.pod
 		case field == 2 && kind == protowire.VarintType:
 			var count uint64
-			count, n = protowire.ConsumeVarint(b)
+			if count, n = protowire.ConsumeVarint(b); count > math.MaxUint32 {
+				return false
+			}
 			e.pending.Count = uint32(count)
 		case field == 3 && kind == protowire.BytesType:
 			e.pending.PodGroup, n = consumeText(b)
@@ -115,7 +124,9 @@ func (e *queued) readPod(b []byte) bool {
 			e.pod.Name, n = consumeText(b)
 		case field == 2 && kind == protowire.VarintType:
 			var index uint64
-			index, n = protowire.ConsumeVarint(b)
+			if index, n = protowire.ConsumeVarint(b); index > math.MaxUint32 {
+				return false
+			}
 			e.index.TemplateIndex = uint32(index)
 			e.pod.Source = &e.index
 		default:

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -261,7 +260,7 @@ func (c *chunk) taint(n *api.Node, raw []byte) bool {
 				return false
 			}
 		case field == 3 && kind == protowire.VarintType:
-			t.Effect = stowagev1.TaintEffect(s.varint())
+			t.Effect = stowagev1.TaintEffect(s.int32())
 		default:
 			return false
 		}
@@ -361,7 +360,7 @@ func (r *reader) template(m *met, raw []byte) (_ *api.PodTemplate, _ footprint, 
 		return t, specFootprint(&t.Spec), form, r.meet(m, slices.Values(r.usual.scalars), slices.Values(r.usual.topologyKeys))
 	}
 	in := new(stowagev1.PodTemplate)
-	if proto.Unmarshal(raw, in) != nil {
+	if Unmarshal(raw, in) != nil {
 		return nil, 0, nil, false
 	}
 	var d decoder

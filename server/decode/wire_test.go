@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -33,18 +35,26 @@ func cut(raw []byte, rng *rand.Rand) wire.Pieces {
 }
 
 // sameDecoding decodes a cluster from the wire and from the message that the wire has, and compares. Where it is
-// refused, both refuse it.
+// refused, both refuse it, but for numbers that do not fit, of which the message has nothing left. The address is that of
+// the message's content, which other code computes.
 func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 	t.Helper()
 	m := new(stowagev1.Cluster)
 	malformed := proto.Unmarshal(raw, m)
 	want, wantErr := decode.Message(m)
-	for _, keep := range []bool{true, false} {
-		got, err := decode.Wire(pieces, keep)
+	of, ofErr := content.Of(m)
+	for _, way := range []struct {
+		pieces wire.Pieces
+		keep   bool
+	}{{pieces, true}, {pieces, false}, {wire.Pieces{raw}, true}, {wire.Pieces{raw}, false}} {
+		got, err := decode.Wire(way.pieces, way.keep)
 		if malformed != nil {
 			if err == nil {
 				t.Fatalf("taken, though malformed: %v", malformed)
 			}
+			continue
+		}
+		if err != nil && strings.Contains(err.Error(), misfit) {
 			continue
 		}
 		if (err == nil) != (wantErr == nil) {
@@ -54,6 +64,9 @@ func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 			continue
 		}
 		sound = true
+		if ofErr != nil || got.Address != of.Address() {
+			t.Fatalf("the address is %v, that of the content %v, %v", got.Address, of.Address(), ofErr)
+		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("decoded differently (-message +wire):\n%s", diff)
 		}
@@ -112,6 +125,9 @@ func FuzzWire(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(raw, uint64(1))
+	}
+	for _, w := range widenedCluster(f) {
+		f.Add(w.raw, uint64(1))
 	}
 	// Field numbers that protobuf does not have, of which 32 bits are a number that it has.
 	for _, number := range []uint64{0, 1<<29 + 1, 1 << 31, 1<<32 + 1, 1<<32 + 2, 1<<32 + 8} {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -45,7 +44,7 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 
 func unmarshalAsking[M request](encoded []byte, into M) (*decode.Asked, error) {
 	pod, rest := decode.ReadAsked(encoded)
-	return pod, proto.Unmarshal(rest, into)
+	return pod, decode.Unmarshal(rest, into)
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
@@ -110,5 +109,5 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 }
 
 func unmarshalScaleDown(encoded []byte, into *stowagev1.ScaleDownRequest) (*decode.Asked, error) {
-	return nil, proto.Unmarshal(encoded, into)
+	return nil, decode.Unmarshal(encoded, into)
 }

@@ -68,14 +68,15 @@ func (p *putting) step() error {
 func (p *putting) receive() (*wire.Request, error) {
 	m := new(stowagev1.PutSnapshotRequest)
 	in := wire.NewRequest(m, partField)
+	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
 	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
 		return nil, decode.Refuse("end", "is missing, the stream was cut off")
 	} else if err != nil {
 		return nil, err
 	}
-	if in.Err() != nil {
+	if err := in.Err(); err != nil {
 		in.Free()
-		return nil, decode.Refuse("step", "is in a message that is no protobuf message")
+		return nil, refusal(err, decode.Refuse("step", "is in a message that is no protobuf message"))
 	}
 	if m.GetSequence() != p.sequence {
 		in.Free()

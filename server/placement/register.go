@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -47,6 +48,15 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 	to.RegisterService(&d, s)
 }
 
+// refusal is what is said of a request that could not be decoded: which field is wrong, where that is known.
+func refusal(err, otherwise error) error {
+	var wrong *decode.Error
+	if errors.As(err, &wrong) {
+		return wrong
+	}
+	return otherwise
+}
+
 // unary receives a request's cluster in its frames. Interceptors see the request without it, and perhaps with an empty pod
 // in place of the one it asks about; or in its place the answer that it got before, or what is none; and the answer encoded.
 func unary[T any, M interface {
@@ -80,7 +90,7 @@ func unary[T any, M interface {
 		}
 		handle := func(ctx context.Context, _ any) (any, error) {
 			if in.Err() != nil {
-				return nil, answerTo(decode.ErrNoMessage)
+				return nil, answerTo(refusal(in.Err(), decode.ErrNoMessage))
 			}
 			if asked.before != nil {
 				return s.again(ctx, m.name, asked.snapshot, asked.before), nil

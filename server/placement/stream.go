@@ -17,11 +17,12 @@ import (
 func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
 	m := new(stowagev1.PlaceStreamRequest)
 	in := wire.NewRequest(m, wire.NoField)
+	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
 	if err := stream.RecvMsg(in); err != nil {
 		return err
 	}
 	if in.Err() != nil {
-		return answerTo(decode.ErrNoMessage)
+		return answerTo(refusal(in.Err(), decode.ErrNoMessage))
 	}
 	return s.PlaceStream(m, &grpc.GenericServerStream[stowagev1.PlaceStreamRequest, stowagev1.PlaceStreamResponse]{ServerStream: stream})
 }
