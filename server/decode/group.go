@@ -59,7 +59,7 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.Group {
 	switch in.GetMode() {
 	case stowagev1.PodGroupMode_POD_GROUP_MODE_UNSPECIFIED, stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER:
 		if out.Steps > 0 {
-			d.refuse(at.field("max_steps"), "is only allowed with JOINT")
+			d.refuse(at.field("max_steps"), "is only allowed with POD_GROUP_MODE_JOINT")
 		}
 	case stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
 		out.Joint = true
@@ -67,7 +67,7 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.Group {
 			d.refuse(at.field("max_steps"), "is %d, at most %d are allowed", out.Steps, MaxSteps)
 		}
 	default:
-		d.refuse(at.field("mode"), "must be IN_ORDER or JOINT")
+		d.refuse(at.field("mode"), "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT")
 	}
 	if t := in.GetTopology(); t != nil {
 		at := at.field("topology")
@@ -83,7 +83,7 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 	case stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
 		out.Preferred = true
 	default:
-		d.refuse(at.field("policy"), "must be REQUIRED or PREFERRED")
+		d.refuse(at.field("policy"), "must be POD_GROUP_TOPOLOGY_POLICY_REQUIRED or POD_GROUP_TOPOLOGY_POLICY_PREFERRED")
 	}
 	const field = "keys"
 	keys := in.GetKeys()

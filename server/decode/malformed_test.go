@@ -48,8 +48,8 @@ var malformed = []struct {
 	{"cluster.nodes[0].taints[0].value", "at most 63", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Taints[0].Value = strings.Repeat("v", 64)
 	}},
-	{"cluster.nodes[0].taints[0].effect", "must be NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 0 }},
-	{"cluster.nodes[0].taints[0].effect", "must be NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 9 }},
+	{"cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 0 }},
+	{"cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 9 }},
 	{"cluster.nodes[0].taints", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Taints = make([]*stowagev1.Taint, decode.MaxTaints+1)
 	}},
@@ -147,7 +147,7 @@ var malformed = []struct {
 	{`cluster.namespaces[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
 		r.Cluster.Namespaces[0].Labels[""] = ""
 	}},
-	{"cluster.workload_selectors[0].kind", "must be SERVICE", func(r *stowagev1.PlaceRequest) {
+	{"cluster.workload_selectors[0].kind", "must be WORKLOAD_KIND_SERVICE", func(r *stowagev1.PlaceRequest) {
 		r.Cluster.WorkloadSelectors[0].Kind = 0
 	}},
 	{"cluster.workload_selectors[0].name", "is required", func(r *stowagev1.PlaceRequest) {
@@ -156,7 +156,7 @@ var malformed = []struct {
 	{"cluster.workload_selectors[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
 		r.Cluster.WorkloadSelectors[0].Namespace = strings.Repeat("n", 64)
 	}},
-	{"cluster.workload_selectors[0].selector.match_expressions", "must be empty with SERVICE", func(r *stowagev1.PlaceRequest) {
+	{"cluster.workload_selectors[0].selector.match_expressions", "must be empty with WORKLOAD_KIND_SERVICE", func(r *stowagev1.PlaceRequest) {
 		r.Cluster.WorkloadSelectors[0].Selector = selector("web")
 	}},
 	{"cluster.workload_selectors[2].name", "is that of cluster.workload_selectors[1]", func(r *stowagev1.PlaceRequest) {
@@ -174,7 +174,7 @@ var malformed = []struct {
 	{affinity + "node_affinity.required.terms[0].match_expressions[0].key", "must be a label key", func(r *stowagev1.PlaceRequest) {
 		required(r).MatchExpressions[0].Key = "a b"
 	}},
-	{affinity + "node_affinity.required.terms[0].match_expressions[0].operator", "must be IN", func(r *stowagev1.PlaceRequest) {
+	{affinity + "node_affinity.required.terms[0].match_expressions[0].operator", "must be NODE_SELECTOR_OPERATOR_IN", func(r *stowagev1.PlaceRequest) {
 		required(r).MatchExpressions[0].Operator = 0
 	}},
 	{affinity + "node_affinity.required.terms[0].match_expressions[0].values", "exactly one", func(r *stowagev1.PlaceRequest) {
@@ -197,7 +197,7 @@ var malformed = []struct {
 	{affinity + "node_affinity.required.terms[0].match_fields[0].key", `only "metadata.name"`, func(r *stowagev1.PlaceRequest) {
 		required(r).MatchFields[0].Key = "metadata.uid"
 	}},
-	{affinity + "node_affinity.required.terms[0].match_fields[0].operator", "must be IN or NOT_IN", func(r *stowagev1.PlaceRequest) {
+	{affinity + "node_affinity.required.terms[0].match_fields[0].operator", "must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN", func(r *stowagev1.PlaceRequest) {
 		required(r).MatchFields[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 	}},
 	{affinity + "node_affinity.required.terms[0].match_fields[0].values", "exactly one", func(r *stowagev1.PlaceRequest) {
@@ -245,7 +245,7 @@ var malformed = []struct {
 	{affinity + "pod_affinity.preferred", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).Affinity.PodAffinity.Preferred = make([]*stowagev1.WeightedPodAffinityTerm, decode.MaxTerms+1)
 	}},
-	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[0].operator", "must be IN", func(r *stowagev1.PlaceRequest) {
+	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[0].operator", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *stowagev1.PlaceRequest) {
 		anti(r).LabelSelector.MatchExpressions[0].Operator = 5
 	}},
 	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions[0].key", "must be a label key", func(r *stowagev1.PlaceRequest) {
@@ -263,17 +263,17 @@ var malformed = []struct {
 	{affinity + "pod_anti_affinity.required[0].label_selector.match_expressions", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		anti(r).LabelSelector.MatchExpressions = make([]*stowagev1.LabelSelectorRequirement, decode.MaxRequirements+1)
 	}},
-	{affinity + "pod_anti_affinity.required[0].namespace_selector.match_expressions[0].operator", "must be IN", func(r *stowagev1.PlaceRequest) {
+	{affinity + "pod_anti_affinity.required[0].namespace_selector.match_expressions[0].operator", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *stowagev1.PlaceRequest) {
 		anti(r).NamespaceSelector.MatchExpressions = []*stowagev1.LabelSelectorRequirement{{Key: "k"}}
 	}},
 
-	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be EXISTS if key is empty", func(r *stowagev1.PlaceRequest) {
+	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be TOLERATION_OPERATOR_EXISTS if key is empty", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[1].Key = ""
 	}},
-	{"cluster.pod_templates[0].spec.tolerations[0].value", "must be empty with EXISTS", func(r *stowagev1.PlaceRequest) {
+	{"cluster.pod_templates[0].spec.tolerations[0].value", "must be empty with TOLERATION_OPERATOR_EXISTS", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[0].Value = "v"
 	}},
-	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be EQUAL", func(r *stowagev1.PlaceRequest) {
+	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be TOLERATION_OPERATOR_EQUAL", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[1].Operator = 9
 	}},
 	{"cluster.pod_templates[0].spec.tolerations[1].effect", "or unspecified", func(r *stowagev1.PlaceRequest) {
@@ -286,19 +286,19 @@ var malformed = []struct {
 	{spread + "[0].topology_key", "is required", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints[0].TopologyKey = ""
 	}},
-	{spread + "[0].when_unsatisfiable", "must be DO_NOT_SCHEDULE", func(r *stowagev1.PlaceRequest) {
+	{spread + "[0].when_unsatisfiable", "must be UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints[0].WhenUnsatisfiable = 0
 	}},
 	{spread + "[0].min_domains", "is 0", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints[0].MinDomains = proto.Int32(0)
 	}},
-	{spread + "[1].min_domains", "only allowed with DO_NOT_SCHEDULE", func(r *stowagev1.PlaceRequest) {
+	{spread + "[1].min_domains", "only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints[1].MinDomains = proto.Int32(1)
 	}},
-	{spread + "[0].node_affinity_policy", "must be HONOR", func(r *stowagev1.PlaceRequest) {
+	{spread + "[0].node_affinity_policy", "must be NODE_INCLUSION_POLICY_HONOR", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints[0].NodeAffinityPolicy = 3
 	}},
-	{spread + "[0].node_taints_policy", "must be HONOR", func(r *stowagev1.PlaceRequest) {
+	{spread + "[0].node_taints_policy", "must be NODE_INCLUSION_POLICY_HONOR", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints[0].NodeTaintsPolicy = 3
 	}},
 	{spread + "[1].match_label_keys", "without label_selector", func(r *stowagev1.PlaceRequest) {
@@ -322,13 +322,13 @@ var malformed = []struct {
 	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 65536", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts[0].Port = 65536
 	}},
-	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].protocol", "must be TCP", func(r *stowagev1.PlaceRequest) {
+	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].protocol", "must be PROTOCOL_TCP", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts[0].Protocol = 4
 	}},
 	{"cluster.pod_templates[0].spec.containers[0].host_ports", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts = make([]*stowagev1.HostPort, decode.MaxHostPorts+1)
 	}},
-	{"cluster.pod_templates[0].spec.init_containers[0].restart_policy", "must be ALWAYS", func(r *stowagev1.PlaceRequest) {
+	{"cluster.pod_templates[0].spec.init_containers[0].restart_policy", "must be CONTAINER_RESTART_POLICY_ALWAYS", func(r *stowagev1.PlaceRequest) {
 		spec(r).InitContainers[0].RestartPolicy = 4
 	}},
 	{"cluster.pod_templates[0].spec.containers", "at most 1000", func(r *stowagev1.PlaceRequest) {
@@ -365,8 +365,8 @@ var malformed = []struct {
 		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
 	}},
 	{"pod_groups[0].min_count", "is 6, the group has 5 pods", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MinCount = 6 }},
-	{"pod_groups[0].mode", "must be IN_ORDER or JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 7 }},
-	{"pod_groups[0].max_steps", "only allowed with JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 0 }},
+	{"pod_groups[0].mode", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 7 }},
+	{"pod_groups[0].max_steps", "only allowed with POD_GROUP_MODE_JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 0 }},
 	{"pod_groups[0].max_steps", "at most", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MaxSteps = decode.MaxSteps + 1 }},
 	{"pod_groups[0].topology.keys", "is required", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Topology.Keys = nil }},
 	{"pod_groups[0].topology.keys", "at most 8", func(r *stowagev1.PlaceRequest) {
@@ -376,7 +376,7 @@ var malformed = []struct {
 		r.PodGroups[0].Topology.Keys = []string{"zone", "zone"}
 	}},
 	{"pod_groups[0].topology.keys[0]", "", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Topology.Keys = []string{"a b"} }},
-	{"pod_groups[0].topology.policy", "must be REQUIRED or PREFERRED", func(r *stowagev1.PlaceRequest) {
+	{"pod_groups[0].topology.policy", "must be POD_GROUP_TOPOLOGY_POLICY_REQUIRED or POD_GROUP_TOPOLOGY_POLICY_PREFERRED", func(r *stowagev1.PlaceRequest) {
 		r.PodGroups[0].Topology.Policy = 7
 	}},
 	{"pod_groups[0]", "at most 1000 can be placed jointly", func(r *stowagev1.PlaceRequest) { r.Queue[1].Count = decode.MaxJointPods + 1 }},
@@ -406,7 +406,7 @@ var malformed = []struct {
 	{"profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *stowagev1.PlaceRequest) {
 		r.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "-5"
 	}},
-	{"profile.scoring_strategy.type", "must be LEAST_ALLOCATED", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Type = 4 }},
+	{"profile.scoring_strategy.type", "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Type = 4 }},
 	{"profile.scoring_strategy.resources[0].weight", "is 101", func(r *stowagev1.PlaceRequest) {
 		r.Profile.ScoringStrategy.Resources[0].Weight = 101
 	}},
@@ -444,8 +444,8 @@ var malformed = []struct {
 	}},
 	{"profile.hard_pod_affinity_weight", "is 101", func(r *stowagev1.PlaceRequest) { r.Profile.HardPodAffinityWeight = proto.Int32(101) }},
 	{"profile.hard_pod_affinity_weight", "is -1", func(r *stowagev1.PlaceRequest) { r.Profile.HardPodAffinityWeight = proto.Int32(-1) }},
-	{"profile.default_spread.type", "must be SYSTEM or LIST", func(r *stowagev1.PlaceRequest) { r.Profile.DefaultSpread.Type = 3 }},
-	{"profile.default_spread.constraints", "must be empty with SYSTEM", func(r *stowagev1.PlaceRequest) {
+	{"profile.default_spread.type", "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST", func(r *stowagev1.PlaceRequest) { r.Profile.DefaultSpread.Type = 3 }},
+	{"profile.default_spread.constraints", "must be empty with DEFAULTING_TYPE_SYSTEM", func(r *stowagev1.PlaceRequest) {
 		r.Profile.DefaultSpread.Type = stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM
 	}},
 	{"profile.default_spread.constraints[0].label_selector", "must be absent", func(r *stowagev1.PlaceRequest) {
@@ -544,7 +544,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	r.Queue[0].Pod = nil
 	r.Profile.Name = "x"
 	_, err := decode.Place(r)
-	const want = "cluster.nodes[0].taints[0].effect: must be NO_SCHEDULE, PREFER_NO_SCHEDULE or NO_EXECUTE (and 2 more)"
+	const want = "cluster.nodes[0].taints[0].effect: must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE or TAINT_EFFECT_NO_EXECUTE (and 2 more)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got error %v, want %s", err, want)
 	}

@@ -133,12 +133,12 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 	switch in.GetType() {
 	case stowagev1.DefaultingType_DEFAULTING_TYPE_UNSPECIFIED, stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM:
 		if len(in.GetConstraints()) > 0 {
-			d.refuse(at.field(field), "must be empty with SYSTEM")
+			d.refuse(at.field(field), "must be empty with DEFAULTING_TYPE_SYSTEM")
 		}
 		return
 	case stowagev1.DefaultingType_DEFAULTING_TYPE_LIST:
 	default:
-		d.refuse(at.field("type"), "must be SYSTEM or LIST")
+		d.refuse(at.field("type"), "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST")
 		return
 	}
 	out.SystemDefaultSpread = false

@@ -24,15 +24,15 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO:
 		out.Type, out.Shape = api.RequestedToCapacityRatio, shape
 		if len(in.GetShape()) == 0 {
-			d.refuse(at.field("shape"), "is required with REQUESTED_TO_CAPACITY_RATIO")
+			d.refuse(at.field("shape"), "is required with SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 		}
 		return
 	default:
-		d.refuse(at.field("type"), "must be LEAST_ALLOCATED, MOST_ALLOCATED or REQUESTED_TO_CAPACITY_RATIO")
+		d.refuse(at.field("type"), "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED, SCORING_STRATEGY_TYPE_MOST_ALLOCATED or SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 		return
 	}
 	if len(in.GetShape()) > 0 {
-		d.refuse(at.field("shape"), "must be empty without REQUESTED_TO_CAPACITY_RATIO")
+		d.refuse(at.field("shape"), "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *decoder) labelRequirement(
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST:
 		out.Operator = api.DoesNotExist
 	default:
-		d.refuse(at.field("operator"), "must be IN, NOT_IN, EXISTS or DOES_NOT_EXIST")
+		d.refuse(at.field("operator"), "must be LABEL_SELECTOR_OPERATOR_IN, LABEL_SELECTOR_OPERATOR_NOT_IN, LABEL_SELECTOR_OPERATOR_EXISTS or LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST")
 		return out
 	}
 	d.requirement(at, &out, l)
@@ -129,13 +129,13 @@ func (d *decoder) nodeRequirement(
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_LT:
 		out.Operator = api.LessThan
 	default:
-		d.refuse(at.field("operator"), "must be IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT or LT")
+		d.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN, NODE_SELECTOR_OPERATOR_NOT_IN, NODE_SELECTOR_OPERATOR_EXISTS, NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST, NODE_SELECTOR_OPERATOR_GT or NODE_SELECTOR_OPERATOR_LT")
 		return out
 	}
 	d.requirement(at, &out, l)
 	if l == strict && out.Operator >= api.GreaterThan && len(out.Values) == 1 {
 		if _, err := strconv.ParseInt(out.Values[0], 10, 64); err != nil {
-			d.refuse(at.item("values", 0), "must be a decimal integer with GT and LT")
+			d.refuse(at.item("values", 0), "must be a decimal integer with this operator")
 		}
 	}
 	return out
@@ -152,15 +152,15 @@ func (d *decoder) requirement(at *path, r *api.Requirement, l leniency) {
 	switch r.Operator {
 	case api.In, api.NotIn:
 		if len(r.Values) == 0 {
-			d.refuse(at.field("values"), "at least one is required with IN and NOT_IN")
+			d.refuse(at.field("values"), "at least one is required with this operator")
 		}
 	case api.Exists, api.DoesNotExist:
 		if len(r.Values) > 0 {
-			d.refuse(at.field("values"), "must be empty with EXISTS and DOES_NOT_EXIST")
+			d.refuse(at.field("values"), "must be empty with this operator")
 		}
 	case api.GreaterThan, api.LessThan:
 		if len(r.Values) != 1 {
-			d.refuse(at.field("values"), "has %d entries, exactly one is required with GT and LT", len(r.Values))
+			d.refuse(at.field("values"), "has %d entries, exactly one is required with this operator", len(r.Values))
 		}
 	}
 	if l == lenientValues {
@@ -185,7 +185,7 @@ func (d *decoder) nodeField(at *path, key string, operator stowagev1.NodeSelecto
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:
 		out.Operator = api.NotIn
 	default:
-		d.refuse(at.field("operator"), "must be IN or NOT_IN")
+		d.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN")
 	}
 	if len(out.Values) != 1 {
 		d.refuse(at.field("values"), "has %d entries, exactly one is required", len(out.Values))

@@ -53,7 +53,7 @@ func (d *decoder) spreadRules(at *path, out *api.TopologySpreadConstraint, actio
 	case stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY:
 		out.ScheduleAnyway = true
 	default:
-		d.refuse(at.field("when_unsatisfiable"), "must be DO_NOT_SCHEDULE or SCHEDULE_ANYWAY")
+		d.refuse(at.field("when_unsatisfiable"), "must be UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE or UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY")
 	}
 	if minDomains != nil {
 		out.MinDomains = *minDomains
@@ -61,7 +61,7 @@ func (d *decoder) spreadRules(at *path, out *api.TopologySpreadConstraint, actio
 			d.refuse(at.field("min_domains"), "is %d, at least 1 is required", out.MinDomains)
 		}
 		if out.ScheduleAnyway {
-			d.refuse(at.field("min_domains"), "is only allowed with DO_NOT_SCHEDULE")
+			d.refuse(at.field("min_domains"), "is only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE")
 		}
 	}
 	for _, b := range before {
@@ -74,7 +74,7 @@ func (d *decoder) spreadRules(at *path, out *api.TopologySpreadConstraint, actio
 
 func (d *decoder) policy(at *path, field string, p stowagev1.NodeInclusionPolicy) stowagev1.NodeInclusionPolicy {
 	if _, ok := stowagev1.NodeInclusionPolicy_name[int32(p)]; !ok {
-		d.refuse(at.field(field), "must be HONOR or IGNORE")
+		d.refuse(at.field(field), "must be NODE_INCLUSION_POLICY_HONOR or NODE_INCLUSION_POLICY_IGNORE")
 	}
 	return p
 }

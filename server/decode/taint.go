@@ -17,7 +17,7 @@ func (d *decoder) taints(at *path, in []*stowagev1.Taint) []api.Taint {
 		d.length(at.field("value"), t.GetValue(), MaxLabelValueBytes)
 		effect, ok := taintEffect(t.GetEffect())
 		if !ok || effect == api.EveryEffect {
-			d.refuse(at.field("effect"), "must be NO_SCHEDULE, PREFER_NO_SCHEDULE or NO_EXECUTE")
+			d.refuse(at.field("effect"), "must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE or TAINT_EFFECT_NO_EXECUTE")
 		}
 		out[i].Effect = effect
 	}
@@ -47,21 +47,21 @@ func (d *decoder) toleration(at *path, key string, operator stowagev1.Toleration
 	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS:
 		out.Operator = api.TolerationExists
 		if value != "" {
-			d.refuse(at.field("value"), "must be empty with EXISTS")
+			d.refuse(at.field("value"), "must be empty with TOLERATION_OPERATOR_EXISTS")
 		}
 	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_LT:
 		out.Operator = api.TolerationLessThan
 	case stowagev1.TolerationOperator_TOLERATION_OPERATOR_GT:
 		out.Operator = api.TolerationGreaterThan
 	default:
-		d.refuse(at.field("operator"), "must be EQUAL, EXISTS, LT or GT")
+		d.refuse(at.field("operator"), "must be TOLERATION_OPERATOR_EQUAL, TOLERATION_OPERATOR_EXISTS, TOLERATION_OPERATOR_LT or TOLERATION_OPERATOR_GT")
 	}
 	if key == "" && out.Operator != api.TolerationExists {
-		d.refuse(at.field("operator"), "must be EXISTS if key is empty")
+		d.refuse(at.field("operator"), "must be TOLERATION_OPERATOR_EXISTS if key is empty")
 	}
 	effect, ok := taintEffect(on)
 	if !ok {
-		d.refuse(at.field("effect"), "must be NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE or unspecified")
+		d.refuse(at.field("effect"), "must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE, TAINT_EFFECT_NO_EXECUTE or unspecified")
 	}
 	out.Effect = effect
 	return out

@@ -68,7 +68,7 @@ func (d *decoder) containers(at *path, field string, in []*stowagev1.Container) 
 	for i, c := range in {
 		at := at.item(field, i)
 		if _, ok := stowagev1.ContainerRestartPolicy_name[int32(c.GetRestartPolicy())]; !ok {
-			d.refuse(at.field("restart_policy"), "must be ALWAYS, ON_FAILURE or NEVER")
+			d.refuse(at.field("restart_policy"), "must be CONTAINER_RESTART_POLICY_ALWAYS, CONTAINER_RESTART_POLICY_ON_FAILURE or CONTAINER_RESTART_POLICY_NEVER")
 		}
 		out[i] = api.Container{
 			Name:      c.GetName(),
@@ -107,7 +107,7 @@ func (d *decoder) hostPort(at *path, port int32, protocol stowagev1.Protocol, ho
 	case stowagev1.Protocol_PROTOCOL_SCTP:
 		out.Protocol = api.SCTP
 	default:
-		d.refuse(at.field("protocol"), "must be TCP, UDP or SCTP")
+		d.refuse(at.field("protocol"), "must be PROTOCOL_TCP, PROTOCOL_UDP or PROTOCOL_SCTP")
 	}
 	return out
 }

@@ -28,12 +28,12 @@ func (d *decoder) workloadSelector(at *path, in *stowagev1.WorkloadSelector) api
 	case stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET:
 		out.Kind = api.StatefulSet
 	default:
-		d.refuse(at.field("kind"), "must be SERVICE, REPLICATION_CONTROLLER, REPLICA_SET or STATEFUL_SET")
+		d.refuse(at.field("kind"), "must be WORKLOAD_KIND_SERVICE, WORKLOAD_KIND_REPLICATION_CONTROLLER, WORKLOAD_KIND_REPLICA_SET or WORKLOAD_KIND_STATEFUL_SET")
 	}
 	mapOnly := out.Kind == api.Service || out.Kind == api.ReplicationController
 	if mapOnly && len(in.GetSelector().GetMatchExpressions()) > 0 {
 		selector := at.field("selector")
-		d.refuse(selector.field("match_expressions"), "must be empty with SERVICE and REPLICATION_CONTROLLER")
+		d.refuse(selector.field("match_expressions"), "must be empty with WORKLOAD_KIND_SERVICE and WORKLOAD_KIND_REPLICATION_CONTROLLER")
 	}
 	return out
 }
