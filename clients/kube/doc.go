@@ -9,9 +9,8 @@
 // A workload without a uid has all its pods still to come, and they become queue entries; a workload with one already
 // has its pods, which are objects of their own.
 //
-// Quantities become whole units: cpu in thousandths of a core, everything else in ones, each rounded up, as
-// kube-scheduler reads them. It rounds the sum over a pod's containers where this package rounds each container, which
-// differs only for requests of fractions of a byte.
+// Quantities become whole units: cpu in thousandths of a core, everything else in ones. Where a pod states fractions, each
+// amount is what it adds to the rounded sum of those before it, so that all sums are those that kube-scheduler rounds up.
 //
 // A PodGroup becomes a group of the queue if pending pods name it. Its annotations may ask for what kube-scheduler does
 // not do, such as PodGroupModeAnnotation for a joint placement. One that an API server has made and that has too few pods

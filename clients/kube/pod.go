@@ -40,7 +40,7 @@ func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 
 func pendingPod(p *corev1.Pod, path *field.Path) (*stowagev1.Pod, error) {
 	c := &converter{}
-	out := c.pod(defaulted(p), path)
+	out := c.pod(defaulted(p), path, resourcehelper.PodResourcesOptions{})
 	out.GetTemplate().Spec.NodeName = p.Spec.NodeName
 	return out, c.err()
 }
@@ -49,18 +49,23 @@ func pendingPod(p *corev1.Pod, path *field.Path) (*stowagev1.Pod, error) {
 func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c := &converter{}
 	p = defaulted(p)
-	out := c.pod(p, field.NewPath("spec"))
+	out := c.pod(p, field.NewPath("spec"), runningRequests)
 	out.ResourceStatus = c.resourceStatus(p)
 	return out, c.err()
 }
 
-// pod converts what pending and running pods have in common; path is where the pod's spec stands in the object.
-func (c *converter) pod(p *corev1.Pod, path *field.Path) *stowagev1.Pod {
+// pod converts what pending and running pods have in common; path is where the pod's spec stands in the object, and o how
+// kube-scheduler adds up what the pod requests.
+func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodResourcesOptions) *stowagev1.Pod {
 	t := &stowagev1.PodTemplate{
 		Namespace:  namespaceOf(p),
 		Labels:     maps.Clone(p.Labels),
 		Controller: controller(p),
 		Spec:       c.podSpec(&p.Spec, admitted(p), path),
+	}
+	if len(p.Spec.Overhead) > 0 {
+		o.ExcludeOverhead = true
+		t.Spec.Overhead = c.requests(p.Spec.Overhead, path.Child("overhead"), excess(nil).plus(resourcehelper.PodRequests(p, o)))
 	}
 	out := &stowagev1.Pod{
 		Name:        p.Name,
@@ -99,12 +104,17 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 		Affinity:                  c.affinity(s.Affinity, merged, path.Child("affinity")),
 		Tolerations:               c.tolerations(s.Tolerations, path.Child("tolerations")),
 		TopologySpreadConstraints: c.spread(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints")),
-		Containers:                c.containers(s.Containers, path.Child("containers")),
-		InitContainers:            c.containers(s.InitContainers, path.Child("initContainers")),
-		Overhead:                  c.requests(s.Overhead, path.Child("overhead")),
+	}
+	for container, before := range sums(s, requested) {
+		if i := len(out.InitContainers); i < len(s.InitContainers) {
+			out.InitContainers = append(out.InitContainers, c.container(container, before, path.Child("initContainers").Index(i)))
+		} else {
+			i := len(out.Containers)
+			out.Containers = append(out.Containers, c.container(container, before, path.Child("containers").Index(i)))
+		}
 	}
 	if s.Resources != nil {
-		out.Requests = c.requests(podLevel(s.Resources.Requests), path.Child("resources", "requests"))
+		out.Requests = c.requests(podLevel(s.Resources.Requests), path.Child("resources", "requests"), nil)
 	}
 	for _, v := range s.Volumes {
 		if v.Image != nil {
@@ -120,29 +130,25 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	return out
 }
 
-func (c *converter) containers(cs []corev1.Container, path *field.Path) []*stowagev1.Container {
-	var out []*stowagev1.Container
-	for i := range cs {
-		in, at := &cs[i], path.Index(i)
-		o := &stowagev1.Container{
-			Name:     in.Name,
-			Image:    in.Image,
-			Requests: c.requests(in.Resources.Requests, at.Child("resources", "requests")),
+// container converts a container, whose requests are added to a sum.
+func (c *converter) container(in *corev1.Container, before excess, at *field.Path) *stowagev1.Container {
+	out := &stowagev1.Container{
+		Name:     in.Name,
+		Image:    in.Image,
+		Requests: c.requests(in.Resources.Requests, at.Child("resources", "requests"), before),
+	}
+	for j, p := range in.Ports {
+		if p.HostPort == 0 {
+			continue
 		}
-		for j, p := range in.Ports {
-			if p.HostPort == 0 {
-				continue
-			}
-			o.HostPorts = append(o.HostPorts, &stowagev1.HostPort{
-				Port:     p.HostPort,
-				Protocol: enum(c, protocols, p.Protocol, at.Child("ports").Index(j).Child("protocol")),
-				HostIp:   p.HostIP,
-			})
-		}
-		if in.RestartPolicy != nil {
-			o.RestartPolicy = enum(c, containerRestartPolicies, *in.RestartPolicy, at.Child("restartPolicy"))
-		}
-		out = append(out, o)
+		out.HostPorts = append(out.HostPorts, &stowagev1.HostPort{
+			Port:     p.HostPort,
+			Protocol: enum(c, protocols, p.Protocol, at.Child("ports").Index(j).Child("protocol")),
+			HostIp:   p.HostIP,
+		})
+	}
+	if in.RestartPolicy != nil {
+		out.RestartPolicy = enum(c, containerRestartPolicies, *in.RestartPolicy, at.Child("restartPolicy"))
 	}
 	return out
 }

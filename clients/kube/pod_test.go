@@ -149,7 +149,7 @@ func TestRunningPodStatesResizesOnly(t *testing.T) {
 			`{containers: [{name: c, allocated: {cpuMillis: 3000}, actuated: {cpuMillis: 4000}}]}`},
 		{"infeasible", `{conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {}, resources: {requests: {}}}]}`,
 			`{resizeInfeasible: true, containers: [{name: c, allocated: {}, actuated: {}}]}`},
-		{"pod-level", `{resources: {requests: {cpu: 5}}, allocatedResources: {cpu: 2}}`, `{allocated: {cpuMillis: 2000}, actuated: {cpuMillis: 5000}}`},
+		{"pod-level", `{resources: {requests: {cpu: 5}}, allocatedResources: {cpu: 2}}`, `{allocated: {cpuMillis: 2000}, actuated: {cpuMillis: 5000}, resourcesPresent: true}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := kube.RunningPod(parse[corev1.Pod](t, `{metadata: {uid: u}, `+spec+`, status: `+c.status+`}`))
@@ -184,4 +184,24 @@ allocatable: {cpuMillis: 8000, pods: 110}, images: [{names: [x, z], sizeBytes: 5
 	}
 	diff(t, message(t, &stowagev1.Namespace{}, `{name: m, labels: {a: b, kubernetes.io/metadata.name: m}}`),
 		kube.Namespace(parse[corev1.Namespace](t, `{metadata: {name: m, labels: {a: b}}}`)))
+}
+
+// kube-scheduler reads a pod-level status.allocatedResources only beside status.resources, which need not have requests.
+func TestPodLevelStatusWithoutRequests(t *testing.T) {
+	for status, want := range map[string]string{
+		`{allocatedResources: {cpu: 12}, resources: {}}`:             `{allocated: {cpuMillis: 12000}, resourcesPresent: true}`,
+		`{allocatedResources: {cpu: 12}, resources: {requests: {}}}`: `{allocated: {cpuMillis: 12000}, actuated: {}, resourcesPresent: true}`,
+		`{resources: {limits: {cpu: 12}}, containerStatuses: []}`:    "",
+		`{allocatedResources: {cpu: 12}}`:                            "",
+	} {
+		got, err := kube.RunningPod(parse[corev1.Pod](t, `{metadata: {uid: u}, spec: {resources: {requests: {cpu: 5}}}, status: `+status+`}`))
+		must(t, err)
+		if want == "" {
+			if got.ResourceStatus != nil {
+				t.Errorf("%s: got %v", status, got.ResourceStatus)
+			}
+			continue
+		}
+		diff(t, message(t, &stowagev1.PodResourceStatus{}, want), got.ResourceStatus)
+	}
 }

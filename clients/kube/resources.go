@@ -12,8 +12,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// requests converts a resource list; an empty one is nil. Names that kube-scheduler does not count are left out.
-func (c *converter) requests(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
+// requests converts a resource list; an empty one is nil. Names that kube-scheduler does not count are left out. The
+// amounts go on top of a sum to which rounding has added so much.
+func (c *converter) requests(list corev1.ResourceList, path *field.Path, before excess) *stowagev1.Resources {
 	if len(list) == 0 {
 		return nil
 	}
@@ -22,11 +23,11 @@ func (c *converter) requests(list corev1.ResourceList, path *field.Path) *stowag
 		at := path.Key(string(name))
 		switch name {
 		case corev1.ResourceCPU:
-			out.CpuMillis = c.millis(q, at)
+			out.CpuMillis = c.whole(name, q, at, before)
 		case corev1.ResourceMemory:
-			out.MemoryBytes = c.units(q, at)
+			out.MemoryBytes = c.whole(name, q, at, before)
 		case corev1.ResourceEphemeralStorage:
-			out.EphemeralStorageBytes = c.units(q, at)
+			out.EphemeralStorageBytes = c.whole(name, q, at, before)
 		default:
 			if !isScalar(name) {
 				continue
@@ -34,7 +35,7 @@ func (c *converter) requests(list corev1.ResourceList, path *field.Path) *stowag
 			if out.Scalars == nil {
 				out.Scalars = map[string]int64{}
 			}
-			out.Scalars[string(name)] = *c.units(q, at)
+			out.Scalars[string(name)] = *c.whole(name, q, at, before)
 		}
 	}
 	return out
@@ -42,39 +43,35 @@ func (c *converter) requests(list corev1.ResourceList, path *field.Path) *stowag
 
 // allocatable converts what a node has, which alone counts pods.
 func (c *converter) allocatable(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
-	out := c.requests(list, path)
+	out := c.requests(list, path, nil)
 	if pods, ok := list[corev1.ResourcePods]; ok {
-		out.Pods = c.units(pods, path.Key(string(corev1.ResourcePods)))
+		out.Pods = c.whole(corev1.ResourcePods, pods, path.Key(string(corev1.ResourcePods)), nil)
 	}
 	return out
 }
 
 // stated converts a resource list of which it matters whether it is there: only nil stays nil.
-func (c *converter) stated(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
+func (c *converter) stated(list corev1.ResourceList, path *field.Path, before excess) *stowagev1.Resources {
 	if list == nil {
 		return nil
 	}
-	if out := c.requests(list, path); out != nil {
+	if out := c.requests(list, path, before); out != nil {
 		return out
 	}
 	return &stowagev1.Resources{}
 }
 
-func (c *converter) millis(q resource.Quantity, path *field.Path) *int64 {
-	// MilliValue overflows silently.
-	if !c.within(q, math.MaxInt64/1000, path) {
+// whole is an amount in the contract's units.
+func (c *converter) whole(name corev1.ResourceName, q resource.Quantity, path *field.Path, before excess) *int64 {
+	// MilliValue overflows silently, and Value of what does not fit is 0.
+	most := int64(math.MaxInt64)
+	if name == corev1.ResourceCPU {
+		most /= 1000
+	}
+	if !c.within(q, most, path) {
 		return new(int64)
 	}
-	v := q.MilliValue()
-	return &v
-}
-
-func (c *converter) units(q resource.Quantity, path *field.Path) *int64 {
-	// Value of what does not fit is 0.
-	if !c.within(q, math.MaxInt64, path) {
-		return new(int64)
-	}
-	v := q.Value()
+	v := before.rounded(name, q)
 	return &v
 }
 

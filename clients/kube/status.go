@@ -9,6 +9,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// runningRequests is how kube-scheduler adds up the requests of pods on nodes
+// (pkg/scheduler/framework/types.go CalculateResource, v1.37).
+var runningRequests = resourcehelper.PodResourcesOptions{
+	UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true,
+}
+
 // resourceStatus converts what the status says of the pod's resources. The kubelet repeats the spec there all the time,
 // so it is nil unless it changes what the pod occupies; else no two pods could be counted together.
 func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
@@ -17,41 +23,90 @@ func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
 	}
 	path := field.NewPath("status")
 	out := &stowagev1.PodResourceStatus{ResizeInfeasible: resourcehelper.IsPodResizeInfeasible(p)}
-	out.Containers = append(c.containerStatuses(p.Status.ContainerStatuses, path.Child("containerStatuses")),
-		c.containerStatuses(p.Status.InitContainerStatuses, path.Child("initContainerStatuses"))...)
+	out.Containers = c.containerStatuses(p, path)
 	// kube-scheduler looks at allocatedResources only where resources is there too, and takes resources that says
 	// nothing for a statement that the pod has nothing.
 	if r := p.Status.Resources; r != nil {
-		out.Allocated = c.stated(p.Status.AllocatedResources, path.Child("allocatedResources"))
-		out.Actuated = c.stated(r.Requests, path.Child("resources", "requests"))
-		if out.Allocated == nil && out.Actuated == nil {
-			out.Actuated = &stowagev1.Resources{}
-		}
+		out.ResourcesPresent = true
+		out.Allocated = c.stated(p.Status.AllocatedResources, path.Child("allocatedResources"), nil)
+		out.Actuated = c.stated(r.Requests, path.Child("resources", "requests"), nil)
 	}
 	return out
 }
 
-func (c *converter) containerStatuses(ss []corev1.ContainerStatus, path *field.Path) []*stowagev1.ContainerResourceStatus {
+// containerStatuses states what the status says of containers. kube-scheduler adds up three sums: what is requested, what
+// is allocated and what is actuated; where one says nothing of a container, that before it does. Fractions make an amount
+// depend on the sum, so a pod that has some states every container's amount for each sum.
+func (c *converter) containerStatuses(p *corev1.Pod, path *field.Path) []*stowagev1.ContainerResourceStatus {
+	statuses := map[string]*corev1.ContainerStatus{}
+	paths := map[string]*field.Path{}
+	list := func(ss []corev1.ContainerStatus, path *field.Path) {
+		for i := range ss {
+			if statuses[ss[i].Name] == nil {
+				statuses[ss[i].Name], paths[ss[i].Name] = &ss[i], path.Index(i)
+			}
+		}
+	}
+	list(p.Status.ContainerStatuses, path.Child("containerStatuses"))
+	list(p.Status.InitContainerStatuses, path.Child("initContainerStatuses"))
+	infeasible := resourcehelper.IsPodResizeInfeasible(p)
+	allocated := func(in *corev1.Container) corev1.ResourceList {
+		if s := statuses[in.Name]; s != nil && s.AllocatedResources != nil || infeasible {
+			return statedAllocated(statuses[in.Name])
+		}
+		return requested(in)
+	}
+	actuated := func(in *corev1.Container) corev1.ResourceList {
+		if list := statedActuated(statuses[in.Name]); list != nil {
+			return list
+		}
+		return allocated(in)
+	}
+	fractions := hasFractions(p, requested) || hasFractions(p, allocated) || hasFractions(p, actuated)
+	actuatedBefore := map[string]excess{}
+	for in, before := range sums(&p.Spec, actuated) {
+		actuatedBefore[in.Name] = before
+	}
 	var out []*stowagev1.ContainerResourceStatus
-	seen := map[string]bool{}
-	for i := range ss {
-		s, at := &ss[i], path.Index(i)
-		if seen[s.Name] {
-			continue
-		}
-		seen[s.Name] = true
-		o := &stowagev1.ContainerResourceStatus{
-			Name:      s.Name,
-			Allocated: c.stated(s.AllocatedResources, at.Child("allocatedResources")),
-		}
-		if s.Resources != nil {
-			o.Actuated = c.stated(s.Resources.Requests, at.Child("resources", "requests"))
+	for in, before := range sums(&p.Spec, allocated) {
+		s, at := statuses[in.Name], paths[in.Name]
+		o := &stowagev1.ContainerResourceStatus{Name: in.Name}
+		if fractions {
+			o.Allocated = c.stated(allocated(in), at.Child("allocatedResources"), before)
+			o.Actuated = c.stated(actuated(in), at.Child("resources", "requests"), actuatedBefore[in.Name])
+		} else {
+			o.Allocated = c.stated(statedAllocated(s), at.Child("allocatedResources"), nil)
+			o.Actuated = c.stated(statedActuated(s), at.Child("resources", "requests"), nil)
 		}
 		if o.Allocated != nil || o.Actuated != nil {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+func statedAllocated(s *corev1.ContainerStatus) corev1.ResourceList {
+	if s == nil {
+		return nil
+	}
+	return s.AllocatedResources
+}
+
+func statedActuated(s *corev1.ContainerStatus) corev1.ResourceList {
+	if s == nil || s.Resources == nil {
+		return nil
+	}
+	return s.Resources.Requests
+}
+
+// hasFractions tells whether a sum of a pod's amounts is rounded anywhere.
+func hasFractions(p *corev1.Pod, amounts func(*corev1.Container) corev1.ResourceList) bool {
+	for in := range sums(&p.Spec, amounts) {
+		if excess(nil).plus(amounts(in)) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // statusMatters asks kube-scheduler's own arithmetic whether the status changes what the pod occupies, as requested and
@@ -67,7 +122,8 @@ func statusMatters(p *corev1.Pod) bool {
 	for _, standIn := range []corev1.ResourceList{nil, missing} {
 		o := resourcehelper.PodResourcesOptions{NonMissingContainerRequests: standIn}
 		spec := resourcehelper.PodRequests(p, o)
-		o.UseStatusResources, o.InPlacePodLevelResourcesVerticalScalingEnabled = true, true
+		o.UseStatusResources = runningRequests.UseStatusResources
+		o.InPlacePodLevelResourcesVerticalScalingEnabled = runningRequests.InPlacePodLevelResourcesVerticalScalingEnabled
 		if !sameResources(spec, resourcehelper.PodRequests(p, o)) {
 			return true
 		}
