@@ -1,0 +1,35 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// ErrNotHeld says that something was not sent because the lease is not held.
+var ErrNotHeld = errors.New("the lease is not held any more")
+
+// Dial connects to a server that is to be told nothing once the lease is not held. It is rest.Config's Dial for clients whose
+// requests only a leader may make; such a client connects anew once the lease is held again.
+func (l *Lock) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	// As client-go dials (transport/cache.go).
+	c, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c, l}, nil
+}
+
+type conn struct {
+	net.Conn
+	lock *Lock
+}
+
+// Write implements net.Conn.
+func (c conn) Write(b []byte) (int, error) {
+	if c.lock.Term() == 0 {
+		return 0, ErrNotHeld
+	}
+	return c.Conn.Write(b)
+}
