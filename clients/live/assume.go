@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// assume counts pods on nodes, all or none.
+// assume counts pods on nodes, all or none. Like forget, it is a decision of the caller's, not an event.
 func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	for _, a := range pods {
 		if known := m.pods[a.Pod.UID]; known != nil && !known.assumed {
@@ -22,6 +22,7 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 			return fmt.Errorf("%w: there is no node %s any more", ErrChanged, a.Node)
 		}
 	}
+	m.deciding = true
 	for _, a := range pods {
 		m.remove(a.Pod.UID)
 		p := m.podOf(labelled(a.Pod, m.nodes[a.Node].stated.Labels), a.Node)
@@ -51,6 +52,7 @@ func labelled(p *corev1.Pod, node map[string]string) *corev1.Pod {
 
 func (m *model) forget(uid types.UID) {
 	if p := m.pods[uid]; p != nil && p.assumed {
+		m.deciding = true
 		m.remove(uid)
 	}
 }
@@ -102,5 +104,5 @@ func (c *Cluster) settled(ctx context.Context, m *model, uid types.UID, found *c
 	}
 	c.log.Warn("a pod that was assumed has not been bound, and does not count any more", "pod", p.namespace+"/"+p.name, "node", p.node)
 	c.expired.Add(ctx, 1)
-	m.remove(uid)
+	m.forget(uid)
 }

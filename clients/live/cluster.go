@@ -164,11 +164,16 @@ func (c *Cluster) update(change func(*model)) {
 
 // publish makes a change of the model known, if there was one.
 func (c *Cluster) publish() {
+	decided := c.model.deciding
+	c.model.deciding = false
 	if !c.model.changed {
 		return
 	}
 	c.model.changed = false
 	c.model.version++
+	if !decided {
+		c.model.told = c.model.version
+	}
 	c.view = nil
 	if c.ready {
 		close(c.changed)

@@ -17,7 +17,9 @@ import (
 type model struct {
 	log       *slog.Logger
 	version   uint64
-	changed   bool // since version
+	changed   bool   // since version
+	deciding  bool   // what changes now is a decision of the caller's, not an event
+	told      uint64 // the last version that an event made
 	nodes     map[string]*node
 	dirty     map[string]*was // nodes that are different from the base, or may be
 	pods      map[types.UID]*pod
@@ -33,6 +35,7 @@ type node struct {
 	whole  *stowagev1.Node // what the object says, nil without one
 	counts map[counted]uint32
 	named  map[types.UID]*stowagev1.Pod
+	told   uint64 // the last version in which an event changed it
 }
 
 // was is a node in the base.
@@ -96,6 +99,9 @@ func (m *model) node(name string) *node {
 	}
 	if m.dirty[name] == nil {
 		m.dirty[name] = &was{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
+	}
+	if !m.deciding {
+		n.told = m.version + 1
 	}
 	return n
 }
