@@ -1,0 +1,78 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Occupant is a pod on a node, as decisions about other pods read it.
+type Occupant struct {
+	Pod *stowagev1.Pod
+	// Terms is why lists of affinity terms are left out, nil if all are stated. kube-scheduler, too, takes a list of a pod
+	// on a node for empty if it cannot parse one of its selectors (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
+	Terms error
+	// Amounts is why Pod takes less of its node than the object does, nil if it takes the same.
+	Amounts error
+}
+
+// OccupyingPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler does
+// not read of pods on nodes is left out: node selector and affinity, tolerations, spread constraints, images, scheduling
+// gates, the controller. So nothing odd in these makes the pod count for less, and more pods share a template.
+func OccupyingPod(p *corev1.Pod) Occupant {
+	read := *p
+	read.OwnerReferences = nil
+	read.Spec = corev1.PodSpec{
+		Containers: p.Spec.Containers, InitContainers: p.Spec.InitContainers, Overhead: p.Spec.Overhead,
+		Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork, Priority: p.Spec.Priority,
+	}
+	var out Occupant
+	out.Pod, out.Amounts = RunningPod(&read)
+	spec := out.Pod.GetTemplate().Spec
+	for _, containers := range [][]*stowagev1.Container{spec.Containers, spec.InitContainers} {
+		for _, c := range containers {
+			c.Image = ""
+		}
+	}
+	spec.Affinity, out.Terms = readableTerms(p)
+	return out
+}
+
+// readableTerms converts a pod's affinity to pods, list by list, and leaves out lists that do not convert.
+func readableTerms(p *corev1.Pod) (*stowagev1.Affinity, error) {
+	a := p.Spec.Affinity
+	if a == nil {
+		return nil, nil
+	}
+	var errs field.ErrorList
+	list := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) *stowagev1.PodAffinity {
+		c := &converter{}
+		out := c.podAffinity(required, preferred, admitted(p), path)
+		if len(c.errs) > 0 {
+			errs = append(errs, c.errs...)
+			return nil
+		}
+		return out
+	}
+	lists := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) *stowagev1.PodAffinity {
+		out := &stowagev1.PodAffinity{Required: list(required, nil, path).GetRequired(), Preferred: list(nil, preferred, path).GetPreferred()}
+		if out.Required == nil && out.Preferred == nil {
+			return nil
+		}
+		return out
+	}
+	out, path := &stowagev1.Affinity{}, field.NewPath("spec", "affinity")
+	if to := a.PodAffinity; to != nil {
+		out.PodAffinity = lists(to.RequiredDuringSchedulingIgnoredDuringExecution,
+			to.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
+	}
+	if to := a.PodAntiAffinity; to != nil {
+		out.PodAntiAffinity = lists(to.RequiredDuringSchedulingIgnoredDuringExecution,
+			to.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))
+	}
+	if out.PodAffinity == nil && out.PodAntiAffinity == nil {
+		out = nil
+	}
+	return out, errs.ToAggregate()
+}
