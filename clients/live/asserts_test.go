@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +32,27 @@ func (w *world) soon(pod *corev1.Pod, want ...string) {
 		slices.Sort(got)
 		return err == nil && slices.Equal(got, want)
 	})
+}
+
+// refused is how many objects of a kind are told to be refused.
+func (w *world) refused(kind string) (n int64) {
+	w.t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := w.reader.Collect(w.t.Context(), &all); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if data, ok := m.Data.(metricdata.Gauge[int64]); ok && m.Name == "stowage.live.refused" {
+				for _, p := range data.DataPoints {
+					if v, _ := p.Attributes.Value("kind"); v.AsString() == kind {
+						n += p.Value
+					}
+				}
+			}
+		}
+	}
+	return n
 }
 
 func (w *world) create(p *corev1.Pod) {

@@ -21,7 +21,7 @@ func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) b
 		}
 		d.RemovedNodes = append(d.RemovedNodes, name)
 		return true
-	case !same(n.stated, before.stated):
+	case !same(n.now(), before.stated):
 		d.Nodes = append(d.Nodes, n.full())
 		return true
 	}
@@ -67,9 +67,10 @@ func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 	d.NodePods = slices.DeleteFunc(d.NodePods, func(n *stowagev1.NodePodsDelta) bool { return stated(n.NodeName) })
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		n := m.nodes[name]
-		left := &node{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
+		left := &node{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named), unclear: maps.Clone(n.unclear)}
 		for _, uid := range byNode[name] {
 			p := m.pods[uid]
+			delete(left.unclear, uid)
 			if p.named != nil {
 				delete(left.named, uid)
 			} else if left.counts[p.counted]--; left.counts[p.counted] == 0 {

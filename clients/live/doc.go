@@ -29,9 +29,14 @@
 // # Objects that Stowage refuses
 //
 // One object that does not convert, or that the server refuses, does not stop the others. A node is stated with its name
-// and labels alone and as unschedulable, so that the pods on it count for topology and no pod goes there; a pod counts by
-// its namespace and labels; a namespace or workload selector is left out. Each is logged with the reason and counted in
-// stowage.live.refused, and tried again when it changes.
+// and labels alone and as unschedulable, so that the pods on it count for topology and no pod goes there; a namespace or
+// workload selector is left out. Each is logged with the reason and counted in stowage.live.refused, and tried again when it
+// changes.
+//
+// What a pod on a node occupies counts, whatever else of it cannot be read: of such pods only that is stated which decisions
+// about other pods read (kube.OccupyingPod). A list of affinity terms that is refused is left out, and the rest counts. Where
+// requests, host ports, labels or a resize are refused, the node of the pod is stated as one that takes no pods; View.Refused
+// names the pod and the reason.
 //
 // A Cluster is safe for concurrent use. A View never changes.
 package live

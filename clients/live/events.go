@@ -1,6 +1,8 @@
 package live
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -18,7 +20,7 @@ func (m *model) podSet(o *corev1.Pod) {
 		return // it is pending, or the event is older than the decision
 	}
 	fresh := m.podOf(o, o.Spec.NodeName)
-	if known != nil && known.node == fresh.node && known.counted == fresh.counted && same(known.named, fresh.named) {
+	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear && same(known.named, fresh.named) {
 		known.assumed = false
 		return
 	}
@@ -38,35 +40,49 @@ func (m *model) podGone(o *corev1.Pod) {
 
 // podOf converts a pod on a node. Its template is in the model afterwards.
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
-	out, err := kube.RunningPod(o)
+	read := kube.OccupyingPod(o)
+	converted, unclear := read.Pod, read.Amounts != nil
+	var reasons []string
+	if read.Terms != nil {
+		reasons = append(reasons, read.Terms.Error())
+	}
+	if read.Amounts != nil {
+		reasons = append(reasons, read.Amounts.Error()+takesUnclear)
+	}
+	key, err := encoding(converted.GetTemplate())
 	if err == nil {
-		var key string
-		if key, err = encoding(out.GetTemplate()); err == nil {
-			m.refused.clear("Pod", o.Namespace+"/"+o.Name)
-			return m.interned(o, onNode, out, key)
+		_, err = encoding(&stowagev1.Pod{Name: converted.Name, Labels: converted.Labels, ResourceStatus: converted.ResourceStatus})
+	}
+	if err != nil { // it has text that is none
+		reasons, unclear = append(reasons, err.Error()+takesUnclear), true
+		converted = &stowagev1.Pod{
+			Terminating: o.DeletionTimestamp != nil,
+			Source:      &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: o.Namespace, Labels: o.Labels}},
+		}
+		if key, err = encoding(converted.GetTemplate()); err != nil {
+			converted.GetTemplate().Labels = nil
+			key, _ = encoding(converted.GetTemplate())
 		}
 	}
-	m.refused.tell(m.log, "Pod", o.Namespace+"/"+o.Name, err.Error())
-	out = &stowagev1.Pod{
-		Name: o.Name, Terminating: o.DeletionTimestamp != nil,
-		Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: o.Namespace, Labels: o.Labels}},
+	stated := m.refused.template(converted.GetTemplate(), key)
+	if stated.reason != "" {
+		reasons = append(reasons, stated.reason)
 	}
-	key, err := encoding(out.GetTemplate())
-	if err != nil { // labels that are no text
-		out.GetTemplate().Labels = nil
-		key, _ = encoding(out.GetTemplate())
-	}
-	return m.interned(o, onNode, out, key)
-}
-
-func (m *model) interned(o *corev1.Pod, onNode string, converted *stowagev1.Pod, key string) *pod {
-	template, key := m.refused.template(converted.GetTemplate(), key)
-	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, counted: counted{
-		template: m.templates.intern(template, key), terminating: converted.Terminating,
+	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, unclear: unclear || stated.unclear, counted: counted{
+		template: m.templates.intern(stated.template, stated.key), terminating: converted.Terminating,
 	}}
 	if len(converted.Labels) > 0 || converted.ResourceStatus != nil {
 		converted.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: out.counted.template}
-		out.named = m.refused.pod(o.UID, converted)
+		if reason := m.refused.pod(o.UID, converted); reason != "" {
+			out.unclear, reasons = true, append(reasons, reason)
+		} else {
+			out.named = converted
+		}
+	}
+	if len(reasons) == 0 {
+		m.refused.clear("Pod", o.Namespace+"/"+o.Name)
+	} else {
+		m.refused.tell(m.log, "Pod", o.Namespace+"/"+o.Name, strings.Join(reasons, "; "))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/metric"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,7 @@ type world struct {
 	api    *fake.Clientset
 	client *stowage.Client
 	server *servertest.Server
+	reader *metric.ManualReader
 }
 
 // patience is how long anything may take that normally takes much less than a second.
@@ -43,7 +45,8 @@ func start(t *testing.T, o live.Options, objects ...runtime.Object) *world {
 
 func startDialled(t *testing.T, o live.Options, dial []grpc.DialOption, objects ...runtime.Object) *world {
 	t.Helper()
-	w := &world{t: t, api: fake.NewClientset(objects...), server: servertest.Start(t)}
+	w := &world{t: t, api: fake.NewClientset(objects...), server: servertest.Start(t), reader: metric.NewManualReader()}
+	o.Meter = metric.NewMeterProvider(metric.WithReader(w.reader))
 	var err error
 	if w.client, err = stowage.Dial([]string{w.server.Address}, dial...); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ type model struct {
 	spaces    table[string, *stowagev1.Namespace]
 	selectors table[selectorKey, *stowagev1.WorkloadSelector]
 	refused   refused
+	closed    map[string]*node // nodes that are closed
 }
 
 // node is a node and the pods on it. Pods may come before their node, and stay when it goes.
@@ -36,6 +37,8 @@ type node struct {
 	counts map[counted]uint32
 	named  map[types.UID]*stowagev1.Pod
 	told   uint64 // the last version in which an event changed it
+	// unclear are pods on it of which it is not known what they take; they close the node.
+	unclear map[types.UID]bool
 }
 
 // was is a node in the base.
@@ -56,6 +59,8 @@ type pod struct {
 	namespace, name string
 	node            string
 	counted         counted
+	// unclear: it takes more of its node than is stated.
+	unclear bool
 	// named is the pod if it carries something of its own, nil otherwise. It refers to the template of counted.
 	named *stowagev1.Pod
 	// assumed: no event has shown it on its node.
@@ -76,7 +81,7 @@ func (k selectorKey) compare(o selectorKey) int {
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
-		templates: newTemplates(), refused: newRefused(),
+		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{},
 		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
 	}
 }
@@ -94,11 +99,11 @@ func (m *model) size() (nodes, pods int) {
 func (m *model) node(name string) *node {
 	n := m.nodes[name]
 	if n == nil {
-		n = &node{counts: map[counted]uint32{}, named: map[types.UID]*stowagev1.Pod{}}
+		n = &node{counts: map[counted]uint32{}, named: map[types.UID]*stowagev1.Pod{}, unclear: map[types.UID]bool{}}
 		m.nodes[name] = n
 	}
 	if m.dirty[name] == nil {
-		m.dirty[name] = &was{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
+		m.dirty[name] = &was{stated: n.now(), counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
 	}
 	if !m.deciding {
 		n.told = m.version + 1
@@ -152,6 +157,10 @@ func (m *model) put(uid types.UID, p *pod) {
 	} else {
 		n.counts[p.counted]++
 	}
+	if p.unclear {
+		n.unclear[uid] = true
+		m.closed[p.node] = n
+	}
 	m.templates.use(p.counted.template, 1)
 	m.pods[uid] = p
 	m.changed = m.changed || n.stated != nil
@@ -169,6 +178,9 @@ func (m *model) remove(uid types.UID) {
 	} else if n.counts[p.counted]--; n.counts[p.counted] == 0 {
 		delete(n.counts, p.counted)
 	}
+	if delete(n.unclear, uid); len(n.unclear) == 0 {
+		delete(m.closed, p.node)
+	}
 	m.templates.use(p.counted.template, -1)
 	delete(m.pods, uid)
 	m.changed = m.changed || n.stated != nil
@@ -177,9 +189,10 @@ func (m *model) remove(uid types.UID) {
 
 // full is a node with all of its pods, as the contract states it.
 func (n *node) full() *stowagev1.Node {
+	now := n.now()
 	out := &stowagev1.Node{
-		Name: n.stated.Name, Labels: n.stated.Labels, Taints: n.stated.Taints, Unschedulable: n.stated.Unschedulable,
-		Allocatable: n.stated.Allocatable, Images: n.stated.Images,
+		Name: now.Name, Labels: now.Labels, Taints: now.Taints, Unschedulable: now.Unschedulable,
+		Allocatable: now.Allocatable, Images: now.Images,
 	}
 	for _, key := range sortedCounts(n.counts) {
 		out.PodCounts = append(out.PodCounts, podCount(key, n.counts[key]))

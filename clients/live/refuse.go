@@ -1,13 +1,17 @@
 package live
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -44,7 +48,8 @@ func (c *Cluster) mend(v *View, err error) bool {
 var (
 	templatePath = regexp.MustCompile(`^(part\.)?pod_templates\[`)
 	podPath      = regexp.MustCompile(`^(part\.)?nodes\[\d+\]\.pods\[`)
-	objectPath   = regexp.MustCompile(`^[^\]]*`)
+	objectPath   = regexp.MustCompile(`^(?:part\.)?nodes\[\d+\]\.pods\[\d+|^[^\]]*`)
+	ownPath      = regexp.MustCompile(`^\.pods\[(\d+)\]`)
 	anyPath      = regexp.MustCompile(``)
 )
 
@@ -69,8 +74,9 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	m, from, reason := c.model, b.stated, strings.TrimPrefix(found[3], ".")+": "+p.Description
 	switch {
 	case found[1] == "nodes" && i < len(b.names):
-		if strings.HasPrefix(found[3], ".pods[") && m.refusePods(b.names[i], reason) {
-			return true
+		if pod := ownPath.FindStringSubmatch(found[3]); pod != nil {
+			j, err := strconv.Atoi(pod[1])
+			return err == nil && m.refusePod(b.names[i], j, reason)
 		}
 		return m.refuseNode(b.names[i], reason)
 	case found[1] == "node_classes" && i < len(from.classes):
@@ -80,7 +86,7 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 		}
 		return mended
 	case found[1] == "pod_templates" && i < b.templates:
-		return m.refuseTemplate(uint32(i), reason)
+		return m.refuseTemplate(uint32(i), strings.TrimPrefix(found[3], "."), reason)
 	case found[1] == "namespaces" && i < len(from.namespaces):
 		m.refused.tell(m.log, "Namespace", from.namespaces[i], reason)
 		return m.spaces.set(from.namespaces[i], nil)
@@ -107,44 +113,65 @@ func (m *model) refuseNode(name, reason string) bool {
 	return true
 }
 
-// refusePods states no more of a node's pods than their templates.
-func (m *model) refusePods(name, reason string) bool {
+// refusePod states no more of a node's pod than its template. It is the i-th of those that the base states by themselves.
+func (m *model) refusePod(name string, i int, reason string) bool {
 	n := m.nodes[name]
-	if n == nil || len(n.named) == 0 {
+	if n == nil {
+		return true // it has gone since
+	}
+	stated := n.named
+	if before := m.dirty[name]; before != nil {
+		stated = before.named
+	}
+	// A snapshot has them in their canonical order.
+	form, err := content.Append(nil, &stowagev1.Node{Pods: slices.Collect(maps.Values(stated))})
+	if err != nil {
 		return false
 	}
-	for uid := range n.named {
+	ordered := &stowagev1.Node{}
+	if err := proto.Unmarshal(form, ordered); err != nil || i >= len(ordered.Pods) {
+		return false
+	}
+	for _, uid := range slices.Sorted(maps.Keys(stated)) {
 		p := m.pods[uid]
+		if p == nil || p.node != name || !same(p.named, ordered.Pods[i]) {
+			continue
+		}
+		reason += takesUnclear
 		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, reason)
-		m.refused.pods[uid] = true
+		m.refused.pods[uid] = refusedPod{own(p.named), reason}
 		plain := *p
-		plain.named = nil
+		plain.named, plain.unclear = nil, true
 		m.remove(uid)
 		m.put(uid, &plain)
+		break
 	}
-	return true
+	return true // if there is none, it has changed since
 }
 
-// refuseTemplate states less of the pods of a template.
-func (m *model) refuseTemplate(i uint32, reason string) bool {
+// refuseTemplate states less of the pods of a template, of which a field is refused.
+func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	old := m.templates.list[i]
 	key, err := encoding(old)
 	if err != nil {
 		return false
 	}
-	m.refused.again(key)
-	less, lessKey := m.refused.template(old, key)
-	if lessKey == key {
+	rest, ok := less(old, field)
+	if !ok {
 		return false
 	}
-	to := m.templates.intern(less, lessKey)
+	if rest.reason = reason; rest.unclear {
+		rest.reason += takesUnclear
+	}
+	m.refused.instead(key, rest)
+	to := m.templates.intern(rest.template, rest.key)
 	for uid, p := range m.pods {
 		if p.counted.template != i {
 			continue
 		}
-		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, reason)
+		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, rest.reason)
 		moved := *p
-		moved.counted.template = to
+		moved.counted.template, moved.unclear = to, p.unclear || rest.unclear
 		if p.named != nil {
 			moved.named = &stowagev1.Pod{
 				Name: p.named.Name, Labels: p.named.Labels, Terminating: p.named.Terminating, ResourceStatus: p.named.ResourceStatus,
@@ -155,18 +182,4 @@ func (m *model) refuseTemplate(i uint32, reason string) bool {
 		m.put(uid, &moved)
 	}
 	return true
-}
-
-// nodes are the reasons of the nodes that are refused.
-func (r *refused) nodes() map[string]string {
-	var out map[string]string
-	for o, reason := range r.reasons {
-		if o.kind == "Node" {
-			if out == nil {
-				out = map[string]string{}
-			}
-			out[o.name] = reason
-		}
-	}
-	return out
 }

@@ -13,8 +13,14 @@ import (
 // refused is what Stowage does not take, and how much less is stated instead.
 type refused struct {
 	reasons   map[object]string
-	templates map[digest]int // how often a template was refused: first its spec goes, then its labels
-	pods      map[types.UID]bool
+	templates map[digest]rest
+	pods      map[types.UID]refusedPod
+}
+
+// refusedPod is what of a pod's own is refused, and why.
+type refusedPod struct {
+	own    digest
+	reason string
 }
 
 type object struct{ kind, name string }
@@ -28,17 +34,17 @@ func digestOf(encoding string) digest { return sha256.Sum256([]byte(encoding)) }
 // with are refused once more.
 const refusedTemplates = 10_000
 
-// again counts that a template was refused.
-func (r *refused) again(key string) {
+// instead notes what is stated instead of a template.
+func (r *refused) instead(key string, of rest) {
 	if len(r.templates) >= refusedTemplates {
 		clear(r.templates)
 	}
-	r.templates[digestOf(key)]++
+	r.templates[digestOf(key)] = of
 }
 
 // prune forgets pods that are not there any more, as those whose assumption came to nothing.
 func (r *refused) prune(pods map[types.UID]*pod) {
-	maps.DeleteFunc(r.pods, func(uid types.UID, _ bool) bool { return pods[uid] == nil })
+	maps.DeleteFunc(r.pods, func(uid types.UID, _ refusedPod) bool { return pods[uid] == nil })
 	there := map[object]bool{}
 	for _, p := range pods {
 		there[object{"Pod", p.namespace + "/" + p.name}] = true
@@ -47,7 +53,7 @@ func (r *refused) prune(pods map[types.UID]*pod) {
 }
 
 func newRefused() refused {
-	return refused{reasons: map[object]string{}, templates: map[digest]int{}, pods: map[types.UID]bool{}}
+	return refused{reasons: map[object]string{}, templates: map[digest]rest{}, pods: map[types.UID]refusedPod{}}
 }
 
 // tell keeps and logs why an object is not stated as it is.
@@ -62,26 +68,31 @@ func (r *refused) tell(log *slog.Logger, kind, name, reason string) {
 
 func (r *refused) clear(kind, name string) { delete(r.reasons, object{kind, name}) }
 
-// template is what is stated instead of a template.
-func (r *refused) template(t *stowagev1.PodTemplate, key string) (*stowagev1.PodTemplate, string) {
-	for r.templates[digestOf(key)] > 0 {
-		if t.Spec == nil && len(t.Labels) == 0 {
-			return t, key // nothing is left to leave out
+// template is what is stated of a template, all of it unless it is known to be refused.
+func (r *refused) template(t *stowagev1.PodTemplate, key string) rest {
+	out := rest{template: t, key: key}
+	for {
+		next, known := r.templates[digestOf(out.key)]
+		if !known {
+			return out
 		}
-		out := &stowagev1.PodTemplate{Namespace: t.Namespace}
-		if t.Spec != nil {
-			out.Labels = t.Labels
-		}
-		t = out
-		key, _ = encoding(t)
+		next.unclear = next.unclear || out.unclear
+		out = next
 	}
-	return t, key
 }
 
-// pod is what is stated of a pod that carries something of its own, nil if nothing of that.
-func (r *refused) pod(uid types.UID, p *stowagev1.Pod) *stowagev1.Pod {
-	if r.pods[uid] {
-		return nil
+// own is what a pod has of its own, whichever template it refers to.
+func own(p *stowagev1.Pod) digest {
+	key, _ := encoding(&stowagev1.Pod{Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus})
+	return digestOf(key)
+}
+
+// pod is why what a pod has of its own is refused, "" if it is not.
+func (r *refused) pod(uid types.UID, p *stowagev1.Pod) string {
+	refused, known := r.pods[uid]
+	if known && refused.own != own(p) {
+		delete(r.pods, uid)
+		return ""
 	}
-	return p
+	return refused.reason
 }

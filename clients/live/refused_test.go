@@ -11,7 +11,7 @@ import (
 func TestWhatIsRefusedDoesNotPileUp(t *testing.T) {
 	r := newRefused()
 	for i := range 3 * refusedTemplates {
-		r.again(fmt.Sprint(i))
+		r.instead(fmt.Sprint(i), rest{})
 	}
 	if len(r.templates) > refusedTemplates {
 		t.Errorf("%d templates", len(r.templates))
@@ -21,10 +21,10 @@ func TestWhatIsRefusedDoesNotPileUp(t *testing.T) {
 	for _, name := range []string{"there", "gone"} {
 		r.tell(log, "Pod", "default/"+name, "too large")
 		r.tell(log, "Node", name, "too large")
-		r.pods[types.UID(name)] = true
+		r.pods[types.UID(name)] = refusedPod{}
 	}
 	r.prune(pods)
-	if len(r.pods) != 1 || !r.pods["there"] || len(r.reasons) != 3 || r.reasons[object{"Pod", "default/gone"}] != "" {
+	if _, there := r.pods["there"]; len(r.pods) != 1 || !there || len(r.reasons) != 3 || r.reasons[object{"Pod", "default/gone"}] != "" {
 		t.Errorf("%v, %v", r.pods, r.reasons)
 	}
 }

@@ -37,7 +37,8 @@ func (v *View) NodeIndex(name string) (uint32, bool) {
 	return i, ok
 }
 
-// Refused tells why Stowage refuses a node, which takes no pods then and may not be in the view; "" if it does not.
+// Refused tells why a node takes no pods and may not be in the view: Stowage refuses it, or nobody knows what a pod on it
+// takes. It is "" for all others.
 func (v *View) Refused(node string) string { return v.refused[node] }
 
 // What a difference may grow to before it becomes part of a new base. Each question carries and applies it.
@@ -73,7 +74,7 @@ func (c *Cluster) current() (*View, error) {
 	})) {
 		v.names, v.index = c.base.after(d)
 	}
-	v.refused = m.refused.nodes()
+	v.refused = m.refusedNodes()
 	c.view = v
 	return v, nil
 }

@@ -1,0 +1,109 @@
+package live
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// rest is what is stated of a template that is refused, and why no more is.
+type rest struct {
+	template *stowagev1.PodTemplate
+	key      string
+	reason   string
+	// unclear: its pods take more of their nodes than the template says.
+	unclear bool
+}
+
+// takesUnclear ends the reason for which a pod closes its node.
+const takesUnclear = "; what the pod takes of its node is not known, so the node takes no pods"
+
+// less is a template without the part in which a field is refused, as small a part as possible: a list of affinity terms, what
+// its pods take, its labels. It is not ok if nothing is left to leave out.
+func less(t *stowagev1.PodTemplate, field string) (out rest, ok bool) {
+	without := func(unclear bool, change func(*stowagev1.PodTemplate)) bool {
+		out = rest{template: proto.CloneOf(t), unclear: unclear}
+		change(out.template)
+		out.key, _ = encoding(out.template)
+		return !proto.Equal(out.template, t)
+	}
+	for list, empty := range termLists {
+		if strings.HasPrefix(field, "spec.affinity."+list) && without(false, func(t *stowagev1.PodTemplate) {
+			if a := t.GetSpec().GetAffinity(); a != nil {
+				empty(a)
+			}
+		}) {
+			return out, true
+		}
+	}
+	for _, change := range []func(*stowagev1.PodTemplate){
+		func(t *stowagev1.PodTemplate) {
+			if strings.HasPrefix(field, "labels") {
+				t.Labels = nil
+			}
+		},
+		func(t *stowagev1.PodTemplate) {
+			if t.Spec != nil {
+				t.Spec = &stowagev1.PodSpec{Affinity: t.Spec.Affinity, Priority: t.Spec.Priority}
+			}
+		},
+		func(t *stowagev1.PodTemplate) { t.Spec = nil },
+		func(t *stowagev1.PodTemplate) { t.Labels = nil },
+	} {
+		if without(true, change) {
+			return out, true
+		}
+	}
+	return rest{}, false
+}
+
+// termLists empty the lists of terms by their paths.
+var termLists = map[string]func(*stowagev1.Affinity){
+	"pod_affinity.required":       func(a *stowagev1.Affinity) { noTerms(a.PodAffinity, true) },
+	"pod_affinity.preferred":      func(a *stowagev1.Affinity) { noTerms(a.PodAffinity, false) },
+	"pod_anti_affinity.required":  func(a *stowagev1.Affinity) { noTerms(a.PodAntiAffinity, true) },
+	"pod_anti_affinity.preferred": func(a *stowagev1.Affinity) { noTerms(a.PodAntiAffinity, false) },
+}
+
+func noTerms(a *stowagev1.PodAffinity, required bool) {
+	switch {
+	case a == nil:
+	case required:
+		a.Required = nil
+	default:
+		a.Preferred = nil
+	}
+}
+
+// now is what is stated of a node as its pods are, nil if it is left out. One that is closed keeps its place in the topology.
+func (n *node) now() *stowagev1.Node {
+	if n.stated == nil || len(n.unclear) == 0 {
+		return n.stated
+	}
+	out := bare(n.stated)
+	out.Taints = n.stated.Taints
+	return out
+}
+
+// refusedNodes are the reasons of nodes that take no pods because they are refused, or closed by a pod.
+func (m *model) refusedNodes() map[string]string {
+	out := map[string]string{}
+	for name, n := range m.closed {
+		if n.stated == nil {
+			continue
+		}
+		uid := slices.Min(slices.Collect(maps.Keys(n.unclear)))
+		pod := m.pods[uid].namespace + "/" + m.pods[uid].name
+		out[name] = "pod " + pod + " on it: " + m.refused.reasons[object{"Pod", pod}]
+	}
+	for o, reason := range m.refused.reasons {
+		if o.kind == "Node" {
+			out[o.name] = reason
+		}
+	}
+	return out
+}
