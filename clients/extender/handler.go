@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -66,9 +67,21 @@ func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, ans
 			out = failed(err)
 		}
 		e.metrics.done(ctx, verb, result, began)
-		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(out); err != nil {
+		if err := send(w, out); err != nil {
 			e.log.Debug("an answer could not be sent", "verb", verb, "error", err)
 		}
 	})
+}
+
+// send answers with a Content-Length. kube-scheduler does not read an answer to its end (pkg/scheduler/extender.go send,
+// v1.37), so it can use the connection again only if it knows the length.
+func send(w http.ResponseWriter, out any) error {
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, err = w.Write(text)
+	return err
 }
