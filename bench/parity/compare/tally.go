@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -16,8 +17,8 @@ type Tally struct {
 	// feasible, some, and none.
 	Decisions, All, Some, None int
 	Placed, Unplaced           int
-	// Refusals counts cases in which a reason occurs as the first of some node, Scores cases in which a plugin's scores
-	// differ between nodes.
+	// Refusals counts cases in which a reason occurs as the first of some node, or in which a plugin fails to score nodes,
+	// Scores cases in which a plugin's scores differ between nodes.
 	Refusals, Scores map[string]int
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
@@ -39,7 +40,11 @@ func (t *Tally) Add(r *Result) {
 		for _, rejection := range f.Rejections {
 			refusals[name(rejection.Plugin, "PLUGIN_")+": "+rejection.Reasons[0].Type.String()[len("REJECTION_REASON_"):]] = true
 		}
-		for _, column := range r.Answers.Score[i].PluginScores {
+		score := r.Answers.Score[i]
+		if what, _, failed := strings.Cut(score.Message, ": "); failed && len(score.Nodes.Indexes) > 0 {
+			refusals[what] = true
+		}
+		for _, column := range score.PluginScores {
 			if s := column.WeightedScores; slices.Min(s) < slices.Max(s) {
 				scores[name(column.Plugin, "PLUGIN_")] = true
 			}

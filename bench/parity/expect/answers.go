@@ -110,7 +110,7 @@ func placeAnswer(c *scenario.Case, placements []oracle.Placement, candidates []u
 		if d := p.Unplaced; d != nil {
 			var err error
 			entry.Message = messageOf(d)
-			if entry.Rejections, err = rejections(d, candidates); err != nil {
+			if entry.Rejections, err = unplaced(d, candidates); err != nil {
 				return nil, err
 			}
 			checked, err := failing(p.Checks)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -33,10 +35,13 @@ var types = map[string]stowagev1.RejectionReason{
 	interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch: stowagev1.RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY,
 }
 
-func reason(plugin, text string) (*stowagev1.Reason, error) {
+func reason(refusal *oracle.Refusal, text string) (*stowagev1.Reason, error) {
+	plugin := refusal.Plugin
 	r := &stowagev1.Reason{Message: text, Type: types[text]}
 	switch {
 	case r.Type != 0:
+	case refusal.Code == fwk.Error, plugin == names.InterPodAffinity && strings.HasPrefix(text, "parsing pod: "):
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD
 	case plugin == names.SchedulingGates:
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_SCHEDULING_GATED
 	case plugin == "":

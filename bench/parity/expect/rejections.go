@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
@@ -19,7 +20,7 @@ type groups struct {
 
 // add puts a node into the group of its refusal. The refusal of no single plugin is that of the first one in narrowed.
 func (g *groups) add(node uint32, r *oracle.Refusal, narrowed []string) error {
-	key := fmt.Sprintf("%s %t %q", r.Plugin, r.Unresolvable, stable(r))
+	key := fmt.Sprintf("%s %d %q", r.Plugin, r.Code, stable(r))
 	group, ok := g.byKey[key]
 	if !ok {
 		var err error
@@ -47,14 +48,14 @@ func (g *groups) sorted() []*stowagev1.Rejection {
 	return g.list
 }
 
+var resolvability = map[fwk.Code]stowagev1.Resolvability{
+	fwk.Unschedulable:                stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
+	fwk.UnschedulableAndUnresolvable: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE,
+	fwk.Error:                        stowagev1.Resolvability_RESOLVABILITY_ERROR,
+}
+
 func rejection(r *oracle.Refusal, narrowed []string) (*stowagev1.Rejection, error) {
-	out := &stowagev1.Rejection{
-		Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
-		Nodes:         &stowagev1.NodeList{},
-	}
-	if r.Unresolvable {
-		out.Resolvability = stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE
-	}
+	out := &stowagev1.Rejection{Resolvability: resolvability[r.Code], Nodes: &stowagev1.NodeList{}}
 	plugins := narrowed
 	if r.Plugin != "" {
 		plugins = []string{r.Plugin}
@@ -69,7 +70,7 @@ func rejection(r *oracle.Refusal, narrowed []string) (*stowagev1.Rejection, erro
 		}
 	}
 	for _, text := range stable(r) {
-		reason, err := reason(r.Plugin, text)
+		reason, err := reason(r, text)
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +95,21 @@ func stable(r *oracle.Refusal) []string {
 	out := slices.Clone(r.Reasons)
 	slices.Sort(out[i:])
 	return out
+}
+
+// unplaced states why no node was chosen: a decision's refusals, and the failure to score the nodes that are feasible.
+func unplaced(d *oracle.Decision, candidates []uint32) ([]*stowagev1.Rejection, error) {
+	if d.Unscored == nil {
+		return rejections(d, candidates)
+	}
+	all := *d
+	all.Verdicts = slices.Clone(d.Verdicts)
+	for i := range all.Verdicts {
+		if v := &all.Verdicts[i]; v.Refusal == nil {
+			v.Refusal = d.Unscored
+		}
+	}
+	return rejections(&all, candidates)
 }
 
 // rejections states a decision's refusals, for candidates in ascending order.

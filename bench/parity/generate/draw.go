@@ -4,6 +4,8 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
@@ -13,6 +15,7 @@ type draw struct {
 	likelihood [featureCount]float64
 	c          *scenario.Case
 	names      int
+	extended   []corev1.ResourceName
 }
 
 func newDraw(profile string, seed uint64) *draw {

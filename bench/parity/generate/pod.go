@@ -51,10 +51,13 @@ func (d *draw) pod(as role) *corev1.Pod {
 	if d.focus(resources) && d.chance(0.2) {
 		d.podLevel(pod)
 	}
+	if as == pending && d.has(narrowing) {
+		d.narrow(pod)
+	}
+	if d.has(oddity) {
+		d.odd(pod)
+	}
 	if as == pending {
-		if d.has(narrowing) {
-			d.narrow(pod)
-		}
 		if pod.Spec.NodeName == "" && d.chance(0.02) {
 			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}
 			if d.chance(0.5) {

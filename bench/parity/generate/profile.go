@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -21,6 +22,11 @@ const (
 	resize
 	longQueue
 	strategies
+	oddity
+	extremes
+	fractional
+	extended
+	podStatus
 	featureCount
 )
 
@@ -40,15 +46,27 @@ var likelihood = map[string][featureCount]float64{
 	"place": weigh(0.05, map[feature]float64{
 		longQueue: 0.9, podAffinity: 0.3, spread: 0.4, taints: 0.2, nodeAffinity: 0.1, resources: 0.2, narrowing: 0.01, images: 0.3, defaultSpread: 0.2,
 	}),
+	"odd": weigh(0.04, map[feature]float64{
+		oddity: 0.25, podAffinity: 0.4, spread: 0.35, nodeAffinity: 0.35, longQueue: 0.02, narrowing: 0.1,
+	}),
+	"extreme": weigh(0.02, map[feature]float64{
+		resources: 0.95, extremes: 0.4, fractional: 0.3, extended: 0.15, resize: 0.3, podStatus: 0.6, strategies: 0.3,
+	}),
 	"mixed": weigh(0.25, map[feature]float64{
 		podAffinity: 0.35, longQueue: 0.02, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,
 	}),
 }
 
+// rare are features that few clusters have, and that make what has them hard to decide otherwise.
+var rare = map[feature]float64{oddity: 0, extremes: 0, fractional: 0, extended: 0, podStatus: 0}
+
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64
 	for f := range w {
 		w[f] = base
+	}
+	for f, p := range rare {
+		w[f] = p
 	}
 	for f, p := range own {
 		w[f] = p
@@ -56,20 +74,21 @@ func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	return w
 }
 
+// unanswered are profiles of cases that Stowage does not answer yet.
+var unanswered = []string{"odd", "extreme"}
+
 // Profiles returns the names of the profiles.
 func Profiles() []string {
-	names := make([]string, 0, len(likelihood))
-	for n := range likelihood {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(AllProfiles(), func(name string) bool { return slices.Contains(unanswered, name) })
 }
+
+// AllProfiles returns the names of all profiles.
+func AllProfiles() []string { return slices.Sorted(maps.Keys(likelihood)) }
 
 // CheckProfile tells whether there is a profile of that name.
 func CheckProfile(name string) error {
 	if _, ok := likelihood[name]; !ok {
-		return fmt.Errorf("profile %q is none of %v", name, Profiles())
+		return fmt.Errorf("profile %q is none of %v", name, AllProfiles())
 	}
 	return nil
 }

@@ -42,9 +42,27 @@ func (d *draw) resize(pod *corev1.Pod) {
 			pod.Status.AllocatedResources = d.reported()
 		}
 		if d.chance(0.6) {
-			// A pod-level status of limits without requests is not drawn: the contract cannot tell it from none.
 			pod.Status.Resources = &corev1.ResourceRequirements{Requests: d.reported()}
+			if d.has(podStatus) {
+				d.podStatus(&pod.Status)
+			}
 		}
+	}
+}
+
+// podStatus leaves out parts of a pod-level status: it may be there without requests, or with some of them.
+func (d *draw) podStatus(s *corev1.PodStatus) {
+	switch x := d.Float64(); {
+	case x < 0.3:
+		s.Resources.Requests = nil
+	case x < 0.6:
+		s.Resources.Limits, s.Resources.Requests = s.Resources.Requests, nil
+	case x < 0.8:
+		delete(s.Resources.Requests, pick(d, corev1.ResourceCPU, corev1.ResourceMemory))
+	}
+	if d.chance(0.3) {
+		delete(s.AllocatedResources, pick(d, corev1.ResourceCPU, corev1.ResourceMemory))
+		delete(s.AllocatedResources, corev1.ResourceEphemeralStorage)
 	}
 }
 
@@ -55,6 +73,12 @@ func (d *draw) reported() corev1.ResourceList {
 	}
 	if d.chance(0.8) {
 		l[corev1.ResourceMemory] = quantities(d, "0", "64Mi", "700Mi", "3Gi")
+	}
+	if d.has(extremes) {
+		d.enlarge(l)
+	}
+	if d.has(fractional) {
+		d.fractionate(l)
 	}
 	return l
 }

@@ -16,9 +16,21 @@ func quantities(d *draw, values ...string) resource.Quantity {
 }
 
 func (d *draw) allocatable(n *corev1.Node) {
-	n.Status.Allocatable = corev1.ResourceList{}
-	n.Status.Capacity = n.Status.Allocatable
-	l := n.Status.Allocatable
+	l := corev1.ResourceList{}
+	n.Status.Allocatable, n.Status.Capacity = l, l
+	d.ordinary(l)
+	if d.has(extended) {
+		d.extend(l, pick(d, 0.3, 0.9, 1), "1", "2", "10")
+	}
+	if d.has(extremes) {
+		d.enlarge(l)
+	}
+	if d.has(fractional) {
+		d.fractionate(l)
+	}
+}
+
+func (d *draw) ordinary(l corev1.ResourceList) {
 	if d.focus(strategies) && d.chance(0.4) {
 		// Small ones, on which pods lie that are too much for them.
 		l[corev1.ResourceCPU] = quantities(d, "500m", "1", "2")
@@ -86,6 +98,16 @@ func (d *draw) requests(c *corev1.Container) {
 			delete(r, corev1.ResourceCPU)
 			l[corev1.ResourceCPU] = quantities(d, "300m", "1")
 		}
+	}
+	if d.has(extended) {
+		d.extend(l, pick(d, 0.01, 0.01, 0.3), "0", "1", "1", "2")
+	}
+	if d.has(extremes) {
+		d.enlarge(r)
+		d.enlarge(l)
+	}
+	if d.has(fractional) {
+		d.fractionate(r)
 	}
 	if len(r) > 0 {
 		c.Resources.Requests = r

@@ -12,6 +12,8 @@ import (
 	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
 // InvalidError says that the API server would not store an object of the case.
@@ -38,19 +40,31 @@ func StoredPod(in *corev1.Pod) (*corev1.Pod, error) {
 		return nil, err
 	}
 	podregistry.Strategy.PrepareForCreate(context.Background(), &internal)
-	options := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
-	options.ResourceIsPod = true
-	// A pod stored while the gate was on stays when the gate is turned off; both are compared.
-	options.AllowTaintTolerationComparisonOperators = true
-	if errs := validation.ValidatePodCreate(&internal, options); len(errs) > 0 {
+	if errs := validate(&internal); len(errs) > 0 {
 		return nil, &InvalidError{Object: "pod " + in.Namespace + "/" + in.Name, Errs: errs}
 	}
 	out := new(corev1.Pod)
 	if err := corev1conversion.Convert_core_Pod_To_v1_Pod(&internal, out, nil); err != nil {
 		return nil, err
 	}
-	out.Status = *in.Status.DeepCopy()
+	out.Status = *pod.Status.DeepCopy()
 	return out, nil
+}
+
+// validate validates a pod as one that is created, or a long-lived one as an update of itself.
+func validate(pod *core.Pod) field.ErrorList {
+	if pod.Annotations[scenario.LongLived] == "" {
+		options := podutil.GetValidationOptionsFromPodSpecAndMeta(&pod.Spec, nil, &pod.ObjectMeta, nil)
+		options.ResourceIsPod = true
+		// A pod stored while the gate was on stays when the gate is turned off; both are compared.
+		options.AllowTaintTolerationComparisonOperators = true
+		return validation.ValidatePodCreate(pod, options)
+	}
+	updated := pod.DeepCopy()
+	updated.ResourceVersion = "1" // an update must have one
+	options := podutil.GetValidationOptionsFromPodSpecAndMeta(&updated.Spec, &updated.Spec, &updated.ObjectMeta, &updated.ObjectMeta)
+	options.ResourceIsPod = true
+	return validation.ValidatePodUpdate(updated, updated, options)
 }
 
 func admitNode(in *corev1.Node) (*corev1.Node, error) {

@@ -4,10 +4,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // Checks asks each filter plugin on its own about every candidate. A plugin whose PreFilter skips the pod refuses no
-// node; that a PreFilter refuses the pod as a whole does not keep the plugin from being asked.
+// node, and one whose PreFilter refuses the pod refuses every node. NodeAffinity's Filter is asked even then.
 func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	all, err := s.snapshot.List()
 	if err != nil {
@@ -37,8 +38,11 @@ func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) func(fwk.NodeInfo) *fwk.Status {
 	state := framework.NewCycleState()
 	if pre, ok := plugin.(fwk.PreFilterPlugin); ok {
-		if _, status := pre.PreFilter(s.ctx, state, pod, all); status.IsSkip() {
+		switch _, status := pre.PreFilter(s.ctx, state, pod, all); {
+		case status.IsSkip():
 			return func(fwk.NodeInfo) *fwk.Status { return nil }
+		case !status.IsSuccess() && plugin.Name() != names.NodeAffinity:
+			return func(fwk.NodeInfo) *fwk.Status { return status }
 		}
 	}
 	return func(n fwk.NodeInfo) *fwk.Status { return plugin.Filter(s.ctx, state, pod, n) }

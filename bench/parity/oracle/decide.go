@@ -44,10 +44,8 @@ func (s *Scheduler) Choose(pod *corev1.Pod) (node uint32, err error) {
 }
 
 func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) {
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return scheduler.ScheduleResult{}, err
-	}
+	// The scheduling queue keeps a pod with terms that it cannot parse (scheduling_queue.go newQueuedPodInfo, v1.37).
+	info, _ := framework.NewPodInfo(pod)
 	return s.scheduler.SchedulePod(s.ctx, s.framework, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
 }
 
@@ -55,14 +53,17 @@ func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) 
 func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 	result, err := s.schedule(pod)
 	var fit *framework.FitError
+	fails := d.Unscored != nil || d.Whole != nil && d.Whole.Code == fwk.Error
 	switch {
 	case errors.As(err, &fit):
 		d.Message = fit.Error()
-		if len(d.Feasible) > 0 {
-			return fmt.Errorf("schedulePod finds no node, the plugins %v: %s", d.Feasible, d.Message)
+		if fails || len(d.Feasible) > 0 {
+			return fmt.Errorf("schedulePod finds no node, the plugins %+v: %s", d, d.Message)
 		}
-	case err != nil:
-		return fmt.Errorf("schedulePod: %w", err)
+	case err != nil && fails:
+		d.Message = err.Error()
+	case err != nil || fails:
+		return fmt.Errorf("schedulePod: %w, the plugins: %+v", err, d)
 	case result.FeasibleNodes != len(d.Feasible):
 		return fmt.Errorf("schedulePod finds %d nodes, the plugins %v", result.FeasibleNodes, d.Feasible)
 	case !slices.Contains(d.Best, s.index[result.SuggestedHost]):
@@ -86,7 +87,11 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 	narrowed, status, plugins := s.framework.RunPreFilterPlugins(s.ctx, state, pod)
 	d.Narrowed = slices.Sorted(maps.Keys(plugins))
 	if !status.IsSuccess() {
-		if d.Whole, err = refusalOf(status.Plugin(), status); err != nil {
+		refused := refusalOf
+		if status.Code() == fwk.Error {
+			refused = failed
+		}
+		if d.Whole, err = refused(status.Plugin(), status); err != nil {
 			return nil, err
 		}
 		for _, n := range candidates {
@@ -101,7 +106,7 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 			v.NarrowedOut = true
 			// The text that findNodesThatFitPod gives to nodes outside of the PreFilterResult; confirmed through the
 			// FitError's text, which counts it.
-			v.Refusal = &Refusal{Unresolvable: true, Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", d.Narrowed)}}
+			v.Refusal = &Refusal{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", d.Narrowed)}}
 		} else if status := s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, n); status.IsSuccess() {
 			feasible = append(feasible, n)
 			d.Feasible = append(d.Feasible, v.Node)
@@ -114,43 +119,4 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 		return d, nil
 	}
 	return d, s.score(state, pod, feasible, d)
-}
-
-func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo, d *Decision) error {
-	if status := s.framework.RunPreScorePlugins(s.ctx, state, pod, feasible); !status.IsSuccess() {
-		return fmt.Errorf("PreScore: %w", status.AsError())
-	}
-	nodes, status := s.framework.RunScorePlugins(s.ctx, state, pod, feasible)
-	if !status.IsSuccess() {
-		return fmt.Errorf("score: %w", status.AsError())
-	}
-	for i, p := range nodes[0].Scores {
-		column := Scores{Plugin: p.Name, Weight: s.weights[p.Name]}
-		for _, n := range nodes {
-			column.Scores = append(column.Scores, n.Scores[i].Score)
-		}
-		d.Scores = append(d.Scores, column)
-	}
-	var best int64 = -1
-	for i, n := range nodes {
-		d.Totals = append(d.Totals, n.TotalScore)
-		if n.TotalScore > best {
-			best, d.Best = n.TotalScore, nil
-		}
-		if n.TotalScore == best {
-			d.Best = append(d.Best, d.Feasible[i])
-		}
-	}
-	return nil
-}
-
-func refusalOf(plugin string, status *fwk.Status) (*Refusal, error) {
-	if !status.IsRejected() {
-		return nil, fmt.Errorf("plugin %s fails: %w", plugin, status.AsError())
-	}
-	return &Refusal{
-		Plugin:       plugin,
-		Unresolvable: status.Code() == fwk.UnschedulableAndUnresolvable,
-		Reasons:      status.Reasons(),
-	}, nil
 }

@@ -1,5 +1,9 @@
 package oracle
 
+import (
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
 // Decision is what kube-scheduler says about one pod.
 type Decision struct {
 	// Gate is the refusal of a PreEnqueue plugin; the pod then never comes to be scheduled and nothing below is set.
@@ -12,10 +16,13 @@ type Decision struct {
 	// Verdicts are the candidates' in ascending order of node. If Whole is set, each node has that refusal.
 	Verdicts []Verdict
 	Feasible []uint32
-	// Message is the FitError's text if no node is feasible.
+	// Unscored is the error with which a plugin fails to score Feasible, if there are several; then no node is chosen.
+	Unscored *Refusal
+	// Message is the text of schedulePod's error: the FitError's if no node is feasible.
 	Message string
 
-	// Scores, Totals and Best tell of Feasible; a plugin that skipped the pod has no scores.
+	// Scores, Totals and Best tell of Feasible; a plugin that skipped the pod has no scores, nor has one that would fail to
+	// score a single feasible node, which kube-scheduler takes without scoring it.
 	Scores []Scores
 	Totals []int64
 	Best   []uint32
@@ -23,9 +30,10 @@ type Decision struct {
 
 // Refusal is a status that refuses.
 type Refusal struct {
-	Plugin       string
-	Unresolvable bool
-	Reasons      []string
+	Plugin string
+	Code   fwk.Code
+	// Reasons are the plugin's own texts, without what the framework says before an error.
+	Reasons []string
 }
 
 // Verdict is what the filter plugins say of one node.

@@ -37,6 +37,10 @@ type Case struct {
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }
 
+// LongLived is the annotation of a pod that an older release of the API server stored: it is validated as an update that
+// changes nothing, which lets label values stay that a new pod may not have.
+const LongLived = "parity.example.com/long-lived"
+
 // Pending is a queue entry.
 type Pending struct {
 	Pod   *corev1.Pod `json:"pod"`

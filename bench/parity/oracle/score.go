@@ -1,0 +1,97 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// OverflowError says that kube-scheduler cannot choose a node because hundredths of an amount do not fit into 64 bits
+// (least_allocated.go, v1.37). Which node its text names depends on the order in which nodes happen to be scored.
+type OverflowError struct{ error }
+
+func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo, d *Decision) error {
+	var without []string
+	if status := s.framework.RunPreScorePlugins(s.ctx, state, pod, feasible); !status.IsSuccess() {
+		var err error
+		if len(feasible) > 1 {
+			d.Unscored, err = failureOf(status)
+			return err
+		}
+		if pod, without, err = s.scorable(state, pod, feasible); err != nil {
+			return err
+		}
+	}
+	nodes, status := s.framework.RunScorePlugins(s.ctx, state, pod, feasible)
+	if !status.IsSuccess() {
+		if strings.Contains(status.Message(), "returns an invalid score") {
+			return &OverflowError{status.AsError()}
+		}
+		return fmt.Errorf("score: %w", status.AsError())
+	}
+	totals := make([]int64, len(nodes))
+	for i, p := range nodes[0].Scores {
+		if slices.Contains(without, p.Name) {
+			continue
+		}
+		column := Scores{Plugin: p.Name, Weight: s.weights[p.Name]}
+		for at, n := range nodes {
+			column.Scores = append(column.Scores, n.Scores[i].Score)
+			totals[at] += n.Scores[i].Score
+		}
+		d.Scores = append(d.Scores, column)
+	}
+	best := int64(-1)
+	for i, n := range nodes {
+		if len(without) == 0 && n.TotalScore != totals[i] {
+			return fmt.Errorf("the scores of %s add up to %d, kube-scheduler's total is %d", n.Name, totals[i], n.TotalScore)
+		}
+		d.Totals = append(d.Totals, totals[i])
+		if totals[i] > best {
+			best, d.Best = totals[i], nil
+		}
+		if totals[i] == best {
+			d.Best = append(d.Best, d.Feasible[i])
+		}
+	}
+	return nil
+}
+
+// scorable returns the pod without what plugins fail to score it for, and those plugins, whose scores mean nothing.
+func (s *Scheduler) scorable(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo) (*corev1.Pod, []string, error) {
+	pod = pod.DeepCopy()
+	var plugins []string
+	for {
+		status := s.framework.RunPreScorePlugins(s.ctx, state, pod, feasible)
+		if status.IsSuccess() {
+			return pod, plugins, nil
+		}
+		failure, err := failureOf(status)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case slices.Contains(plugins, failure.Plugin):
+			return nil, nil, status.AsError()
+		case failure.Plugin == names.NodeAffinity:
+			pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+		case failure.Plugin == names.PodTopologySpread:
+			pod.Spec.TopologySpreadConstraints = nil
+		}
+		plugins = append(plugins, failure.Plugin)
+	}
+}
+
+// failureOf returns the plugin that failed at PreScore, which the framework says in the error's text only.
+func failureOf(status *fwk.Status) (*Refusal, error) {
+	err := status.AsError()
+	var plugin string
+	if _, scanErr := fmt.Sscanf(err.Error(), "running PreScore plugin %q:", &plugin); scanErr != nil {
+		return nil, err
+	}
+	return failed(plugin, status)
+}
