@@ -16,6 +16,7 @@ type draw struct {
 	c          *scenario.Case
 	names      int
 	extended   []corev1.ResourceName
+	settled    int64
 }
 
 func newDraw(profile string, seed uint64) *draw {

@@ -15,20 +15,25 @@ var large = []int64{
 	math.MaxInt64 / 1000, 1 << 55, 1 << 56, math.MaxInt64 / 100, 1 << 57, 1 << 62, math.MaxInt64 / 2, math.MaxInt64,
 }
 
-// largeAmount draws an amount near one of them, which other amounts add up to, or do not.
+// largeAmount draws an amount near one of them: mostly one on which the case has settled, so that pods' amounts add up to
+// nodes', or do not.
 func (d *draw) largeAmount() int64 {
-	amount := pick(d, large...)
+	if d.settled == 0 {
+		d.settled = pick(d, large...)
+	}
+	amount := d.settled
+	if d.chance(0.1) {
+		amount = pick(d, large...)
+	}
 	switch x := d.Float64(); {
 	case x < 0.2:
+		return amount
+	case x < 0.4:
 		return amount - int64(d.between(0, 3))
-	case x < 0.4 && amount < math.MaxInt64-3:
+	case x < 0.6 && amount < math.MaxInt64-3:
 		return amount + int64(d.between(0, 3))
-	case x < 0.6:
-		return amount / int64(d.between(1, 5))
-	case x < 0.7:
-		return d.Int64N(amount)
 	}
-	return amount
+	return amount / int64(d.between(2, 9))
 }
 
 func (d *draw) largeQuantity(name corev1.ResourceName) resource.Quantity {
@@ -44,10 +49,7 @@ func (d *draw) largeQuantity(name corev1.ResourceName) resource.Quantity {
 		if name != hugepages && d.chance(0.3) {
 			return quantities(d, "1e16", "2e16", "10P", "30P", "1E", "3e18", "9E")
 		}
-		amount := d.largeAmount()
-		for amount > math.MaxInt64/1000 {
-			amount = d.largeAmount()
-		}
+		amount := min(d.largeAmount(), math.MaxInt64/1000)
 		if name == hugepages {
 			amount = max(1, amount>>21) << 21
 		}
@@ -56,10 +58,10 @@ func (d *draw) largeQuantity(name corev1.ResourceName) resource.Quantity {
 	return *resource.NewQuantity(d.largeAmount(), pick(d, resource.DecimalSI, resource.BinarySI))
 }
 
-// enlarge makes amounts of the list large.
-func (d *draw) enlarge(l corev1.ResourceList) {
+// enlarge makes a share of the list's amounts large.
+func (d *draw) enlarge(l corev1.ResourceList, share float64) {
 	for _, name := range names(l) {
-		if name != corev1.ResourcePods && d.chance(0.4) {
+		if name != corev1.ResourcePods && d.chance(share) {
 			l[name] = d.largeQuantity(name)
 		}
 	}

@@ -50,7 +50,7 @@ var likelihood = map[string][featureCount]float64{
 		oddity: 0.25, podAffinity: 0.4, spread: 0.35, nodeAffinity: 0.35, longQueue: 0.02, narrowing: 0.1,
 	}),
 	"extreme": weigh(0.02, map[feature]float64{
-		resources: 0.95, extremes: 0.4, fractional: 0.3, extended: 0.15, resize: 0.3, podStatus: 0.6, strategies: 0.3,
+		resources: 0.7, extremes: 0.3, fractional: 0.2, extended: 0.15, resize: 0.3, podStatus: 0.6, strategies: 0.3,
 	}),
 	"mixed": weigh(0.25, map[feature]float64{
 		podAffinity: 0.35, longQueue: 0.02, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,

@@ -75,7 +75,7 @@ func (d *draw) reported() corev1.ResourceList {
 		l[corev1.ResourceMemory] = quantities(d, "0", "64Mi", "700Mi", "3Gi")
 	}
 	if d.has(extremes) {
-		d.enlarge(l)
+		d.enlarge(l, 0.3)
 	}
 	if d.has(fractional) {
 		d.fractionate(l)

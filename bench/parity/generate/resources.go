@@ -20,10 +20,10 @@ func (d *draw) allocatable(n *corev1.Node) {
 	n.Status.Allocatable, n.Status.Capacity = l, l
 	d.ordinary(l)
 	if d.has(extended) {
-		d.extend(l, pick(d, 0.3, 0.9, 1), "1", "2", "10")
+		d.extend(l, pick(d, 0.7, 0.95, 1, 1), "1", "2", "10")
 	}
 	if d.has(extremes) {
-		d.enlarge(l)
+		d.enlarge(l, 0.7)
 	}
 	if d.has(fractional) {
 		d.fractionate(l)
@@ -100,11 +100,11 @@ func (d *draw) requests(c *corev1.Container) {
 		}
 	}
 	if d.has(extended) {
-		d.extend(l, pick(d, 0.01, 0.01, 0.3), "0", "1", "1", "2")
+		d.extend(l, pick(d, 0.005, 0.01, 0.2), "0", "1", "1", "2")
 	}
 	if d.has(extremes) {
-		d.enlarge(r)
-		d.enlarge(l)
+		d.enlarge(r, 0.3)
+		d.enlarge(l, 0.3)
 	}
 	if d.has(fractional) {
 		d.fractionate(r)

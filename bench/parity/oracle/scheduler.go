@@ -125,6 +125,13 @@ func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 			}
 		}
 	}
+	for _, p := range s.Pods {
+		if _, ok := s.index[p.Spec.NodeName]; !ok {
+			// kube-scheduler would count it on a node that it waits for, Stowage as pending again.
+			path := field.NewPath("spec", "nodeName")
+			return &InvalidError{Object: "pod " + p.Namespace + "/" + p.Name, Errs: field.ErrorList{field.NotFound(path, p.Spec.NodeName)}}
+		}
+	}
 	for _, n := range c.Namespaces {
 		namespace, err := admitNamespace(n)
 		if err != nil {

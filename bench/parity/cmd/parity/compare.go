@@ -123,7 +123,7 @@ func (o *options) report(ctx context.Context, f finding) error {
 
 func fileName(kind string) string {
 	return strings.Map(func(r rune) rune {
-		if r == ' ' || r == ',' || r == ':' {
+		if strings.ContainsRune(" ,:/", r) {
 			return '-'
 		}
 		return r
