@@ -49,6 +49,9 @@ var likelihood = map[string][featureCount]float64{
 	"odd": weigh(0.04, map[feature]float64{
 		oddity: 0.25, podAffinity: 0.4, spread: 0.35, nodeAffinity: 0.35, longQueue: 0.02, narrowing: 0.1,
 	}),
+	"fractions": weigh(0.02, map[feature]float64{
+		resources: 0.8, fractional: 0.3, resize: 0.4, podStatus: 0.7, strategies: 0.1,
+	}),
 	"extreme": weigh(0.02, map[feature]float64{
 		resources: 0.7, extremes: 0.3, fractional: 0.2, extended: 0.15, resize: 0.3, podStatus: 0.6, strategies: 0.3,
 	}),
@@ -75,7 +78,7 @@ func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 }
 
 // unanswered are profiles of cases that Stowage does not answer yet.
-var unanswered = []string{"odd", "extreme"}
+var unanswered = []string{"odd", "fractions", "extreme"}
 
 // Profiles returns the names of the profiles.
 func Profiles() []string {
