@@ -4,11 +4,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // Checks asks each filter plugin on its own about every candidate. A plugin whose PreFilter skips the pod refuses no
-// node, and one whose PreFilter refuses the pod refuses every node. NodeAffinity's Filter is asked even then.
+// node, and one whose PreFilter refuses the pod refuses every node.
 func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	all, err := s.snapshot.List()
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.
 		switch _, status := pre.PreFilter(s.ctx, state, pod, all); {
 		case status.IsSkip():
 			return func(fwk.NodeInfo) *fwk.Status { return nil }
-		case !status.IsSuccess() && plugin.Name() != names.NodeAffinity:
+		case !status.IsSuccess():
 			return func(fwk.NodeInfo) *fwk.Status { return status }
 		}
 	}
