@@ -97,7 +97,7 @@ func (d *decision) rejectedBy(p verdict.Plugin) *podRejection {
 			return &podRejection{p, verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonNodeAffinityConflict)}
 		}
 	case verdict.PodTopologySpread:
-		if err := podtopologyspread.ParseError(spec, false); err != "" {
+		if err := podtopologyspread.PreFilterError(spec); err != "" {
 			return &podRejection{p, verdict.Error, verdict.UnparsablePod(err)}
 		}
 	case verdict.InterPodAffinity:

@@ -25,11 +25,8 @@ func scoreFailureOf(spec *api.PodSpec) *scoreFailure {
 			return &scoreFailure{verdict.NodeAffinity, err}
 		}
 	}
-	if err := podtopologyspread.ParseError(spec, true); err != "" {
-		return &scoreFailure{
-			verdict.PodTopologySpread,
-			"calculating preScoreState: obtaining pod's soft topology spread constraints: " + err,
-		}
+	if err := podtopologyspread.PreScoreError(spec); err != "" {
+		return &scoreFailure{verdict.PodTopologySpread, err}
 	}
 	return nil
 }

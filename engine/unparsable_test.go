@@ -104,7 +104,7 @@ func TestUnparsablePods(t *testing.T) {
 		},
 		{
 			"hard constraint", enginetest.MakePod("odd").Spread(zoneKey, 1, unparsable), verdict.PodTopologySpread, verdict.Error,
-			`running PreFilter plugin "PodTopologySpread": values[0][app]: Invalid value: "ssd,hdd": a valid label`, true,
+			`running PreFilter plugin "PodTopologySpread": get constraints from pod: obtaining pod's hard topology spread constraints: values[0][app]: Invalid value: "ssd,hdd": a valid label`, true,
 		},
 		{
 			"soft constraint", enginetest.MakePod("odd").SpreadSoftly(zoneKey, 1, unparsable), verdict.PodTopologySpread, verdict.Error,

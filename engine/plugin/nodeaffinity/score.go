@@ -7,7 +7,7 @@ import (
 )
 
 // Score returns the nodes' normalized scores: the sum of the weights of the wishes they fulfil. nil if neither the pod
-// nor the profile has any, or if kube-scheduler cannot parse the pod's and the profile has none.
+// nor the profile has any, or if kube-scheduler cannot parse the pod's.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	scores := Weights(c, feasible)
 	plugin.Normalize(scores, false)
@@ -20,7 +20,10 @@ func Weights(c *plugin.Cycle, of []uint32) []int64 {
 	if a := c.Profile.AddedAffinity; a != nil {
 		wishes = append(wishes, a.Preferred...)
 	}
-	if a := c.Pod.Spec().NodeAffinity; a != nil && selector.PreferredNodeTermsError(a.Preferred) == "" {
+	if a := c.Pod.Spec().NodeAffinity; a != nil {
+		if selector.PreferredNodeTermsError(a.Preferred) != "" {
+			return nil
+		}
 		wishes = append(wishes, a.Preferred...)
 	}
 	if len(wishes) == 0 {

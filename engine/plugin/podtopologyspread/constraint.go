@@ -34,7 +34,7 @@ type constraint struct {
 func constraints(c *plugin.Cycle, soft bool) []constraint {
 	own := c.Pod.Spec().Spread
 	if len(own) > 0 {
-		if ParseError(c.Pod.Spec(), soft) != "" {
+		if parseError(c.Pod.Spec(), soft) != "" {
 			return nil
 		}
 		return compile(c, own, soft, nil)
