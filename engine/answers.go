@@ -30,8 +30,8 @@ type answer struct {
 // messageFor returns kube-scheduler's event text for a pod that is not placed, which it may fail to score.
 func (a *answer) messageFor(pod *api.Pod) string {
 	if len(a.feasible) > 1 {
-		if failure := scoreFailureOf(&pod.Template.Spec); failure != nil {
-			return failure.message()
+		if failure := preScoreFailure(&pod.Template.Spec); failure != nil {
+			return failure.message
 		}
 	}
 	return a.message

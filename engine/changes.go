@@ -87,7 +87,7 @@ func (w *wish) taking(s *cluster.State, pod *cluster.Pending, nodes nodeset.Set)
 	if err != nil {
 		return nil, err
 	}
-	if outcome.feasible.Len() > 1 && scoreFailureOf(pod.Spec()) != nil {
+	if outcome.feasible.Len() > 1 && preScoreFailure(pod.Spec()) != nil {
 		return nil, nil
 	}
 	for n := range outcome.feasible.All() {

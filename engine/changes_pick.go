@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/saturating"
 )
 
 // kind is equal pods that may go.
@@ -43,7 +44,7 @@ func (p *picking) pick() bool {
 		k := &p.kinds[i]
 		all += k.Count
 		for j, gives := range k.gives {
-			sums[j] += gives * int64(k.Count)
+			sums[j] = saturating.Add(sums[j], saturating.Mul(gives, int64(k.Count)))
 		}
 	}
 	for j, need := range p.needs {
@@ -95,7 +96,7 @@ func (p *picking) choose(from, last, pods, wanted int) bool {
 	}
 	enough := true
 	for j, need := range p.needs {
-		if need > int64(pods)*p.most[from][j] {
+		if need > saturating.Mul(int64(pods), p.most[from][j]) {
 			return false
 		}
 		enough = enough && need <= 0

@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/saturating"
 	"github.com/stowage-scheduler/stowage/engine/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -142,7 +143,7 @@ func (r *removing) target(n uint32) (t *target, ok bool) {
 		}
 	}
 	for i := range r.needs {
-		if short := r.needs[i].Amount - r.needs[i].Room(n); short > 0 {
+		if short := saturating.Sub(r.needs[i].Amount, r.needs[i].Room(n)); short > 0 {
 			if r.needs[i].Amount > r.needs[i].Allocatable(n) {
 				return nil, false
 			}
@@ -203,7 +204,7 @@ func (r *removing) consider(from uint32, t *target) {
 		if slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.inWay[k.Group] }) {
 			m.take(o)
 			for j, gives := range k.gives {
-				p.needs[j] -= gives * int64(o.Count)
+				p.needs[j] = saturating.Sub(p.needs[j], saturating.Mul(gives, int64(o.Count)))
 			}
 			if k.wanted {
 				p.gone += o.Count

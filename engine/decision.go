@@ -28,6 +28,8 @@ type decision struct {
 	fit    *noderesources.Fit
 	spread *podtopologyspread.Filter // nil if it has nothing to say
 	pods   *interpodaffinity.Filter  // nil if it has nothing to say
+	// failure is why kube-scheduler fails to score the pod, after score; nil if it does not.
+	failure *scoreFailure
 }
 
 // decide works out what holds for the pod however the nodes fill up.

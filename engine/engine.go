@@ -190,13 +190,14 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Score{Nodes: a.feasible}
-	if len(a.feasible) < 2 || scoreFailureOf(&pod.Template.Spec) == nil {
-		if result, err = q.decision().score(ctx, a.feasible, o.TotalsOnly); err != nil {
-			return nil, err
-		}
+	result, err := q.decision().score(ctx, a.feasible, o.TotalsOnly)
+	if err != nil {
+		return nil, err
 	}
-	result.Message = a.messageFor(pod)
+	result.Message = a.message
+	if failure := q.decision().failure; failure != nil {
+		result = &verdict.Score{Nodes: a.feasible, Message: failure.message}
+	}
 	if o.Rejections {
 		result.Rejections = a.rejections
 	}

@@ -160,9 +160,9 @@ type template struct {
 	d         *decision      // nil until one is to be placed
 	board     *placing.Board // that onBoard is on
 	onBoard   *placing.Template
-	failure   string   // the text of the error with which kube-scheduler failed on the pod that found no node last
 	refused   *outcome // what filtering came to when no node could take one, after refusedAt moves
 	refusedAt int
+	failure   *scoreFailure // why kube-scheduler failed to score the last pod; nil if it did not
 }
 
 // entry places so many more pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
@@ -178,9 +178,6 @@ func (p *place) entry(ctx context.Context, entry, count int, result *verdict.Pla
 			return err
 		}
 		if !found {
-			if _, _, whole := t.d.preFilter(); whole != nil && whole.code == verdict.Error {
-				t.failure = whole.message(p.candidates.Len())
-			}
 			refused := verdict.Placement{Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count}
 			if err := p.explain(ctx, t, &refused); err != nil {
 				return err
@@ -206,7 +203,10 @@ func (p *place) entry(ctx context.Context, entry, count int, result *verdict.Pla
 func (p *place) assume(entry int, node uint32) {
 	p.state.Assume(p.entries[entry].pod, p.queue[entry].Pod.Name, node, entry)
 	p.moves++
-	if p.board != nil {
+	switch {
+	case p.entries[entry].pod.Frees():
+		p.board = nil // where nodes only fill up
+	case p.board != nil:
 		p.board.Placed(node)
 	}
 }
@@ -233,7 +233,22 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 		return 0, false, nil
 	}
 	node, found := t.onBoard.Best()
+	if !t.onBoard.Scored() {
+		t.scan = true
+		return p.best(ctx, t, result)
+	}
 	return node, found, ctx.Err()
+}
+
+// error returns the text of the error with which kube-scheduler failed on the last pod, empty if it did not.
+func (t *template) error(candidates int) string {
+	if _, _, whole := t.d.preFilter(); whole != nil && whole.code == verdict.Error {
+		return whole.message(candidates)
+	}
+	if t.failure != nil {
+		return t.failure.message
+	}
+	return ""
 }
 
 // maxAlike is how many decisions are compared with to save working out anew what depends on the nodes alone.
@@ -286,7 +301,7 @@ const maxBoardBytes = 1 << 29
 
 // scan is best by asking about every node.
 func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
-	t.failure = ""
+	t.failure = nil
 	outcome, err := t.d.filter(ctx, p.candidates)
 	if err != nil || outcome.feasible.Empty() {
 		return 0, false, err
@@ -295,13 +310,12 @@ func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
 	if len(feasible) == 1 {
 		return feasible[0], true, nil
 	}
-	if failure := scoreFailureOf(t.pod.Spec()); failure != nil {
-		t.failure = failure.message()
-		return 0, false, nil
-	}
 	scored, err := t.d.score(ctx, feasible, true)
 	if err != nil {
 		return 0, false, err
+	}
+	if t.failure = t.d.failure; t.failure != nil {
+		return 0, false, nil
 	}
 	chosen := scored.Best[0]
 	if p.order != nil {
@@ -324,10 +338,10 @@ func (p *place) explain(ctx context.Context, t *template, result *verdict.Placem
 		if err != nil {
 			return err
 		}
-		if failure := scoreFailureOf(t.pod.Spec()); failure != nil && !outcome.feasible.Empty() {
-			outcome.rejections = append(outcome.rejections, failure.rejection(outcome.feasible))
+		if t.failure != nil && !outcome.feasible.Empty() {
+			outcome.rejections = append(outcome.rejections, t.failure.rejection(outcome.feasible))
 			slices.SortStableFunc(outcome.rejections, compareRejections)
-			outcome.message = failure.message()
+			outcome.message = t.failure.message
 		}
 		t.refused, t.refusedAt = outcome, p.moves
 	}

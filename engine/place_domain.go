@@ -34,6 +34,12 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 		if err != nil {
 			return nil, err
 		}
+		if failed, err := s.failing(ctx, domains); failed != nil || err != nil {
+			if failed != nil {
+				found.Message = failed.failure
+			}
+			return failed, err
+		}
 		best, worst, err := s.best(ctx, domains, found)
 		if err != nil {
 			return nil, err
@@ -79,6 +85,26 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 	}
 	found.Message += fmt.Sprintf("; %s=%s takes %d", refused.domain.Key, refused.domain.Value, t.placed)
 	return t, nil
+}
+
+// failing returns what becomes of a group that is placed in order if kube-scheduler fails on a pod of it in one of the domains,
+// nil if it does not. It then places the group nowhere (pkg/scheduler/schedule_one_podgroup.go
+// podGroupSchedulingPlacementAlgorithm, v1.37).
+func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error) {
+	mayFail := func(e int) bool {
+		t := s.p.entries[e]
+		_, _, whole := t.d.preFilter()
+		return whole != nil && whole.code == verdict.Error || preScoreFailure(t.pod.Spec()) != nil
+	}
+	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayFail) {
+		return nil, nil
+	}
+	for _, d := range domains {
+		if t, err := s.inDomain(ctx, d, s.g.counts, s.g.minimum, false); err != nil || t.failure != "" {
+			return t, err
+		}
+	}
+	return nil, nil
 }
 
 // best returns the domain with the highest score of those that take the group's minimum, nil if none does, and then the

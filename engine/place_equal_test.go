@@ -47,6 +47,9 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(seed, 4))
 	stated, profile, pods := enginetest.RandomQueue(rng)
+	if seed%5 == 4 {
+		enlarge(rng, stated, pods)
+	}
 	c, err := engine.Compile(ctx, stated)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (p *place) fold(ctx context.Context, queue []Pending) ([]*template, error) 
 	}
 	fits := placing.Fits(&p.options.Profile.Weights)
 	for _, t := range all {
-		t.scan = !fits || scoreFailureOf(t.pod.Spec()) != nil || !p.options.tuning.board && !pays(t.pods, p.state.Len(), len(all))
+		t.scan = !fits || preScoreFailure(t.pod.Spec()) != nil || !p.options.tuning.board && !pays(t.pods, p.state.Len(), len(all))
 		if !t.scan {
 			p.state.Expect(t.pod)
 		}

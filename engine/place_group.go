@@ -128,8 +128,11 @@ func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum in
 		if r.Unplaced > 0 && t.first < 0 {
 			t.first = e
 		}
-		if failure := p.entries[e].failure; r.Unplaced > 0 && failure != "" {
-			t.fail(failure, e)
+		if r.Unplaced == 0 {
+			continue
+		}
+		if err := p.entries[e].error(p.candidates.Len()); err != "" {
+			t.fail(err, e)
 			break
 		}
 	}
@@ -138,8 +141,8 @@ func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum in
 
 // fail gives up a group because kube-scheduler fails on a pod of an entry
 // (pkg/scheduler/schedule_one_podgroup.go podGroupSchedulingDefaultAlgorithm, v1.37).
-func (t *trial) fail(failure string, entry int) {
-	t.failure = "failed to schedule other pod from a pod group: " + failure
+func (t *trial) fail(err string, entry int) {
+	t.failure = "failed to schedule other pod from a pod group: " + err
 	t.first, t.placed = entry, 0
 }
 

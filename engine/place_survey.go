@@ -65,6 +65,11 @@ func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 		}
 		s.of = append(s.of, kind)
 	}
+	if slices.ContainsFunc(g.Entries, func(e int) bool { return p.entries[e].pod.Frees() }) {
+		for i := range s.kinds {
+			s.kinds[i].needs = nil // room grows
+		}
+	}
 	s.asked = noderesources.Total(specs, g.counts)
 	if g.Joint {
 		return s, nil

@@ -35,12 +35,17 @@ func (d *decision) scorers() []scorer {
 }
 
 // score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37), and tells each
-// plugin's scores unless only the totals are asked for.
+// plugin's scores unless only the totals are asked for. Where kube-scheduler fails to score the pod, failure says so.
 func (d *decision) score(ctx context.Context, feasible []uint32, totalsOnly bool) (*verdict.Score, error) {
 	result := &verdict.Score{Nodes: feasible}
+	d.failure = nil
 	if len(feasible) == 0 {
 		return result, nil
 	}
+	if len(feasible) > 1 {
+		d.failure = preScoreFailure(d.Pod.Spec())
+	}
+	invalid := firstInvalid{at: len(feasible)}
 	result.Totals = make([]int64, len(feasible))
 	for _, s := range d.scorers() {
 		if err := ctx.Err(); err != nil {
@@ -50,6 +55,7 @@ func (d *decision) score(ctx context.Context, feasible []uint32, totalsOnly bool
 		if scores == nil {
 			continue
 		}
+		invalid.look(s.plugin, scores)
 		totals := result.Totals[:len(scores)]
 		for i, v := range scores {
 			v *= s.weight
@@ -60,6 +66,9 @@ func (d *decision) score(ctx context.Context, feasible []uint32, totalsOnly bool
 			result.Plugins = append(result.Plugins, verdict.PluginScores{Plugin: s.plugin, Weight: s.weight, Scores: scores})
 			d.KeepScores()
 		}
+	}
+	if d.failure == nil && len(feasible) > 1 {
+		d.failure = invalid.failure()
 	}
 	best, count := slices.Max(result.Totals), 0
 	for _, total := range result.Totals {

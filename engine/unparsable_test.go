@@ -38,7 +38,7 @@ func placeAll(t *testing.T, c *engine.Cluster, o engine.PlaceOptions, pods ...*e
 	return placed
 }
 
-func filter(t *testing.T, c *engine.Cluster, p *enginetest.Pod) *verdict.Filter {
+func filtered(t *testing.T, c *engine.Cluster, p *enginetest.Pod) *verdict.Filter {
 	t.Helper()
 	f, err := c.Filter(context.Background(), &p.Pod, engine.FilterOptions{Profile: api.Kube137(), Explain: true})
 	if err != nil {
@@ -63,14 +63,14 @@ func TestUnparsableOnNodes(t *testing.T) {
 		{enginetest.MakePod("unwanted").Label("app", "web"), []uint32{2}},
 		{enginetest.MakePod("friend").Affinity(zoneKey, enginetest.Selects("app", "daemon")), []uint32{0, 1}},
 	} {
-		if got := filter(t, c, test.pod).Feasible; !equalNodes(got, test.want) {
+		if got := filtered(t, c, test.pod).Feasible; !equalNodes(got, test.want) {
 			t.Errorf("%s: feasible %v, want %v", test.pod.Name, got, test.want)
 		}
 	}
 	// Of a list of terms one of which does not parse, none counts.
 	full.AntiAffinity(zoneKey, unparsable)
 	c = compile(t, enginetest.MakeNode("a").Zone("a").Run(full), enginetest.MakeNode("b").Zone("a"))
-	if got := filter(t, c, enginetest.MakePod("unwanted").Label("app", "web")).Feasible; !equalNodes(got, []uint32{0, 1}) {
+	if got := filtered(t, c, enginetest.MakePod("unwanted").Label("app", "web")).Feasible; !equalNodes(got, []uint32{0, 1}) {
 		t.Errorf("feasible %v, want both", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestUnparsablePods(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := compile(t, threeZones()...)
-			f := filter(t, c, test.pod)
+			f := filtered(t, c, test.pod)
 			if !strings.HasPrefix(f.Message, test.message) {
 				t.Errorf("Filter says %s", f.Message)
 			}
@@ -224,7 +224,7 @@ func TestConflictingFieldsAreExplained(t *testing.T) {
 	pod.Template.Spec.NodeAffinity = &api.NodeAffinity{Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{
 		{MatchFields: []api.Requirement{name("a1"), name("b1")}},
 	}}}
-	f := filter(t, compile(t, threeZones()...), pod)
+	f := filtered(t, compile(t, threeZones()...), pod)
 	if len(f.Explanation.Failing) != 1 || f.Explanation.Failing[0].Reasons[0] != f.Rejections[0].Reasons[0] {
 		t.Errorf("explained by %+v, rejected by %+v", f.Explanation.Failing, f.Rejections)
 	}

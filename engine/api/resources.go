@@ -9,9 +9,12 @@ const (
 )
 
 // Quantity is an amount of one resource.
-type Quantity struct {
+type Quantity = QuantityOf[int64]
+
+// QuantityOf is an amount of one resource as a number of some type.
+type QuantityOf[N any] struct {
 	Resource string
-	Amount   int64
+	Amount   N
 }
 
 // Resources is an amount per resource. A resource that is absent differs from one whose amount is 0.

@@ -15,8 +15,8 @@ type Draft struct {
 	unschedulable bool
 	counted       bool // row.pods is of pods that are counted, each template once, with their slots in place of groups
 	amounts       amounts
-	scalars       []scalarAmount
-	images        []imageSize // its own ones, each name once; the names are the stated node's
+	scalars       []scalarAmount // by resource
+	images        []imageSize    // its own ones, each name once; the names are the stated node's
 	row           *row
 
 	// What depends on the nodes before it.

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/selector"
 )
@@ -35,6 +37,14 @@ func (s *State) Compile(pod *api.Pod) *Pending {
 		usage:                 usageOf(&pod.Template.Spec, nil),
 		group:                 -1,
 	}
+}
+
+// Frees reports whether a node has more room with the pod than without. It asks for 2^63 of a resource or more, and sums of
+// kube-scheduler overflow.
+func (p *Pending) Frees() bool {
+	negative := func(amount int64) bool { return amount < 0 }
+	return slices.ContainsFunc(p.usage.Amounts[:], negative) ||
+		slices.ContainsFunc(p.usage.Scalars, func(q api.Quantity) bool { return negative(q.Amount) })
 }
 
 // Spec returns what the pod asks for.

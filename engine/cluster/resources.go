@@ -34,11 +34,11 @@ type Resources struct {
 
 // Scalar is a resource that only some nodes have.
 type Scalar struct {
-	Nodes                  []uint32 // those with the resource, ascending
+	Nodes                  []uint32 // those that have it or have pods that ask for it, ascending
 	Allocatable, Requested []int64  // one for each of Nodes
 }
 
-// Find returns the position of a node in Nodes and whether it has the resource.
+// Find returns the position of a node in Nodes and whether it is there.
 func (s *Scalar) Find(node uint32) (int, bool) {
 	if s == nil {
 		return 0, false
@@ -120,16 +120,17 @@ func (n *Draft) allot(r api.Resources) {
 			n.amounts[allocatable+lane] = q.Amount
 		} else if q.Resource == api.ResourcePods {
 			n.amounts[allowedPods] = q.Amount
-		} else if i := n.scalar(q.Resource); i >= 0 {
+		} else if i, there := scalarIn(n.scalars, q.Resource); there {
 			n.scalars[i].allocatable = q.Amount
 		} else if requests.Scalar(q.Resource) {
-			n.scalars = append(n.scalars, scalarAmount{resource: q.Resource, allocatable: q.Amount})
+			n.scalars = slices.Insert(n.scalars, i, scalarAmount{resource: q.Resource, allocatable: q.Amount})
 		}
 	}
 }
 
-func (n *Draft) scalar(resource string) int {
-	return slices.IndexFunc(n.scalars, func(s scalarAmount) bool { return s.resource == resource })
+// scalarIn returns the place of a resource among a node's, which are in order, and whether it is there.
+func scalarIn(of []scalarAmount, resource string) (int, bool) {
+	return slices.BinarySearchFunc(of, resource, func(s scalarAmount, r string) int { return strings.Compare(s.resource, r) })
 }
 
 // occupy adds pods to a node's amounts.
@@ -146,10 +147,11 @@ func (n *Draft) occupy(u *Usage, count int64) {
 
 func (n *Draft) occupyScalars(u *Usage, count int64) {
 	for _, q := range u.Scalars {
-		// What a node does not have cannot be used up there, whatever its pods ask for.
-		if i := n.scalar(q.Resource); i >= 0 {
-			n.scalars[i].requested += q.Amount * count
+		i, there := scalarIn(n.scalars, q.Resource)
+		if !there {
+			n.scalars = slices.Insert(n.scalars, i, scalarAmount{resource: q.Resource})
 		}
+		n.scalars[i].requested += q.Amount * count
 	}
 }
 

@@ -49,8 +49,7 @@ func (e *edit) replaceScalars(node uint32, had int32, now []scalarAmount) {
 	}
 	for resource, s := range e.c.resources.Scalars {
 		at, there := s.Find(node)
-		has := slices.ContainsFunc(now, func(a scalarAmount) bool { return a.resource == resource })
-		if there && !has {
+		if _, has := scalarIn(now, resource); there && !has {
 			s = e.scalar(resource)
 			s.Nodes = slices.Delete(s.Nodes, at, at+1)
 			s.Allocatable = slices.Delete(s.Allocatable, at, at+1)

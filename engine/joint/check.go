@@ -1,6 +1,9 @@
 package joint
 
-import "github.com/stowage-scheduler/stowage/engine/topology"
+import (
+	"github.com/stowage-scheduler/stowage/engine/saturating"
+	"github.com/stowage-scheduler/stowage/engine/topology"
+)
 
 // Spot is where a pod of a group goes.
 type Spot struct {
@@ -46,7 +49,7 @@ func (g *Group) taken(spots []Spot, node uint32, resource string) int64 {
 	var sum int64
 	for _, s := range spots {
 		if s.Node == node {
-			sum += g.replicas[s.Replicas].amount(resource)
+			sum = saturating.Add(sum, g.replicas[s.Replicas].amount(resource))
 		}
 	}
 	return sum

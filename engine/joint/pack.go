@@ -3,6 +3,7 @@ package joint
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/saturating"
 	"github.com/stowage-scheduler/stowage/engine/topology"
 )
 
@@ -192,7 +193,7 @@ func (p *packing) fits(l, c int) bool {
 		var sum int64
 		checked := false
 		for _, r := range lot {
-			sum += x.amounts[r]
+			sum = saturating.Add(sum, x.amounts[r])
 			checked = checked || x.checked[r]
 		}
 		if checked && sum > k.room[i] {

@@ -2,6 +2,8 @@ package joint
 
 import (
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/saturating"
 )
 
 // resource is a resource that pods need.
@@ -43,13 +45,13 @@ const maxSums = 1024
 func (x *resource) findSums(of []replicas) {
 	x.sums = []int64{0}
 	for i, amount := range x.amounts {
-		x.total += amount * int64(of[i].count)
+		x.total = saturating.Add(x.total, saturating.Mul(amount, int64(of[i].count)))
 		for range of[i].count {
 			if amount == 0 || x.sums == nil {
 				break
 			}
 			for _, s := range x.sums {
-				x.sums = append(x.sums, s+amount)
+				x.sums = append(x.sums, saturating.Add(s, amount))
 			}
 			slices.Sort(x.sums)
 			if x.sums = slices.Compact(x.sums); len(x.sums) > maxSums {

@@ -13,6 +13,8 @@ type resources struct {
 	seen   int     // how many of Board.placed are counted in
 	// filled and risen are the nodes that became full, and those whose score rose, in order.
 	filled, risen []uint32
+	// invalid says that some node with room has, or had, a score that kube-scheduler does not take.
+	invalid bool
 }
 
 const full = -1
@@ -24,11 +26,21 @@ func newResources(b *Board, c *plugin.Cycle) *resources {
 		score:  make([]int32, len(b.all)),
 		seen:   len(b.placed),
 	}
+	valid := true
 	for n := range r.score {
-		r.score[n] = int32(r.scorer.On(uint32(n)))
+		score, ok := r.scorer.On(uint32(n))
+		r.score[n] = int32(score)
+		valid = valid && ok
 	}
 	for n := range r.fit.Full().All() {
 		r.score[n] = full
+	}
+	if !valid {
+		for n := range r.score {
+			if _, ok := r.scorer.On(uint32(n)); !ok && r.score[n] != full {
+				r.invalid = true
+			}
+		}
 	}
 	return r
 }
@@ -46,8 +58,10 @@ func (r *resources) catchUp(b *Board) {
 			r.filled = append(r.filled, n)
 			continue
 		}
-		now := int32(r.scorer.On(n))
+		score, valid := r.scorer.On(n)
+		now := int32(score)
 		r.score[n] = now
+		r.invalid = r.invalid || !valid
 		if now > before {
 			r.risen = append(r.risen, n)
 		}

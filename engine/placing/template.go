@@ -82,6 +82,12 @@ func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
 	return t
 }
 
+// Scored reports whether all that is known of the template so far is made of scores that kube-scheduler takes. Where its
+// integers overflow it fails to score a pod, which Best does not tell.
+func (t *Template) Scored() bool {
+	return (t.base == nil || !t.base.resources.invalid) && (t.own == nil || !t.own.resources.invalid)
+}
+
 // countBytes estimates the memory of what the template has counted.
 func (t *Template) countBytes() int64 {
 	bytes := 256 * len(t.effects)

@@ -1,19 +1,35 @@
 // Package requests adds up what pods ask for, as k8s.io/component-helpers/resource/helpers.go (v0.37) does.
 //
 // Whether a resource is present in a sum matters beside its amount: scoring fills in defaults for what is absent.
+//
+// kube-scheduler adds up what one pod asks for without bound, and takes the lowest 64 bits of that for the pod: an amount
+// that is negative here is that of a pod that asks for 2^63 or more.
 package requests
 
 import "github.com/stowage-scheduler/stowage/engine/api"
 
+// arithmetic adds and compares amounts in numbers that hold what a pod's amounts add up to.
+type arithmetic[N any] struct {
+	of         func(api.Resources) []api.QuantityOf[N]
+	plus, most func(x, y N) N
+}
+
+// narrow is for pods whose amounts are not large, which are almost all.
+var narrow = arithmetic[int64]{
+	of:   func(r api.Resources) []api.Quantity { return r },
+	plus: func(x, y int64) int64 { return x + y },
+	most: func(x, y int64) int64 { return max(x, y) },
+}
+
 // merge returns every resource of a and b, with combine of the amounts where both have it.
-func merge(a, b api.Resources, combine func(x, y int64) int64) api.Resources {
+func merge[N any](a, b []api.QuantityOf[N], combine func(x, y N) N) []api.QuantityOf[N] {
 	if len(b) == 0 {
 		return a
 	}
 	if len(a) == 0 {
 		return b
 	}
-	out := make(api.Resources, 0, len(a)+len(b))
+	out := make([]api.QuantityOf[N], 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0].Resource < b[0].Resource:
@@ -21,27 +37,25 @@ func merge(a, b api.Resources, combine func(x, y int64) int64) api.Resources {
 		case a[0].Resource > b[0].Resource:
 			out, b = append(out, b[0]), b[1:]
 		default:
-			out = append(out, api.Quantity{Resource: a[0].Resource, Amount: combine(a[0].Amount, b[0].Amount)})
+			out = append(out, api.QuantityOf[N]{Resource: a[0].Resource, Amount: combine(a[0].Amount, b[0].Amount)})
 			a, b = a[1:], b[1:]
 		}
 	}
 	return append(append(out, a...), b...)
 }
 
-func sum(a, b api.Resources) api.Resources {
-	return merge(a, b, func(x, y int64) int64 { return x + y })
-}
+func (m *arithmetic[N]) sum(a, b []api.QuantityOf[N]) []api.QuantityOf[N] { return merge(a, b, m.plus) }
 
-func maximum(a, b api.Resources) api.Resources {
-	return merge(a, b, func(x, y int64) int64 { return max(x, y) })
+func (m *arithmetic[N]) maximum(a, b []api.QuantityOf[N]) []api.QuantityOf[N] {
+	return merge(a, b, m.most)
 }
 
 // replace returns a with the amounts of b where b has a resource.
-func replace(a, b api.Resources) api.Resources {
-	return merge(a, b, func(_, y int64) int64 { return y })
+func replace[N any](a, b []api.QuantityOf[N]) []api.QuantityOf[N] {
+	return merge(a, b, func(_, y N) N { return y })
 }
 
 // fill returns a with the amounts of defaults for resources that a lacks.
-func fill(a, defaults api.Resources) api.Resources {
-	return merge(a, defaults, func(x, _ int64) int64 { return x })
+func fill[N any](a, defaults []api.QuantityOf[N]) []api.QuantityOf[N] {
+	return merge(a, defaults, func(x, _ N) N { return x })
 }

@@ -19,19 +19,39 @@ var defaults = api.Resources{
 
 // Pending returns what a pod to be placed asks for.
 func Pending(spec *api.PodSpec) api.Resources {
-	return withPodLevel(aggregate(spec, stated, nil), spec, spec.Requests)
+	if large(spec, nil) {
+		return lowest(wide.pending(spec))
+	}
+	return narrow.pending(spec)
+}
+
+func (m *arithmetic[N]) pending(spec *api.PodSpec) []api.QuantityOf[N] {
+	return m.withPodLevel(m.aggregate(spec, stated, nil), spec, m.of(spec.Requests))
 }
 
 // PendingDefaulted returns what a pod to be placed counts for where NodeResourcesFit scores: containers that leave out
 // cpu or memory count with a default, and pod-level requests are not looked at (NewFit in
 // pkg/scheduler/framework/plugins/noderesources/fit.go, v1.37, leaves that to NodeResourcesBalancedAllocation).
 func PendingDefaulted(spec *api.PodSpec) api.Resources {
-	return sum(aggregate(spec, stated, defaults), spec.Overhead)
+	if large(spec, nil) {
+		return lowest(wide.pendingDefaulted(spec))
+	}
+	return narrow.pendingDefaulted(spec)
+}
+
+func (m *arithmetic[N]) pendingDefaulted(spec *api.PodSpec) []api.QuantityOf[N] {
+	return m.sum(m.aggregate(spec, stated, defaults), m.of(spec.Overhead))
 }
 
 // Running returns what a pod on a node occupies, and the same with defaults for what is absent. While it is resized in
 // place it occupies the largest of what its spec states, what is allocated and what is actuated.
 func Running(spec *api.PodSpec, status *api.PodResourceStatus) (occupied, defaulted api.Resources) {
+	running := narrow.running
+	if large(spec, status) {
+		running = func(spec *api.PodSpec, status *api.PodResourceStatus, missing api.Resources) []api.Quantity {
+			return lowest(wide.running(spec, status, missing))
+		}
+	}
 	occupied = running(spec, status, nil)
 	missing := defaults
 	if podLevel(spec.Requests) {
@@ -50,36 +70,36 @@ func Running(spec *api.PodSpec, status *api.PodResourceStatus) (occupied, defaul
 	return occupied, running(spec, status, missing)
 }
 
-func running(spec *api.PodSpec, status *api.PodResourceStatus, missing api.Resources) api.Resources {
-	total := aggregate(spec, stated, missing)
-	effective := spec.Requests
+func (m *arithmetic[N]) running(spec *api.PodSpec, status *api.PodResourceStatus, missing api.Resources) []api.QuantityOf[N] {
+	total := m.aggregate(spec, stated, missing)
+	effective := m.of(spec.Requests)
 	if status != nil {
-		var allocated, actuated api.Resources
+		var allocated, actuated []api.QuantityOf[N]
 		if status.Allocated != nil && status.Actuated != nil {
-			allocated, actuated = status.Allocated, status.Actuated
+			allocated, actuated = m.of(status.Allocated), m.of(status.Actuated)
 		} else {
 			r := reported{status}
-			allocated, actuated = aggregate(spec, r.allocated, missing), aggregate(spec, r.actuated, missing)
+			allocated, actuated = m.aggregate(spec, r.allocated, missing), m.aggregate(spec, r.actuated, missing)
 		}
 		if status.ResizeInfeasible {
-			total = maximum(actuated, allocated)
+			total = m.maximum(actuated, allocated)
 		} else {
-			total = maximum(total, maximum(actuated, allocated))
+			total = m.maximum(total, m.maximum(actuated, allocated))
 		}
 		if status.ResourcesPresent {
 			if status.ResizeInfeasible {
 				effective = nil
 			}
-			effective = maximum(effective, maximum(status.Actuated, status.Allocated))
+			effective = m.maximum(effective, m.maximum(m.of(status.Actuated), m.of(status.Allocated)))
 		}
 	}
-	return withPodLevel(total, spec, effective)
+	return m.withPodLevel(total, spec, effective)
 }
 
 // withPodLevel lets pod-level requests replace what the containers add up to, and adds the overhead.
-func withPodLevel(total api.Resources, spec *api.PodSpec, effective api.Resources) api.Resources {
+func (m *arithmetic[N]) withPodLevel(total []api.QuantityOf[N], spec *api.PodSpec, effective []api.QuantityOf[N]) []api.QuantityOf[N] {
 	if podLevel(spec.Requests) {
-		var level api.Resources
+		var level []api.QuantityOf[N]
 		for _, q := range effective {
 			if podLevelResource(q.Resource) {
 				level = append(level, q)
@@ -87,7 +107,7 @@ func withPodLevel(total api.Resources, spec *api.PodSpec, effective api.Resource
 		}
 		total = replace(total, level)
 	}
-	return sum(total, spec.Overhead)
+	return m.sum(total, m.of(spec.Overhead))
 }
 
 func podLevel(r api.Resources) bool {
@@ -105,24 +125,25 @@ func podLevelResource(name string) bool {
 
 // aggregate returns the most that a pod's containers have at one time: init containers run one after the other, each
 // beside the sidecars that precede it; then the containers run beside all sidecars.
-func aggregate(spec *api.PodSpec, of func(*api.Container) api.Resources, missing api.Resources) api.Resources {
-	var total, sidecars, initial api.Resources
+func (m *arithmetic[N]) aggregate(spec *api.PodSpec, of func(*api.Container) api.Resources, missing api.Resources) []api.QuantityOf[N] {
+	var total, sidecars, initial []api.QuantityOf[N]
+	absent := m.of(missing)
 	for i := range spec.Containers {
-		total = sum(total, fill(of(&spec.Containers[i]), missing))
+		total = m.sum(total, fill(m.of(of(&spec.Containers[i])), absent))
 	}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
-		r := fill(of(c), missing)
+		r := fill(m.of(of(c)), absent)
 		if c.Sidecar {
-			total = sum(total, r)
-			sidecars = sum(sidecars, r)
+			total = m.sum(total, r)
+			sidecars = m.sum(sidecars, r)
 			r = sidecars
 		} else {
-			r = sum(r, sidecars)
+			r = m.sum(r, sidecars)
 		}
-		initial = maximum(initial, r)
+		initial = m.maximum(initial, r)
 	}
-	return maximum(total, initial)
+	return m.maximum(total, initial)
 }
 
 func stated(c *api.Container) api.Resources { return c.Requests }

@@ -24,6 +24,7 @@ const (
 	ReasonNarrowedOut
 	ReasonNoNodes
 	ReasonUnparsablePod
+	ReasonInvalidScore
 )
 
 var texts = map[ReasonType]string{
@@ -55,6 +56,9 @@ func ReasonOf(t ReasonType) Reason { return Reason{Type: t, Message: texts[t]} }
 
 // UnparsablePod returns the reason that a plugin cannot parse a selector of the pod, with the text of its error.
 func UnparsablePod(message string) Reason { return Reason{Type: ReasonUnparsablePod, Message: message} }
+
+// InvalidScore returns the reason that kube-scheduler does not accept a node's score, with the text of its error.
+func InvalidScore(message string) Reason { return Reason{Type: ReasonInvalidScore, Message: message} }
 
 // InsufficientResource returns the reason that a resource falls short.
 func InsufficientResource(resource string) Reason {

@@ -69,6 +69,7 @@ func TestEnumsAgree(t *testing.T) {
 		"NARROWED_OUT":                  reasonType(verdict.ReasonNarrowedOut),
 		"NO_NODES":                      reasonType(verdict.ReasonNoNodes),
 		"UNPARSABLE_POD":                reasonType(verdict.ReasonUnparsablePod),
+		"INVALID_SCORE":                 reasonType(verdict.ReasonInvalidScore),
 	})
 	every(t, "TOPOLOGY_RULE_", map[string]stowagev1.TopologyRule{
 		"HARD_SPREAD":                topologyRule(verdict.HardSpread),

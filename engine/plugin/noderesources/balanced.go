@@ -27,13 +27,21 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 		a, b := &columns[0], &columns[1]
 		for i, n := range feasible {
 			with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
-			scores[i] = balance(with, without[n])
+			before := int64(without[n])
+			if before == unusual {
+				before = evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
+			}
+			scores[i] = balance(with, before)
 		}
 		return scores
 	}
 	fractions := make([]float64, 0, len(columns))
 	for i, n := range feasible {
-		scores[i] = balance(evenness(columns, n, true, fractions), without[n])
+		before := int64(without[n])
+		if before == unusual {
+			before = evenness(columns, n, false, fractions)
+		}
+		scores[i] = balance(evenness(columns, n, true, fractions), before)
 	}
 	return scores
 }
@@ -53,26 +61,36 @@ func balancedColumns(c *plugin.Cycle) []column {
 	return columns
 }
 
-// current returns the nodes' evenness without the pod, each of 0..100.
+// unusual is in place of an evenness that is not in 0..100: where the sum of what the pods of a node ask for is negative.
+const unusual = math.MaxUint8
+
+func usually(evenness int64) uint8 {
+	if uint64(evenness) > plugin.MaxScore {
+		return unusual
+	}
+	return uint8(evenness)
+}
+
+// current returns the nodes' evenness without the pod.
 func current(columns []column, nodes int) []uint8 {
 	out := make([]uint8, nodes)
 	if ofTwo(columns) {
 		a, b := &columns[0], &columns[1]
 		for n := range out {
-			out[n] = uint8(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
+			out[n] = usually(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
 		}
 		return out
 	}
 	fractions := make([]float64, 0, len(columns))
 	for n := range out {
-		out[n] = uint8(evenness(columns, uint32(n), false, fractions))
+		out[n] = usually(evenness(columns, uint32(n), false, fractions))
 	}
 	return out
 }
 
 // balance returns the score of a node that is so even with the pod, and so even without.
-func balance(with int64, without uint8) int64 {
-	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-int64(without))/2
+func balance(with, without int64) int64 {
+	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-without)/2
 }
 
 // ofTwo reports whether evennessOfTwo can be asked instead of evenness.

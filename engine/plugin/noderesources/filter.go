@@ -37,7 +37,7 @@ func NewFilter(c *plugin.Cycle) *Fit {
 			f.lanes[lane] = q.Amount
 			continue
 		}
-		if q.Amount == 0 || !requests.Scalar(q.Resource) || ignored(q.Resource, c.Profile) {
+		if q.Amount <= 0 || !requests.Scalar(q.Resource) || ignored(q.Resource, c.Profile) {
 			continue
 		}
 		f.scalars = append(f.scalars, scalar{q.Resource, q.Amount, c.State.Resources.Scalars[q.Resource]})

@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/cluster"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/requests"
+	"github.com/stowage-scheduler/stowage/engine/saturating"
 )
 
 // PlacementScore returns how full nodes are as a whole with pods to come, which ask for so much in all, each as
@@ -108,7 +109,7 @@ func Total(pods []*api.PodSpec, counts []int) api.Resources {
 				at = len(sum)
 				sum = append(sum, api.Quantity{Resource: q.Resource})
 			}
-			sum[at].Amount += q.Amount * int64(counts[i])
+			sum[at].Amount = saturating.Add(sum[at].Amount, saturating.Mul(q.Amount, int64(counts[i])))
 		}
 	}
 	return sum

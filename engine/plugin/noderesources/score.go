@@ -127,13 +127,14 @@ func leastAllocatedOfTwo(a, b *column, feasible []uint32, scores []int64) {
 
 // free returns which percentage of what is allocatable is not requested, rounded down; 0 if more is requested than
 // there is. Up to maxExact a float holds what is divided exactly, and the quotient, which is at least 1/allocatable away
-// from the next integer, cannot be rounded up to it; to divide floats is faster.
+// from the next integer, cannot be rounded up to it; to divide floats is faster. Beyond that it is kube-scheduler's
+// expression on integers of 64 bits, overflow included.
 func free(allocatable, requested int64) int64 {
 	if requested > allocatable || allocatable == 0 {
 		return 0
 	}
 	left := allocatable - requested
-	if allocatable <= maxExact {
+	if allocatable <= maxExact && requested >= 0 {
 		return int64(float64(left*plugin.MaxScore) / float64(allocatable))
 	}
 	return left * plugin.MaxScore / allocatable

@@ -31,23 +31,29 @@ func NewScorer(c *plugin.Cycle) *Scorer {
 	return s
 }
 
-// On returns a node's weighted scores of both plugins together.
-func (s *Scorer) On(n uint32) int64 {
+// On returns a node's weighted scores of both plugins together, and whether both are valid: kube-scheduler's are not where
+// its integers overflow.
+func (s *Scorer) On(n uint32) (score int64, valid bool) {
+	var fit, evened int64
 	if s.usual {
 		a, b := &s.balanced[0], &s.balanced[1]
 		with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
 		without := evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
-		node, fit := [1]uint32{n}, [1]int64{}
-		leastAllocatedOfTwo(&s.fit[0], &s.fit[1], node[:], fit[:])
-		return s.fitWeight*fit[0] + s.balancedWeight*balance(with, uint8(without))
+		node, scores := [1]uint32{n}, [1]int64{}
+		leastAllocatedOfTwo(&s.fit[0], &s.fit[1], node[:], scores[:])
+		fit, evened = scores[0], balance(with, without)
+	} else {
+		fit = s.of(s.fit, n)
+		if s.balanced != nil {
+			evened = balance(evenness(s.balanced, n, true, s.fractions), evenness(s.balanced, n, false, s.fractions))
+		}
 	}
-	score := s.fitWeight * s.of(s.fit, n)
-	if s.balanced != nil {
-		with, without := evenness(s.balanced, n, true, s.fractions), evenness(s.balanced, n, false, s.fractions)
-		score += s.balancedWeight * balance(with, uint8(without))
-	}
-	return score
+	return s.fitWeight*fit + s.balancedWeight*evened, Valid(fit) && Valid(evened)
 }
+
+// Valid reports whether kube-scheduler takes a plugin's score
+// (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
+func Valid(score int64) bool { return uint64(score) <= plugin.MaxScore }
 
 // Key returns what two pods have in common only if filters and scores of this package are the same for both.
 func Key(c *plugin.Cycle) string {

@@ -211,6 +211,9 @@ const (
 	RejectionReason_REJECTION_REASON_NO_NODES RejectionReason = 17
 	// kube-scheduler cannot parse a selector or a term of the pod. The message says which.
 	RejectionReason_REJECTION_REASON_UNPARSABLE_POD RejectionReason = 18
+	// kube-scheduler does not accept the score of a node, because its 64-bit integers overflow. The message names the plugin
+	// and the score.
+	RejectionReason_REJECTION_REASON_INVALID_SCORE RejectionReason = 19
 )
 
 // Enum value maps for RejectionReason.
@@ -235,6 +238,7 @@ var (
 		16: "REJECTION_REASON_NARROWED_OUT",
 		17: "REJECTION_REASON_NO_NODES",
 		18: "REJECTION_REASON_UNPARSABLE_POD",
+		19: "REJECTION_REASON_INVALID_SCORE",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -256,6 +260,7 @@ var (
 		"REJECTION_REASON_NARROWED_OUT":                  16,
 		"REJECTION_REASON_NO_NODES":                      17,
 		"REJECTION_REASON_UNPARSABLE_POD":                18,
+		"REJECTION_REASON_INVALID_SCORE":                 19,
 	}
 )
 
@@ -514,7 +519,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x19RESOLVABILITY_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bRESOLVABILITY_UNSCHEDULABLE\x10\x01\x120\n" +
 	",RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x17\n" +
-	"\x13RESOLVABILITY_ERROR\x10\x03*\xf3\x05\n" +
+	"\x13RESOLVABILITY_ERROR\x10\x03*\x97\x06\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -535,7 +540,8 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"+REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY\x10\x0f\x12!\n" +
 	"\x1dREJECTION_REASON_NARROWED_OUT\x10\x10\x12\x1d\n" +
 	"\x19REJECTION_REASON_NO_NODES\x10\x11\x12#\n" +
-	"\x1fREJECTION_REASON_UNPARSABLE_POD\x10\x12BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1fREJECTION_REASON_UNPARSABLE_POD\x10\x12\x12\"\n" +
+	"\x1eREJECTION_REASON_INVALID_SCORE\x10\x13BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once
