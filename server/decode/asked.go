@@ -15,7 +15,6 @@ import (
 // from the wire costs a fifth of what a message and its canonical form cost.
 type Asked struct {
 	pod                   api.Pod
-	footprint             footprint
 	scalars, topologyKeys []string
 	encoded, template     []byte // of the pod and of its template; the template's is canonical
 }
@@ -92,7 +91,6 @@ func readAsked(raw []byte) *Asked {
 	if slices.ContainsFunc(u.scalars, func(name string) bool { return len(name) > MaxLabelKeyBytes }) {
 		return nil
 	}
-	a.footprint = specFootprint(&a.pod.Template.Spec)
 	a.scalars, a.topologyKeys = u.scalars, u.topologyKeys
 	return a
 }
@@ -109,7 +107,6 @@ func (r *Request) askedPod(in *stowagev1.Pod) *api.Pod {
 	if !r.knowsAll(a) {
 		return r.onePod(a.message())
 	}
-	r.bounded(path{name: "pod"}, a.footprint)
 	return &a.pod
 }
 

@@ -68,7 +68,7 @@ func TestLimitsDependOnContentAlone(t *testing.T) {
 		}
 	}
 	c := mustWhole(t, stated(0))
-	const most = decode.MaxDistinctResources
+	const most, resources = decode.MaxDistinctTopologyKeys, decode.MaxDistinctResources
 	for i := 1; i < 3*most; i++ {
 		next := stated(i)
 		var err error
@@ -84,14 +84,18 @@ func TestLimitsDependOnContentAlone(t *testing.T) {
 		}
 		has, hasKey := fmt.Sprint("r", i), fmt.Sprint("k", i)
 		was, wasKey := fmt.Sprint("r", i-1), fmt.Sprint("k", i-1)
-		for name, pod := range map[string]*stowagev1.Pod{
-			"nothing":        asking(nil, nil),
-			"one more":       asking([]string{"mine"}, []string{"mine"}),
-			"one again":      asking([]string{has, was}, []string{hasKey, wasKey}),
-			"up to limits":   asking(append(numbered("m", 0, most-2), was), append(numbered("m", 0, most-2), wasKey)),
-			"many resources": asking(append(numbered("m", 0, most-1), was), nil),
-			"many keys":      asking(nil, append(numbered("m", 0, most-1), wasKey)),
-		} {
+		pods := map[string]*stowagev1.Pod{
+			"nothing":   asking(nil, nil),
+			"one more":  asking([]string{"mine"}, []string{"mine"}),
+			"one again": asking([]string{has, was}, []string{hasKey, wasKey}),
+			"most keys": asking([]string{has, was}, append(numbered("m", 0, most-2), wasKey)),
+			"many keys": asking(nil, append(numbered("m", 0, most-1), wasKey)),
+		}
+		if i == 3*most-1 {
+			pods["most resources"] = asking(append(numbered("m", 0, resources-2), was), nil)
+			pods["many resources"] = asking(append(numbered("m", 0, resources-1), was), nil)
+		}
+		for name, pod := range pods {
 			ask := func(c *decode.Cluster) error {
 				r := decode.On(t.Context(), c)
 				r.Filter(&stowagev1.FilterRequest{Pod: pod})
@@ -115,7 +119,7 @@ func TestLimitsDependOnContentAlone(t *testing.T) {
 
 // A delta is refused where the whole that it leads to is.
 func TestDeltasLeadToNoMoreNamesThanAllowed(t *testing.T) {
-	const most = decode.MaxDistinctResources
+	const most, resources = decode.MaxDistinctTopologyKeys, decode.MaxDistinctResources
 	node := func(name string, resources ...string) *stowagev1.Node {
 		n := &stowagev1.Node{Name: name, Allocatable: &stowagev1.Resources{Scalars: map[string]int64{}}}
 		for _, r := range resources {
@@ -123,7 +127,7 @@ func TestDeltasLeadToNoMoreNamesThanAllowed(t *testing.T) {
 		}
 		return n
 	}
-	base := mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{node("a", numbered("r", 0, most)...)}})
+	base := mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{node("a", numbered("r", 0, resources)...)}})
 	if _, err := follow(t, base, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{node("b", "more")}}); err == nil {
 		t.Error("one resource too many was accepted")
 	}
@@ -186,17 +190,17 @@ func TestInheritedIsBoundedByDelta(t *testing.T) {
 func TestCountingNamesEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}})
-	for i := range decode.MaxDistinctResources {
+	for i := range decode.MaxDistinctTopologyKeys {
+		own := asking(nil, []string{fmt.Sprint("k", i)})
+		own.Name = "own"
 		var err error
-		if c, err = follow(t, c, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{{
-			Name: "a", Allocatable: &stowagev1.Resources{Scalars: map[string]int64{fmt.Sprint("r", i): 1}},
-		}}}); err != nil {
+		if c, err = follow(t, c, &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{{Name: "a", Pods: []*stowagev1.Pod{own}}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := decode.On(ctx, c)
 	cancel()
-	r.Filter(&stowagev1.FilterRequest{Pod: asking([]string{"mine"}, nil)})
+	r.Filter(&stowagev1.FilterRequest{Pod: asking(nil, []string{"mine"})})
 	if err := r.Err(); err != context.Canceled {
 		t.Error(err)
 	}

@@ -60,11 +60,10 @@ type readItem struct {
 	sound bool // otherwise there is nothing else
 	met   met
 
-	template  *api.PodTemplate
-	class     *api.NodeClass
-	footprint footprint
-	form      []byte // canonical
-	digest    content.Digest
+	template *api.PodTemplate
+	class    *api.NodeClass
+	form     []byte // canonical
+	digest   content.Digest
 }
 
 // readItems finds the items of a chunk and reads templates and classes.
@@ -78,7 +77,7 @@ func (r *reader) readItems(c *chunk) {
 			last := &c.items[len(c.items)-1]
 			switch field {
 			case clusterPodTemplates:
-				last.template, last.footprint, last.form, last.sound = r.template(&last.met, last.raw)
+				last.template, last.form, last.sound = r.template(&last.met, last.raw)
 			case clusterNodeClasses:
 				last.class, last.form, last.sound = r.usual.class(last.raw)
 				last.sound = last.sound && r.meet(&last.met, slices.Values(r.usual.scalars), slices.Values(r.usual.topologyKeys))

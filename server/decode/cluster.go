@@ -34,12 +34,11 @@ type Cluster struct {
 
 // known is what later parts of a request refer to, and what counts against its limits.
 type known struct {
-	// templates and classes are the cluster's; footprints and onNodes have one element per template. A template that pods
-	// on nodes must not be of is too large on nodes.
-	templates  []*api.PodTemplate
-	footprints []footprint
-	onNodes    []footprint
-	classes    []*api.NodeClass
+	// templates and classes are the cluster's; pinned says of each template whether it has a node_name, which pods on
+	// nodes must not have.
+	templates []*api.PodTemplate
+	pinned    []bool
+	classes   []*api.NodeClass
 	// pods counts the pods on all nodes, inherited what these take over from their classes.
 	pods, inherited uint64
 	names
@@ -48,13 +47,12 @@ type known struct {
 // shared returns a copy that changes nothing of k.
 func (k known) shared() known {
 	return known{
-		templates:  slices.Clip(k.templates),
-		footprints: slices.Clip(k.footprints),
-		onNodes:    slices.Clip(k.onNodes),
-		classes:    slices.Clip(k.classes),
-		pods:       k.pods,
-		inherited:  k.inherited,
-		names:      k.names.shared(),
+		templates: slices.Clip(k.templates),
+		pinned:    slices.Clip(k.pinned),
+		classes:   slices.Clip(k.classes),
+		pods:      k.pods,
+		inherited: k.inherited,
+		names:     k.names.shared(),
 	}
 }
 
@@ -139,7 +137,7 @@ func (d *decoder) handleItems(at *path) *handling {
 
 // handleNodes says what is done with nodes, which may refer to what there is now.
 func (d *decoder) handleNodes(at *path) *handling {
-	to := referred{d.templates, d.onNodes, d.classes}
+	to := referred{d.templates, d.pinned, d.classes}
 	return &handling{
 		read: func(r *reader, c *chunk) {
 			r.referred = to

@@ -37,13 +37,13 @@ func merged(counts []api.PodCount) []api.PodCount {
 
 // podCounts reads all of a node's counted pods, of which there are very many, and tells whether they are in order, none
 // twice.
-func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, inOrder, ok bool) {
+func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (inOrder, ok bool) {
 	inOrder = true
 	last := uint64(0) // the place of the count before, from 1
 	for {
 		b := s.data[s.at:]
 		if len(b) == 0 || b[0] != nodePodCounts<<3|byte(protowire.BytesType) {
-			return total, inOrder, true
+			return inOrder, true
 		}
 		size := 0
 		if len(b) > 1 {
@@ -62,11 +62,11 @@ func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, in
 		default:
 			s.at++
 			if template, count, terminating, ok = podCount(s.bytes()); !ok {
-				return 0, false, false
+				return false, false
 			}
 		}
-		if count == 0 || count > MaxClusterPods || template >= uint64(len(r.onNodes)) {
-			return 0, false, false
+		if count == 0 || count > MaxClusterPods || template >= uint64(len(r.pinned)) || r.pinned[template] {
+			return false, false
 		}
 		place := 2*template + 1
 		if terminating {
@@ -76,11 +76,6 @@ func (r *reader) podCounts(c *chunk, s *scan, to *readNode) (total footprint, in
 		last = place
 		to.pods += count
 		c.counts = append(c.counts, api.PodCount{Template: int(template), Count: int32(count), Terminating: terminating})
-		f := r.onNodes[template]
-		if count > 1 {
-			f = f.times(count)
-		}
-		total = total.plus(f)
 	}
 }
 

@@ -108,10 +108,10 @@ func (r *Request) bound(at *path, next *content.Content) {
 	r.names = *exact
 	resources, keys := tooMany()
 	if resources {
-		r.refuse(*at, "leads to more distinct resources than the %d that a request may have", MaxDistinctResources)
+		r.refuse(*at, "leads to %d distinct resources, at most %d are allowed", len(r.resourceNames.names), MaxDistinctResources)
 	}
 	if keys {
-		r.refuse(*at, "leads to more distinct topology keys than the %d that a request may have", MaxDistinctTopologyKeys)
+		r.refuse(*at, "leads to %d distinct topology keys, at most %d are allowed", len(r.topologyKeys.names), MaxDistinctTopologyKeys)
 	}
 }
 
@@ -119,7 +119,7 @@ func (r *Request) bound(at *path, next *content.Content) {
 func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.IndexedTemplate {
 	var out []api.IndexedTemplate
 	if len(in.GetPodTemplates()) > 0 {
-		d.templates, d.footprints, d.onNodes = slices.Clone(d.templates), slices.Clone(d.footprints), slices.Clone(d.onNodes)
+		d.templates, d.pinned = slices.Clone(d.templates), slices.Clone(d.pinned)
 	}
 	for i, t := range in.GetPodTemplates() {
 		item := at.item("pod_templates", i)
@@ -129,14 +129,12 @@ func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.I
 			continue
 		}
 		template := new(api.PodTemplate)
-		var f footprint
-		*template, f = d.template(&field, t.GetTemplate())
+		*template = d.template(&field, t.GetTemplate())
 		switch index := int(t.GetIndex()); {
 		case index < len(d.templates):
-			d.templates[index], d.footprints[index], d.onNodes[index] = template, f, onNodes(template, f)
+			d.templates[index], d.pinned[index] = template, pinned(template)
 		case index == len(d.templates):
-			d.templates, d.footprints = append(d.templates, template), append(d.footprints, f)
-			d.onNodes = append(d.onNodes, onNodes(template, f))
+			d.templates, d.pinned = append(d.templates, template), append(d.pinned, pinned(template))
 		default:
 			d.refuse(item.field("index"), "is %d, the next free one is %d", index, len(d.templates))
 		}

@@ -199,7 +199,7 @@ func ByMessage(m proto.Message) (item Item, ok bool) {
 	var d decoder
 	switch m := m.(type) {
 	case *stowagev1.PodTemplate:
-		t, _ := d.template(&path{}, m)
+		t := d.template(&path{}, m)
 		item.Template = &t
 	case *stowagev1.NodeClass:
 		c := d.class(&path{}, m)

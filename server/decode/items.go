@@ -21,7 +21,7 @@ func (d *decoder) takeItems(at *path, c *chunk) {
 		switch item.field {
 		case clusterPodTemplates:
 			if item.sound && len(d.templates) < MaxTemplates && d.meet(&item.met) {
-				d.takeTemplate(item.template, item.footprint, item.form, item.digest)
+				d.takeTemplate(item.template, item.form, item.digest)
 			} else {
 				decodeItem(d, at, "pod_templates", len(d.templates), MaxTemplates, item.raw, d.addTemplate)
 			}
@@ -80,27 +80,20 @@ func (d *decoder) addTemplate(parent *path, in *stowagev1.PodTemplate) {
 	}
 	at := parent.item("pod_templates", len(d.templates))
 	out := new(api.PodTemplate)
-	var f footprint
-	*out, f = d.template(&at, in)
+	*out = d.template(&at, in)
 	form := d.canonicalForm(at, in)
-	d.takeTemplate(out, f, form, content.DigestOf(form))
+	d.takeTemplate(out, form, content.DigestOf(form))
 }
 
 // takeTemplate hands a template over.
-func (d *decoder) takeTemplate(t *api.PodTemplate, f footprint, form []byte, digest content.Digest) {
+func (d *decoder) takeTemplate(t *api.PodTemplate, form []byte, digest content.Digest) {
 	d.templates = append(d.templates, t)
-	d.footprints = append(d.footprints, f)
-	d.onNodes = append(d.onNodes, onNodes(t, f))
+	d.pinned = append(d.pinned, pinned(t))
 	d.to.AddTemplate(t)
 	d.content.AddTemplate(form, digest)
 }
 
-func onNodes(t *api.PodTemplate, f footprint) footprint {
-	if t.Spec.NodeName != "" {
-		return unbounded
-	}
-	return f
-}
+func pinned(t *api.PodTemplate) bool { return t.Spec.NodeName != "" }
 
 func (d *decoder) addClass(parent *path, in *stowagev1.NodeClass) {
 	if d.over() {

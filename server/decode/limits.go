@@ -1,7 +1,7 @@
 package decode
 
 // Limits on what one request may state. They lie well above what Kubernetes is run with, and bound the memory and time
-// that a small message can cause and the sums that the engine computes.
+// that a small message can cause. Amounts of resources are not among them.
 const (
 	// MaxNodes bounds Cluster.nodes. Kubernetes supports 5,000, and 130,000 have been shown.
 	MaxNodes = 1_000_000
@@ -31,8 +31,9 @@ const (
 	MaxGroupKeys = 8
 
 	// MaxDistinctResources bounds the names of resources in a request, cpu, memory, ephemeral-storage and pods not
-	// counted: the engine keeps a column over the nodes for each.
-	MaxDistinctResources = 256
+	// counted: the engine keeps a list of the nodes that have one for each. kube-scheduler's own benchmarks have
+	// some hundreds.
+	MaxDistinctResources = 1 << 15
 	// MaxDistinctTopologyKeys bounds the topology keys in a request: the engine keeps a column over the nodes for each.
 	MaxDistinctTopologyKeys = 256
 
@@ -77,11 +78,6 @@ const (
 	// MaxLabelValueBytes is the longest label value, as in Kubernetes.
 	MaxLabelValueBytes = 63
 
-	// MaxQuantity bounds each amount of a resource: 8 PiB, or 9 * 10^12 cores.
-	MaxQuantity = 1 << 53
-	// MaxFootprint bounds the footprint of the pods on one node, and of the pods to place. A node with all of them has
-	// at most 2^56 of a resource, and 100 times that, as the scores compute, fits an int64.
-	MaxFootprint = 1 << 55
 	// MaxImageBytes bounds the size of an image: 16 TiB. With MaxContainers the sum of a pod's images fits an int64.
 	MaxImageBytes = 1 << 44
 

@@ -37,7 +37,7 @@ type podPlace struct {
 }
 
 // pod reads a pod that is stated one by one.
-func (r *reader) pod(c *chunk, to *readNode, raw []byte) (f footprint, ok bool) {
+func (r *reader) pod(c *chunk, to *readNode, raw []byte) bool {
 	r.named = append(r.named, rawPod{pod: api.Pod{TemplateIndex: -1}})
 	p := &r.named[len(r.named)-1]
 	labels := len(r.podLabels)
@@ -55,62 +55,62 @@ func (r *reader) pod(c *chunk, to *readNode, raw []byte) (f footprint, ok bool) 
 			last = field
 		}
 		if field != podLabels && seen&(1<<field) != 0 {
-			return 0, false
+			return false
 		}
 		seen |= 1 << field
 		switch {
 		case field == podName && kind == protowire.BytesType:
 			if p.pod.Name = s.string(); p.pod.Name == "" || len(p.pod.Name) > MaxNameBytes {
-				return 0, false
+				return false
 			}
 			p.name = s.since(from)
 		case field == podTemplateIndex && kind == protowire.VarintType:
 			i := s.varint()
-			if s.bad || i >= uint64(len(r.templates)) || p.stated != nil {
-				return 0, false
+			if s.bad || i >= uint64(len(r.templates)) || r.pinned[i] || p.stated != nil {
+				return false
 			}
-			p.pod.TemplateIndex, p.pod.Template, f = int(i), r.templates[i], r.onNodes[i]
+			p.pod.TemplateIndex, p.pod.Template = int(i), r.templates[i]
 			p.source = s.since(from)
 		case field == podTemplate && kind == protowire.BytesType:
 			if p.source != nil {
-				return 0, false
+				return false
 			}
 			var asCanonical bool
 			if p.stated, asCanonical = r.statedTemplate(&to.met, s.bytes()); p.stated == nil {
-				return 0, false
+				return false
 			}
-			p.pod.Template, f = p.stated.template, p.stated.footprint
+			p.pod.Template = p.stated.template
 			canonical = canonical && asCanonical
 		case field == podLabels && kind == protowire.BytesType:
 			key, value, ok := s.label()
 			if !ok {
-				return 0, false
+				return false
 			}
 			r.podLabels = append(r.podLabels, rawLabel{api.Label{Key: key, Value: value}, s.since(from)})
 		case field == podTerminating && kind == protowire.VarintType:
 			if s.varint() != 1 {
-				return 0, false
+				return false
 			}
 			p.pod.Terminating = true
 			p.terminating = s.since(from)
 		default:
-			return 0, false
+			return false
 		}
 	}
 	p.labels = r.podLabels[labels:]
 	if s.bad || p.pod.Template == nil || len(p.labels) > MaxLabels {
-		return 0, false
+		return false
 	}
 	inOrder, unique := sortLabels(p.labels)
 	if !unique {
-		return 0, false
+		return false
 	}
 	p.pod.Labels = c.takeLabels(p.labels)
 	if canonical && inOrder {
 		p.canonical = raw
 	}
 	to.pods++
-	return f, true
+	return true
 }
 
 // takePods takes the pods of a node over in the order of their canonical forms, and reports whether the node has them so.

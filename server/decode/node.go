@@ -103,22 +103,17 @@ func (d *decoder) node(at *path, in *stowagev1.Node, out *api.Node) (pods uint64
 			d.refuse(at.field("class_index"), "is %d, but there are %d node classes", i, len(d.classes))
 		}
 	}
-	var total footprint
 	for i, c := range in.GetPodCounts() {
 		at := at.item("pod_counts", i)
 		if count, ok := d.podCount(&at, c); ok {
-			total = total.plus(d.footprints[count.Template].times(uint64(c.GetCount())))
 			pods += uint64(c.GetCount())
 			out.PodCounts = append(out.PodCounts, count)
 		}
 	}
 	for i, p := range in.GetPods() {
 		at := at.item("pods", i)
-		pod, f := d.pod(&at, p, onNode)
-		total = total.plus(f)
-		out.Pods = append(out.Pods, pod)
+		out.Pods = append(out.Pods, d.pod(&at, p, onNode))
 	}
-	d.bounded(*at, total)
 	return pods + uint64(len(out.Pods))
 }
 

@@ -13,8 +13,7 @@ func (d *decoder) onePod(in *stowagev1.Pod) *api.Pod {
 		d.refuse(at, "is required")
 		return nil
 	}
-	pod, f := d.pod(&at, in, pending)
-	d.bounded(at, f)
+	pod := d.pod(&at, in, pending)
 	return &pod
 }
 
@@ -26,7 +25,6 @@ func (d *decoder) queue(in []*stowagev1.PendingPods) []engine.Pending {
 	}
 	out := make([]engine.Pending, 0, len(in))
 	var pods uint64
-	var total footprint
 	for i, p := range in {
 		if d.full {
 			break
@@ -38,15 +36,12 @@ func (d *decoder) queue(in []*stowagev1.PendingPods) []engine.Pending {
 		}
 		count := max(p.GetCount(), 1)
 		podAt := at.field("pod")
-		pod, f := d.pod(&podAt, p.GetPod(), pending)
 		pods += uint64(count)
-		total = total.plus(f.times(uint64(count)))
-		out = append(out, engine.Pending{Pod: pod, Count: int(count)})
+		out = append(out, engine.Pending{Pod: d.pod(&podAt, p.GetPod(), pending), Count: int(count)})
 	}
 	if pods > MaxQueuePods {
 		d.refuse(root.field("queue"), "has %d pods in all, at most %d are allowed", pods, MaxQueuePods)
 	}
-	d.bounded(root.field("queue"), total)
 	return out
 }
 
@@ -58,8 +53,8 @@ const (
 	pending
 )
 
-// pod decodes a pod and tells its footprint.
-func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) (api.Pod, footprint) {
+// pod decodes a pod.
+func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) api.Pod {
 	out := api.Pod{
 		Name:          in.GetName(),
 		TemplateIndex: -1,
@@ -67,7 +62,6 @@ func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) (api.Pod, footpri
 		Terminating:   in.GetTerminating(),
 	}
 	d.length(at.field("name"), out.Name, MaxNameBytes)
-	var f footprint
 	switch source := in.GetSource().(type) {
 	case *stowagev1.Pod_TemplateIndex:
 		if !d.templateIndex(at, source.TemplateIndex, s) {
@@ -75,11 +69,10 @@ func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) (api.Pod, footpri
 		}
 		out.TemplateIndex = int(source.TemplateIndex)
 		out.Template = d.templates[source.TemplateIndex]
-		f = d.footprints[source.TemplateIndex]
 	case *stowagev1.Pod_Template:
 		at := at.field("template")
 		out.Template = new(api.PodTemplate)
-		*out.Template, f = d.template(&at, source.Template)
+		*out.Template = d.template(&at, source.Template)
 		if s == onNode && out.Template.Spec.NodeName != "" {
 			spec := at.field("spec")
 			d.refuse(spec.field("node_name"), "must be empty in pods on nodes")
@@ -92,9 +85,8 @@ func (d *decoder) pod(at *path, in *stowagev1.Pod, s standing) (api.Pod, footpri
 	}
 	if s == onNode {
 		out.ResourceStatus = d.resourceStatus(at, in.GetResourceStatus())
-		f = f.plus(statusFootprint(out.ResourceStatus))
 	}
-	return out, f
+	return out
 }
 
 // unread checks what a caller could not state of a pod, which answers repeat.

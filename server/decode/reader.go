@@ -3,6 +3,7 @@ package decode
 import (
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ type reader struct {
 // referred is what nodes may refer to.
 type referred struct {
 	templates []*api.PodTemplate
-	onNodes   []footprint
+	pinned    []bool
 	classes   []*api.NodeClass
 }
 
@@ -104,18 +105,15 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 	afterFrom, afterTo := -1, -1
 
 	raw, n := to.raw, &to.node
-	var total footprint
 	s := scan{data: raw}
 	last := protowire.Number(0)
 	for s.more() {
 		if s.data[s.at] == nodePodCounts<<3|byte(protowire.BytesType) && last <= nodePodCounts {
 			last = nodePodCounts
-			var f footprint
 			var ok bool
-			if f, countsInOrder, ok = r.podCounts(c, &s, to); !ok {
+			if countsInOrder, ok = r.podCounts(c, &s, to); !ok {
 				return false
 			}
-			total = total.plus(f)
 			continue
 		}
 		from := s.at
@@ -147,9 +145,7 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 		case nodeImages:
 			ok = c.image(s.bytes())
 		case nodePods:
-			var f footprint
-			f, ok = r.pod(c, to, s.bytes())
-			total = total.plus(f)
+			ok = r.pod(c, to, s.bytes())
 		case nodeClassIndex:
 			i := s.varint()
 			if ok = i < uint64(len(r.classes)); ok {
@@ -170,7 +166,7 @@ func (r *reader) node(c *chunk, to *readNode) bool {
 		}
 	}
 	n.Images = c.images[images:]
-	if n.Name == "" || len(n.Name) > MaxNameBytes || total > MaxFootprint || to.pods > MaxClusterPods ||
+	if n.Name == "" || len(n.Name) > MaxNameBytes || to.pods > MaxClusterPods ||
 		len(r.labels) > MaxLabels || len(n.Taints) > MaxTaints || len(n.Images) > MaxImages {
 		return false
 	}
@@ -301,7 +297,7 @@ func (r *reader) resources(c *chunk, to *readNode, raw []byte) bool {
 			return false
 		}
 		last = field
-		if amount > MaxQuantity {
+		if amount > math.MaxInt64 {
 			return false
 		}
 		c.allocatable = append(c.allocatable, api.Quantity{Resource: name, Amount: int64(amount)})
@@ -355,23 +351,22 @@ func (c *chunk) image(raw []byte) bool {
 }
 
 // template reads a template, and reports whether it is sound.
-func (r *reader) template(m *met, raw []byte) (_ *api.PodTemplate, _ footprint, form []byte, ok bool) {
+func (r *reader) template(m *met, raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
 	if t, form, ok := r.usual.template(raw); ok {
-		return t, specFootprint(&t.Spec), form, r.meet(m, slices.Values(r.usual.scalars), slices.Values(r.usual.topologyKeys))
+		return t, form, r.meet(m, slices.Values(r.usual.scalars), slices.Values(r.usual.topologyKeys))
 	}
 	in := new(stowagev1.PodTemplate)
 	if Unmarshal(raw, in) != nil {
-		return nil, 0, nil, false
+		return nil, nil, false
 	}
 	var d decoder
 	out := new(api.PodTemplate)
-	var f footprint
-	*out, f = d.template(&path{}, in)
+	*out = d.template(&path{}, in)
 	form, err := content.Append(make([]byte, 0, len(raw)), in)
 	if err != nil || len(d.violations) > 0 || d.full {
-		return nil, 0, nil, false
+		return nil, nil, false
 	}
-	return out, f, form, r.meet(m, maps.Keys(d.resourceNames.names), maps.Keys(d.topologyKeys.names))
+	return out, form, r.meet(m, maps.Keys(d.resourceNames.names), maps.Keys(d.topologyKeys.names))
 }
 
 // meet notes names, and reports whether there is room for them.

@@ -63,8 +63,8 @@ func (d *decoder) scalar(at *path, q api.Quantity) {
 }
 
 func (d *decoder) quantity(at path, amount int64) {
-	if amount < 0 || amount > MaxQuantity {
-		d.refuse(at, "is %d, 0 to %d are allowed", amount, int64(MaxQuantity))
+	if amount < 0 {
+		d.refuse(at, "is %d, at least 0 is required", amount)
 	}
 }
 

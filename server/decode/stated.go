@@ -14,7 +14,6 @@ import (
 // statedTemplate is a template that pods on nodes state themselves.
 type statedTemplate struct {
 	template  *api.PodTemplate
-	footprint footprint
 	canonical []byte
 	shared    content.Shared // where it is kept, if it is
 }
@@ -78,7 +77,7 @@ func (r *reader) statedTemplate(m *met, raw []byte) (_ *statedTemplate, canonica
 			return e.of, e.canonical && inOrder
 		}
 	}
-	template, f, form, ok := r.template(m, raw)
+	template, form, ok := r.template(m, raw)
 	if !ok || template.Spec.NodeName != "" {
 		return nil, false
 	}
@@ -87,7 +86,7 @@ func (r *reader) statedTemplate(m *met, raw []byte) (_ *statedTemplate, canonica
 	}
 	t := known.byCanonical[string(form)]
 	if t == nil {
-		t = &statedTemplate{template: template, footprint: f, canonical: form}
+		t = &statedTemplate{template: template, canonical: form}
 		if r.keepForms {
 			t.shared = content.SharedAt(r.number, known.count)
 			known.count++

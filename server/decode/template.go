@@ -5,8 +5,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// template decodes a pod template and tells the footprint of one of its pods.
-func (d *decoder) template(at *path, in *stowagev1.PodTemplate) (api.PodTemplate, footprint) {
+// template decodes a pod template.
+func (d *decoder) template(at *path, in *stowagev1.PodTemplate) api.PodTemplate {
 	out := api.PodTemplate{
 		Namespace:  d.namespace(at, in.GetNamespace()),
 		Labels:     d.labels(at, "labels", in.GetLabels()),
@@ -14,7 +14,7 @@ func (d *decoder) template(at *path, in *stowagev1.PodTemplate) (api.PodTemplate
 	}
 	spec := at.field("spec")
 	d.podSpec(&spec, in.GetSpec(), &out.Spec)
-	return out, specFootprint(&out.Spec)
+	return out
 }
 
 // controller decodes a controller reference. Kinds whose selectors kube-scheduler does not look up become none

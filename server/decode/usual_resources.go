@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -87,7 +88,7 @@ func (u *usual) resources(s *scan, ofNode bool) api.Resources {
 }
 
 func (u *usual) quantity(s *scan, resource string, amount uint64) {
-	if amount > MaxQuantity {
+	if amount > math.MaxInt64 {
 		s.fail()
 	}
 	u.quantityList = append(u.quantityList, api.Quantity{Resource: resource, Amount: int64(amount)})

@@ -22,7 +22,8 @@ const (
 )
 
 // Resources is a quantity per resource. An absent resource differs from one that is 0: NodeResourcesFit scores a
-// container that leaves out its cpu or memory request as if it asked for 100 millicores or 200 MiB.
+// container that leaves out its cpu or memory request as if it asked for 100 millicores or 200 MiB. Quantities are 0 to
+// 2^63-1.
 type Resources struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cpu, in thousandths of a core.
