@@ -9,14 +9,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The exit codes.
-const (
-	exitYes   = 0
-	exitNo    = 1
-	exitError = 2
-)
+const description = `Scheduling decisions as kube-scheduler would make them, over the cluster that manifests state.
 
-const description = "Scheduling decisions as kube-scheduler would make them, over the cluster that manifests state."
+The exit status is 0 if all pods were placed, or a node can take the pod; 1 if not; 2 if the question was wrong or got no
+answer; 3 if kube-scheduler might refuse nevertheless, because of what was not read, or if there was nothing to place though
+the manifests have pods to come.`
 
 // commands is the grammar of the command line.
 type commands struct {
@@ -74,16 +71,6 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return fail(stderr, err)
 	}
 	return int(answer)
-}
-
-// answered is the exit code that a command's answer amounts to.
-type answered int
-
-func yes(ok bool) answered {
-	if ok {
-		return exitYes
-	}
-	return exitNo
 }
 
 // fail tells what went wrong, a line for each thing.

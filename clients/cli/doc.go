@@ -5,5 +5,6 @@
 // is the same to the byte.
 //
 // The exit code is 0 if all pods were placed, or a node can take the pod, 1 if not, and 2 if the question was wrong or
-// got no answer.
+// got no answer. It is 3 in place of 0 if kube-scheduler might refuse because of what was not read, unless --allow-unread is
+// given, and if there was nothing to place though the manifests have workloads.
 package cli

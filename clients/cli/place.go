@@ -82,10 +82,23 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		answer, err = client.Place(ctx, request)
 	}
 	if answer != nil {
-		*code = yes(answer.UnplacedCount == 0)
+		snapshot.Complete(answer)
+		var unread []*stowagev1.UnreadField
+		for i, p := range answer.Placements {
+			p.Unread = unreadBy(p.Unread, snapshot.Entry(i).Pods.Pod)
+			unread = append(unread, p.Unread...)
+		}
+		*code = c.verdict(s, snapshot, answer.UnplacedCount == 0, unread)
+		if c.nothingAsked(s, snapshot) {
+			*code = exitUnsure
+		}
 	}
 	switch {
-	case answer == nil || c.Watch && c.Output != "table":
+	case answer == nil:
+	case c.Watch && c.Output != "table":
+		for _, e := range snapshot.Waiting { // the parts are of the others
+			fmt.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.Count, e.Message)
+		}
 	case c.Output == "table":
 		p.Write(s.stdout, answer)
 	default:

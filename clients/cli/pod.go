@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -22,9 +25,14 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 }
 
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
-	snapshot, pod, profile, err := q.read(s)
+	snapshot, entry, profile, err := q.read(s)
 	if err != nil {
 		return err
+	}
+	pod := entry.Pods.Pod
+	if entry.Message != "" {
+		*code = exitNo
+		return q.notTried(s, entry, &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.Unread})
 	}
 	client, stop, err := q.connect(s.ctx)
 	if err != nil {
@@ -39,7 +47,8 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	if err != nil {
 		return q.located(err, snapshot, request)
 	}
-	*code = yes(len(answer.GetFeasibleNodes().GetIndexes()) > 0)
+	answer.Unread = unreadBy(answer.Unread, pod)
+	*code = q.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0, answer.Unread)
 	if q.Output != "table" {
 		return q.printMessage(s.stdout, answer)
 	}
@@ -52,6 +61,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 			x.WriteChanges(s.stdout, "", answer.GetChanges())
 		}
 	}
+	report.Unread(s.stdout, answer.Unread, width)
 	return nil
 }
 
@@ -59,9 +69,14 @@ type scoreCommand struct{ onePod }
 
 // Run is called by kong.
 func (c *scoreCommand) Run(s *session, code *answered) error {
-	snapshot, pod, profile, err := c.read(s)
+	snapshot, entry, profile, err := c.read(s)
 	if err != nil {
 		return err
+	}
+	pod := entry.Pods.Pod
+	if entry.Message != "" {
+		*code = exitNo
+		return c.notTried(s, entry, &stowagev1.ScoreResponse{Message: entry.Message, Unread: pod.Unread})
 	}
 	client, stop, err := c.connect(s.ctx)
 	if err != nil {
@@ -75,10 +90,22 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return c.located(err, snapshot, request)
 	}
-	*code = yes(len(answer.GetNodes().GetIndexes()) > 0)
+	answer.Unread = unreadBy(answer.Unread, pod)
+	*code = c.verdict(s, snapshot, len(answer.GetNodes().GetIndexes()) > 0, answer.Unread)
 	if c.Output != "table" {
 		return c.printMessage(s.stdout, answer)
 	}
 	report.Score(s.stdout, answer)
+	report.Unread(s.stdout, answer.Unread, width)
+	return nil
+}
+
+// notTried answers about a pod that kube-scheduler does not try.
+func (q *onePod) notTried(s *session, entry kube.Entry, answer proto.Message) error {
+	if q.Output != "table" {
+		return q.printMessage(s.stdout, answer)
+	}
+	fmt.Fprintln(s.stdout, entry.Message)
+	report.Unread(s.stdout, entry.Pods.Pod.Unread, width)
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
+	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -23,6 +25,10 @@ type question struct {
 	Server  []string `placeholder:"ADDRESS" help:"Server to ask, host:port; several are replicas. Without one, this process answers."`
 	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML. Default: kube-scheduler's."`
 	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
+
+	AllowUnread bool `help:"Exit with 0 and not with 3 where kube-scheduler might refuse because of what is not read."`
+
+	workloads []string // kinds that are not read and have pods
 }
 
 // snapshot reads the manifests, and tells what of them does not count.
@@ -37,7 +43,7 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.HomelessPods) == 0 {
+	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.HomelessPods) == 0 {
 		return nil, errors.New("the manifests have no nodes and no pods")
 	}
 	if skipped := r.Skipped(); len(skipped) > 0 {
@@ -49,13 +55,42 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
-	for _, pod := range out.HomelessPods {
-		fmt.Fprintf(s.stderr, "stowage: pod %s does not count: its node is not in the manifests\n", pod)
-	}
-	for _, text := range out.Unread {
-		fmt.Fprintf(s.stderr, "stowage: %s\n", text)
+	q.workloads = r.SkippedWorkloads()
+	homeless(s.stderr, out.HomelessPods)
+	for _, m := range out.Misreads {
+		fmt.Fprintf(s.stderr, "stowage: not understood: %v\n", m)
 	}
 	return out, nil
+}
+
+// unreadBy is what an answer says is not read of a pod. Servers of older releases do not repeat it.
+func unreadBy(answer []*stowagev1.UnreadField, pod *stowagev1.Pod) []*stowagev1.UnreadField {
+	if len(answer) == 0 {
+		return pod.GetUnread()
+	}
+	return answer
+}
+
+// homeless tells what becomes of the pods on nodes that are not in the manifests, a line for each node and fate.
+func homeless(w io.Writer, pods []kube.HomelessPod) {
+	type fate struct{ node, stays string }
+	var order []fate
+	names := map[fate][]string{}
+	for _, p := range pods {
+		f := fate{p.Node, p.Stays}
+		if names[f] == nil {
+			order = append(order, f)
+		}
+		names[f] = append(names[f], p.Namespace+"/"+p.Name)
+	}
+	for _, f := range order {
+		which := report.Names(names[f])
+		if f.stays == "" {
+			fmt.Fprintf(w, "stowage: node %s is not in the manifests, so its pods are pending: %s\n", f.node, which)
+		} else {
+			fmt.Fprintf(w, "stowage: node %s is not in the manifests; not placed again (%s): %s\n", f.node, f.stays, which)
+		}
+	}
 }
 
 // profile reads the profile; nil if none is given.
@@ -105,18 +140,21 @@ type onePod struct {
 	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
 }
 
-func (q *onePod) read(s *session) (*kube.Snapshot, *stowagev1.Pod, *stowagev1.Profile, error) {
+func (q *onePod) read(s *session) (*kube.Snapshot, kube.Entry, *stowagev1.Profile, error) {
 	snapshot, err := q.snapshot(s)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, kube.Entry{}, nil, err
 	}
 	entry, alike, err := snapshot.Pending(q.Pod)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, entry, nil, err
+	}
+	if entry.Misread != nil {
+		return nil, entry, nil, entry.Misread
 	}
 	if alike > 1 {
 		fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
 	}
 	profile, err := q.profile()
-	return snapshot, entry.Pods.Pod, profile, err
+	return snapshot, entry, profile, err
 }

@@ -35,7 +35,11 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return c.located(err, snapshot, request)
 	}
-	*code = exitYes
+	answer.Unread = unreadBy(answer.Unread, w.Pod)
+	*code = c.verdict(s, snapshot, true, answer.Unread)
+	if w.Controller != nil {
+		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s, which is not in the manifests: that one has to be scaled\n", w.Origin, w.Controller)
+	}
 	if w.Kind == "StatefulSet" {
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
@@ -44,6 +48,7 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	}
 	r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
 	r.Write(s.stdout, answer)
+	report.Unread(s.stdout, answer.Unread, width)
 	r.WriteCommands(s.stdout, answer)
 	return nil
 }

@@ -1,7 +1,7 @@
 package kube
 
 import (
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,10 +28,23 @@ type Origin struct {
 	Kind, Namespace, Name string
 }
 
+func (o Origin) String() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
 // Entry is a queue entry and where it comes from. Its pod refers to the snapshot's templates.
 type Entry struct {
 	Pods   *stowagev1.PendingPods
 	Origin Origin
+	// Gone is the node, not in the cluster, that the pod was on.
+	Gone string
+	// Message, of an entry of Waiting, says why kube-scheduler does not try its pods, or what of them does not convert.
+	Message string
+	// Misread is what of the entry's object does not convert. Its pod then has no template.
+	Misread *Misread
 }
 
 // Snapshot is a cluster and the pods to be placed on it.
@@ -39,17 +52,23 @@ type Snapshot struct {
 	Cluster *stowagev1.Cluster
 	// Queue is in the order in which the objects were added.
 	Queue []Entry
+	// Waiting are pending pods that are not asked about, and so not placed: kube-scheduler does not let them into its queue,
+	// or they do not convert.
+	Waiting []Entry
 	// PodGroups are the groups that entries of the queue name.
 	PodGroups []*stowagev1.PodGroup
-	// HomelessPods are the pods on nodes that are not in the cluster, as "namespace/name". kube-scheduler does not
-	// count such pods, and neither does Cluster.
-	HomelessPods []string
+	// HomelessPods are the pods on nodes that are not in the cluster. kube-scheduler does not count such pods, and neither
+	// does Cluster.
+	HomelessPods []HomelessPod
 	// Existing are the workloads that an API server has made, but for those that another controls. Their pods are those
 	// that were added.
 	Existing []Origin
-	// Unread is what kube-scheduler would have read of the pods in the queue and the contract does not state, in
-	// sentences, one for each object and thing.
-	Unread []string
+	// Podless are workloads that an API server has made and that have pods, in whose namespace no pod was added.
+	Podless []Origin
+	// Misreads are the objects that do not convert.
+	Misreads []*Misread
+	// Unread is what of the pods in the queue and of the Scalables' is not read, each object and field once.
+	Unread []*stowagev1.UnreadField
 
 	// Scalables are the workloads that can be scaled, existing ones included.
 	Scalables []Scalable
@@ -59,6 +78,9 @@ type Snapshot struct {
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, stay in the order in which they are added, on
 // which ties depend; the order of different kinds does not matter.
+//
+// An object that does not convert makes Add return a *Misread, and everything else of the snapshot is as it would be.
+// Any other error says that the object cannot be in the snapshot.
 type Builder struct {
 	options    Options
 	nodes      []*corev1.Node // for DaemonSets
@@ -69,29 +91,30 @@ type Builder struct {
 	running    []runningPod
 	runningIn  map[string]int // running pods by the name of their group
 	queue      []slot
+	waiting    []Entry
 	groups     map[string]addedGroup
 	workloads  map[string]*schedulingv1beta1.Workload
 	existing   []Origin
+	withPods   []Origin        // existing workloads that have pods
+	podsIn     map[string]bool // namespaces that pods were added in
 	scalables  []Scalable
 	generated  map[string]int // pods without a name, by what stands for it
-	unread     []string
+	misreads   []*Misread
+	around     surroundings
+	closed     map[string]bool // nodes that take no pod
 	seen       map[string]bool // kind, namespace and name of what must be unique
 	at         string          // what From named
 	places     map[proto.Message]place
-}
-
-type runningPod struct {
-	node string
-	pod  *stowagev1.Pod
 }
 
 // slot is a place in the queue: pods, or a DaemonSet whose pods depend on the nodes.
 type slot struct {
 	origin    Origin
 	at        string
-	group     *field.Path // where its pods name their group
 	pods      *stowagev1.PendingPods
 	daemonSet *appsv1.DaemonSet
+	gone      string // the node, not in the cluster, that the pod was on
+	facts     facts
 }
 
 // NewBuilder makes an empty Builder.
@@ -99,7 +122,11 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
 		generated: map[string]int{}, runningIn: map[string]int{}, groups: map[string]addedGroup{},
-		workloads: map[string]*schedulingv1beta1.Workload{},
+		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, podsIn: map[string]bool{},
+		around: surroundings{
+			priorityClasses: map[string]int32{}, deviceClasses: map[string]string{},
+			limitRanges: map[string][]*corev1.LimitRange{}, groups: map[string][]*stowagev1.UnreadField{},
+		},
 	}
 }
 
@@ -110,7 +137,8 @@ func (b *Builder) AddNode(n *corev1.Node) error {
 	}
 	out, err := Node(n)
 	if err != nil {
-		return err
+		out = &stowagev1.Node{Name: n.Name, Labels: out.Labels}
+		b.closed[n.Name] = true
 	}
 	b.nodeIndex[n.Name] = len(b.nodes)
 	b.nodes = append(b.nodes, n)
@@ -119,7 +147,7 @@ func (b *Builder) AddNode(n *corev1.Node) error {
 	if _, path := allocatableOf(n); out.Allocatable != nil {
 		b.places[out.Allocatable] = place{at: b.at, path: path.String()}
 	}
-	return nil
+	return b.misread(Origin{Kind: "Node", Name: n.Name}, 0, err)
 }
 
 // AddNamespace adds a namespace.
@@ -145,6 +173,7 @@ func (b *Builder) AddService(s *corev1.Service) error {
 // AddPod adds a pod: to its node if it has one, to the queue otherwise. A pod that has ended occupies nothing, and a
 // pending pod that is being deleted is not placed any more, so these are left out, as in kube-scheduler.
 func (b *Builder) AddPod(p *corev1.Pod) error {
+	b.podsIn[namespaceOf(p)] = true
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return nil
 	}
@@ -161,22 +190,22 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		if p.Name == "" {
 			origin.Name = b.generatedName(origin.Namespace, p.GenerateName)
 		}
-		return b.enqueue(origin, field.NewPath("spec"), stamp{p, 1})
-	}
-	out, err := RunningPod(p)
-	if err != nil {
+		err := b.misread(origin, 1, b.enqueue(origin, specPath, stamp{pod: p, count: 1}))
+		if err == nil && p.Status.NominatedNodeName != "" {
+			b.around.nominated = append(b.around.nominated, nomination{
+				object: origin.String(), node: p.Status.NominatedNodeName, pod: b.queue[len(b.queue)-1].pods.Pod,
+			})
+		}
 		return err
 	}
-	b.running = append(b.running, runningPod{p.Spec.NodeName, out})
-	if name := PodGroupName(p); name != "" {
-		b.runningIn[name]++
-	}
-	b.places[out] = place{at: b.at}
-	return nil
+	return b.addRunning(p)
 }
 
-// templateSpec is where a workload's pod spec stands in it.
-var templateSpec = field.NewPath("spec", "template", "spec")
+// Where a pod's spec stands in a pod and in a workload.
+var (
+	specPath     = field.NewPath("spec")
+	templateSpec = field.NewPath("spec", "template", "spec")
+)
 
 // enqueue appends pods to the queue, all or, if one does not convert, none; path is where their spec stands in the
 // object.
@@ -186,19 +215,16 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		if s.count == 0 {
 			continue
 		}
-		pod, err := pendingPod(s.pod, path)
+		pod, err := pendingPod(origin, path, s)
 		if err != nil {
 			return err
 		}
 		pods := &stowagev1.PendingPods{Pod: pod, Count: s.count, PodGroup: PodGroupName(s.pod)}
-		slots = append(slots, slot{origin: origin, at: b.at, group: path.Child("schedulingGroup", "podGroupName"), pods: pods})
+		slots = append(slots, slot{origin: origin, at: b.at, pods: pods, facts: factsOf(origin, path, s.pod)})
 		b.places[pods] = place{at: b.at}
 		b.places[pod] = place{at: b.at, path: strings.TrimSuffix(strings.TrimSuffix(path.String(), "spec"), ".")}
 	}
 	b.queue = append(b.queue, slots...)
-	if len(slots) > 0 {
-		b.unread = append(b.unread, unread(origin, &stamps[0].pod.Spec)...)
-	}
 	return nil
 }
 
@@ -212,24 +238,18 @@ func (b *Builder) generatedName(namespace, prefix string) string {
 	return name
 }
 
-// exists tells whether the pods of a workload are objects of their own already, and keeps that.
-func (b *Builder) exists(kind string, o metav1.Object) bool {
+// exists tells whether the pods of a workload, so many by its replicas, are objects of their own already, and keeps that.
+func (b *Builder) exists(kind string, o metav1.Object, replicas *int32) bool {
 	if !admitted(o) {
 		return false
+	}
+	if replicas == nil || *replicas > 0 {
+		b.withPods = append(b.withPods, Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()})
 	}
 	if metav1.GetControllerOfNoCopy(o) == nil {
 		b.existing = append(b.existing, Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()})
 	}
 	return true
-}
-
-func (b *Builder) once(kind, namespace, name string) error {
-	key := kind + " " + namespace + "/" + name
-	if b.seen[key] {
-		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already", kind, name)
-	}
-	b.seen[key] = true
-	return nil
 }
 
 // Build makes the snapshot, once: the Builder must not be used afterwards. What nodes share is stated through classes.
@@ -249,15 +269,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		return nil
 	}
 	out := &Snapshot{Cluster: &stowagev1.Cluster{Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
-	for _, r := range b.running {
-		i, ok := b.nodeIndex[r.node]
-		if !ok {
-			out.HomelessPods = append(out.HomelessPods, r.pod.GetTemplate().Namespace+"/"+r.pod.Name)
-			continue
-		}
-		n := b.converted[i]
-		n.Pods = append(n.Pods, r.pod)
-	}
+	out.HomelessPods = b.settle()
 	for _, n := range b.converted {
 		for _, p := range n.Pods {
 			if err := share(p); err != nil {
@@ -270,27 +282,26 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.converted)
 	b.placeClasses(out.Cluster)
-	queue, err := b.expandedQueue()
-	if err != nil {
-		return nil, err
-	}
-	if out.PodGroups, queue, err = b.grouped(queue); err != nil {
-		return nil, err
-	}
-	for _, s := range queue {
+	b.expandQueue()
+	out.PodGroups = b.grouped()
+	out.Scalables = b.scaled()
+	out.Unread = b.tell(out.Scalables)
+	for _, s := range b.queue {
 		if err := share(s.pods.Pod); err != nil {
 			return nil, err
 		}
-		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin})
+		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone})
 	}
 	out.Cluster.PodTemplates = templates.List()
-	out.Existing, out.Scalables, out.Unread = b.existing, b.scalables, b.unread
+	out.Waiting, out.Misreads = b.waiting, b.misreads
+	out.Existing = b.existing
+	out.Podless = slices.DeleteFunc(b.withPods, func(o Origin) bool { return b.podsIn[o.Namespace] })
 	out.places = b.places
 	return out, nil
 }
 
-// expandedQueue is the queue with the pods of DaemonSets in their place.
-func (b *Builder) expandedQueue() ([]slot, error) {
+// expandQueue puts the pods of DaemonSets in their place.
+func (b *Builder) expandQueue() {
 	slots := b.queue
 	b.queue = nil
 	for _, s := range slots {
@@ -300,14 +311,11 @@ func (b *Builder) expandedQueue() ([]slot, error) {
 		}
 		b.at = s.at
 		stamps, err := daemonPods(s.daemonSet, b.nodes)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = b.enqueue(s.origin, templateSpec, stamps...)
 		}
-		if err := b.enqueue(s.origin, templateSpec, stamps...); err != nil {
-			return nil, err
-		}
+		b.misread(s.origin, uint32(len(stamps)), err)
 	}
-	return b.queue, nil
 }
 
 // placeClasses tells where the nodes of the cluster come from, and their classes: each from the first of its nodes.

@@ -100,8 +100,8 @@ nodes:
 podTemplates:
 - {namespace: default, labels: {app: web}, spec: {containers: [{name: c, image: i}]}}
 `), named.Cluster)
-	diff(t, message(t, &stowagev1.PlaceRequest{}, `queue: [{pod: {name: w5, templateIndex: 0}, count: 1}]`), queue(named))
-	diff(t, []string{"default/w4"}, named.HomelessPods)
+	diff(t, message(t, &stowagev1.PlaceRequest{}, `queue: [{pod: {name: w4, templateIndex: 0}, count: 1}, {pod: {name: w5, templateIndex: 0}, count: 1}]`), queue(named))
+	diff(t, []kube.HomelessPod{{Namespace: "default", Name: "w4", Node: "gone"}}, named.HomelessPods)
 
 	counted := objects(kube.Options{CountPods: true})
 	diff(t, message(t, &stowagev1.Cluster{}, `
@@ -249,19 +249,6 @@ spec:
 		}
 	}
 	diff(t, []string{"plain", "cordoned", "disliked"}, got)
-}
-
-func TestWhatIsNotReadIsTold(t *testing.T) {
-	b := kube.NewBuilder(kube.Options{})
-	must(t, b.AddStatefulSet(parse[appsv1.StatefulSet](t, `
-metadata: {name: db}
-spec: {replicas: 2, volumeClaimTemplates: [{metadata: {name: data}}], template: {spec: {resourceClaims: [{name: gpu}]}}}
-`)))
-	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: p}, spec: {volumes: [{name: a, emptyDir: {}}, {name: b, image: {reference: i}}]}}`)))
-	diff(t, []string{
-		"StatefulSet default/db: which nodes its persistent volumes can be used on is not considered",
-		"StatefulSet default/db: which nodes have the devices of its resource claims is not considered",
-	}, build(t, b).Unread)
 }
 
 func TestNodesShareClassesAndErrorsStillLeadToThem(t *testing.T) {

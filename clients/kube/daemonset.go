@@ -15,15 +15,16 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	if err := b.once("DaemonSet", namespaceOf(ds), ds.Name); err != nil {
 		return err
 	}
-	if b.exists("DaemonSet", ds) {
+	if b.exists("DaemonSet", ds, nil) {
 		return nil
 	}
 	// Whether the template converts does not depend on the nodes, so its errors belong to this object.
-	if _, err := pendingPod(&corev1.Pod{Spec: ds.Spec.Template.Spec}, templateSpec); err != nil {
-		return err
+	origin := Origin{Kind: "DaemonSet", Namespace: namespaceOf(ds), Name: ds.Name}
+	if _, err := pendingPod(origin, templateSpec, stamp{pod: &corev1.Pod{Spec: ds.Spec.Template.Spec}}); err != nil {
+		return b.misread(origin, 1, err)
 	}
 	b.queue = append(b.queue, slot{
-		origin:    Origin{Kind: "DaemonSet", Namespace: namespaceOf(ds), Name: ds.Name},
+		origin:    origin,
 		at:        b.at,
 		daemonSet: ds.DeepCopy(),
 	})
@@ -56,7 +57,7 @@ func daemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]stamp, error) {
 		}
 		p := o.pod(template, ds.Name+"-"+n.Name, map[string]string{appsv1.DefaultDaemonSetUniqueLabelKey: hash})
 		pinTo(p, n.Name)
-		out = append(out, stamp{p, 1})
+		out = append(out, stamp{pod: p, count: 1})
 	}
 	return out, nil
 }

@@ -22,6 +22,9 @@ func defaulted(p *corev1.Pod) *corev1.Pod {
 		return p
 	}
 	p = p.DeepCopy()
+	if value, ok := systemPriorities[p.Spec.PriorityClassName]; ok && p.Spec.Priority == nil {
+		p.Spec.Priority = &value
+	}
 	for _, cs := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range cs {
 			r := &cs[i].Resources
@@ -36,6 +39,12 @@ func defaulted(p *corev1.Pod) *corev1.Pod {
 		defaultPodLevel(p)
 	}
 	return p
+}
+
+// systemPriorities are the values of the PriorityClasses that every cluster has (pkg/apis/scheduling/types.go, v1.37).
+var systemPriorities = map[string]int32{
+	"system-cluster-critical": 2_000_000_000,
+	"system-node-critical":    2_000_001_000,
 }
 
 // roundedUp rounds to thousandths, the finest that the API server keeps.

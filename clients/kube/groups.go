@@ -2,9 +2,8 @@ package kube
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -98,81 +97,74 @@ func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.P
 	return nil, field.NotFound(path.Child("templateName"), ref.TemplateName)
 }
 
-// grouped makes the groups that entries of the queue are in, in the queue's order, and the queue without those that wait
-// for others of their group to exist.
-func (b *Builder) grouped(queue []slot) ([]*stowagev1.PodGroup, []slot, error) {
+// grouped makes the groups that entries of the queue are in, in the queue's order. Pods that wait for their group, or for
+// others of it, leave the queue, as in kube-scheduler
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
+func (b *Builder) grouped() []*stowagev1.PodGroup {
 	var names []string
-	pods, missing := map[string]int{}, map[string]bool{}
-	var errs []error
-	for _, s := range queue {
+	pods := map[string]int{}
+	for _, s := range b.queue {
 		name := s.pods.PodGroup
-		if name == "" {
-			continue
-		}
-		if _, ok := b.groups[name]; !ok {
-			at := cmp.Or(s.at, s.origin.Kind+" "+s.origin.Namespace+"/"+s.origin.Name)
-			if !missing[at] {
-				errs = append(errs, fmt.Errorf("%s: %w", at, field.NotFound(s.group, name)))
-			}
-			missing[at] = true
-			continue
-		}
-		if pods[name] == 0 {
+		if name != "" && pods[name] == 0 {
 			names = append(names, name)
 		}
 		pods[name] += int(s.pods.Count)
 	}
 	var out []*stowagev1.PodGroup
-	asked := map[string]bool{}
-	waiting := map[string]bool{}
+	asked, waiting := map[string]bool{}, map[string]string{}
 	for _, name := range names {
-		added := b.groups[name]
-		at := cmp.Or(added.at, "PodGroup "+name)
-		object, err := b.templated(added.object)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", at, err))
-			continue
-		}
-		g, err := PodGroup(object, b.runningIn[name])
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", at, err))
-			continue
-		}
-		if g == nil {
-			continue
-		}
-		if int(g.MinCount) > pods[name] {
-			minCount := object.Spec.SchedulingPolicy.Gang.MinCount
-			if !admitted(object) {
-				errs = append(errs, fmt.Errorf("%s: %w", at, field.Invalid(field.NewPath("spec", "schedulingPolicy", "gang", "minCount"),
-					minCount, fmt.Sprintf("the group has %d pods", pods[name]+b.runningIn[name]))))
-				continue
-			}
-			waiting[name] = true
-			b.unread = append(b.unread, fmt.Sprintf("PodGroup %s: its %d pending pods are not placed, as they wait until it has %d",
-				name, pods[name], minCount))
-			continue
-		}
-		if g.Topology != nil && b.runningIn[name] > 0 {
-			b.unread = append(b.unread, fmt.Sprintf("PodGroup %s: where its running pods are does not bind the others", name))
-		}
-		if object.Spec.ParentCompositePodGroupName != nil {
-			b.unread = append(b.unread, fmt.Sprintf("PodGroup %s: its composite pod group is not considered", name))
-		}
-		asked[name] = true
-		out = append(out, g)
-		b.places[g] = place{at: added.at}
-		if g.Topology != nil {
-			b.places[g.Topology] = place{at: added.at, path: "spec.schedulingConstraints"}
+		g, message := b.group(name, pods[name])
+		if message != "" {
+			waiting[name] = message
+		} else if g != nil {
+			asked[name] = true
+			out = append(out, g)
 		}
 	}
-	queue = slices.DeleteFunc(queue, func(s slot) bool { return waiting[s.pods.PodGroup] })
+	queue := b.queue
+	b.queue = nil
 	for _, s := range queue {
+		if message := waiting[s.pods.PodGroup]; message != "" {
+			b.waiting = append(b.waiting, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Message: message})
+			continue
+		}
 		if !asked[s.pods.PodGroup] {
 			s.pods.PodGroup = ""
 		}
+		b.queue = append(b.queue, s)
 	}
-	return out, queue, errors.Join(errs...)
+	return out
+}
+
+// group makes the group of a name that so many pods of the queue are in: nil if they are placed each for itself. If they
+// are not placed at all, message is kube-scheduler's reason. A group that the API server would refuse is not there.
+func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
+	_, base, _ := strings.Cut(name, "/")
+	missing := fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", base)
+	added, ok := b.groups[name]
+	if !ok {
+		return nil, missing
+	}
+	object, err := b.templated(added.object)
+	if err == nil {
+		out, err = PodGroup(object, b.runningIn[name])
+	}
+	if err != nil {
+		b.misreads = append(b.misreads, &Misread{At: cmp.Or(added.at, "PodGroup "+name), Err: err, Pending: true})
+		return nil, missing
+	}
+	b.around.groups[name] = groupUnread(name, object, b.runningIn[name])
+	if out == nil {
+		return nil, ""
+	}
+	if int(out.MinCount) > pods {
+		return nil, "waiting for minCount pods from a gang to appear in scheduling queue"
+	}
+	b.places[out] = place{at: added.at}
+	if out.Topology != nil {
+		b.places[out.Topology] = place{at: added.at, path: "spec.schedulingConstraints"}
+	}
+	return out, ""
 }
 
 // PlaceRestJointly puts all entries of the queue that are in no group into one that is placed jointly, named RestGroup.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,22 +35,42 @@ var ownLabels = []string{
 
 // PendingPod converts a pod to be placed; it carries a template of its own. If spec.nodeName is set, the pod accepts no
 // other node.
+//
+// Its unread fields are those that the pod itself shows. A Builder adds what depends on other objects: nominated nodes,
+// DeviceClasses, LimitRanges, and what of pods on nodes and of PodGroups is not read.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	return pendingPod(p, field.NewPath("spec"))
+	return pendingPod(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: cmp.Or(p.Name, p.GenerateName+"*")}, specPath, stamp{pod: p})
 }
 
-func pendingPod(p *corev1.Pod, path *field.Path) (*stowagev1.Pod, error) {
+// pendingPod converts a pod of an object, in which the pod's spec stands at path.
+func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error) {
 	c := &converter{}
-	out := c.pod(defaulted(p), path, resourcehelper.PodResourcesOptions{})
-	out.GetTemplate().Spec.NodeName = p.Spec.NodeName
+	out := c.pod(defaulted(s.pod), path, resourcehelper.PodResourcesOptions{})
+	spec := out.GetTemplate().Spec
+	spec.NodeName = s.pod.Spec.NodeName
+	out.Unread = unreadIn(origin.String(), s.pod, spec, path, s.claims)
 	return out, c.err()
 }
 
-// RunningPod converts a pod on a node, without saying on which; it carries a template of its own.
+// RunningPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler
+// does not read of such a pod is no error.
 func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
+	out, err := onNode(p)
+	if err == nil {
+		return out, nil
+	}
+	read := *p
+	read.Spec.Tolerations, read.Spec.TopologySpreadConstraints = nil, nil
+	if a := p.Spec.Affinity; a != nil {
+		read.Spec.Affinity = &corev1.Affinity{PodAffinity: a.PodAffinity, PodAntiAffinity: a.PodAntiAffinity}
+	}
+	return onNode(&read)
+}
+
+func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c := &converter{}
 	p = defaulted(p)
-	out := c.pod(p, field.NewPath("spec"), runningRequests)
+	out := c.pod(p, specPath, runningRequests)
 	out.ResourceStatus = c.resourceStatus(p)
 	return out, c.err()
 }

@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -142,9 +143,10 @@ func TestJobsMakeTheirGroup(t *testing.T) {
 		b := kube.NewBuilder(kube.Options{})
 		err := b.AddJob(parse[batchv1.Job](t, `{metadata: {name: j}, spec: {parallelism: 3, scheduling: `+c.scheduling+`, template: {spec: {containers: [{name: c}]}}}}`))
 		if err != nil {
-			if err.Error() != c.want {
+			if err.Error() != "Job default/j: "+c.want {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
+			diff(t, []string{"Job default/j: 3: not understood: " + c.want}, waiting(build(t, b)))
 			continue
 		}
 		s := build(t, b)
@@ -174,37 +176,66 @@ func TestWorkloadTemplatesStandForWhatPodGroupsLeaveOut(t *testing.T) {
 metadata: {name: w, namespace: ml}
 spec: {podGroupTemplates: [{name: workers, schedulingPolicy: {gang: {minCount: 4}}, schedulingConstraints: {topology: [{key: rack}]}}]}
 `)))
-		s, err := b.Build()
+		s := build(t, b)
 		if c.want != "" {
-			if err == nil || err.Error() != c.want {
-				t.Errorf("got %v, want %s", err, c.want)
+			if len(s.Misreads) != 1 || s.Misreads[0].Error() != c.want {
+				t.Errorf("got %v, want %s", s.Misreads, c.want)
 			}
+			diff(t, []string{`Deployment ml/worker: 4: waiting for pods's pod group "training" to appear in scheduling queue`}, waiting(s))
 			continue
 		}
-		must(t, err)
 		diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: 4, Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
 	}
 }
 
-func TestGroupsThatCannotBe(t *testing.T) {
+// TestPodsWaitForTheirGroup gives kube-scheduler's reasons: such pods are not in its queue, and the others are.
+func TestPodsWaitForTheirGroup(t *testing.T) {
+	const absent = `Deployment ml/worker: 2: waiting for pods's pod group "training" to appear in scheduling queue`
 	for _, c := range []struct {
-		name, group, want string
+		name, group, want, misread string
 	}{
-		{"missing", ``, `web.yaml: spec.template.spec.schedulingGroup.podGroupName: Not found: "ml/training"`},
-		{"too few pods", training, `group.yaml: spec.schedulingPolicy.gang.minCount: Invalid value: 3: the group has 2 pods`},
-		{"no policy", `{metadata: {name: training, namespace: ml}}`, `group.yaml: spec.schedulingPolicy: Required value: one of basic and gang`},
+		{"missing", ``, absent, ""},
+		{"too few pods", training, "Deployment ml/worker: 2: waiting for minCount pods from a gang to appear in scheduling queue", ""},
+		{"no policy", `{metadata: {name: training, namespace: ml}}`, absent, `group.yaml: spec.schedulingPolicy: Required value: one of basic and gang`},
 	} {
 		b := kube.NewBuilder(kube.Options{})
 		b.From("web.yaml")
 		must(t, b.AddDeployment(parse[appsv1.Deployment](t, worker("2"))))
+		must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: other}}`)))
 		if c.group != "" {
 			b.From("group.yaml")
 			must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, c.group)))
 		}
-		if _, err := b.Build(); err == nil || err.Error() != c.want {
-			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		s := build(t, b)
+		diff(t, []string{c.want}, waiting(s))
+		if len(s.Queue) != 1 || s.Queue[0].Origin.Name != "other" || len(s.PodGroups) > 0 {
+			t.Errorf("%s: the queue is %v, of groups %v", c.name, s.Queue, s.PodGroups)
 		}
+		var misread string
+		for _, m := range s.Misreads {
+			misread += m.Error()
+			if !m.Pending {
+				t.Errorf("%s: %v concerns the cluster", c.name, m)
+			}
+		}
+		diff(t, c.misread, misread)
 	}
+}
+
+func waiting(s *kube.Snapshot) []string {
+	var out []string
+	for _, e := range s.Waiting {
+		out = append(out, fmt.Sprintf("%s: %d: %s", e.Origin, e.Pods.Count, e.Message))
+	}
+	return out
+}
+
+func told(fields []*stowagev1.UnreadField) []string {
+	var out []string
+	for _, u := range fields {
+		out = append(out, u.Object+" "+u.Field)
+	}
+	return out
 }
 
 // TestGroupsOfACluster holds what kube-scheduler does with groups some of whose pods are running or not there yet.
@@ -230,8 +261,9 @@ func TestGroupsOfACluster(t *testing.T) {
 	}
 	diff(t, []string{"g2", "g3"}, names)
 	diff(t, []string{
-		"PodGroup default/waits: its 2 pending pods are not placed, as they wait until it has 3",
-		"PodGroup default/grows: where its running pods are does not bind the others",
-		"PodGroup default/grows: its composite pod group is not considered",
-	}, s.Unread)
+		"Pod default/w1: 1: waiting for minCount pods from a gang to appear in scheduling queue",
+		"Pod default/w2: 1: waiting for minCount pods from a gang to appear in scheduling queue",
+	}, waiting(s))
+	diff(t, []string{"PodGroup default/grows spec.schedulingConstraints", "PodGroup default/grows spec.parentCompositePodGroupName"}, told(s.Unread))
+	diff(t, told(s.Unread), told(s.Queue[1].Pods.Pod.Unread))
 }

@@ -19,13 +19,18 @@ func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
 	return r
 }
 
-// Pending finds the queue entry to ask about: the only one, or by the name of its pod or of the object that it comes
-// from, with or without the namespace. Of several that come from one object, it is the first; alike is how many.
+// Pending finds the queue entry to ask about, or one that waits: by the name of its pod or of the object that it comes
+// from, with or without the namespace. Without a name it is the only one, not counting pods whose node is gone if there
+// are others. Of several that come from one object, it is the first; alike is how many.
 func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
+	all := slices.Concat(s.Queue, s.Waiting)
+	if fresh := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Gone != "" }); name == "" && len(fresh) > 0 {
+		all = fresh
+	}
 	var found []Entry
 	var names []string
 	sameOrigin := true
-	for _, e := range s.Queue {
+	for _, e := range all {
 		o, pod := e.Origin, e.Pods.Pod.Name
 		names = append(names, o.Namespace+"/"+cmp.Or(pod, o.Name))
 		if name == "" || slices.Contains([]string{o.Name, pod, o.Namespace + "/" + o.Name, o.Namespace + "/" + pod}, name) {
@@ -36,10 +41,27 @@ func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
 	switch {
 	case len(found) == 1 || len(found) > 1 && sameOrigin && name != "":
 		return found[0], len(found), nil
-	case len(s.Queue) == 0:
+	case len(all) == 0:
 		return Entry{}, 0, errors.New("there is no pending pod")
 	case len(found) == 0:
 		return Entry{}, 0, fmt.Errorf("there is no pending pod %q, only %s", name, strings.Join(names, ", "))
 	}
 	return Entry{}, 0, fmt.Errorf("there are several pending pods, name one of %s", strings.Join(names, ", "))
+}
+
+// Entry is an entry of the queue or, counted on from its end, one that waits: the placements of a Complete answer go by
+// this index.
+func (s *Snapshot) Entry(i int) Entry {
+	if i < len(s.Queue) {
+		return s.Queue[i]
+	}
+	return s.Waiting[i-len(s.Queue)]
+}
+
+// Complete adds to the answer to a PlaceRequest the entries that wait, as pods without a node.
+func (s *Snapshot) Complete(a *stowagev1.PlaceResponse) {
+	for _, e := range s.Waiting {
+		a.Placements = append(a.Placements, &stowagev1.Placement{UnplacedCount: e.Pods.Count, Message: e.Message, Unread: e.Pods.Pod.Unread})
+		a.UnplacedCount += e.Pods.Count
+	}
 }

@@ -5,35 +5,49 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Scalable is a workload whose number of replicas can be changed: one that was added and that no other controls.
+// Scalable is a workload whose number of replicas can be changed: one that was added and that no other one controls that
+// was added.
 type Scalable struct {
 	Origin
 	// Selector selects its pods.
 	Selector *stowagev1.LabelSelector
 	// Pod is a pod as it would make it.
 	Pod *stowagev1.Pod
+	// Controller is the object, not among those added, that decides how many replicas it has; nil if none does.
+	Controller *Origin
+
+	facts facts
 }
 
 // scalable notes a workload that can be scaled.
-func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowagev1.LabelSelector, pod *corev1.Pod) error {
-	if selector == nil || metav1.GetControllerOf(object) != nil {
+func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowagev1.LabelSelector, s stamp) error {
+	if selector == nil {
 		return nil
 	}
-	converted, err := pendingPod(pod, field.NewPath("spec", "template", "spec"))
+	converted, err := pendingPod(origin, templateSpec, s)
 	if err != nil {
 		return err
 	}
+	w := Scalable{Origin: origin, Selector: selector, Pod: converted, facts: factsOf(origin, templateSpec, s.pod)}
+	if c := metav1.GetControllerOfNoCopy(object); c != nil {
+		w.Controller = &Origin{Kind: c.Kind, Namespace: origin.Namespace, Name: c.Name}
+	}
 	b.places[converted] = place{at: b.at, path: "spec.template"}
 	b.places[selector] = place{at: b.at, path: "spec.selector"}
-	b.scalables = append(b.scalables, Scalable{Origin: origin, Selector: selector, Pod: converted})
+	b.scalables = append(b.scalables, w)
 	return nil
+}
+
+// scaled are the workloads that can be scaled, now that everything is added.
+func (b *Builder) scaled() []Scalable {
+	return slices.DeleteFunc(b.scalables, func(w Scalable) bool {
+		return w.Controller != nil && b.seen[w.Controller.Kind+" "+w.Controller.Namespace+"/"+w.Controller.Name]
+	})
 }
 
 // Scalable returns the workload of a name, "name" or "namespace/name", or the only one if the name is empty.

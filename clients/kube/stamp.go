@@ -15,6 +15,8 @@ import (
 type stamp struct {
 	pod   *corev1.Pod
 	count uint32
+	// claims is how many of the pod's volumes, the first ones, come from volume claim templates.
+	claims int
 }
 
 // owner is the controller that stamps pods.

@@ -1,23 +1,152 @@
 package kube
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// unread tells what of a pod's spec would narrow the choice of nodes in kube-scheduler, and is not part of the contract.
-func unread(origin Origin, s *corev1.PodSpec) []string {
-	var out []string
-	add := func(what string) {
-		out = append(out, origin.Kind+" "+origin.Namespace+"/"+origin.Name+": "+what)
-	}
-	for _, v := range s.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			add("which nodes its persistent volumes can be used on is not considered")
-			break
+// maximumUnread is how many unread fields a pod may have in the contract.
+const maximumUnread = 1000
+
+// What kube-scheduler v1.37 does with what the contract does not state.
+const (
+	readsClaim = "kube-scheduler only takes a node that can use the claim's volume " +
+		"(VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits)"
+	readsDisk         = "kube-scheduler takes no node where another pod uses the same disk (VolumeRestrictions)"
+	readsMigrated     = "kube-scheduler takes no node that has as many volumes as its CSI driver can attach (NodeVolumeLimits)"
+	readsDiskMigrated = "kube-scheduler takes no node where another pod uses the same disk, or that has as many volumes as its " +
+		"CSI driver can attach (VolumeRestrictions, NodeVolumeLimits)"
+	readsDevices  = "kube-scheduler only takes a node that has the devices of the claim (DynamicResources)"
+	readsExtended = "kube-scheduler serves this resource with devices of the DeviceClass %s where a node has it not in its " +
+		"allocatable (DynamicResources)"
+	readsFeature = "kube-scheduler only takes a node that declares the feature %s (NodeDeclaredFeatures)"
+	readsRuntime = "the API server adds the RuntimeClass's overhead, nodeSelector and tolerations to the pod, which " +
+		"kube-scheduler then reads"
+	readsPriorityClass = "the API server gives the pod the PriorityClass's value as its priority, by which kube-scheduler orders " +
+		"its queue and counts nominated pods"
+)
+
+// volumeSources are the kinds of volumes that kube-scheduler reads, by their name in a volume, and what for
+// (pkg/scheduler/framework/plugins/volumerestrictions and nodevolumelimits, v1.37; inline volumes count against the limits
+// of a CSI driver that they are migrated to). The contract states images.
+var volumeSources = []struct {
+	name, consequence string
+	has               func(*corev1.VolumeSource) bool
+}{
+	{"persistentVolumeClaim", readsClaim, func(s *corev1.VolumeSource) bool { return s.PersistentVolumeClaim != nil }},
+	{"ephemeral", readsClaim, func(s *corev1.VolumeSource) bool { return s.Ephemeral != nil }},
+	{"gcePersistentDisk", readsDiskMigrated, func(s *corev1.VolumeSource) bool { return s.GCEPersistentDisk != nil }},
+	{"awsElasticBlockStore", readsDiskMigrated, func(s *corev1.VolumeSource) bool { return s.AWSElasticBlockStore != nil }},
+	{"iscsi", readsDisk, func(s *corev1.VolumeSource) bool { return s.ISCSI != nil }},
+	{"rbd", readsDisk, func(s *corev1.VolumeSource) bool { return s.RBD != nil }},
+	{"azureDisk", readsMigrated, func(s *corev1.VolumeSource) bool { return s.AzureDisk != nil }},
+	{"azureFile", readsMigrated, func(s *corev1.VolumeSource) bool { return s.AzureFile != nil }},
+	{"cinder", readsMigrated, func(s *corev1.VolumeSource) bool { return s.Cinder != nil }},
+	{"portworxVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.PortworxVolume != nil }},
+	{"vsphereVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.VsphereVolume != nil }},
+}
+
+// declaredFeatures are where the features stand that a node must declare for a pod, in the pod's spec.
+var declaredFeatures = map[string]string{
+	"RestartAllContainersOnContainerExits": "containers[].restartPolicyRules",
+	"UserNamespacesHostNetworkSupport":     "hostUsers",
+	"VolumeBindMountOptions":               "containers[].volumeMounts[].bindMountOptions",
+}
+
+// release is the one whose rules are followed.
+var release = version.MustParseSemantic("v1.37.1")
+
+// unreads collects the unread fields of one object.
+type unreads struct {
+	object string
+	fields []*stowagev1.UnreadField
+}
+
+func (u *unreads) add(path *field.Path, consequence string) {
+	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object, Field: path.String(), Consequence: consequence})
+}
+
+// unreadIn tells what kube-scheduler reads of a pod to be placed and the contract does not state, as far as the pod itself
+// shows it. path is where its spec stands in the object, the first claims of whose volumes are from claim templates.
+func unreadIn(object string, p *corev1.Pod, converted *stowagev1.PodSpec, path *field.Path, claims int) []*stowagev1.UnreadField {
+	u := &unreads{object: object}
+	s := &p.Spec
+	for i := range s.Volumes {
+		for _, source := range volumeSources {
+			if !source.has(&s.Volumes[i].VolumeSource) {
+				continue
+			}
+			at := path.Child("volumes").Index(i - claims).Child(source.name)
+			if i < claims {
+				at = field.NewPath("spec", "volumeClaimTemplates").Index(i)
+			}
+			u.add(at, source.consequence)
 		}
 	}
-	if len(s.ResourceClaims) > 0 {
-		add("which nodes have the devices of its resource claims is not considered")
+	for i := range s.ResourceClaims {
+		u.add(path.Child("resourceClaims").Index(i), readsDevices)
 	}
-	return out
+	u.devices(converted, path, nil)
+	u.features(s, path)
+	if !admitted(p) {
+		if s.RuntimeClassName != nil && *s.RuntimeClassName != "" {
+			u.add(path.Child("runtimeClassName"), readsRuntime)
+		}
+		if s.PriorityClassName != "" && s.Priority == nil && systemPriorities[s.PriorityClassName] == 0 {
+			u.add(path.Child("priorityClassName"), readsPriorityClass)
+		}
+	}
+	if len(u.fields) > maximumUnread {
+		u.fields = u.fields[:maximumUnread]
+	}
+	return u.fields
+}
+
+// features tells the features that a node has to declare, which kube-scheduler infers with the same package.
+func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
+	framework := nodedeclaredfeatures.DefaultFramework
+	needed, err := framework.InferForPodScheduling(&nodedeclaredfeatures.PodInfo{Spec: s}, release)
+	if err != nil || needed.IsEmpty() {
+		return
+	}
+	names, _ := framework.Unmap(needed)
+	for _, name := range names {
+		at := path
+		if known, ok := declaredFeatures[name]; ok {
+			at = path.Child(known)
+		}
+		u.add(at, fmt.Sprintf(readsFeature, name))
+	}
+}
+
+// devices tells the resources that containers request and a DeviceClass serves: those of classes, by resource, and those
+// that have a class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
+func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[string]string) {
+	seen := map[string]bool{}
+	list := func(cs []*stowagev1.Container, path *field.Path) {
+		for i, c := range cs {
+			for _, name := range slices.Sorted(maps.Keys(c.Requests.GetScalars())) {
+				class, ok := classes[name]
+				if !ok && classes == nil {
+					class, ok = strings.CutPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+				}
+				if ok && c.Requests.Scalars[name] > 0 && !seen[name] {
+					seen[name] = true
+					u.add(path.Index(i).Child("resources", "requests").Key(name), fmt.Sprintf(readsExtended, class))
+				}
+			}
+		}
+	}
+	list(s.Containers, path.Child("containers"))
+	list(s.InitContainers, path.Child("initContainers"))
 }

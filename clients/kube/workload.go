@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,20 +23,24 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 	if err := b.once("Deployment", namespaceOf(d), d.Name); err != nil {
 		return err
 	}
+	origin := Origin{Kind: "Deployment", Namespace: namespaceOf(d), Name: d.Name}
+	return b.misread(origin, toCome(d, d.Spec.Replicas), b.deployment(d, origin))
+}
+
+func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
 	hash, err := templateHash(&d.Spec.Template)
 	if err != nil {
 		return err
 	}
-	origin := Origin{Kind: "Deployment", Namespace: namespaceOf(d), Name: d.Name}
 	selector, err := labelSelectorOf(stowagev1.WorkloadKind_WORKLOAD_KIND_UNSPECIFIED, d, d.Spec.Selector)
 	if err != nil {
 		return err
 	}
 	o := owner{"apps/v1", "ReplicaSet", d.Name + "-" + hash, origin.Namespace}
-	if err := b.scalable(origin, d, selector.Selector, o.pod(&d.Spec.Template, d.Name, nil)); err != nil {
+	if err := b.scalable(origin, d, selector.Selector, stamp{pod: o.pod(&d.Spec.Template, d.Name, nil)}); err != nil {
 		return err
 	}
-	if b.exists("Deployment", d) {
+	if b.exists("Deployment", d, d.Spec.Replicas) {
 		return nil
 	}
 	labels := map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: hash}
@@ -53,7 +58,8 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 
 // AddReplicaSet adds a ReplicaSet's selector and, if it has no uid, its pods.
 func (b *Builder) AddReplicaSet(rs *appsv1.ReplicaSet) error {
-	return b.replicaSet(rs, Origin{Kind: "ReplicaSet", Namespace: namespaceOf(rs), Name: rs.Name})
+	origin := Origin{Kind: "ReplicaSet", Namespace: namespaceOf(rs), Name: rs.Name}
+	return b.misread(origin, toCome(rs, rs.Spec.Replicas), b.replicaSet(rs, origin))
 }
 
 func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
@@ -67,11 +73,11 @@ func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
 	b.selector(selector)
 	o := owner{"apps/v1", "ReplicaSet", rs.Name, namespaceOf(rs)}
 	if origin.Kind == "ReplicaSet" {
-		if err := b.scalable(origin, rs, selector.Selector, o.pod(&rs.Spec.Template, rs.Name, nil)); err != nil {
+		if err := b.scalable(origin, rs, selector.Selector, stamp{pod: o.pod(&rs.Spec.Template, rs.Name, nil)}); err != nil {
 			return err
 		}
 	}
-	if b.exists("ReplicaSet", rs) {
+	if b.exists("ReplicaSet", rs, rs.Spec.Replicas) {
 		return nil
 	}
 	return b.replicas(origin, rs.Spec.Replicas, o.pod(&rs.Spec.Template, rs.Name, nil))
@@ -85,15 +91,20 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 	selector := ReplicationControllerSelector(rc)
 	b.selector(selector)
 	if rc.Spec.Template == nil {
-		b.exists("ReplicationController", rc)
+		b.exists("ReplicationController", rc, rc.Spec.Replicas)
 		return nil
 	}
 	o := owner{"v1", "ReplicationController", rc.Name, namespaceOf(rc)}
-	origin, pod := Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}, o.pod(rc.Spec.Template, rc.Name, nil)
-	if err := b.scalable(origin, rc, selector.Selector, pod); err != nil {
+	origin := Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}
+	return b.misread(origin, toCome(rc, rc.Spec.Replicas), b.replicationController(rc, o, origin, selector))
+}
+
+func (b *Builder) replicationController(rc *corev1.ReplicationController, o owner, origin Origin, selector *stowagev1.WorkloadSelector) error {
+	pod := o.pod(rc.Spec.Template, rc.Name, nil)
+	if err := b.scalable(origin, rc, selector.Selector, stamp{pod: pod}); err != nil {
 		return err
 	}
-	if b.exists("ReplicationController", rc) {
+	if b.exists("ReplicationController", rc, rc.Spec.Replicas) {
 		return nil
 	}
 	return b.replicas(origin, rc.Spec.Replicas, pod)
@@ -105,7 +116,7 @@ func (b *Builder) replicas(origin Origin, replicas *int32, pod *corev1.Pod) erro
 	if err != nil {
 		return err
 	}
-	return b.enqueue(origin, templateSpec, stamp{pod, n})
+	return b.enqueue(origin, templateSpec, stamp{pod: pod, count: n})
 }
 
 // AddStatefulSet adds a StatefulSet's selector and, if it has no uid, its pods: one queue entry per ordinal, as each
@@ -114,17 +125,24 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 	if err := b.once("StatefulSet", namespaceOf(ss), ss.Name); err != nil {
 		return err
 	}
+	origin := Origin{Kind: "StatefulSet", Namespace: namespaceOf(ss), Name: ss.Name}
+	return b.misread(origin, toCome(ss, ss.Spec.Replicas), b.statefulSet(ss, origin))
+}
+
+func (b *Builder) statefulSet(ss *appsv1.StatefulSet, origin Origin) error {
 	selector, err := StatefulSetSelector(ss)
 	if err != nil {
 		return err
 	}
 	b.selector(selector)
 	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
-	origin := Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}
-	if err := b.scalable(origin, ss, selector.Selector, o.pod(&ss.Spec.Template, ss.Name, nil)); err != nil {
+	template := ss.Spec.Template.DeepCopy()
+	template.Spec.Volumes = append(claimVolumes(ss), template.Spec.Volumes...)
+	claims := len(ss.Spec.VolumeClaimTemplates)
+	if err := b.scalable(origin, ss, selector.Selector, stamp{pod: o.pod(template, ss.Name, nil), claims: claims}); err != nil {
 		return err
 	}
-	if b.exists("StatefulSet", ss) {
+	if b.exists("StatefulSet", ss, ss.Spec.Replicas) {
 		return nil
 	}
 	n, err := ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
@@ -139,22 +157,27 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 	if err != nil {
 		return err
 	}
-	template := ss.Spec.Template.DeepCopy()
-	for _, claim := range ss.Spec.VolumeClaimTemplates {
-		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
-		}})
-	}
 	stamps := make([]stamp, 0, n)
 	for i := first; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
-		stamps = append(stamps, stamp{o.pod(template, name, map[string]string{
+		stamps = append(stamps, stamp{count: 1, claims: claims, pod: o.pod(template, name, map[string]string{
 			appsv1.ControllerRevisionHashLabelKey: ss.Name + "-" + hash,
 			appsv1.StatefulSetPodNameLabel:        name,
 			appsv1.PodIndexLabel:                  strconv.Itoa(i),
-		}), 1})
+		})})
 	}
 	return b.enqueue(origin, templateSpec, stamps...)
+}
+
+// claimVolumes are the volumes of a StatefulSet's pods that its claim templates make.
+func claimVolumes(ss *appsv1.StatefulSet) []corev1.Volume {
+	var out []corev1.Volume
+	for _, claim := range ss.Spec.VolumeClaimTemplates {
+		out = append(out, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
+		}})
+	}
+	return out
 }
 
 // AddJob adds the pods that a Job without a uid would start with: as many as parallelism and completions allow, none
@@ -163,11 +186,22 @@ func (b *Builder) AddJob(j *batchv1.Job) error {
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
 	}
-	if b.exists("Job", j) {
+	if b.exists("Job", j, active(j)) {
 		return nil
 	}
-	return b.job(&j.Spec, owner{"batch/v1", "Job", j.Name, namespaceOf(j)},
-		Origin{Kind: "Job", Namespace: namespaceOf(j), Name: j.Name}, field.NewPath("spec"))
+	o := owner{"batch/v1", "Job", j.Name, namespaceOf(j)}
+	origin := Origin{Kind: "Job", Namespace: namespaceOf(j), Name: j.Name}
+	return b.misread(origin, toCome(j, j.Spec.Parallelism), b.job(&j.Spec, o, origin, field.NewPath("spec")))
+}
+
+// active is how many pods a Job has by its spec, none once it has ended.
+func active(j *batchv1.Job) *int32 {
+	if j.Status.CompletionTime != nil || j.Spec.Suspend != nil && *j.Spec.Suspend || slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue
+	}) {
+		return new(int32)
+	}
+	return j.Spec.Parallelism
 }
 
 // AddCronJob adds the pods of one run of a CronJob without a uid, none while it is suspended.
@@ -175,11 +209,12 @@ func (b *Builder) AddCronJob(cj *batchv1.CronJob) error {
 	if err := b.once("CronJob", namespaceOf(cj), cj.Name); err != nil {
 		return err
 	}
-	if b.exists("CronJob", cj) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
+	if b.exists("CronJob", cj, new(int32)) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
 		return nil
 	}
-	return b.job(&cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)},
-		Origin{Kind: "CronJob", Namespace: namespaceOf(cj), Name: cj.Name}, field.NewPath("spec", "jobTemplate", "spec"))
+	spec, o := &cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)}
+	origin := Origin{Kind: "CronJob", Namespace: namespaceOf(cj), Name: cj.Name}
+	return b.misread(origin, toCome(cj, spec.Parallelism), b.job(spec, o, origin, field.NewPath("spec", "jobTemplate", "spec")))
 }
 
 func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Path) error {
@@ -203,7 +238,7 @@ func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Pa
 	}
 	labels := map[string]string{batchv1.JobNameLabel: o.name, "job-name": o.name}
 	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion {
-		return b.enqueue(origin, path.Child("template", "spec"), stamp{o.pod(template, o.name, labels), n})
+		return b.enqueue(origin, path.Child("template", "spec"), stamp{pod: o.pod(template, o.name, labels), count: n})
 	}
 	if n > maximumOrdinals {
 		return field.TooMany(path.Child("parallelism"), int(n), maximumOrdinals)
@@ -211,8 +246,8 @@ func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Pa
 	var stamps []stamp
 	for i := range int(n) {
 		index := strconv.Itoa(i)
-		stamps = append(stamps, stamp{o.pod(template, o.name+"-"+index,
-			withLabels(labels, map[string]string{batchv1.JobCompletionIndexAnnotation: index})), 1})
+		stamps = append(stamps, stamp{count: 1, pod: o.pod(template, o.name+"-"+index,
+			withLabels(labels, map[string]string{batchv1.JobCompletionIndexAnnotation: index}))})
 	}
 	return b.enqueue(origin, path.Child("template", "spec"), stamps...)
 }

@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +24,9 @@ type kind struct {
 
 // schedulingVersions are those of scheduling.k8s.io with PodGroups and Workloads of one shape.
 var schedulingVersions = []string{"scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"}
+
+// deviceVersions are those of resource.k8s.io with DeviceClasses of one shape.
+var deviceVersions = []string{"resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1"}
 
 // kinds are those that decisions depend on.
 var kinds = map[string]kind{
@@ -38,12 +43,16 @@ var kinds = map[string]kind{
 	"CronJob":               {[]string{"batch/v1"}, adder((*kube.Builder).AddCronJob)},
 	"PodGroup":              {schedulingVersions, adder((*kube.Builder).AddPodGroup)},
 	"Workload":              {schedulingVersions, adder((*kube.Builder).AddWorkload)},
+	"LimitRange":            {[]string{"v1"}, adder((*kube.Builder).AddLimitRange)},
+	"PriorityClass":         {[]string{"scheduling.k8s.io/v1"}, adder((*kube.Builder).AddPriorityClass)},
+	"DeviceClass":           {deviceVersions, adder((*kube.Builder).AddDeviceClass)},
 }
 
 type object interface {
 	corev1.Node | corev1.Namespace | corev1.Pod | corev1.Service | corev1.ReplicationController |
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
-		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload
+		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload |
+		corev1.LimitRange | schedulingv1.PriorityClass | resourcev1.DeviceClass
 }
 
 func adder[T object](add func(*kube.Builder, *T) error) func(*kube.Builder, []byte) (metav1.Object, error) {

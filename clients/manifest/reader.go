@@ -34,6 +34,7 @@ type Reader struct {
 	builder   *kube.Builder
 	bytesLeft int64
 	skipped   map[string]int  // objects by kind
+	workloads map[string]int  // those of them that have pods
 	used      map[string]bool // namespaces that objects are in
 	stated    map[string]bool // namespaces that are objects
 	errs      []error
@@ -45,6 +46,7 @@ func NewReader(o kube.Options) *Reader {
 		builder:   kube.NewBuilder(o),
 		bytesLeft: MaximumBytes,
 		skipped:   map[string]int{},
+		workloads: map[string]int{},
 		used:      map[string]bool{},
 		stated:    map[string]bool{},
 	}
@@ -153,11 +155,11 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 	}
 	k, ok := kinds[head.Kind]
 	if name, other := k.ofOthers(head.TypeMeta); other {
-		r.skipped[name]++
+		r.skip(name, raw)
 		return
 	}
 	if !ok {
-		r.skipped[head.Kind]++
+		r.skip(head.Kind, raw)
 		return
 	}
 	at += ": " + head.Kind + " " + head.Metadata.Name
@@ -171,12 +173,12 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 	}
 	r.builder.From(at)
 	o, err := k.add(r.builder, raw)
-	if err != nil {
+	if misread := (*kube.Misread)(nil); err != nil && !errors.As(err, &misread) {
 		r.fail(at, err)
 		return
 	}
 	switch head.Kind {
-	case "Node":
+	case "Node", "PriorityClass", "DeviceClass":
 	case "Namespace":
 		r.stated[o.GetName()] = true
 	default:
@@ -203,10 +205,39 @@ func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 }
 
 // Skipped tells how many objects of which kinds were not read.
-func (r *Reader) Skipped() []string {
+func (r *Reader) Skipped() []string { return counted(r.skipped) }
+
+// SkippedWorkloads tells how many of the objects that were not read state pods, by kind.
+func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
+
+func counted(kinds map[string]int) []string {
 	var out []string
-	for _, k := range slices.Sorted(maps.Keys(r.skipped)) {
-		out = append(out, fmt.Sprintf("%d %s", r.skipped[k], k))
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		out = append(out, fmt.Sprintf("%d %s", kinds[k], k))
 	}
 	return out
+}
+
+// skip counts an object of a kind that is not read.
+func (r *Reader) skip(kind string, raw []byte) {
+	r.skipped[kind]++
+	var object struct{ Spec any }
+	if bytes.Contains(raw, []byte(`"containers"`)) && json.Unmarshal(raw, &object) == nil && statesContainers(object.Spec) {
+		r.workloads[kind]++
+	}
+}
+
+// statesContainers tells whether a spec has a list of containers somewhere, as that of every workload has.
+func statesContainers(tree any) bool {
+	switch t := tree.(type) {
+	case map[string]any:
+		for key, value := range t {
+			if _, isList := value.([]any); isList && key == "containers" || statesContainers(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(t, statesContainers)
+	}
+	return false
 }

@@ -96,11 +96,6 @@ func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 		{"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {unschedulabel: true}", `input: document 1: Node a: unknown field "spec.unschedulabel"`},
 		{"---\nkind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{resources: {requests: {cpu: 1x}}}]}",
 			`input: document 1: Pod p: spec.containers[0].resources.requests[cpu]: quantities must match`},
-		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}", `Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`},
-		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {template: {spec: {tolerations: [{effect: Is}]}}}",
-			`Deployment d: spec.template.spec.tolerations[0].effect: Unsupported value: "Is"`},
-		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1}", `Deployment d: spec.replicas: Invalid value: -1`},
-		{"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000}", `StatefulSet s: spec.replicas: Too many`},
 		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{ports: [{hostPort: x}]}]}", `Pod p: json: cannot unmarshal string into Go struct field`},
 		{"kind: Deployment\napiVersion: extensions/v1beta1\nmetadata: {name: d}", `apiVersion: Unsupported value: "extensions/v1beta1": supported values: "apps/v1"`},
 		{"apiVersion: v1", `input: document 1: kind: Required value`},
@@ -119,11 +114,56 @@ func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 	}
 }
 
+func TestObjectsThatDoNotConvertAreReadWithTheOthers(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}", `Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`},
+		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {template: {spec: {tolerations: [{effect: Is}]}}}",
+			`Deployment d: spec.template.spec.tolerations[0].effect: Unsupported value: "Is"`},
+		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1}", `Deployment d: spec.replicas: Invalid value: -1`},
+		{"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000}", `StatefulSet s: spec.replicas: Too many`},
+		{"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {taints: [{effect: Is}]}", `Node a: spec.taints[0].effect: Unsupported value: "Is"`},
+	} {
+		r := manifest.NewReader(kube.Options{})
+		if err := r.Read("input", strings.NewReader(c.text+"\n---\n{kind: Pod, apiVersion: v1, metadata: {name: other}}")); err != nil {
+			t.Errorf("%s\n%v", c.text, err)
+			continue
+		}
+		s, err := r.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Misreads) != 1 || !strings.HasPrefix(s.Misreads[0].Error(), "input: document 1: "+c.want) {
+			t.Errorf("%s\n got %v\nwant %s", c.text, s.Misreads, c.want)
+		}
+		if len(s.Queue) != 1 || s.Queue[0].Origin.Name != "other" {
+			t.Errorf("%s\nqueue %v", c.text, s.Queue)
+		}
+	}
+}
+
 func TestReadingStopsAfterManyErrors(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
 	err := r.Read("input", strings.NewReader(strings.Repeat("a: b\n---\n", 1000)))
 	if got := strings.Count(err.Error(), "\n") + 1; got != 20 {
 		t.Errorf("%d errors", got)
+	}
+}
+
+func TestSkippedWorkloadsAreTold(t *testing.T) {
+	r := manifest.NewReader(kube.Options{})
+	if err := r.Read("input", strings.NewReader(`
+{kind: Rollout, apiVersion: argoproj.io/v1alpha1, spec: {template: {spec: {containers: [{name: c}]}}}}
+---
+{kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, spec: {replicatedJobs: [{template: {spec: {template: {spec: {containers: [{name: c}]}}}}}]}}
+---
+{kind: ControllerRevision, apiVersion: apps/v1, data: {spec: {template: {spec: {containers: [{name: c}]}}}}}
+---
+{kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, spec: {properties: {containers: {type: array}}}}
+`)); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"1 JobSet", "1 Rollout"}, r.SkippedWorkloads()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }
 
@@ -188,7 +228,7 @@ func FuzzManifest(f *testing.F) {
 		}
 		s, err := r.Snapshot()
 		if err != nil {
-			return // a group that is missing or short of pods
+			return // text that is not UTF-8
 		}
 		groups := map[string]uint64{}
 		for _, e := range s.Queue {

@@ -38,7 +38,7 @@ func (x *Explanation) Change(c *stowagev1.Change) string {
 		for _, p := range pods {
 			out = append(out, x.pod(p))
 		}
-		return names(out) + " gone from " + x.node(pods[0].GetNodeIndex()) + taken
+		return Names(out) + " gone from " + x.node(pods[0].GetNodeIndex()) + taken
 	case *stowagev1.Change_RaisedMaxSkew:
 		r := k.RaisedMaxSkew
 		return fmt.Sprintf("maxSkew %d in place of %d in its spread by %s%s", r.GetTo(), r.GetFrom(), r.GetTopologyKey(), taken)

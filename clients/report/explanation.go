@@ -34,7 +34,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		rows := [][]string{{"TAINT", "NODES", "WHICH"}}
 		for _, t := range e.UntoleratedTaints {
 			nodes := t.GetNodes().GetNames()
-			rows = append(rows, []string{Taint(t.GetTaint()), fmt.Sprint(len(nodes)), names(nodes)})
+			rows = append(rows, []string{Taint(t.GetTaint()), fmt.Sprint(len(nodes)), Names(nodes)})
 		}
 		table(w, rows...)
 	}
@@ -100,11 +100,11 @@ func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
 		if d.GetFeasible() {
 			feasible = "yes"
 		}
-		rows = append(rows, append(row, feasible, names(d.GetNodes().GetNames()), x.pods(d.GetConflictingPods())))
+		rows = append(rows, append(row, feasible, Names(d.GetNodes().GetNames()), x.pods(d.GetConflictingPods())))
 	}
 	table(w, rows...)
 	for _, u := range c.GetUncountedNodes() {
-		fmt.Fprintf(w, "not counted, %s: %s\n", Uncounted(u.GetReason()), names(u.GetNodes().GetNames()))
+		fmt.Fprintf(w, "not counted, %s: %s\n", Uncounted(u.GetReason()), Names(u.GetNodes().GetNames()))
 	}
 }
 

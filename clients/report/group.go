@@ -102,7 +102,7 @@ func domains(all []*stowagev1.TopologyDomain) string {
 	for _, d := range all {
 		out = append(out, d.GetTopologyKey()+"="+d.GetValue())
 	}
-	return names(out)
+	return Names(out)
 }
 
 // who names what a queue entry comes from.
@@ -141,7 +141,7 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 	for _, l := range p.workloads(a, index) {
 		var what []string
 		if len(l.nodes) > 0 {
-			what = append(what, names(withCounts(l.nodes)))
+			what = append(what, Names(withCounts(l.nodes)))
 		}
 		if l.unplaced > 0 {
 			what = append(what, plural(uint64(l.unplaced), "pod")+" without a node")

@@ -27,6 +27,8 @@ type workload struct {
 	unattempted uint32
 	// first is the placement of its first pod that got no node.
 	first *stowagev1.Placement
+	// changeable: first was asked about, so that there may be a change that places it.
+	changeable bool
 }
 
 // Draw draws the cluster with the pods where they go.
@@ -56,7 +58,7 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	for _, l := range workloads {
 		rows = append(rows, []string{
 			l.origin.Namespace + "/" + l.origin.Name, l.origin.Kind,
-			fmt.Sprintf("%d/%d", len(l.nodes), len(l.nodes)+int(l.unplaced)), names(withCounts(l.nodes)),
+			fmt.Sprintf("%d/%d", len(l.nodes), len(l.nodes)+int(l.unplaced)), Names(withCounts(l.nodes)),
 		})
 	}
 	if len(workloads) > 0 {
@@ -73,7 +75,7 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	}
 	if unattempted > 0 {
 		fmt.Fprintln(w)
-		WriteWrapped(w, "", fmt.Sprintf("%s left out, as there was no time: %s", plural(unattempted, "pod"), names(of)), p.Width)
+		WriteWrapped(w, "", fmt.Sprintf("%s left out, as there was no time: %s", plural(unattempted, "pod"), Names(of)), p.Width)
 	}
 	for _, l := range workloads {
 		if l.first == nil {
@@ -83,10 +85,15 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		WriteWrapped(w, "  ", l.first.GetMessage(), p.Width)
 		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
 		x.WriteWhy(w, "  ", l.first.GetExplanation())
-		if p.Changes {
+		if p.Changes && l.changeable {
 			x.WriteChanges(w, "  ", l.first.GetChanges())
 		}
 	}
+	var unread []*stowagev1.UnreadField
+	for _, placement := range a.GetPlacements() {
+		unread = append(unread, placement.GetUnread()...)
+	}
+	Unread(w, unread, p.Width)
 }
 
 // podName names pods that the same request placed by what they come from.
@@ -106,7 +113,8 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 		if queue != nil {
 			i = queue[i]
 		}
-		origin := p.Snapshot.Queue[i].Origin
+		entry := p.Snapshot.Entry(i)
+		origin := entry.Origin
 		l, ok := index[origin]
 		if !ok {
 			l = &workload{origin: origin}
@@ -117,9 +125,9 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 		l.unplaced += placement.GetUnplacedCount()
 		l.unattempted += placement.GetUnattemptedCount()
 		// Of a pod that was left out for its group, all is said of the group.
-		told := p.Snapshot.Queue[i].Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
+		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
 		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.first == nil && told {
-			l.first = placement
+			l.first, l.changeable = placement, entry.Message == ""
 		}
 	}
 	return out

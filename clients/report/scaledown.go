@@ -54,7 +54,7 @@ func why(d *stowagev1.ScaledPod) string {
 	for _, r := range d.GetBrokenRules() {
 		out = append(out, BrokenRule(r))
 	}
-	return "breaks " + names(out)
+	return "breaks " + Names(out)
 }
 
 // BrokenRule names a rule in a few words.
@@ -89,6 +89,10 @@ func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
 				p.GetNamespace(), p.GetName(), d.GetDeletionCost())
 		}
 	}
-	fmt.Fprintf(w, "kubectl scale -n %s %s/%s --replicas=%d\n", s.Workload.Namespace, strings.ToLower(s.Workload.Kind), s.Workload.Name,
+	scaled := s.Workload.Origin
+	if c := s.Workload.Controller; c != nil {
+		scaled = *c
+	}
+	fmt.Fprintf(w, "kubectl scale -n %s %s/%s --replicas=%d\n", scaled.Namespace, strings.ToLower(scaled.Kind), scaled.Name,
 		countOf(a.GetRemaining()))
 }

@@ -25,8 +25,8 @@ func table(w io.Writer, rows ...[]string) {
 	}
 }
 
-// names lists names, the first ones if there are many.
-func names(all []string) string {
+// Names lists names, the first ones if there are many.
+func Names(all []string) string {
 	if len(all) <= maximumNames {
 		return strings.Join(all, ", ")
 	}
@@ -37,7 +37,7 @@ func names(all []string) string {
 func Filter(w io.Writer, a *stowagev1.FilterResponse) {
 	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
 	if feasible := a.GetFeasibleNodes().GetNames(); len(feasible) > 0 {
-		rows = append(rows, []string{fmt.Sprint(len(feasible)), "feasible", "", names(feasible)})
+		rows = append(rows, []string{fmt.Sprint(len(feasible)), "feasible", "", Names(feasible)})
 	}
 	for _, r := range a.GetRejections() {
 		rows = append(rows, rejection(r))
@@ -54,5 +54,5 @@ func rejection(r *stowagev1.Rejection) []string {
 		reasons = append(reasons, reason.GetMessage())
 	}
 	nodes := r.GetNodes().GetNames()
-	return []string{fmt.Sprint(len(nodes)), strings.Join(reasons, ", "), Plugin(r.GetPlugin()), names(nodes)}
+	return []string{fmt.Sprint(len(nodes)), strings.Join(reasons, ", "), Plugin(r.GetPlugin()), Names(nodes)}
 }

@@ -74,30 +74,30 @@ func (x *Explanation) whyCounts(c *stowagev1.TopologyCounts, apart map[string]bo
 		if len(refused) == 0 {
 			return ""
 		}
-		text := fmt.Sprintf("spread by %s counts %s and allows at most %d more than the least", c.GetTopologyKey(), names(counts), c.GetMaxSkew())
+		text := fmt.Sprintf("spread by %s counts %s and allows at most %d more than the least", c.GetTopologyKey(), Names(counts), c.GetMaxSkew())
 		if c.GetMinDomains() > int32(len(c.GetDomains())) {
 			text += fmt.Sprintf(", which is 0 with fewer than %d domains", c.GetMinDomains())
 		}
 		if len(feasible) > 0 {
-			text += ", so only " + names(feasible)
+			text += ", so only " + Names(feasible)
 		}
 		return text
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY:
 		if len(feasible) == 0 {
 			return fmt.Sprintf("must be with pods of %s, and no %s holds one", c.GetSelector(), c.GetTopologyKey())
 		}
-		return fmt.Sprintf("must be with pods of %s, so only %s", c.GetSelector(), names(feasible))
+		return fmt.Sprintf("must be with pods of %s, so only %s", c.GetSelector(), Names(feasible))
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY:
 		for _, domain := range refused {
 			apart[c.GetTopologyKey()+"="+domain] = true
 		}
 		if len(refused) > 0 {
-			return fmt.Sprintf("must be apart from pods of %s, which are in %s", c.GetSelector(), names(refused))
+			return fmt.Sprintf("must be apart from pods of %s, which are in %s", c.GetSelector(), Names(refused))
 		}
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY:
 		refused = slices.DeleteFunc(refused, func(domain string) bool { return apart[c.GetTopologyKey()+"="+domain] })
 		if len(refused) > 0 {
-			return fmt.Sprintf("%s in %s must be apart from it", names(slices.Sorted(maps.Keys(holders))), names(refused))
+			return fmt.Sprintf("%s in %s must be apart from it", Names(slices.Sorted(maps.Keys(holders))), Names(refused))
 		}
 	}
 	return ""
@@ -107,5 +107,5 @@ func some(l *stowagev1.NodeList) string {
 	if n := len(l.GetNames()); n > maximumNames {
 		return fmt.Sprintf("%d nodes", n)
 	}
-	return names(l.GetNames())
+	return Names(l.GetNames())
 }

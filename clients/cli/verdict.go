@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// The exit codes.
+const (
+	exitYes    = 0
+	exitNo     = 1
+	exitError  = 2
+	exitUnsure = 3
+)
+
+// answered is the exit code that a command's answer amounts to.
+type answered int
+
+// verdict is what an answer amounts to: a yes is unsure if kube-scheduler might refuse for what is not read, unless that is
+// allowed.
+func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread []*stowagev1.UnreadField) answered {
+	if !ok {
+		return exitNo
+	}
+	var why []string
+	if n := len(fieldsOf(unread)); n > 0 {
+		why = append(why, fmt.Sprintf("%s not read", counted(n, "field is", "fields are")))
+	}
+	unknown := slices.DeleteFunc(slices.Clone(snapshot.Misreads), func(m *kube.Misread) bool { return m.Pending })
+	if n := len(unknown); n > 0 {
+		why = append(why, fmt.Sprintf("%s not understood", counted(n, "object is", "objects are")))
+	}
+	if len(why) == 0 || q.AllowUnread {
+		return exitYes
+	}
+	fmt.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (--allow-unread makes it 0)\n",
+		strings.Join(why, " and "))
+	return exitUnsure
+}
+
+// nothingAsked tells whether there was nothing to place though the manifests have pods to come, which is no success.
+func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
+	if len(snapshot.Queue)+len(snapshot.Waiting) > 0 {
+		return false
+	}
+	why := slices.Clone(q.workloads)
+	if p := snapshot.Podless; len(p) == 1 {
+		why = append(why, fmt.Sprintf("%s, whose pods are not in the manifests", p[0]))
+	} else if len(p) > 1 {
+		why = append(why, fmt.Sprintf("%s and %d more, whose pods are not in the manifests", p[0], len(p)-1))
+	}
+	if len(why) > 0 {
+		fmt.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(why, ", "))
+	}
+	return len(why) > 0
+}
+
+// fieldsOf are the fields without those that several pods share.
+func fieldsOf(unread []*stowagev1.UnreadField) map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for _, u := range unread {
+		out[[2]string{u.GetObject(), u.GetField()}] = true
+	}
+	return out
+}
+
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}

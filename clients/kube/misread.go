@@ -1,0 +1,87 @@
+package kube
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Misread is an object that does not convert. It costs only itself: the others of the snapshot are as they would be, what
+// it occupies counts, and a node of which that is not known takes no pod.
+type Misread struct {
+	// At is the object, as From named it.
+	At string
+	// Err tells its fields.
+	Err error
+	// Pending says that the object only brings pods to be placed, which are in Snapshot.Waiting. Otherwise what is known of
+	// the cluster is less than its objects state.
+	Pending bool
+}
+
+func (m *Misread) Error() string { return m.At + ": " + m.Err.Error() }
+
+// Unwrap gives what is wrong with the object.
+func (m *Misread) Unwrap() error { return m.Err }
+
+// duplicate is an object that is there already: that is wrong with what was added, not with the object.
+type duplicate struct{ error }
+
+func (b *Builder) once(kind, namespace, name string) error {
+	key := kind + " " + namespace + "/" + name
+	if b.seen[key] {
+		return duplicate{fmt.Errorf("metadata.name: Duplicate value: %s %q is there already", kind, name)}
+	}
+	b.seen[key] = true
+	return nil
+}
+
+// misread notes that an object does not convert, unless err is of another kind or nil. Its pods to be placed wait.
+func (b *Builder) misread(o Origin, pods uint32, err error) error {
+	if err == nil || errors.As(err, &duplicate{}) {
+		return err
+	}
+	m := &Misread{At: cmp.Or(b.at, o.String()), Err: err, Pending: pods > 0}
+	b.misreads = append(b.misreads, m)
+	if pods > 0 {
+		b.waiting = append(b.waiting, Entry{
+			Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: pods},
+			Origin: o, Message: "not understood: " + err.Error(), Misread: m,
+		})
+	}
+	return m
+}
+
+// toCome is how many pods a workload would bring, by its replicas, if it does not convert.
+func toCome(o metav1.Object, replicas *int32) uint32 {
+	switch {
+	case admitted(o):
+		return 0
+	case replicas == nil || *replicas < 0:
+		return 1
+	}
+	return uint32(*replicas)
+}
+
+// occupying converts what a pod that does not convert as a whole occupies, its namespace and its labels. It is not ok if
+// what it occupies cannot be read either.
+func occupying(p *corev1.Pod) (out *stowagev1.Pod, ok bool) {
+	p = p.DeepCopy()
+	p.Spec.Affinity = nil
+	out, err := RunningPod(p)
+	if err == nil {
+		return out, true
+	}
+	p.Spec, p.Status = corev1.PodSpec{}, corev1.PodStatus{}
+	out, _ = RunningPod(p)
+	return out, false
+}
+
+// closed makes a node take no pod, whatever the pod tolerates.
+func closed(n *stowagev1.Node) {
+	n.Unschedulable, n.Allocatable = true, &stowagev1.Resources{}
+}

@@ -1,0 +1,116 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// HomelessPod is a pod on a node that is not in the cluster.
+type HomelessPod struct {
+	Namespace, Name string
+	Node            string
+	// Stays says why the pod is not in the queue; it is empty if it is.
+	Stays string
+}
+
+// runningPod is a pod on a node, which may not be in the cluster.
+type runningPod struct {
+	node  string
+	at    string
+	facts facts
+	pod   *stowagev1.Pod
+	// stays says why the pod is not placed again if its node is gone.
+	stays string
+	// before is how many slots the queue had when it was added.
+	before int
+}
+
+// addRunning adds a pod on a node.
+func (b *Builder) addRunning(p *corev1.Pod) error {
+	out, err := RunningPod(p)
+	if err != nil {
+		whole := false
+		if out, whole = occupying(p); !whole {
+			b.closed[p.Spec.NodeName] = true
+		}
+	}
+	origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}
+	if _, known := b.nodeIndex[p.Spec.NodeName]; !known {
+		out.Unread = unreadIn(origin.String(), p, out.GetTemplate().Spec, specPath, 0)
+	}
+	b.running = append(b.running, runningPod{
+		node: p.Spec.NodeName, at: b.at, facts: factsOf(origin, specPath, p), pod: out, stays: staysGone(p), before: len(b.queue),
+	})
+	b.places[out] = place{at: b.at}
+	return b.misread(origin, 0, err)
+}
+
+// staysGone says why nothing places a pod anew once its node is gone. The pods of other nodes are deleted
+// (pkg/controller/podgc/gc_controller.go gcOrphaned, v1.37) and made again.
+func staysGone(p *corev1.Pod) string {
+	owner := metav1.GetControllerOfNoCopy(p)
+	switch {
+	case p.DeletionTimestamp != nil:
+		return "it is being deleted"
+	case p.Annotations[corev1.MirrorPodAnnotationKey] != "" || owner != nil && owner.APIVersion == "v1" && owner.Kind == "Node":
+		return "the kubelet of its node made it"
+	case owner != nil && owner.APIVersion == "apps/v1" && owner.Kind == "DaemonSet":
+		return "its DaemonSet made it for its node"
+	}
+	return ""
+}
+
+// settle puts the pods on their nodes. Those whose node is not in the cluster are put into the queue, where they were
+// added, and returned.
+func (b *Builder) settle() []HomelessPod {
+	var out []HomelessPod
+	var queue []slot
+	taken := 0
+	for _, r := range b.running {
+		if i, ok := b.nodeIndex[r.node]; ok {
+			b.onNode(i, r)
+			continue
+		}
+		namespace := r.pod.GetTemplate().Namespace
+		out = append(out, HomelessPod{Namespace: namespace, Name: r.pod.Name, Node: r.node, Stays: r.stays})
+		if r.stays != "" {
+			continue
+		}
+		queue = append(queue, b.queue[taken:r.before]...)
+		taken = r.before
+		r.pod.ResourceStatus = nil
+		pods := &stowagev1.PendingPods{Pod: r.pod, Count: 1, PodGroup: r.facts.group}
+		b.places[pods] = place{at: r.at}
+		queue = append(queue, slot{
+			origin: Origin{Kind: "Pod", Namespace: namespace, Name: r.pod.Name}, at: r.at, pods: pods, gone: r.node, facts: r.facts,
+		})
+	}
+	b.queue = append(queue, b.queue[taken:]...)
+	for name := range b.closed {
+		if i, ok := b.nodeIndex[name]; ok {
+			closed(b.converted[i])
+		}
+	}
+	return out
+}
+
+// onNode puts a pod on a node.
+func (b *Builder) onNode(node int, r runningPod) {
+	r.pod.Unread = nil
+	b.converted[node].Pods = append(b.converted[node].Pods, r.pod)
+	if r.facts.group != "" {
+		b.runningIn[r.facts.group]++
+	}
+	if !r.facts.fresh {
+		return
+	}
+	t := r.pod.GetTemplate()
+	if l := b.around.limitRange(t.Namespace, t.Spec); l != nil {
+		b.around.occupiesMore("LimitRange "+t.Namespace+"/"+l.Name, "spec.limits")
+	}
+	if r.facts.runtimeClass {
+		b.around.occupiesMore(r.facts.object, "spec.runtimeClassName")
+	}
+}

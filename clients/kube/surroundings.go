@@ -1,0 +1,269 @@
+package kube
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// What the unread fields of objects beside a pod do to it.
+const (
+	readsNomination = "kube-scheduler counts the pod on the node that it is nominated for when it filters for pods of the same or a " +
+		"lower priority"
+	readsOwnNomination = "kube-scheduler takes this node, if it is feasible, before it asks about others"
+	readsLimitRange    = "the API server gives containers without requests the defaults of the LimitRange, which kube-scheduler then reads"
+	readsComposite     = "kube-scheduler places the groups of a composite pod group together"
+	readsGroupRunning  = "kube-scheduler places the pods in the domain where the running pods of the group are (TopologyPlacementGenerator)"
+	readsGroupClaims   = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
+	readsRunning       = "the API server changes what the pod, which is on a node, occupies there"
+)
+
+// surroundings are the objects beside a pod on which depends what of it is not read.
+type surroundings struct {
+	priorityClasses map[string]int32
+	globalPriority  *int32
+	deviceClasses   map[string]string // by the resource that they serve
+	limitRanges     map[string][]*corev1.LimitRange
+	nominated       []nomination // the highest priority first
+	isNominated     map[*stowagev1.Pod]bool
+	groups          map[string][]*stowagev1.UnreadField // by the group's name
+	running         []*stowagev1.UnreadField            // of pods on nodes, one for each field
+	moreRunning     []int                               // by running: how many more pods have the field
+}
+
+// nomination is a pending pod with a nominated node.
+type nomination struct {
+	object, node string
+	pod          *stowagev1.Pod
+}
+
+// facts is what of a pod to be placed its surroundings decide.
+type facts struct {
+	object string
+	path   *field.Path
+	// fresh pods have not been through an API server.
+	fresh         bool
+	priorityClass string // if no priority is stated
+	runtimeClass  bool
+	group         string
+}
+
+func factsOf(origin Origin, path *field.Path, p *corev1.Pod) facts {
+	out := facts{object: origin.String(), path: path, fresh: !admitted(p), group: PodGroupName(p)}
+	if p.Spec.Priority == nil {
+		out.priorityClass = p.Spec.PriorityClassName
+	}
+	out.runtimeClass = p.Spec.RuntimeClassName != nil && *p.Spec.RuntimeClassName != ""
+	return out
+}
+
+// AddPriorityClass adds a PriorityClass, whose value pods that name it have.
+func (b *Builder) AddPriorityClass(c *schedulingv1.PriorityClass) error {
+	if err := b.once("PriorityClass", "", c.Name); err != nil {
+		return err
+	}
+	b.around.priorityClasses[c.Name] = c.Value
+	if g := b.around.globalPriority; c.GlobalDefault && (g == nil || c.Value < *g) {
+		b.around.globalPriority = &c.Value
+	}
+	return nil
+}
+
+// AddDeviceClass adds a DeviceClass. Pods that request the extended resource that it serves have an unread field.
+func (b *Builder) AddDeviceClass(c *resourcev1.DeviceClass) error {
+	if err := b.once("DeviceClass", "", c.Name); err != nil {
+		return err
+	}
+	if name := c.Spec.ExtendedResourceName; name != nil {
+		b.around.deviceClasses[*name] = c.Name
+	}
+	return nil
+}
+
+// AddLimitRange adds a LimitRange. Pods without a uid that it has defaults for have an unread field.
+func (b *Builder) AddLimitRange(l *corev1.LimitRange) error {
+	if err := b.once("LimitRange", namespaceOf(l), l.Name); err != nil {
+		return err
+	}
+	b.around.limitRanges[namespaceOf(l)] = append(b.around.limitRanges[namespaceOf(l)], l.DeepCopy())
+	return nil
+}
+
+// tell completes the unread fields of the pods in the queue and of those that can be scaled, and lists all of them.
+func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
+	b.around.nominated = slices.DeleteFunc(b.around.nominated, func(n nomination) bool {
+		_, ok := b.nodeIndex[n.node]
+		return !ok
+	})
+	for _, s := range b.queue {
+		b.around.resolve(s.pods.Pod, s.facts)
+	}
+	b.around.isNominated = map[*stowagev1.Pod]bool{}
+	for _, n := range b.around.nominated {
+		b.around.isNominated[n.pod] = true
+	}
+	slices.SortStableFunc(b.around.nominated, func(x, y nomination) int { return cmp.Compare(priority(y.pod), priority(x.pod)) })
+	var out []*stowagev1.UnreadField
+	seen := map[[2]string]bool{}
+	list := func(p *stowagev1.Pod) {
+		for _, u := range p.Unread {
+			if key := [2]string{u.Object, u.Field}; !seen[key] {
+				seen[key] = true
+				out = append(out, u)
+			}
+		}
+	}
+	for _, s := range b.queue {
+		b.around.complete(s.pods.Pod, s.facts)
+		list(s.pods.Pod)
+	}
+	for i := range scalables {
+		s := &scalables[i]
+		b.around.resolve(s.Pod, s.facts)
+		b.around.complete(s.Pod, s.facts)
+		list(s.Pod)
+	}
+	return out
+}
+
+// groupUnread tells what of a PodGroup is not read.
+func groupUnread(name string, g *schedulingv1beta1.PodGroup, running int) []*stowagev1.UnreadField {
+	u := &unreads{object: "PodGroup " + name}
+	if c := g.Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 && running > 0 {
+		u.add(field.NewPath("spec", "schedulingConstraints"), readsGroupRunning)
+	}
+	if g.Spec.ParentCompositePodGroupName != nil {
+		u.add(field.NewPath("spec", "parentCompositePodGroupName"), readsComposite)
+	}
+	for i := range g.Spec.ResourceClaims {
+		u.add(field.NewPath("spec", "resourceClaims").Index(i), readsGroupClaims)
+	}
+	return u.fields
+}
+
+// resolve gives a pod to be placed the priority that it would have.
+func (s *surroundings) resolve(p *stowagev1.Pod, of facts) {
+	if !of.fresh {
+		return
+	}
+	spec := p.GetTemplate().GetSpec()
+	if of.priorityClass == "" {
+		if s.globalPriority != nil && spec.Priority == 0 {
+			spec.Priority = *s.globalPriority
+		}
+		return
+	}
+	if value, ok := s.priorityClasses[of.priorityClass]; ok {
+		spec.Priority = value
+		p.Unread = slices.DeleteFunc(p.Unread, func(u *stowagev1.UnreadField) bool { return u.Consequence == readsPriorityClass })
+	}
+}
+
+// complete adds to a pod to be placed what its surroundings leave unread of it, or make kube-scheduler decide otherwise.
+func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
+	spec, namespace := p.GetTemplate().GetSpec(), p.GetTemplate().GetNamespace()
+	u := &unreads{object: of.object, fields: p.Unread}
+	u.devices(spec, of.path, s.deviceClasses)
+	if of.fresh {
+		if l := s.limitRange(namespace, spec); l != nil {
+			u.object = "LimitRange " + namespace + "/" + l.Name
+			u.add(field.NewPath("spec", "limits"), readsLimitRange)
+		}
+	}
+	u.fields = append(u.fields, s.groups[of.group]...)
+	u.fields = append(u.fields, s.running...)
+	if n := s.nominates(p); n != nil {
+		u.fields = append(u.fields, n)
+	}
+	if s.isNominated[p] {
+		u.object = of.object
+		u.add(field.NewPath("status", "nominatedNodeName"), readsOwnNomination)
+	}
+	p.Unread = u.fields[:min(len(u.fields), maximumUnread)]
+}
+
+// nominates tells of the nominated pods that kube-scheduler counts when it filters for a pod
+// (pkg/scheduler/framework/runtime/framework.go addNominatedPods, v1.37).
+func (s *surroundings) nominates(p *stowagev1.Pod) *stowagev1.UnreadField {
+	count := sort.Search(len(s.nominated), func(i int) bool { return priority(s.nominated[i].pod) < priority(p) })
+	first := 0
+	if s.isNominated[p] {
+		count--
+		if s.nominated[0].pod == p {
+			first = 1
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return &stowagev1.UnreadField{
+		Object: s.nominated[first].object, Field: "status.nominatedNodeName", Consequence: readsNomination + andMore(count-1),
+	}
+}
+
+func priority(p *stowagev1.Pod) int32 { return p.GetTemplate().GetSpec().GetPriority() }
+
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and so with %d more)", n)
+}
+
+// limitRange finds a LimitRange that has a default for a container
+// (pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem, v1.37).
+func (s *surroundings) limitRange(namespace string, spec *stowagev1.PodSpec) *corev1.LimitRange {
+	for _, l := range s.limitRanges[namespace] {
+		for _, item := range l.Spec.Limits {
+			if item.Type != corev1.LimitTypeContainer {
+				continue
+			}
+			for _, defaults := range []corev1.ResourceList{item.DefaultRequest, item.Default, item.Max, item.Min} {
+				for name := range defaults {
+					if slices.ContainsFunc(slices.Concat(spec.Containers, spec.InitContainers), func(c *stowagev1.Container) bool {
+						return lacks(c.Requests, name)
+					}) {
+						return l
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// lacks tells whether a resource that kube-scheduler counts is not stated.
+func lacks(r *stowagev1.Resources, name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU:
+		return r == nil || r.CpuMillis == nil
+	case corev1.ResourceMemory:
+		return r == nil || r.MemoryBytes == nil
+	case corev1.ResourceEphemeralStorage:
+		return r == nil || r.EphemeralStorageBytes == nil
+	}
+	_, ok := r.GetScalars()[string(name)]
+	return !ok && isScalar(name)
+}
+
+// occupiesMore notes a pod on a node that would occupy more than it states once an API server has it.
+func (s *surroundings) occupiesMore(object, path string) {
+	for i, u := range s.running {
+		if u.Field == path {
+			s.moreRunning[i]++
+			u.Consequence = readsRunning + andMore(s.moreRunning[i])
+			return
+		}
+	}
+	s.running = append(s.running, &stowagev1.UnreadField{Object: object, Field: path, Consequence: readsRunning})
+	s.moreRunning = append(s.moreRunning, 0)
+}
