@@ -21,12 +21,26 @@ const (
 	bindFor = 2*apiTimeout + time.Second
 )
 
+// fresh is how long a decision holds whatever happens elsewhere than on its node, as long as kube-scheduler's may.
+const fresh = time.Second
+
+var (
+	// errNotPending says that a pod is gone or on another node, of which the informer tells or has told.
+	errNotPending = errors.New("the pod is not pending any more")
+	// errOutdated says that what was decided may not hold any more.
+	errOutdated = errors.New("the decision is out of date")
+)
+
 // bind binds a pod to its node.
 func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	begin := time.Now()
 	unclear, err := s.untilKnown(ctx, v)
 	s.metrics.took(ctx, "bind", begin)
 	switch {
+	case errors.Is(err, errOutdated) && !unclear:
+		s.metrics.attempts.Add(ctx, 1, withResult("outdated"))
+		s.cluster.Forget(v.pod.UID)
+		s.pending.again(v.candidate)
 	case err == nil:
 		s.cluster.Extend(v.pod.UID, v.node)
 		s.metrics.bound(ctx, v.arrived)
@@ -46,27 +60,58 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	}
 }
 
-// errNotPending says that a pod is gone or on another node, of which the informer tells or has told.
-var errNotPending = errors.New("the pod is not pending any more")
+// look tells whether a decision still holds: it was made since the scheduler has led without a break, and no event has changed
+// its node, nor anything if it is not fresh. While nothing has changed but by other decisions, which were made with this one
+// counted, there is nothing that would be decided otherwise.
+func (s *Scheduler) look(v verdict) error {
+	anything, there := s.cluster.Since(v.version, v.node)
+	if term := s.options.Lease.Term(); term == 0 || term != v.term || there || anything && time.Since(v.decided) > fresh {
+		return errOutdated
+	}
+	return nil
+}
+
+// leads waits until the scheduler leads.
+func (s *Scheduler) leads(ctx context.Context) error {
+	for {
+		if s.options.Lease.Term() != 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(leaseLook):
+		}
+	}
+}
+
+// leaseLook is how often a scheduler that does not lead looks whether it does.
+const leaseLook = 50 * time.Millisecond
 
 // untilKnown binds a pod to its node. An error does not say that the pod is not bound, so the API server is asked, and only
 // what it says ends the attempt: the pod counts on the node all the while. What it refuses, it refuses again; anything else
-// is tried for a while, and then it is unclear: a request that was cut off may still be carried out. The client itself
-// waits where the API server has too much to do and says until when.
+// is tried for a while, and then it is unclear: a request that was cut off may still be carried out, so that the pod can go
+// nowhere else. The client itself waits where the API server has too much to do and says until when. Before each try it is
+// looked whether the decision still holds.
 func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, err error) {
-	binding := &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: v.pod.Namespace, Name: v.pod.Name, UID: v.pod.UID},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
-	}
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
+	var refused error // of the last try
 	for since := time.Now(); ; {
-		call, cancel := context.WithTimeout(ctx, apiTimeout)
-		err := s.api.CoreV1().Pods(v.pod.Namespace).Bind(call, binding, metav1.CreateOptions{})
-		cancel()
-		if err == nil {
-			return false, nil
+		if err := s.leads(ctx); err != nil {
+			return unclear, err
 		}
-		unclear = unclear || !live.IsRefusal(err)
+		err := s.look(v)
+		if err == nil {
+			err = s.send(ctx, v)
+		}
+		switch {
+		case err == nil:
+			return false, nil
+		case !errors.Is(err, errOutdated):
+			refused, unclear = err, unclear || !live.IsRefusal(err)
+		case refused == nil:
+			return false, err
+		}
 		select {
 		case <-ctx.Done():
 			return unclear, err
@@ -82,10 +127,22 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 			s.log.Warn("nobody says whether a pod is bound, which counts where it may be",
 				"pod", v.pod.Namespace+"/"+v.pod.Name, "node", v.node, "binding", err, "error", unknown)
 			since = time.Now()
-		case live.IsRefusal(err), time.Since(since) > bindFor:
+		case unclear && errors.Is(err, errOutdated):
+			return true, refused
+		case errors.Is(err, errOutdated), live.IsRefusal(err), time.Since(since) > bindFor:
 			return unclear, err
 		}
 	}
+}
+
+// send asks the API server to bind a pod, unless the decision does not hold any more once the client may send.
+func (s *Scheduler) send(ctx context.Context, v verdict) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return s.options.Bindings.CoreV1().Pods(v.pod.Namespace).Bind(withLook(ctx, func() error { return s.look(v) }), &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v.pod.Namespace, Name: v.pod.Name, UID: v.pod.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
+	}, metav1.CreateOptions{})
 }
 
 // isBound asks the API server whether a pod is on its node.

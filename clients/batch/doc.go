@@ -10,7 +10,7 @@
 // the end a decision holds that is as old as its call, which is what kube-scheduler's are.
 //
 // A pod without a node gets the condition PodScheduled and an event FailedScheduling with the reason, and is tried again
-// once the cluster has changed, after 1 s at first and 10 s at most.
+// once the cluster has changed, after 1 s at first and 10 s at most. Bindings do not wait for any of this.
 //
 // # Groups
 //
@@ -25,12 +25,13 @@
 // # What it does not do
 //
 // It preempts nothing, and leaves pods pending that need a volume or a resource claim to be bound with them: that takes
-// more than a node's name. PodGroup objects are not read, only labels; a pod that names one is left pending, as its group
-// would not be kept together. Such pods are kube-scheduler's.
+// more than a node's name. PodGroup objects are not read, only labels; a pod that names
+// one is left pending, as its group would not be kept together. Such pods are kube-scheduler's.
 //
 // # Restarts
 //
 // Nothing is kept but in the API server. A binding names the pod's UID and is accepted once, so another replica that
 // takes over cannot bind a pod twice. After an error the API server is asked what has become of the pod, and only its answer
-// ends the attempt. Who loses the lease binds nothing any more.
+// ends the attempt. Who loses the lease binds nothing any more: each binding is sent only if the lease was renewed in time
+// (package lease), the scheduler has led without a break since the decision, and no event has made the decision out of date.
 package batch

@@ -49,6 +49,8 @@ type world struct {
 	beforeBind, afterBind, beforeGet func(pod string) error
 	// found changes what the API server says of a pod it is asked about.
 	found func(*corev1.Pod)
+	// beforePatch is called before the status of a pod is changed.
+	beforePatch func()
 	// beforePlace is called before the next call of Place.
 	beforePlace func()
 
@@ -148,6 +150,13 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 		return apierrors.NewConflict(corev1.Resource("pods/binding"), found.Name, errors.New("it is another one or has a node"))
 	}
 	found.Spec.NodeName = binding.Target.Name
+	// As PodTopologyLabels does, so that the event changes nothing.
+	if node, err := w.api.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", binding.Target.Name); err == nil {
+		if found.Labels == nil {
+			found.Labels = map[string]string{}
+		}
+		found.Labels[corev1.LabelTopologyZone] = node.(*corev1.Node).Labels[corev1.LabelTopologyZone]
+	}
 	if err := w.api.Tracker().Update(resource, found, found.Namespace); err != nil {
 		return err
 	}
@@ -166,6 +175,16 @@ func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev
 		found(pod)
 	}
 	return pod, err
+}
+
+func (p pods) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, o metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
+	p.world.mutex.Lock()
+	before := p.world.beforePatch
+	p.world.mutex.Unlock()
+	if before != nil {
+		before()
+	}
+	return p.PodInterface.Patch(ctx, name, kind, patch, o, sub...)
 }
 
 func run(f func(string) error, pod string) error {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/stowage-scheduler/stowage/clients/lease"
 )
 
 // As kube-scheduler's defaults.
@@ -21,8 +23,9 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// newLock is this replica's side of the lease.
-func newLock(c *Config) (resourcelock.Interface, error) {
+// newLock is this replica's side of the lease. Others take over when the lease's duration is over; what was sent before the
+// renew deadline has ended by then.
+func newLock(c *Config) (*lease.Lock, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
@@ -32,8 +35,12 @@ func newLock(c *Config) (resourcelock.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resourcelock.New(resourcelock.LeasesResourceLock, c.LeaseNamespace, c.LeaseName,
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, c.LeaseNamespace, c.LeaseName,
 		api.CoreV1(), api.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())})
+	if err != nil {
+		return nil, err
+	}
+	return lease.New(lock, renewDeadline), nil
 }
 
 // lead schedules while this replica holds the lease, and gives the lease back once the last decision has been bound. Who

@@ -11,22 +11,42 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// leave leaves a pod pending and says why, in its status and in an event, as kube-scheduler does
-// (pkg/scheduler/schedule_one.go handleSchedulingFailure, v1.37). Only then it is tried again, so that what it says is
-// never later than its binding.
+// leave leaves a pod pending until the next epoch, and has its status and an event say why, as kube-scheduler does
+// (pkg/scheduler/schedule_one.go handleSchedulingFailure, v1.37), once there is time for that: only then it is tried again, so that what it says is never later than its binding. What could not be said is found out again.
 func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
-	reason, result := corev1.PodReasonUnschedulable, "unschedulable"
+	result := "unschedulable"
 	if v.failed {
-		reason, result, epoch = corev1.PodReasonSchedulerError, "error", anyEpoch
+		result, epoch = "error", anyEpoch
 	}
-	defer func() { s.pending.back(v.candidate, time.Now(), epoch) }()
 	if ctx.Err() != nil {
-		return // it was not looked at to the end
+		s.pending.back(v.candidate, time.Now(), epoch) // it was not looked at to the end
+		return
 	}
 	s.metrics.attempts.Add(ctx, 1, withResult(result))
+	s.telling.Go(func() {
+		told := false
+		if !s.reports.do(func() { told = s.tell(ctx, v) }) {
+			s.metrics.drop("status")
+		}
+		if !told {
+			epoch = anyEpoch
+		}
+		s.pending.back(v.candidate, time.Now(), epoch)
+	})
+}
+
+// tell says in a pod's status and in an event why it has no node, unless another scheduler may have found one by now.
+func (s *Scheduler) tell(ctx context.Context, v verdict) bool {
+	if ctx.Err() != nil || s.options.Lease.Term() == 0 {
+		return false
+	}
+	reason := corev1.PodReasonUnschedulable
+	if v.failed {
+		reason = corev1.PodReasonSchedulerError
+	}
 	p, err := s.condition(ctx, v.pod, reason, v.message)
 	if apierrors.IsNotFound(err) {
-		return
+		return true
 	}
 	if err != nil {
 		s.log.Error("cannot say in a pod's status why it waits", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
@@ -35,6 +55,7 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	// Events about one version of a pod become one with a count, so the event comes after the status: another reason is
 	// another version.
 	s.options.Events.Eventf(p, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
+	return true
 }
 
 // condition sets the pod's condition PodScheduled, unless it says so already, and returns the pod as it is then.
@@ -64,5 +85,5 @@ func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, messag
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	return s.api.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return s.options.Statuses.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 }

@@ -12,6 +12,7 @@ import (
 type metrics struct {
 	attempts metric.Int64Counter
 	outdated metric.Int64Counter
+	dropped  metric.Int64Counter
 	placed   metric.Int64Histogram
 	steps    metric.Float64Histogram
 	waited   metric.Float64Histogram
@@ -24,11 +25,15 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 	m := &metrics{}
 	var err error
 	if m.attempts, err = meter.Int64Counter("stowage.batch.attempts",
-		metric.WithDescription("Attempts to find a node for a pod, by result: bound, unschedulable, error.")); err != nil {
+		metric.WithDescription("Attempts to find a node for a pod, by result: bound, unschedulable, error, outdated.")); err != nil {
 		return nil, err
 	}
 	if m.outdated, err = meter.Int64Counter("stowage.batch.outdated",
 		metric.WithDescription("Answers that were not used as the cluster had changed meanwhile.")); err != nil {
+		return nil, err
+	}
+	if m.dropped, err = meter.Int64Counter("stowage.batch.dropped",
+		metric.WithDescription("What was not said of pods as the API server is too slow, by what it is: event, status.")); err != nil {
 		return nil, err
 	}
 	if m.placed, err = meter.Int64Histogram("stowage.batch.call.pods", metric.WithDescription("Pods of one call of Place."),
@@ -56,6 +61,10 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 
 func withResult(result string) metric.MeasurementOption {
 	return metric.WithAttributes(attribute.String("result", result))
+}
+
+func (m *metrics) drop(what string) {
+	m.dropped.Add(context.Background(), 1, metric.WithAttributes(attribute.String("what", what)))
 }
 
 func (m *metrics) took(ctx context.Context, step string, begin time.Time) {

@@ -206,6 +206,16 @@ func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.wake()
 }
 
+// again gives a pod back that is to be placed anew at once.
+func (q *pendingPods) again(c candidate) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if p := q.pods[c.pod.UID]; p != nil {
+		p.state = waiting
+		q.wake()
+	}
+}
+
 // counts is how many pods wait and how many have been taken.
 func (q *pendingPods) counts() (waits, taken int) {
 	q.mutex.Lock()

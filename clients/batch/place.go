@@ -43,14 +43,10 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			}
 		}
 		for _, v := range verdicts {
-			decided := time.Now()
-			s.outcomes <- func(binding context.Context) {
-				if v.node == "" {
-					s.leave(ctx, v, epoch)
-				} else {
-					s.metrics.took(ctx, "bind_queue", decided)
-					s.bind(binding, v)
-				}
+			if v.node == "" {
+				s.leave(ctx, v, epoch)
+			} else {
+				s.bindings <- v
 			}
 		}
 		pods, attempt = pods[len(part):], 1
@@ -86,6 +82,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse
+	term := s.options.Lease.Term()
 	q, refused := s.ask(ctx, pods)
 	for len(q.queue) > 0 {
 		begin := time.Now()
@@ -105,7 +102,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 			return nil, err
 		}
 		refused = append(refused, more...)
-		q, more = s.ask(ctx, rest(pods, refused))
+		q, more = s.ask(ctx, others(pods, refused))
 		refused = append(refused, more...)
 	}
 	if len(q.queue) == 0 {
@@ -115,7 +112,10 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 	s.metrics.placed.Record(ctx, int64(len(verdicts)))
 	var assumed []live.Assumption
 	var placed []candidate
-	for _, v := range verdicts {
+	decided := time.Now()
+	for i := range verdicts {
+		v := &verdicts[i]
+		v.version, v.term, v.decided = view.Version(), term, decided
 		if v.node != "" {
 			assumed = append(assumed, live.Assumption{Pod: v.pod, Node: v.node, Held: true})
 			placed = append(placed, v.candidate)
@@ -175,8 +175,8 @@ func (q *question) without(err error) []verdict {
 	return out
 }
 
-// rest is the pods without the refused ones.
-func rest(pods []candidate, refused []verdict) []candidate {
+// others is the pods without the refused ones.
+func others(pods []candidate, refused []verdict) []candidate {
 	return slices.DeleteFunc(slices.Clone(pods), func(c candidate) bool {
 		return slices.ContainsFunc(refused, func(v verdict) bool { return v.pod.UID == c.pod.UID })
 	})

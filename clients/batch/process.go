@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
@@ -46,16 +48,37 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: api.EventsV1()})
+	o := Options{
+		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
+		Log: log, Meter: tel.Meter(),
+	}
+	if o.Statuses, err = c.Kubernetes.Client("stowage-batch-status"); err != nil {
+		return err
+	}
+	var lock *lease.Lock
+	guard := func(*rest.Config) {}
+	if c.LeaderElect {
+		if lock, err = newLock(c); err != nil {
+			return err
+		}
+		o.Lease = lock
+		guard = func(config *rest.Config) { config.Dial = lock.Dial }
+	}
+	if o.Bindings, err = c.Kubernetes.Client("stowage-batch-binding", looking, guard); err != nil {
+		return err
+	}
+	recording, err := c.Kubernetes.Client("stowage-batch-events")
+	if err != nil {
+		return err
+	}
+	var scheduler *Scheduler // before it runs there are no events
+	broadcaster := events.NewBroadcaster(newEventSink(recording, func() { scheduler.metrics.drop("event") }))
 	defer broadcaster.Shutdown()
 	if err := broadcaster.StartRecordingToSinkWithContext(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	scheduler, err := New(api, client, cluster, Options{
-		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
-		Events: broadcaster.NewRecorder(scheme.Scheme, c.SchedulerName), Log: log, Meter: tel.Meter(),
-	})
-	if err != nil {
+	o.Events = broadcaster.NewRecorder(scheme.Scheme, c.SchedulerName)
+	if scheduler, err = New(api, client, cluster, o); err != nil {
 		return err
 	}
 	var listen net.ListenConfig
@@ -85,10 +108,6 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) (err error) {
 		}()
 		if !c.LeaderElect {
 			return unlessDone(ctx, scheduler.Run(ctx, serving))
-		}
-		lock, err := newLock(c)
-		if err != nil {
-			return err
 		}
 		return lead(ctx, lock, log, scheduler.Run)
 	})

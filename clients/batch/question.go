@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
@@ -139,6 +140,10 @@ type verdict struct {
 	node    string
 	message string
 	failed  bool // nobody has looked for a node
+
+	decided time.Time
+	version uint64 // of the cluster that it was decided about
+	term    uint64 // in which it was decided
 }
 
 // verdicts reads an answer.

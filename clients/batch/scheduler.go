@@ -28,28 +28,48 @@ type Options struct {
 	Binders int
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
+	// Bindings and Statuses are the clients by which pods are bound and their status is changed, so that neither waits for
+	// the other or for what else is asked. New's if nil.
+	Bindings, Statuses kubernetes.Interface
 	// Events gets what happens to pods. Required.
 	Events events.EventRecorder
+	// Lease says whether the scheduler may bind, nil if it always may.
+	Lease Lease
 	// Log, slog.Default if nil.
 	Log *slog.Logger
 	// Meter gets the metrics stowage.batch.*, none if nil.
 	Meter metric.MeterProvider
 }
 
+// Lease is what a scheduler leads by. Term is another number each time that it begins to lead, and 0 while it does not.
+type Lease interface{ Term() uint64 }
+
+// always is the Lease of the only scheduler.
+type always struct{}
+
+func (always) Term() uint64 { return 1 }
+
 // Scheduler schedules the pods of one scheduler name.
 type Scheduler struct {
-	api     kubernetes.Interface
-	client  stowagev1.PlacementServiceClient
-	cluster *live.Cluster
-	options Options
-	log     *slog.Logger
-	metrics *metrics
-	pods    cache.Indexer // every pod that has not ended
-	pending *pendingPods
-	synced  cache.InformerSynced // whether pending has been told of all pods
-	// outcomes is what is left to do for pods that were placed or were not: calls to the API server.
-	outcomes chan func(binding context.Context)
+	api      kubernetes.Interface
+	client   stowagev1.PlacementServiceClient
+	cluster  *live.Cluster
+	options  Options
+	log      *slog.Logger
+	metrics  *metrics
+	pods     cache.Indexer // every pod that has not ended
+	pending  *pendingPods
+	synced   cache.InformerSynced // whether pending has been told of all pods
+	bindings chan verdict         // what is to be bound
+	reports  *line                // where those wait who say why a pod is not bound
+	telling  sync.WaitGroup
 }
+
+// How many pods are told at a time why they wait, and how many of those may wait to be told.
+const (
+	reportsAtATime = 4
+	reportsWaiting = 4096
+)
 
 // New makes a scheduler of a cluster that does not run yet.
 func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster, o Options) (*Scheduler, error) {
@@ -65,9 +85,18 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	if o.Meter == nil {
 		o.Meter = noop.NewMeterProvider()
 	}
+	if o.Bindings == nil {
+		o.Bindings = api
+	}
+	if o.Statuses == nil {
+		o.Statuses = api
+	}
+	if o.Lease == nil {
+		o.Lease = always{}
+	}
 	s := &Scheduler{
 		api: api, client: client, cluster: cluster, options: o, log: o.Log,
-		pending: newPendingPods(), outcomes: make(chan func(context.Context), o.MaxBatch),
+		pending: newPendingPods(), bindings: make(chan verdict, o.MaxBatch), reports: newLine(reportsAtATime, reportsWaiting),
 	}
 	var err error
 	if s.metrics, err = newMetrics(o.Meter, s.pending); err != nil {
@@ -134,14 +163,16 @@ func (s *Scheduler) Run(ctx, leading context.Context) error {
 	var binders sync.WaitGroup
 	for range s.options.Binders {
 		binders.Go(func() {
-			for do := range s.outcomes {
-				do(binding)
+			for v := range s.bindings {
+				s.metrics.took(binding, "bind_queue", v.decided)
+				s.bind(binding, v)
 			}
 		})
 	}
 	s.loop(ctx)
-	close(s.outcomes)
+	close(s.bindings)
 	binders.Wait()
+	s.telling.Wait()
 	return context.Cause(ctx)
 }
 

@@ -1,0 +1,154 @@
+package batch_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/batch"
+)
+
+// term is a lease whose term is set by hand.
+type term struct{ atomic.Uint64 }
+
+func (l *term) Term() uint64 { return l.Load() }
+
+// apart is a pod that must not share a node with others of its app.
+func apart(p *corev1.Pod, app string) *corev1.Pod {
+	p.Labels = map[string]string{"app": app}
+	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels},
+		}},
+	}}
+	return p
+}
+
+// elsewhere has another scheduler put a pod on a node, and waits until the cluster shows it.
+func (w *world) elsewhere(p *corev1.Pod, node string) {
+	w.t.Helper()
+	p.Spec.NodeName = node
+	w.create(p)
+	w.decided(p)
+}
+
+// A leader hangs while bindings wait, another takes over and places a pod of the same app, and the first wakes: what it has
+// decided before is not sent, neither while it does not lead nor when it leads again.
+func TestALeaderThatHungBindsNothingFromBefore(t *testing.T) {
+	for name, again := range map[string]bool{"it leads no more": false, "it leads again": true} {
+		t.Run(name, func(t *testing.T) {
+			var lease term
+			lease.Store(1)
+			w := start(t, batch.Options{Binders: 1, Lease: &lease}, node("a", "8"), node("b", "8"))
+			release := w.block("first")
+			first, second := pod("first"), apart(pod("second"), "web")
+			w.create(first)
+			w.asked(1)
+			w.create(second)
+			before := w.decided(second)
+			lease.Store(0)
+			release()
+			w.bound("first") // what was on its way
+			w.elsewhere(apart(pod("theirs"), "web"), before)
+			if !again {
+				w.expire("a") // some time
+				w.lose()
+				<-w.ended
+				if on := w.pod("second").Spec.NodeName; on != "" {
+					t.Errorf("it bound a pod to %s after its lease was over", on)
+				}
+				return
+			}
+			lease.Store(2)
+			if on := w.bound("second")[0]; on == before {
+				t.Error("a pod was bound beside one of the same app")
+			}
+			for _, b := range w.asked(2) {
+				if b == "second "+before {
+					t.Error("what was decided before was sent")
+				}
+			}
+		})
+	}
+}
+
+// Nothing may have changed but the lease: a decision of an earlier term is not sent even if no event tells otherwise yet.
+func TestWhatWasDecidedInAnotherTermIsDecidedAnew(t *testing.T) {
+	var lease term
+	lease.Store(1)
+	w := start(t, batch.Options{Binders: 1, Lease: &lease}, node("a", "8"))
+	release := w.block("first")
+	second := pod("second")
+	w.create(pod("first"))
+	w.asked(1)
+	w.create(second)
+	w.decided(second)
+	var asked atomic.Int32
+	w.mutex.Lock()
+	w.beforePlace = func() { asked.Add(1) }
+	w.mutex.Unlock()
+	lease.Store(2)
+	release()
+	w.bound("first", "second")
+	if asked.Load() != 1 {
+		t.Error("it was bound without being decided anew")
+	}
+}
+
+// The cluster changes while a decision waits to be bound: on its node, or elsewhere for longer than a decision is fresh.
+func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
+	for name, elsewhere := range map[string]bool{"on its node": false, "elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, batch.Options{Binders: 1}, node("a", "2"), node("b", "2"), node("c", "0"))
+			release := w.block("first")
+			first, second := pod("first"), pod("second")
+			w.create(first)
+			w.asked(1)
+			w.create(second)
+			before := w.decided(second)
+			var asked atomic.Int32
+			w.mutex.Lock()
+			w.beforePlace = func() { asked.Add(1) }
+			w.mutex.Unlock()
+			foreign := pod("foreign")
+			if on := before; elsewhere {
+				w.elsewhere(foreign, "c")
+				time.Sleep(1200 * time.Millisecond) // longer than a decision is fresh
+			} else {
+				foreign.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *node("", "2").Status.Allocatable.Cpu()
+				w.elsewhere(foreign, on)
+			}
+			release()
+			on := w.bound("second")[0]
+			if asked.Load() != 1 {
+				t.Error("it was bound without being decided anew")
+			}
+			if !elsewhere && on == before {
+				t.Errorf("it was bound to %s, which is full", on)
+			}
+		})
+	}
+}
+
+// Bindings do not wait for what is said of pods that have no node, however slow that is.
+func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
+	w := start(t, batch.Options{Binders: 1}, node("a", "8"))
+	blocked := make(chan struct{})
+	w.mutex.Lock()
+	w.beforePatch = func() { <-blocked }
+	w.mutex.Unlock()
+	for _, name := range strings.Fields("h1 h2 h3 h4 h5 h6 h7 h8 h9 h10 h11 h12 h13 h14 h15 h16 h17 h18 h19 h20") {
+		huge := priority(pod(name), 10)
+		huge.Spec.NodeSelector = map[string]string{"no": "where"}
+		w.create(huge)
+	}
+	w.create(pod("good-1"), pod("good-2"))
+	w.bound("good-1", "good-2")
+	close(blocked)
+	w.waits("h1", "node(s) didn't match Pod's node affinity/selector")
+	w.waits("h20", "node(s) didn't match Pod's node affinity/selector")
+}
