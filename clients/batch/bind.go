@@ -55,7 +55,7 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 		} else {
 			s.cluster.Forget(v.pod.UID)
 		}
-		v.message, v.failed = "cannot be bound: "+err.Error(), true
+		v.message, v.why = "cannot be bound: "+err.Error(), failed
 		s.leave(ctx, v, anyEpoch)
 	}
 }

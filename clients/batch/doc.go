@@ -10,7 +10,8 @@
 // the end a decision holds that is as old as its call, which is what kube-scheduler's are.
 //
 // A pod without a node gets the condition PodScheduled and an event FailedScheduling with the reason, and is tried again
-// once the cluster has changed, after 1 s at first and 10 s at most. Bindings do not wait for any of this.
+// once the cluster has changed, after 1 s at first and 10 s at most. The condition says Unschedulable only where another node
+// might help. Bindings do not wait for any of this.
 //
 // # Groups
 //
@@ -25,7 +26,7 @@
 // # What it does not do
 //
 // It preempts nothing, and leaves pods pending that need a volume or a resource claim to be bound with them: that takes
-// more than a node's name. PodGroup objects are not read, only labels; a pod that names
+// more than a node's name, and those that Pod.unread tells of. PodGroup objects are not read, only labels; a pod that names
 // one is left pending, as its group would not be kept together. Such pods are kube-scheduler's.
 //
 // # Restarts

@@ -151,4 +151,5 @@ func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
 	close(blocked)
 	w.waits("h1", "node(s) didn't match Pod's node affinity/selector")
 	w.waits("h20", "node(s) didn't match Pod's node affinity/selector")
+	w.because("h20", corev1.PodReasonUnschedulable)
 }

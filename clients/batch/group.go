@@ -75,7 +75,7 @@ func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 		LabelSelector: labels.Set{GroupNameLabel: key.name}.String(), ResourceVersion: "0", // from the API server's memory
 	})
 	if err != nil {
-		return 0, fmt.Errorf("pod group %s: cannot ask how many of its pods have succeeded: %w", key.name, err)
+		return 0, because(failed, "pod group %s: cannot ask how many of its pods have succeeded: %w", key.name, err)
 	}
 	n := 0
 	for _, p := range members.Items {

@@ -51,8 +51,9 @@ type world struct {
 	found func(*corev1.Pod)
 	// beforePatch is called before the status of a pod is changed.
 	beforePatch func()
-	// beforePlace is called before the next call of Place.
+	// beforePlace is called before the next call of Place; everyPlace with each one, and its error is the answer.
 	beforePlace func()
+	everyPlace  func(*stowagev1.PlaceRequest) error
 
 	end, lose context.CancelFunc // the scheduler's contexts
 	ended     chan struct{}      // closed when Run has returned
@@ -94,11 +95,16 @@ func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objec
 func (w *world) call(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	if method == stowagev1.PlacementService_Place_FullMethodName {
 		w.mutex.Lock()
-		before := w.beforePlace
+		before, every := w.beforePlace, w.everyPlace
 		w.beforePlace = nil
 		w.mutex.Unlock()
 		if before != nil {
 			before()
+		}
+		if every != nil {
+			if err := every(req.(*stowagev1.PlaceRequest)); err != nil {
+				return err
+			}
 		}
 	}
 	return invoke(ctx, method, req, reply, conn, o...)
@@ -248,6 +254,16 @@ func (w *world) waits(name, words string) {
 		}
 		return fmt.Errorf("%s does not say %q: %+v", name, words, w.pod(name).Status.Conditions)
 	})
+}
+
+// because expects a reason in the condition of a pod that waits.
+func (w *world) because(name, reason string) {
+	w.t.Helper()
+	for _, c := range w.pod(name).Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Reason != reason {
+			w.t.Errorf("%s waits for the reason %s, want %s: %s", name, c.Reason, reason, c.Message)
+		}
+	}
 }
 
 // expire waits until every assumption of before would have expired that is not held.

@@ -11,18 +11,51 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// leave leaves a pod pending until the next epoch, and has its status and an event say why, as kube-scheduler does
-// (pkg/scheduler/schedule_one.go handleSchedulingFailure, v1.37), once there is time for that: only then it is tried again, so that what it says is never later than its binding. What could not be said is found out again.
+// why says why a pod has no node.
+type why int
+
+const (
+	unschedulable why = iota // no node can take it as things are: others might
+	gated                    // its group is not complete
+	undecidable              // it is for itself that nothing can be decided, whatever nodes there are
+	failed                   // nobody has looked for a node
+)
+
+// reason is what the condition PodScheduled says, as in kube-scheduler (pkg/scheduler/schedule_one.go
+// handleSchedulingFailure, v1.37). Autoscalers add nodes where it is Unschedulable. kube-scheduler does not queue the pods of
+// an incomplete group (GangScheduling's PreEnqueue), for which SchedulingGated is the word.
+func (w why) reason() string {
+	switch w {
+	case unschedulable:
+		return corev1.PodReasonUnschedulable
+	case gated:
+		return corev1.PodReasonSchedulingGated
+	}
+	return corev1.PodReasonSchedulerError
+}
+
+// result is the metric's word for it.
+func (w why) result() string {
+	switch w {
+	case unschedulable:
+		return "unschedulable"
+	case gated:
+		return "gated"
+	}
+	return "error"
+}
+
+// leave leaves a pod pending until the next epoch, and has its status and an event say why once there is time for that: only
+// then it is tried again, so that what it says is never later than its binding. What could not be said is found out again.
 func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
-	result := "unschedulable"
-	if v.failed {
-		result, epoch = "error", anyEpoch
+	if v.why == failed {
+		epoch = anyEpoch
 	}
 	if ctx.Err() != nil {
 		s.pending.back(v.candidate, time.Now(), epoch) // it was not looked at to the end
 		return
 	}
-	s.metrics.attempts.Add(ctx, 1, withResult(result))
+	s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
 	s.telling.Go(func() {
 		told := false
 		if !s.reports.do(func() { told = s.tell(ctx, v) }) {
@@ -40,11 +73,7 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) bool {
 	if ctx.Err() != nil || s.options.Lease.Term() == 0 {
 		return false
 	}
-	reason := corev1.PodReasonUnschedulable
-	if v.failed {
-		reason = corev1.PodReasonSchedulerError
-	}
-	p, err := s.condition(ctx, v.pod, reason, v.message)
+	p, err := s.condition(ctx, v.pod, v.why.reason(), v.message)
 	if apierrors.IsNotFound(err) {
 		return true
 	}

@@ -25,7 +25,7 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 	m := &metrics{}
 	var err error
 	if m.attempts, err = meter.Int64Counter("stowage.batch.attempts",
-		metric.WithDescription("Attempts to find a node for a pod, by result: bound, unschedulable, error, outdated.")); err != nil {
+		metric.WithDescription("Attempts to find a node for a pod, by result: bound, unschedulable, gated, error, outdated.")); err != nil {
 		return nil, err
 	}
 	if m.outdated, err = meter.Int64Counter("stowage.batch.outdated",

@@ -24,23 +24,29 @@ const checkedAttempts = 4
 
 // schedule places pods that have been taken: each is then being bound, or back.
 func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64) {
-	for attempt := 1; ; {
+	odd := 0 // calls that failed for one pod or group, since one did not
+	for attempt, halved := 1, 0; ; {
 		if pods = s.undecided(s.pending.current(pods)); len(pods) == 0 {
 			return
 		}
-		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1)))]
+		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1+halved)))]
 		verdicts, err := s.place(ctx, part, attempt <= checkedAttempts)
 		if errors.Is(err, live.ErrChanged) {
 			s.metrics.outdated.Add(ctx, 1)
 			attempt++
 			continue
 		}
-		if err != nil {
-			s.log.Error("cannot place pods", "pods", len(part), "error", err)
-			verdicts = nil
-			for _, c := range part {
-				verdicts = append(verdicts, verdict{candidate: c, message: stowage.Details(err).Message, failed: true})
-			}
+		if mayBeOfOne(err) && odd < oddInARow && wholeGroups(pods, 1) < len(part) {
+			halved++
+			continue
+		}
+		if err == nil {
+			odd, halved = 0, max(0, halved-1)
+		} else if verdicts = s.allFailed(part, err); odd < oddInARow {
+			odd++
+		}
+		if odd == oddInARow {
+			halved = 0
 		}
 		for _, v := range verdicts {
 			if v.node == "" {
@@ -51,6 +57,31 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		pods, attempt = pods[len(part):], 1
 	}
+}
+
+// allFailed is what becomes of pods that a call fails for.
+func (s *Scheduler) allFailed(pods []candidate, err error) (verdicts []verdict) {
+	s.log.Error("cannot place pods", "pods", len(pods), "error", err)
+	for _, c := range pods {
+		verdicts = append(verdicts, verdict{candidate: c, message: stowage.Details(err).Message, why: failed})
+	}
+	return verdicts
+}
+
+// oddInARow is how many pods or groups, one after the other, are found to be what a call fails for, before all that is left
+// is taken to fail: then it is not they.
+const oddInARow = 16
+
+// mayBeOfOne tells whether a call may have failed for one of its pods: it is tried without the others then.
+func mayBeOfOne(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch stowage.Details(err).Code {
+	case codes.InvalidArgument, codes.OutOfRange, codes.ResourceExhausted, codes.Internal, codes.Unknown:
+		return true
+	}
+	return false
 }
 
 // undecided is those of some pods that count nowhere. The others may have a node: they wait until that is known.
@@ -169,7 +200,7 @@ func (q *question) without(err error) []verdict {
 	var out []verdict
 	for i, reason := range reasons {
 		for _, c := range q.pods[i] {
-			out = append(out, verdict{candidate: c, message: reason})
+			out = append(out, verdict{candidate: c, message: reason, why: undecidable})
 		}
 	}
 	return out

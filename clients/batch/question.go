@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 		}
 		if err != nil {
 			for _, c := range members {
-				refused = append(refused, verdict{candidate: c, message: err.Error()})
+				refused = append(refused, verdict{candidate: c, message: err.Error(), why: whyOf(err)})
 			}
 			continue
 		}
@@ -85,9 +86,28 @@ func (s *Scheduler) stillNeeded(ctx context.Context, key groupKey, pods []candid
 		decided += succeeded
 	}
 	if decided+len(pods) < minimum {
-		return 0, fmt.Errorf("pod group %s has %d of at least %d pods", key.name, decided+len(pods), minimum)
+		return 0, because(gated, "pod group %s has %d of at least %d pods", key.name, decided+len(pods), minimum)
 	}
 	return max(0, minimum-decided), nil
+}
+
+// becauseError is an error that says why a pod has no node.
+type becauseError struct {
+	why
+	error
+}
+
+func because(w why, format string, args ...any) error {
+	return becauseError{w, fmt.Errorf(format, args...)}
+}
+
+// whyOf is what an error says; without a word it is about the pods themselves.
+func whyOf(err error) why {
+	var b becauseError
+	if errors.As(err, &b) {
+		return b.why
+	}
+	return undecidable
 }
 
 // convert states pods as the contract does, all or none.
@@ -101,10 +121,26 @@ func convert(pods []candidate) ([]*stowagev1.Pod, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := understood(p.Unread); err != nil {
+			return nil, err
+		}
 		p.Name = "" // so that equal pods are one entry; no decision depends on it
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// understood refuses pods of which kube-scheduler reads what the contract does not state: it might refuse a node that would be
+// found for them.
+func understood(unread []*stowagev1.UnreadField) error {
+	if len(unread) == 0 {
+		return nil
+	}
+	var out []string
+	for _, u := range unread {
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s of %s: %s", u.Field, u.Object, u.Consequence), ": "))
+	}
+	return fmt.Errorf("this scheduler leaves the pod alone, because it does not read %s", strings.Join(out, "; "))
 }
 
 // supported refuses pods that need more to be decided or bound than themselves and their labels.
@@ -139,7 +175,7 @@ type verdict struct {
 	candidate
 	node    string
 	message string
-	failed  bool // nobody has looked for a node
+	why     why
 
 	decided time.Time
 	version uint64 // of the cluster that it was decided about
@@ -148,7 +184,7 @@ type verdict struct {
 
 // verdicts reads an answer.
 func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string) []verdict {
-	refused := map[string]string{} // why groups are not placed
+	refused := map[string]verdict{} // why groups are not placed
 	for i, g := range a.PodGroups {
 		if g.PlacedCount > 0 {
 			continue
@@ -157,26 +193,39 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 		if g.Message != "" {
 			reasons = append(reasons, g.Message)
 		}
+		why := unschedulable
 		if g.FirstUnplacedQueueIndex != nil {
-			reasons = append(reasons, a.Placements[g.GetFirstUnplacedQueueIndex()].Message)
+			first := a.Placements[g.GetFirstUnplacedQueueIndex()]
+			reasons, why = append(reasons, first.Message), whyUnplaced(first)
 		}
-		refused[q.groups[i].Name] = strings.Join(reasons, ": ")
+		refused[q.groups[i].Name] = verdict{message: strings.Join(reasons, ": "), why: why}
 	}
 	var out []verdict
 	for i, p := range a.Placements {
 		placed := p.GetNodes().GetIndexes()
 		for j, c := range q.pods[i] {
 			v := verdict{candidate: c}
-			switch reason, ofGroup := refused[q.queue[i].PodGroup]; {
+			switch group, ofGroup := refused[q.queue[i].PodGroup]; {
 			case j < len(placed):
 				v.node = nodeName(placed[j])
 			case ofGroup:
-				v.message = reason
+				v.message, v.why = group.message, group.why
 			default:
-				v.message = p.Message
+				v.message, v.why = p.Message, whyUnplaced(p)
 			}
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// whyUnplaced says why the unplaced pods of an entry have no node. Where kube-scheduler ends a pod's cycle with an internal
+// error, no other node helps.
+func whyUnplaced(p *stowagev1.Placement) why {
+	if slices.ContainsFunc(p.Rejections, func(r *stowagev1.Rejection) bool {
+		return r.Resolvability == stowagev1.Resolvability_RESOLVABILITY_ERROR
+	}) {
+		return undecidable
+	}
+	return unschedulable
 }

@@ -5,12 +5,65 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
+
+func TestWhatIsNotReadIsSaid(t *testing.T) {
+	if err := understood(nil); err != nil {
+		t.Error(err)
+	}
+	err := understood([]*stowagev1.UnreadField{
+		{Object: "Pod shop/web-0", Field: "spec.resourceClaims[0]", Consequence: "kube-scheduler looks for nodes with its devices"},
+		{Object: "LimitRange shop/limits", Field: "spec"},
+	})
+	const want = "this scheduler leaves the pod alone, because it does not read spec.resourceClaims[0] of Pod shop/web-0: " +
+		"kube-scheduler looks for nodes with its devices; spec of LimitRange shop/limits"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if w := whyOf(err); w.reason() != corev1.PodReasonSchedulerError {
+		t.Errorf("the reason is %s", w.reason())
+	}
+}
+
+// Autoscalers add nodes for pods that are Unschedulable.
+func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
+	internal := []*stowagev1.Rejection{
+		{Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE}, {Resolvability: stowagev1.Resolvability_RESOLVABILITY_ERROR},
+	}
+	q := &question{groups: []*stowagev1.PodGroup{{Name: "broken"}, {Name: "large"}}}
+	for _, e := range []struct{ name, group string }{{"odd", ""}, {"huge", ""}, {"broken", "broken"}, {"large", "large"}} {
+		q.queue = append(q.queue, &stowagev1.PendingPods{Count: 1, PodGroup: e.group})
+		q.pods = append(q.pods, []candidate{{pod: waitingPod(e.name, 0, 0, "")}})
+	}
+	answer := &stowagev1.PlaceResponse{
+		Placements: []*stowagev1.Placement{
+			{UnplacedCount: 1, Message: "running PreFilter plugin: no", Rejections: internal},
+			{UnplacedCount: 1, Message: "0/1 nodes are available", Rejections: internal[:1]},
+			{UnplacedCount: 1, Message: "running PreFilter plugin: no", Rejections: internal},
+			{UnplacedCount: 1, Message: "0/1 nodes are available"},
+		},
+		PodGroups: []*stowagev1.PodGroupPlacement{{FirstUnplacedQueueIndex: proto.Uint32(2)}, {FirstUnplacedQueueIndex: proto.Uint32(3)}},
+	}
+	got := map[string]string{}
+	for _, v := range q.verdicts(answer, nil) {
+		got[v.pod.Name] = v.why.reason() + ": " + v.message
+	}
+	if d := cmp.Diff(map[string]string{
+		"odd":    "SchedulerError: running PreFilter plugin: no",
+		"huge":   "Unschedulable: 0/1 nodes are available",
+		"broken": "SchedulerError: pod group broken: running PreFilter plugin: no",
+		"large":  "Unschedulable: pod group large: 0/1 nodes are available",
+	}, got); d != "" {
+		t.Error(d)
+	}
+}
 
 // TestOnlyWhatTheServerRefusesIsLeftOut asks about pods and groups of which some break a rule of the contract.
 func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {

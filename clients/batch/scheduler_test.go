@@ -3,13 +3,19 @@ package batch_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func TestPodsAreBoundAndTheRestSaysWhyItWaits(t *testing.T) {
@@ -62,9 +68,11 @@ func TestAGroupIsBoundAsAWholeOrNotAtAll(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "2"))
 	w.create(member(pod("g-1"), "g", "3"))
 	w.waits("g-1", "pod group g has 1 of at least 3 pods")
+	w.because("g-1", corev1.PodReasonSchedulingGated)
 	w.create(member(pod("g-2"), "g", "3"), member(pod("g-3"), "g", "3"), member(pod("g-4"), "g", "3"))
 	for _, name := range []string{"g-1", "g-2", "g-3", "g-4"} {
 		w.waits(name, "Insufficient cpu")
+		w.because(name, corev1.PodReasonUnschedulable)
 	}
 	w.create(pod("single"))
 	w.bound("single")
@@ -120,6 +128,77 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
 	w.waits("grouped", "PodGroup default/grouped would have to be read")
+	for _, name := range []string{"claims", "refused", "minimum", "grouped"} {
+		w.because(name, corev1.PodReasonSchedulerError)
+	}
+}
+
+// A call may fail for one pod without a word about which: the others are placed all the same.
+func TestAPodThatACallFailsForDoesNotStopTheOthers(t *testing.T) {
+	odd := priority(pod("odd"), 10)
+	odd.Spec.Containers[0].Image = "not text: \xff"
+	strange := pod("strange")
+	strange.Spec.NodeSelector = map[string]string{"strange": "true"}
+	w := start(t, batch.Options{}, node("a", "8"))
+	var calls atomic.Int32
+	w.mutex.Lock()
+	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
+		calls.Add(1)
+		for _, p := range r.Queue {
+			if p.Pod.GetTemplate().GetSpec().GetNodeSelector()["strange"] != "" {
+				return status.Error(codes.Internal, "something went wrong")
+			}
+		}
+		return nil
+	}
+	w.mutex.Unlock()
+	w.create(pod("good-1"), odd, pod("good-2"), strange, pod("good-3"))
+	w.bound("good-1", "good-2", "good-3")
+	w.waits("odd", "invalid UTF-8")
+	w.waits("strange", "something went wrong")
+	w.because("strange", corev1.PodReasonSchedulerError)
+}
+
+// If calls fail whatever they are about, not every pod is asked about by itself.
+func TestACallThatFailsForAllIsNotMadeForEach(t *testing.T) {
+	const pods = 200
+	w := start(t, batch.Options{}, node("a", "8"))
+	created := make(chan struct{})
+	var sizes []uint32
+	w.mutex.Lock()
+	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
+		<-created
+		size := uint32(0)
+		for _, p := range r.Queue {
+			size += p.Count
+		}
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		sizes = append(sizes, size)
+		return status.Error(codes.Internal, "out of order")
+	}
+	w.mutex.Unlock()
+	for i := range pods {
+		w.create(pod(fmt.Sprintf("p-%d", i)))
+	}
+	eventually(t, func() error {
+		known, err := w.cluster.Informers().Core().V1().Pods().Lister().List(labels.Everything())
+		if err == nil && len(known) < pods {
+			err = fmt.Errorf("%d pods are known", len(known))
+		}
+		return err
+	})
+	close(created)
+	for i := range pods {
+		w.waits(fmt.Sprintf("p-%d", i), "out of order")
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	large := func(size uint32) bool { return size > pods/2 }
+	first := slices.IndexFunc(sizes, large)
+	if next := slices.IndexFunc(sizes[first+1:], large); first < 0 || next < 0 || next > 50 {
+		t.Errorf("the calls are about %v pods", sizes)
+	}
 }
 
 // A pod that another scheduler binds while it is being placed is left to that one, and the others of its batch are placed.
