@@ -75,3 +75,29 @@ func BenchmarkPod(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkReasons is filter and prioritize of a pod that two thirds of the nodes reject: with the reasons of all of them, and
+// without.
+func BenchmarkReasons(b *testing.B) {
+	for _, nodes := range []int{1000, 5000} {
+		objects := []runtime.Object{on(makePod("web-0", "web"), "node-0"), on(makePod("web-1", "web"), "node-1")}
+		var names []string
+		for i := range nodes {
+			names = append(names, fmt.Sprintf("node-%d", i))
+			objects = append(objects, makeNode(names[i], fmt.Sprintf("z%d", i%3)))
+		}
+		for _, all := range []bool{true, false} {
+			b.Run(fmt.Sprintf("nodes=%d/all=%v", nodes, all), func(b *testing.B) {
+				w := start(b, Options{OutcomeWait: time.Nanosecond, AllReasons: all}, objects...)
+				p := apart(makePod("web", "web"), corev1.LabelTopologyZone)
+				for b.Loop() {
+					found := w.filter(p, names...)
+					list, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{Pod: p, NodeNames: found.NodeNames})
+					if code != http.StatusOK || len(list) != nodes/3 || len(found.FailedAndUnresolvableNodes) != map[bool]int{true: nodes - nodes/3}[all] {
+						b.Fatalf("%d scores, %d reasons", len(list), len(found.FailedAndUnresolvableNodes))
+					}
+				}
+			})
+		}
+	}
+}

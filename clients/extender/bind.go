@@ -87,7 +87,7 @@ func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) err
 		}
 	}
 	e.cluster.Forget(pod.UID) // it must not be in its own way
-	found, err := e.evaluate(ctx, pod, []string{node})
+	found, err := e.evaluate(ctx, pod, []string{node}, true)
 	if err != nil {
 		return err
 	}

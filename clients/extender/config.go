@@ -34,6 +34,8 @@ type Config struct {
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the pod before, with decide=bind."`
 	PreemptionCandidates bool          `help:"Report nodes that evicting pods could mend as such. kube-scheduler v1.37 finds no victims there and says so in an error."`
 
+	AllReasons bool `help:"Tell why nodes cannot take a pod also where others can: for a kube-scheduler with an extender after this one."`
+
 	RequestTimeout  time.Duration `default:"4s" help:"How long a request is worked on; kube-scheduler's httpTimeout is 5s by default."`
 	MaxRequestBytes int64         `default:"16777216" help:"Largest request."`
 

@@ -24,8 +24,9 @@
 //
 // # One call a pod
 //
-// Filter asks Stowage to score, with the reasons of the nodes that cannot take the pod. Prioritize for the same nodes is
-// answered from that. Bind asks again only if the cluster has changed in between.
+// Filter asks Stowage to score. Only if no node can take the pod, it asks once more, for the reasons: kube-scheduler reads
+// them only then. Prioritize for the same nodes is answered from what Filter found. Bind asks again only if the cluster has
+// changed in between.
 //
 // # Failures
 //

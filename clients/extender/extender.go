@@ -48,6 +48,9 @@ type Options struct {
 	// only its own plugins what to evict, and these refused none of the nodes that an extender is asked about: it finds
 	// nothing to evict there and says so in an error. So they are reported as unresolvable otherwise.
 	PreemptionCandidates bool
+	// AllReasons tells why nodes cannot take a pod also where others can. kube-scheduler v1.37 reads that only if an extender
+	// after this one rejects those.
+	AllReasons bool
 }
 
 // Extender answers kube-scheduler. It is safe for concurrent use.
@@ -111,8 +114,20 @@ type evaluation struct {
 	refused  []string // nodes that Stowage refuses
 }
 
+// evaluateReasoned asks Stowage about a pod and nodes, and why these reject the pod if all do. Most pods have feasible
+// nodes, and reasons cost as much as all the rest.
+func (e *Extender) evaluateReasoned(ctx context.Context, o *corev1.Pod, names []string) (*evaluation, error) {
+	if !e.options.AllReasons {
+		found, err := e.evaluate(ctx, o, names, false)
+		if err != nil || len(found.feasible) > 0 || found.answer == nil {
+			return found, err
+		}
+	}
+	return e.evaluate(ctx, o, names, true)
+}
+
 // evaluate asks Stowage about a pod and nodes.
-func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string) (*evaluation, error) {
+func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, reasons bool) (*evaluation, error) {
 	pod, err := kube.PendingPod(o)
 	if err != nil {
 		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
@@ -126,7 +141,7 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string) 
 			return nil
 		}
 		request := &stowagev1.ScoreRequest{
-			Snapshot: v.Reference(), Pod: pod, Profile: e.options.Profile, IncludeRejections: true, IncludePluginScores: true,
+			Snapshot: v.Reference(), Pod: pod, Profile: e.options.Profile, IncludeRejections: reasons, IncludePluginScores: true,
 		}
 		if len(candidates) < v.NodeCount() {
 			request.CandidateNodes = &stowagev1.NodeList{Indexes: candidates}
@@ -140,8 +155,24 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string) 
 		return nil, explained(err)
 	}
 	out.feasible, out.best = out.answer.GetNodes().GetIndexes(), out.answer.GetBestNodes().GetIndexes()
+	if err := out.failed(); err != nil {
+		return nil, err
+	}
 	out.scores = e.options.Scores.of(out.answer)
 	return out, nil
+}
+
+// failed is the internal error with which kube-scheduler's own plugins would end the pod's cycle, nil if they would not: they
+// fail to filter, or to score more than one node.
+func (e *evaluation) failed() error {
+	fails := len(e.feasible) > 0 && len(e.best) == 0
+	for _, r := range e.answer.GetRejections() {
+		fails = fails || r.GetResolvability() == stowagev1.Resolvability_RESOLVABILITY_ERROR
+	}
+	if fails {
+		return errors.New(e.answer.GetMessage())
+	}
+	return nil
 }
 
 // candidates are the indexes of nodes that Stowage can be asked about.

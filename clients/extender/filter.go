@@ -49,7 +49,7 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	began := time.Now()
 	settled := e.decisions.wait(ctx, args.Pod.UID, e.options.OutcomeWait)
 	e.metrics.waited(ctx, began, settled)
-	found, err := e.evaluate(ctx, args.Pod, *args.NodeNames)
+	found, err := e.evaluateReasoned(ctx, args.Pod, *args.NodeNames)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 		return nil, err
 	}
 	defer release()
-	found, err := e.evaluate(ctx, args.Pod, *args.NodeNames)
+	found, err := e.evaluateReasoned(ctx, args.Pod, *args.NodeNames)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // filtered is the answer. NodeNames is never nil: with neither that nor Nodes, kube-scheduler takes no node for feasible
-// and says nothing.
+// and says nothing. Why nodes are rejected it reads only if none is left (pkg/scheduler/schedule_one.go schedulePod, v1.37).
 func (e *Extender) filtered(found *evaluation, names []string, feasible []uint32) *extenderv1.ExtenderFilterResult {
 	out := &extenderv1.ExtenderFilterResult{
 		NodeNames: new([]string), FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{},
@@ -131,6 +131,9 @@ func (e *Extender) filtered(found *evaluation, names []string, feasible []uint32
 	*out.NodeNames = make([]string, 0, len(feasible))
 	for _, i := range feasible {
 		*out.NodeNames = append(*out.NodeNames, found.view.NodeName(i))
+	}
+	if len(feasible) > 0 && !e.options.AllReasons {
+		return out
 	}
 	for _, r := range found.answer.GetRejections() {
 		to := out.FailedAndUnresolvableNodes

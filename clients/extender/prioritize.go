@@ -18,7 +18,7 @@ func (e *Extender) Prioritize(ctx context.Context, args *extenderv1.ExtenderArgs
 			return out, nil
 		}
 	}
-	found, err := e.evaluate(ctx, args.Pod, *args.NodeNames)
+	found, err := e.evaluate(ctx, args.Pod, *args.NodeNames, false)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func run(ctx context.Context, c *Config, log *slog.Logger, api kubernetes.Interf
 	}
 	o := Options{
 		Log: log, Meter: tel.Meter(), Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, UnclearFor: c.AssumeFor,
-		PreemptionCandidates: c.PreemptionCandidates,
+		PreemptionCandidates: c.PreemptionCandidates, AllReasons: c.AllReasons,
 	}
 	if o.Profile, err = c.profile(); err != nil {
 		return err

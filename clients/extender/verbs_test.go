@@ -73,9 +73,16 @@ func TestFilter(t *testing.T) {
 			negative := makeNode("negative", "z4")
 			negative.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("-1")
 			w := start(t, Options{PreemptionCandidates: c.candidates}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"), negative, web)
-			got := w.filter(c.pod, c.asked...)
 			want := extenderv1.ExtenderFilterResult{NodeNames: &c.want, FailedNodes: c.failed, FailedAndUnresolvableNodes: c.never, Error: c.err}
-			if diff := cmp.Diff(want, got); diff != "" {
+			w.options.AllReasons = true
+			if diff := cmp.Diff(want, w.filter(c.pod, c.asked...)); diff != "" {
+				t.Errorf("with all reasons: %s", diff)
+			}
+			w.options.AllReasons = false
+			if len(c.want) > 0 {
+				want.FailedNodes, want.FailedAndUnresolvableNodes = none, none
+			}
+			if diff := cmp.Diff(want, w.filter(c.pod, c.asked...)); diff != "" {
 				t.Error(diff)
 			}
 		})
