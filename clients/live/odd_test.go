@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -140,10 +139,9 @@ func TestAnOddResourceStatusClosesItsNode(t *testing.T) {
 		})
 		return p
 	}
-	odd := allocated(on(makePod("odd", "web", corev1.LabelTopologyZone), "a"), "c", "1")
-	for i := range 2001 { // more than are allowed
-		allocated(odd, fmt.Sprint(i), "1")
-	}
+	odd := on(makePod("odd", "web", corev1.LabelTopologyZone), "a")
+	odd.Spec.Containers[0].Name = strings.Repeat("c", 300) // longer than a status may say
+	allocated(odd, odd.Spec.Containers[0].Name, "200m")
 	w := start(t, live.Options{}, makeNode("a", "z1"), makeNode("b", "z1"), makeNode("c", "z2"), odd,
 		allocated(on(makePod("first", "db", corev1.LabelHostname), "a"), "c", "3500m"),
 		allocated(on(makePod("last", "x", corev1.LabelHostname), "a"), "c", "100m"))
@@ -156,8 +154,7 @@ func TestAnOddResourceStatusClosesItsNode(t *testing.T) {
 		t.Errorf("%d pods are refused", n)
 	}
 	mended := odd.DeepCopy()
-	mended.Status.ContainerStatuses = mended.Status.ContainerStatuses[:1]
-	mended.Status.ContainerStatuses[0].AllocatedResources[corev1.ResourceCPU] = resource.MustParse("200m")
+	mended.Spec.Containers[0].Name, mended.Status.ContainerStatuses[0].Name = "c", "c"
 	w.update(mended)
 	w.soon(makePod("small", "small", corev1.LabelHostname), "a", "b", "c")
 	w.feasible(big, "b", "c")
