@@ -90,12 +90,7 @@ func (d *draw) oddOfOlderReleases(pod *corev1.Pod) {
 	if constraints := pod.Spec.TopologySpreadConstraints; len(constraints) > 0 {
 		places = append(places, func() {
 			c := &constraints[d.IntN(len(constraints))]
-			if s := c.LabelSelector; s != nil && len(s.MatchLabels) > 0 && d.chance(0.5) {
-				// Of one only: kube-scheduler goes through them in the random order of a map, and its text names the first.
-				s.MatchLabels[pick(d, slices.Sorted(maps.Keys(s.MatchLabels))...)] = pick(d, unreadable...)
-				return
-			}
-			c.LabelSelector = d.oddSelector(c.LabelSelector)
+			c.LabelSelector = d.oddSpreadSelector(c.LabelSelector)
 		})
 	}
 	for i, place := range places {
@@ -154,5 +149,28 @@ func (d *draw) oddSelector(s *metav1.LabelSelector) *metav1.LabelSelector {
 		// No other requirement has the key: matchLabelKeys may not name one that has.
 		Key: "odd", Operator: pick(d, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn), Values: values,
 	})
+	return s
+}
+
+// oddSpreadSelector makes a requirement unreadable in a way that older releases did not look for in spread constraints.
+func (d *draw) oddSpreadSelector(s *metav1.LabelSelector) *metav1.LabelSelector {
+	switch x := d.Float64(); {
+	case x < 0.3 && s != nil && len(s.MatchLabels) > 0:
+		// One only: kube-scheduler goes through them in the random order of a map, and its text names the first.
+		s.MatchLabels[pick(d, slices.Sorted(maps.Keys(s.MatchLabels))...)] = pick(d, unreadable...)
+		return s
+	case x < 0.7:
+		return d.oddSelector(s)
+	}
+	s = d.oddSelector(s)
+	r := &s.MatchExpressions[len(s.MatchExpressions)-1]
+	switch {
+	case d.chance(0.6):
+		r.Key = pick(d, "a b", "/x", "Upper.example/x", "x/y/z", "-", strings.Repeat("x", 64))
+	case d.chance(0.5):
+		r.Values = nil
+	default:
+		r.Operator = pick(d, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)
+	}
 	return s
 }
