@@ -39,9 +39,7 @@ func (d *draw) largeAmount() int64 {
 func (d *draw) largeQuantity(name corev1.ResourceName) resource.Quantity {
 	switch name {
 	case corev1.ResourceCPU:
-		if d.chance(0.8) {
-			return *resource.NewMilliQuantity(d.largeAmount(), resource.DecimalSI)
-		}
+		return *resource.NewMilliQuantity(min(d.largeAmount(), math.MaxInt64/1000*1000), resource.DecimalSI)
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
 	default:
 		// The API server wants an integer and looks at the thousandths, in 64 bits: it refuses more than 2^63/1000, unless the

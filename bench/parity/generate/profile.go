@@ -61,7 +61,7 @@ var likelihood = map[string][featureCount]float64{
 }
 
 // rare are features that few clusters have, and that make what has them hard to decide otherwise.
-var rare = map[feature]float64{oddity: 0, extremes: 0, fractional: 0, extended: 0, podStatus: 0}
+var rare = map[feature]float64{oddity: 0.01, extremes: 0, fractional: 0.01, extended: 0, podStatus: 0.4}
 
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64
@@ -78,7 +78,7 @@ func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 }
 
 // unanswered are profiles of cases that Stowage does not answer yet.
-var unanswered = []string{"odd", "fractions", "extreme"}
+var unanswered = []string{"extreme"}
 
 // Profiles returns the names of the profiles.
 func Profiles() []string {

@@ -53,7 +53,7 @@ func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) 
 func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 	result, err := s.schedule(pod)
 	var fit *framework.FitError
-	fails := d.Unscored != nil || d.Whole != nil && d.Whole.Code == fwk.Error
+	fails := d.Failed()
 	switch {
 	case errors.As(err, &fit):
 		d.Message = fit.Error()

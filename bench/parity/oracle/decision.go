@@ -28,6 +28,11 @@ type Decision struct {
 	Best   []uint32
 }
 
+// Failed tells whether kube-scheduler fails with an error, and so decides nothing.
+func (d *Decision) Failed() bool {
+	return d != nil && (d.Unscored != nil || d.Whole != nil && d.Whole.Code == fwk.Error)
+}
+
 // Refusal is a status that refuses.
 type Refusal struct {
 	Plugin string
