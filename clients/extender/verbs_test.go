@@ -34,8 +34,9 @@ func TestFilter(t *testing.T) {
 	huge.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("40")
 	wrong := makePod("wrong", "wrong")
 	wrong.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("-1")
+	long := corev1.ResourceName(corev1.ResourceHugePagesPrefix + strings.Repeat("x", 400)) // than the server accepts
 	odd := makePod("odd", "odd")
-	odd.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("9Pi")
+	odd.Spec.Containers[0].Resources.Requests[long] = resource.MustParse("1")
 	none := extenderv1.FailedNodesMap{}
 	for _, c := range []struct {
 		name          string
@@ -67,7 +68,8 @@ func TestFilter(t *testing.T) {
 		{"a pod that does not convert", wrong, false, []string{"a"}, []string{}, nil, nil,
 			`Stowage cannot be asked about the pod: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must not be negative`},
 		{"a pod that is refused", odd, false, []string{"a"}, []string{}, nil, nil,
-			"Stowage refuses the request: spec.containers[0].requests.memory_bytes: is 10133099161583616, 0 to 9007199254740992 are allowed"},
+			`Stowage refuses the request: spec.containers[0].requests.scalars["` + string(long[:64]) +
+				`"...]: has a name of 410 bytes, at most 317 are allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			negative := makeNode("negative", "z4")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -208,18 +209,19 @@ func TestNotReadyBeforeEverythingIsRead(t *testing.T) {
 }
 
 func TestRefusedObjectsStopNobody(t *testing.T) {
-	huge := resource.MustParse("100Pi") // the server takes up to 8Pi
+	long := corev1.ResourceName(corev1.ResourceHugePagesPrefix + strings.Repeat("x", 400)) // than the server accepts
+	one := resource.MustParse("1")
 	wrong := makeNode("huge", "z1")
-	wrong.Status.Allocatable[corev1.ResourceMemory] = huge
+	wrong.Status.Allocatable[long] = one
 	negative := makeNode("negative", "z2")
 	negative.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("-1")
 	pod := on(makePod("web-1", "web", corev1.LabelTopologyZone), "a")
-	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = huge
+	pod.Spec.Containers[0].Resources.Requests[long] = one
 	odd := on(makePod("web-2", "web", corev1.LabelTopologyZone), "negative")
 	odd.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("-1")
 	resized := on(makePod("web-3", "web", corev1.LabelTopologyZone), "b")
-	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: corev1.ResourceList{corev1.ResourceMemory: huge},
-		Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: huge}}}}
+	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: corev1.ResourceList{long: one},
+		Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{long: one}}}}
 	w := start(t, live.Options{}, makeNode("a", "z3"), makeNode("b", "z4"), makeNode("c", "z5"), makeNode("d", "z1"), makeNode("e", "z2"), wrong, negative, pod, odd, resized)
 	// What the pods on a and b take is not known, so these take no pods. All pods count for affinity: z2, z3 and z4 are taken,
 	// z1 has room beside the node that is refused.
@@ -243,13 +245,13 @@ func TestRefusedObjectsStopNobody(t *testing.T) {
 	w.soon(free, "c", "d", "e", "huge")
 	// What is refused as part of a difference is left out as well.
 	late := on(makePod("web-4", "web", corev1.LabelTopologyZone), "c")
-	late.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = huge
+	late.Spec.Containers[0].Resources.Requests[long] = one
 	w.create(late)
 	w.soon(makePod("web-9", "web", corev1.LabelTopologyZone), "d", "huge")
 	// A pod that is refused itself says so, and no one else pays.
 	_, err = w.nodes(late)
 	if err == nil {
-		t.Error("no error for a pod that asks for too much")
+		t.Error("no error for a pod that asks for what the server refuses")
 	}
 	w.feasible(free, "d", "e", "huge")
 }
