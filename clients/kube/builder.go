@@ -193,7 +193,7 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		err := b.misread(origin, 1, b.enqueue(origin, specPath, stamp{pod: p, count: 1}))
 		if err == nil && p.Status.NominatedNodeName != "" {
 			b.around.nominated = append(b.around.nominated, nomination{
-				object: origin.String(), node: p.Status.NominatedNodeName, pod: b.queue[len(b.queue)-1].pods.Pod,
+				object: origin, node: p.Status.NominatedNodeName, pod: b.queue[len(b.queue)-1].pods.Pod,
 			})
 		}
 		return err

@@ -15,8 +15,8 @@ func admitted(o metav1.Object) bool {
 	return o.GetUID() != ""
 }
 
-// defaulted gives a pod what the API server would (pkg/apis/core/v1/defaults.go SetDefaults_Pod and
-// pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on it. The pod itself is not touched.
+// defaulted gives a pod what the API server would (pkg/apis/core/v1/defaults.go SetDefaults_Pod, SetDefaults_ResourceList
+// and pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on it. The pod itself is not touched.
 func defaulted(p *corev1.Pod) *corev1.Pod {
 	if admitted(p) {
 		return p
@@ -34,6 +34,8 @@ func defaulted(p *corev1.Pod) *corev1.Pod {
 			}
 		}
 	}
+	roundedUp(p.Spec.Overhead)
+	roundStatus(&p.Status)
 	if r := p.Spec.Resources; r != nil {
 		r.Requests, r.Limits = roundedUp(r.Requests), roundedUp(r.Limits)
 		defaultPodLevel(p)
@@ -54,6 +56,21 @@ func roundedUp(list corev1.ResourceList) corev1.ResourceList {
 		list[name] = q
 	}
 	return list
+}
+
+func roundStatus(s *corev1.PodStatus) {
+	for _, ss := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
+		for i := range ss {
+			roundedUp(ss[i].AllocatedResources)
+			if r := ss[i].Resources; r != nil {
+				roundedUp(r.Requests)
+			}
+		}
+	}
+	roundedUp(s.AllocatedResources)
+	if r := s.Resources; r != nil {
+		roundedUp(r.Requests)
+	}
 }
 
 // withDefaults adds the resources of defaults that list leaves out.

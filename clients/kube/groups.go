@@ -153,7 +153,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 		b.misreads = append(b.misreads, &Misread{At: cmp.Or(added.at, "PodGroup "+name), Err: err, Pending: true})
 		return nil, missing
 	}
-	b.around.groups[name] = groupUnread(name, object, b.runningIn[name])
+	b.around.groups[name] = groupUnread(object, b.runningIn[name])
 	if out == nil {
 		return nil, ""
 	}

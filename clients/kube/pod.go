@@ -48,7 +48,7 @@ func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error
 	out := c.pod(defaulted(s.pod), path, resourcehelper.PodResourcesOptions{})
 	spec := out.GetTemplate().Spec
 	spec.NodeName = s.pod.Spec.NodeName
-	out.Unread = unreadIn(origin.String(), s.pod, spec, path, s.claims)
+	out.Unread = unreadIn(origin, s.pod, spec, path, s.claims)
 	return out, c.err()
 }
 

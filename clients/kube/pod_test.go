@@ -22,6 +22,17 @@ func TestPendingPod(t *testing.T) {
 			want: `{containers: [{requests: {cpuMillis: 101, memoryBytes: 2, ephemeralStorageBytes: 1024, scalars: {example.com/gpu: 2, hugepages-2Mi: 4194304}}}]}`,
 		},
 		{
+			name: "the API server rounds up to thousandths",
+			spec: `{overhead: {cpu: 100u}, containers: [{resources: {requests: {cpu: 900u, memory: 100500u}}}, {resources: {requests: {memory: 900m}}}]}`,
+			want: `{overhead: {cpuMillis: 1}, containers: [{requests: {cpuMillis: 1, memoryBytes: 1}}, {requests: {memoryBytes: 1}}]}`,
+		},
+		{
+			name: "amounts add up before they are rounded",
+			meta: `{uid: u}`,
+			spec: `{overhead: {cpu: 100u}, containers: [{resources: {requests: {cpu: 900u, memory: 100m}}}, {resources: {requests: {memory: 900m}}}]}`,
+			want: `{overhead: {cpuMillis: 0}, containers: [{requests: {cpuMillis: 1, memoryBytes: 1}}, {requests: {memoryBytes: 0}}]}`,
+		},
+		{
 			name: "resources that are not scheduled are left out",
 			spec: `{containers: [{resources: {requests: {storage: 1, requests.example.com/gpu: 2, kubernetes.io/batch-cpu: 3}}}]}`,
 			want: `{containers: [{requests: {scalars: {kubernetes.io/batch-cpu: 3}}}]}`,

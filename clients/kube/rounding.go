@@ -81,7 +81,9 @@ func sums(s *corev1.PodSpec, amounts func(*corev1.Container) corev1.ResourceList
 			if !yield(&s.Containers[i], before) {
 				return
 			}
-			before = before.plus(amounts(&s.Containers[i]))
+			if i+1 < len(s.Containers) {
+				before = before.plus(amounts(&s.Containers[i]))
+			}
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 	}
 	origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}
 	if _, known := b.nodeIndex[p.Spec.NodeName]; !known {
-		out.Unread = unreadIn(origin.String(), p, out.GetTemplate().Spec, specPath, 0)
+		out.Unread = unreadIn(origin, p, out.GetTemplate().Spec, specPath, 0)
 	}
 	b.running = append(b.running, runningPod{
 		node: p.Spec.NodeName, at: b.at, facts: factsOf(origin, specPath, p), pod: out, stays: staysGone(p), before: len(b.queue),
@@ -108,7 +108,7 @@ func (b *Builder) onNode(node int, r runningPod) {
 	}
 	t := r.pod.GetTemplate()
 	if l := b.around.limitRange(t.Namespace, t.Spec); l != nil {
-		b.around.occupiesMore("LimitRange "+t.Namespace+"/"+l.Name, "spec.limits")
+		b.around.occupiesMore(Origin{"LimitRange", t.Namespace, l.Name}, "spec.limits")
 	}
 	if r.facts.runtimeClass {
 		b.around.occupiesMore(r.facts.object, "spec.runtimeClassName")

@@ -42,13 +42,14 @@ type surroundings struct {
 
 // nomination is a pending pod with a nominated node.
 type nomination struct {
-	object, node string
-	pod          *stowagev1.Pod
+	object Origin
+	node   string
+	pod    *stowagev1.Pod
 }
 
 // facts is what of a pod to be placed its surroundings decide.
 type facts struct {
-	object string
+	object Origin
 	path   *field.Path
 	// fresh pods have not been through an API server.
 	fresh         bool
@@ -58,7 +59,7 @@ type facts struct {
 }
 
 func factsOf(origin Origin, path *field.Path, p *corev1.Pod) facts {
-	out := facts{object: origin.String(), path: path, fresh: !admitted(p), group: PodGroupName(p)}
+	out := facts{object: origin, path: path, fresh: !admitted(p), group: PodGroupName(p)}
 	if p.Spec.Priority == nil {
 		out.priorityClass = p.Spec.PriorityClassName
 	}
@@ -136,8 +137,8 @@ func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
 }
 
 // groupUnread tells what of a PodGroup is not read.
-func groupUnread(name string, g *schedulingv1beta1.PodGroup, running int) []*stowagev1.UnreadField {
-	u := &unreads{object: "PodGroup " + name}
+func groupUnread(g *schedulingv1beta1.PodGroup, running int) []*stowagev1.UnreadField {
+	u := &unreads{object: Origin{"PodGroup", namespaceOf(g), g.Name}}
 	if c := g.Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 && running > 0 {
 		u.add(field.NewPath("spec", "schedulingConstraints"), readsGroupRunning)
 	}
@@ -175,7 +176,7 @@ func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
 	u.devices(spec, of.path, s.deviceClasses)
 	if of.fresh {
 		if l := s.limitRange(namespace, spec); l != nil {
-			u.object = "LimitRange " + namespace + "/" + l.Name
+			u.object = Origin{"LimitRange", namespace, l.Name}
 			u.add(field.NewPath("spec", "limits"), readsLimitRange)
 		}
 	}
@@ -206,7 +207,7 @@ func (s *surroundings) nominates(p *stowagev1.Pod) *stowagev1.UnreadField {
 		return nil
 	}
 	return &stowagev1.UnreadField{
-		Object: s.nominated[first].object, Field: "status.nominatedNodeName", Consequence: readsNomination + andMore(count-1),
+		Object: s.nominated[first].object.String(), Field: "status.nominatedNodeName", Consequence: readsNomination + andMore(count-1),
 	}
 }
 
@@ -256,7 +257,7 @@ func lacks(r *stowagev1.Resources, name corev1.ResourceName) bool {
 }
 
 // occupiesMore notes a pod on a node that would occupy more than it states once an API server has it.
-func (s *surroundings) occupiesMore(object, path string) {
+func (s *surroundings) occupiesMore(object Origin, path string) {
 	for i, u := range s.running {
 		if u.Field == path {
 			s.moreRunning[i]++
@@ -264,6 +265,6 @@ func (s *surroundings) occupiesMore(object, path string) {
 			return
 		}
 	}
-	s.running = append(s.running, &stowagev1.UnreadField{Object: object, Field: path, Consequence: readsRunning})
+	s.running = append(s.running, &stowagev1.UnreadField{Object: object.String(), Field: path, Consequence: readsRunning})
 	s.moreRunning = append(s.moreRunning, 0)
 }

@@ -68,17 +68,17 @@ var release = version.MustParseSemantic("v1.37.1")
 
 // unreads collects the unread fields of one object.
 type unreads struct {
-	object string
+	object Origin
 	fields []*stowagev1.UnreadField
 }
 
 func (u *unreads) add(path *field.Path, consequence string) {
-	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object, Field: path.String(), Consequence: consequence})
+	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object.String(), Field: path.String(), Consequence: consequence})
 }
 
 // unreadIn tells what kube-scheduler reads of a pod to be placed and the contract does not state, as far as the pod itself
 // shows it. path is where its spec stands in the object, the first claims of whose volumes are from claim templates.
-func unreadIn(object string, p *corev1.Pod, converted *stowagev1.PodSpec, path *field.Path, claims int) []*stowagev1.UnreadField {
+func unreadIn(object Origin, p *corev1.Pod, converted *stowagev1.PodSpec, path *field.Path, claims int) []*stowagev1.UnreadField {
 	u := &unreads{object: object}
 	s := &p.Spec
 	for i := range s.Volumes {
@@ -133,20 +133,23 @@ func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
 // that have a class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
 func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[string]string) {
 	seen := map[string]bool{}
-	list := func(cs []*stowagev1.Container, path *field.Path) {
+	list := func(cs []*stowagev1.Container, containers string) {
 		for i, c := range cs {
-			for _, name := range slices.Sorted(maps.Keys(c.Requests.GetScalars())) {
+			if len(c.Requests.GetScalars()) == 0 {
+				continue
+			}
+			for _, name := range slices.Sorted(maps.Keys(c.Requests.Scalars)) {
 				class, ok := classes[name]
 				if !ok && classes == nil {
 					class, ok = strings.CutPrefix(name, resourcev1.ResourceDeviceClassPrefix)
 				}
 				if ok && c.Requests.Scalars[name] > 0 && !seen[name] {
 					seen[name] = true
-					u.add(path.Index(i).Child("resources", "requests").Key(name), fmt.Sprintf(readsExtended, class))
+					u.add(path.Child(containers).Index(i).Child("resources", "requests").Key(name), fmt.Sprintf(readsExtended, class))
 				}
 			}
 		}
 	}
-	list(s.Containers, path.Child("containers"))
-	list(s.InitContainers, path.Child("initContainers"))
+	list(s.Containers, "containers")
+	list(s.InitContainers, "initContainers")
 }

@@ -237,6 +237,11 @@ func FuzzManifest(f *testing.F) {
 				t.Fatalf("template %d of %d", e.Pods.Pod.GetTemplateIndex(), len(s.Cluster.PodTemplates))
 			}
 		}
+		for _, e := range s.Waiting {
+			if e.Message == "" || e.Pods.Count == 0 {
+				t.Fatalf("%v waits for nothing", e)
+			}
+		}
 		delete(groups, "")
 		for _, g := range s.PodGroups {
 			if g.MinCount == 0 || groups[g.Name] < uint64(g.MinCount) {

@@ -158,3 +158,30 @@ func TestQuantity(t *testing.T) {
 		}
 	}
 }
+
+func TestUnreadFieldsAreListedOnce(t *testing.T) {
+	written := func(fields []*stowagev1.UnreadField) string {
+		var b strings.Builder
+		report.Unread(&b, fields, 60)
+		return b.String()
+	}
+	if got := written(nil); got != "" {
+		t.Errorf("got %q of nothing", got)
+	}
+	claim := &stowagev1.UnreadField{Object: "Pod shop/db", Field: "spec.volumes[0].persistentVolumeClaim", Consequence: "some nodes cannot use it"}
+	want := `
+Not read, so kube-scheduler might decide otherwise:
+  Pod shop/db spec.volumes[0].persistentVolumeClaim: some
+    nodes cannot use it
+`
+	if d := cmp.Diff(want, written([]*stowagev1.UnreadField{claim, claim})); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	var many []*stowagev1.UnreadField
+	for i := range 25 {
+		many = append(many, &stowagev1.UnreadField{Object: fmt.Sprint("Pod shop/db-", i), Field: "spec"})
+	}
+	if got := written(many); !strings.HasSuffix(got, "  Pod shop/db-19 spec:\n  and 5 more\n") {
+		t.Errorf("got\n%s", got)
+	}
+}

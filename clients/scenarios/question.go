@@ -45,6 +45,9 @@ func Ask(c *Case, s *Step) (*Question, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(snapshot.Misreads) > 0 {
+		return nil, snapshot.Misreads[0]
+	}
 	q.Snapshot = snapshot
 	var profile *stowagev1.Profile
 	if s.Profile != nil {
