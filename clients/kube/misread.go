@@ -40,19 +40,31 @@ func (b *Builder) once(kind, namespace, name string) error {
 	return nil
 }
 
-// misread notes that an object does not convert, unless err is of another kind or nil. Its pods to be placed wait.
+// misread notes that an object does not convert, unless err is of another kind or nil. So many pods of it were to be placed,
+// and wait.
 func (b *Builder) misread(o Origin, pods uint32, err error) error {
 	if err == nil || errors.As(err, &duplicate{}) {
 		return err
 	}
-	m := &Misread{At: cmp.Or(b.at, o.String()), Err: err, Pending: pods > 0}
-	b.misreads = append(b.misreads, m)
 	if pods > 0 {
-		b.waiting = append(b.waiting, Entry{
-			Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: pods},
-			Origin: o, Message: "not understood: " + err.Error(), Misread: m,
-		})
+		return b.waits(o, pods, b.at, err, nil)
 	}
+	m := &Misread{At: cmp.Or(b.at, o.String()), Err: err}
+	b.misreads = append(b.misreads, m)
+	return m
+}
+
+// waits puts pods that do not convert among those that wait; known is what is noted of their object already.
+func (b *Builder) waits(o Origin, pods uint32, at string, err error, known *Misread) *Misread {
+	m := known
+	if m == nil {
+		m = &Misread{At: cmp.Or(at, o.String()), Err: err, Pending: true}
+		b.misreads = append(b.misreads, m)
+	}
+	b.waiting = append(b.waiting, Entry{
+		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: pods},
+		Origin: o, Message: "not understood: " + err.Error(), Misread: m,
+	})
 	return m
 }
 

@@ -148,6 +148,11 @@ func TestPodsOfANodeThatIsGonePendAgain(t *testing.T) {
 	add(`{metadata: {name: agent, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, controller: true}]}, spec: {nodeName: gone}}`)
 	add(`{metadata: {name: ending, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: gone}}`)
 	add(`{metadata: {name: here}, spec: {nodeName: a}}`)
+	// Its tolerations do not matter while it is on a node, but now they do.
+	add(`{metadata: {name: odd}, spec: {nodeName: gone, tolerations: [{operator: Maybe}]}}`)
+	if err := b.AddPod(parse[corev1.Pod](t, `{metadata: {name: huge}, spec: {nodeName: gone, containers: [{resources: {requests: {memory: 10E}}}]}}`)); err == nil {
+		t.Error("a request of 10E was read")
+	}
 	add(`{metadata: {name: last}}`)
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
 	s := build(t, b)
@@ -156,7 +161,14 @@ func TestPodsOfANodeThatIsGonePendAgain(t *testing.T) {
 		names = append(names, e.Origin.Name+" "+e.Gone)
 	}
 	diff(t, []string{"first ", "web gone", "last "}, names)
-	diff(t, []string{`Pod default/member: 1: waiting for pods's pod group "g" to appear in scheduling queue`}, waiting(s))
+	diff(t, []string{
+		`Pod default/odd: 1: not understood: spec.tolerations[0].operator: Unsupported value: "Maybe": supported values: "", "Equal", "Exists", "Gt", "Lt"`,
+		`Pod default/huge: 1: not understood: spec.containers[0].resources.requests[memory]: Invalid value: "10E": too large`,
+		`Pod default/member: 1: waiting for pods's pod group "g" to appear in scheduling queue`,
+	}, waiting(s))
+	if len(s.Misreads) != 2 || !s.Misreads[0].Pending || !s.Misreads[1].Pending {
+		t.Errorf("misreads %v", s.Misreads)
+	}
 	diff(t, []string{"Pod default/web spec.volumes[0].persistentVolumeClaim"}, told(s.Queue[1].Pods.Pod.Unread))
 	diff(t, []kube.HomelessPod{
 		{Namespace: "default", Name: "web", Node: "gone"},
@@ -164,6 +176,8 @@ func TestPodsOfANodeThatIsGonePendAgain(t *testing.T) {
 		{Namespace: "default", Name: "mirror", Node: "gone", Stays: "the kubelet of its node made it"},
 		{Namespace: "default", Name: "agent", Node: "gone", Stays: "its DaemonSet made it for its node"},
 		{Namespace: "default", Name: "ending", Node: "gone", Stays: "it is being deleted"},
+		{Namespace: "default", Name: "odd", Node: "gone"},
+		{Namespace: "default", Name: "huge", Node: "gone"},
 	}, s.HomelessPods)
 
 	// Without a name, the question is about a pod that has never had a node; by its name, about any.

@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,6 +23,11 @@ type runningPod struct {
 	at    string
 	facts facts
 	pod   *stowagev1.Pod
+	// misread is what of the pod does not convert.
+	misread *Misread
+	// again is the pod to be placed anew, made if the node was not known when the pod was added.
+	again    *stowagev1.Pod
+	againErr error
 	// stays says why the pod is not placed again if its node is gone.
 	stays string
 	// before is how many slots the queue had when it was added.
@@ -36,15 +43,20 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 			b.closed[p.Spec.NodeName] = true
 		}
 	}
-	origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}
-	if _, known := b.nodeIndex[p.Spec.NodeName]; !known {
-		out.Unread = unreadIn(origin, p, out.GetTemplate().Spec, specPath, 0)
+	r := runningPod{
+		node: p.Spec.NodeName, at: b.at, facts: factsOf(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, specPath, p),
+		pod: out, stays: staysGone(p), before: len(b.queue),
 	}
-	b.running = append(b.running, runningPod{
-		node: p.Spec.NodeName, at: b.at, facts: factsOf(origin, specPath, p), pod: out, stays: staysGone(p), before: len(b.queue),
-	})
+	if _, known := b.nodeIndex[r.node]; !known && r.stays == "" {
+		free := *p
+		free.Spec.NodeName = ""
+		r.again, r.againErr = pendingPod(r.facts.object, specPath, stamp{pod: &free})
+	}
 	b.places[out] = place{at: b.at}
-	return b.misread(origin, 0, err)
+	err = b.misread(r.facts.object, 0, err)
+	errors.As(err, &r.misread)
+	b.running = append(b.running, r)
+	return err
 }
 
 // staysGone says why nothing places a pod anew once its node is gone. The pods of other nodes are deleted
@@ -73,19 +85,23 @@ func (b *Builder) settle() []HomelessPod {
 			b.onNode(i, r)
 			continue
 		}
-		namespace := r.pod.GetTemplate().Namespace
-		out = append(out, HomelessPod{Namespace: namespace, Name: r.pod.Name, Node: r.node, Stays: r.stays})
+		o := r.facts.object
+		out = append(out, HomelessPod{Namespace: o.Namespace, Name: o.Name, Node: r.node, Stays: r.stays})
+		if r.misread != nil {
+			r.misread.Pending = true // it occupies nothing
+		}
 		if r.stays != "" {
+			continue
+		}
+		if r.againErr != nil {
+			b.waits(o, 1, r.at, r.againErr, r.misread)
 			continue
 		}
 		queue = append(queue, b.queue[taken:r.before]...)
 		taken = r.before
-		r.pod.ResourceStatus = nil
-		pods := &stowagev1.PendingPods{Pod: r.pod, Count: 1, PodGroup: r.facts.group}
-		b.places[pods] = place{at: r.at}
-		queue = append(queue, slot{
-			origin: Origin{Kind: "Pod", Namespace: namespace, Name: r.pod.Name}, at: r.at, pods: pods, gone: r.node, facts: r.facts,
-		})
+		pods := &stowagev1.PendingPods{Pod: r.again, Count: 1, PodGroup: r.facts.group}
+		b.places[pods], b.places[r.again] = place{at: r.at}, place{at: r.at}
+		queue = append(queue, slot{origin: o, at: r.at, pods: pods, gone: r.node, facts: r.facts})
 	}
 	b.queue = append(queue, b.queue[taken:]...)
 	for name := range b.closed {
@@ -98,7 +114,6 @@ func (b *Builder) settle() []HomelessPod {
 
 // onNode puts a pod on a node.
 func (b *Builder) onNode(node int, r runningPod) {
-	r.pod.Unread = nil
 	b.converted[node].Pods = append(b.converted[node].Pods, r.pod)
 	if r.facts.group != "" {
 		b.runningIn[r.facts.group]++
