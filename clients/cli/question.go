@@ -71,6 +71,9 @@ func unreadBy(answer []*stowagev1.UnreadField, pod *stowagev1.Pod) []*stowagev1.
 	return answer
 }
 
+// maximumHomes is how many nodes that are not in the manifests are told one by one.
+const maximumHomes = 10
+
 // homeless tells what becomes of the pods on nodes that are not in the manifests, a line for each node and fate.
 func homeless(w io.Writer, pods []kube.HomelessPod) {
 	type fate struct{ node, stays string }
@@ -83,7 +86,11 @@ func homeless(w io.Writer, pods []kube.HomelessPod) {
 		}
 		names[f] = append(names[f], p.Namespace+"/"+p.Name)
 	}
-	for _, f := range order {
+	for i, f := range order {
+		if i == maximumHomes {
+			fmt.Fprintf(w, "stowage: and so with the pods of %d more nodes\n", len(order)-i)
+			break
+		}
 		which := report.Names(names[f])
 		if f.stays == "" {
 			fmt.Fprintf(w, "stowage: node %s is not in the manifests, so its pods are pending: %s\n", f.node, which)

@@ -179,9 +179,10 @@ Not read, so kube-scheduler might decide otherwise:
 	}
 	var many []*stowagev1.UnreadField
 	for i := range 25 {
-		many = append(many, &stowagev1.UnreadField{Object: fmt.Sprint("Pod shop/db-", i), Field: "spec"})
+		many = append(many, &stowagev1.UnreadField{Object: fmt.Sprint("Pod shop/db-", i), Field: "spec", Consequence: "the same"})
 	}
-	if got := written(many); !strings.HasSuffix(got, "  Pod shop/db-19 spec:\n  and 5 more\n") {
+	if got := written(many); !strings.HasPrefix(got, "\nNot read, so kube-scheduler might decide otherwise:\n  Pod shop/db-0 spec, ") ||
+		!strings.Contains(got, "more: the same\n") || strings.Contains(got, "db-9 ") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -7,28 +7,28 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// maximumUnread is how many unread fields are listed.
-const maximumUnread = 20
-
-// Unread writes what of the pods asked about is not read, each object and field once; nothing if there is none.
+// Unread writes what of the pods asked about is not read, each object and field once and those together with which
+// kube-scheduler does the same; nothing if there is none.
 func Unread(w io.Writer, fields []*stowagev1.UnreadField, width int) {
-	type field struct{ object, path string }
-	seen := map[field]bool{}
-	for _, u := range fields {
-		key := field{u.GetObject(), u.GetField()}
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		if len(seen) == 1 {
-			fmt.Fprintln(w, "\nNot read, so kube-scheduler might decide otherwise:")
-		}
-		if len(seen) > maximumUnread {
-			continue
-		}
-		WriteWrapped(w, "  ", fmt.Sprintf("%s %s: %s", u.GetObject(), u.GetField(), u.GetConsequence()), width)
+	if len(fields) == 0 {
+		return
 	}
-	if more := len(seen) - maximumUnread; more > 0 {
-		fmt.Fprintf(w, "  and %d more\n", more)
+	var consequences []string
+	where := map[string][]string{}
+	seen := map[string]bool{}
+	for _, u := range fields {
+		field := u.GetObject() + " " + u.GetField()
+		if seen[field] {
+			continue
+		}
+		seen[field] = true
+		if where[u.GetConsequence()] == nil {
+			consequences = append(consequences, u.GetConsequence())
+		}
+		where[u.GetConsequence()] = append(where[u.GetConsequence()], field)
+	}
+	fmt.Fprintln(w, "\nNot read, so kube-scheduler might decide otherwise:")
+	for _, consequence := range consequences {
+		WriteWrapped(w, "  ", Names(where[consequence])+": "+consequence, width)
 	}
 }
