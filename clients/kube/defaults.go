@@ -58,6 +58,7 @@ func roundedUp(list corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
+// roundStatus rounds the amounts of a status as roundedUp does.
 func roundStatus(s *corev1.PodStatus) {
 	for _, ss := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
 		for i := range ss {
