@@ -75,6 +75,7 @@ func clear(t *testing.T, c *stack.Stack) {
 		apps, core := c.Client.AppsV1(), c.Client.CoreV1()
 		for _, err := range []error{
 			apps.Deployments(n.Name).DeleteCollection(ctx, at, all),
+			apps.DaemonSets(n.Name).DeleteCollection(ctx, at, all),
 			apps.StatefulSets(n.Name).DeleteCollection(ctx, at, all),
 			apps.ReplicaSets(n.Name).DeleteCollection(ctx, at, all),
 			c.Client.BatchV1().Jobs(n.Name).DeleteCollection(ctx, at, all),

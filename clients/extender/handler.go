@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,6 +32,13 @@ func (e *Extender) Handler(l Limits) http.Handler {
 	})
 	serve(mux, e, l, "preempt", e.Preempt, nil)
 	return mux
+}
+
+// Connected is the hook of an HTTP server that counts its connections.
+func (e *Extender) Connected(_ net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		e.metrics.connected(context.Background())
+	}
 }
 
 // serve serves a verb; failed is an answer that carries an error, nil if the verb has none.

@@ -14,6 +14,7 @@ type metrics struct {
 	duration                      metric.Float64Histogram
 	requests, evaluations, binds  metric.Int64Counter
 	outcomes, bindsByOthersNumber metric.Int64Counter
+	connections                   metric.Int64Counter
 }
 
 func newMetrics(p metric.MeterProvider) (*metrics, error) {
@@ -37,6 +38,7 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 		{&m.binds, "stowage.extender.binds", "{pod}", "Pods to be bound: bound, refused as things had changed, failed, or unclear."},
 		{&m.outcomes, "stowage.extender.outcomes", "{wait}", "Whether the pods before were bound in time when a pod was filtered."},
 		{&m.bindsByOthersNumber, "stowage.extender.foreign_binds", "{pod}", "Pods that were decided here and bound by others, which makes decisions unreliable."},
+		{&m.connections, "stowage.extender.connections", "{connection}", "Connections that were opened; kube-scheduler uses one for many requests."},
 	} {
 		if *c.to, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.about)); err != nil {
 			return nil, err
@@ -74,7 +76,8 @@ func (m *metrics) shared(ctx context.Context) { m.evaluations.Add(ctx, 1, of("by
 func (m *metrics) bound(ctx context.Context, result string) {
 	m.binds.Add(ctx, 1, of("result", result))
 }
-func (m *metrics) foreign(ctx context.Context) { m.bindsByOthersNumber.Add(ctx, 1) }
+func (m *metrics) connected(ctx context.Context) { m.connections.Add(ctx, 1) }
+func (m *metrics) foreign(ctx context.Context)   { m.bindsByOthersNumber.Add(ctx, 1) }
 
 func of(key, value string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))

@@ -67,7 +67,7 @@ func run(ctx context.Context, c *Config, log *slog.Logger, api kubernetes.Interf
 	}
 	var stopping atomic.Bool
 	extender := &http.Server{
-		Handler:           e.Handler(Limits{Bytes: c.MaxRequestBytes, Duration: c.RequestTimeout}),
+		Handler: e.Handler(Limits{Bytes: c.MaxRequestBytes, Duration: c.RequestTimeout}), ConnState: e.Connected,
 		ReadHeaderTimeout: c.RequestTimeout, ReadTimeout: c.RequestTimeout, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
