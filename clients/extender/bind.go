@@ -62,6 +62,10 @@ func (e *Extender) podToBind(ctx context.Context, args *extenderv1.ExtenderBindi
 	return pod, nil
 }
 
+// freshFor is how long a decision holds without being made anew when the pod is bound. A process or a machine that hung does
+// not know at once what others have bound meanwhile.
+const freshFor = time.Second
+
 // commit checks that a node can take a pod as things are, and counts it there. One commit follows the other.
 func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) error {
 	release, err := e.take(ctx)
@@ -69,7 +73,13 @@ func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) err
 		return err
 	}
 	defer release()
+	if err := e.cluster.CatchUp(ctx); err != nil {
+		return err
+	}
 	d := e.decisions.get(pod.UID)
+	if d != nil && live.Elapsed(d.made, time.Now()) > freshFor {
+		d = nil
+	}
 	if d != nil && d.node == node && e.cluster.Extend(pod.UID, node) {
 		e.committed(pod, node)
 		return nil // Filter has assumed it

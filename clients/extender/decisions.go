@@ -18,6 +18,8 @@ const rememberedDecisions = 64
 type decision struct {
 	pod   *corev1.Pod
 	found *evaluation
+	// made is since when it has been asked for.
+	made time.Time
 	// open: kube-scheduler has the answer, and has not said yet what comes of it.
 	open bool
 	// binding: the bind is on its way to the API server.

@@ -14,10 +14,13 @@
 //     the last pod, up to Options.OutcomeWait. Bind asks once more if anything has changed since Filter, and refuses what
 //     does not hold any more: kube-scheduler tries that pod again. Then it counts the pod there and binds it. Checks and
 //     assumptions happen one after the other, so two binds cannot contradict each other however late kube-scheduler's
-//     calls and the API server's events are.
+//     calls and the API server's events are. A decision that is more than a second old is checked in any case.
 //   - AtFilter, for configurations without bindVerb: Filter answers with the best node alone and counts the pod there at
 //     once. kube-scheduler has no choice left, and Prioritize is not called. The decision is Stowage's alone, to the last
 //     point of the score.
+//
+// A process that hung, with its kube-scheduler or without, reads all bound pods before it decides again: another
+// kube-scheduler may have taken over meanwhile (live.Cluster.CatchUp).
 //
 // An assumed pod that is not bound in time is settled as package live says; one that kube-scheduler asks about again is not
 // assumed any more.

@@ -40,6 +40,9 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	if err := asked(args); err != nil {
 		return nil, err
 	}
+	if err := e.cluster.CatchUp(ctx); err != nil {
+		return nil, err
+	}
 	if err := e.again(ctx, args.Pod); err != nil {
 		return nil, err
 	}
@@ -49,11 +52,12 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	began := time.Now()
 	settled := e.decisions.wait(ctx, args.Pod.UID, e.options.OutcomeWait)
 	e.metrics.waited(ctx, began, settled)
+	made := time.Now()
 	found, err := e.evaluateReasoned(ctx, args.Pod, *args.NodeNames)
 	if err != nil {
 		return nil, err
 	}
-	e.decisions.add(&decision{pod: args.Pod, found: found, open: len(found.feasible) > 0})
+	e.decisions.add(&decision{pod: args.Pod, found: found, made: made, open: len(found.feasible) > 0})
 	return e.filtered(found, *args.NodeNames, found.feasible), nil
 }
 
@@ -64,6 +68,7 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 		return nil, err
 	}
 	defer release()
+	made := time.Now()
 	found, err := e.evaluateReasoned(ctx, args.Pod, *args.NodeNames)
 	if err != nil {
 		return nil, err
@@ -75,7 +80,7 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	if err := e.cluster.Assume(nil, live.Assumption{Pod: args.Pod, Node: node}); err != nil {
 		return nil, err
 	}
-	e.decisions.add(&decision{pod: args.Pod, found: found, node: node})
+	e.decisions.add(&decision{pod: args.Pod, found: found, made: made, node: node})
 	return e.filtered(found, *args.NodeNames, found.best[:1]), nil
 }
 

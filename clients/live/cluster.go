@@ -51,6 +51,7 @@ type Cluster struct {
 	informers informers.SharedInformerFactory
 	synced    []cache.InformerSynced
 	expired   metric.Int64Counter
+	pulse     pulse
 
 	mutex   sync.Mutex
 	model   *model
@@ -113,6 +114,9 @@ func (c *Cluster) Run(ctx context.Context) error {
 	nodes, pods := c.model.size()
 	c.mutex.Unlock()
 	c.log.Info("the cluster has been read", "nodes", nodes, "pods", pods)
+	var beating sync.WaitGroup
+	beating.Go(func() { c.beats(ctx) })
+	defer beating.Wait()
 	for tick := time.NewTicker(min(settleEvery, c.assumeFor)); ; {
 		select {
 		case <-ctx.Done():

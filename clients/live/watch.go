@@ -15,18 +15,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// unendedPods selects pods that have not ended.
+var unendedPods = fields.AndSelectors(
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+).String()
+
 // watch makes the informers' events change the model.
 func (c *Cluster) watch() error {
 	// Pods that have ended are left out, as kube-scheduler's informer does (pkg/scheduler/scheduler.go
 	// newPodInformer, v1.37): watching fewer saves most where Jobs leave their pods behind.
 	pods := c.informers.InformerFor(&corev1.Pod{}, func(api kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		selector := fields.AndSelectors(
-			fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
-			fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
-		).String()
 		return coreinformers.NewFilteredPodInformer(api, metav1.NamespaceAll, resync,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
-			func(o *metav1.ListOptions) { o.FieldSelector = selector })
+			func(o *metav1.ListOptions) { o.FieldSelector = unendedPods })
 	})
 	core, apps := c.informers.Core().V1(), c.informers.Apps().V1()
 	for _, err := range []error{

@@ -1,0 +1,42 @@
+package extender
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A decision that is more than a second old, by either clock, is made anew when the pod is bound: a process that hung does not
+// know at once what has changed meanwhile.
+func TestAnOldDecisionIsMadeAnew(t *testing.T) {
+	for _, decide := range []Decide{AtBind, AtFilter} {
+		for _, c := range []struct {
+			name string
+			made func(time.Time) time.Time
+			anew int64
+		}{
+			{"fresh", func(made time.Time) time.Time { return made.Add(time.Hour) }, 0}, // however slow the test is
+			{"old", func(made time.Time) time.Time { return made.Add(-2 * time.Second) }, 1},
+			{"old by the wall clock", func(made time.Time) time.Time { return made.Round(0).Add(-2 * time.Second) }, 1},
+		} {
+			t.Run(string(decide)+", "+c.name, func(t *testing.T) {
+				pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+				w := start(t, Options{Decide: decide}, makeNode("a", "z1"), pod)
+				if got := w.filter(pod, "a"); !slices.Equal(*got.NodeNames, []string{"a"}) {
+					t.Fatalf("%+v", got)
+				}
+				asked := w.count("stowage.extender.evaluations", "by", "stowage")
+				w.decisions.change(pod.UID, func(d *decision) { d.made = c.made(d.made) })
+				if err := w.bindTo(pod, "a"); err != "" || w.api.nodeOf(pod) != "a" {
+					t.Errorf("bound to %q: %s", w.api.nodeOf(pod), err)
+				}
+				if anew := w.count("stowage.extender.evaluations", "by", "stowage") - asked; anew != c.anew {
+					t.Errorf("decided anew %d times, want %d", anew, c.anew)
+				}
+				w.api.told.Wait()
+			})
+		}
+	}
+}
