@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -24,6 +26,9 @@ func (d *draw) allocatable(n *corev1.Node) {
 	}
 	if d.has(extremes) {
 		d.enlarge(l, 0.7)
+		if d.chance(0.05) {
+			l[corev1.ResourcePods] = quantities(d, "2147483648", "4294967297", "9223372036854775", "9E")
+		}
 	}
 	if d.has(fractional) {
 		d.fractionate(l)
@@ -102,9 +107,9 @@ func (d *draw) requests(c *corev1.Container) {
 	if d.has(extended) {
 		d.extend(l, pick(d, 0.005, 0.01, 0.2), "0", "1", "1", "2")
 	}
-	if d.has(extremes) {
-		d.enlarge(r, 0.3)
-		d.enlarge(l, 0.3)
+	if d.has(extremes) && d.chance(0.4) {
+		d.enlarge(r, 0.5)
+		d.enlarge(l, 0.5)
 	}
 	if d.has(fractional) {
 		d.fractionate(r)
@@ -131,6 +136,11 @@ func (d *draw) podLevel(pod *corev1.Pod) {
 					sum[name] = total
 				}
 			}
+		}
+	}
+	for _, total := range sum {
+		if total.CmpInt64(math.MaxInt64>>1) > 0 {
+			return // more could not be stated
 		}
 	}
 	pod.Spec.Resources = &corev1.ResourceRequirements{}
