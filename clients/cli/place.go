@@ -84,8 +84,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	if answer != nil {
 		snapshot.Complete(answer)
 		var unread []*stowagev1.UnreadField
-		for i, p := range answer.Placements {
-			p.Unread = unreadBy(p.Unread, snapshot.Entry(i).Pods.Pod)
+		for _, p := range answer.Placements {
 			unread = append(unread, p.Unread...)
 		}
 		*code = c.verdict(s, snapshot, answer.UnplacedCount == 0, unread)

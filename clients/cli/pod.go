@@ -47,8 +47,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	if err != nil {
 		return q.located(err, snapshot, request)
 	}
-	answer.Unread = unreadBy(answer.Unread, pod)
-	*code = q.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0, answer.Unread)
+	*code = q.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
 	if q.Output != "table" {
 		return q.printMessage(s.stdout, answer)
 	}
@@ -90,8 +89,7 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return c.located(err, snapshot, request)
 	}
-	answer.Unread = unreadBy(answer.Unread, pod)
-	*code = c.verdict(s, snapshot, len(answer.GetNodes().GetIndexes()) > 0, answer.Unread)
+	*code = c.verdict(s, snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
 	if c.Output != "table" {
 		return c.printMessage(s.stdout, answer)
 	}

@@ -63,14 +63,6 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	return out, nil
 }
 
-// unreadBy is what an answer says is not read of a pod. Servers of older releases do not repeat it.
-func unreadBy(answer []*stowagev1.UnreadField, pod *stowagev1.Pod) []*stowagev1.UnreadField {
-	if len(answer) == 0 {
-		return pod.GetUnread()
-	}
-	return answer
-}
-
 // maximumHomes is how many nodes that are not in the manifests are told one by one.
 const maximumHomes = 10
 

@@ -35,7 +35,6 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return c.located(err, snapshot, request)
 	}
-	answer.Unread = unreadBy(answer.Unread, w.Pod)
 	*code = c.verdict(s, snapshot, true, answer.Unread)
 	if w.Controller != nil {
 		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s, which is not in the manifests: that one has to be scaled\n", w.Origin, w.Controller)
