@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
@@ -114,6 +116,26 @@ type evaluation struct {
 	refused  []string // nodes that Stowage refuses
 }
 
+// pending is a pod as Stowage is asked about it. Nobody reads of it here what the contract does not state, such as volumes and
+// resource claims: kube-scheduler's own plugins, of which two are disabled, have judged the same nodes by that. Neither does
+// Stowage look in the nodes' allocatable for resources that DeviceClasses serve.
+func pending(o *corev1.Pod) (*stowagev1.Pod, error) {
+	pod, err := kube.PendingPod(o)
+	if err != nil {
+		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
+	}
+	pod.Unread = nil
+	spec := pod.GetTemplate().GetSpec()
+	for _, containers := range [][]*stowagev1.Container{spec.GetContainers(), spec.GetInitContainers()} {
+		for _, c := range containers {
+			maps.DeleteFunc(c.GetRequests().GetScalars(), func(name string, _ int64) bool {
+				return strings.HasPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+			})
+		}
+	}
+	return pod, nil
+}
+
 // evaluateReasoned asks Stowage about a pod and nodes, and why these reject the pod if all do. Most pods have feasible
 // nodes, and reasons cost as much as all the rest.
 func (e *Extender) evaluateReasoned(ctx context.Context, o *corev1.Pod, names []string) (*evaluation, error) {
@@ -128,9 +150,9 @@ func (e *Extender) evaluateReasoned(ctx context.Context, o *corev1.Pod, names []
 
 // evaluate asks Stowage about a pod and nodes.
 func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, reasons bool) (*evaluation, error) {
-	pod, err := kube.PendingPod(o)
+	pod, err := pending(o)
 	if err != nil {
-		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
+		return nil, err
 	}
 	defer e.metrics.part(ctx, "stowage", time.Now())
 	var out *evaluation

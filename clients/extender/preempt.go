@@ -3,14 +3,12 @@ package extender
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -26,9 +24,9 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 	case len(args.NodeNameToVictims) > 0:
 		return nil, errWithNodes
 	}
-	pod, err := kube.PendingPod(args.Pod)
+	pod, err := pending(args.Pod)
 	if err != nil {
-		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
+		return nil, err
 	}
 	out := &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	var mutex sync.Mutex
