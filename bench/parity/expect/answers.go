@@ -60,10 +60,14 @@ func filterAnswer(d *oracle.Decision, checks []oracle.Check, candidates []uint32
 	if err != nil {
 		return nil, err
 	}
+	message := messageOf(d)
+	if d.Overflows() {
+		message = "" // no score is asked for
+	}
 	return &stowagev1.FilterResponse{
 		FeasibleNodes: &stowagev1.NodeList{Indexes: d.Feasible},
 		Rejections:    rejected,
-		Message:       messageOf(d),
+		Message:       message,
 		Explanation:   &stowagev1.Explanation{FailingChecks: checked},
 	}, nil
 }

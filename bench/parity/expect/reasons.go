@@ -40,6 +40,8 @@ func reason(refusal *oracle.Refusal, text string) (*stowagev1.Reason, error) {
 	r := &stowagev1.Reason{Message: text, Type: types[text]}
 	switch {
 	case r.Type != 0:
+	case refusal.Code == fwk.Error && plugin == names.NodeResourcesFit, plugin == names.NodeResourcesBalancedAllocation:
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE
 	case refusal.Code == fwk.Error, plugin == names.InterPodAffinity && strings.HasPrefix(text, "parsing pod: "):
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD
 	case plugin == names.SchedulingGates:

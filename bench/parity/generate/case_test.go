@@ -13,7 +13,7 @@ import (
 // Every case must be one that the API server would store and kube-scheduler decide: otherwise the comparison is about
 // nothing, and a generator that draws much of it finds little.
 func TestCasesAreValid(t *testing.T) {
-	for _, profile := range generate.AllProfiles() {
+	for _, profile := range generate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(60) {
@@ -36,7 +36,7 @@ func TestCasesAreValid(t *testing.T) {
 }
 
 func TestCaseIsAFunctionOfItsSeed(t *testing.T) {
-	for _, profile := range generate.AllProfiles() {
+	for _, profile := range generate.Profiles() {
 		for seed := range uint64(20) {
 			if diff := cmp.Diff(generate.Case(profile, seed), generate.Case(profile, seed)); diff != "" {
 				t.Fatalf("%s/%d differs from itself (-first +second):\n%s", profile, seed, diff)

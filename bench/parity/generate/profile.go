@@ -61,7 +61,7 @@ var likelihood = map[string][featureCount]float64{
 }
 
 // rare are features that few clusters have, and that make what has them hard to decide otherwise.
-var rare = map[feature]float64{oddity: 0.01, extremes: 0, fractional: 0.01, extended: 0, podStatus: 0.4}
+var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4}
 
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64
@@ -77,21 +77,13 @@ func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	return w
 }
 
-// unanswered are profiles of cases that Stowage does not answer yet.
-var unanswered = []string{"extreme"}
-
 // Profiles returns the names of the profiles.
-func Profiles() []string {
-	return slices.DeleteFunc(AllProfiles(), func(name string) bool { return slices.Contains(unanswered, name) })
-}
-
-// AllProfiles returns the names of all profiles.
-func AllProfiles() []string { return slices.Sorted(maps.Keys(likelihood)) }
+func Profiles() []string { return slices.Sorted(maps.Keys(likelihood)) }
 
 // CheckProfile tells whether there is a profile of that name.
 func CheckProfile(name string) error {
 	if _, ok := likelihood[name]; !ok {
-		return fmt.Errorf("profile %q is none of %v", name, AllProfiles())
+		return fmt.Errorf("profile %q is none of %v", name, Profiles())
 	}
 	return nil
 }

@@ -138,8 +138,12 @@ func (d *draw) podLevel(pod *corev1.Pod) {
 			}
 		}
 	}
-	for _, total := range sum {
-		if total.CmpInt64(math.MaxInt64>>1) > 0 {
+	for name, total := range sum {
+		most := int64(math.MaxInt64 >> 1)
+		if name == corev1.ResourceCPU {
+			most /= 1000
+		}
+		if total.CmpInt64(most) > 0 {
 			return // more could not be stated
 		}
 	}

@@ -60,7 +60,9 @@ func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 		if fails || len(d.Feasible) > 0 {
 			return fmt.Errorf("schedulePod finds no node, the plugins %+v: %s", d, d.Message)
 		}
-	case err != nil && fails:
+	case err != nil && d.Overflows() && invalidScore(err.Error()):
+		// It may name another node.
+	case err != nil && fails && !d.Overflows():
 		d.Message = err.Error()
 	case err != nil || fails:
 		return fmt.Errorf("schedulePod: %w, the plugins: %+v", err, d)

@@ -33,6 +33,11 @@ func (d *Decision) Failed() bool {
 	return d != nil && (d.Unscored != nil || d.Whole != nil && d.Whole.Code == fwk.Error)
 }
 
+// Overflows tells whether kube-scheduler fails on a score that its integers are too small for.
+func (d *Decision) Overflows() bool {
+	return d.Unscored != nil && invalidScore(d.Unscored.Reasons[0])
+}
+
 // Refusal is a status that refuses.
 type Refusal struct {
 	Plugin string

@@ -16,7 +16,7 @@ func refusalOf(plugin string, status *fwk.Status) (*Refusal, error) {
 }
 
 // failed returns what a plugin's status said that the framework wrapped into an error of its own (framework.go
-// RunPreFilterPlugins, RunPreScorePlugins, v1.37).
+// RunPreFilterPlugins, RunPreScorePlugins, RunScorePlugins, v1.37).
 func failed(plugin string, status *fwk.Status) (*Refusal, error) {
 	err := errors.Unwrap(status.AsError())
 	if err == nil {

@@ -10,9 +10,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// OverflowError says that kube-scheduler cannot choose a node because hundredths of an amount do not fit into 64 bits
-// (least_allocated.go, v1.37). Which node its text names depends on the order in which nodes happen to be scored.
+// OverflowError says that the scores of a single feasible node cannot be told, because hundredths of an amount do not fit
+// into 64 bits (least_allocated.go, v1.37). kube-scheduler takes the node without scoring it.
 type OverflowError struct{ error }
+
+// invalidScore tells whether a score is not in its range. The error names the first node of several, in the order in which
+// they happen to be scored: with one worker, that of the nodes.
+func invalidScore(text string) bool { return strings.Contains(text, "returns an invalid score") }
 
 func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo, d *Decision) error {
 	var without []string
@@ -28,10 +32,16 @@ func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.
 	}
 	nodes, status := s.framework.RunScorePlugins(s.ctx, state, pod, feasible)
 	if !status.IsSuccess() {
-		if strings.Contains(status.Message(), "returns an invalid score") {
+		if !invalidScore(status.Message()) {
+			return fmt.Errorf("score: %w", status.AsError())
+		}
+		if len(feasible) == 1 {
 			return &OverflowError{status.AsError()}
 		}
-		return fmt.Errorf("score: %w", status.AsError())
+		d.Message = status.AsError().Error()
+		var err error
+		d.Unscored, err = failureOf(status)
+		return err
 	}
 	totals := make([]int64, len(nodes))
 	for i, p := range nodes[0].Scores {
@@ -86,12 +96,12 @@ func (s *Scheduler) scorable(state fwk.CycleState, pod *corev1.Pod, feasible []f
 	}
 }
 
-// failureOf returns the plugin that failed at PreScore, which the framework says in the error's text only.
+// failureOf returns the plugin that failed, which the framework says in the error's text only.
 func failureOf(status *fwk.Status) (*Refusal, error) {
-	err := status.AsError()
-	var plugin string
-	if _, scanErr := fmt.Sscanf(err.Error(), "running PreScore plugin %q:", &plugin); scanErr != nil {
-		return nil, err
+	_, text, _ := strings.Cut(status.AsError().Error(), `plugin "`)
+	plugin, _, ok := strings.Cut(text, `"`)
+	if !ok {
+		return nil, status.AsError()
 	}
 	return failed(plugin, status)
 }

@@ -85,7 +85,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 	}
 	tally.Print(os.Stdout)
 	if overflows > 0 {
-		fmt.Printf("%d more cases in which kube-scheduler's scores overflow\n", overflows)
+		fmt.Printf("%d more cases in which kube-scheduler takes a single node whose score overflows\n", overflows)
 	}
 	if undecided > 0 {
 		fmt.Printf("%d cases that kube-scheduler does not decide: the generator is wrong\n", undecided)

@@ -39,7 +39,7 @@ func main() {
 
 func run(ctx context.Context) (same bool, err error) {
 	var o options
-	profile := flag.String("profile", "all", fmt.Sprintf("one of %v, or all of them in turn", generate.AllProfiles()))
+	profile := flag.String("profile", "all", fmt.Sprintf("one of %v, or all of them in turn", generate.Profiles()))
 	replay := flag.String("replay", "", "`file` of one case to compare")
 	address := flag.String("address", "", "`host:port` of a Stowage server to ask; in this process if empty")
 	record := flag.String("record", "", "`file` to write kube-scheduler's answers to, instead of comparing")
