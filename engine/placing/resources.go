@@ -28,8 +28,8 @@ func newResources(b *Board, c *plugin.Cycle) *resources {
 	}
 	valid := true
 	for n := range r.score {
-		score, ok := r.scorer.On(uint32(n))
-		r.score[n] = int32(score)
+		var ok bool
+		r.score[n], ok = r.scoreOn(uint32(n))
 		valid = valid && ok
 	}
 	for n := range r.fit.Full().All() {
@@ -45,6 +45,15 @@ func newResources(b *Board, c *plugin.Cycle) *resources {
 	return r
 }
 
+// scoreOn returns a node's score, and whether it is valid. One that is not is 0, so that it is not taken for full.
+func (r *resources) scoreOn(n uint32) (score int32, valid bool) {
+	weighted, valid := r.scorer.On(n)
+	if !valid {
+		return 0, false
+	}
+	return int32(weighted), true
+}
+
 // catchUp looks at the nodes that pods were placed on since.
 func (r *resources) catchUp(b *Board) {
 	for ; r.seen < len(b.placed); r.seen++ {
@@ -58,8 +67,7 @@ func (r *resources) catchUp(b *Board) {
 			r.filled = append(r.filled, n)
 			continue
 		}
-		score, valid := r.scorer.On(n)
-		now := int32(score)
+		now, valid := r.scoreOn(n)
 		r.score[n] = now
 		r.invalid = r.invalid || !valid
 		if now > before {
