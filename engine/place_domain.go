@@ -34,15 +34,21 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 		if err != nil {
 			return nil, err
 		}
-		if failed, err := s.failing(ctx, domains); failed != nil || err != nil {
-			if failed != nil {
-				found.Message = failed.failure
-			}
-			return failed, err
+		failed, err := s.failing(ctx, domains)
+		if err != nil {
+			return nil, err
+		}
+		if failed != nil {
+			found.Message = failed.failure
+			return failed, nil
 		}
 		best, worst, err := s.best(ctx, domains, found)
 		if err != nil {
 			return nil, err
+		}
+		if worst != nil && worst.failure != "" {
+			found.Message = worst.failure
+			return worst.trial, nil
 		}
 		if best != nil {
 			t := best.trial
@@ -100,15 +106,19 @@ func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error)
 		return nil, nil
 	}
 	for _, d := range domains {
-		if t, err := s.inDomain(ctx, d, s.g.counts, s.g.minimum, false); err != nil || t.failure != "" {
-			return t, err
+		t, err := s.inDomain(ctx, d, s.g.counts, s.g.minimum, false)
+		if err != nil {
+			return nil, err
+		}
+		if t.failure != "" {
+			return t, nil
 		}
 	}
 	return nil, nil
 }
 
 // best returns the domain with the highest score of those that take the group's minimum, nil if none does, and then the
-// one that took most of the pods.
+// one that took most of the pods; or one in which kube-scheduler fails on a pod.
 func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Group) (best, refused *attempt, err error) {
 	p, g := s.p, s.g
 	most := 0
@@ -135,6 +145,9 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 		a, err := s.attempt(ctx, d, found)
 		if err != nil {
 			return nil, nil, err
+		}
+		if a.failure != "" {
+			return nil, a, nil
 		}
 		if a.placed < g.minimum {
 			if refused == nil || a.placed > refused.placed || a.placed == refused.placed && p.before(a.domain, refused.domain) < 0 {
