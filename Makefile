@@ -108,7 +108,7 @@ E2E_FLAGS ?= -v
 .PHONY: e2e
 e2e: build ## Test Stowage in a real control plane: etcd, kube-apiserver, kube-scheduler. The first build takes minutes.
 	@bin=$$(bench/e2e/tools/build.sh) && \
-	  E2E_BIN=$$bin E2E_COMMANDS=$(CURDIR)/bin go test -count=1 -timeout 40m -run '$(E2E_TESTS)' $(E2E_FLAGS) ./bench/e2e
+	  E2E_BIN=$$bin E2E_COMMANDS=$(CURDIR)/bin go test -count=1 -timeout 60m -run '$(E2E_TESTS)' $(E2E_FLAGS) ./bench/e2e
 
 # On how many nodes `make e2e-bench` measures, and with how many pods of each kind.
 E2E_NODES ?= 1000,5000

@@ -1,12 +1,16 @@
 package deploy
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/alecthomas/kong"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -54,5 +58,42 @@ func TestBatchDeployment(t *testing.T) {
 	}
 	if !allowed {
 		t.Errorf("the role does not allow the lease %s", c.LeaseName)
+	}
+}
+
+// What the API server weighs is what the account of the Deployment asks, and its lease.
+func TestBatchFlowSchemas(t *testing.T) {
+	var account corev1.ServiceAccount
+	batchObject(t, "serviceaccount.yaml", &account)
+	var role rbacv1.Role
+	batchObject(t, "role.yaml", &role)
+	text, err := os.ReadFile(filepath.Join("batch", "flowschemas.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := map[string]string{} // of bindings and leases
+	for _, document := range bytes.Split(text, []byte("\n---\n")) {
+		var f flowcontrolv1.FlowSchema
+		if err := yaml.UnmarshalStrict(document, &f); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range f.Spec.Rules {
+			for _, subject := range rule.Subjects {
+				if a := subject.ServiceAccount; a == nil || a.Name != account.Name || a.Namespace != account.Namespace {
+					t.Errorf("%s is about %v", f.Name, subject)
+				}
+			}
+			for _, r := range rule.ResourceRules {
+				for _, resource := range r.Resources {
+					levels[resource] = f.Spec.PriorityLevelConfiguration.Name
+				}
+				if slices.Contains(r.Resources, "leases") && !slices.Equal(r.Namespaces, []string{role.Namespace}) {
+					t.Errorf("%s is about leases in %v", f.Name, r.Namespaces)
+				}
+			}
+		}
+	}
+	if levels["pods/binding"] != "workload-high" || levels["leases"] != "leader-election" || levels["events"] != "" || levels["pods/status"] != "" {
+		t.Errorf("the levels are %v", levels)
 	}
 }

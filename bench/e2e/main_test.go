@@ -16,15 +16,15 @@ const patience = 5 * time.Minute
 
 var repository = filepath.Join("..", "..")
 
-// start starts a control plane with a kubelet, to be stopped at the end of the test.
-func start(t *testing.T) *stack.Stack {
+// start starts a control plane with a kubelet, to be stopped at the end of the test. Flags are the API server's.
+func start(t *testing.T, flags ...string) *stack.Stack {
 	t.Helper()
 	bin := os.Getenv("E2E_BIN")
 	if bin == "" {
 		t.Skip("E2E_BIN does not say where the control plane's commands are: run make e2e")
 	}
 	begin := time.Now()
-	c, err := controlplane.Start(t.Context(), bin, t.TempDir())
+	c, err := controlplane.Start(t.Context(), bin, t.TempDir(), flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

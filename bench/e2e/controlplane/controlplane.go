@@ -37,8 +37,8 @@ type ControlPlane struct {
 }
 
 // Start starts a control plane with the binaries in one directory, and everything that it keeps in another, and returns
-// once objects can be created. The caller must Stop it.
-func Start(ctx context.Context, bin, dir string) (*ControlPlane, error) {
+// once objects can be created. Flags of the API server may be given beside its own, or instead of them. The caller must Stop it.
+func Start(ctx context.Context, bin, dir string, apiServer ...string) (*ControlPlane, error) {
 	var err error
 	if bin, err = filepath.Abs(bin); err != nil {
 		return nil, err
@@ -47,14 +47,14 @@ func Start(ctx context.Context, bin, dir string) (*ControlPlane, error) {
 		return nil, err
 	}
 	c := &ControlPlane{bin: bin, dir: dir}
-	if err := c.start(ctx); err != nil {
+	if err := c.start(ctx, apiServer); err != nil {
 		c.Stop()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *ControlPlane) start(ctx context.Context) error {
+func (c *ControlPlane) start(ctx context.Context, apiServer []string) error {
 	var ports [4]int
 	for i := range ports {
 		var err error
@@ -78,15 +78,15 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.Etcd.Start(ctx); err != nil {
 		return err
 	}
-	c.APIServer = c.process("kube-apiserver", c.binary("kube-apiserver"), c.apiReady,
-		"--etcd-servers="+etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", ports[2]), "--endpoint-reconciler-type=none", "--cert-dir="+c.path("certs"),
-		"--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("sa.key"),
-		"--service-account-signing-key-file="+c.path("sa.key"), "--service-cluster-ip-range=10.0.0.0/24",
+	c.APIServer = c.process("kube-apiserver", c.binary("kube-apiserver"), c.apiReady, append([]string{
+		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", ports[2]), "--endpoint-reconciler-type=none", "--cert-dir=" + c.path("certs"),
+		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.path("sa.key"),
+		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-cluster-ip-range=10.0.0.0/24",
 		// Without a node controller and kubelets nobody would take its taints away again.
 		"--disable-admission-plugins=TaintNodesByCondition",
-		"--max-requests-inflight=2000", "--max-mutating-requests-inflight=2000", "--v=1")
+		"--max-requests-inflight=2000", "--max-mutating-requests-inflight=2000", "--v=1"}, apiServer...)...)
 	if err := c.APIServer.Start(ctx); err != nil {
 		return err
 	}

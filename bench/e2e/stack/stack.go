@@ -40,7 +40,7 @@ type Stack struct {
 	address    string // of the server
 }
 
-// New prepares a control plane for Stowage: the namespace, the service accounts and their rights.
+// New prepares a control plane for Stowage: the namespace, the service accounts, their rights and how their requests are weighed.
 func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository string) (*Stack, error) {
 	config, err := c.Config()
 	if err != nil {
@@ -50,7 +50,7 @@ func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository
 	if s.Objects, err = NewObjects(c.Client.Discovery(), config); err != nil {
 		return nil, err
 	}
-	for _, files := range []string{"kubernetes/namespace.yaml", "*/serviceaccount.yaml", "*/*role*.yaml", "*/*rbac.yaml"} {
+	for _, files := range []string{"kubernetes/namespace.yaml", "*/serviceaccount.yaml", "*/*role*.yaml", "*/*rbac.yaml", "*/flowschemas.yaml"} {
 		paths, err := filepath.Glob(filepath.Join(repository, "deploy", files))
 		if err != nil {
 			return nil, err
