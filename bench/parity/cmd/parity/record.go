@@ -40,7 +40,9 @@ func recordCorpus(path string, o *options) error {
 		if len(c.Nodes) > recordedNodes {
 			continue
 		}
-		if err := record(c, w, index); err != nil {
+		if err := record(c, w, index); errors.As(err, new(*oracle.OverflowError)) {
+			continue
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		written++
