@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -77,20 +76,6 @@ func toCome(o metav1.Object, replicas *int32) uint32 {
 		return 1
 	}
 	return uint32(*replicas)
-}
-
-// occupying converts what a pod that does not convert as a whole occupies, its namespace and its labels. It is not ok if
-// what it occupies cannot be read either.
-func occupying(p *corev1.Pod) (out *stowagev1.Pod, ok bool) {
-	p = p.DeepCopy()
-	p.Spec.Affinity = nil
-	out, err := RunningPod(p)
-	if err == nil {
-		return out, true
-	}
-	p.Spec, p.Status = corev1.PodSpec{}, corev1.PodStatus{}
-	out, _ = RunningPod(p)
-	return out, false
 }
 
 // closed makes a node take no pod, whatever the pod tolerates.

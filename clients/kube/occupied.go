@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -17,6 +19,8 @@ type Occupant struct {
 	Amounts error
 }
 
+func (o Occupant) err() error { return errors.Join(o.Terms, o.Amounts) }
+
 // OccupyingPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler does
 // not read of pods on nodes is left out: node selector and affinity, tolerations, spread constraints, images, scheduling
 // gates, the controller. So nothing odd in these makes the pod count for less, and more pods share a template.
@@ -28,7 +32,7 @@ func OccupyingPod(p *corev1.Pod) Occupant {
 		Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork, Priority: p.Spec.Priority,
 	}
 	var out Occupant
-	out.Pod, out.Amounts = RunningPod(&read)
+	out.Pod, out.Amounts = onNode(&read)
 	spec := out.Pod.GetTemplate().Spec
 	for _, containers := range [][]*stowagev1.Container{spec.Containers, spec.InitContainers} {
 		for _, c := range containers {

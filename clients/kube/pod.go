@@ -55,16 +55,16 @@ func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error
 // RunningPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler
 // does not read of such a pod is no error.
 func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	out, err := onNode(p)
-	if err == nil {
-		return out, nil
+	o := running(p)
+	return o.Pod, o.err()
+}
+
+// running converts a pod on a node as a whole, or else what kube-scheduler reads of it.
+func running(p *corev1.Pod) Occupant {
+	if out, err := onNode(p); err == nil {
+		return Occupant{Pod: out}
 	}
-	read := *p
-	read.Spec.Tolerations, read.Spec.TopologySpreadConstraints = nil, nil
-	if a := p.Spec.Affinity; a != nil {
-		read.Spec.Affinity = &corev1.Affinity{PodAffinity: a.PodAffinity, PodAntiAffinity: a.PodAntiAffinity}
-	}
-	return onNode(&read)
+	return OccupyingPod(p)
 }
 
 func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {

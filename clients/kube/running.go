@@ -36,12 +36,10 @@ type runningPod struct {
 
 // addRunning adds a pod on a node.
 func (b *Builder) addRunning(p *corev1.Pod) error {
-	out, err := RunningPod(p)
-	if err != nil {
-		whole := false
-		if out, whole = occupying(p); !whole {
-			b.closed[p.Spec.NodeName] = true
-		}
+	converted := running(p)
+	out, err := converted.Pod, converted.err()
+	if converted.Amounts != nil {
+		b.closed[p.Spec.NodeName] = true
 	}
 	r := runningPod{
 		node: p.Spec.NodeName, at: b.at, facts: factsOf(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, specPath, p),
