@@ -143,18 +143,10 @@ func understood(unread []*stowagev1.UnreadField) error {
 	return fmt.Errorf("this scheduler leaves the pod alone, because it does not read %s", strings.Join(out, "; "))
 }
 
-// supported refuses pods that need more to be decided or bound than themselves and their labels.
+// supported refuses pods whose group labels do not tell of.
 func supported(p *corev1.Pod) error {
 	if name := kube.PodGroupName(p); name != "" {
 		return fmt.Errorf("PodGroup %s would have to be read, which this scheduler does not do", name)
-	}
-	for _, v := range p.Spec.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			return fmt.Errorf("volume %q needs a claim to be bound, which this scheduler does not do", v.Name)
-		}
-	}
-	if len(p.Spec.ResourceClaims) > 0 {
-		return fmt.Errorf("resource claim %q needs devices to be allocated, which this scheduler does not do", p.Spec.ResourceClaims[0].Name)
 	}
 	return nil
 }

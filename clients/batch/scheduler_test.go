@@ -124,7 +124,7 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	grouped.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &grouped.Name}
 	w := start(t, batch.Options{}, node("a", "8"), claims, refused, minimum, grouped, pod("good"))
 	w.bound("good")
-	w.waits("claims", `volume "data" needs a claim to be bound`)
+	w.waits("claims", "spec.volumes[0].persistentVolumeClaim of Pod default/claims")
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
 	w.waits("grouped", "PodGroup default/grouped would have to be read")
