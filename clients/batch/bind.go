@@ -71,11 +71,11 @@ func (s *Scheduler) look(v verdict) error {
 	return nil
 }
 
-// leads waits until the scheduler leads.
+// leads waits until the scheduler leads and knows what was bound while its process did not run.
 func (s *Scheduler) leads(ctx context.Context) error {
 	for {
 		if s.options.Lease.Term() != 0 {
-			return nil
+			return s.cluster.CatchUp(ctx)
 		}
 		select {
 		case <-ctx.Done():

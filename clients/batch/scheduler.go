@@ -176,6 +176,9 @@ func (s *Scheduler) Run(ctx, leading context.Context) error {
 	return context.Cause(ctx)
 }
 
+// catchUpAgain is how soon the cluster is read again if that failed.
+const catchUpAgain = time.Second
+
 // loop schedules what is due, over and over. An epoch is a time in which nothing changed that decisions read.
 func (s *Scheduler) loop(ctx context.Context) {
 	changed, epoch := s.cluster.Changed(), uint64(0)
@@ -185,6 +188,14 @@ func (s *Scheduler) loop(ctx context.Context) {
 			changed = s.cluster.Changed()
 			epoch++
 		default:
+		}
+		if err := s.cluster.CatchUp(ctx); err != nil {
+			s.log.Error("cannot read what was bound while this process did not run", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(catchUpAgain):
+			}
+			continue
 		}
 		pods, next := s.pending.take(time.Now(), epoch, s.options.MaxBatch)
 		if len(pods) > 0 {
