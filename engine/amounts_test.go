@@ -116,7 +116,7 @@ func TestLargeAmountsFit(t *testing.T) {
 	}
 }
 
-// TestLargeAmountsOfOnePod adds up a pod's containers without bound, of which kube-scheduler takes the lowest 64 bits.
+// TestLargeAmountsOfOnePod adds up a pod's containers without bound. kube-scheduler takes the lowest 64 bits of the sum.
 func TestLargeAmountsOfOnePod(t *testing.T) {
 	const half = 1 << 62
 	pod := func(amounts ...int64) *enginetest.Pod {
@@ -250,7 +250,7 @@ func TestPlaceWhereScoresOverflow(t *testing.T) {
 	}
 }
 
-// TestMillionLargePods places 1,000,000 pods of 64Gi and 20Gi each, of which all amounts together exceed 2^56.
+// TestMillionLargePods places 1,000,000 pods of 64Gi and 20Gi each. Their amounts add up to more than 2^56.
 func TestMillionLargePods(t *testing.T) {
 	const pods, fit = 1_000_000, 900_000
 	var nodes []*enginetest.Node

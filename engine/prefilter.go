@@ -25,7 +25,7 @@ func (r *podRejection) of(candidates nodeset.Set) verdict.Rejection {
 	}
 }
 
-// message returns kube-scheduler's event text where there are so many candidates. An error is told as it is
+// message returns kube-scheduler's event text for a number of candidates. The text of an error stands as it is
 // (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
 func (r *podRejection) message(candidates int) string {
 	if r.code == verdict.Error {

@@ -67,7 +67,7 @@ func TestUnparsableOnNodes(t *testing.T) {
 			t.Errorf("%s: feasible %v, want %v", test.pod.Name, got, test.want)
 		}
 	}
-	// Of a list of terms one of which does not parse, none counts.
+	// If one term of a list does not parse, no term of it counts.
 	full.AntiAffinity(zoneKey, unparsable)
 	c = compile(t, enginetest.MakeNode("a").Zone("a").Run(full), enginetest.MakeNode("b").Zone("a"))
 	if got := filtered(t, c, enginetest.MakePod("unwanted").Label("app", "web")).Feasible; !equalNodes(got, []uint32{0, 1}) {

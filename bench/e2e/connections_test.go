@@ -42,7 +42,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// connectionsOf is how many connections are opened for each pod, if so many pods are created at a time.
+// connectionsOf returns the number of new connections per pod, with the given number of pods created at a time.
 func connectionsOf(t *testing.T, s *stack.Stack, name string, atATime int) float64 {
 	t.Helper()
 	before := connections(t, s)

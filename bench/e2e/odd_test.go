@@ -80,7 +80,7 @@ func nodesOf(ctx context.Context, s *stack.Stack, labels string) (map[string]str
 	return out, nil
 }
 
-// TestOddDaemonSet has a DaemonSet whose preferred node affinity nobody can read scheduled by kube-scheduler and then by the
+// TestOddDaemonSet schedules a DaemonSet whose preferred node affinity cannot be parsed, by kube-scheduler and then by the
 // scheduler under test, together with other pods. What it occupies counts, and the other pods are placed.
 func TestOddDaemonSet(t *testing.T) {
 	s := start(t)

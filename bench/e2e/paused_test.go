@@ -125,7 +125,7 @@ func createApps(t *testing.T, s *stack.Stack, age string, count int, priority st
 	}))
 }
 
-// untilBound waits until so many pods of an age are bound, and tells how many are.
+// untilBound waits until the given number of pods of an age is bound, and returns how many are.
 func untilBound(t *testing.T, s *stack.Stack, age string, count int) (bound int) {
 	t.Helper()
 	eventually(t, patience, func() error {

@@ -20,7 +20,7 @@ import (
 // longestGap is how long no pod may be bound while some wait that fit.
 const longestGap = 2 * time.Second
 
-// TestThrottledAPIServer has 3,000 pods, of which 500 fit nowhere and say so, bound through an API server that answers few
+// TestThrottledAPIServer binds 3,000 pods, 500 of them without a feasible node, through an API server that answers few
 // requests at a time, and expects that bindings never stand still.
 func TestThrottledAPIServer(t *testing.T) {
 	s := start(t, "--max-mutating-requests-inflight=4", "--max-requests-inflight=8")

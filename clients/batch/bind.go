@@ -25,7 +25,7 @@ const (
 const fresh = time.Second
 
 var (
-	// errNotPending says that a pod is gone or on another node, of which the informer tells or has told.
+	// errNotPending says that a pod is gone or on another node. The informer shows that, now or later.
 	errNotPending = errors.New("the pod is not pending any more")
 	// errOutdated says that what was decided may not hold any more.
 	errOutdated = errors.New("the decision is out of date")

@@ -18,7 +18,7 @@ const (
 	unschedulable why = iota // no node can take it as things are: others might
 	gated                    // its group is not complete
 	undecidable              // it is for itself that nothing can be decided, whatever nodes there are
-	failed                   // nobody has looked for a node
+	failed                   // no node was looked for
 )
 
 // reason is what the condition PodScheduled says, as in kube-scheduler (pkg/scheduler/schedule_one.go

@@ -130,7 +130,7 @@ func convert(pods []candidate) ([]*stowagev1.Pod, error) {
 	return out, nil
 }
 
-// understood refuses pods of which kube-scheduler reads what the contract does not state: it might refuse a node that would be
+// understood refuses pods with fields that kube-scheduler reads and the contract does not state: it might reject a node that would be
 // found for them.
 func understood(unread []*stowagev1.UnreadField) error {
 	if len(unread) == 0 {

@@ -159,7 +159,7 @@ func TestAPodThatACallFailsForDoesNotStopTheOthers(t *testing.T) {
 	w.because("strange", corev1.PodReasonSchedulerError)
 }
 
-// If calls fail whatever they are about, not every pod is asked about by itself.
+// If every call fails, not every pod gets a call of its own.
 func TestACallThatFailsForAllIsNotMadeForEach(t *testing.T) {
 	const pods = 200
 	w := start(t, batch.Options{}, node("a", "8"))

@@ -17,7 +17,7 @@ import (
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	w := start(t, Options{})
 	var names []string
-	for i := range 1000 { // answers of more than the 2 KB of which the HTTP server knows the length
+	for i := range 1000 { // answers of more than the 2 KB up to which the HTTP server knows the length
 		names = append(names, fmt.Sprintf("node-%d", i))
 	}
 	dialled := 0

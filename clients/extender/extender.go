@@ -116,9 +116,9 @@ type evaluation struct {
 	refused  []string // nodes that Stowage refuses
 }
 
-// pending is a pod as Stowage is asked about it. Nobody reads of it here what the contract does not state, such as volumes and
-// resource claims: kube-scheduler's own plugins, of which two are disabled, have judged the same nodes by that. Neither does
-// Stowage look in the nodes' allocatable for resources that DeviceClasses serve.
+// pending converts a pod for a request. The fields that the contract does not state, such as volumes and resource claims, do
+// not matter here: kube-scheduler's own plugins, all but two, have filtered the same nodes by them. Stowage does not look in
+// the nodes' allocatable for resources that DeviceClasses serve either.
 func pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	pod, err := kube.PendingPod(o)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestWhatKubeSchedulersPluginsJudge(t *testing.T) {
 	}
 }
 
-// A pod on a node takes what it takes, whatever else of it nobody can read; where it is not known what, the node takes no pods.
+// What a pod on a node occupies counts, even if the rest of it cannot be read. A node takes no pods if that is not known.
 func TestNodesFullOfOddPods(t *testing.T) {
 	full := func(name, node string, odd func(*corev1.PodSpec)) *corev1.Pod {
 		p := on(makePod(name, "odd"), node)

@@ -52,7 +52,7 @@ type Snapshot struct {
 	Cluster *stowagev1.Cluster
 	// Queue is in the order in which the objects were added.
 	Queue []Entry
-	// Waiting are pending pods that are not asked about, and so not placed: kube-scheduler does not let them into its queue,
+	// Waiting are pending pods that are not in the queue, and so not placed: kube-scheduler does not let them into its queue,
 	// or they do not convert.
 	Waiting []Entry
 	// PodGroups are the groups that entries of the queue name.
@@ -238,7 +238,7 @@ func (b *Builder) generatedName(namespace, prefix string) string {
 	return name
 }
 
-// exists tells whether the pods of a workload, so many by its replicas, are objects of their own already, and keeps that.
+// exists reports whether the pods of a workload are objects of their own already, and records the workload with its replicas.
 func (b *Builder) exists(kind string, o metav1.Object, replicas *int32) bool {
 	if !admitted(o) {
 		return false

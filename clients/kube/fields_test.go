@@ -268,5 +268,5 @@ var irrelevantFields = map[string]string{
 	"NodeStatus.Config":           kubelet,
 	"NodeStatus.RuntimeHandlers":  kubelet,
 	"NodeStatus.Features":         kubelet,
-	"NodeStatus.DeclaredFeatures": "only decides about pods that need a feature, of which that is told",
+	"NodeStatus.DeclaredFeatures": "only matters for pods that need a feature, which say so",
 }

@@ -136,7 +136,7 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 	return out
 }
 
-// group makes the group of a name that so many pods of the queue are in: nil if they are placed each for itself. If they
+// group makes the group with a name and a number of pods in the queue: nil if they are placed each for itself. If they
 // are not placed at all, message is kube-scheduler's reason. A group that the API server would refuse is not there.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
 	_, base, _ := strings.Cut(name, "/")

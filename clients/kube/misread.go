@@ -11,7 +11,7 @@ import (
 )
 
 // Misread is an object that does not convert. It costs only itself: the others of the snapshot are as they would be, what
-// it occupies counts, and a node of which that is not known takes no pod.
+// it occupies counts, and a node takes no pod if that is not known.
 type Misread struct {
 	// At is the object, as From named it.
 	At string
@@ -39,8 +39,8 @@ func (b *Builder) once(kind, namespace, name string) error {
 	return nil
 }
 
-// misread notes that an object does not convert, unless err is of another kind or nil. So many pods of it were to be placed,
-// and wait.
+// misread records that an object does not convert, unless err is of another kind or nil. Its pods that were to be placed
+// wait.
 func (b *Builder) misread(o Origin, pods uint32, err error) error {
 	if err == nil || errors.As(err, &duplicate{}) {
 		return err

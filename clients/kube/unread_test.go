@@ -275,7 +275,7 @@ spec:
 	diff(t, want, told(s.Scalables[0].Pod.Unread))
 }
 
-// A pod says so many fields at most; more than that is no error.
+// A pod carries at most that many fields; more is no error.
 func TestUnreadFieldsAreBounded(t *testing.T) {
 	p := &corev1.Pod{}
 	for range 2000 {

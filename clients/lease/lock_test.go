@@ -194,7 +194,7 @@ func TestNothingIsSentWhileTheLeaseIsNotHeld(t *testing.T) {
 		}
 	}
 	if served != 1 {
-		t.Errorf("%d requests were served, of which one was sent in time", served)
+		t.Errorf("%d requests were served, one of them was sent in time", served)
 	}
 	w.must(w.Update(t.Context(), record("this")))
 	w.must(post())

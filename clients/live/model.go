@@ -37,7 +37,7 @@ type node struct {
 	counts map[counted]uint32
 	named  map[types.UID]*stowagev1.Pod
 	told   uint64 // the last version in which an event changed it
-	// unclear are pods on it of which it is not known what they take; they close the node.
+	// unclear are pods on it whose resources or ports are not known; they close the node.
 	unclear map[types.UID]bool
 }
 

@@ -15,7 +15,7 @@ const (
 	beatEvery = 500 * time.Millisecond
 	// pauseLimit is how long a process may not have noted it before what its informers show counts as out of date.
 	pauseLimit = 3 * time.Second
-	// catchUpTimeout bounds reading the pods anew, of which there may be many.
+	// catchUpTimeout bounds reading all pods anew.
 	catchUpTimeout = time.Minute
 	// catchUpPage is how many pods are read by a call.
 	catchUpPage = 500
@@ -125,7 +125,7 @@ func (c *Cluster) readBound(ctx context.Context) error {
 	}
 }
 
-// foundBound takes in a pod of which an informer has not told yet. An event confirms it, or the API server is asked whether it
+// foundBound takes in a pod that no informer has shown yet. An event confirms it, or the API server is asked whether it
 // is still there: an informer that begins anew does not tell of the end of pods that it never had.
 func (m *model) foundBound(o *corev1.Pod, until time.Time) {
 	if known := m.pods[o.UID]; known != nil && known.node == o.Spec.NodeName || o.Spec.NodeName == "" {

@@ -14,7 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// While the process does not run, its informers tell of nothing: here they never do, as nobody starts them.
+// While the process does not run, its informers tell of nothing: here they never do, because they are not started.
 func TestCatchingUpAfterAPause(t *testing.T) {
 	bound := func(name, node string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}, Spec: corev1.PodSpec{NodeName: node}}
@@ -59,9 +59,9 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 			t.Errorf("%s is on %q, want %q", name, node, want)
 		}
 	}
-	// What no event has confirmed is asked about later: it may be gone, and the informers need not tell.
+	// The API server is asked later about a pod that no event has confirmed: it may be gone.
 	if _, assumed := c.NodeOf("new"); !assumed {
-		t.Error("a pod that was read is not asked about")
+		t.Error("the API server is not asked about a pod that was read")
 	}
 	if c.model.version == version {
 		t.Error("what was decided before counts as current")

@@ -149,7 +149,7 @@ func (m *model) refusePod(name string, i int, reason string) bool {
 	return true // if there is none, it has changed since
 }
 
-// refuseTemplate states less of the pods of a template, of which a field is refused.
+// refuseTemplate states less of the pods of a template with a refused field.
 func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	old := m.templates.list[i]
 	key, err := encoding(old)

@@ -37,8 +37,8 @@ func (v *View) NodeIndex(name string) (uint32, bool) {
 	return i, ok
 }
 
-// Refused tells why a node takes no pods and may not be in the view: Stowage refuses it, or nobody knows what a pod on it
-// takes. It is "" for all others.
+// Refused returns why a node takes no pods and may not be in the view: Stowage refuses it, or it is not known what a pod on
+// it takes. It is "" for all others.
 func (v *View) Refused(node string) string { return v.refused[node] }
 
 // What a difference may grow to before it becomes part of a new base. Each question carries and applies it.

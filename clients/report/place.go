@@ -27,7 +27,7 @@ type workload struct {
 	unattempted uint32
 	// first is the placement of its first pod that got no node.
 	first *stowagev1.Placement
-	// changeable: first was asked about, so that there may be a change that places it.
+	// changeable: first was evaluated, so that there may be a change that places it.
 	changeable bool
 }
 

@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Unread writes what of the pods asked about is not read, each object and field once and those together with which
+// Unread writes the unread fields of the pods of the question, each object and field once and those together with which
 // kube-scheduler does the same; nothing if there is none.
 func Unread(w io.Writer, fields []*stowagev1.UnreadField, width int) {
 	if len(fields) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// wider is an encoded message of which one number has 2^32 added.
+// wider is an encoded message in which one number is larger by 2^32.
 type wider struct {
 	raw   []byte
 	field protoreflect.FieldDescriptor

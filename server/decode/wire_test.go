@@ -35,8 +35,8 @@ func cut(raw []byte, rng *rand.Rand) wire.Pieces {
 }
 
 // sameDecoding decodes a cluster from the wire and from the message that the wire has, and compares. Where it is
-// refused, both refuse it, but for numbers that do not fit, of which the message has nothing left. The address is that of
-// the message's content, which other code computes.
+// refused, both refuse it, except for numbers that do not fit, which the message does not show any more. The address is that
+// of the message's content, which other code computes.
 func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 	t.Helper()
 	m := new(stowagev1.Cluster)

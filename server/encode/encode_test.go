@@ -18,10 +18,10 @@ var nodes = encode.Names{"a", "b", "c"}
 
 func rejection() verdict.Rejection {
 	return verdict.Rejection{
-		Plugin:       verdict.NodeResourcesFit,
-		Code: verdict.UnschedulableAndUnresolvable,
-		Reasons:      []verdict.Reason{verdict.InsufficientResource("cpu"), verdict.ReasonOf(verdict.ReasonTooManyPods)},
-		Nodes:        []uint32{0, 2},
+		Plugin:  verdict.NodeResourcesFit,
+		Code:    verdict.UnschedulableAndUnresolvable,
+		Reasons: []verdict.Reason{verdict.InsufficientResource("cpu"), verdict.ReasonOf(verdict.ReasonTooManyPods)},
+		Nodes:   []uint32{0, 2},
 	}
 }
 

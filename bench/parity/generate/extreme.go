@@ -83,7 +83,7 @@ func (d *draw) fractionate(l corev1.ResourceList) {
 	}
 }
 
-// extendedResources are names of one vendor's, of which a case has a few, or hundreds.
+// extendedResources are the names of one vendor's resources. A case has a few of them, or hundreds.
 func (d *draw) extendedResources() []corev1.ResourceName {
 	if d.extended == nil {
 		d.extended = make([]corev1.ResourceName, pick(d, 5, 60, 260, 700))
