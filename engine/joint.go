@@ -167,7 +167,7 @@ func (j *joining) compile(ctx context.Context) {
 		if at < 0 {
 			at = len(members)
 			d := decide(state, state.Compile(&p.Pod), j.options.Profile)
-			members = append(members, joint.Replicas{Cycle: d.Cycle, Entry: i, Unplaceable: d.unplaceable()})
+			members = append(members, joint.Replicas{Cycle: d.Cycle, Entry: i, Unplaceable: d.unplaceable(j.candidates)})
 		}
 		members[at].Count += p.Count
 		j.of = append(j.of, at)

@@ -178,7 +178,9 @@ func (p *place) entry(ctx context.Context, entry, count int, result *verdict.Pla
 			return err
 		}
 		if !found {
-			refused := verdict.Placement{Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count}
+			refused := verdict.Placement{
+				Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count, Failed: t.error(p.candidates.Len()) != "",
+			}
 			if err := p.explain(ctx, t, &refused); err != nil {
 				return err
 			}
@@ -276,7 +278,7 @@ func (p *place) decide(pod *cluster.Pending) *decision {
 // static returns d.static of the candidates.
 func (p *place) static(d *decision) nodeset.Set {
 	spec := d.Pod.Spec()
-	if len(spec.SchedulingGates) > 0 || len(d.Pod.HostPorts) > 0 || len(d.unplaceable()) > 0 {
+	if len(spec.SchedulingGates) > 0 || len(d.Pod.HostPorts) > 0 || d.rejectedWhole() {
 		return d.static(p.candidates)
 	}
 	for i, other := range p.alike {

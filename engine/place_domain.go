@@ -100,7 +100,8 @@ func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error)
 	mayFail := func(e int) bool {
 		t := s.p.entries[e]
 		_, _, whole := t.d.preFilter()
-		return whole != nil && whole.code == verdict.Error || preScoreFailure(t.pod.Spec()) != nil
+		return whole != nil && whole.code == verdict.Error || preScoreFailure(t.pod.Spec()) != nil ||
+			!noderesources.NewScorer(t.d.Cycle).ValidOn(s.p.candidates)
 	}
 	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayFail) {
 		return nil, nil

@@ -179,6 +179,7 @@ func (g *grouped) settle(t *trial, found *verdict.Group) {
 		}
 	}
 	found.Name = g.Name
+	found.Failed = t.failure != ""
 	found.Placed, found.Unplaced, found.First = t.placed, g.pods-t.placed, t.first
 }
 

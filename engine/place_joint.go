@@ -80,6 +80,12 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 	if len(found.Conflict) > 0 {
 		t.first = found.Conflict[0].Entry
 	}
+	for _, rule := range found.Conflict {
+		if rule.Error != "" && rule.Plugin != verdict.InterPodAffinity { // which rejects, and does not fail
+			t.fail(rule.Error, rule.Entry)
+			break
+		}
+	}
 	found.Status = verdict.GroupInfeasible
 	found.Message = fmt.Sprintf("no placement of the %s required satisfies their rules together", g.required())
 	if undecided {

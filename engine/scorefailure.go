@@ -73,16 +73,22 @@ func (f *firstInvalid) failure() *scoreFailure {
 	return &scoreFailure{f.plugin, verdict.InvalidScore(text), "applying score defaultWeights on Score plugins: " + text}
 }
 
-// unplaceable returns the plugins that reject the pod as a whole because they cannot parse it, or fail before scoring it.
-func (d *decision) unplaceable() []verdict.Plugin {
-	var plugins []verdict.Plugin
+// rejectedWhole reports whether a plugin rejects the pod as a whole because it cannot parse it.
+func (d *decision) rejectedWhole() bool {
+	return d.rejectedBy(verdict.PodTopologySpread) != nil || d.rejectedBy(verdict.InterPodAffinity) != nil
+}
+
+// unplaceable returns why kube-scheduler places the pod on none of the candidates, or on one at most, because it cannot parse
+// the pod.
+func (d *decision) unplaceable(candidates nodeset.Set) []verdict.JointRule {
+	var rules []verdict.JointRule
 	for _, p := range []verdict.Plugin{verdict.PodTopologySpread, verdict.InterPodAffinity} {
-		if d.rejectedBy(p) != nil {
-			plugins = append(plugins, p)
+		if whole := d.rejectedBy(p); whole != nil {
+			rules = append(rules, verdict.JointRule{Plugin: p, Error: whole.reason.Message})
 		}
 	}
-	if failure := preScoreFailure(d.Pod.Spec()); failure != nil {
-		plugins = append(plugins, failure.plugin)
+	if failure := preScoreFailure(d.Pod.Spec()); failure != nil && d.static(candidates).Len() > 1 {
+		rules = append(rules, verdict.JointRule{Plugin: failure.plugin, Error: failure.reason.Message})
 	}
-	return plugins
+	return rules
 }

@@ -145,7 +145,7 @@ func TestUnparsablePods(t *testing.T) {
 						}
 						continue
 					}
-					if p.Unplaced != 1 || p.Message != f.Message || len(p.Rejections) != 1 {
+					if p.Unplaced != 1 || p.Message != f.Message || len(p.Rejections) != 1 || p.Failed != (test.code == verdict.Error) {
 						t.Errorf("Place says %+v", p)
 						continue
 					}
@@ -191,10 +191,20 @@ func TestUnparsableInGroups(t *testing.T) {
 		for _, pod := range []*enginetest.Pod{typo(enginetest.MakePod("odd")), enginetest.MakePod("odd").Spread(zoneKey, 1, unparsable)} {
 			placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0, 1}, Joint: joint}}},
 				pod, enginetest.MakePod("good"))
-			if placed.Groups[0].Status != verdict.GroupInfeasible || len(placed.Placements[1].Nodes) != 0 {
-				t.Errorf("joint %v: %+v", joint, placed.Groups[0])
+			g := placed.Groups[0]
+			if g.Status != verdict.GroupInfeasible || len(placed.Placements[1].Nodes) != 0 || !g.Failed {
+				t.Errorf("joint %v: %+v", joint, g)
+			}
+			if joint && (len(g.Conflict) != 1 || !strings.Contains(g.Conflict[0].Error, "Invalid value")) {
+				t.Errorf("conflict %+v", g.Conflict)
 			}
 		}
+	}
+	// Where one node is feasible, the pod is not scored.
+	alone := compile(t, enginetest.MakeNode("a"))
+	placed := placeAll(t, alone, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0}, Joint: true}}}, typo(enginetest.MakePod("odd")))
+	if placed.Groups[0].Status != verdict.GroupComplete {
+		t.Errorf("on a single node: %+v", placed.Groups[0])
 	}
 	// An error ends the cycle of the whole group, though enough of its pods could be placed; a rejection does not.
 	for _, test := range []struct {
@@ -208,10 +218,26 @@ func TestUnparsableInGroups(t *testing.T) {
 		placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0, 1, 2}, Minimum: 1}}},
 			enginetest.MakePod("good"), test.pod, enginetest.MakePod("good"))
 		g := placed.Groups[0]
+		if g.Failed != (test.want == verdict.GroupInfeasible) {
+			t.Errorf("fails: %v", g.Failed)
+		}
 		if g.Status != test.want || g.First != 1 || g.Status == verdict.GroupInfeasible &&
 			!strings.HasPrefix(g.Message, "failed to schedule other pod from a pod group: running Pre") {
 			t.Errorf("%+v", g)
 		}
+	}
+}
+
+// TestInvalidScoreInADomain says that a group goes to no domain if kube-scheduler fails to score a pod of it in one.
+func TestInvalidScoreInADomain(t *testing.T) {
+	huge := func(name string) *enginetest.Node {
+		return enginetest.MakeNode(name).Zone("b").Allocate("cpu", 8000, "memory", int64(92_300_000_000_000_000), "pods", 110)
+	}
+	c := compile(t, enginetest.MakeNode("a1").Zone("a"), enginetest.MakeNode("a2").Zone("a"), huge("b1"), huge("b2"))
+	placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0}, Keys: []string{zoneKey}}}},
+		enginetest.MakePod("p").Request("cpu", 4000, "memory", 1<<20))
+	if g := placed.Groups[0]; !g.Failed || !strings.Contains(g.Message, "returns an invalid score") {
+		t.Errorf("%+v", g)
 	}
 }
 

@@ -185,12 +185,10 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 		if g.Message != "" {
 			reasons = append(reasons, g.Message)
 		}
-		why := unschedulable
 		if g.FirstUnplacedQueueIndex != nil {
-			first := a.Placements[g.GetFirstUnplacedQueueIndex()]
-			reasons, why = append(reasons, first.Message), whyUnplaced(first)
+			reasons = append(reasons, a.Placements[g.GetFirstUnplacedQueueIndex()].Message)
 		}
-		refused[q.groups[i].Name] = verdict{message: strings.Join(reasons, ": "), why: why}
+		refused[q.groups[i].Name] = verdict{message: strings.Join(reasons, ": "), why: whyUnplaced(g)}
 	}
 	var out []verdict
 	for i, p := range a.Placements {
@@ -211,12 +209,9 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 	return out
 }
 
-// whyUnplaced says why the unplaced pods of an entry have no node. Where kube-scheduler ends a pod's cycle with an internal
-// error, no other node helps.
-func whyUnplaced(p *stowagev1.Placement) why {
-	if slices.ContainsFunc(p.Rejections, func(r *stowagev1.Rejection) bool {
-		return r.Resolvability == stowagev1.Resolvability_RESOLVABILITY_ERROR
-	}) {
+// whyUnplaced says why pods have no node. Where kube-scheduler fails on a pod with an internal error, no other node helps.
+func whyUnplaced(answer interface{ GetInternalError() bool }) why {
+	if answer.GetInternalError() {
 		return undecidable
 	}
 	return unschedulable

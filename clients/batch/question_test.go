@@ -34,9 +34,6 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 
 // Autoscalers add nodes for pods that are Unschedulable.
 func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
-	internal := []*stowagev1.Rejection{
-		{Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE}, {Resolvability: stowagev1.Resolvability_RESOLVABILITY_ERROR},
-	}
 	q := &question{groups: []*stowagev1.PodGroup{{Name: "broken"}, {Name: "large"}}}
 	for _, e := range []struct{ name, group string }{{"odd", ""}, {"huge", ""}, {"broken", "broken"}, {"large", "large"}} {
 		q.queue = append(q.queue, &stowagev1.PendingPods{Count: 1, PodGroup: e.group})
@@ -44,12 +41,12 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 	}
 	answer := &stowagev1.PlaceResponse{
 		Placements: []*stowagev1.Placement{
-			{UnplacedCount: 1, Message: "running PreFilter plugin: no", Rejections: internal},
-			{UnplacedCount: 1, Message: "0/1 nodes are available", Rejections: internal[:1]},
-			{UnplacedCount: 1, Message: "running PreFilter plugin: no", Rejections: internal},
+			{UnplacedCount: 1, Message: "running PreFilter plugin: no", InternalError: true},
+			{UnplacedCount: 1, Message: "0/1 nodes are available"},
+			{UnplacedCount: 1, Message: "running PreFilter plugin: no", InternalError: true},
 			{UnplacedCount: 1, Message: "0/1 nodes are available"},
 		},
-		PodGroups: []*stowagev1.PodGroupPlacement{{FirstUnplacedQueueIndex: proto.Uint32(2)}, {FirstUnplacedQueueIndex: proto.Uint32(3)}},
+		PodGroups: []*stowagev1.PodGroupPlacement{{FirstUnplacedQueueIndex: proto.Uint32(2), InternalError: true}, {FirstUnplacedQueueIndex: proto.Uint32(3)}},
 	}
 	got := map[string]string{}
 	for _, v := range q.verdicts(answer, nil) {

@@ -10,6 +10,9 @@ import (
 
 // PodRule says in words what a rule asks for; who is what to call the pods that have it, spec theirs.
 func PodRule(who string, spec *stowagev1.PodSpec, r *stowagev1.PodRule) string {
+	if r.GetError() != "" {
+		return fmt.Sprintf("%s fails in %s: %s", who, Plugin(r.GetPlugin()), r.GetError())
+	}
 	switch r.GetPlugin() {
 	case stowagev1.Plugin_PLUGIN_SCHEDULING_GATES:
 		return who + " has scheduling gates"

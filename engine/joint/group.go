@@ -32,8 +32,8 @@ type Replicas struct {
 	Cycle *plugin.Cycle
 	Count int
 	Entry int // for naming rules
-	// Unplaceable are plugins that reject the pods as a whole, or fail on them.
-	Unplaceable []verdict.Plugin
+	// Unplaceable are rules that no node satisfies, because kube-scheduler cannot parse the pods.
+	Unplaceable []verdict.JointRule
 }
 
 // Group is a group of pods and the rules that are to hold for it.
@@ -119,8 +119,8 @@ func (g *Group) compile(members []Replicas, i int, candidates nodeset.Set) repli
 		rule.Entry = m.Entry
 		r.limits = append(r.limits, limit{g.rule(rule), allowed})
 	}
-	for _, p := range m.Unplaceable {
-		limited(verdict.JointRule{Plugin: p}, nodeset.New(g.nodes))
+	for _, rule := range m.Unplaceable {
+		limited(rule, nodeset.New(g.nodes))
 	}
 	if _, held := schedulinggates.Held(c.Pod.Spec()); held {
 		limited(verdict.JointRule{Plugin: verdict.SchedulingGates}, nodeset.New(g.nodes))

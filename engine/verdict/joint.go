@@ -47,4 +47,6 @@ type JointRule struct {
 	TopologyKey string
 	// Resource is that of a rule of NodeResourcesFit.
 	Resource string
+	// Error is the text of the plugin's error, where kube-scheduler cannot parse the pod.
+	Error string
 }

@@ -20,6 +20,8 @@ type Placement struct {
 	Scanned int
 	// Scores are the total scores of the pods of a group that is placed jointly, beside Nodes.
 	Scores []int64
+	// Failed says that kube-scheduler ends the cycle of the first unplaced pod with an internal error.
+	Failed bool
 	// Message, Rejections, Explanation and Changes tell of the first unplaced pod. Rejections are left out once those of
 	// the call would list more than MaxListedNodes.
 	Message     string
@@ -55,6 +57,8 @@ type Group struct {
 	// First is the entry of the first pod that found no node, -1 if there is none.
 	First   int
 	Message string
+	// Failed says that kube-scheduler fails on one of the pods with an internal error.
+	Failed bool
 	// Of a group that is placed jointly, as in Joint.
 	Sum      int64
 	Settled  bool

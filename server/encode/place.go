@@ -35,6 +35,7 @@ func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadFiel
 	}
 	e.message(&stowagev1.Placement{
 		Unread:           unread,
+		InternalError:    p.Failed,
 		UnplacedCount:    uint32(p.Unplaced),
 		Message:          p.Message,
 		Explanation:      e.names.explanation(p.Explanation),
@@ -55,6 +56,7 @@ func podGroup(g *verdict.Group) *stowagev1.PodGroupPlacement {
 		Conflict:        podRules(g.Conflict),
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),
+		InternalError:   g.Failed,
 	}
 	for _, d := range g.Domains {
 		out.Domains = append(out.Domains, &stowagev1.TopologyDomain{TopologyKey: d.Key, Value: d.Value})
@@ -76,6 +78,7 @@ func podRules(rules []verdict.JointRule) []*stowagev1.PodRule {
 			Index:       uint32(r.Index),
 			TopologyKey: r.TopologyKey,
 			Resource:    r.Resource,
+			Error:       r.Error,
 		}
 	}
 	return out

@@ -70,7 +70,7 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 	out.TotalScores = p.Scores
 	if p.Unplaced > 0 {
 		out.UnplacedCount, out.UnattemptedCount = uint32(p.Unplaced), uint32(p.Unattempted)
-		out.Message = p.Message
+		out.Message, out.InternalError = p.Message, p.Failed
 		out.Rejections = s.names.rejections(p.Rejections)
 		out.Explanation = s.names.explanation(p.Explanation)
 		out.Changes = s.names.changes(p.Changes)

@@ -113,7 +113,7 @@ func placeAnswer(c *scenario.Case, placements []oracle.Placement, candidates []u
 		}
 		if d := p.Unplaced; d != nil {
 			var err error
-			entry.Message = messageOf(d)
+			entry.Message, entry.InternalError = messageOf(d), d.Failed()
 			if entry.Rejections, err = unplaced(d, candidates); err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/plugin"
 	"github.com/stowage-scheduler/stowage/engine/requests"
 )
@@ -49,6 +50,16 @@ func (s *Scorer) On(n uint32) (score int64, valid bool) {
 		}
 	}
 	return s.fitWeight*fit + s.balancedWeight*evened, Valid(fit) && Valid(evened)
+}
+
+// ValidOn reports whether the scores of all of some nodes are valid.
+func (s *Scorer) ValidOn(nodes nodeset.Set) bool {
+	for n := range nodes.All() {
+		if _, valid := s.On(n); !valid {
+			return false
+		}
+	}
+	return true
 }
 
 // Valid reports whether kube-scheduler takes a plugin's score

@@ -855,7 +855,10 @@ type Placement struct {
 	// How many of the unplaced pods the deadline left unattempted. Only with PlaceRequest.allow_partial.
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
 	// Pod.unread of the entry's pod, as in FilterResponse.
-	Unread        []*UnreadField `protobuf:"bytes,9,rep,name=unread,proto3" json:"unread,omitempty"`
+	Unread []*UnreadField `protobuf:"bytes,9,rep,name=unread,proto3" json:"unread,omitempty"`
+	// Whether kube-scheduler ends the scheduling cycle of the first unplaced pod with an internal error, whose text message is.
+	// Neither preemption nor more nodes help.
+	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -951,6 +954,13 @@ func (x *Placement) GetUnread() []*UnreadField {
 		return x.Unread
 	}
 	return nil
+}
+
+func (x *Placement) GetInternalError() bool {
+	if x != nil {
+		return x.InternalError
+	}
+	return false
 }
 
 // PlaceStreamRequest is a request of Place that is to be answered in parts.
@@ -1251,7 +1261,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\rscanned_count\x18\x05 \x01(\rR\fscannedCount\x12<\n" +
 	"\n" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial\"\x99\x03\n" +
+	"\apartial\x18\a \x01(\bR\apartial\"\xc0\x03\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1263,7 +1273,9 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12!\n" +
 	"\ftotal_scores\x18\a \x03(\x03R\vtotalScores\x12+\n" +
 	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12/\n" +
-	"\x06unread\x18\t \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"v\n" +
+	"\x06unread\x18\t \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
+	"\x0einternal_error\x18\n" +
+	" \x01(\bR\rinternalError\"v\n" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x12(\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rR\x0epodsPerMessage\"\xe4\x02\n" +

@@ -368,7 +368,10 @@ type PodGroupPlacement struct {
 	// Whether none of the rules of conflict could be left out. False if the search ended before that was known.
 	ConflictMinimal bool `protobuf:"varint,11,opt,name=conflict_minimal,json=conflictMinimal,proto3" json:"conflict_minimal,omitempty"`
 	// With JOINT: how many steps the search took.
-	Steps         uint64 `protobuf:"varint,12,opt,name=steps,proto3" json:"steps,omitempty"`
+	Steps uint64 `protobuf:"varint,12,opt,name=steps,proto3" json:"steps,omitempty"`
+	// Whether kube-scheduler fails on one of the pods with an internal error. It then gives up the group, and neither preemption
+	// nor more nodes help.
+	InternalError bool `protobuf:"varint,13,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -487,6 +490,13 @@ func (x *PodGroupPlacement) GetSteps() uint64 {
 	return 0
 }
 
+func (x *PodGroupPlacement) GetInternalError() bool {
+	if x != nil {
+		return x.InternalError
+	}
+	return false
+}
+
 // TopologyDomain is the nodes that have a label.
 type TopologyDomain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -556,7 +566,9 @@ type PodRule struct {
 	// The topology key, if the rule has one.
 	TopologyKey string `protobuf:"bytes,5,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// The resource, with NodeResourcesFit.
-	Resource      string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
+	Resource string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
+	// The text of the plugin's error, where kube-scheduler cannot parse the pod. No placement then satisfies the rule.
+	Error         string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -633,6 +645,13 @@ func (x *PodRule) GetResource() string {
 	return ""
 }
 
+func (x *PodRule) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 var File_stowage_v1_pod_group_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_pod_group_proto_rawDesc = "" +
@@ -647,7 +666,7 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\tmax_steps\x18\x05 \x01(\rR\bmaxSteps\"b\n" +
 	"\x10PodGroupTopology\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12:\n" +
-	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyR\x06policy\"\xff\x03\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyR\x06policy\"\xa6\x04\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.stowage.v1.PodGroupStatusR\x06status\x12!\n" +
@@ -661,11 +680,12 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\bconflict\x18\n" +
 	" \x03(\v2\x13.stowage.v1.PodRuleR\bconflict\x12)\n" +
 	"\x10conflict_minimal\x18\v \x01(\bR\x0fconflictMinimal\x12\x14\n" +
-	"\x05steps\x18\f \x01(\x04R\x05stepsB\x1d\n" +
+	"\x05steps\x18\f \x01(\x04R\x05steps\x12%\n" +
+	"\x0einternal_error\x18\r \x01(\bR\rinternalErrorB\x1d\n" +
 	"\x1b_first_unplaced_queue_index\"I\n" +
 	"\x0eTopologyDomain\x12!\n" +
 	"\ftopology_key\x18\x01 \x01(\tR\vtopologyKey\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xd9\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xef\x01\n" +
 	"\aPodRule\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x12*\n" +
@@ -673,7 +693,8 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x04rule\x18\x03 \x01(\x0e2\x18.stowage.v1.TopologyRuleR\x04rule\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\rR\x05index\x12!\n" +
 	"\ftopology_key\x18\x05 \x01(\tR\vtopologyKey\x12\x1a\n" +
-	"\bresource\x18\x06 \x01(\tR\bresource*e\n" +
+	"\bresource\x18\x06 \x01(\tR\bresource\x12\x14\n" +
+	"\x05error\x18\a \x01(\tR\x05error*e\n" +
 	"\fPodGroupMode\x12\x1e\n" +
 	"\x1aPOD_GROUP_MODE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17POD_GROUP_MODE_IN_ORDER\x10\x01\x12\x18\n" +
