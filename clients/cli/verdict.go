@@ -30,7 +30,7 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread 
 	if n := len(fieldsOf(unread)); n > 0 {
 		why = append(why, fmt.Sprintf("%s not read", counted(n, "field is", "fields are")))
 	}
-	unknown := slices.DeleteFunc(slices.Clone(snapshot.Misreads), func(m *kube.Misread) bool { return m.Pending })
+	unknown := slices.DeleteFunc(slices.Clone(snapshot.Misreads), func(m *kube.Misread) bool { return m.OwnPods })
 	if n := len(unknown); n > 0 {
 		why = append(why, fmt.Sprintf("%s not understood", counted(n, "object is", "objects are")))
 	}

@@ -147,7 +147,7 @@ func (b *Builder) AddNode(n *corev1.Node) error {
 	if _, path := allocatableOf(n); out.Allocatable != nil {
 		b.places[out.Allocatable] = place{at: b.at, path: path.String()}
 	}
-	return b.misread(Origin{Kind: "Node", Name: n.Name}, 0, err)
+	return b.misread(Origin{Kind: "Node", Name: n.Name}, false, err)
 }
 
 // AddNamespace adds a namespace.
@@ -190,7 +190,7 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		if p.Name == "" {
 			origin.Name = b.generatedName(origin.Namespace, p.GenerateName)
 		}
-		err := b.misread(origin, 1, b.enqueue(origin, specPath, stamp{pod: p, count: 1}))
+		err := b.misreadPods(origin, 1, b.enqueue(origin, specPath, stamp{pod: p, count: 1}))
 		if err == nil && p.Status.NominatedNodeName != "" {
 			b.around.nominated = append(b.around.nominated, nomination{
 				object: origin, node: p.Status.NominatedNodeName, pod: b.queue[len(b.queue)-1].pods.Pod,
@@ -314,7 +314,7 @@ func (b *Builder) expandQueue() {
 		if err == nil {
 			err = b.enqueue(s.origin, templateSpec, stamps...)
 		}
-		b.misread(s.origin, uint32(len(stamps)), err)
+		b.misreadPods(s.origin, uint32(len(stamps)), err)
 	}
 }
 

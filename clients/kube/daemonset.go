@@ -21,7 +21,7 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	// Whether the template converts does not depend on the nodes, so its errors belong to this object.
 	origin := Origin{Kind: "DaemonSet", Namespace: namespaceOf(ds), Name: ds.Name}
 	if _, err := pendingPod(origin, templateSpec, stamp{pod: &corev1.Pod{Spec: ds.Spec.Template.Spec}}); err != nil {
-		return b.misread(origin, 1, err)
+		return b.misreadPods(origin, 1, err)
 	}
 	b.queue = append(b.queue, slot{
 		origin:    origin,

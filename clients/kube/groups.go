@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -139,7 +138,7 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 // group makes the group with a name and a number of pods in the queue: nil if they are placed each for itself. If they
 // are not placed at all, message is kube-scheduler's reason. A group that the API server would refuse is not there.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
-	_, base, _ := strings.Cut(name, "/")
+	namespace, base, _ := strings.Cut(name, "/")
 	missing := fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", base)
 	added, ok := b.groups[name]
 	if !ok {
@@ -150,7 +149,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 		out, err = PodGroup(object, b.runningIn[name])
 	}
 	if err != nil {
-		b.misreads = append(b.misreads, &Misread{At: cmp.Or(added.at, "PodGroup "+name), Err: err, Pending: true})
+		b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
 		return nil, missing
 	}
 	b.around.groups[name] = groupUnread(object, b.runningIn[name])

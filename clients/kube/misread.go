@@ -17,9 +17,9 @@ type Misread struct {
 	At string
 	// Err tells its fields.
 	Err error
-	// Pending says that the object only brings pods to be placed, which are in Snapshot.Waiting. Otherwise what is known of
+	// OwnPods says that decisions about pods of other objects do not read what does not convert. Otherwise what is known of
 	// the cluster is less than its objects state.
-	Pending bool
+	OwnPods bool
 }
 
 func (m *Misread) Error() string { return m.At + ": " + m.Err.Error() }
@@ -39,32 +39,35 @@ func (b *Builder) once(kind, namespace, name string) error {
 	return nil
 }
 
-// misread records that an object does not convert, unless err is of another kind or nil. Its pods that were to be placed
-// wait.
-func (b *Builder) misread(o Origin, pods uint32, err error) error {
+// misread records that an object does not convert, unless err is of another kind or nil. ownPods is Misread.OwnPods.
+func (b *Builder) misread(o Origin, ownPods bool, err error) error {
 	if err == nil || errors.As(err, &duplicate{}) {
 		return err
 	}
-	if pods > 0 {
-		return b.waits(o, pods, b.at, err, nil)
-	}
-	m := &Misread{At: cmp.Or(b.at, o.String()), Err: err}
+	return b.note(b.at, o, ownPods, err)
+}
+
+func (b *Builder) note(at string, o Origin, ownPods bool, err error) *Misread {
+	m := &Misread{At: cmp.Or(at, o.String()), Err: err, OwnPods: ownPods}
 	b.misreads = append(b.misreads, m)
 	return m
 }
 
-// waits puts pods that do not convert among those that wait; known is what is noted of their object already.
-func (b *Builder) waits(o Origin, pods uint32, at string, err error, known *Misread) *Misread {
-	m := known
-	if m == nil {
-		m = &Misread{At: cmp.Or(at, o.String()), Err: err, Pending: true}
-		b.misreads = append(b.misreads, m)
+// misreadPods records that an object does not convert which has a number of pods to be placed, or none. The pods wait.
+func (b *Builder) misreadPods(o Origin, pods uint32, err error) error {
+	err = b.misread(o, true, err)
+	if m := (*Misread)(nil); pods > 0 && errors.As(err, &m) {
+		b.waits(o, pods, m.Err, m)
 	}
+	return err
+}
+
+// waits puts pods that do not convert among those that wait.
+func (b *Builder) waits(o Origin, pods uint32, err error, m *Misread) {
 	b.waiting = append(b.waiting, Entry{
 		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: pods},
 		Origin: o, Message: "not understood: " + err.Error(), Misread: m,
 	})
-	return m
 }
 
 // toCome is how many pods a workload would bring, by its replicas, if it does not convert.

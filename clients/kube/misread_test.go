@@ -11,6 +11,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// maybe is what is wrong with a toleration whose operator is Maybe.
+func maybe(spec string) string {
+	return spec + `.tolerations[0].operator: Unsupported value: "Maybe": supported values: "", "Equal", "Exists", "Gt", "Lt"`
+}
+
 // TestOddObjectsCostOnlyThemselves adds an odd object of each kind to good ones, which stay as they are.
 func TestOddObjectsCostOnlyThemselves(t *testing.T) {
 	const (
@@ -54,8 +59,8 @@ func TestOddObjectsCostOnlyThemselves(t *testing.T) {
 			add: func(b *kube.Builder) error {
 				return b.AddPod(parse[corev1.Pod](t, `{metadata: {name: odd}, spec: {tolerations: [{operator: Maybe}]}}`))
 			},
-			misread: "spec.tolerations[0].operator: Unsupported value: \"Maybe\": supported values: \"\", \"Equal\", \"Exists\", \"Gt\", \"Lt\"",
-			waiting: []string{"Pod default/odd: 1: not understood: spec.tolerations[0].operator: Unsupported value: \"Maybe\": supported values: \"\", \"Equal\", \"Exists\", \"Gt\", \"Lt\""},
+			misread: maybe("spec"),
+			waiting: []string{"Pod default/odd: 1: not understood: " + maybe("spec")},
 		},
 		{
 			name: "a workload",
@@ -64,6 +69,27 @@ func TestOddObjectsCostOnlyThemselves(t *testing.T) {
 			},
 			misread: "spec.replicas: Too many: 20000: must have at most 10000 items",
 			waiting: []string{"StatefulSet default/odd: 20000: not understood: spec.replicas: Too many: 20000: must have at most 10000 items"},
+		},
+		{
+			name: "a workload that exists",
+			add: func(b *kube.Builder) error {
+				return b.AddDeployment(parse[appsv1.Deployment](t, `{metadata: {name: odd, uid: u}, spec: {selector: {}, template: {spec: {tolerations: [{operator: Maybe}]}}}}`))
+			},
+			misread: maybe("spec.template.spec"),
+		},
+		{
+			name: "a workload that exists and whose selector is read",
+			add: func(b *kube.Builder) error {
+				return b.AddReplicaSet(parse[appsv1.ReplicaSet](t, `{metadata: {name: odd, uid: u}, spec: {selector: {}, template: {spec: {tolerations: [{operator: Maybe}]}}}}`))
+			},
+			misread: maybe("spec.template.spec"),
+		},
+		{
+			name: "a workload without pods",
+			add: func(b *kube.Builder) error {
+				return b.AddStatefulSet(parse[appsv1.StatefulSet](t, `{metadata: {name: odd}, spec: {replicas: 0, selector: {}, template: {spec: {tolerations: [{operator: Maybe}]}}}}`))
+			},
+			misread: maybe("spec.template.spec"),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +103,7 @@ func TestOddObjectsCostOnlyThemselves(t *testing.T) {
 				t.Errorf("got %v\nwant %s", err, c.misread)
 			}
 			s := build(t, b)
-			if len(s.Misreads) != 1 || s.Misreads[0].Pending != (c.waiting != nil) {
+			if len(s.Misreads) != 1 || s.Misreads[0].OwnPods != (c.nodes == "") {
 				t.Errorf("misreads: %v", s.Misreads)
 			}
 			diff(t, c.waiting, waiting(s))
@@ -90,6 +116,26 @@ func TestOddObjectsCostOnlyThemselves(t *testing.T) {
 			}
 			diff(t, message(t, &stowagev1.Cluster{}, `nodes: `+want).Nodes, s.Cluster.Nodes)
 		})
+	}
+}
+
+// The selector of a workload is read for the pods that it has made: with them, it is not known how they spread.
+func TestSelectorsThatAreNotReadConcernPodsThatExist(t *testing.T) {
+	const spec = `spec: {selector: {matchExpressions: [{key: a, operator: Like}]}, template: {spec: {}}}`
+	for uid, own := range map[string]bool{"": true, ", uid: u": false} {
+		b := kube.NewBuilder(kube.Options{})
+		for _, err := range []error{
+			b.AddReplicaSet(parse[appsv1.ReplicaSet](t, `{metadata: {name: odd`+uid+`}, `+spec+`}`)),
+			b.AddStatefulSet(parse[appsv1.StatefulSet](t, `{metadata: {name: odd`+uid+`}, `+spec+`}`)),
+		} {
+			if m := (*kube.Misread)(nil); !errors.As(err, &m) || m.OwnPods != own {
+				t.Errorf("%q: %v is %+v", uid, err, m)
+			}
+		}
+		s := build(t, b)
+		if len(s.Misreads) != 2 || len(s.Cluster.WorkloadSelectors) > 0 || own != (len(s.Waiting) == 2) {
+			t.Errorf("%q: %v, %v", uid, s.Misreads, waiting(s))
+		}
 	}
 }
 
@@ -166,7 +212,7 @@ func TestPodsOfANodeThatIsGonePendAgain(t *testing.T) {
 		`Pod default/huge: 1: not understood: spec.containers[0].resources.requests[memory]: Invalid value: "10E": too large`,
 		`Pod default/member: 1: waiting for pods's pod group "g" to appear in scheduling queue`,
 	}, waiting(s))
-	if len(s.Misreads) != 2 || !s.Misreads[0].Pending || !s.Misreads[1].Pending {
+	if len(s.Misreads) != 2 || !s.Misreads[0].OwnPods || !s.Misreads[1].OwnPods {
 		t.Errorf("misreads %v", s.Misreads)
 	}
 	diff(t, []string{"Pod default/web spec.volumes[0].persistentVolumeClaim"}, told(s.Queue[1].Pods.Pod.Unread))

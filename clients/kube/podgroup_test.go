@@ -214,7 +214,7 @@ func TestPodsWaitForTheirGroup(t *testing.T) {
 		var misread string
 		for _, m := range s.Misreads {
 			misread += m.Error()
-			if !m.Pending {
+			if !m.OwnPods {
 				t.Errorf("%s: %v concerns the cluster", c.name, m)
 			}
 		}

@@ -51,7 +51,7 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 		r.again, r.againErr = pendingPod(r.facts.object, specPath, stamp{pod: &free})
 	}
 	b.places[out] = place{at: b.at}
-	err = b.misread(r.facts.object, 0, err)
+	err = b.misread(r.facts.object, false, err)
 	errors.As(err, &r.misread)
 	b.running = append(b.running, r)
 	return err
@@ -86,13 +86,16 @@ func (b *Builder) settle() []HomelessPod {
 		o := r.facts.object
 		out = append(out, HomelessPod{Namespace: o.Namespace, Name: o.Name, Node: r.node, Stays: r.stays})
 		if r.misread != nil {
-			r.misread.Pending = true // it occupies nothing
+			r.misread.OwnPods = true // it occupies nothing
 		}
 		if r.stays != "" {
 			continue
 		}
 		if r.againErr != nil {
-			b.waits(o, 1, r.at, r.againErr, r.misread)
+			if r.misread == nil {
+				r.misread = b.note(r.at, o, true, r.againErr)
+			}
+			b.waits(o, 1, r.againErr, r.misread)
 			continue
 		}
 		queue = append(queue, b.queue[taken:r.before]...)

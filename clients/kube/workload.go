@@ -24,10 +24,11 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 		return err
 	}
 	origin := Origin{Kind: "Deployment", Namespace: namespaceOf(d), Name: d.Name}
-	return b.misread(origin, toCome(d, d.Spec.Replicas), b.deployment(d, origin))
+	return b.misreadPods(origin, toCome(d, d.Spec.Replicas), b.deployment(d, origin))
 }
 
 func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
+	exists := b.exists("Deployment", d, d.Spec.Replicas)
 	hash, err := templateHash(&d.Spec.Template)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
 	if err := b.scalable(origin, d, selector.Selector, stamp{pod: o.pod(&d.Spec.Template, d.Name, nil)}); err != nil {
 		return err
 	}
-	if b.exists("Deployment", d, d.Spec.Replicas) {
+	if exists {
 		return nil
 	}
 	labels := map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: hash}
@@ -53,23 +54,33 @@ func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
 		rs.Spec.Selector = d.Spec.Selector.DeepCopy()
 		rs.Spec.Selector.MatchLabels = withLabels(rs.Spec.Selector.MatchLabels, labels)
 	}
-	return b.replicaSet(rs, origin)
+	if err := b.once("ReplicaSet", namespaceOf(rs), rs.Name); err != nil {
+		return err
+	}
+	if selector, err = ReplicaSetSelector(rs); err != nil {
+		return err
+	}
+	return b.replicaSet(rs, selector, origin)
 }
 
 // AddReplicaSet adds a ReplicaSet's selector and, if it has no uid, its pods.
 func (b *Builder) AddReplicaSet(rs *appsv1.ReplicaSet) error {
-	origin := Origin{Kind: "ReplicaSet", Namespace: namespaceOf(rs), Name: rs.Name}
-	return b.misread(origin, toCome(rs, rs.Spec.Replicas), b.replicaSet(rs, origin))
-}
-
-func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
 	if err := b.once("ReplicaSet", namespaceOf(rs), rs.Name); err != nil {
 		return err
 	}
+	origin := Origin{Kind: "ReplicaSet", Namespace: namespaceOf(rs), Name: rs.Name}
 	selector, err := ReplicaSetSelector(rs)
-	if err != nil {
-		return err
+	if err != nil && admitted(rs) {
+		return b.misread(origin, false, err) // decisions about the pods that it has made read the selector
 	}
+	if err == nil {
+		err = b.replicaSet(rs, selector, origin)
+	}
+	return b.misreadPods(origin, toCome(rs, rs.Spec.Replicas), err)
+}
+
+func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
+	exists := b.exists("ReplicaSet", rs, rs.Spec.Replicas)
 	b.selector(selector)
 	o := owner{"apps/v1", "ReplicaSet", rs.Name, namespaceOf(rs)}
 	if origin.Kind == "ReplicaSet" {
@@ -77,7 +88,7 @@ func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, origin Origin) error {
 			return err
 		}
 	}
-	if b.exists("ReplicaSet", rs, rs.Spec.Replicas) {
+	if exists {
 		return nil
 	}
 	return b.replicas(origin, rs.Spec.Replicas, o.pod(&rs.Spec.Template, rs.Name, nil))
@@ -96,15 +107,16 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 	}
 	o := owner{"v1", "ReplicationController", rc.Name, namespaceOf(rc)}
 	origin := Origin{Kind: o.kind, Namespace: o.namespace, Name: o.name}
-	return b.misread(origin, toCome(rc, rc.Spec.Replicas), b.replicationController(rc, o, origin, selector))
+	return b.misreadPods(origin, toCome(rc, rc.Spec.Replicas), b.replicationController(rc, o, origin, selector))
 }
 
 func (b *Builder) replicationController(rc *corev1.ReplicationController, o owner, origin Origin, selector *stowagev1.WorkloadSelector) error {
+	exists := b.exists("ReplicationController", rc, rc.Spec.Replicas)
 	pod := o.pod(rc.Spec.Template, rc.Name, nil)
 	if err := b.scalable(origin, rc, selector.Selector, stamp{pod: pod}); err != nil {
 		return err
 	}
-	if b.exists("ReplicationController", rc, rc.Spec.Replicas) {
+	if exists {
 		return nil
 	}
 	return b.replicas(origin, rc.Spec.Replicas, pod)
@@ -126,14 +138,18 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 		return err
 	}
 	origin := Origin{Kind: "StatefulSet", Namespace: namespaceOf(ss), Name: ss.Name}
-	return b.misread(origin, toCome(ss, ss.Spec.Replicas), b.statefulSet(ss, origin))
+	selector, err := StatefulSetSelector(ss)
+	if err != nil && admitted(ss) {
+		return b.misread(origin, false, err) // decisions about the pods that it has made read the selector
+	}
+	if err == nil {
+		err = b.statefulSet(ss, selector, origin)
+	}
+	return b.misreadPods(origin, toCome(ss, ss.Spec.Replicas), err)
 }
 
-func (b *Builder) statefulSet(ss *appsv1.StatefulSet, origin Origin) error {
-	selector, err := StatefulSetSelector(ss)
-	if err != nil {
-		return err
-	}
+func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
+	exists := b.exists("StatefulSet", ss, ss.Spec.Replicas)
 	b.selector(selector)
 	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
 	template := ss.Spec.Template.DeepCopy()
@@ -142,7 +158,7 @@ func (b *Builder) statefulSet(ss *appsv1.StatefulSet, origin Origin) error {
 	if err := b.scalable(origin, ss, selector.Selector, stamp{pod: o.pod(template, ss.Name, nil), claims: claims}); err != nil {
 		return err
 	}
-	if b.exists("StatefulSet", ss, ss.Spec.Replicas) {
+	if exists {
 		return nil
 	}
 	n, err := ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
@@ -191,7 +207,7 @@ func (b *Builder) AddJob(j *batchv1.Job) error {
 	}
 	o := owner{"batch/v1", "Job", j.Name, namespaceOf(j)}
 	origin := Origin{Kind: "Job", Namespace: namespaceOf(j), Name: j.Name}
-	return b.misread(origin, toCome(j, j.Spec.Parallelism), b.job(&j.Spec, o, origin, field.NewPath("spec")))
+	return b.misreadPods(origin, toCome(j, j.Spec.Parallelism), b.job(&j.Spec, o, origin, field.NewPath("spec")))
 }
 
 // active is how many pods a Job has by its spec, none once it has ended.
@@ -214,7 +230,7 @@ func (b *Builder) AddCronJob(cj *batchv1.CronJob) error {
 	}
 	spec, o := &cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)}
 	origin := Origin{Kind: "CronJob", Namespace: namespaceOf(cj), Name: cj.Name}
-	return b.misread(origin, toCome(cj, spec.Parallelism), b.job(spec, o, origin, field.NewPath("spec", "jobTemplate", "spec")))
+	return b.misreadPods(origin, toCome(cj, spec.Parallelism), b.job(spec, o, origin, field.NewPath("spec", "jobTemplate", "spec")))
 }
 
 func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Path) error {
