@@ -81,7 +81,7 @@ func toCome(o metav1.Object, replicas *int32) uint32 {
 	return uint32(*replicas)
 }
 
-// closed makes a node take no pod, whatever the pod tolerates.
-func closed(n *stowagev1.Node) {
+// Close makes a node take no pod, whatever the pod tolerates. Its labels, taints and images, and the pods on it, still count.
+func Close(n *stowagev1.Node) {
 	n.Unschedulable, n.Allocatable = true, &stowagev1.Resources{}
 }

@@ -107,7 +107,7 @@ func (b *Builder) settle() []HomelessPod {
 	b.queue = append(queue, b.queue[taken:]...)
 	for name := range b.closed {
 		if i, ok := b.nodeIndex[name]; ok {
-			closed(b.converted[i])
+			Close(b.converted[i])
 		}
 	}
 	return out

@@ -112,7 +112,9 @@ func (m *model) nodeGone(name string) {
 
 // bare is a node of which only the place in the topology is known: pods on it count, and none goes there.
 func bare(n *stowagev1.Node) *stowagev1.Node {
-	return &stowagev1.Node{Name: n.Name, Labels: n.Labels, Unschedulable: true}
+	out := &stowagev1.Node{Name: n.Name, Labels: n.Labels}
+	kube.Close(out)
+	return out
 }
 
 func (m *model) namespaceSet(o *corev1.Namespace) {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -79,13 +80,13 @@ func noTerms(a *stowagev1.PodAffinity, required bool) {
 	}
 }
 
-// now is what is stated of a node as its pods are, nil if it is left out. One that is closed keeps its place in the topology.
+// now is what is stated of a node as its pods are, nil if it is left out.
 func (n *node) now() *stowagev1.Node {
 	if n.stated == nil || len(n.unclear) == 0 {
 		return n.stated
 	}
-	out := bare(n.stated)
-	out.Taints = n.stated.Taints
+	out := &stowagev1.Node{Name: n.stated.Name, Labels: n.stated.Labels, Taints: n.stated.Taints, Images: n.stated.Images}
+	kube.Close(out)
 	return out
 }
 

@@ -5,8 +5,26 @@ import (
 	"log/slog"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
+
+// A node that a pod closes has the images and taints that it had: scores of other nodes depend on how many have an image.
+func TestAClosedNodeStillCounts(t *testing.T) {
+	whole := &stowagev1.Node{
+		Name: "a", Labels: map[string]string{"zone": "z"}, Taints: []*stowagev1.Taint{{Key: "k"}},
+		Images: []*stowagev1.ContainerImage{{Names: []string{"web:v1"}}}, Allocatable: &stowagev1.Resources{Pods: new(int64(9))},
+	}
+	want := proto.CloneOf(whole)
+	kube.Close(want)
+	closed := node{stated: whole, unclear: map[types.UID]bool{"u": true}}
+	if got := closed.now(); !proto.Equal(got, want) || !got.Unschedulable || whole.Unschedulable {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
 
 func TestWhatIsRefusedDoesNotPileUp(t *testing.T) {
 	r := newRefused()
