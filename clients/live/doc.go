@@ -35,8 +35,8 @@
 //
 // What a pod on a node occupies counts, whatever else of it cannot be read: of such pods only that is stated which decisions
 // about other pods read (kube.OccupyingPod). A list of affinity terms that is refused is left out, and the rest counts. Where
-// requests, host ports, labels or a resize are refused, the node of the pod is stated as one that takes no pods; View.Refused
-// names the pod and the reason.
+// requests, host ports, labels, a resize or required anti-affinity are refused, the node of the pod is stated as one that
+// takes no pods; View.Refused names the pod and the reason.
 //
 // A Cluster is safe for concurrent use. A View never changes.
 package live

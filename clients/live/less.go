@@ -16,15 +16,16 @@ type rest struct {
 	template *stowagev1.PodTemplate
 	key      string
 	reason   string
-	// unclear: its pods take more of their nodes than the template says.
+	// unclear: its pods keep more from other pods than the template says.
 	unclear bool
 }
 
 // takesUnclear ends the reason for which a pod closes its node.
-const takesUnclear = "; what the pod takes of its node is not known, so the node takes no pods"
+const takesUnclear = "; what the pod leaves of its node to other pods is not known, so the node takes no pods"
 
 // less is a template without the part in which a field is refused, as small a part as possible: a list of affinity terms, what
-// its pods take, its labels. It is not ok if nothing is left to leave out.
+// its pods take, its labels. It is not ok if nothing is left to leave out. kube-scheduler keeps to all terms that it can parse,
+// so required anti-affinity that is left out makes unclear where other pods may go; other terms are only scored by.
 func less(t *stowagev1.PodTemplate, field string) (out rest, ok bool) {
 	without := func(unclear bool, change func(*stowagev1.PodTemplate)) bool {
 		out = rest{template: proto.CloneOf(t), unclear: unclear}
@@ -33,7 +34,7 @@ func less(t *stowagev1.PodTemplate, field string) (out rest, ok bool) {
 		return !proto.Equal(out.template, t)
 	}
 	for list, empty := range termLists {
-		if strings.HasPrefix(field, "spec.affinity."+list) && without(false, func(t *stowagev1.PodTemplate) {
+		if strings.HasPrefix(field, "spec.affinity."+list) && without(list == requiredAntiAffinity, func(t *stowagev1.PodTemplate) {
 			if a := t.GetSpec().GetAffinity(); a != nil {
 				empty(a)
 			}
@@ -62,11 +63,13 @@ func less(t *stowagev1.PodTemplate, field string) (out rest, ok bool) {
 	return rest{}, false
 }
 
+const requiredAntiAffinity = "pod_anti_affinity.required"
+
 // termLists empty the lists of terms by their paths.
 var termLists = map[string]func(*stowagev1.Affinity){
 	"pod_affinity.required":       func(a *stowagev1.Affinity) { noTerms(a.PodAffinity, true) },
 	"pod_affinity.preferred":      func(a *stowagev1.Affinity) { noTerms(a.PodAffinity, false) },
-	"pod_anti_affinity.required":  func(a *stowagev1.Affinity) { noTerms(a.PodAntiAffinity, true) },
+	requiredAntiAffinity:          func(a *stowagev1.Affinity) { noTerms(a.PodAntiAffinity, true) },
 	"pod_anti_affinity.preferred": func(a *stowagev1.Affinity) { noTerms(a.PodAntiAffinity, false) },
 }
 

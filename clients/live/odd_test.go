@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +162,31 @@ func TestAnOddResourceStatusClosesItsNode(t *testing.T) {
 	if n := w.refused("Pod"); n != 0 {
 		t.Errorf("%d pods are refused", n)
 	}
+}
+
+// kube-scheduler keeps to required anti-affinity terms that are more than Stowage takes, so their node takes no pods.
+func TestRefusedAntiAffinityClosesItsNode(t *testing.T) {
+	odd := on(makePod("odd", "web", corev1.LabelHostname), "a")
+	required := &odd.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	*required = slices.Repeat(*required, 1001)
+	w := start(t, live.Options{}, makeNode("a", "z1"), makeNode("b", "z1"), odd)
+	web := makePod("web", "web", corev1.LabelHostname)
+	web.Spec.Affinity = nil // the odd pod's terms alone keep it away
+	w.feasible(web, "b")
+	w.feasible(makePod("other", "x", corev1.LabelHostname), "b")
+	// What is left of it counts.
+	w.feasible(makePod("apart", "web", corev1.LabelTopologyZone))
+	v, err := w.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reason := v.Refused("a"); !strings.Contains(reason, "default/odd") || !strings.Contains(reason, "pod_anti_affinity.required") {
+		t.Errorf("a is refused: %q", reason)
+	}
+	if err := w.api.CoreV1().Pods("default").Delete(t.Context(), "odd", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.soon(web, "a", "b")
 }
 
 // One odd object of each kind among good ones changes nothing for the others.
