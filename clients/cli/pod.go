@@ -51,7 +51,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	if q.Output != "table" {
 		return q.printMessage(s.stdout, answer)
 	}
-	report.Filter(s.stdout, answer)
+	report.Filter(s.stdout, answer, width)
 	if explain {
 		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
 		x.Write(s.stdout, answer.GetExplanation())
@@ -93,7 +93,7 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 	if c.Output != "table" {
 		return c.printMessage(s.stdout, answer)
 	}
-	report.Score(s.stdout, answer)
+	report.Score(s.stdout, answer, width)
 	report.Unread(s.stdout, answer.Unread, width)
 	return nil
 }

@@ -143,7 +143,7 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 		s.filter(q, a.Filter)
 	case q.Score != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
-		report.Score(s.w, a.Score)
+		report.Score(s.w, a.Score, width)
 	case q.ScaleDown != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
 		r := &report.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}

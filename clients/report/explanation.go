@@ -22,7 +22,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		fmt.Fprintln(w, "\nFailing checks, each plugin asked on its own:")
 		rows := [][]string{{"NODES", "REASON", "PLUGIN", "WHICH"}}
 		for _, r := range e.FailingChecks {
-			rows = append(rows, rejection(r))
+			rows = append(rows, rejection(r)...)
 		}
 		table(w, rows...)
 	}

@@ -13,9 +13,9 @@ import (
 
 // Score writes each node's weighted scores by plugin, the best nodes first; "*" marks those that kube-scheduler would
 // pick from.
-func Score(w io.Writer, a *stowagev1.ScoreResponse) {
+func Score(w io.Writer, a *stowagev1.ScoreResponse, width int) {
 	if a.GetMessage() != "" {
-		fmt.Fprintln(w, a.GetMessage())
+		WriteWrapped(w, "", a.GetMessage(), width)
 		return
 	}
 	best := map[uint32]bool{}

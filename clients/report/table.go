@@ -12,6 +12,9 @@ import (
 // maximumNames is how many names a list in a line shows.
 const maximumNames = 6
 
+// reasonWidth is that of a column of reasons: what most of them fit into.
+const reasonWidth = 80
+
 // table writes rows in columns.
 func table(w io.Writer, rows ...[]string) {
 	var text strings.Builder
@@ -34,25 +37,34 @@ func Names(all []string) string {
 }
 
 // Filter writes which nodes can take a pod, and why the others cannot.
-func Filter(w io.Writer, a *stowagev1.FilterResponse) {
+func Filter(w io.Writer, a *stowagev1.FilterResponse, width int) {
 	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
 	if feasible := a.GetFeasibleNodes().GetNames(); len(feasible) > 0 {
 		rows = append(rows, []string{fmt.Sprint(len(feasible)), "feasible", "", Names(feasible)})
 	}
 	for _, r := range a.GetRejections() {
-		rows = append(rows, rejection(r))
+		rows = append(rows, rejection(r)...)
 	}
 	table(w, rows...)
 	if a.GetMessage() != "" {
-		fmt.Fprintf(w, "\n%s\n", a.GetMessage())
+		fmt.Fprintln(w)
+		WriteWrapped(w, "", a.GetMessage(), width)
 	}
 }
 
-func rejection(r *stowagev1.Rejection) []string {
+// rejection is rows of a table: reasons that are long, as parse errors are, go on in further rows.
+func rejection(r *stowagev1.Rejection) [][]string {
 	var reasons []string
 	for _, reason := range r.GetReasons() {
 		reasons = append(reasons, reason.GetMessage())
 	}
 	nodes := r.GetNodes().GetNames()
-	return []string{fmt.Sprint(len(nodes)), strings.Join(reasons, ", "), Plugin(r.GetPlugin()), Names(nodes)}
+	var text strings.Builder
+	WriteWrapped(&text, "", strings.Join(reasons, ", "), reasonWidth)
+	first, more, _ := strings.Cut(strings.TrimSuffix(text.String(), "\n"), "\n")
+	rows := [][]string{{fmt.Sprint(len(nodes)), first, Plugin(r.GetPlugin()), Names(nodes)}}
+	for line := range strings.Lines(more) {
+		rows = append(rows, []string{"", strings.TrimSuffix(line, "\n"), "", ""})
+	}
+	return rows
 }
