@@ -13,12 +13,13 @@ const description = `Scheduling decisions as kube-scheduler would make them, ove
 
 The exit status is 0 if all pods were placed, or a node can take the pod; 1 if not; 2 if the question was wrong or got no
 answer; 3 if kube-scheduler might refuse nevertheless, because of what was not read, or if there was nothing to place though
-the manifests have pods to come.`
+the manifests have pods to come. Workloads of kinds that are not read are told on standard error; they do not
+change the exit status if there are others to place.`
 
 // commands is the grammar of the command line.
 type commands struct {
 	Place      placeCommand      `cmd:"" help:"Decide where the pending pods go: one by one in the order of the manifests, or in their groups."`
-	Filter     filterCommand     `cmd:"" help:"Tell which nodes can take a pod, and why the others cannot."`
+	Filter     filterCommand     `cmd:"" help:"Tell which nodes can take a pod, and why the others cannot. Does not score: where scores overflow, only score and place fail the pod."`
 	Score      scoreCommand      `cmd:"" help:"Tell how good each node that can take a pod is."`
 	Explain    explainCommand    `cmd:"" help:"Tell everything that stands between a pod and each node."`
 	ScaleDown  scaleDownCommand  `cmd:"" help:"Tell which replicas of a workload to delete, so that the rest are spread best."`

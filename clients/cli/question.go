@@ -49,13 +49,15 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	if skipped := r.Skipped(); len(skipped) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: not read: %s\n", strings.Join(skipped, ", "))
 	}
+	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
+		fmt.Fprintf(s.stderr, "stowage: the pods of these count only where the manifests state them: %s\n", strings.Join(q.workloads, ", "))
+	}
 	if e := out.Existing; len(e) == 1 {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s exists already: its pods are taken from the manifests\n", e[0].Kind, e[0].Namespace, e[0].Name)
 	} else if len(e) > 1 {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
-	q.workloads = r.SkippedWorkloads()
 	homeless(s.stderr, out.HomelessPods)
 	for _, m := range out.Misreads {
 		fmt.Fprintf(s.stderr, "stowage: not understood: %v\n", m)
