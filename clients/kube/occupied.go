@@ -21,6 +21,24 @@ type Occupant struct {
 
 func (o Occupant) err() error { return errors.Join(o.Terms, o.Amounts) }
 
+// running converts a pod on a node, without saying on which: as a whole, so that it shares its template with those to be placed,
+// or what kube-scheduler reads of it if it does not convert as a whole. What is not read is no error.
+func running(p *corev1.Pod) Occupant {
+	if out, err := onNode(p); err == nil {
+		return Occupant{Pod: out}
+	}
+	return OccupyingPod(p)
+}
+
+// onNode converts a pod on a node and what its status says of its resources.
+func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
+	c := &converter{}
+	p = defaulted(p)
+	out := c.pod(p, specPath, runningRequests)
+	out.ResourceStatus = c.resourceStatus(p)
+	return out, c.err()
+}
+
 // OccupyingPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler does
 // not read of pods on nodes is left out: node selector and affinity, tolerations, spread constraints, images, scheduling
 // gates, the controller. So nothing odd in these makes the pod count for less, and more pods share a template.

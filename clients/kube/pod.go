@@ -52,29 +52,6 @@ func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error
 	return out, c.err()
 }
 
-// RunningPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler
-// does not read of such a pod is no error.
-func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	o := running(p)
-	return o.Pod, o.err()
-}
-
-// running converts a pod on a node as a whole, or else what kube-scheduler reads of it.
-func running(p *corev1.Pod) Occupant {
-	if out, err := onNode(p); err == nil {
-		return Occupant{Pod: out}
-	}
-	return OccupyingPod(p)
-}
-
-func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
-	c := &converter{}
-	p = defaulted(p)
-	out := c.pod(p, specPath, runningRequests)
-	out.ResourceStatus = c.resourceStatus(p)
-	return out, c.err()
-}
-
 // pod converts what pending and running pods have in common; path is where the pod's spec stands in the object, and o how
 // kube-scheduler adds up what the pod requests.
 func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodResourcesOptions) *stowagev1.Pod {

@@ -91,7 +91,7 @@ func kubernetesPod(t *stowagev1.PodTemplate) (*corev1.Pod, error) {
 			})
 		}
 	}
-	again, err := kube.RunningPod(out)
+	again, err := kube.PendingPod(out)
 	if err != nil {
 		return nil, err
 	}

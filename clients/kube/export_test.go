@@ -1,0 +1,13 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// RunningPod is a pod on a node as a Builder states it.
+func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
+	o := running(p)
+	return o.Pod, o.err()
+}
