@@ -59,6 +59,10 @@ const (
 	MaxTolerations = 1_000
 	// MaxUnread bounds Pod.unread.
 	MaxUnread = 1_000
+	// MaxUnreadBytes bounds the object of an unread field, and the field, each on their own.
+	MaxUnreadBytes = 1_024
+	// MaxConsequenceBytes bounds the consequence of an unread field.
+	MaxConsequenceBytes = 4_096
 	// MaxSpreadConstraints bounds a pod's spread constraints.
 	MaxSpreadConstraints = 64
 	// MaxWeights bounds each list of weights in a profile.

@@ -133,6 +133,15 @@ var malformed = []struct {
 	{"queue[0].pod.unread[0].field", "is required", func(r *stowagev1.PlaceRequest) {
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web"}}
 	}},
+	{"queue[0].pod.unread[0].object", "has 1025 bytes, at most 1024", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: strings.Repeat("o", 1025), Field: "spec.resourceClaims[0]"}}
+	}},
+	{"queue[0].pod.unread[0].field", "has 1025 bytes, at most 1024", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web", Field: strings.Repeat("f", 1025)}}
+	}},
+	{"queue[0].pod.unread[0].consequence", "has 4097 bytes, at most 4096", func(r *stowagev1.PlaceRequest) {
+		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.nodeName", Consequence: strings.Repeat("c", 4097)}}
+	}},
 	{"queue[0].pod.unread", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, decode.MaxUnread+1)
 	}},

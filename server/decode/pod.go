@@ -96,12 +96,9 @@ func (d *decoder) unread(at *path, in []*stowagev1.UnreadField) {
 	}
 	for i, u := range in {
 		at := at.item("unread", i)
-		if u.GetObject() == "" {
-			d.refuse(at.field("object"), "is required")
-		}
-		if u.GetField() == "" {
-			d.refuse(at.field("field"), "is required")
-		}
+		d.name(&at, "object", u.GetObject(), MaxUnreadBytes)
+		d.name(&at, "field", u.GetField(), MaxUnreadBytes)
+		d.length(at.field("consequence"), u.GetConsequence(), MaxConsequenceBytes)
 	}
 }
 

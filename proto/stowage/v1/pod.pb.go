@@ -272,11 +272,11 @@ func (*Pod_Template) isPod_Source() {}
 // claim. Because of it kube-scheduler might reject a node that an answer calls feasible.
 type UnreadField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object that has the field, by kind, namespace and name, such as "Pod shop/web-0". Required.
+	// The object that has the field, by kind, namespace and name, such as "Pod shop/web-0". Required. At most 1,024 bytes.
 	Object string `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
-	// The field's path in the object, such as "spec.resourceClaims[0]". Required.
+	// The field's path in the object, such as "spec.resourceClaims[0]". Required. At most 1,024 bytes.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
-	// What kube-scheduler does with the field, as a sentence.
+	// What kube-scheduler does with the field, as a sentence. At most 4,096 bytes.
 	Consequence   string `protobuf:"bytes,3,opt,name=consequence,proto3" json:"consequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
