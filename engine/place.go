@@ -152,7 +152,7 @@ func (p *place) cut() {
 	}
 }
 
-// template is pods of the queue that nothing tells apart.
+// template is pods of the queue that every decision treats alike.
 type template struct {
 	pod       *cluster.Pending
 	pods      int
@@ -207,7 +207,7 @@ func (p *place) assume(entry int, node uint32) {
 	p.moves++
 	switch {
 	case p.entries[entry].pod.Frees():
-		p.board = nil // where nodes only fill up
+		p.board = nil // the board assumes that free amounts only decrease
 	case p.board != nil:
 		p.board.Placed(node)
 	}

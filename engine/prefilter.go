@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// podRejection is that a plugin rejects the pod as a whole, before any node is filtered.
+// podRejection says which plugin rejects the pod before any node is filtered.
 type podRejection struct {
 	plugin verdict.Plugin
 	code   verdict.Code
@@ -25,7 +25,7 @@ func (r *podRejection) of(candidates nodeset.Set) verdict.Rejection {
 	}
 }
 
-// message returns kube-scheduler's event text for a number of candidates. The text of an error stands as it is
+// message returns kube-scheduler's event text for this number of candidates. For code Error it is the error's text
 // (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
 func (r *podRejection) message(candidates int) string {
 	if r.code == verdict.Error {

@@ -38,7 +38,7 @@ func newPreScoreFailure(p verdict.Plugin, err string) *scoreFailure {
 	return &scoreFailure{p, verdict.UnparsablePod(err), fmt.Sprintf("running PreScore plugin %q: %s", p, err)}
 }
 
-// rejection returns that the feasible nodes are not taken.
+// rejection returns the rejection of all feasible nodes.
 func (f *scoreFailure) rejection(feasible nodeset.Set) verdict.Rejection {
 	return verdict.Rejection{Plugin: f.plugin, Code: verdict.Error, Reasons: []verdict.Reason{f.reason}, Nodes: feasible.Indexes()}
 }

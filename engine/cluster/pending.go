@@ -39,8 +39,8 @@ func (s *State) Compile(pod *api.Pod) *Pending {
 	}
 }
 
-// Frees reports whether a node has more room with the pod than without. It asks for 2^63 of a resource or more, and sums of
-// kube-scheduler overflow.
+// Frees reports whether the pod's summed request overflows to a negative amount, so that placing it increases a node's free
+// amount.
 func (p *Pending) Frees() bool {
 	negative := func(amount int64) bool { return amount < 0 }
 	return slices.ContainsFunc(p.usage.Amounts[:], negative) ||

@@ -45,7 +45,8 @@ func newResources(b *Board, c *plugin.Cycle) *resources {
 	return r
 }
 
-// scoreOn returns a node's score, and whether it is valid. One that is not is 0, so that it is not taken for full.
+// scoreOn returns a node's score, and whether it is valid. An invalid score is stored as 0, because it could
+// equal full (-1).
 func (r *resources) scoreOn(n uint32) (score int32, valid bool) {
 	weighted, valid := r.scorer.On(n)
 	if !valid {
