@@ -11,7 +11,7 @@ import (
 )
 
 // Misread is an object that does not convert. It costs only itself: the others of the snapshot are as they would be, what
-// it occupies counts, and a node takes no pod if that is not known.
+// it occupies counts, and a node with a pod whose requests cannot be read takes no pods.
 type Misread struct {
 	// At is the object, as From named it.
 	At string

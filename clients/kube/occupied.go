@@ -21,8 +21,8 @@ type Occupant struct {
 
 func (o Occupant) err() error { return errors.Join(o.Terms, o.Amounts) }
 
-// running converts a pod on a node, without saying on which: as a whole, so that it shares its template with those to be placed,
-// or what kube-scheduler reads of it if it does not convert as a whole. What is not read is no error.
+// running converts a pod on a node as a whole, so that it shares its template with those to be placed, or if it does not
+// convert as a whole, as OccupyingPod does.
 func running(p *corev1.Pod) Occupant {
 	if out, err := onNode(p); err == nil {
 		return Occupant{Pod: out}

@@ -35,8 +35,8 @@ func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
 }
 
 // containerStatuses states what the status says of containers. kube-scheduler adds up three sums: what is requested, what
-// is allocated and what is actuated; where one says nothing of a container, that before it does. Fractions make an amount
-// depend on the sum, so a pod that has some states every container's amount for each sum.
+// is allocated and what is actuated; a sum without an amount for a container uses that of the sum before. Fractions make an
+// amount depend on the sum, so a pod that has some states every container's amount for each sum.
 func (c *converter) containerStatuses(p *corev1.Pod, path *field.Path) []*stowagev1.ContainerResourceStatus {
 	statuses := map[string]*corev1.ContainerStatus{}
 	paths := map[string]*field.Path{}

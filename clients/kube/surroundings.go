@@ -27,7 +27,7 @@ const (
 	readsRunning       = "the API server changes what the pod, which is on a node, occupies there"
 )
 
-// surroundings are the objects beside a pod on which depends what of it is not read.
+// surroundings are other objects that decide which fields of a pod are unread.
 type surroundings struct {
 	priorityClasses map[string]int32
 	globalPriority  *int32
