@@ -49,9 +49,9 @@ generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos.
 
 .PHONY: generated
 generated: $(PROTOVALIDATE) ## Check that generated code is current.
-	@rm -rf build/generated && mkdir -p build/generated
-	$(BUF) generate --output build/generated
-	@diff -r <(cd build/generated/proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
+	@rm -rf build/_generated && mkdir -p build/_generated
+	$(BUF) generate --output build/_generated
+	@diff -r <(cd build/_generated/proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
 	         <(cd proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
 	  || { echo "generated code is not current: run make generate"; exit 1; }
 
