@@ -11,24 +11,27 @@ import (
 var ErrNotHeld = errors.New("the lease is not held any more")
 
 // Dial connects to a server that is to be told nothing once the lease is not held. It is rest.Config's Dial for clients whose
-// requests only a leader may make; such a client connects anew once the lease is held again.
+// requests only a leader may make. A connection is of one term: what it has not sent by the end of that is not sent in a later
+// one, in which the client connects anew.
 func (l *Lock) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	// As client-go dials (transport/cache.go).
+	term := l.Term()
 	c, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return conn{c, l}, nil
+	return conn{c, l, term}, nil
 }
 
 type conn struct {
 	net.Conn
 	lock *Lock
+	term uint64 // in which it was made
 }
 
 // Write implements net.Conn.
 func (c conn) Write(b []byte) (int, error) {
-	if c.lock.Term() == 0 {
+	if term := c.lock.Term(); term == 0 || term != c.term {
 		return 0, ErrNotHeld
 	}
 	return c.Conn.Write(b)

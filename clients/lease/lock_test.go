@@ -198,4 +198,14 @@ func TestNothingIsSentWhileTheLeaseIsNotHeld(t *testing.T) {
 	}
 	w.must(w.Update(t.Context(), record("this")))
 	w.must(post())
+	// Nobody looked while it was not held, and the connection may have something to send from before.
+	w.pass(holds, holds)
+	w.must(w.Update(t.Context(), record("this")))
+	if err := post(); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("a connection of an earlier term: %v", err)
+	}
+	w.must(post())
+	if served != 3 {
+		t.Errorf("%d requests were served, want 3", served)
+	}
 }
