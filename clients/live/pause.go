@@ -15,7 +15,7 @@ const (
 	beatEvery = 500 * time.Millisecond
 	// pauseLimit is how long a process may not have noted it before what its informers show counts as out of date.
 	pauseLimit = 3 * time.Second
-	// catchUpTimeout bounds reading all pods anew.
+	// catchUpTimeout bounds the call that reads one page. The number of pages has no limit.
 	catchUpTimeout = time.Minute
 	// catchUpPage is how many pods are read by a call.
 	catchUpPage = 500
@@ -60,8 +60,8 @@ func (c *Cluster) beats(ctx context.Context) {
 	}
 }
 
-// CatchUp makes what was bound count while this process did not run, as one that is stopped, throttled or on a machine that is
-// moved: its informers show that late, and whoever binds meanwhile does not wait. It reads all pods that are bound, and does
+// CatchUp adds the pods that were bound while this process was stopped, throttled or moved to another machine. Informers
+// deliver these events late, and other schedulers may have bound pods meanwhile. It reads all pods that are bound, and does
 // nothing if the process has been running. Whoever binds pods calls it before deciding.
 func (c *Cluster) CatchUp(ctx context.Context) error {
 	if !c.pulse.beat(time.Now()) {
@@ -92,9 +92,7 @@ func (c *Cluster) readAnew(ctx context.Context) *try {
 	t := &try{ended: make(chan struct{})}
 	c.pulse.reading = t
 	go func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), catchUpTimeout)
-		defer cancel()
-		err := c.readBound(ctx)
+		err := c.readBound(context.WithoutCancel(ctx))
 		c.pulse.mutex.Lock()
 		defer c.pulse.mutex.Unlock()
 		if err == nil {
@@ -110,7 +108,9 @@ func (c *Cluster) readAnew(ctx context.Context) *try {
 func (c *Cluster) readBound(ctx context.Context) error {
 	o := metav1.ListOptions{FieldSelector: "spec.nodeName!=," + unendedPods, Limit: catchUpPage}
 	for {
-		page, err := c.api.CoreV1().Pods(metav1.NamespaceAll).List(ctx, o)
+		asking, cancel := context.WithTimeout(ctx, catchUpTimeout)
+		page, err := c.api.CoreV1().Pods(metav1.NamespaceAll).List(asking, o)
+		cancel()
 		if err != nil {
 			return fmt.Errorf("reading what was bound while this process did not run: %w", err)
 		}

@@ -1,8 +1,10 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -71,6 +75,51 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 	c.pulse.last = time.Now().Round(0).Add(-time.Hour)
 	c.pulse.beat(time.Now())
 	catchUp("after another one", 4, false)
+}
+
+// Reading all pods may take longer than any one call: each page has the whole time.
+func TestEachPageOfWhatIsReadAnewHasItsOwnTime(t *testing.T) {
+	api := &pagedPods{Interface: fake.NewClientset(), pages: 3}
+	c, err := New(api, nil, Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.pulse.last = time.Now().Add(-pauseLimit - time.Second)
+	if err := c.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(api.deadlines) != api.pages {
+		t.Fatalf("%d pages are read, want %d", len(api.deadlines), api.pages)
+	}
+	for i, d := range api.deadlines {
+		if d.Before(api.asked[i].Add(catchUpTimeout-time.Second)) || i > 0 && !d.After(api.deadlines[i-1]) {
+			t.Errorf("page %d is asked for at %v, until %v", i, api.asked[i], d)
+		}
+	}
+}
+
+// pagedPods lists pods in some pages, each of which is empty.
+type pagedPods struct {
+	kubernetes.Interface
+	corev1client.CoreV1Interface
+	corev1client.PodInterface
+	pages            int
+	asked, deadlines []time.Time
+}
+
+func (p *pagedPods) CoreV1() corev1client.CoreV1Interface  { return p }
+func (p *pagedPods) Pods(string) corev1client.PodInterface { return p }
+func (p *pagedPods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+	deadline, _ := ctx.Deadline()
+	p.asked, p.deadlines = append(p.asked, time.Now()), append(p.deadlines, deadline)
+	list := &corev1.PodList{}
+	if len(p.asked) < p.pages {
+		list.Continue = strconv.Itoa(len(p.asked))
+	}
+	if want := strconv.Itoa(len(p.asked) - 1); o.Continue != want && len(p.asked) > 1 {
+		return nil, errors.New("page " + want + " is not asked for")
+	}
+	return list, nil
 }
 
 func TestElapsedIsWhatEitherClockShows(t *testing.T) {
