@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
@@ -33,14 +34,16 @@ var (
 
 // bind binds a pod to its node.
 func (s *Scheduler) bind(ctx context.Context, v verdict) {
+	s.reports.settle(ctx, v.pod.UID)
 	begin := time.Now()
 	unclear, err := s.untilKnown(ctx, v)
 	s.metrics.took(ctx, "bind", begin)
 	switch {
+	case errors.Is(err, errTakenBack):
+		s.metrics.attempts.Add(ctx, 1, withResult("outdated"))
 	case errors.Is(err, errOutdated) && !unclear:
 		s.metrics.attempts.Add(ctx, 1, withResult("outdated"))
-		s.cluster.Forget(v.pod.UID)
-		s.pending.again(v.candidate)
+		s.takeBackSent(v)
 	case err == nil:
 		s.cluster.Extend(v.pod.UID, v.node)
 		s.metrics.bound(ctx, v.arrived)
@@ -71,16 +74,21 @@ func (s *Scheduler) look(v verdict) error {
 	return nil
 }
 
-// leads waits until the scheduler leads and knows what was bound while its process did not run.
+// leads waits until the scheduler leads and knows what was bound while its process did not run. It fails only at the end: what
+// the API server does not answer is read again.
 func (s *Scheduler) leads(ctx context.Context) error {
 	for {
+		again := leaseLook
 		if s.options.Lease.Term() != 0 {
-			return s.cluster.CatchUp(ctx)
+			if s.cluster.CatchUp(ctx) == nil {
+				return nil
+			}
+			again = catchUpAgain
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(leaseLook):
+		case <-time.After(again):
 		}
 	}
 }
@@ -100,13 +108,15 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 		if err := s.leads(ctx); err != nil {
 			return unclear, err
 		}
-		err := s.look(v)
+		err := s.mayGo(v, false)
 		if err == nil {
 			err = s.send(ctx, v)
 		}
 		switch {
 		case err == nil:
 			return false, nil
+		case errors.Is(err, errTakenBack):
+			return false, err
 		case !errors.Is(err, errOutdated):
 			refused, unclear = err, unclear || !live.IsRefusal(err)
 		case refused == nil:
@@ -135,14 +145,28 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 	}
 }
 
-// send asks the API server to bind a pod, unless the decision does not hold any more once the client may send.
+// send asks the API server to bind a pod, unless the decision does not hold any more once the client may send. The error is
+// errOutdated or errTakenBack only if nothing was sent that may be carried out.
 func (s *Scheduler) send(ctx context.Context, v verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	return s.options.Bindings.CoreV1().Pods(v.pod.Namespace).Bind(withLook(ctx, func() error { return s.look(v) }), &corev1.Binding{
+	ctx, look := connect.WithLook(ctx, func() error { return s.mayGo(v, true) })
+	err := s.options.Bindings.CoreV1().Pods(v.pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.pod.Namespace, Name: v.pod.Name, UID: v.pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: v.node},
 	}, metav1.CreateOptions{})
+	switch {
+	case errors.Is(err, errTakenBack):
+		return errTakenBack
+	case !errors.Is(err, errOutdated):
+		if taken := s.wasSent(v); taken != nil {
+			return taken
+		}
+		return err
+	case look.Unclear() != nil:
+		return look.Unclear()
+	}
+	return errOutdated
 }
 
 // isBound asks the API server whether a pod is on its node.

@@ -11,7 +11,8 @@
 //
 // A pod without a node gets the condition PodScheduled and an event FailedScheduling with the reason, and is tried again
 // once the cluster has changed, after 1 s at first and 10 s at most. The condition says Unschedulable only where another node
-// might help. Bindings do not wait for any of this.
+// might help. Neither bindings nor the pod itself wait for this to be sent: only the latest report of a pod is kept, and none
+// once the pod has a node.
 //
 // # Groups
 //
@@ -21,7 +22,9 @@
 //	pod-group.scheduling.sigs.k8s.io/min-available: "4"
 //
 // Either so many of them have a node or none gets one; those that are bound already count, and those that have
-// succeeded. Without a minimum it is all that there are.
+// succeeded. Without a minimum it is all that there are. Until so many have been sent to the API server, the decisions about
+// all members that wait to be bound hold together or are made anew together. What the API server refuses or loses after that
+// can leave a group in part.
 //
 // # What it does not do
 //

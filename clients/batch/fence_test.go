@@ -1,7 +1,9 @@
 package batch_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,4 +154,91 @@ func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
 	w.waits("h1", "node(s) didn't match Pod's node affinity/selector")
 	w.waits("h20", "node(s) didn't match Pod's node affinity/selector")
 	w.because("h20", corev1.PodReasonUnschedulable)
+}
+
+// The members of a group wait to be bound, and the node of one is filled by another scheduler: none is bound without enough
+// of the others.
+func TestAGroupOfWhichOneIsOutdatedIsDecidedAnewAsAWhole(t *testing.T) {
+	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
+	release := w.block("first")
+	first, g1, g2 := pod("first"), member(pod("g-1"), "g", "2"), member(pod("g-2"), "g", "2")
+	w.create(first)
+	w.asked(1)
+	w.create(g1, g2)
+	w.decided(g1)
+	w.elsewhere(pod("foreign"), w.decided(g2))
+	release()
+	w.bound("first")
+	for _, name := range []string{"g-1", "g-2"} {
+		w.waits(name, "Insufficient cpu")
+		if on := w.pod(name).Spec.NodeName; on != "" {
+			t.Errorf("%s is bound to %s without the other", name, on)
+		}
+	}
+	if _, err := w.api.CoreV1().Nodes().Create(t.Context(), node("d", "1"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.bound("g-1", "g-2")
+}
+
+// Of a group that has enough members bound, one that is out of date is decided anew alone.
+func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
+	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
+	release := w.block("g-1", "g-2")
+	g1, g2, g3 := member(pod("g-1"), "g", "1"), member(pod("g-2"), "g", "1"), member(pod("g-3"), "g", "1")
+	w.create(g1)
+	w.asked(1)
+	w.create(g2, g3)
+	on := w.decided(g2)
+	foreign := w.decided(g3)
+	w.elsewhere(pod("foreign"), foreign)
+	release()
+	if got := w.bound("g-1", "g-2"); got[1] != on {
+		t.Errorf("g-2 is on %s, want %s as decided", got[1], on)
+	}
+	w.waits("g-3", "Insufficient cpu")
+}
+
+// A pod for which there is a node by now is bound before anything is said of it and of the others, however slow that is.
+func TestAPodIsTriedAgainBeforeItIsSaidWhyItHadNoNode(t *testing.T) {
+	w := start(t, batch.Options{}, node("a", "0"))
+	blocked := make(chan struct{})
+	w.mutex.Lock()
+	var patches atomic.Int32
+	w.beforePatch = func() { patches.Add(1); <-blocked }
+	w.mutex.Unlock()
+	release := sync.OnceFunc(func() { close(blocked) })
+	t.Cleanup(release)
+	var wait []string
+	for i := range 20 {
+		name := fmt.Sprintf("p-%02d", i)
+		wait = append(wait, name)
+		w.create(pod(name))
+	}
+	eventually(t, func() error {
+		if n := patches.Load(); n < 4 {
+			return fmt.Errorf("%d patches", n)
+		}
+		return nil
+	})
+	if _, err := w.api.CoreV1().Nodes().Create(t.Context(), node("b", "100"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error {
+		n := 0
+		for _, name := range wait {
+			if w.pod(name).Spec.NodeName != "" {
+				n++
+			}
+		}
+		if n < len(wait)-4 {
+			return fmt.Errorf("%d are bound", n)
+		}
+		return nil
+	})
+	if n := patches.Load(); n != 4 {
+		t.Errorf("the status of %d pods is changed, want 4", n)
+	}
+	release()
+	w.bound(wait...)
 }

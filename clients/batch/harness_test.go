@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +22,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -138,6 +141,9 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 	if err := ctx.Err(); err != nil {
 		return err // as the client does
 	}
+	if err := looked(ctx); err != nil {
+		return err
+	}
 	w := p.world
 	w.mutex.Lock()
 	w.binds = append(w.binds, binding.Name+" "+binding.Target.Name)
@@ -168,6 +174,22 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 	}
 	return run(after, binding.Name)
 }
+
+// looked is what a client that is Looking finds before it sends.
+func looked(ctx context.Context) error {
+	config := &rest.Config{}
+	connect.Looking(config)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://api", nil)
+	if err != nil {
+		return err
+	}
+	_, err = config.WrapTransport(sends{}).RoundTrip(request)
+	return err
+}
+
+type sends struct{}
+
+func (sends) RoundTrip(*http.Request) (*http.Response, error) { return &http.Response{}, nil }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
 	p.world.mutex.Lock()

@@ -45,8 +45,8 @@ func (w why) result() string {
 	return "error"
 }
 
-// leave leaves a pod pending until the next epoch, and has its status and an event say why once there is time for that: only
-// then it is tried again, so that what it says is never later than its binding. What could not be said is found out again.
+// leave leaves a pod pending until the next epoch, and has its status and an event say why when there is time for that. The pod
+// does not wait for it: what is not said by the time that the pod is decided again is not said any more.
 func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	if v.why == failed {
 		epoch = anyEpoch
@@ -56,26 +56,24 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		return
 	}
 	s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
-	s.telling.Go(func() {
-		told := false
-		if !s.reports.do(func() { told = s.tell(ctx, v) }) {
-			s.metrics.drop("status")
-		}
-		if !told {
-			epoch = anyEpoch
-		}
-		s.pending.back(v.candidate, time.Now(), epoch)
-	})
+	// In this order: whoever decides the pod from now on finds the report, and drops it.
+	s.reports.put(v.pod.UID, func() { s.tell(ctx, v) })
+	s.pending.back(v.candidate, time.Now(), epoch)
 }
 
-// tell says in a pod's status and in an event why it has no node, unless another scheduler may have found one by now.
-func (s *Scheduler) tell(ctx context.Context, v verdict) bool {
-	if ctx.Err() != nil || s.options.Lease.Term() == 0 {
-		return false
+// tell says in a pod's status and in an event why it has no node. If another scheduler may have found one by now, the pod
+// is tried again instead.
+func (s *Scheduler) tell(ctx context.Context, v verdict) {
+	if ctx.Err() != nil {
+		return
+	}
+	if term := s.options.Lease.Term(); term == 0 || term != v.term {
+		s.pending.retry(v.pod.UID)
+		return
 	}
 	p, err := s.condition(ctx, v.pod, v.why.reason(), v.message)
 	if apierrors.IsNotFound(err) {
-		return true
+		return
 	}
 	if err != nil {
 		s.log.Error("cannot say in a pod's status why it waits", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
@@ -84,7 +82,6 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) bool {
 	// Events about one version of a pod become one with a count, so the event comes after the status: another reason is
 	// another version.
 	s.options.Events.Eventf(p, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
-	return true
 }
 
 // condition sets the pod's condition PodScheduled, unless it says so already, and returns the pod as it is then.

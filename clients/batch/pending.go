@@ -206,12 +206,24 @@ func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.wake()
 }
 
-// again gives a pod back that is to be placed anew at once.
-func (q *pendingPods) again(c candidate) {
+// again gives pods back, all or none, that are to be placed anew at once.
+func (q *pendingPods) again(pods ...candidate) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if p := q.pods[c.pod.UID]; p != nil {
-		p.state = waiting
+	for _, c := range pods {
+		if p := q.pods[c.pod.UID]; p != nil {
+			p.state, p.tried = waiting, anyEpoch
+		}
+	}
+	q.wake()
+}
+
+// retry has a pod that waits be tried again though nothing has changed.
+func (q *pendingPods) retry(uid types.UID) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if p := q.pods[uid]; p != nil {
+		p.tried = anyEpoch
 		q.wake()
 	}
 }

@@ -30,7 +30,8 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			return
 		}
 		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1+halved)))]
-		verdicts, err := s.place(ctx, part, attempt <= checkedAttempts)
+		term := s.options.Lease.Term()
+		verdicts, err := s.place(ctx, part, term, attempt <= checkedAttempts)
 		if errors.Is(err, live.ErrChanged) {
 			s.metrics.outdated.Add(ctx, 1)
 			attempt++
@@ -49,7 +50,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			halved = 0
 		}
 		for _, v := range verdicts {
-			if v.node == "" {
+			if v.term = term; v.node == "" {
 				s.leave(ctx, v, epoch)
 			} else {
 				s.bindings <- v
@@ -108,12 +109,11 @@ func wholeGroups(pods []candidate, n int) int {
 
 // place asks where pods go, and has those count there that got a node. The error is live.ErrChanged if that is checked and
 // the cluster has changed meanwhile.
-func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) ([]verdict, error) {
+func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) ([]verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse
-	term := s.options.Lease.Term()
 	q, refused := s.ask(ctx, pods)
 	for len(q.queue) > 0 {
 		begin := time.Now()
@@ -158,7 +158,11 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, checked bool) (
 	if err := s.cluster.Assume(view, assumed...); err != nil {
 		return nil, err
 	}
+	s.gangs.join(verdicts, q.groups)
 	s.pending.bind(placed...)
+	for _, c := range placed {
+		s.reports.drop(c.pod.UID)
+	}
 	return append(verdicts, refused...), nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/server/admin"
@@ -64,7 +65,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) (err error) {
 		o.Lease = lock
 		guard = func(config *rest.Config) { config.Dial = lock.Dial }
 	}
-	if o.Bindings, err = c.Kubernetes.Client("stowage-batch-binding", looking, guard); err != nil {
+	if o.Bindings, err = c.Kubernetes.Client("stowage-batch-binding", connect.Looking, guard); err != nil {
 		return err
 	}
 	recording, err := c.Kubernetes.Client("stowage-batch-events")

@@ -172,6 +172,7 @@ type verdict struct {
 	decided time.Time
 	version uint64 // of the cluster that it was decided about
 	term    uint64 // in which it was decided
+	gang    *gang  // what is sent as a unit with it, nil if the pod is in no group
 }
 
 // verdicts reads an answer.

@@ -29,7 +29,7 @@ type Options struct {
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
 	// Bindings and Statuses are the clients by which pods are bound and their status is changed, so that neither waits for
-	// the other or for what else is asked. New's if nil.
+	// the other or for what else is asked. New's if nil. Bindings looks before it sends (connect.Looking).
 	Bindings, Statuses kubernetes.Interface
 	// Events gets what happens to pods. Required.
 	Events events.EventRecorder
@@ -61,8 +61,8 @@ type Scheduler struct {
 	pending  *pendingPods
 	synced   cache.InformerSynced // whether pending has been told of all pods
 	bindings chan verdict         // what is to be bound
-	reports  *line                // where those wait who say why a pod is not bound
-	telling  sync.WaitGroup
+	gangs    gangs
+	reports  *reports // queue of status updates for pods without a node
 }
 
 // How many pods are told at a time why they wait, and how many of those may wait to be told.
@@ -96,12 +96,13 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	s := &Scheduler{
 		api: api, client: client, cluster: cluster, options: o, log: o.Log,
-		pending: newPendingPods(), bindings: make(chan verdict, o.MaxBatch), reports: newLine(reportsAtATime, reportsWaiting),
+		pending: newPendingPods(), gangs: gangs{byKey: map[groupKey]*gang{}}, bindings: make(chan verdict, o.MaxBatch),
 	}
 	var err error
 	if s.metrics, err = newMetrics(o.Meter, s.pending); err != nil {
 		return nil, err
 	}
+	s.reports = newReports(reportsAtATime, reportsWaiting, func() { s.metrics.drop("status") })
 	informer := cluster.Informers().Core().V1().Pods().Informer()
 	s.pods = informer.GetIndexer()
 	if err := informer.AddIndexers(cache.Indexers{groupIndex: indexByGroup}); err != nil {
@@ -126,6 +127,7 @@ func (s *Scheduler) see(o any) {
 	}
 	if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || len(p.Spec.SchedulingGates) > 0 {
 		s.pending.remove(p.UID)
+		s.reports.drop(p.UID)
 		return
 	}
 	s.pending.put(p, time.Now())
@@ -137,6 +139,7 @@ func (s *Scheduler) gone(o any) {
 	}
 	if p, ok := o.(*corev1.Pod); ok {
 		s.pending.remove(p.UID)
+		s.reports.drop(p.UID)
 	}
 }
 
@@ -172,7 +175,7 @@ func (s *Scheduler) Run(ctx, leading context.Context) error {
 	s.loop(ctx)
 	close(s.bindings)
 	binders.Wait()
-	s.telling.Wait()
+	s.reports.wait()
 	return context.Cause(ctx)
 }
 

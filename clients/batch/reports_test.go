@@ -1,0 +1,60 @@
+package batch
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// told records what is sent about pods.
+type told struct {
+	mutex   sync.Mutex
+	all     []string
+	release chan struct{}
+}
+
+func (t *told) say(what string) func() {
+	return func() {
+		t.mutex.Lock()
+		t.all = append(t.all, what)
+		t.mutex.Unlock()
+		<-t.release
+	}
+}
+
+func (t *told) is(want ...string) bool {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return slices.Equal(t.all, want)
+}
+
+func TestOnlyTheLatestReportOfAPodIsSent(t *testing.T) {
+	dropped := 0
+	r, said := newReports(1, 3, func() { dropped++ }), &told{release: make(chan struct{})}
+	put := func(pod, what string) { r.put(types.UID(pod), said.say(pod+" "+what)) }
+	put("a", "first")
+	until(t, func() bool { return said.is("a first") })
+	put("a", "second") // waits for the first to end
+	put("b", "first")
+	put("c", "first")
+	put("b", "second")
+	put("a", "third")
+	put("d", "first") // too many wait: the oldest, of a, is dropped
+	r.drop("c")
+	settled := make(chan struct{})
+	go func() { r.settle(t.Context(), "a"); close(settled) }()
+	select {
+	case <-settled:
+		t.Error("a may be bound while something is being said of it")
+	default:
+	}
+	close(said.release)
+	<-settled
+	r.wait()
+	if !said.is("a first", "b second", "d first") || dropped != 1 {
+		t.Errorf("%q are sent, and %d are dropped", said.all, dropped)
+	}
+	r.settle(t.Context(), "a")
+}
