@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
@@ -30,19 +31,27 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 		e.decisions.remove(args.PodUID)
 		return nil, err
 	}
-	if err := e.commit(ctx, pod, args.Node); err != nil {
-		e.decisions.remove(args.PodUID)
-		if node, assumed := e.cluster.NodeOf(args.PodUID); node == args.Node && !assumed {
-			return &extenderv1.ExtenderBindingResult{}, nil // of which the informer told meanwhile
+	for {
+		if err := e.commit(ctx, pod, args.Node); err != nil {
+			e.decisions.remove(args.PodUID)
+			if node, assumed := e.cluster.NodeOf(args.PodUID); node == args.Node && !assumed {
+				return &extenderv1.ExtenderBindingResult{}, nil // of which the informer told meanwhile
+			}
+			e.metrics.bound(ctx, "refused")
+			return nil, err
 		}
-		e.metrics.bound(ctx, "refused")
-		return nil, err
+		err := e.bind(ctx, pod, args.Node)
+		switch {
+		case err == nil:
+			return &extenderv1.ExtenderBindingResult{}, nil
+		case !errors.Is(err, errLate):
+			return nil, err
+		}
 	}
-	if err := e.bind(ctx, pod, args.Node); err != nil {
-		return nil, err
-	}
-	return &extenderv1.ExtenderBindingResult{}, nil
 }
+
+// errLate says that a bind could not be sent soon enough after its commit.
+var errLate = errors.New("the bind could not be sent in time")
 
 // podToBind finds the pod of which only the name and uid are sent.
 func (e *Extender) podToBind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) (*corev1.Pod, error) {
@@ -119,20 +128,34 @@ func (e *Extender) committed(pod *corev1.Pod, node string) {
 	if e.decisions.get(pod.UID) == nil {
 		e.decisions.add(&decision{pod: pod})
 	}
-	e.decisions.change(pod.UID, func(d *decision) { d.node, d.open, d.binding = node, false, true })
+	e.decisions.change(pod.UID, func(d *decision) { d.node, d.open, d.binding, d.committed = node, false, true, time.Now() })
 }
 
 // lookTimeout bounds looking what became of a bind.
 const lookTimeout = 2 * time.Second
 
-// bind binds a pod that has been assumed.
+// bind binds a pod that has been assumed. The error is errLate if nothing was sent because the client had to wait, or the process
+// hung, for longer than the commit is fresh: the pod is not assumed any more then, and has to be committed again.
 func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error {
 	began := time.Now()
-	err := e.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+	looking, look := connect.WithLook(ctx, func() error {
+		d := e.decisions.get(pod.UID)
+		if d != nil && !d.committed.IsZero() && live.Elapsed(d.committed, time.Now()) > freshFor {
+			return errLate
+		}
+		return nil
+	})
+	err := e.api.CoreV1().Pods(pod.Namespace).Bind(looking, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 	e.metrics.part(ctx, "api", began)
+	if errors.Is(err, errLate) {
+		if err = look.Unclear(); err == nil {
+			e.cluster.Forget(pod.UID)
+			return errLate
+		}
+	}
 	bound, known := err == nil, true
 	if err != nil && !live.IsRefusal(err) {
 		bound, known = e.outcome(ctx, pod, node)

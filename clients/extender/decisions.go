@@ -22,6 +22,8 @@ type decision struct {
 	made time.Time
 	// open: kube-scheduler has the answer, and has not said yet what comes of it.
 	open bool
+	// committed is when the node was last found to take the pod that is being bound, zero before.
+	committed time.Time
 	// binding: the bind is on its way to the API server.
 	binding bool
 	// node is where the pod has been assumed, "" if nowhere.

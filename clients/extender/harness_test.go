@@ -23,9 +23,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -191,6 +194,8 @@ type apiServer struct {
 	// look, if set, changes the pod that somebody gets, or is the error of that.
 	look func(*corev1.Pod) error
 	told sync.WaitGroup
+	// waited, if set, is called when a client that binds has waited for its limit of requests.
+	waited func()
 }
 
 func newAPIServer(objects ...runtime.Object) *apiServer {
@@ -223,6 +228,43 @@ func newAPIServer(objects ...runtime.Object) *apiServer {
 	})
 	return a
 }
+
+// CoreV1 is that of a client that is Looking.
+func (a *apiServer) CoreV1() corev1client.CoreV1Interface { return coreV1{a.Clientset.CoreV1(), a} }
+
+type coreV1 struct {
+	corev1client.CoreV1Interface
+	*apiServer
+}
+
+func (c coreV1) Pods(namespace string) corev1client.PodInterface {
+	return podsOf{c.CoreV1Interface.Pods(namespace), c.apiServer}
+}
+
+type podsOf struct {
+	corev1client.PodInterface
+	*apiServer
+}
+
+func (p podsOf) Bind(ctx context.Context, b *corev1.Binding, o metav1.CreateOptions) error {
+	if p.waited != nil {
+		p.waited()
+	}
+	config := &rest.Config{}
+	connect.Looking(config)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://api", nil)
+	if err != nil {
+		return err
+	}
+	if _, err := config.WrapTransport(sends{}).RoundTrip(request); err != nil {
+		return err
+	}
+	return p.PodInterface.Bind(ctx, b, o)
+}
+
+type sends struct{}
+
+func (sends) RoundTrip(*http.Request) (*http.Response, error) { return &http.Response{}, nil }
 
 // bind is what pkg/registry/core/pod/storage/storage.go of v1.37 does.
 func (a *apiServer) bind(b *corev1.Binding) error {

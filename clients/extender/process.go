@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
@@ -24,7 +25,7 @@ const flushTimeout = 5 * time.Second
 
 // Run serves with a valid configuration until the context ends, then stops in order.
 func Run(ctx context.Context, c *Config, log *slog.Logger) error {
-	api, err := c.Kubernetes.Client("stowage-extender")
+	api, err := c.Kubernetes.Client("stowage-extender", connect.Looking)
 	if err != nil {
 		return err
 	}

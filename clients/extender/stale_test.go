@@ -2,6 +2,7 @@ package extender
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +39,42 @@ func TestAnOldDecisionIsMadeAnew(t *testing.T) {
 				w.api.told.Wait()
 			})
 		}
+	}
+}
+
+// The client waits after the commit, for its limit of requests or because the process hung, and another scheduler takes the
+// node: what was committed is not sent.
+func TestABindThatIsSentTooLateIsCommittedAgain(t *testing.T) {
+	for name, taken := range map[string]bool{"the node takes it still": false, "the node has been taken": true} {
+		t.Run(name, func(t *testing.T) {
+			pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+			w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), pod)
+			w.filter(pod, "a", "b")
+			waits := 0
+			w.api.waited = func() {
+				if waits++; waits > 1 {
+					return
+				}
+				past := time.Now().Add(-2 * time.Second)
+				w.decisions.change(pod.UID, func(d *decision) { d.made, d.committed = past, past })
+				if taken {
+					other := on(makePod("web-2", "web"), "a")
+					w.create(other)
+					eventually(t, "the informer tells", func() bool { node, _ := w.cluster.NodeOf(other.UID); return node != "" })
+				}
+			}
+			err := w.bindTo(pod, "a")
+			if taken {
+				if !strings.Contains(err, "cannot take the pod any more") || w.api.nodeOf(pod) != "" {
+					t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
+				}
+				if node, _ := w.cluster.NodeOf(pod.UID); node != "" {
+					t.Errorf("it counts on %s", node)
+				}
+			} else if err != "" || w.api.nodeOf(pod) != "a" || waits != 2 {
+				t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), waits, err)
+			}
+			w.api.told.Wait()
+		})
 	}
 }
