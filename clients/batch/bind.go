@@ -22,9 +22,6 @@ const (
 	bindFor = 2*apiTimeout + time.Second
 )
 
-// fresh is how long a decision holds whatever happens elsewhere than on its node, as long as kube-scheduler's may.
-const fresh = time.Second
-
 var (
 	// errNotPending says that a pod is gone or on another node. The informer shows that, now or later.
 	errNotPending = errors.New("the pod is not pending any more")
@@ -68,7 +65,7 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 // counted, there is nothing that would be decided otherwise.
 func (s *Scheduler) look(v verdict) error {
 	anything, there := s.cluster.Since(v.version, v.node)
-	if term := s.options.Lease.Term(); term == 0 || term != v.term || there || anything && time.Since(v.decided) > fresh {
+	if term := s.options.Lease.Term(); term == 0 || term != v.term || there || anything && live.Elapsed(v.decided, time.Now()) > s.options.Fresh {
 		return errOutdated
 	}
 	return nil

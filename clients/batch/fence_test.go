@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,7 +104,11 @@ func TestWhatWasDecidedInAnotherTermIsDecidedAnew(t *testing.T) {
 func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
 	for name, elsewhere := range map[string]bool{"on its node": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t, batch.Options{Binders: 1}, node("a", "2"), node("b", "2"), node("c", "0"))
+			o := batch.Options{Binders: 1}
+			if elsewhere {
+				o.Fresh = 1
+			}
+			w := start(t, o, node("a", "2"), node("b", "2"), node("c", "0"))
 			release := w.block("first")
 			first, second := pod("first"), pod("second")
 			w.create(first)
@@ -119,7 +122,6 @@ func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
 			foreign := pod("foreign")
 			if on := before; elsewhere {
 				w.elsewhere(foreign, "c")
-				time.Sleep(1200 * time.Millisecond) // longer than a decision is fresh
 			} else {
 				foreign.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *node("", "2").Status.Allocatable.Cpu()
 				w.elsewhere(foreign, on)

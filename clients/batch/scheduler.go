@@ -26,6 +26,8 @@ type Options struct {
 	MaxBatch int
 	// Binders is how many bindings are made at a time. 16 if 0.
 	Binders int
+	// Fresh is how long a decision holds whatever happens elsewhere than on its node, as long as kube-scheduler's may. 1 s if 0.
+	Fresh time.Duration
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
 	// Bindings and Statuses are the clients by which pods are bound and their status is changed, so that neither waits for
@@ -78,6 +80,9 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	if o.Binders == 0 {
 		o.Binders = 16
+	}
+	if o.Fresh == 0 {
+		o.Fresh = time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
