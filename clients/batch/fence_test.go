@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
@@ -181,6 +182,27 @@ func TestAGroupOfWhichOneIsOutdatedIsDecidedAnewAsAWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.bound("g-1", "g-2")
+}
+
+// The API server has too much to do for the first member, and its node is filled before it is sent again.
+func TestAMemberThatIsNotSentAgainTakesItsGroupBack(t *testing.T) {
+	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"))
+	g1, g2 := member(pod("g-1"), "g", "2"), member(pod("g-2"), "g", "2")
+	var tried atomic.Bool
+	w.bad(func(name string) error {
+		if tried.Swap(true) {
+			return nil
+		}
+		w.elsewhere(pod("foreign"), w.decided(map[string]*corev1.Pod{"g-1": g1, "g-2": g2}[name]))
+		return apierrors.NewTooManyRequests("later", 0)
+	}, nil, nil)
+	w.create(g1, g2)
+	for _, name := range []string{"g-1", "g-2"} {
+		w.waits(name, "Insufficient cpu")
+		if on := w.pod(name).Spec.NodeName; on != "" {
+			t.Errorf("%s is bound to %s without the other", name, on)
+		}
+	}
 }
 
 // Of a group that has enough members bound, one that is out of date is decided anew alone.

@@ -149,8 +149,17 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 	w.binds = append(w.binds, binding.Name+" "+binding.Target.Name)
 	before, after := w.beforeBind, w.afterBind
 	w.mutex.Unlock()
-	if err := run(before, binding.Name); err != nil {
-		return err
+	for {
+		err := run(before, binding.Name)
+		if err == nil {
+			break
+		}
+		if !apierrors.IsTooManyRequests(err) {
+			return err
+		}
+		if err := looked(ctx); err != nil { // before it sends again, as client-go does
+			return err
+		}
 	}
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
 	o, err := w.api.Tracker().Get(resource, binding.Namespace, binding.Name)
