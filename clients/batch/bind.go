@@ -96,7 +96,7 @@ const leaseLook = 50 * time.Millisecond
 // untilKnown binds a pod to its node. An error does not say that the pod is not bound, so the API server is asked, and only
 // what it says ends the attempt: the pod counts on the node all the while. What it refuses, it refuses again; anything else
 // is tried for a while, and then it is unclear: a request that was cut off may still be carried out, so that the pod can go
-// nowhere else. The client itself waits where the API server has too much to do and says until when. Before each try it is
+// nowhere else. The client itself waits where the API server answers 429 and says until when. Before each try it is
 // looked whether the decision still holds.
 func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, err error) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}

@@ -14,8 +14,8 @@ const (
 	eventsWaiting = 4096
 )
 
-// eventSink is where events are recorded, some at a time. One that is given up counts as recorded, so that client-go does not
-// try it again; what happens again to the same pod is told then.
+// eventSink is where events are recorded, some at a time. One that is dropped counts as recorded, so that client-go does not
+// try it again; a later event about the pod is sent as usual.
 type eventSink struct {
 	events.EventSink
 	line    *line

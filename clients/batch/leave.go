@@ -17,7 +17,7 @@ type why int
 const (
 	unschedulable why = iota // no node can take it as things are: others might
 	gated                    // its group is not complete
-	undecidable              // it is for itself that nothing can be decided, whatever nodes there are
+	undecidable              // no node helps: the pod itself is the reason
 	failed                   // no node was looked for
 )
 

@@ -3,13 +3,13 @@ package batch
 import "sync"
 
 // line is where calls of the API server wait that are less urgent than bindings. Some are made at a time; of those that wait
-// the oldest are given up once there are too many.
+// the oldest are dropped once there are too many.
 type line struct {
 	limit int // how many may wait
 
 	mutex   sync.Mutex
 	free    int         // how many more may be made now
-	waiting []chan bool // the oldest first; told whether it is their turn or they are given up
+	waiting []chan bool // the oldest first; receives true to start, false when dropped
 }
 
 func newLine(atATime, limit int) *line { return &line{limit: limit, free: atATime} }

@@ -73,7 +73,7 @@ func (s *Scheduler) allFailed(pods []candidate, err error) (verdicts []verdict) 
 // is taken to fail: then it is not they.
 const oddInARow = 16
 
-// mayBeOfOne tells whether a call may have failed for one of its pods: it is tried without the others then.
+// mayBeOfOne reports whether one pod may have made the call fail; the caller then retries with half of the pods.
 func mayBeOfOne(err error) bool {
 	if err == nil {
 		return false

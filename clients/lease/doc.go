@@ -14,7 +14,7 @@
 // Between a look and the request that follows it a process can hang as well. Connections of Lock.Dial look before each write
 // to the socket, which leaves the time of one system call.
 //
-// Time is measured by two clocks, and the one that shows more counts: the monotonic clock stands still while a machine
-// is suspended, and the wall clock may be set back. A virtual machine whose clocks both stood still knows that it hung only
+// Elapsed time is the larger of two readings, of the monotonic and of the wall clock. The monotonic clock stands still while a
+// machine is suspended, and the wall clock may be set back. A virtual machine whose clocks both stood still knows that it hung only
 // once a renewal fails.
 package lease
