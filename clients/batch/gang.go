@@ -22,6 +22,7 @@ type gangs struct {
 type gang struct {
 	key     groupKey
 	needs   int // how many more have to be sent for the group to have its minimum
+	left    int // how many members have not been sent
 	members map[types.UID]*member
 }
 
@@ -53,6 +54,7 @@ func (g *gangs) join(verdicts []verdict, groups []*stowagev1.PodGroup) {
 		delete(needs, key.String())
 		v.gang = to
 		to.members[v.pod.UID] = &member{verdict: *v}
+		to.left++
 	}
 }
 
@@ -66,9 +68,9 @@ func (g *gang) unsent() (out []verdict) {
 	return out
 }
 
-// mayGo tells whether a pod may be bound as decided. As long as its group has not got its minimum, all members that have not
-// been sent have to hold for one to go: otherwise all of them are taken back and decided together, so that no group is bound in part.
-// If the pod is being sent it counts as bound from now on.
+// mayGo tells whether a pod may be bound as decided. As long as its group has not got its minimum, the decisions about all members
+// that have not been sent have to hold for one to be sent. Otherwise all of them are taken back and decided together, so that
+// no group is bound in part. A pod that is being sent counts as bound from now on.
 func (s *Scheduler) mayGo(v verdict, sending bool) error {
 	if v.gang == nil {
 		return s.look(v)
@@ -82,17 +84,20 @@ func (s *Scheduler) mayGo(v verdict, sending bool) error {
 	case m.sent:
 		return s.look(v)
 	}
-	together := []verdict{v}
-	if v.gang.needs > 0 {
-		together = v.gang.unsent()
-	}
-	for _, other := range together {
-		if s.look(other) != nil {
-			s.takeBack(v.gang, together)
-			return errTakenBack
+	outdated := s.look(v) != nil
+	if sending && v.gang.needs > 0 {
+		for _, other := range v.gang.members {
+			outdated = outdated || !other.sent && s.look(other.verdict) != nil
 		}
 	}
-	if sending {
+	switch {
+	case outdated && v.gang.needs > 0:
+		s.takeBack(v.gang, v.gang.unsent())
+		return errTakenBack
+	case outdated:
+		s.takeBack(v.gang, []verdict{v})
+		return errTakenBack
+	case sending:
 		s.gangs.sent(v.gang, m)
 	}
 	return nil
@@ -119,12 +124,13 @@ func (s *Scheduler) wasSent(v verdict) error {
 func (g *gangs) sent(of *gang, m *member) {
 	m.sent = true
 	of.needs--
+	of.left--
 	g.endIfSent(of)
 }
 
 // endIfSent begins a gang anew with the next decision if no member is left to be sent. The mutex is held.
 func (g *gangs) endIfSent(of *gang) {
-	if len(of.unsent()) == 0 && g.byKey[of.key] == of {
+	if of.left == 0 && g.byKey[of.key] == of {
 		delete(g.byKey, of.key)
 	}
 }
@@ -137,6 +143,7 @@ func (s *Scheduler) takeBackSent(v verdict) {
 	together := []verdict{v}
 	if g := v.gang; g != nil {
 		g.members[v.pod.UID].sent = false
+		g.left++
 		if g.needs++; g.needs > 0 {
 			together = g.unsent()
 		}
@@ -151,6 +158,7 @@ func (s *Scheduler) takeBack(of *gang, members []verdict) {
 	for _, v := range members {
 		if of != nil {
 			delete(of.members, v.pod.UID)
+			of.left--
 		}
 		s.cluster.Forget(v.pod.UID)
 		again = append(again, v.candidate)

@@ -56,8 +56,13 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		return
 	}
 	s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
-	// In this order: whoever decides the pod from now on finds the report, and drops it.
-	s.reports.put(v.pod.UID, func() { s.tell(ctx, v) })
+	// The report comes first, so that whoever decides the pod from now on finds and drops it.
+	back := make(chan struct{})
+	defer close(back)
+	s.reports.put(v.pod.UID, func() {
+		<-back
+		s.tell(ctx, v)
+	})
 	s.pending.back(v.candidate, time.Now(), epoch)
 }
 
