@@ -2,7 +2,7 @@ package engine
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/memo"
+	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

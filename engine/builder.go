@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 )
 
 // Builder compiles a cluster part by part, for callers that do not want to hold all of it at once. Templates and classes

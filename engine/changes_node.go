@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/nodeports"
-	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

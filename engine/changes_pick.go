@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/saturating"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 )
 
 // kind is equal pods that may go.

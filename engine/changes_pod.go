@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/requests"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/saturating"
-	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

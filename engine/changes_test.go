@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
-	"github.com/stowage-scheduler/stowage/engine/requests"
+	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin"
-	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/nodeports"
-	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/joint"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/placing"
+	"github.com/stowage-scheduler/stowage/engine/internal/board"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -45,7 +45,7 @@ type PlaceOptions struct {
 // tuning says how nodes are found, which no answer depends on.
 type tuning struct {
 	board bool                          // do not, even where it would cost less
-	few   func(domains, nodes int) bool // as in placing.New
+	few   func(domains, nodes int) bool // as in board.New
 	bytes int64                         // in place of maxBoardBytes, unless 0
 }
 
@@ -99,7 +99,7 @@ type place struct {
 	prefer     []uint32    // nodes in the order of ties; nil until needed
 	cluster    *Cluster
 	result     *verdict.Place
-	board      *placing.Board
+	board      *board.Board
 	alike      []*decision   // of pods that ask for different nodes, the first maxAlike
 	passing    []nodeset.Set // what static returns for these
 	moves      int           // pods placed and taken back so far
@@ -156,10 +156,10 @@ func (p *place) cut() {
 type template struct {
 	pod       *cluster.Pending
 	pods      int
-	scan      bool           // whether to ask about every node for each pod
-	d         *decision      // nil until one is to be placed
-	board     *placing.Board // that onBoard is on
-	onBoard   *placing.Template
+	scan      bool         // whether to ask about every node for each pod
+	d         *decision    // nil until one is to be placed
+	board     *board.Board // that onBoard is on
+	onBoard   *board.Template
 	refused   *outcome // what filtering came to when no node could take one, after refusedAt moves
 	refusedAt int
 	failure   *scoreFailure // why kube-scheduler failed to score the last pod; nil if it did not
@@ -224,7 +224,7 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 	}
 	if t.board == nil || t.board != p.board || t.onBoard != nil && t.onBoard.Outdated() {
 		if p.board == nil || p.board.Bytes() > cmp.Or(p.options.tuning.bytes, maxBoardBytes) {
-			p.board = placing.New(p.state, p.order, p.options.tuning.few)
+			p.board = board.New(p.state, p.order, p.options.tuning.few)
 		}
 		t.board, t.onBoard = p.board, nil
 		if nodes := p.static(t.d); nodes != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

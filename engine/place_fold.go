@@ -6,9 +6,9 @@ import (
 	"reflect"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/placing"
+	"github.com/stowage-scheduler/stowage/engine/internal/board"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 )
 
 // statedKey is what pods have in common that are stated by one template.
@@ -72,7 +72,7 @@ func (p *place) fold(ctx context.Context, queue []Pending) ([]*template, error) 
 		t.pods += queue[i].Count
 		entries[i] = t
 	}
-	fits := placing.Fits(&p.options.Profile.Weights)
+	fits := board.Fits(&p.options.Profile.Weights)
 	for _, t := range all {
 		t.scan = !fits || preScoreFailure(t.pod.Spec()) != nil || !p.options.tuning.board && !pays(t.pods, p.state.Len(), len(all))
 		if !t.scan {

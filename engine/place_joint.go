@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/joint"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/joint"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

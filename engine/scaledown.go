@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/selector"
-	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

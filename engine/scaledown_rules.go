@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/cluster"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin"
-	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/nodeports"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

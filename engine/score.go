@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/plugin"
-	"github.com/stowage-scheduler/stowage/engine/plugin/imagelocality"
-	"github.com/stowage-scheduler/stowage/engine/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/nodeaffinity"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/plugin"
-	"github.com/stowage-scheduler/stowage/engine/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

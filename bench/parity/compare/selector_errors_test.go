@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/selector"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
 var (
@@ -64,7 +64,7 @@ func TestSelectorErrors(t *testing.T) {
 		if err != nil {
 			failed++
 		}
-		if got, want := selector.LabelSelectorError(ours), text(err); got != want {
+		if got, want := enginetest.LabelSelectorError(ours), text(err); got != want {
 			t.Fatalf("%+v:\ngot  %s\nwant %s", theirs, got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestPreferredNodeTermErrors(t *testing.T) {
 		if err != nil {
 			failed++
 		}
-		if got, want := selector.PreferredNodeTermsError(ours), text(err); got != want {
+		if got, want := enginetest.PreferredNodeTermsError(ours), text(err); got != want {
 			t.Fatalf("%+v:\ngot  %s\nwant %s", theirs, got, want)
 		}
 	}

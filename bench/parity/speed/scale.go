@@ -3,8 +3,7 @@ package speed
 import (
 	"errors"
 
-	"github.com/stowage-scheduler/stowage/engine/intern"
-	"github.com/stowage-scheduler/stowage/engine/topology"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
 // scale measures a cluster of many nodes: what a node costs, and counting on two cores against one.
@@ -41,22 +40,9 @@ const (
 
 // countingAlone counts pods by rack.
 func countingAlone(procs int) *subject {
-	racks := &topology.Column{Domain: make([]int32, countedNodes), Values: make([]intern.ID, countedRacks+1)}
-	for i := range racks.Domain {
-		racks.Domain[i] = int32(1 + i%countedRacks)
-	}
-	members := make([]topology.Members, countedGroups)
-	for g := range members {
-		for i := range countedEach {
-			members[g].Nodes = append(members[g].Nodes, uint32(i*16+g%16))
-		}
-	}
+	count := enginetest.CountPods(countedNodes, countedGroups, countedEach, countedRacks)
 	s := always("counting", func() ([]byte, error) {
-		pods := int64(0)
-		for _, n := range topology.Count(racks, members, nil) {
-			pods += n
-		}
-		if pods != countedGroups*countedEach {
+		if count() != countedGroups*countedEach {
 			return nil, errors.New("pods are missing")
 		}
 		return nil, nil

@@ -1,0 +1,78 @@
+package board
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+)
+
+// resources is how nodes' resources look to pods that ask for the same.
+type resources struct {
+	fit    *noderesources.Fit
+	scorer *noderesources.Scorer
+	score  []int32 // by node; full where there is no room
+	seen   int     // how many of Board.placed are counted in
+	// filled and risen are the nodes that became full, and those whose score rose, in order.
+	filled, risen []uint32
+	// invalid says that some node with room has, or had, a score that kube-scheduler does not take.
+	invalid bool
+}
+
+const full = -1
+
+func newResources(b *Board, c *plugin.Cycle) *resources {
+	r := &resources{
+		fit:    noderesources.NewFilter(c),
+		scorer: noderesources.NewScorer(c),
+		score:  make([]int32, len(b.all)),
+		seen:   len(b.placed),
+	}
+	valid := true
+	for n := range r.score {
+		var ok bool
+		r.score[n], ok = r.scoreOn(uint32(n))
+		valid = valid && ok
+	}
+	for n := range r.fit.Full().All() {
+		r.score[n] = full
+	}
+	if !valid {
+		for n := range r.score {
+			if _, ok := r.scorer.On(uint32(n)); !ok && r.score[n] != full {
+				r.invalid = true
+			}
+		}
+	}
+	return r
+}
+
+// scoreOn returns a node's score, and whether it is valid. An invalid score is stored as 0, because it could
+// equal full (-1).
+func (r *resources) scoreOn(n uint32) (score int32, valid bool) {
+	weighted, valid := r.scorer.On(n)
+	if !valid {
+		return 0, false
+	}
+	return int32(weighted), true
+}
+
+// catchUp looks at the nodes that pods were placed on since.
+func (r *resources) catchUp(b *Board) {
+	for ; r.seen < len(b.placed); r.seen++ {
+		n := b.placed[r.seen]
+		before := r.score[n]
+		if before == full {
+			continue
+		}
+		if r.fit.FullOn(n) {
+			r.score[n] = full
+			r.filled = append(r.filled, n)
+			continue
+		}
+		now, valid := r.scoreOn(n)
+		r.score[n] = now
+		r.invalid = r.invalid || !valid
+		if now > before {
+			r.risen = append(r.risen, n)
+		}
+	}
+}

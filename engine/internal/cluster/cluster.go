@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// Cluster is a compiled cluster.
+type Cluster struct {
+	// Names are the nodes' names.
+	Names []string
+	// Unschedulable is the nodes with spec.unschedulable.
+	Unschedulable nodeset.Set
+	Taints        Taints
+
+	symbols   *intern.Table // frozen
+	nameIDs   []intern.ID   // by node
+	index     []uint32      // node by id of its name, noNode for other strings; shorter than symbols
+	kinds     []*kind       // kinds[0] is the nodes' without a class
+	kindOf    []int32       // by node
+	rows      []*row        // by node
+	resources *Resources
+	images    map[string]*image
+	classes   []*api.NodeClass
+
+	stated     []*api.PodTemplate
+	templates  []template // by index
+	loads      []load
+	groups     []Group
+	free       []int32             // groups without pods, for new ones
+	groupOf    map[intern.ID]int32 // by shape and template
+	ports      []int               // groups with host ports
+	terms      *groupTerms
+	namespaces []namespace
+	byName     map[intern.ID]selector.Labels // namespace labels by name
+	workloads  workloads
+
+	columns *columns
+	counts  *counts
+	perNode *perNode
+	room    *room
+}
+
+// row is what a node has for itself, in lists.
+type row struct {
+	labels selector.Labels // its own ones
+	pods   []podsOf        // in the order stated, each group once
+	named  []NamedPod      // in the order stated
+
+	scalars, images int32 // how many of its own it has, where these are
+}
+
+// podsOf is how many pods of a group a node has.
+type podsOf struct{ group, count int32 }
+
+type namespace struct {
+	name   intern.ID
+	labels selector.Labels
+}
+
+const noNode = ^uint32(0)
+
+// Compile compiles a stated cluster. It returns the context's error if that ends first.
+func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
+	b := NewBuilder()
+	b.Grow(len(stated.Nodes))
+	for _, ns := range stated.Namespaces {
+		b.AddNamespace(ns)
+	}
+	for _, s := range stated.WorkloadSelectors {
+		b.AddWorkloadSelector(s)
+	}
+	for _, t := range stated.Templates {
+		b.AddTemplate(t)
+	}
+	for _, class := range stated.Classes {
+		b.AddClass(class)
+	}
+	for i := range stated.Nodes {
+		if err := b.AddNode(ctx, &stated.Nodes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return b.Build(), ctx.Err()
+}
+
+// Len returns the number of nodes.
+func (c *Cluster) Len() int { return len(c.Names) }
+
+// Node returns the index of the node with a name.
+func (c *Cluster) Node(name string) (uint32, bool) {
+	id, ok := c.symbols.Lookup(name)
+	if !ok || int(id) >= len(c.index) || c.index[id] == noNode {
+		return 0, false
+	}
+	return c.index[id], true
+}
+
+// Templates returns the pod templates that the cluster was stated with.
+func (c *Cluster) Templates() []*api.PodTemplate { return c.stated }
+
+// Classes returns the node classes that the cluster was stated with.
+func (c *Cluster) Classes() []*api.NodeClass { return c.classes }
+
+// Named returns the pods on a node that were stated one by one.
+func (c *Cluster) Named(node uint32) []NamedPod { return c.rows[node].named }
+
+// CompareOn orders the groups on a node as their pods were stated there; those that have none there come last.
+func (c *Cluster) CompareOn(node uint32, a, b int) int {
+	pods := c.rows[node].pods
+	place := func(group int) int {
+		if i := slices.IndexFunc(pods, func(p podsOf) bool { return int(p.group) == group }); i >= 0 {
+			return i
+		}
+		return len(pods)
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+}

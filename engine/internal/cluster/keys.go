@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// SelectedKeys returns the keys of the labels that rules of pods on nodes, or of some pods to be placed, and the
+// selectors for default spreading ask about. What labels a pod has of other keys makes no difference to where pods go.
+func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
+	seen := make(map[*Rules]bool)
+	ids := make(map[intern.ID]bool)
+	add := func(selects *selector.Selector) {
+		for key := range selects.Keys() {
+			ids[key] = true
+		}
+	}
+	addRules := func(r *Rules) {
+		if seen[r] {
+			return
+		}
+		seen[r] = true
+		for _, terms := range [][]Term{r.Affinity, r.AntiAffinity} {
+			for i := range terms {
+				add(terms[i].Selector)
+			}
+		}
+		for _, terms := range [][]WeightedTerm{r.PreferredAffinity, r.PreferredAntiAffinity} {
+			for i := range terms {
+				add(terms[i].Selector)
+			}
+		}
+	}
+	for _, g := range s.Groups() {
+		addRules(g.Rules)
+	}
+	for _, services := range s.workloads.services {
+		for _, selects := range services {
+			add(selects)
+		}
+	}
+	for _, selects := range s.workloads.controllers {
+		add(selects)
+	}
+	keys := make(map[string]bool)
+	for _, p := range pending {
+		addRules(p.Rules)
+		spec := p.Spec()
+		for i := range spec.Spread {
+			add(selector.CompileSelector(s.Symbols, spec.Spread[i].LabelSelector))
+			for _, key := range spec.Spread[i].MatchLabelKeys {
+				keys[key] = true
+			}
+		}
+		for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
+			if a == nil {
+				continue
+			}
+			for i := range a.Required {
+				addKeys(keys, &a.Required[i])
+			}
+			for i := range a.Preferred {
+				addKeys(keys, &a.Preferred[i].Term)
+			}
+		}
+	}
+	for id := range ids {
+		keys[s.Symbols.Name(id)] = true
+	}
+	return keys
+}
+
+// addKeys adds the keys of a pod's own labels that a term of its asks about.
+func addKeys(keys map[string]bool, t *api.PodAffinityTerm) {
+	for _, key := range t.MatchLabelKeys {
+		keys[key] = true
+	}
+	for _, key := range t.MismatchLabelKeys {
+		keys[key] = true
+	}
+}

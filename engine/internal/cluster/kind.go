@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// kind is a compiled node class.
+type kind struct {
+	class    *api.NodeClass
+	labels   selector.Labels
+	nameKeys []intern.ID // keys of labels whose value is the node's name; they win over labels
+}
+
+// noClass is the class of nodes without one.
+var noClass = &api.NodeClass{}
+
+func compileKind(t *intern.Table, class *api.NodeClass) *kind {
+	k := &kind{class: class, labels: selector.CompileLabels(t, class.Labels)}
+	for _, key := range class.NameLabelKeys {
+		k.nameKeys = append(k.nameKeys, t.Intern(key))
+	}
+	return k
+}
+
+// ClassOf returns the class of a node as it was stated, nil if the node has none.
+func (c *Cluster) ClassOf(node uint32) *api.NodeClass {
+	if class := c.kinds[c.kindOf[node]].class; class != noClass {
+		return class
+	}
+	return nil
+}
+
+// label returns a label of a node.
+func (c *Cluster) label(node uint32, key intern.ID) (intern.ID, bool) {
+	if v, ok := c.rows[node].labels.Get(key); ok {
+		return v, true
+	}
+	k := c.kinds[c.kindOf[node]]
+	if slices.Contains(k.nameKeys, key) {
+		return c.nameIDs[node], true
+	}
+	return k.labels.Get(key)
+}
+
+// buildColumn builds the topology column of a key.
+func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
+	type label struct {
+		value         intern.ID
+		present, name bool
+	}
+	of := make([]label, len(c.kinds))
+	for i, k := range c.kinds {
+		if k == nil {
+			continue
+		}
+		of[i].value, of[i].present = k.labels.Get(key)
+		of[i].name = slices.Contains(k.nameKeys, key)
+	}
+	return topology.Build(c.Len(), c.symbols.Len(), func(node uint32) (intern.ID, bool) {
+		if v, ok := c.rows[node].labels.Get(key); ok {
+			return v, true
+		}
+		l := &of[c.kindOf[node]]
+		if l.name {
+			return c.nameIDs[node], true
+		}
+		return l.value, l.present
+	})
+}
+
+// Interned returns how many strings, lists of taints, node classes and loads of pods the cluster holds, of nodes that went
+// included.
+func (c *Cluster) Interned() int {
+	return c.symbols.Len() + len(c.Taints.Lists) + len(c.kinds) + len(c.loads)
+}

@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/memo"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// Bounds of what a cluster remembers, in bytes: some for every cluster and some for each node. A column takes 4 to 8
+// bytes a node, counts take 8 bytes a domain.
+const (
+	remembered        = 1 << 20
+	columnsRemembered = 256
+	countsRemembered  = 1024
+	nodesRemembered   = 16
+)
+
+type (
+	columns = memo.Map[intern.ID, *topology.Column]
+	counts  = memo.Map[string, []int64]
+	perNode = memo.Map[string, []uint8]
+)
+
+func newColumns(nodes int) *columns {
+	return memo.New[intern.ID, *topology.Column](remembered + int64(nodes)*columnsRemembered)
+}
+
+func newCounts(nodes int) *counts {
+	return memo.New[string, []int64](remembered + int64(nodes)*countsRemembered)
+}
+
+func newPerNode(nodes int) *perNode {
+	return memo.New[string, []uint8](remembered/16 + int64(nodes)*nodesRemembered)
+}
+
+// PerNode returns what compute makes of the nodes' resources, a number of each, which is remembered by a key as long as
+// nothing has been placed. The result must not be changed.
+func (s *State) PerNode(key string, compute func() []uint8) []uint8 {
+	if s.changed {
+		return compute()
+	}
+	return s.perNode.Get(key, func() ([]uint8, int64, bool) {
+		v := compute()
+		return v, int64(len(key) + cap(v)), true
+	})
+}

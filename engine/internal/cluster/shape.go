@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"encoding/binary"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// Shape is everything of a pod that other pods' decisions look at, besides its resources. Pods of one shape are
+// interchangeable to every rule.
+type Shape struct {
+	Namespace   intern.ID
+	Labels      selector.Labels
+	Terminating bool
+	*Rules
+}
+
+// Rules is what pods of a shape ask of other pods. Pods of one template share it, unless their terms depend on labels of
+// their own.
+type Rules struct {
+	Affinity              []Term
+	AntiAffinity          []Term
+	PreferredAffinity     []WeightedTerm
+	PreferredAntiAffinity []WeightedTerm
+
+	HostPorts []api.HostPort
+
+	// id is the same for equal rules compiled with one table.
+	id intern.ID
+}
+
+// compileShape compiles a shape. shared is the rules of the template's pods without labels of their own; nil if these are
+// not known.
+func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, terminating bool, shared *Rules) *Shape {
+	s := &Shape{
+		Namespace:   t.Intern(template.Namespace),
+		Labels:      selector.CompileLabels(t, template.Labels.With(own)),
+		Terminating: terminating,
+		Rules:       shared,
+	}
+	if shared != nil && (len(own) == 0 || !refersToOwnLabels(&template.Spec)) {
+		return s
+	}
+	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec)}
+	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
+	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
+	s.Rules.id = t.InternBytes(s.Rules.key())
+	return s
+}
+
+// refersToOwnLabels reports whether a term takes values from the labels of the pod that has it.
+func refersToOwnLabels(spec *api.PodSpec) bool {
+	keyed := func(t *api.PodAffinityTerm) bool { return len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0 }
+	for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
+		if a == nil {
+			continue
+		}
+		for i := range a.Required {
+			if keyed(&a.Required[i]) {
+				return true
+			}
+		}
+		for i := range a.Preferred {
+			if keyed(&a.Preferred[i].Term) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compileTerms compiles two lists of terms. A list with a term that kube-scheduler cannot parse is empty
+// (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
+func (s *Shape) compileTerms(t *intern.Table, a *api.PodAffinity) (required []Term, preferred []WeightedTerm) {
+	if a == nil {
+		return nil, nil
+	}
+	for i := range a.Required {
+		if selector.TermError(&a.Required[i]) != "" {
+			required = nil
+			break
+		}
+		required = append(required, compileTerm(t, &a.Required[i], s.Namespace, s.Labels))
+	}
+	for i := range a.Preferred {
+		if selector.TermError(&a.Preferred[i].Term) != "" {
+			return required, nil
+		}
+		term := compileTerm(t, &a.Preferred[i].Term, s.Namespace, s.Labels)
+		preferred = append(preferred, WeightedTerm{Term: term, Weight: int64(a.Preferred[i].Weight)})
+	}
+	return required, preferred
+}
+
+// hostPorts returns the ports that a pod occupies for as long as it runs: those of containers and sidecars
+// (pkg/scheduler/util GetHostPorts, v1.37).
+func hostPorts(spec *api.PodSpec) []api.HostPort {
+	var ports []api.HostPort
+	for i := range spec.InitContainers {
+		if spec.InitContainers[i].Sidecar {
+			ports = append(ports, spec.InitContainers[i].HostPorts...)
+		}
+	}
+	for i := range spec.Containers {
+		ports = append(ports, spec.Containers[i].HostPorts...)
+	}
+	return ports
+}
+
+// identity returns what two shapes compiled with one table have in common only if they are the same and were stated by
+// the same template.
+func (s *Shape) identity(t *intern.Table, template int) intern.ID {
+	b := make([]byte, 0, 64)
+	b = binary.AppendVarint(b, int64(template))
+	b = binary.AppendUvarint(b, uint64(s.Rules.id))
+	b = binary.AppendUvarint(b, uint64(s.Namespace))
+	if s.Terminating {
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
+	}
+	for _, l := range s.Labels {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Key)), uint64(l.Value))
+	}
+	return t.InternBytes(b)
+}
+
+// key returns bytes that two rules compiled with one table have in common only if they are the same.
+func (s *Rules) key() []byte {
+	b := make([]byte, 0, 128)
+	for _, terms := range [][]Term{s.Affinity, s.AntiAffinity} {
+		b = binary.AppendUvarint(b, uint64(len(terms)))
+		for i := range terms {
+			b = terms[i].appendKey(b)
+		}
+	}
+	for _, terms := range [][]WeightedTerm{s.PreferredAffinity, s.PreferredAntiAffinity} {
+		b = binary.AppendUvarint(b, uint64(len(terms)))
+		for i := range terms {
+			b = terms[i].appendKey(binary.AppendVarint(b, terms[i].Weight))
+		}
+	}
+	for _, p := range s.HostPorts {
+		b = binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port))
+		b = append(binary.AppendUvarint(b, uint64(len(p.HostIP))), p.HostIP...)
+	}
+	return b
+}

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"iter"
+	"sync/atomic"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// TermOf is a term that the pods of a group have.
+type TermOf struct {
+	*Term
+	Group int32
+	// Required tells affinity that is required from wishes.
+	Required bool
+	// Weight is a wish's, negative if it is to be apart.
+	Weight int64
+}
+
+// terms finds the terms that may select a pod, without looking at those that ask for a label that it does not have.
+type terms struct {
+	byLabel map[selector.Label][]TermOf
+	others  []TermOf
+	bytes   int64 // memory, of one that is published
+}
+
+func (x *terms) add(t TermOf) {
+	label, ok := t.Selector.Label()
+	switch {
+	case t.Selector == nil:
+	case ok:
+		if x.byLabel == nil {
+			x.byLabel = make(map[selector.Label][]TermOf)
+		}
+		x.byLabel[label] = append(x.byLabel[label], t)
+	default:
+		x.others = append(x.others, t)
+	}
+}
+
+// addAntiAffinity adds the required anti-affinity terms of a group.
+func (x *terms) addAntiAffinity(group int, s *Shape) {
+	for i := range s.AntiAffinity {
+		x.add(TermOf{Term: &s.AntiAffinity[i], Group: int32(group), Required: true})
+	}
+}
+
+// addWishes adds the terms of a group that count for scores.
+func (x *terms) addWishes(group int, s *Shape) {
+	for i := range s.Affinity {
+		x.add(TermOf{Term: &s.Affinity[i], Group: int32(group), Required: true})
+	}
+	for i := range s.PreferredAffinity {
+		t := &s.PreferredAffinity[i]
+		x.add(TermOf{Term: &t.Term, Group: int32(group), Weight: t.Weight})
+	}
+	for i := range s.PreferredAntiAffinity {
+		t := &s.PreferredAntiAffinity[i]
+		x.add(TermOf{Term: &t.Term, Group: int32(group), Weight: -t.Weight})
+	}
+}
+
+// groupTerms is what finds groups by their terms and labels, found out when first asked for.
+type groupTerms struct {
+	antiAffinity, wishes atomic.Pointer[terms]
+	byLabel              atomic.Pointer[byLabel]
+}
+
+func (c *Cluster) antiAffinity() *terms {
+	return c.indexed(&c.terms.antiAffinity, (*terms).addAntiAffinity)
+}
+
+func (c *Cluster) wishes() *terms { return c.indexed(&c.terms.wishes, (*terms).addWishes) }
+
+func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int, *Shape)) *terms {
+	if x := published.Load(); x != nil {
+		return x
+	}
+	x := &terms{}
+	for i := range c.groups {
+		add(x, i, c.groups[i].Shape)
+	}
+	x.bytes = x.memory()
+	published.Store(x)
+	return x
+}
+
+// AntiAffinity iterates over the required anti-affinity terms of pods on nodes that select a pod, until the request ends.
+func (s *State) AntiAffinity(p *Pending) iter.Seq[TermOf] {
+	return s.selecting(p, s.Cluster.antiAffinity(), &s.antiAffinity)
+}
+
+// Blocking returns the pods on nodes that have a required anti-affinity term that selects a pod, by the term's topology
+// key. A group with two such terms of one key may be there twice.
+func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
+	byKey := make(map[intern.ID][]topology.Members)
+	for t := range s.AntiAffinity(p) {
+		byKey[t.TopologyKey] = append(byKey[t.TopologyKey], s.groups[t.Group].Members)
+	}
+	return byKey
+}
+
+// Wishes iterates over the required affinity terms and all preferred terms of pods on nodes that select a pod, until the
+// request ends.
+func (s *State) Wishes(p *Pending) iter.Seq[TermOf] {
+	return s.selecting(p, s.Cluster.wishes(), &s.wishes)
+}
+
+func (s *State) selecting(p *Pending, shared, own *terms) iter.Seq[TermOf] {
+	return func(yield func(TermOf) bool) {
+		asked := 0
+		ask := func(terms []TermOf) bool {
+			for i := range terms {
+				if asked++; asked%1024 == 0 && s.Ended() {
+					return false
+				}
+				t := &terms[i]
+				if t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) && !yield(*t) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, x := range []*terms{shared, own} {
+			for _, l := range p.Shape.Labels {
+				if !ask(x.byLabel[l]) {
+					return
+				}
+			}
+			if !ask(x.others) {
+				return
+			}
+		}
+	}
+}

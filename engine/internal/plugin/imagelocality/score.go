@@ -1,0 +1,85 @@
+// Package imagelocality prefers nodes that have a pod's images
+// (pkg/scheduler/framework/plugins/imagelocality, v1.37).
+package imagelocality
+
+import (
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+)
+
+// What an image counts for, in bytes.
+const (
+	minBytes         = 23 << 20
+	maxBytesPerImage = 1000 << 20
+)
+
+// Score returns the nodes' scores. An image counts by its size and by the share of all nodes that have it.
+func Score(c *plugin.Cycle, feasible []uint32) []int64 {
+	scores := c.Scores(len(feasible))
+	sums, images := sums(c)
+	if sums == nil {
+		return scores
+	}
+	for i, n := range feasible {
+		scores[i] = score(sums[n], images)
+	}
+	return scores
+}
+
+// ByNode returns all nodes' scores; nil if these are 0.
+func ByNode(c *plugin.Cycle) []int64 {
+	scores, images := sums(c)
+	for n, sum := range scores {
+		scores[n] = score(sum, images)
+	}
+	return scores
+}
+
+func score(sum, images int64) int64 {
+	most := maxBytesPerImage * images
+	return plugin.MaxScore * (min(max(sum, minBytes), most) - minBytes) / (most - minBytes)
+}
+
+// sums returns what the pod's images count for by node, nil if no node has any of them, and how many they are.
+func sums(c *plugin.Cycle) (sums []int64, images int64) {
+	spec := c.Pod.Spec()
+	images = int64(len(spec.ImageVolumes))
+	for i := range spec.InitContainers {
+		sums = add(c, sums, spec.InitContainers[i].Image)
+		images++
+	}
+	for i := range spec.Containers {
+		sums = add(c, sums, spec.Containers[i].Image)
+		images++
+	}
+	for _, reference := range spec.ImageVolumes {
+		sums = add(c, sums, reference)
+	}
+	return sums, images
+}
+
+// add counts an image on the nodes that have it.
+func add(c *plugin.Cycle, sums []int64, name string) []int64 {
+	nodes, size := c.State.Image(normalized(name))
+	if nodes == nil || c.State.Ended() {
+		return sums
+	}
+	if sums == nil {
+		sums = make([]int64, c.State.Len())
+	}
+	spread := float64(nodes.Len()) / float64(c.State.Len())
+	bytes := int64(float64(size) * spread)
+	for n := range nodes.All() {
+		sums[n] += bytes
+	}
+	return sums
+}
+
+// normalized gives an image name without a tag the tag that container runtimes add.
+func normalized(name string) string {
+	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
+		return name + ":latest"
+	}
+	return name
+}

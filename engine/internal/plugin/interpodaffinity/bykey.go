@@ -1,0 +1,51 @@
+package interpodaffinity
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// byKey adds up pods per domain of several topology keys.
+type byKey struct {
+	state   *cluster.State
+	keys    []intern.ID
+	columns []*topology.Column
+	counts  [][]int64
+	// touched reports whether any pod was on a node with its key.
+	touched bool
+}
+
+func (b *byKey) add(key intern.ID, m topology.Members, weight int64) {
+	i := b.index(key)
+	if topology.Add(b.counts[i], b.columns[i], m, weight) {
+		b.touched = true
+	}
+}
+
+// index returns where a key is, with counts of 0 if it is new.
+func (b *byKey) index(key intern.ID) int {
+	i := slices.Index(b.keys, key)
+	if i < 0 {
+		i = len(b.keys)
+		column := b.state.Column(key)
+		b.keys = append(b.keys, key)
+		b.columns = append(b.columns, column)
+		b.counts = append(b.counts, make([]int64, column.Len()))
+	}
+	return i
+}
+
+// sorted returns the indexes of the keys in the order of their names.
+func (b *byKey) sorted() []int {
+	order := make([]int, len(b.keys))
+	for i := range order {
+		order[i] = i
+	}
+	name := func(i int) string { return b.state.Symbols.Name(b.keys[i]) }
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(name(i), name(j)) })
+	return order
+}

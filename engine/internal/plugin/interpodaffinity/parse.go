@@ -1,0 +1,39 @@
+package interpodaffinity
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// ParseError returns the text of the error with which the terms of a pod fail to parse, empty if they parse
+// (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
+func ParseError(spec *api.PodSpec) string {
+	return selector.Aggregate(
+		required("requiredAffinityTerms: ", spec.PodAffinity),
+		required("requiredAntiAffinityTerms: ", spec.PodAntiAffinity),
+		preferred("preferredAffinityTerms: ", spec.PodAffinity),
+		preferred("preferredAntiAffinityTerms: ", spec.PodAntiAffinity),
+	)
+}
+
+func required(list string, a *api.PodAffinity) string {
+	if a != nil {
+		for i := range a.Required {
+			if err := selector.TermError(&a.Required[i]); err != "" {
+				return list + err
+			}
+		}
+	}
+	return ""
+}
+
+func preferred(list string, a *api.PodAffinity) string {
+	if a != nil {
+		for i := range a.Preferred {
+			if err := selector.TermError(&a.Preferred[i].Term); err != "" {
+				return list + err
+			}
+		}
+	}
+	return ""
+}

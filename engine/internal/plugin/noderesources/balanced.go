@@ -1,0 +1,148 @@
+package noderesources
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/requests"
+)
+
+// BalancedScore returns the nodes' NodeResourcesBalancedAllocation scores: by how much the pod would even out the
+// utilization of the node's resources, 75 where it changes nothing. nil if the pod asks for none of the resources.
+func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
+	columns := balancedColumns(c)
+	if columns == nil {
+		return nil
+	}
+	key := []byte("balanced:") // and the resources that count for this pod
+	for i, name := range c.Profile.BalancedResources {
+		if !columns[i].skip {
+			key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
+		}
+	}
+	without := c.State.PerNode(string(key), func() []uint8 { return current(columns, c.State.Len()) })
+	scores := c.Scores(len(feasible))
+	if ofTwo(columns) {
+		a, b := &columns[0], &columns[1]
+		for i, n := range feasible {
+			with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
+			before := int64(without[n])
+			if before == unusual {
+				before = evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
+			}
+			scores[i] = balance(with, before)
+		}
+		return scores
+	}
+	fractions := make([]float64, 0, len(columns))
+	for i, n := range feasible {
+		before := int64(without[n])
+		if before == unusual {
+			before = evenness(columns, n, false, fractions)
+		}
+		scores[i] = balance(evenness(columns, n, true, fractions), before)
+	}
+	return scores
+}
+
+// balancedColumns returns the resources that NodeResourcesBalancedAllocation looks at; nil if the pod asks for none.
+func balancedColumns(c *plugin.Cycle) []column {
+	asked := requests.Pending(c.Pod.Spec())
+	columns := make([]column, len(c.Profile.BalancedResources))
+	bestEffort := true
+	for i, name := range c.Profile.BalancedResources {
+		columns[i] = newColumn(c.State.Resources, name, asked, false)
+		bestEffort = bestEffort && columns[i].request == 0
+	}
+	if bestEffort {
+		return nil
+	}
+	return columns
+}
+
+// unusual is in place of an evenness that is not in 0..100: where the sum of what the pods of a node ask for is negative.
+const unusual = math.MaxUint8
+
+func usually(evenness int64) uint8 {
+	if uint64(evenness) > plugin.MaxScore {
+		return unusual
+	}
+	return uint8(evenness)
+}
+
+// current returns the nodes' evenness without the pod.
+func current(columns []column, nodes int) []uint8 {
+	out := make([]uint8, nodes)
+	if ofTwo(columns) {
+		a, b := &columns[0], &columns[1]
+		for n := range out {
+			out[n] = usually(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
+		}
+		return out
+	}
+	fractions := make([]float64, 0, len(columns))
+	for n := range out {
+		out[n] = usually(evenness(columns, uint32(n), false, fractions))
+	}
+	return out
+}
+
+// balance returns the score of a node that is so even with the pod, and so even without.
+func balance(with, without int64) int64 {
+	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-without)/2
+}
+
+// ofTwo reports whether evennessOfTwo can be asked instead of evenness.
+func ofTwo(columns []column) bool {
+	return len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil
+}
+
+// evennessOfTwo is evenness of two resources that each node has some of, or none.
+func evennessOfTwo(requestedA, allocatableA, requestedB, allocatableB int64) int64 {
+	if allocatableA == 0 || allocatableB == 0 {
+		return plugin.MaxScore
+	}
+	a := float64(requestedA) / float64(allocatableA)
+	if a > 1 {
+		a = 1
+	}
+	b := float64(requestedB) / float64(allocatableB)
+	if b > 1 {
+		b = 1
+	}
+	return int64(float64(1-math.Abs((a-b)/2)) * plugin.MaxScore)
+}
+
+// evenness returns 100 less the standard deviation, in percent, of the resources' utilization. The order of the
+// operations on floats is kube-scheduler's, so that results are equal to the last bit; the conversions keep compilers
+// from fusing a multiplication and an addition.
+func evenness(columns []column, n uint32, withPod bool, fractions []float64) int64 {
+	fractions = fractions[:0]
+	var total float64
+	for i := range columns {
+		allocatable, requested := columns[i].on(n)
+		if allocatable == 0 {
+			continue
+		}
+		if withPod {
+			requested += columns[i].request
+		}
+		f := min(float64(requested)/float64(allocatable), 1)
+		total += f
+		fractions = append(fractions, f)
+	}
+	var deviation float64
+	switch {
+	case len(fractions) == 2:
+		deviation = math.Abs((fractions[0] - fractions[1]) / 2)
+	case len(fractions) > 2:
+		mean := total / float64(len(fractions))
+		var sum float64
+		for _, f := range fractions {
+			sum += float64((f - mean) * (f - mean))
+		}
+		deviation = math.Sqrt(sum / float64(len(fractions)))
+	}
+	return int64(float64(1-deviation) * plugin.MaxScore)
+}

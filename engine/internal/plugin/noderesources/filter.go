@@ -1,0 +1,242 @@
+// Package noderesources keeps pods off nodes with too little left of what they ask for, and prefers nodes by how full
+// and how evenly used they would be (pkg/scheduler/framework/plugins/noderesources, v1.37).
+package noderesources
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/requests"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Fit is NodeResourcesFit prepared to filter.
+type Fit struct {
+	state     *cluster.State
+	resources *cluster.Resources
+	lanes     [cluster.Lanes]int64
+	scalars   []scalar
+}
+
+type scalar struct {
+	name    string
+	request int64
+	column  *cluster.Scalar // nil if no node has the resource
+}
+
+// NewFilter prepares NodeResourcesFit.
+func NewFilter(c *plugin.Cycle) *Fit {
+	f := &Fit{state: c.State, resources: c.State.Resources}
+	for _, q := range requests.Pending(c.Pod.Spec()) {
+		if lane := slices.Index(cluster.LaneNames[:], q.Resource); lane >= 0 {
+			f.lanes[lane] = q.Amount
+			continue
+		}
+		if q.Amount <= 0 || !requests.Scalar(q.Resource) || ignored(q.Resource, c.Profile) {
+			continue
+		}
+		f.scalars = append(f.scalars, scalar{q.Resource, q.Amount, c.State.Resources.Scalars[q.Resource]})
+	}
+	return f
+}
+
+func ignored(name string, p *api.Profile) bool {
+	if !requests.Extended(name) {
+		return false
+	}
+	group, _, _ := strings.Cut(name, "/")
+	return slices.Contains(p.IgnoredResources, name) || slices.Contains(p.IgnoredResourceGroups, group)
+}
+
+// Refuse returns the nodes that lack room, grouped by what they lack.
+func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
+	var refusals []plugin.Refusal
+	groups := make(map[string]int) // by what is lacking
+	var key []byte
+	for n := range f.fullOf(in).All() {
+		key = key[:0]
+		unresolvable := false
+		for s := range f.shortages(n) {
+			key = binary.AppendUvarint(key, uint64(s.index))
+			unresolvable = unresolvable || s.index != tooManyPods && s.Requested > s.Allocatable
+		}
+		if unresolvable {
+			key = append(key, 0xff)
+		}
+		i, ok := groups[string(key)]
+		if !ok {
+			i = len(refusals)
+			groups[string(key)] = i
+			refusals = append(refusals, plugin.Refusal{Unresolvable: unresolvable, Reasons: f.reasons(n)})
+		}
+		refusals[i].Nodes = append(refusals[i].Nodes, n)
+	}
+	return refusals
+}
+
+// sparse is from how many times as many nodes there are on those in question are looked at one by one.
+const sparse = 16
+
+func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
+	nodes := len(f.resources.Pods)
+	if in == nil || in.Len()*sparse > nodes {
+		return plugin.Both(in, f.Full())
+	}
+	full := nodeset.New(nodes)
+	for n := range in.All() {
+		if f.FullOn(n) {
+			full.Add(n)
+		}
+	}
+	return full
+}
+
+// Full returns the nodes that lack room.
+func (f *Fit) Full() nodeset.Set {
+	r := f.resources
+	full := nodeset.New(len(r.Pods))
+	room := f.state.Room(r)
+	if room == nil {
+		room = &cluster.Room{}
+	}
+	exceed(full, r.AllowedPods, r.Pods, 1, room.Pods)
+	for lane, request := range f.lanes {
+		if request > 0 {
+			exceed(full, r.Allocatable[lane], r.Requested[lane], request, room.Lanes[lane])
+		}
+	}
+	for i := range f.scalars {
+		s := &f.scalars[i]
+		lacking := nodeset.Full(len(r.Pods))
+		if s.column != nil {
+			for j, n := range s.column.Nodes {
+				if s.request <= s.column.Allocatable[j]-s.column.Requested[j] {
+					lacking.Remove(n)
+				}
+			}
+		}
+		full.Or(lacking)
+	}
+	return full
+}
+
+// FullOn reports whether a node lacks room.
+func (f *Fit) FullOn(n uint32) bool {
+	r := f.resources
+	if r.Pods[n] >= r.AllowedPods[n] {
+		return true
+	}
+	for lane, request := range f.lanes {
+		if request > 0 && request > r.Allocatable[lane][n]-r.Requested[lane][n] {
+			return true
+		}
+	}
+	for i := range f.scalars {
+		s := &f.scalars[i]
+		if _, allocatable, used := s.on(n); s.request > allocatable-used {
+			return true
+		}
+	}
+	return false
+}
+
+// exceed adds the nodes with less left than is requested. least is what the fullest node of each word has left; nil if that
+// is not known.
+func exceed(full nodeset.Set, allocatable, used []int64, request int64, least []int64) {
+	for w := range full {
+		if least != nil && request <= least[w] {
+			continue
+		}
+		to := min(w*64+64, len(allocatable))
+		taken := used[w*64 : to]
+		var word uint64
+		for b, a := range allocatable[w*64 : to] {
+			var bit uint64
+			if request > a-taken[b] {
+				bit = 1
+			}
+			word |= bit << (b & 63)
+		}
+		full[w] |= word
+	}
+}
+
+func (s *scalar) on(n uint32) (found bool, allocatable, requested int64) {
+	i, ok := s.column.Find(n)
+	if !ok {
+		return false, 0, 0
+	}
+	return true, s.column.Allocatable[i], s.column.Requested[i]
+}
+
+// Indexes of what can be short: pods, the lanes, then the scalars.
+const (
+	tooManyPods = 0
+	firstLane   = 1
+	firstScalar = firstLane + cluster.Lanes
+)
+
+type shortage struct {
+	index int
+	verdict.ResourceShortage
+}
+
+// shortages iterates over what a node lacks, in kube-scheduler's order, scalars by name.
+func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
+	r := f.resources
+	return func(yield func(shortage) bool) {
+		if r.Pods[n] >= r.AllowedPods[n] && !yield(shortage{tooManyPods, verdict.ResourceShortage{
+			Node: n, Resource: api.ResourcePods, Requested: 1, Used: r.Pods[n], Allocatable: r.AllowedPods[n],
+		}}) {
+			return
+		}
+		for lane, request := range f.lanes {
+			allocatable, used := r.Allocatable[lane][n], r.Requested[lane][n]
+			if request > 0 && request > allocatable-used && !yield(shortage{firstLane + lane, verdict.ResourceShortage{
+				Node: n, Resource: cluster.LaneNames[lane], Requested: request, Used: used, Allocatable: allocatable,
+			}}) {
+				return
+			}
+		}
+		for i := range f.scalars {
+			s := &f.scalars[i]
+			_, allocatable, used := s.on(n)
+			if s.request > allocatable-used && !yield(shortage{firstScalar + i, verdict.ResourceShortage{
+				Node: n, Resource: s.name, Requested: s.request, Used: used, Allocatable: allocatable,
+			}}) {
+				return
+			}
+		}
+	}
+}
+
+// Shortages returns what the nodes lack, node by node, at most verdict.MaxDetails.
+func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
+	var out []verdict.ResourceShortage
+	for n := range in.All() {
+		for s := range f.shortages(n) {
+			if len(out) == verdict.MaxDetails {
+				return out
+			}
+			out = append(out, s.ResourceShortage)
+		}
+	}
+	return out
+}
+
+func (f *Fit) reasons(n uint32) []verdict.Reason {
+	var out []verdict.Reason
+	for s := range f.shortages(n) {
+		if s.index == tooManyPods {
+			out = append(out, verdict.ReasonOf(verdict.ReasonTooManyPods))
+		} else {
+			out = append(out, verdict.InsufficientResource(s.Resource))
+		}
+	}
+	return out
+}

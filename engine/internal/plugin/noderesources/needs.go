@@ -1,0 +1,40 @@
+package noderesources
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+)
+
+// Need is an amount of a resource that the pod must find.
+type Need struct {
+	Resource          string
+	Amount            int64
+	allocatable, used func(uint32) int64
+}
+
+// Room returns how much a node has left of the resource.
+func (n *Need) Room(node uint32) int64 { return n.allocatable(node) - n.used(node) }
+
+// Allocatable returns how much a node has of the resource in all.
+func (n *Need) Allocatable(node uint32) int64 { return n.allocatable(node) }
+
+// Needs returns what the pod must find: room for a pod, and the resources that it asks for.
+func (f *Fit) Needs() []Need {
+	r := f.resources
+	of := func(column []int64) func(uint32) int64 { return func(n uint32) int64 { return column[n] } }
+	needs := []Need{{api.ResourcePods, 1, of(r.AllowedPods), of(r.Pods)}}
+	for lane, request := range f.lanes {
+		if request > 0 {
+			needs = append(needs, Need{cluster.LaneNames[lane], request, of(r.Allocatable[lane]), of(r.Requested[lane])})
+		}
+	}
+	for i := range f.scalars {
+		s := &f.scalars[i]
+		needs = append(needs, Need{
+			s.name, s.request,
+			func(n uint32) int64 { _, allocatable, _ := s.on(n); return allocatable },
+			func(n uint32) int64 { _, _, used := s.on(n); return used },
+		})
+	}
+	return needs
+}

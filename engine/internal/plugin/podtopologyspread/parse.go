@@ -1,0 +1,39 @@
+package podtopologyspread
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// PreFilterError returns the text of the error with which the plugin fails before filtering, empty if it does not
+// (filtering.go calPreFilterState, v1.37).
+func PreFilterError(spec *api.PodSpec) string {
+	return within("get constraints from pod: obtaining pod's hard topology spread constraints: ", parseError(spec, false))
+}
+
+// PreScoreError returns the text of the error with which the plugin fails before scoring, empty if it does not
+// (scoring.go PreScore, v1.37).
+func PreScoreError(spec *api.PodSpec) string {
+	return within("calculating preScoreState: obtaining pod's soft topology spread constraints: ", parseError(spec, true))
+}
+
+func within(context, err string) string {
+	if err == "" {
+		return ""
+	}
+	return context + err
+}
+
+// parseError returns the text of the error with which a pod's hard or soft constraints fail to parse, empty if they parse
+// (common.go filterTopologySpreadConstraints, v1.37).
+func parseError(spec *api.PodSpec, soft bool) string {
+	for i := range spec.Spread {
+		if spec.Spread[i].ScheduleAnyway != soft {
+			continue
+		}
+		if err := selector.LabelSelectorError(spec.Spread[i].LabelSelector); err != "" {
+			return err
+		}
+	}
+	return ""
+}

@@ -1,0 +1,33 @@
+package tainttoleration
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Untolerated returns the NoSchedule and NoExecute taints that the pod does not tolerate, in order of the first node
+// that has them.
+func Untolerated(c *plugin.Cycle, in nodeset.Set) []verdict.UntoleratedTaint {
+	if c.Tolerated == nil {
+		return nil
+	}
+	var out []verdict.UntoleratedTaint
+	index := make(map[api.Taint]int)
+	for n := range in.Minus(c.Tolerated).All() {
+		for _, t := range c.State.Taints.Lists[c.State.Taints.Class[n]] {
+			if !hard(&t) || Tolerate(c.Pod.Spec().Tolerations, &t, c.Profile) {
+				continue
+			}
+			i, ok := index[t]
+			if !ok {
+				i = len(out)
+				index[t] = i
+				out = append(out, verdict.UntoleratedTaint{Taint: t})
+			}
+			out[i].Nodes = append(out[i].Nodes, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package topology
+
+import "github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+
+// few is up to how many domains a column holds the nodes of each.
+const few = 32
+
+// findNodes makes the nodes of domains quick to find where every node is a domain of its own, or there are few domains.
+func (c *Column) findNodes() {
+	nodes := len(c.Domain)
+	if c.each = c.Len() == nodes+1; c.each || c.Len() > few {
+		return
+	}
+	words := len(c.Having)
+	c.sets = make([]nodeset.Set, c.Len())
+	all := make(nodeset.Set, words*c.Len())
+	for d := range c.sets {
+		c.sets[d] = all[d*words : (d+1)*words]
+	}
+	for n, d := range c.Domain {
+		c.sets[d].Add(uint32(n))
+	}
+}
+
+// Where returns the nodes of the domains d for which table[d] is 1; the other entries must be 0.
+func (c *Column) Where(table []uint8) nodeset.Set {
+	switch {
+	case c.each:
+		return nodeset.OfTable(table[1:])
+	case c.sets == nil:
+		return nodeset.Where(c.Domain, table)
+	}
+	nodes := nodeset.New(len(c.Domain))
+	for d, set := range c.sets {
+		if table[d] == 1 {
+			nodes.Or(set)
+		}
+	}
+	return nodes
+}
+
+// Inhabited returns the nodes of the domains, but for None, that have pods; nil if there are none.
+func (c *Column) Inhabited(members []Members) nodeset.Set {
+	if c.each {
+		return on(len(c.Domain), members)
+	}
+	table := make([]uint8, c.Len())
+	any := false
+	for i := range members {
+		any = Mark(table, c, members[i]) || any
+	}
+	if !any {
+		return nil
+	}
+	return c.Where(table)
+}
+
+// on returns the nodes that pods are on, nil if there are none.
+func on(nodes int, members []Members) nodeset.Set {
+	set := nodeset.New(nodes)
+	for i := range members {
+		m := &members[i]
+		for j, n := range m.Nodes {
+			if m.Count(j) > 0 {
+				set.Add(n)
+			}
+		}
+		for _, n := range m.Assumed {
+			set.Add(n)
+		}
+	}
+	if set.Empty() {
+		return nil
+	}
+	return set
+}
+
+// Each reports whether every node is a domain of its own: node n is domain n+1.
+func (c *Column) Each() bool { return c.each }
+
+// Nodes returns the nodes of each domain out of the given ones, in ascending order.
+func (c *Column) Nodes(in nodeset.Set) [][]uint32 {
+	nodes := make([][]uint32, c.Len())
+	for i := range in.All() {
+		nodes[c.Domain[i]] = append(nodes[c.Domain[i]], i)
+	}
+	return nodes
+}
+
+// Present returns which domains have any of some nodes.
+func (c *Column) Present(in nodeset.Set) []bool {
+	present := make([]bool, c.Len())
+	if c.sets != nil {
+		for d, set := range c.sets {
+			present[d] = set.Meets(in)
+		}
+		return present
+	}
+	for n := range in.All() {
+		present[c.Domain[n]] = true
+	}
+	return present
+}
