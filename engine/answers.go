@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -28,10 +29,10 @@ type answer struct {
 }
 
 // messageFor returns kube-scheduler's event text for a pod that is not placed, which it may fail to score.
-func (a *answer) messageFor(pod *api.Pod) string {
+func (a *answer) messageFor(f *decide.Framework, pod *api.Pod) string {
 	if len(a.feasible) > 1 {
-		if failure := preScoreFailure(&pod.Template.Spec); failure != nil {
-			return failure.message
+		if failure := f.PreScoreFailure(&pod.Template.Spec); failure != nil {
+			return failure.Message
 		}
 	}
 	return a.message

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/schedulinggates"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -32,25 +32,19 @@ const (
 
 // changes returns what would let one of the candidates take the pod, of which none does: for each kind of change, and each
 // thing that could change, the least that does. Nothing is answered that was not decided on.
-func (d *decision) changes(ctx context.Context, candidates nodeset.Set) ([]verdict.Change, error) {
-	if _, held := schedulinggates.Held(d.Pod.Spec()); held || candidates.Empty() {
+func changes(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]verdict.Change, error) {
+	if d.Gated() != nil || candidates.Empty() {
 		return nil, ctx.Err()
 	}
-	w := &wish{decision: d, ctx: ctx, candidates: candidates}
-	err := d.eachFilter(ctx, func(name verdict.Plugin, f plugin.Filter) bool {
-		refused := nodeset.New(d.State.Len())
-		for _, r := range f.Refuse(candidates) {
-			for _, n := range r.Nodes {
-				refused.Add(n)
-			}
-		}
-		w.refused[name] = refused
+	w := &wish{Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(), refused: make(map[*plugin.Plugin]nodeset.Set)}
+	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
+		w.refused[p] = rules.Rejected(candidates)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.hard = podtopologyspread.HardConstraints(d.Cycle)
+	w.rules.Count()
 	for _, find := range []func() error{w.addNode, w.removePods, w.raiseMaxSkew, w.preferRules, w.lowerRequests} {
 		if err := find(); err != nil {
 			return nil, err
@@ -61,36 +55,44 @@ func (d *decision) changes(ctx context.Context, candidates nodeset.Set) ([]verdi
 
 // wish is a pod that no candidate takes while changes are looked for.
 type wish struct {
-	*decision
+	*decide.Decision
 	ctx        context.Context
 	candidates nodeset.Set
-	// refused is the candidates that each plugin refuses, asked on its own; nil for those that refuse none.
-	refused [verdict.PluginCount]nodeset.Set
-	hard    []podtopologyspread.Constraint
+	rules      *rule.Set
+	// refused is the candidates that each plugin rejects on its own; nil for those that reject none.
+	refused map[*plugin.Plugin]nodeset.Set
 	found   []verdict.Change
 }
 
-// butFor returns the candidates that no plugin refuses but some.
-func (w *wish) butFor(plugins ...verdict.Plugin) nodeset.Set {
+// butFor returns the candidates that no plugin rejects but some.
+func (w *wish) butFor(plugins ...*plugin.Plugin) nodeset.Set {
+	return w.without(func(p *plugin.Plugin) bool { return !slices.Contains(plugins, p) })
+}
+
+// without returns the candidates that none of some plugins rejects.
+func (w *wish) without(of func(*plugin.Plugin) bool) nodeset.Set {
 	rest := w.candidates.Clone()
-	for name, refused := range w.refused {
-		if refused != nil && !slices.Contains(plugins, verdict.Plugin(name)) {
+	for p, refused := range w.refused {
+		if refused != nil && of(p) {
 			rest.AndNot(refused)
 		}
 	}
 	return rest
 }
 
+// static reports whether a plugin's rules do not depend on pods.
+func static(p *plugin.Plugin) bool { return p.Alike != nil }
+
 // taking returns the first of some nodes that takes a pod in a state, none if there is none.
 func (w *wish) taking(s *cluster.State, pod *cluster.Pending, nodes nodeset.Set) ([]uint32, error) {
-	outcome, err := decide(s, pod, w.Profile).filter(w.ctx, nodes)
+	outcome, err := decide.New(w.Framework, s, pod).Filter(w.ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
-	if outcome.feasible.Len() > 1 && preScoreFailure(pod.Spec()) != nil {
+	if outcome.Feasible.Len() > 1 && w.PreScoreFailure(pod.Spec()) != nil {
 		return nil, nil
 	}
-	for n := range outcome.feasible.All() {
+	for n := range outcome.Feasible.All() {
 		return []uint32{n}, nil
 	}
 	return nil, nil

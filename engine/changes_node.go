@@ -9,7 +9,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodename"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -21,11 +26,12 @@ func (w *wish) addNode() error {
 		return nil
 	}
 	keys := w.dividing()
+	keys = keys[:min(len(keys), maxTriedKeys)]
 	tries := [][]string{nil}
 	for _, key := range keys {
 		tries = append(tries, []string{key})
 	}
-	t := &oneMore{wish: w, like: like, apart: w.apart()}
+	t := &oneMore{wish: w, like: like}
 	for _, fresh := range tries {
 		if i, found, err := t.anyLike(fresh); found || err != nil {
 			return w.keep(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: fresh}}, []uint32{}, err)
@@ -56,29 +62,36 @@ func (w *wish) addNode() error {
 // models returns the candidates that a node could be like that takes the pod: those that are likely first, then by index.
 // One that has too little of something, or taints, is like no such node.
 func (w *wish) models() []uint32 {
-	needs := noderesources.NewFilter(w.Cycle).Needs()
-	nodes := w.candidates.Clone()
-	for _, p := range []verdict.Plugin{verdict.NodeUnschedulable, verdict.TaintToleration} {
-		if w.refused[p] != nil {
-			nodes.AndNot(w.refused[p])
-		}
-	}
+	needs := w.rules.Fit.Needs()
+	nodes := w.without(func(p *plugin.Plugin) bool {
+		return static(p) && p != nodeaffinity.Plugin && p != nodename.Plugin // which look at what a new node has of its own
+	})
 	var out []uint32
 	rank := make(map[uint32]int)
 	for n := range nodes.All() {
-		if slices.ContainsFunc(needs, func(need noderesources.Need) bool { return need.Amount > need.Allocatable(n) }) {
+		if slices.ContainsFunc(needs, func(need rule.Need) bool { return need.Amount > need.Allocatable(n) }) {
 			continue
 		}
 		out = append(out, n)
 		switch {
-		case refuses(w.refused[verdict.NodeAffinity], n):
+		case refuses(w.refused[nodeaffinity.Plugin], n):
 			rank[n] = 2
-		case refuses(w.refused[verdict.PodTopologySpread], n), refuses(w.refused[verdict.InterPodAffinity], n):
+		case w.refusedByPods(n):
 			rank[n] = 1
 		}
 	}
 	slices.SortStableFunc(out, func(a, b uint32) int { return cmp.Compare(rank[a], rank[b]) })
 	return out
+}
+
+// refusedByPods reports whether a node is rejected because of pods in its topology domains.
+func (w *wish) refusedByPods(n uint32) bool {
+	for p, refused := range w.refused {
+		if !static(p) && p != nodeports.Plugin && p != noderesources.Fit && refuses(refused, n) {
+			return true
+		}
+	}
+	return false
 }
 
 func refuses(refused nodeset.Set, n uint32) bool { return refused != nil && refused.Has(n) }
@@ -87,28 +100,22 @@ func refuses(refused nodeset.Set, n uint32) bool { return refused != nil && refu
 func (w *wish) dividing() []string {
 	var keys []string
 	add := func(key string) {
-		if !slices.Contains(keys, key) && len(keys) < maxTriedKeys {
+		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
-	for i := range w.hard {
-		add(w.hard[i].TopologyKey)
+	for _, r := range w.rules.Spread {
+		add(r.ID.TopologyKey)
 	}
-	for i := range w.Pod.Affinity { // which the first pod of its set finds anywhere, if there is the key
-		add(w.State.Symbols.Name(w.Pod.Affinity[i].TopologyKey))
-	}
-	for i := range w.Pod.AntiAffinity {
-		add(w.State.Symbols.Name(w.Pod.AntiAffinity[i].TopologyKey))
-	}
-	var existing []string
-	for t := range w.State.AntiAffinity(w.Pod) {
-		if key := w.State.Symbols.Name(t.TopologyKey); !slices.Contains(existing, key) {
-			existing = append(existing, key)
+	if a := w.rules.Affinity; a != nil { // which the first pod of its set finds anywhere, if there is the key
+		for i := range a.Terms {
+			add(a.Terms[i].ID.TopologyKey)
 		}
 	}
-	slices.Sort(existing)
-	for _, key := range existing {
-		add(key)
+	for _, e := range w.rules.Exclusions {
+		if e.Column != nil {
+			add(e.ID.TopologyKey)
+		}
 	}
 	return keys
 }
@@ -116,43 +123,19 @@ func (w *wish) dividing() []string {
 // oneMore tries nodes that are like others.
 type oneMore struct {
 	*wish
-	like  []uint32
-	apart []apart
+	like []uint32
 
 	asked []intern.ID // keys of labels that decide; nil until known
-}
-
-// apart is the nodes that required anti-affinity by a key refuses, and with them any other node of their domains.
-type apart struct {
-	key   intern.ID
-	nodes nodeset.Set
-}
-
-// apart returns what the pod's terms and those of pods on nodes refuse.
-func (w *wish) apart() []apart {
-	var out []apart
-	for i := range w.Pod.AntiAffinity {
-		t := &w.Pod.AntiAffinity[i]
-		if nodes := w.State.Occupied(t); nodes != nil {
-			out = append(out, apart{t.TopologyKey, nodes})
-		}
-	}
-	for key, members := range w.State.Blocking(w.Pod) {
-		if nodes := w.State.Column(key).Inhabited(members); nodes != nil {
-			out = append(out, apart{key, nodes})
-		}
-	}
-	return out
 }
 
 // hopeless reports whether a node like another is certainly refused for the domains that it is in.
 func (t *oneMore) hopeless(like uint32, fresh []string) bool {
 	s := t.State
-	return slices.ContainsFunc(t.apart, func(a apart) bool {
-		if !a.nodes.Has(like) || slices.Contains(fresh, s.Symbols.Name(a.key)) {
+	return slices.ContainsFunc(t.rules.Exclusions, func(e *rule.Exclusion) bool {
+		if e.Column == nil || !e.Rejected().Has(like) || slices.Contains(fresh, e.ID.TopologyKey) {
 			return false
 		}
-		value, _ := s.Label(like, a.key)
+		value, _ := s.Label(like, s.Symbols.Intern(e.ID.TopologyKey))
 		return s.Symbols.Name(value) != s.Names[like]
 	})
 }
@@ -267,17 +250,8 @@ func (t *oneMore) askedKeys() []intern.ID {
 	if t.Profile.AddedAffinity != nil {
 		selected(t.Profile.AddedAffinity.Required)
 	}
-	for i := range t.hard {
-		of(t.hard[i].TopologyKey)
-	}
-	for i := range t.Pod.Affinity {
-		add(t.Pod.Affinity[i].TopologyKey)
-	}
-	for i := range t.Pod.AntiAffinity {
-		add(t.Pod.AntiAffinity[i].TopologyKey)
-	}
-	for existing := range t.State.AntiAffinity(t.Pod) {
-		add(existing.TopologyKey)
+	for _, key := range t.dividing() {
+		of(key)
 	}
 	return keys
 }

@@ -6,10 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
-	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // obstacle is a rule that refuses nodes because of pods that are somewhere.
@@ -59,72 +56,29 @@ func (o *obstacle) add(group int, g *cluster.Group) {
 	}
 }
 
-func (r *removing) findPorts() {
-	if len(r.Pod.HostPorts) == 0 {
-		return
-	}
-	o := r.obstacle(r.refused[verdict.NodePorts], nil, r.State.Len())
-	o.perNode = true
-	for _, i := range r.State.PortGroups() {
-		if g := r.State.Group(i); nodeports.Clash(r.Pod.HostPorts, g.HostPorts) {
+// findExclusions finds the pods that may not be in the pod's domain.
+func (r *removing) findExclusions() {
+	for _, e := range r.rules.Exclusions {
+		if !r.candidates.Meets(e.Rejected()) {
+			continue
+		}
+		o := r.obstacle(e.Rejected(), e.Column, e.Domains())
+		o.perNode = e.Column == nil
+		for i, g := range e.Pods.Groups {
 			o.add(i, g)
 		}
 	}
 }
 
-// findTerms finds the pods that required anti-affinity keeps apart, either way.
-func (r *removing) findTerms() {
-	if r.refused[verdict.InterPodAffinity] == nil {
-		return
-	}
-	for i := range r.Pod.AntiAffinity {
-		t := &r.Pod.AntiAffinity[i]
-		column := r.State.Column(t.TopologyKey)
-		o := r.obstacle(nil, column, column.Len())
-		for i, g := range r.State.Groups() {
-			if t.Matches(g.Namespace, nil, g.Labels) {
-				o.add(i, g)
-			}
-		}
-		o.refuseHeld()
-	}
-	byKey := make(map[uint32]int)
-	for t := range r.State.AntiAffinity(r.Pod) {
-		at, known := byKey[uint32(t.TopologyKey)]
-		if !known {
-			at = len(r.obstacles)
-			byKey[uint32(t.TopologyKey)] = at
-			column := r.State.Column(t.TopologyKey)
-			r.obstacle(nil, column, column.Len())
-		}
-		r.obstacles[at].add(int(t.Group), r.State.Group(int(t.Group)))
-	}
-	for _, at := range byKey {
-		r.obstacles[at].refuseHeld()
-	}
-}
-
-// refuseHeld makes an obstacle refuse the nodes of the domains that pods in the way are in.
-func (o *obstacle) refuseHeld() {
-	held := make([]uint8, len(o.holder))
-	for d, h := range o.holder {
-		if d != topology.None && h != nobody {
-			held[d] = 1
-		}
-	}
-	o.refused = o.column.Where(held)
-}
-
 // findCompany finds the pods that required affinity asks for. Where a node is refused because they are elsewhere, the pod
 // could be the first of its set if they were gone.
 func (r *removing) findCompany() {
-	terms := r.Pod.Affinity
-	if len(terms) == 0 {
+	a := r.rules.Affinity
+	if a == nil {
 		return
 	}
-	var members []topology.Members
-	for i := range terms {
-		r.columns = append(r.columns, r.State.Column(terms[i].TopologyKey))
+	for i := range a.Terms {
+		r.columns = append(r.columns, a.Terms[i].Column)
 	}
 	holder := int64(nobody)
 	hold := func(n uint32, count int) {
@@ -138,12 +92,8 @@ func (r *removing) findCompany() {
 			holder = several
 		}
 	}
-	for i, g := range r.State.Groups() {
-		if !interpodaffinity.Wants(r.Pod, g.Shape) {
-			continue
-		}
+	for i, g := range a.Pods.Groups {
 		r.wanted[i] = true
-		members = append(members, g.Members)
 		for j, n := range g.Nodes {
 			hold(n, g.Count(j))
 		}
@@ -152,9 +102,8 @@ func (r *removing) findCompany() {
 		}
 	}
 	missing := nodeset.New(r.State.Len())
-	for _, column := range r.columns {
-		counts := topology.Count(column, members, nil)
-		counts[topology.None] = 0
+	for i := range a.Terms {
+		counts := a.Terms[i].Counts
 		r.company = append(r.company, counts)
 		lonely := make([]uint8, len(counts))
 		for d, n := range counts {
@@ -162,9 +111,9 @@ func (r *removing) findCompany() {
 				lonely[d] = 1
 			}
 		}
-		missing.Or(column.Where(lonely))
+		missing.Or(r.columns[i].Where(lonely))
 	}
-	if r.together == 0 && r.self {
+	if a.First() {
 		return
 	}
 	o := r.obstacle(missing, nil, 1)
@@ -181,7 +130,7 @@ func (r *removing) somewhere(n uint32) bool {
 
 // survey works out for each candidate which pods would have to go, and keeps what is best.
 func (r *removing) survey() {
-	targets := r.butFor(verdict.NodePorts, verdict.NodeResourcesFit, verdict.PodTopologySpread, verdict.InterPodAffinity)
+	targets := r.without(static)
 	for to := range targets.All() {
 		if r.State.Ended() || r.picks > maxPicks {
 			break
@@ -207,13 +156,12 @@ func (r *removing) spread(t *target) {
 		return slices.ContainsFunc(t.excess, func(e excess) bool { return e.constraint == i })
 	}
 	var alike, same []byte
-	for i := range r.hard {
-		h := &r.hard[i]
+	for i, h := range r.rules.Spread {
 		d := uint64(h.Column.Domain[t.node])
 		if same = binary.AppendUvarint(same, d); exceeded(i) {
 			alike = binary.AppendUvarint(alike, d)
 		} else {
-			alike = binary.AppendVarint(alike, h.SkewOn(t.node))
+			alike = binary.AppendVarint(alike, h.Skew(h.Column.Domain[t.node]))
 		}
 	}
 	for i := range r.columns {
@@ -227,13 +175,13 @@ func (r *removing) spread(t *target) {
 	first := !r.seen[string(alike)]
 	r.seen[string(alike)] = true
 	considered := make(map[uint32]bool)
-	for i := range r.hard {
+	for i := range r.rules.Spread {
 		if exceeded(i) && (!first || i != t.excess[0].constraint) {
 			continue
 		}
-		for _, from := range r.nodesOf(i)[r.hard[i].Column.Domain[t.node]] {
+		for _, from := range r.nodesOf(i)[r.rules.Spread[i].Column.Domain[t.node]] {
 			if !considered[from] && !slices.ContainsFunc(t.excess, func(e excess) bool {
-				h := &r.hard[e.constraint]
+				h := r.rules.Spread[e.constraint]
 				return h.Column.Domain[from] != h.Column.Domain[t.node] || !h.Counted.Has(from)
 			}) {
 				considered[from] = true

@@ -5,34 +5,37 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // raiseMaxSkew looks for the least maxSkew of each of the pod's own hard constraints.
 func (w *wish) raiseMaxSkew() error {
-	if len(w.Pod.Spec().Spread) == 0 || w.butFor(verdict.PodTopologySpread).Empty() {
+	if len(w.Pod.Spec().Spread) == 0 || w.butFor(podtopologyspread.Plugin).Empty() {
 		return nil
 	}
-	for i := range w.hard {
-		h := &w.hard[i]
+	for _, h := range w.rules.Spread {
 		raised := func(to int32) func(*api.PodSpec) {
 			return func(spec *api.PodSpec) {
 				spec.Spread = slices.Clone(spec.Spread)
-				spec.Spread[h.Index].MaxSkew = to
+				spec.Spread[h.ID.Index].MaxSkew = to
 			}
 		}
 		pod, template := *w.Pod.Pod, *w.Pod.Template
 		raised(math.MaxInt32)(&template.Spec)
 		pod.Template, pod.TemplateIndex = &template, -1
-		outcome, err := decide(w.State, w.State.Compile(&pod), w.Profile).filter(w.ctx, w.candidates)
+		outcome, err := decide.New(w.Framework, w.State, w.State.Compile(&pod)).Filter(w.ctx, w.candidates)
 		if err != nil {
 			return err
 		}
 		least, any := int64(0), false
-		for n := range outcome.feasible.All() {
-			if skew := h.SkewOn(n); !any || skew < least {
+		for n := range outcome.Feasible.All() {
+			if skew := h.Skew(h.Column.Domain[n]); !any || skew < least {
 				least, any = skew, true
 			}
 		}
@@ -42,7 +45,7 @@ func (w *wish) raiseMaxSkew() error {
 		to := int32(least) // at most the number of pods, that of the pod included
 		taking, err := w.differently(raised(to))
 		err = w.keep(verdict.Change{RaisedMaxSkew: &verdict.RaisedMaxSkew{
-			Index: h.Index, TopologyKey: h.TopologyKey, From: int32(h.MaxSkew), To: to,
+			Index: h.ID.Index, TopologyKey: h.ID.TopologyKey, From: int32(h.MaxSkew), To: to,
 		}}, taking, err)
 		if err != nil {
 			return err
@@ -63,7 +66,7 @@ func (w *wish) preferRules() error {
 	}
 	spec := w.Pod.Spec()
 	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) &&
-		!w.butFor(verdict.NodeAffinity, verdict.PodTopologySpread).Empty() { // which counts the nodes that match
+		!w.butFor(nodeaffinity.Plugin, podtopologyspread.Plugin).Empty() { // which counts the nodes that match
 		err := try(verdict.JointRule{Plugin: verdict.NodeAffinity}, func(spec *api.PodSpec) {
 			spec.NodeSelector, spec.NodeAffinity = nil, nil
 		})
@@ -71,7 +74,7 @@ func (w *wish) preferRules() error {
 			return err
 		}
 	}
-	if !w.butFor(verdict.PodTopologySpread).Empty() {
+	if !w.butFor(podtopologyspread.Plugin).Empty() {
 		for i := range spec.Spread {
 			if spec.Spread[i].ScheduleAnyway {
 				continue
@@ -87,7 +90,7 @@ func (w *wish) preferRules() error {
 			}
 		}
 	}
-	if w.butFor(verdict.InterPodAffinity).Empty() {
+	if w.butFor(interpodaffinity.Plugin).Empty() {
 		return nil
 	}
 	for _, terms := range []struct {
@@ -119,11 +122,11 @@ func (w *wish) preferRules() error {
 
 // lowerRequests looks for the most that the pod could ask for of each resource.
 func (w *wish) lowerRequests() error {
-	nodes := w.butFor(verdict.NodeResourcesFit)
+	nodes := w.butFor(noderesources.Fit)
 	if nodes.Empty() {
 		return nil
 	}
-	needs := noderesources.NewFilter(w.Cycle).Needs()
+	needs := w.rules.Fit.Needs()
 	room := make([]int64, len(needs)) // most on a node that lacks nothing else
 	for i := range room {
 		room[i] = -1

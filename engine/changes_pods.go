@@ -6,8 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -62,7 +61,7 @@ type removing struct {
 	assumed map[uint32][]int // places in the assumed pods, by node
 	// obstacles are the rules by which all of some pods would have to go.
 	obstacles []obstacle
-	needs     []noderesources.Need
+	needs     []rule.Need
 	// wanted is the groups that the pod's required affinity matches, of which one pod has to stay in each term's domain.
 	wanted   map[int]bool
 	columns  []*topology.Column // by term
@@ -79,21 +78,18 @@ type removing struct {
 func (w *wish) removing() *removing {
 	r := &removing{
 		wish: w, assumed: make(map[uint32][]int), wanted: make(map[int]bool),
-		seen: make(map[string]bool), domains: make([][][]uint32, len(w.hard)),
-		needs: noderesources.NewFilter(w.Cycle).Needs(), self: interpodaffinity.Wants(w.Pod, w.Pod.Shape),
+		seen: make(map[string]bool), domains: make([][][]uint32, len(w.rules.Spread)),
+		needs: w.rules.Fit.Needs(), self: w.rules.Affinity != nil && w.rules.Affinity.Self,
 	}
 	for i, a := range w.State.AssumedPods() {
 		r.assumed[a.Node] = append(r.assumed[a.Node], i)
 	}
-	r.findPorts()
-	r.findTerms()
+	r.findExclusions()
 	r.findCompany()
-	for i := range w.hard {
+	for _, s := range w.rules.Spread {
 		counts := make(map[int]bool)
-		for g, group := range w.State.Groups() {
-			if w.hard[i].Matches(group.Shape) {
-				counts[g] = true
-			}
+		for g := range s.Pods.Groups {
+			counts[g] = true
 		}
 		r.counting = append(r.counting, counts)
 	}
@@ -103,7 +99,7 @@ func (w *wish) removing() *removing {
 // nodesOf returns the nodes of each domain of a constraint.
 func (r *removing) nodesOf(constraint int) [][]uint32 {
 	if r.domains[constraint] == nil {
-		r.domains[constraint] = r.hard[constraint].Column.Nodes(nodeset.Full(r.State.Len()))
+		r.domains[constraint] = r.rules.Spread[constraint].Column.Nodes(nodeset.Full(r.State.Len()))
 	}
 	return r.domains[constraint]
 }
@@ -118,7 +114,7 @@ type target struct {
 }
 
 type shortage struct {
-	need   *noderesources.Need
+	need   *rule.Need
 	amount int64
 }
 
@@ -162,12 +158,11 @@ func (r *removing) target(n uint32) (t *target, ok bool) {
 		}
 		t.obstacles = append(t.obstacles, o)
 	}
-	for i := range r.hard {
-		h := &r.hard[i]
+	for i, h := range r.rules.Spread {
 		if !h.Column.Having.Has(n) {
 			return nil, false
 		}
-		if over := h.SkewOn(n) - h.MaxSkew; over > 0 {
+		if over := h.Skew(h.Column.Domain[n]) - h.MaxSkew; over > 0 {
 			t.excess = append(t.excess, excess{i, over})
 		}
 	}
@@ -196,7 +191,7 @@ func (r *removing) consider(from uint32, t *target) {
 			}
 		}
 		for _, e := range t.excess {
-			h := &r.hard[e.constraint]
+			h := r.rules.Spread[e.constraint]
 			counts := r.counting[e.constraint][o.Group] && h.Counted.Has(from) &&
 				h.Column.Domain[from] == h.Column.Domain[t.node]
 			k.gives = append(k.gives, map[bool]int64{true: 1}[counts])

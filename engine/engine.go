@@ -13,14 +13,18 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // Cluster is a compiled cluster. It is immutable and safe for concurrent use.
 type Cluster struct {
 	compiled *cluster.Cluster
+	plugins  []*plugin.Plugin
 	answers  *answers
 	kept     *memo.Map[string, any]
 }
@@ -28,6 +32,7 @@ type Cluster struct {
 func newCluster(compiled *cluster.Cluster) *Cluster {
 	return &Cluster{
 		compiled: compiled,
+		plugins:  registry.Plugins,
 		answers:  newAnswers(compiled.Len()),
 		kept:     memo.New[string, any](keptBytes + int64(compiled.Len())*keptBytesPerNode),
 	}
@@ -50,6 +55,10 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 		return nil, err
 	}
 	return newCluster(compiled), nil
+}
+
+func (c *Cluster) framework(profile *api.Profile) *decide.Framework {
+	return decide.NewFramework(profile, c.plugins)
 }
 
 // Len returns the number of nodes.
@@ -165,14 +174,14 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.messageFor(pod)}
+	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.messageFor(q.framework(), pod)}
 	if o.Explain {
-		if result.Explanation, err = q.decision().explain(ctx, q.candidates); err != nil {
+		if result.Explanation, err = q.decision().Explain(ctx, q.candidates); err != nil {
 			return nil, err
 		}
 	}
 	if o.Changes && len(a.feasible) == 0 {
-		if result.Changes, err = q.decision().changes(ctx, q.candidates); err != nil {
+		if result.Changes, err = changes(ctx, q.decision(), q.candidates); err != nil {
 			return nil, err
 		}
 	}
@@ -190,13 +199,13 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if err != nil {
 		return nil, err
 	}
-	result, err := q.decision().score(ctx, a.feasible, o.TotalsOnly)
+	result, err := q.decision().Score(ctx, a.feasible, o.TotalsOnly)
 	if err != nil {
 		return nil, err
 	}
 	result.Message = a.message
-	if failure := q.decision().failure; failure != nil {
-		result = &verdict.Score{Nodes: a.feasible, Message: failure.message}
+	if failure := q.decision().Failure; failure != nil {
+		result = &verdict.Score{Nodes: a.feasible, Message: failure.Message}
 	}
 	if o.Rejections {
 		result.Rejections = a.rejections

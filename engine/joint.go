@@ -8,6 +8,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -163,11 +164,13 @@ func (j *joining) compile(ctx context.Context) {
 	var members []joint.Replicas
 	for i := range j.group {
 		p := &j.group[i]
-		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Cycle.Pod.Pod, &p.Pod) })
+		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod) })
 		if at < 0 {
 			at = len(members)
-			d := decide(state, state.Compile(&p.Pod), j.options.Profile)
-			members = append(members, joint.Replicas{Cycle: d.Cycle, Entry: i, Unplaceable: d.unplaceable(j.candidates)})
+			d := decide.New(j.cluster.framework(j.options.Profile), state, state.Compile(&p.Pod))
+			members = append(members, joint.Replicas{
+				Pod: d.Pod, Rules: d.Rules(), Entry: i, Unplaceable: d.Unplaceable(j.candidates),
+			})
 		}
 		members[at].Count += p.Count
 		j.of = append(j.of, at)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -81,12 +82,12 @@ func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 			state.Assume(pending(j.pods[other]), "", n, j.pods[other].entry)
 		}
 	}
-	d := decide(state, pending(j.pods[i]), j.options.Profile)
-	outcome, err := d.filter(ctx, j.candidates)
+	d := decide.New(j.cluster.framework(j.options.Profile), state, pending(j.pods[i]))
+	outcome, err := d.Filter(ctx, j.candidates)
 	if err != nil {
 		return nil, err
 	}
-	return d.score(ctx, outcome.feasible.Indexes(), true)
+	return d.Score(ctx, outcome.Feasible.Indexes(), true)
 }
 
 // improve moves pods as long as that makes the sum of scores higher, and reports whether no move is left that does.

@@ -356,7 +356,7 @@ func TestPlaceJointly(t *testing.T) {
 			unplaced: 1,
 			conflict: []verdict.JointRule{
 				{Plugin: verdict.NodeAffinity},
-				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity},
+				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity, TopologyKey: "kind.zone"},
 			},
 		},
 		{
@@ -365,7 +365,7 @@ func TestPlaceJointly(t *testing.T) {
 			group:    []engine.Pending{pending(1, hashed("2"))},
 			unplaced: 1,
 			conflict: []verdict.JointRule{
-				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity},
+				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity, TopologyKey: "kubernetes.io/hostname"},
 			},
 		},
 		{

@@ -3,12 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
-	"reflect"
-	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/board"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -73,6 +72,7 @@ func (c *Cluster) placeOn(ctx context.Context, state *cluster.State, queue []Pen
 		order:      tieBreak(c.compiled.Names, o.Seed),
 		options:    o,
 		cluster:    c,
+		framework:  c.framework(o.Profile),
 		queue:      queue,
 		result:     &verdict.Place{Placements: make([]verdict.Placement, len(queue)), Groups: make([]verdict.Group, len(o.Groups))},
 	}
@@ -100,11 +100,12 @@ type place struct {
 	cluster    *Cluster
 	result     *verdict.Place
 	board      *board.Board
-	alike      []*decision   // of pods that ask for different nodes, the first maxAlike
-	passing    []nodeset.Set // what static returns for these
-	moves      int           // pods placed and taken back so far
-	listed     int           // nodes in rejections so far
-	silent     bool          // whether nobody wants to know why a pod is not placed
+	framework  *decide.Framework
+	alike      []*decide.Decision // of pods with different static rules, the first maxAlike
+	passing    []nodeset.Set      // what static returns for these
+	moves      int                // pods placed and taken back so far
+	listed     int                // nodes in rejections so far
+	silent     bool               // whether nobody wants to know why a pod is not placed
 }
 
 // all places the queue.
@@ -156,13 +157,13 @@ func (p *place) cut() {
 type template struct {
 	pod       *cluster.Pending
 	pods      int
-	scan      bool         // whether to ask about every node for each pod
-	d         *decision    // nil until one is to be placed
-	board     *board.Board // that onBoard is on
+	scan      bool             // whether to ask about every node for each pod
+	d         *decide.Decision // nil until one is to be placed
+	board     *board.Board     // that onBoard is on
 	onBoard   *board.Template
-	refused   *outcome // what filtering came to when no node could take one, after refusedAt moves
+	refused   *decide.Outcome // what filtering came to when no node could take one, after refusedAt moves
 	refusedAt int
-	failure   *scoreFailure // why kube-scheduler failed to score the last pod; nil if it did not
+	failure   *decide.Failure // why kube-scheduler failed to score the last pod; nil if it did not
 }
 
 // entry places so many more pods of one queue entry. They are equal, and nothing changes when one finds no node, so the first
@@ -222,13 +223,13 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 		result.Scanned++
 		return p.scan(ctx, t)
 	}
-	if t.board == nil || t.board != p.board || t.onBoard != nil && t.onBoard.Outdated() {
+	if t.board == nil || t.board != p.board {
 		if p.board == nil || p.board.Bytes() > cmp.Or(p.options.tuning.bytes, maxBoardBytes) {
 			p.board = board.New(p.state, p.order, p.options.tuning.few)
 		}
 		t.board, t.onBoard = p.board, nil
 		if nodes := p.static(t.d); nodes != nil {
-			t.onBoard = p.board.Template(t.d.Cycle, nodes)
+			t.onBoard = p.board.Template(t.d.Cycle, t.d.Rules(), nodes)
 		}
 	}
 	if t.onBoard == nil {
@@ -244,11 +245,11 @@ func (p *place) best(ctx context.Context, t *template, result *verdict.Placement
 
 // error returns the text of the error with which kube-scheduler failed on the last pod, empty if it did not.
 func (t *template) error(candidates int) string {
-	if _, _, whole := t.d.preFilter(); whole != nil && whole.code == verdict.Error {
-		return whole.message(candidates)
+	if rejected := t.d.PreFilter().Rejected; rejected != nil && rejected.Code == verdict.Error {
+		return rejected.Message(candidates)
 	}
 	if t.failure != nil {
-		return t.failure.message
+		return t.failure.Message
 	}
 	return ""
 }
@@ -256,46 +257,37 @@ func (t *template) error(candidates int) string {
 // maxAlike is how many decisions are compared with to save working out anew what depends on the nodes alone.
 const maxAlike = 16
 
-// decide is decide, for a pod that may ask for the same nodes as one before.
-func (p *place) decide(pod *cluster.Pending) *decision {
+// decide returns the decision about a pod, which may have the static rules of one before.
+func (p *place) decide(pod *cluster.Pending) *decide.Decision {
 	if p.options.Scan {
-		return decide(p.state, pod, p.options.Profile)
+		return decide.New(p.framework, p.state, pod)
 	}
 	for _, d := range p.alike {
-		if sameNodes(pod.Spec(), d.Pod.Spec()) {
-			cycle := *d.Cycle
-			cycle.Pod = pod
-			return &decision{Cycle: &cycle}
+		if p.framework.Alike(pod.Spec(), d.Pod.Spec()) {
+			return d.For(pod)
 		}
 	}
-	d := decide(p.state, pod, p.options.Profile)
+	d := decide.New(p.framework, p.state, pod)
 	if len(p.alike) < maxAlike {
 		p.alike, p.passing = append(p.alike, d), append(p.passing, nil)
 	}
 	return d
 }
 
-// static returns d.static of the candidates.
-func (p *place) static(d *decision) nodeset.Set {
-	spec := d.Pod.Spec()
-	if len(spec.SchedulingGates) > 0 || len(d.Pod.HostPorts) > 0 || d.rejectedWhole() {
-		return d.static(p.candidates)
+// static returns d.Static of the candidates.
+func (p *place) static(d *decide.Decision) nodeset.Set {
+	if d.Gated() != nil || d.PreFilter().Rejected != nil {
+		return nil
 	}
 	for i, other := range p.alike {
-		if sameNodes(spec, other.Pod.Spec()) {
+		if p.framework.Alike(d.Pod.Spec(), other.Pod.Spec()) {
 			if p.passing[i] == nil {
-				p.passing[i] = d.static(p.candidates)
+				p.passing[i] = d.Static(p.candidates)
 			}
 			return p.passing[i]
 		}
 	}
-	return d.static(p.candidates)
-}
-
-// sameNodes reports whether two pods ask for the same nodes, as far as only the nodes matter.
-func sameNodes(a, b *api.PodSpec) bool {
-	return a.NodeName == b.NodeName && slices.Equal(a.NodeSelector, b.NodeSelector) && slices.Equal(a.Tolerations, b.Tolerations) &&
-		(a.NodeAffinity == b.NodeAffinity || reflect.DeepEqual(a.NodeAffinity, b.NodeAffinity))
+	return d.Static(p.candidates)
 }
 
 // maxBoardBytes is from how many bytes on what is known of templates is forgotten before a new one is met.
@@ -304,19 +296,19 @@ const maxBoardBytes = 1 << 29
 // scan is best by asking about every node.
 func (p *place) scan(ctx context.Context, t *template) (uint32, bool, error) {
 	t.failure = nil
-	outcome, err := t.d.filter(ctx, p.candidates)
-	if err != nil || outcome.feasible.Empty() {
+	outcome, err := t.d.Filter(ctx, p.candidates)
+	if err != nil || outcome.Feasible.Empty() {
 		return 0, false, err
 	}
-	feasible := outcome.feasible.Indexes()
+	feasible := outcome.Feasible.Indexes()
 	if len(feasible) == 1 {
 		return feasible[0], true, nil
 	}
-	scored, err := t.d.score(ctx, feasible, true)
+	scored, err := t.d.Score(ctx, feasible, true)
 	if err != nil {
 		return 0, false, err
 	}
-	if t.failure = t.d.failure; t.failure != nil {
+	if t.failure = t.d.Failure; t.failure != nil {
 		return 0, false, nil
 	}
 	chosen := scored.Best[0]
@@ -336,29 +328,29 @@ func (p *place) explain(ctx context.Context, t *template, result *verdict.Placem
 		return nil
 	}
 	if t.refused == nil || t.refusedAt != p.moves {
-		outcome, err := t.d.filter(ctx, p.candidates)
+		outcome, err := t.d.Filter(ctx, p.candidates)
 		if err != nil {
 			return err
 		}
-		if t.failure != nil && !outcome.feasible.Empty() {
-			outcome.rejections = append(outcome.rejections, t.failure.rejection(outcome.feasible))
-			slices.SortStableFunc(outcome.rejections, compareRejections)
-			outcome.message = t.failure.message
+		if t.failure != nil && !outcome.Feasible.Empty() {
+			outcome.Rejections = append(outcome.Rejections, t.failure.Rejection(outcome.Feasible))
+			p.framework.SortRejections(outcome.Rejections)
+			outcome.Message = t.failure.Message
 		}
 		t.refused, t.refusedAt = outcome, p.moves
 	}
-	result.Message = t.refused.message
+	result.Message = t.refused.Message
 	if p.listed += p.candidates.Len(); p.listed <= verdict.MaxListedNodes {
-		result.Rejections = t.refused.rejections
+		result.Rejections = t.refused.Rejections
 	}
 	var err error
 	if p.options.Explain {
-		if result.Explanation, err = t.d.explain(ctx, p.candidates); err != nil {
+		if result.Explanation, err = t.d.Explain(ctx, p.candidates); err != nil {
 			return err
 		}
 	}
-	if p.options.Changes && t.refused.feasible.Empty() {
-		result.Changes, err = t.d.changes(ctx, p.candidates)
+	if p.options.Changes && t.refused.Feasible.Empty() {
+		result.Changes, err = changes(ctx, t.d, p.candidates)
 	}
 	return err
 }

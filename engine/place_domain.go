@@ -99,8 +99,8 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error) {
 	mayFail := func(e int) bool {
 		t := s.p.entries[e]
-		_, _, whole := t.d.preFilter()
-		return whole != nil && whole.code == verdict.Error || preScoreFailure(t.pod.Spec()) != nil ||
+		rejected := t.d.PreFilter().Rejected
+		return rejected != nil && rejected.Code == verdict.Error || t.d.PreScoreFailure(t.pod.Spec()) != nil ||
 			!noderesources.NewScorer(t.d.Cycle).ValidOn(s.p.candidates)
 	}
 	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayFail) {

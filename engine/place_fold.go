@@ -72,12 +72,10 @@ func (p *place) fold(ctx context.Context, queue []Pending) ([]*template, error) 
 		t.pods += queue[i].Count
 		entries[i] = t
 	}
-	fits := board.Fits(&p.options.Profile.Weights)
+	fits := board.Fits(p.framework.Scorers, &p.options.Profile.Weights)
 	for _, t := range all {
-		t.scan = !fits || preScoreFailure(t.pod.Spec()) != nil || !p.options.tuning.board && !pays(t.pods, p.state.Len(), len(all))
-		if !t.scan {
-			p.state.Expect(t.pod)
-		}
+		t.scan = !fits || p.framework.PreScoreFailure(t.pod.Spec()) != nil || !p.options.tuning.board && !pays(t.pods, p.state.Len(), len(all))
+		p.state.Expect(t.pod)
 	}
 	return entries, nil
 }
@@ -104,7 +102,11 @@ func (p *place) selected(queue []Pending) map[string]bool {
 			pending = append(pending, p.state.Compile(&api.Pod{Template: t, TemplateIndex: -1}))
 		}
 	}
-	return p.state.SelectedKeys(pending)
+	keys := p.state.SelectedKeys(pending)
+	for _, key := range p.framework.Labels() {
+		keys[key] = true
+	}
+	return keys
 }
 
 // onlyKeys returns the labels of some keys, and what is the same for equal ones.

@@ -7,9 +7,8 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -38,7 +37,7 @@ type survey struct {
 
 // surveyed is what bounds how many of a template's pods a domain takes.
 type surveyed struct {
-	needs   []noderesources.Need
+	needs   []rule.Need
 	allowed nodeset.Set        // nodes that may take one
 	single  []*topology.Column // keys of which no domain takes two
 	alone   bool               // whether no node takes two
@@ -75,30 +74,31 @@ func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 		return s, nil
 	}
 	// The first pod of a group that is placed in order finds what is there now.
-	now, err := p.entries[g.Entries[0]].d.filter(ctx, p.candidates)
+	now, err := p.entries[g.Entries[0]].d.Filter(ctx, p.candidates)
 	if err != nil {
 		return nil, err
 	}
-	s.now = now.feasible
+	s.now = now.Feasible
 	return s, nil
 }
 
 // surveyed returns what bounds a template's pods.
 func (p *place) surveyed(t *template) surveyed {
-	c := t.d.Cycle
-	s := surveyed{
-		needs:   noderesources.NewFilter(c).Needs(),
-		allowed: p.static(t.d),
-		single:  interpodaffinity.Single(c),
-		alone:   nodeports.Clash(t.pod.HostPorts, t.pod.HostPorts),
+	rules := t.d.Rules()
+	s := surveyed{needs: rules.Fit.Needs(), allowed: nodeset.New(p.state.Len())}
+	if static := p.static(t.d); static != nil {
+		s.allowed = static.Clone()
 	}
-	if s.allowed == nil {
-		s.allowed = nodeset.New(p.state.Len())
-		return s
-	}
-	s.allowed = s.allowed.Clone()
-	if barred := interpodaffinity.Barred(c); barred != nil {
-		s.allowed.AndNot(barred)
+	for _, e := range rules.Exclusions {
+		s.allowed.AndNot(e.Rejected())
+		if e.Excludes == nil || !e.Excludes(t.pod) {
+			continue
+		}
+		if e.Column == nil {
+			s.alone = true
+		} else {
+			s.single = append(s.single, e.Column)
+		}
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
@@ -17,27 +18,29 @@ type question struct {
 	key        string // empty if the answer is not to be remembered
 	candidates nodeset.Set
 
-	d *decision // nil until something must be worked out
+	d *decide.Decision // nil until something must be worked out
 }
 
-func (q *question) decision() *decision {
+func (q *question) decision() *decide.Decision {
 	if q.d == nil {
 		state := cluster.NewState(q.ctx, q.c.compiled)
-		q.d = decide(state, state.Compile(q.pod), q.profile)
+		q.d = decide.New(q.framework(), state, state.Compile(q.pod))
 	}
 	return q.d
 }
+
+func (q *question) framework() *decide.Framework { return q.c.framework(q.profile) }
 
 // answer returns what filtering comes to, from memory if it was asked before.
 func (q *question) answer() (*answer, error) {
 	if a, ok := q.c.answers.Load(q.key); ok {
 		return a, q.ctx.Err()
 	}
-	o, err := q.decision().filter(q.ctx, q.candidates)
+	o, err := q.decision().Filter(q.ctx, q.candidates)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{feasible: o.feasible.Indexes(), rejections: o.rejections, message: o.message}
+	a := &answer{feasible: o.Feasible.Indexes(), rejections: o.Rejections, message: o.Message}
 	if q.key == "" {
 		return a, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -35,7 +36,7 @@ const maxSpreadKeys = 16
 func (c *Cluster) ScaleDown(ctx context.Context, pod *api.Pod, o ScaleDownOptions) (*verdict.ScaleDown, error) {
 	state := cluster.NewState(ctx, c.compiled)
 	state.OwnResources()
-	s := &scaling{decision: decide(state, state.Compile(pod), o.Profile)}
+	s := &scaling{Decision: decide.New(c.framework(o.Profile), state, state.Compile(pod))}
 	s.find(o.Selector)
 	result := &verdict.ScaleDown{Replicas: s.left}
 	if s.left-o.Replicas > MaxDeletions {
@@ -76,7 +77,7 @@ func isOneMore(last, next *verdict.ScaledPod) bool {
 
 // scaling is one call of ScaleDown.
 type scaling struct {
-	*decision
+	*decide.Decision
 	spots []spot
 	left  int
 	// keys are the topology keys of the pod's rules, with the number of replicas in each domain and on each node.
@@ -266,7 +267,7 @@ func (s *scores) of(node uint32) nodeScore {
 
 // score scores nodes for one more replica.
 func (s *scaling) score(ctx context.Context, nodes []uint32) (scores, error) {
-	scored, err := s.decision.score(ctx, nodes, false)
+	scored, err := s.Decision.Score(ctx, nodes, false)
 	if err != nil {
 		return scores{}, err
 	}
@@ -275,8 +276,7 @@ func (s *scaling) score(ctx context.Context, nodes []uint32) (scores, error) {
 		out.list[i].total = total
 	}
 	for _, p := range scored.Plugins {
-		switch p.Plugin {
-		case verdict.TaintToleration, verdict.NodeAffinity, verdict.PodTopologySpread, verdict.InterPodAffinity:
+		if s.FollowsOwnRules(p.Plugin) {
 			for i := range p.Scores {
 				out.list[i].own += p.Scores[i]
 			}

@@ -2,7 +2,9 @@ package api
 
 // Profile says how to decide: the arguments of kube-scheduler's plugins.
 type Profile struct {
-	Weights                            Weights
+	Weights Weights
+	// DisabledFilters are the plugins, by their numbers in verdict.Plugin, that do not take part in filtering.
+	DisabledFilters                    PluginSet
 	AddedAffinity                      *NodeAffinity
 	Scoring                            ScoringStrategy
 	BalancedResources                  []string
@@ -17,7 +19,7 @@ type Profile struct {
 	TolerationComparisonOperators bool
 }
 
-// Weights are the scoring plugins' weights, each at least 1.
+// Weights are the scoring plugins' weights. One of 0 disables the plugin's scoring.
 type Weights struct {
 	TaintToleration    int64
 	NodeAffinity       int64
@@ -27,6 +29,15 @@ type Weights struct {
 	BalancedAllocation int64
 	ImageLocality      int64
 }
+
+// PluginSet is a set of plugins, by number.
+type PluginSet uint64
+
+// Add adds a plugin.
+func (s *PluginSet) Add(plugin uint8) { *s |= 1 << plugin }
+
+// Has reports whether the set has a plugin.
+func (s PluginSet) Has(plugin uint8) bool { return s>>plugin&1 == 1 }
 
 // ScoringStrategyType is how NodeResourcesFit scores.
 type ScoringStrategyType uint8

@@ -43,7 +43,7 @@ type JointRule struct {
 	Rule TopologyRule
 	// Index is as in TopologyCounts, 0 if Rule is 0 or ExistingPodAntiAffinity.
 	Index int
-	// TopologyKey is empty if Rule is 0 or ExistingPodAntiAffinity.
+	// TopologyKey is empty if Rule is 0.
 	TopologyKey string
 	// Resource is that of a rule of NodeResourcesFit.
 	Resource string

@@ -1,5 +1,7 @@
 package verdict
 
+import "fmt"
+
 // Plugin is one of kube-scheduler's plugins.
 type Plugin uint8
 
@@ -26,4 +28,9 @@ var pluginNames = [PluginCount]string{
 	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
 }
 
-func (p Plugin) String() string { return pluginNames[p] }
+func (p Plugin) String() string {
+	if p < PluginCount {
+		return pluginNames[p]
+	}
+	return fmt.Sprintf("Plugin(%d)", uint8(p))
+}

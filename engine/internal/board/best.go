@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -107,7 +108,7 @@ func (t *Template) contend(cs []contender) []contender {
 	}
 	for i := range t.wishes {
 		if k := &t.wishes[i]; k.cells != nil {
-			c.wishes += t.pods.Wishes[i].ByDomain[k.cells[c.cell]]
+			c.wishes += t.preferred.Tallies[i].ByDomain[k.cells[c.cell]]
 		}
 	}
 	return cs
@@ -116,32 +117,29 @@ func (t *Template) contend(cs []contender) []contender {
 // allows reports whether the pod's and other pods' rules let it go to a group's nodes.
 func (t *Template) allows(cell int32, values []int64) bool {
 	for i := range t.apart {
-		if k := &t.apart[i]; k.cells != nil && t.pods.Apart[i].ByDomain[k.cells[cell]] > 0 {
+		if k := &t.apart[i]; k.cells != nil && t.rules.Exclusions[i].Counts()[k.cells[cell]] > 0 {
 			return false
 		}
 	}
 	for i := range t.hard {
-		k, h := &t.hard[i], &t.spread.Hard[i]
+		k, r := &t.hard[i], t.rules.Spread[i]
 		if k.cells != nil {
-			if !h.Allows(h.Count(k.cells[cell])) {
+			if !r.AllowsCount(r.Counts()[k.cells[cell]]) {
 				return false
 			}
-		} else if !h.Allows(values[k.value]) {
+		} else if !r.AllowsCount(values[k.value]) {
 			return false
 		}
 	}
 	if len(t.together) == 0 {
 		return true
 	}
-	needed := int64(withMatch)
-	if !t.pods.Found && t.pods.SelfMatch {
-		needed = withKeys
-	}
-	if t.togetherAt != noValue && values[t.togetherAt] < needed {
+	needed := t.rules.Affinity.Needs()
+	if t.togetherAt != noValue && rule.Level(values[t.togetherAt]) < needed {
 		return false
 	}
 	for i := range t.together {
-		if k := &t.together[i]; k.cells != nil && match(&t.pods.Affinity[i], k.cells[cell]) < needed {
+		if k := &t.together[i]; k.cells != nil && t.terms[i].Level(k.cells[cell]) < needed {
 			return false
 		}
 	}
@@ -197,7 +195,7 @@ func (t *Template) scoreSpread(cs []contender) (least, most int64) {
 		}
 		var sum float64
 		for j := range t.soft {
-			k, s := &t.soft[j], &t.spread.Soft[j]
+			k, s := &t.soft[j], &t.softly[j]
 			if k.cells == nil {
 				if count := c.values[k.value]; count >= 0 {
 					sum += s.Term(count, weights[j])
@@ -217,7 +215,7 @@ func (t *Template) weights(cs []contender) []float64 {
 	weights := make([]float64, len(t.soft))
 	at := 0
 	for i := range t.soft {
-		s := &t.spread.Soft[i]
+		s := &t.softly[i]
 		domains := 0
 		switch {
 		case s.PerNode != nil:

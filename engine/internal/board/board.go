@@ -8,7 +8,13 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -96,10 +102,16 @@ func Few(domains, nodes int) bool { return domains*domains <= 32*nodes }
 // maxWeight is what the weights may add up to at most, so that every score fits into half an entry of a heap.
 const maxWeight = 1 << 24
 
-// Fits reports whether scores of a profile can be kept on a board.
-func Fits(w *api.Weights) bool {
-	for _, weight := range []int64{w.TaintToleration, w.NodeAffinity, w.NodeResourcesFit, w.PodTopologySpread, w.InterPodAffinity, w.BalancedAllocation, w.ImageLocality} {
-		if weight < 0 || weight > maxWeight/8 {
+// known are the plugins whose scores a board keeps.
+var known = []*plugin.Plugin{
+	tainttoleration.Plugin, nodeaffinity.Plugin, noderesources.Fit, podtopologyspread.Plugin, interpodaffinity.Plugin,
+	noderesources.Balanced, imagelocality.Plugin,
+}
+
+// Fits reports whether the scores of plugins can be kept on a board.
+func Fits(scorers []*plugin.Plugin, w *api.Weights) bool {
+	for _, p := range scorers {
+		if weight := p.Weight(w); weight < 0 || weight > maxWeight/8 || !slices.Contains(known, p) {
 			return false
 		}
 	}
@@ -126,11 +138,11 @@ func (b *Board) nodeOf(rank uint32) uint32 {
 	return b.ranked[rank]
 }
 
-func (b *Board) resourcesOf(c *plugin.Cycle) *resources {
+func (b *Board) resourcesOf(c *plugin.Cycle, fit *rule.Fit) *resources {
 	key := noderesources.Key(c)
 	r := b.resources[key]
 	if r == nil {
-		r = newResources(b, c)
+		r = newResources(b, c, fit)
 		b.resources[key] = r
 		b.bytes += int64(len(b.all)) * 4
 	}

@@ -3,56 +3,61 @@ package board
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
 // effect is what changes for a template with each pod of a group of the state.
 type effect struct {
 	group, seen int // of its pods so many are taken in
-	ports       bool
-	spread      podtopologyspread.Effect
-	pods        interpodaffinity.Effect
+	// spread and soft are the indexes of the rules for which the pods count; affinity says that they match the affinity
+	// terms; apart is what they weigh for exclusions; preferred is what they add to the tallies of preferred terms, nil for
+	// nothing.
+	spread, soft []int
+	affinity     bool
+	apart        []weight
+	preferred    []int64
 }
 
-// addEffects finds what pods of groups that were added since change, and reports whether the template can take that in.
-func (t *Template) addEffects() bool {
+// weight is what a pod weighs for the exclusion with an index.
+type weight struct {
+	exclusion int
+	weight    int64
+}
+
+// addEffects finds what pods of groups that were added since change.
+func (t *Template) addEffects() {
 	s := t.cycle.State
 	first, last := s.Added()
 	for i := max(first, t.groups); i < last; i++ {
 		g := s.Group(i)
-		e := effect{
-			group:  i,
-			ports:  len(t.cycle.Pod.HostPorts) > 0 && nodeports.Clash(t.cycle.Pod.HostPorts, g.HostPorts),
-			spread: t.spread.Effect(t.cycle, g),
-			pods:   t.pods.Effect(g),
+		e := effect{group: i, preferred: t.preferred.Weights(g)}
+		for j, r := range t.rules.Spread {
+			if r.Pods.Weight(g) != 0 {
+				e.spread = append(e.spread, j)
+			}
 		}
-		if e.pods.Unknown {
-			return false
+		for j := range t.softly {
+			if t.softly[j].Matches(t.cycle, g) {
+				e.soft = append(e.soft, j)
+			}
 		}
-		if e.ports || len(e.spread.Hard)+len(e.spread.Soft)+len(e.pods.Apart) > 0 || e.pods.Affinity || e.pods.Wishes != nil {
+		e.affinity = t.rules.Affinity != nil && t.rules.Affinity.Pods.Weight(g) != 0
+		for j, x := range t.rules.Exclusions {
+			if w := x.Pods.Weight(g); w != 0 {
+				e.apart = append(e.apart, weight{j, w})
+			}
+		}
+		if len(e.spread)+len(e.soft)+len(e.apart) > 0 || e.affinity || e.preferred != nil {
 			t.effects = append(t.effects, e)
 		}
 	}
 	t.groups = last
-	return true
 }
 
-// Outdated reports whether pods of a kind that was not expected were placed, and the template has to be made anew.
-func (t *Template) Outdated() bool { return !t.addEffects() }
-
-// dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources: a pod with host
-// ports is among those that take them.
+// dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources.
 func (t *Template) dropsNodes() bool {
 	for i := range t.apart {
 		if t.apart[i].cells == nil {
-			return true
-		}
-	}
-	for i := range t.effects {
-		if t.effects[i].ports {
 			return true
 		}
 	}
@@ -93,9 +98,6 @@ func (t *Template) catchUpOwn() {
 
 // add takes in a pod on a node.
 func (t *Template) add(e *effect, n uint32) {
-	if e.ports {
-		t.drop(n)
-	}
 	moves := false
 	moving := t.moving[:0]
 	changed := func(k *key, domain int32) {
@@ -103,13 +105,13 @@ func (t *Template) add(e *effect, n uint32) {
 			moving = append(moving, columnDomain{k.column, domain})
 		}
 	}
-	for _, i := range e.spread.Hard {
-		if t.spread.Hard[i].AddPod(n) {
+	for _, i := range e.spread {
+		if t.rules.Spread[i].Add(n, 1) {
 			changed(&t.hard[i], t.hard[i].column.Domain[n])
 		}
 	}
-	for _, i := range e.spread.Soft {
-		s := &t.spread.Soft[i]
+	for _, i := range e.soft {
+		s := &t.softly[i]
 		if !s.AddPod(n) {
 			continue
 		}
@@ -123,29 +125,13 @@ func (t *Template) add(e *effect, n uint32) {
 		}
 		changed(&t.soft[i], d)
 	}
-	if e.pods.Affinity {
-		for i := range t.pods.Affinity {
-			tally := &t.pods.Affinity[i]
-			if tally.Column.Domain[n] == topology.None {
-				continue
-			}
-			t.pods.Found = true
-			if tally.AddPod(n, 1) == 0 {
-				changed(&t.together[i], tally.Column.Domain[n])
-			}
-		}
+	t.addMatching(e, n, changed)
+	for _, w := range e.apart {
+		t.exclude(w, n)
 	}
-	for _, i := range e.pods.Apart {
-		k := &t.apart[i]
-		if t.pods.Apart[i].AddPod(n, 1) == 0 && k.cells == nil {
-			for _, m := range t.board.membersOf(k.column).of(k.column.Domain[n]) {
-				t.drop(m)
-			}
-		}
-	}
-	for i, weight := range e.pods.Wishes {
+	for i, weight := range e.preferred {
 		if weight != 0 {
-			t.pods.Wishes[i].AddPod(n, weight)
+			t.preferred.Tallies[i].Add(n, weight)
 			changed(&t.wishes[i], t.wishes[i].column.Domain[n])
 		}
 	}
@@ -158,6 +144,35 @@ func (t *Template) add(e *effect, n uint32) {
 		}
 	}
 	t.moving = moving
+}
+
+// addMatching counts a pod that matches required affinity terms.
+func (t *Template) addMatching(e *effect, n uint32, changed func(k *key, domain int32)) {
+	if !e.affinity {
+		return
+	}
+	t.rules.Affinity.Add(n, 1)
+	for i, term := range t.terms {
+		if d := term.Column.Domain[n]; d != topology.None && term.Counts[d] == 1 {
+			changed(&t.together[i], d)
+		}
+	}
+}
+
+// exclude counts a pod on a node for an exclusion, and drops the nodes of its domain if it is the first one there.
+func (t *Template) exclude(w weight, n uint32) {
+	if !t.rules.Exclusions[w.exclusion].Add(n, w.weight) {
+		return
+	}
+	switch k := &t.apart[w.exclusion]; {
+	case k.cells != nil:
+	case k.column == nil:
+		t.drop(n)
+	default:
+		for _, m := range t.board.membersOf(k.column).of(k.column.Domain[n]) {
+			t.drop(m)
+		}
+	}
 }
 
 // move puts a node where its values belong now.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -16,28 +15,29 @@ func (t *Template) divide() *partition {
 	b, c := t.board, t.cycle
 	cells := b.whole
 	by := func(column *topology.Column) key {
-		if b.few(column.Len(), len(b.all)) {
+		if column != nil && b.few(column.Len(), len(b.all)) {
 			cells = b.divide(cells, column.Domain, column.Len())
 		}
 		return key{column: column}
 	}
-	for i := range t.spread.Hard {
-		t.hard = append(t.hard, by(t.spread.Hard[i].Column()))
+	for _, r := range t.rules.Spread {
+		t.hard = append(t.hard, by(r.Column))
 	}
-	for i := range t.spread.Soft {
-		if s := &t.spread.Soft[i]; s.PerNode != nil {
+	for i := range t.softly {
+		if s := &t.softly[i]; s.PerNode != nil {
 			t.soft = append(t.soft, key{column: s.Column()})
 		} else {
 			t.soft = append(t.soft, by(s.Column()))
 		}
 	}
-	for _, of := range []struct {
-		tallies []interpodaffinity.Tally
-		keys    *[]key
-	}{{t.pods.Affinity, &t.together}, {t.pods.Apart, &t.apart}, {t.pods.Wishes, &t.wishes}} {
-		for i := range of.tallies {
-			*of.keys = append(*of.keys, by(of.tallies[i].Column))
-		}
+	for _, term := range t.terms {
+		t.together = append(t.together, by(term.Column))
+	}
+	for _, e := range t.rules.Exclusions {
+		t.apart = append(t.apart, by(e.Column))
+	}
+	for i := range t.preferred.Tallies {
+		t.wishes = append(t.wishes, by(t.preferred.Tallies[i].Column))
 	}
 	// static divides by a score that never changes, and returns it; nil if it is the same for all nodes.
 	static := func(scores []int64) []int64 {
@@ -55,9 +55,9 @@ func (t *Template) divide() *partition {
 	taints := static(byNode(c, untolerated))
 	affinity := static(nodeaffinity.Weights(c, b.all))
 	images := static(imagelocality.ByNode(c))
-	if len(t.soft) > 0 && !t.spread.Scored.Full(len(b.all)) {
+	if len(t.soft) > 0 && !t.scorable.Full(len(b.all)) {
 		scored := make([]int32, len(b.all))
-		for n := range t.spread.Scored.All() {
+		for n := range t.scorable.All() {
 			scored[n] = 1
 		}
 		cells = b.divide(cells, scored, 2)
@@ -65,13 +65,13 @@ func (t *Template) divide() *partition {
 	t.refused = make([]byte, len(cells.first))
 	t.taints, t.affinity, t.images = byCell(cells, taints), byCell(cells, affinity), byCell(cells, images)
 	for _, n := range cells.first {
-		t.scored = append(t.scored, t.spread.Scored.Has(n))
+		t.scored = append(t.scored, t.scorable.Has(n))
 	}
 	domains := make(map[*topology.Column][]int32)
 	for _, keys := range [][]key{t.hard, t.soft, t.together, t.apart, t.wishes} {
 		for i := range keys {
 			k := &keys[i]
-			if !b.few(k.column.Len(), len(b.all)) {
+			if k.column == nil || !b.few(k.column.Len(), len(b.all)) {
 				continue
 			}
 			of := domains[k.column]
@@ -84,8 +84,8 @@ func (t *Template) divide() *partition {
 			k.cells = of
 		}
 	}
-	for i := range t.spread.Soft {
-		if t.spread.Soft[i].PerNode != nil {
+	for i := range t.softly {
+		if t.softly[i].PerNode != nil {
 			t.soft[i].cells = nil
 		}
 	}

@@ -18,7 +18,7 @@ type presence struct {
 // countPresent counts, for soft constraints by value, the nodes of each slot.
 func (t *Template) countPresent() {
 	for i := range t.soft {
-		if s := &t.spread.Soft[i]; t.soft[i].cells == nil && s.PerNode == nil {
+		if s := &t.softly[i]; t.soft[i].cells == nil && s.PerNode == nil {
 			t.present = append(t.present, presence{soft: s, nodes: make([]int32, s.Slots()), remaining: make(map[string]int)})
 		}
 	}
@@ -26,7 +26,7 @@ func (t *Template) countPresent() {
 		return
 	}
 	for n := range t.board.all {
-		if !t.live(uint32(n)) || !t.spread.Scored.Has(uint32(n)) {
+		if !t.live(uint32(n)) || !t.scorable.Has(uint32(n)) {
 			continue
 		}
 		for i := range t.present {
@@ -41,7 +41,7 @@ func (t *Template) countPresent() {
 
 // lose counts a node that cannot take the pod any more.
 func (t *Template) lose(n uint32) {
-	if t.present == nil || !t.spread.Scored.Has(n) {
+	if t.present == nil || !t.scorable.Has(n) {
 		return
 	}
 	for i := range t.present {

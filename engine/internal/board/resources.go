@@ -3,11 +3,12 @@ package board
 import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
 // resources is how nodes' resources look to pods that ask for the same.
 type resources struct {
-	fit    *noderesources.Fit
+	fit    *rule.Fit
 	scorer *noderesources.Scorer
 	score  []int32 // by node; full where there is no room
 	seen   int     // how many of Board.placed are counted in
@@ -19,9 +20,9 @@ type resources struct {
 
 const full = -1
 
-func newResources(b *Board, c *plugin.Cycle) *resources {
+func newResources(b *Board, c *plugin.Cycle, fit *rule.Fit) *resources {
 	r := &resources{
-		fit:    noderesources.NewFilter(c),
+		fit:    fit,
 		scorer: noderesources.NewScorer(c),
 		score:  make([]int32, len(b.all)),
 		seen:   len(b.placed),
@@ -32,8 +33,10 @@ func newResources(b *Board, c *plugin.Cycle) *resources {
 		r.score[n], ok = r.scoreOn(uint32(n))
 		valid = valid && ok
 	}
-	for n := range r.fit.Full().All() {
-		r.score[n] = full
+	if fit != nil {
+		for n := range fit.Full().All() {
+			r.score[n] = full
+		}
 	}
 	if !valid {
 		for n := range r.score {
@@ -63,7 +66,7 @@ func (r *resources) catchUp(b *Board) {
 		if before == full {
 			continue
 		}
-		if r.fit.FullOn(n) {
+		if r.fit != nil && r.fit.FullOn(n) {
 			r.score[n] = full
 			r.filled = append(r.filled, n)
 			continue

@@ -5,15 +5,19 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
 // Template is pods that nothing tells apart.
 type Template struct {
-	board  *Board
-	cycle  *plugin.Cycle
-	spread *podtopologyspread.Rules
-	pods   *interpodaffinity.Rules
+	board *Board
+	cycle *plugin.Cycle
+	rules *rule.Set
+	// softly are the pod's soft constraints, which score the nodes of scorable.
+	softly    []podtopologyspread.Soft
+	scorable  nodeset.Set
+	preferred *interpodaffinity.Preferred
 
 	// base has all nodes, in groups by cell, and may be shared. What is particular to the template is in own, which has
 	// the nodes whose values are not the usual ones; nil if there cannot be any. left is the nodes of base that do not
@@ -30,7 +34,9 @@ type Template struct {
 	taints, affinity, images []int64
 	scored                   []bool // whether soft constraints score it
 
+	// The topology keys of rules.Spread, of softly, of the terms of rules.Affinity, of rules.Exclusions, and of preferred.
 	hard, soft, together, apart, wishes []key
+	terms                               []*rule.Term // of rules.Affinity
 	// togetherAt and wishesAt are values of groups, or noValue.
 	togetherAt, wishesAt int
 
@@ -46,24 +52,33 @@ type Template struct {
 
 // key is how a topology key divides nodes: into domains by cell, or, if cells is nil, by a value of the groups.
 type key struct {
-	column *topology.Column
-	cells  []int32 // by cell: its domain
+	column *topology.Column // nil: each node is a domain
+	cells  []int32          // by cell: its domain
 	value  int
 }
 
 const noValue = -1
 
-// Template returns the template of a cycle's pod. nodes is those that pass every filter that no other pod has a say in,
-// but for their resources, and host ports as of now.
-func (b *Board) Template(c *plugin.Cycle, nodes nodeset.Set) *Template {
-	t := &Template{board: b, cycle: c, spread: podtopologyspread.NewRules(c), pods: interpodaffinity.NewRules(c)}
-	nodes = plugin.Both(nodes, t.spread.Keys)
+// Template returns the template of a cycle's pod with its rules, which are compiled against the state as it is. nodes is
+// those that pass PreFilter and the static rules.
+func (b *Board) Template(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Template {
+	rules.Count()
+	t := &Template{board: b, cycle: c, rules: rules, preferred: interpodaffinity.NewPreferred(c)}
+	t.softly, t.scorable = podtopologyspread.NewSoft(c)
+	for _, r := range rules.Spread {
+		nodes = plugin.Both(nodes, r.Column.Having)
+	}
+	if a := rules.Affinity; a != nil {
+		for i := range a.Terms {
+			t.terms = append(t.terms, &a.Terms[i])
+		}
+	}
 	cells := t.divide()
 	t.addEffects()
 	for i := range t.effects {
 		t.effects[i].seen = len(c.State.Group(t.effects[i].group).Assumed)
 	}
-	r := b.resourcesOf(c)
+	r := b.resourcesOf(c, rules.Fit)
 	r.catchUp(b)
 	passing := b.listedOf(nodes)
 	t.nodes = passing.Set
@@ -91,17 +106,21 @@ func (t *Template) Scored() bool {
 // countBytes estimates the memory of what the template has counted.
 func (t *Template) countBytes() int64 {
 	bytes := 256 * len(t.effects)
-	for i := range t.spread.Hard {
-		bytes += 9 * t.spread.Hard[i].Column().Len()
+	for _, r := range t.rules.Spread {
+		bytes += 9 * r.Column.Len()
 	}
-	for i := range t.spread.Soft {
-		s := &t.spread.Soft[i]
+	for i := range t.softly {
+		s := &t.softly[i]
 		bytes += 8*len(s.PerNode) + 16*s.Slots()
 	}
-	for _, tallies := range [][]interpodaffinity.Tally{t.pods.Affinity, t.pods.Apart, t.pods.Wishes} {
-		for i := range tallies {
-			bytes += 8 * len(tallies[i].ByDomain)
-		}
+	for _, term := range t.terms {
+		bytes += 8 * len(term.Counts)
+	}
+	for _, e := range t.rules.Exclusions {
+		bytes += 8 * e.Domains()
+	}
+	for i := range t.preferred.Tallies {
+		bytes += 8 * len(t.preferred.Tallies[i].ByDomain)
 	}
 	return int64(bytes)
 }

@@ -2,7 +2,7 @@ package board
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -24,7 +24,7 @@ func (t *Template) numberValues() int {
 	t.togetherAt, t.wishesAt = noValue, noValue
 	for i := range t.together {
 		if t.together[i].cells == nil && t.togetherAt == noValue {
-			t.togetherAt = next(withKeys)
+			t.togetherAt = next(int64(rule.WithKey))
 		}
 	}
 	for i := range t.wishes {
@@ -35,22 +35,15 @@ func (t *Template) numberValues() int {
 	return width
 }
 
-// What a group says of required affinity by value.
-const (
-	without   = iota // its nodes lack a key
-	withKeys         // they have the keys
-	withMatch        // their domains have matching pods
-)
-
 // valuesOf tells the values that groups are told apart by.
 func (t *Template) valuesOf(n uint32, to []int64) {
 	for i := range t.hard {
 		if k := &t.hard[i]; k.cells == nil {
-			to[k.value] = t.spread.Hard[i].Count(k.column.Domain[n])
+			to[k.value] = t.rules.Spread[i].Counts()[k.column.Domain[n]]
 		}
 	}
 	for i := range t.soft {
-		k, s := &t.soft[i], &t.spread.Soft[i]
+		k, s := &t.soft[i], &t.softly[i]
 		switch d := k.column.Domain[n]; {
 		case k.cells != nil:
 		case d == topology.None:
@@ -62,32 +55,22 @@ func (t *Template) valuesOf(n uint32, to []int64) {
 		}
 	}
 	if t.togetherAt != noValue {
-		to[t.togetherAt] = withMatch
+		level := rule.WithMatch
 		for i := range t.together {
 			if k := &t.together[i]; k.cells == nil {
-				to[t.togetherAt] = min(to[t.togetherAt], match(&t.pods.Affinity[i], k.column.Domain[n]))
+				level = min(level, t.terms[i].Level(k.column.Domain[n]))
 			}
 		}
+		to[t.togetherAt] = int64(level)
 	}
 	if t.wishesAt != noValue {
 		to[t.wishesAt] = 0
 		for i := range t.wishes {
 			if k := &t.wishes[i]; k.cells == nil {
-				to[t.wishesAt] += t.pods.Wishes[i].ByDomain[k.column.Domain[n]]
+				to[t.wishesAt] += t.preferred.Tallies[i].ByDomain[k.column.Domain[n]]
 			}
 		}
 	}
-}
-
-// match returns what a domain says of required affinity.
-func match(tally *interpodaffinity.Tally, domain int32) int64 {
-	switch {
-	case domain == topology.None:
-		return without
-	case tally.ByDomain[domain] > 0:
-		return withMatch
-	}
-	return withKeys
 }
 
 // unusual returns the nodes that may have other values than the usual ones.
@@ -104,11 +87,11 @@ func (t *Template) unusual() nodeset.Set {
 		}
 	}
 	for i := range t.hard {
-		count(&t.hard[i], t.spread.Hard[i].Counts())
+		count(&t.hard[i], t.rules.Spread[i].Counts())
 	}
 	for i := range t.soft {
 		lacking(&t.soft[i])
-		if s := &t.spread.Soft[i]; s.PerNode != nil {
+		if s := &t.softly[i]; s.PerNode != nil {
 			for n, count := range s.PerNode {
 				if count != 0 {
 					nodes.Add(uint32(n))
@@ -120,10 +103,10 @@ func (t *Template) unusual() nodeset.Set {
 	}
 	for i := range t.together {
 		lacking(&t.together[i])
-		count(&t.together[i], t.pods.Affinity[i].ByDomain)
+		count(&t.together[i], t.terms[i].Counts)
 	}
 	for i := range t.wishes {
-		count(&t.wishes[i], t.pods.Wishes[i].ByDomain)
+		count(&t.wishes[i], t.preferred.Tallies[i].ByDomain)
 	}
 	return nodes
 }
@@ -133,7 +116,7 @@ func (t *Template) occupied() nodeset.Set {
 	nodes := nodeset.New(len(t.board.all))
 	for i := range t.apart {
 		if k := &t.apart[i]; k.cells == nil {
-			nodes.Or(where(k.column, t.pods.Apart[i].ByDomain))
+			nodes.Or(where(k.column, t.rules.Exclusions[i].Counts()))
 		}
 	}
 	return nodes
@@ -146,6 +129,9 @@ func where(column *topology.Column, byDomain []int64) nodeset.Set {
 		if count != 0 {
 			table[d] = 1
 		}
+	}
+	if column == nil {
+		return nodeset.OfTable(table)
 	}
 	return column.Where(table)
 }

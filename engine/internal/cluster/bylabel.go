@@ -69,12 +69,12 @@ func (c *Cluster) byLabel() *byLabel {
 
 // Selectable iterates over the groups that a selector may select, without looking at most of those that lack a label which
 // it asks for, until the request ends.
-func (s *State) Selectable(by *selector.Selector) iter.Seq[*Group] {
+func (s *State) Selectable(by *selector.Selector) iter.Seq2[int, *Group] {
 	label, asks := by.Label()
-	return func(yield func(*Group) bool) {
+	return func(yield func(int, *Group) bool) {
 		if !asks {
-			for _, g := range s.Groups() {
-				if !yield(g) {
+			for i, g := range s.Groups() {
+				if !yield(i, g) {
 					return
 				}
 			}
@@ -86,13 +86,13 @@ func (s *State) Selectable(by *selector.Selector) iter.Seq[*Group] {
 				if int(of) == last { // two of its labels are in the bucket
 					continue
 				}
-				if last = int(of); i%1024 == 0 && s.Ended() || !yield(&s.groups[of]) {
+				if last = int(of); i%1024 == 0 && s.Ended() || !yield(int(of), &s.groups[of]) {
 					return
 				}
 			}
 		}
 		for i := len(s.Cluster.groups); i < len(s.groups); i++ {
-			if !yield(&s.groups[i]) {
+			if !yield(i, &s.groups[i]) {
 				return
 			}
 		}

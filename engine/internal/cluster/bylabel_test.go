@@ -48,7 +48,7 @@ func TestSelectable(t *testing.T) {
 					want = append(want, g)
 				}
 			}
-			for g := range s.Selectable(compiled) {
+			for _, g := range s.Selectable(compiled) {
 				if compiled.Matches(g.Labels) {
 					got = append(got, g)
 				}

@@ -143,7 +143,7 @@ func (s *State) Occupied(t *Term) nodeset.Set {
 // Matching returns the pods that a term matches as an incoming pod's.
 func (s *State) Matching(t *Term) []topology.Members {
 	var members []topology.Members
-	for g := range s.Selectable(t.Selector) {
+	for _, g := range s.Selectable(t.Selector) {
 		if t.Matches(g.Namespace, nil, g.Labels) {
 			members = append(members, g.Members)
 		}

@@ -112,7 +112,7 @@ func (m *model) class(n uint32, allowed []nodeset.Set) class {
 	}
 	for i := range m.evens {
 		if e := &m.evens[i]; m.keys[e.key].single {
-			k.counts[i] = e.Counts[e.Column.Domain[n]]
+			k.counts[i] = e.Counts()[e.Column.Domain[n]]
 		}
 	}
 	for i := range m.withs {
@@ -177,7 +177,7 @@ func (m *model) findAlike(at int) {
 		b = binary.AppendUvarint(b[:0], uint64(bit(d == topology.None)))
 		for i := range m.evens {
 			if e := &m.evens[i]; e.key == at {
-				b = binary.AppendVarint(append(b, bit(e.Present[d])), e.Counts[d])
+				b = binary.AppendVarint(append(b, bit(e.Present()[d])), e.Counts()[d])
 			}
 		}
 		for i := range m.withs {
@@ -202,7 +202,7 @@ func (m *model) findAlike(at int) {
 func (m *model) findFrozen() {
 	for i := range m.evens {
 		e := &m.evens[i]
-		if m.keys[e.key].single || e.Floor {
+		if m.keys[e.key].single || e.Floor() {
 			continue
 		}
 		reachable := make([]bool, e.Column.Len())
@@ -215,9 +215,9 @@ func (m *model) findFrozen() {
 			}
 		}
 		e.frozen = -1
-		for d, present := range e.Present {
-			if present && !reachable[d] && (e.frozen < 0 || e.Counts[d] < e.frozen) {
-				e.frozen = e.Counts[d]
+		for d, present := range e.Present() {
+			if present && !reachable[d] && (e.frozen < 0 || e.Counts()[d] < e.frozen) {
+				e.frozen = e.Counts()[d]
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (g *Group) right(spots []Spot, i int, given []bool) bool {
 		}
 	}
 	for j, other := range spots {
-		if j != i && (g.clash(s, other, given) || g.parted(s, other, given) || g.parted(other, s, given)) {
+		if j != i && (g.parted(s, other, given) || g.parted(other, s, given)) {
 			return false
 		}
 	}
@@ -64,16 +64,10 @@ func (r *replicas) amount(resource string) int64 {
 	return 0
 }
 
-// clash reports whether two pods want a port of one node.
-func (g *Group) clash(a, b Spot, given []bool) bool {
-	r, other := &g.replicas[a.Replicas], &g.replicas[b.Replicas]
-	return a.Node == b.Node && r.clashes[b.Replicas] && !(given[r.ports] && given[other.ports])
-}
-
-// parted reports whether a term of a forbids b its domain.
+// parted reports whether an exclusion of a forbids b its domain.
 func (g *Group) parted(a, b Spot, given []bool) bool {
-	for _, t := range g.replicas[a.Replicas].apart {
-		if d := t.column.Domain[a.Node]; !given[t.rule] && t.from[b.Replicas] && d != topology.None && d == t.column.Domain[b.Node] {
+	for i := range g.replicas[a.Replicas].apart {
+		if t := &g.replicas[a.Replicas].apart[i]; !given[t.rule] && t.from[b.Replicas] && t.together(a.Node, b.Node) {
 			return true
 		}
 	}
@@ -126,7 +120,7 @@ func (r *replicas) balanced(spots []Spot, i int, given []bool) bool {
 		if here == topology.None {
 			return false
 		}
-		counts := append([]int64(nil), e.Counts...)
+		counts := append([]int64(nil), e.Counts()...)
 		for j, other := range spots {
 			if j != i && e.matches[other.Replicas] && e.Counted.Has(other.Node) {
 				counts[e.Column.Domain[other.Node]]++
@@ -144,11 +138,11 @@ func (r *replicas) balanced(spots []Spot, i int, given []bool) bool {
 }
 
 func (e *even) minimum(counts []int64) int64 {
-	if e.Floor {
+	if e.Floor() {
 		return 0
 	}
 	minimum := int64(-1)
-	for d, present := range e.Present {
+	for d, present := range e.Present() {
 		if present && (minimum < 0 || counts[d] < minimum) {
 			minimum = counts[d]
 		}

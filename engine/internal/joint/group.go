@@ -12,27 +12,21 @@ package joint
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodename"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/schedulinggates"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Replicas is equal pods. All cycles of a group have one state, in which none of them is placed.
+// Replicas is equal pods. The rules of all replicas of a group are compiled against one state, in which none of them is
+// placed.
 type Replicas struct {
-	Cycle *plugin.Cycle
+	Pod   *cluster.Pending
+	Rules *rule.Set
 	Count int
 	Entry int // for naming rules
-	// Unplaceable are rules that no node satisfies, because kube-scheduler cannot parse the pods.
+	// Unplaceable are rules that no node satisfies.
 	Unplaceable []verdict.JointRule
 }
 
@@ -48,13 +42,11 @@ type Group struct {
 
 // replicas is equal pods with their rules.
 type replicas struct {
-	count   int
-	limits  []limit
-	needs   []need
-	clashes []bool // by replicas: those that cannot share a node
-	ports   int    // the rule of clashes
-	apart   []apart
-	with    []with
+	count  int
+	limits []limit
+	needs  []need
+	apart  []apart
+	with   []with
 	// wanted says, by replicas, which match all affinity terms; helped whether any does, self whether these do.
 	wanted       []bool
 	helped, self bool
@@ -70,15 +62,24 @@ type limit struct {
 // need is an amount of a resource.
 type need struct {
 	rule int
-	noderesources.Need
+	rule.Need
 }
 
-// apart is an anti-affinity term.
+// apart is an exclusion between pods of the group.
 type apart struct {
 	rule   int
 	key    string
-	column *topology.Column
-	from   []bool // by replicas
+	column *topology.Column // nil: each node is a domain
+	from   []bool           // by replicas
+}
+
+// together reports whether two nodes are in one domain.
+func (a *apart) together(m, n uint32) bool {
+	if a.column == nil {
+		return m == n
+	}
+	d := a.column.Domain[m]
+	return d != topology.None && d == a.column.Domain[n]
 }
 
 // with is an affinity term.
@@ -92,7 +93,7 @@ type with struct {
 // even is a hard spread constraint.
 type even struct {
 	rule int
-	podtopologyspread.Constraint
+	*rule.Spread
 	matches []bool // by replicas: those that count
 }
 
@@ -113,96 +114,73 @@ func (g *Group) rule(r verdict.JointRule) int {
 
 func (g *Group) compile(members []Replicas, i int, candidates nodeset.Set) replicas {
 	m := members[i]
-	c := m.Cycle
 	r := replicas{count: m.Count, limits: []limit{{noRule, candidates}}}
-	limited := func(rule verdict.JointRule, allowed nodeset.Set) {
-		rule.Entry = m.Entry
-		r.limits = append(r.limits, limit{g.rule(rule), allowed})
+	limited := func(id verdict.JointRule, rejected nodeset.Set) {
+		id.Entry = m.Entry
+		r.limits = append(r.limits, limit{g.rule(id), nodeset.Full(g.nodes).Minus(rejected)})
 	}
-	for _, rule := range m.Unplaceable {
-		limited(rule, nodeset.New(g.nodes))
+	for _, id := range m.Unplaceable {
+		limited(id, nodeset.Full(g.nodes))
 	}
-	if _, held := schedulinggates.Held(c.Pod.Spec()); held {
-		limited(verdict.JointRule{Plugin: verdict.SchedulingGates}, nodeset.New(g.nodes))
+	for _, s := range m.Rules.StaticByID() {
+		limited(s.ID, s.Rejected)
 	}
-	for _, f := range []struct {
-		plugin verdict.Plugin
-		filter plugin.Filter
-	}{
-		{verdict.NodeName, nodename.NewFilter(c)},
-		{verdict.NodeUnschedulable, nodeunschedulable.NewFilter(c)},
-		{verdict.TaintToleration, tainttoleration.NewFilter(c)},
-		{verdict.NodeAffinity, nodeaffinity.NewFilter(c)},
-	} {
-		if f.filter != nil {
-			limited(verdict.JointRule{Plugin: f.plugin}, accepted(f.filter, g.nodes))
+	exclude := func(e *rule.Exclusion) {
+		if e.Excludes == nil {
+			if !e.Rejected().Empty() {
+				limited(e.ID, e.Rejected())
+			}
+			return
 		}
+		limited(e.ID, e.Rejected())
+		a := apart{rule: len(g.Rules) - 1, key: e.ID.TopologyKey, column: e.Column}
+		for _, other := range members {
+			a.from = append(a.from, e.Excludes(other.Pod))
+		}
+		r.apart = append(r.apart, a)
 	}
-	if f := nodeports.NewFilter(c); f != nil {
-		limited(verdict.JointRule{Plugin: verdict.NodePorts}, accepted(f, g.nodes))
-		r.ports = len(g.Rules) - 1
+	m.Rules.EachExclusion(true, exclude)
+	for _, n := range m.Rules.Fit.Needs() {
+		id := verdict.JointRule{Entry: m.Entry, Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
+		r.needs = append(r.needs, need{g.rule(id), n})
 	}
-	for _, m := range members {
-		r.clashes = append(r.clashes, nodeports.Clash(c.Pod.HostPorts, m.Cycle.Pod.HostPorts))
+	for _, s := range m.Rules.Spread {
+		e := even{Spread: s.Count(), rule: g.ruleOf(s.ID, m.Entry)}
+		for _, other := range members {
+			e.matches = append(e.matches, s.Matches(other.Pod.Shape))
+		}
+		r.even = append(r.even, e)
 	}
-	for _, n := range noderesources.NewFilter(c).Needs() {
-		rule := verdict.JointRule{Entry: m.Entry, Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
-		r.needs = append(r.needs, need{g.rule(rule), n})
-	}
-	g.addSpread(&r, members, m)
-	g.addTerms(&r, members, m, limited)
+	g.addAffinity(&r, members, m)
+	m.Rules.EachExclusion(false, exclude)
 	return r
 }
 
 // noRule is the rule of what cannot be given up.
 const noRule = -1
 
-func (g *Group) addSpread(r *replicas, members []Replicas, m Replicas) {
-	for _, h := range podtopologyspread.HardConstraints(m.Cycle) {
-		k := even{Constraint: h, rule: g.rule(verdict.JointRule{
-			Entry: m.Entry, Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: h.Index, TopologyKey: h.TopologyKey,
-		})}
-		for _, other := range members {
-			k.matches = append(k.matches, h.Matches(other.Cycle.Pod.Shape))
-		}
-		r.even = append(r.even, k)
-	}
+func (g *Group) ruleOf(id verdict.JointRule, entry int) int {
+	id.Entry = entry
+	return g.rule(id)
 }
 
-func (g *Group) addTerms(r *replicas, members []Replicas, m Replicas, limited func(verdict.JointRule, nodeset.Set)) {
-	c := m.Cycle
-	required := interpodaffinity.NewRequired(c)
-	for _, other := range members {
-		r.wanted = append(r.wanted, interpodaffinity.Wants(c.Pod, other.Cycle.Pod.Shape))
+func (g *Group) addAffinity(r *replicas, members []Replicas, m Replicas) {
+	a := m.Rules.Affinity
+	r.wanted = make([]bool, len(members))
+	if a == nil {
+		return
 	}
-	r.self = interpodaffinity.Wants(c.Pod, c.Pod.Shape)
+	for i, other := range members {
+		r.wanted[i] = a.Matches(other.Pod.Shape)
+	}
+	r.self = a.Self
 	r.helped = slices.Contains(r.wanted, true)
-	rule := verdict.JointRule{Entry: m.Entry, Plugin: verdict.InterPodAffinity}
-	for i, t := range c.Pod.Affinity {
-		rule.Rule, rule.Index, rule.TopologyKey = verdict.PodAffinity, i, c.State.Symbols.Name(t.TopologyKey)
-		r.with = append(r.with, with{g.rule(rule), rule.TopologyKey, c.State.Column(t.TopologyKey), required.Inhabited[i]})
-	}
-	for i, t := range c.Pod.AntiAffinity {
-		rule.Rule, rule.Index, rule.TopologyKey = verdict.PodAntiAffinity, i, c.State.Symbols.Name(t.TopologyKey)
-		limited(rule, nodeset.Full(g.nodes).Minus(required.Shunned[i]))
-		a := apart{rule: len(g.Rules) - 1, key: rule.TopologyKey, column: c.State.Column(t.TopologyKey)}
-		for _, other := range members {
-			a.from = append(a.from, interpodaffinity.Avoids(c.Pod, i, other.Cycle.Pod))
+	for i := range a.Count().Terms {
+		t := &a.Terms[i]
+		inhabited := make([]bool, len(t.Counts))
+		for d, n := range t.Counts {
+			inhabited[d] = n > 0
 		}
-		r.apart = append(r.apart, a)
+		r.with = append(r.with, with{g.ruleOf(t.ID, m.Entry), t.ID.TopologyKey, t.Column, inhabited})
 	}
-	if required.Blocked != nil {
-		limited(verdict.JointRule{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity},
-			nodeset.Full(g.nodes).Minus(required.Blocked))
-	}
-}
-
-func accepted(f plugin.Filter, nodes int) nodeset.Set {
-	all := nodeset.Full(nodes)
-	for _, r := range f.Refuse(nodeset.Full(nodes)) {
-		for _, n := range r.Nodes {
-			all.Remove(n)
-		}
-	}
-	return all
 }

@@ -131,21 +131,8 @@ func (m *model) findKeys(anyOne nodeset.Set) {
 	}
 	for i := range of {
 		r := &of[i]
-		for j, clashes := range r.clashes {
-			if clashes && m.on(r.ports) {
-				m.clash[i][j], m.clash[j][i] = true, true
-			}
-		}
 		for j := range r.apart {
-			if a := &r.apart[j]; m.on(a.rule) {
-				for other, from := range a.from {
-					if from {
-						k := m.key(a.key, a.column, anyOne)
-						m.parted[i][other] = append(m.parted[i][other], k)
-						m.parted[other][i] = append(m.parted[other][i], k)
-					}
-				}
-			}
+			m.part(i, &r.apart[j], anyOne)
 		}
 		for j := range r.with {
 			if w := &r.with[j]; r.helped && m.on(w.rule) {
@@ -157,11 +144,29 @@ func (m *model) findKeys(anyOne nodeset.Set) {
 			if !m.on(e.rule) {
 				continue
 			}
-			rule := evenRule{even: e, replicas: i, key: m.key(e.TopologyKey, e.Column, anyOne), low: e.minimum(e.Counts)}
-			if !e.Floor && m.raises(&rule) {
+			rule := evenRule{even: e, replicas: i, key: m.key(e.ID.TopologyKey, e.Column, anyOne), low: e.minimum(e.Counts())}
+			if !e.Floor() && m.raises(&rule) {
 				m.keys[rule.key].single = false
 			}
 			m.evens = append(m.evens, rule)
+		}
+	}
+}
+
+// part adds an exclusion of some replicas.
+func (m *model) part(i int, a *apart, anyOne nodeset.Set) {
+	if !m.on(a.rule) {
+		return
+	}
+	for other, from := range a.from {
+		switch {
+		case !from:
+		case a.column == nil:
+			m.clash[i][other], m.clash[other][i] = true, true
+		default:
+			k := m.key(a.key, a.column, anyOne)
+			m.parted[i][other] = append(m.parted[i][other], k)
+			m.parted[other][i] = append(m.parted[other][i], k)
 		}
 	}
 }
@@ -185,8 +190,8 @@ func (m *model) key(name string, column *topology.Column, anyOne nodeset.Set) in
 // raises reports whether the group's pods are enough to raise the minimum.
 func (m *model) raises(e *evenRule) bool {
 	least, pods := 0, 0
-	for d, present := range e.Present {
-		if present && e.Counts[d] == e.low {
+	for d, present := range e.Present() {
+		if present && e.Counts()[d] == e.low {
 			least++
 		}
 	}

@@ -124,7 +124,7 @@ func (s *search) lowest(i int) int64 {
 		}
 	}
 	for e.frozen < 0 || low < e.frozen {
-		for d, present := range e.Present {
+		for d, present := range e.Present() {
 			if present && s.totals[i][d] <= low {
 				left--
 			}

@@ -178,7 +178,7 @@ func newSearch(m *model, of []int, effort *Effort) *search {
 	}
 	for i := range m.evens {
 		if e := &m.evens[i]; !m.keys[e.key].single {
-			s.totals[i] = slices.Clone(e.Counts)
+			s.totals[i] = slices.Clone(e.Counts())
 		}
 	}
 	for _, r := range of {

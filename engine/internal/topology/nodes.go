@@ -42,7 +42,7 @@ func (c *Column) Where(table []uint8) nodeset.Set {
 // Inhabited returns the nodes of the domains, but for None, that have pods; nil if there are none.
 func (c *Column) Inhabited(members []Members) nodeset.Set {
 	if c.each {
-		return on(len(c.Domain), members)
+		return On(len(c.Domain), members)
 	}
 	table := make([]uint8, c.Len())
 	any := false
@@ -55,8 +55,8 @@ func (c *Column) Inhabited(members []Members) nodeset.Set {
 	return c.Where(table)
 }
 
-// on returns the nodes that pods are on, nil if there are none.
-func on(nodes int, members []Members) nodeset.Set {
+// On returns the nodes that pods are on, of a number of nodes; nil if there are none.
+func On(nodes int, members []Members) nodeset.Set {
 	set := nodeset.New(nodes)
 	for i := range members {
 		m := &members[i]

@@ -5,8 +5,17 @@ package imagelocality
 import (
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
+
+// Plugin is ImageLocality.
+var Plugin = &plugin.Plugin{
+	Name:   verdict.ImageLocality,
+	Score:  Score,
+	Weight: func(w *api.Weights) int64 { return w.ImageLocality },
+}
 
 // What an image counts for, in bytes.
 const (

@@ -2,7 +2,6 @@ package interpodaffinity
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -37,15 +36,4 @@ func (b *byKey) index(key intern.ID) int {
 		b.counts = append(b.counts, make([]int64, column.Len()))
 	}
 	return i
-}
-
-// sorted returns the indexes of the keys in the order of their names.
-func (b *byKey) sorted() []int {
-	order := make([]int, len(b.keys))
-	for i := range order {
-		order[i] = i
-	}
-	name := func(i int) string { return b.state.Symbols.Name(b.keys[i]) }
-	slices.SortFunc(order, func(i, j int) int { return strings.Compare(name(i), name(j)) })
-	return order
 }

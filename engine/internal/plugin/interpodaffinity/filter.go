@@ -6,95 +6,82 @@
 package interpodaffinity
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Filter is the plugin prepared to filter. The sets hold the nodes that each rule refuses; nil for none.
-type Filter struct {
-	affinity, antiAffinity, existing nodeset.Set
+// Plugin is InterPodAffinity.
+var Plugin = &plugin.Plugin{
+	Name:      verdict.InterPodAffinity,
+	PreFilter: preFilter,
+	Compile:   compile,
+	Explain:   explain,
+	Score:     Score,
+	Weight:    func(w *api.Weights) int64 { return w.InterPodAffinity },
+
+	OwnRules: true,
 }
 
-// NewFilter prepares the plugin; nil if no rule concerns the pod.
-func NewFilter(c *plugin.Cycle) *Filter {
-	f := &Filter{
-		affinity:     unwanted(c),
-		antiAffinity: shunned(c),
-		existing:     blocked(c),
-	}
-	if f.affinity == nil && f.antiAffinity == nil && f.existing == nil {
-		return nil
-	}
-	return f
-}
-
-// Refuse returns the nodes that a rule refuses, by the first rule that does.
-func (f *Filter) Refuse(in nodeset.Set) []plugin.Refusal {
-	var refusals []plugin.Refusal
-	rest := in.Clone()
-	for _, rule := range []struct {
-		refused      nodeset.Set
-		unresolvable bool
-		reason       verdict.ReasonType
-	}{
-		{f.affinity, true, verdict.ReasonPodAffinity},
-		{f.antiAffinity, false, verdict.ReasonPodAntiAffinity},
-		{f.existing, false, verdict.ReasonExistingPodAntiAffinity},
-	} {
-		if rule.refused == nil {
-			continue
+func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
+	if err := parseError(spec); err != "" {
+		return plugin.PreFilterResult{
+			Code: verdict.UnschedulableAndUnresolvable, Reason: verdict.UnparsablePod("parsing pod: " + err),
 		}
-		refusals = append(refusals, plugin.Refused(plugin.Both(rest, rule.refused), rule.unresolvable, rule.reason)...)
-		rest.AndNot(rule.refused)
 	}
-	return refusals
+	return plugin.PreFilterResult{}
 }
 
-// unwanted returns the nodes outside the domains that the pod's required affinity asks for.
-func unwanted(c *plugin.Cycle) nodeset.Set {
+func compile(c *plugin.Cycle, s *rule.Set) {
+	if len(c.Pod.Affinity) > 0 {
+		s.Affinity = compileAffinity(c)
+	}
+	for i := range c.Pod.AntiAffinity {
+		t := &c.Pod.AntiAffinity[i]
+		s.Exclusions = append(s.Exclusions, rule.NewTermExclusion(c.State, t, rule.Exclusion{
+			ID:       id(c, verdict.PodAntiAffinity, i, t.TopologyKey),
+			Reason:   verdict.ReasonOf(verdict.ReasonPodAntiAffinity),
+			Excludes: func(other *cluster.Pending) bool { return excludes(c.Pod, i, other) },
+		}))
+	}
+	s.Exclusions = append(s.Exclusions, compileExisting(c)...)
+}
+
+func id(c *plugin.Cycle, kind verdict.TopologyRule, index int, key intern.ID) verdict.JointRule {
+	return verdict.JointRule{
+		Plugin: verdict.InterPodAffinity, Rule: kind, Index: index, TopologyKey: c.State.Symbols.Name(key),
+	}
+}
+
+func compileAffinity(c *plugin.Cycle) *rule.Affinity {
 	terms := c.Pod.Affinity
-	if len(terms) == 0 {
-		return nil
+	weight := func(g *cluster.Group) int64 {
+		if matchesAll(terms, g.Shape) {
+			return 1
+		}
+		return 0
 	}
-	wanted := nodeset.Full(c.State.Len())
-	having := nodeset.Full(c.State.Len())
-	anyMatch := false
-	members := matchingAll(c)
+	a := &rule.Affinity{
+		Self: matchesAll(terms, c.Pod.Shape),
+		Pods: rule.Pods{Weight: weight, Groups: func(yield func(int, *cluster.Group) bool) {
+			for i, g := range c.State.Selectable(terms[0].Selector) {
+				if weight(g) != 0 && !yield(i, g) {
+					return
+				}
+			}
+		}},
+	}
 	for i := range terms {
-		column := c.State.Column(terms[i].TopologyKey)
-		if inhabited := column.Inhabited(members); inhabited != nil {
-			anyMatch = true
-			wanted.And(inhabited)
-		} else {
-			clear(wanted)
-		}
-		having.And(column.Having)
+		key := terms[i].TopologyKey
+		a.Terms = append(a.Terms, rule.Term{ID: id(c, verdict.PodAffinity, i, key), Column: c.State.Column(key)})
 	}
-	// The first pod of a set that wants to be together may go wherever the keys are: when no pod that matches is in any
-	// domain, and the pod matches itself.
-	if !anyMatch && selfMatch(c.Pod) {
-		wanted = having
-	}
-	refused := nodeset.Full(c.State.Len())
-	refused.AndNot(wanted)
-	return refused
-}
-
-// matchingAll returns the pods that match all of the pod's required affinity terms, none if it has none.
-func matchingAll(c *plugin.Cycle) []topology.Members {
-	var members []topology.Members
-	if len(c.Pod.Affinity) == 0 {
-		return nil
-	}
-	for g := range c.State.Selectable(c.Pod.Affinity[0].Selector) {
-		if matchesAll(c.Pod.Affinity, g.Shape) {
-			members = append(members, g.Members)
-		}
-	}
-	return members
+	return a
 }
 
 func matchesAll(terms []cluster.Term, s *cluster.Shape) bool {
@@ -106,44 +93,62 @@ func matchesAll(terms []cluster.Term, s *cluster.Shape) bool {
 	return true
 }
 
-func selfMatch(p *cluster.Pending) bool { return matchesAll(p.Affinity, p.Shape) }
-
-// shunned returns the nodes in domains with pods that the pod requires to be apart from; nil if there are none.
-func shunned(c *plugin.Cycle) nodeset.Set {
-	var refused nodeset.Set
-	for i := range c.Pod.AntiAffinity {
-		refused = or(refused, c.State.Occupied(&c.Pod.AntiAffinity[i]))
-	}
-	return refused
+// excludes reports whether a pod's anti-affinity term keeps it and another pod that is to be placed apart. Either pod's
+// decision may find so: the two look differently at namespaces that the cluster does not have.
+func excludes(p *cluster.Pending, term int, other *cluster.Pending) bool {
+	return p.AntiAffinity[term].Matches(other.Namespace, nil, other.Shape.Labels) ||
+		p.Shape.AntiAffinity[term].Matches(other.Namespace, other.NamespaceLabels, other.Shape.Labels)
 }
 
-// blocked returns the nodes in domains with pods that require to be apart from the pod; nil if there are none.
-func blocked(c *plugin.Cycle) nodeset.Set {
-	var refused nodeset.Set
-	for key, members := range c.State.Blocking(c.Pod) {
-		refused = or(refused, c.State.Column(key).Inhabited(members))
-	}
-	return refused
-}
-
-// or adds nodes to a set. Either may be nil.
-func or(set, nodes nodeset.Set) nodeset.Set {
-	switch {
-	case set == nil:
-		return nodes
-	case nodes == nil:
-		return set
-	}
-	set.Or(nodes)
-	return set
-}
-
-// blocking counts the pods with required anti-affinity terms that match the pod, by the terms' topology key; a pod with
-// two such terms of one key counts twice.
-func blocking(c *plugin.Cycle) *byKey {
-	by := &byKey{state: c.State}
+// compileExisting compiles the required anti-affinity terms of pods on nodes that select the pod: one rule for each
+// topology key, in the order of the keys' names. A pod with two such terms of one key counts twice.
+func compileExisting(c *plugin.Cycle) []*rule.Exclusion {
+	var keys []intern.ID
+	groups := make(map[intern.ID][]int)
 	for t := range c.State.AntiAffinity(c.Pod) {
-		by.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, 1)
+		of, known := groups[t.TopologyKey]
+		if !known {
+			keys = append(keys, t.TopologyKey)
+		}
+		if !slices.Contains(of, int(t.Group)) {
+			groups[t.TopologyKey] = append(of, int(t.Group))
+		}
 	}
-	return by
+	slices.SortFunc(keys, func(a, b intern.ID) int {
+		return strings.Compare(c.State.Symbols.Name(a), c.State.Symbols.Name(b))
+	})
+	var rules []*rule.Exclusion
+	for _, key := range keys {
+		rules = append(rules, rule.NewExclusion(c.State, rule.Exclusion{
+			ID:     id(c, verdict.ExistingPodAntiAffinity, 0, key),
+			Reason: verdict.ReasonOf(verdict.ReasonExistingPodAntiAffinity),
+			Column: c.State.Column(key),
+			Pods: rule.Pods{
+				Weight: func(g *cluster.Group) int64 { return existing(c, g, key) },
+				Groups: func(yield func(int, *cluster.Group) bool) {
+					for _, i := range groups[key] {
+						if !yield(i, c.State.Group(i)) {
+							return
+						}
+					}
+				},
+			},
+		}))
+	}
+	return rules
+}
+
+// existing returns how many required anti-affinity terms with a key a group's pods have that select the pod.
+func existing(c *plugin.Cycle, g *cluster.Group, key intern.ID) (terms int64) {
+	for i := range g.AntiAffinity {
+		if t := &g.AntiAffinity[i]; t.TopologyKey == key && selects(t, c) {
+			terms++
+		}
+	}
+	return terms
+}
+
+// selects reports whether a term of pods on nodes selects the pod.
+func selects(t *cluster.Term, c *plugin.Cycle) bool {
+	return t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels)
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// ParseError returns the text of the error with which the terms of a pod fail to parse, empty if they parse
+// parseError returns the text of the error with which the terms of a pod fail to parse, empty if they parse
 // (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
-func ParseError(spec *api.PodSpec) string {
+func parseError(spec *api.PodSpec) string {
 	return selector.Aggregate(
 		required("requiredAffinityTerms: ", spec.PodAffinity),
 		required("requiredAntiAffinityTerms: ", spec.PodAntiAffinity),

@@ -1,33 +1,69 @@
 package nodeaffinity
 
 import (
+	"reflect"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-type filter struct{ added, required nodeset.Set } // nil for all nodes
+// Plugin is NodeAffinity.
+var Plugin = &plugin.Plugin{
+	Name:          verdict.NodeAffinity,
+	PreFilter:     preFilter,
+	Compile:       compile,
+	Alike:         alike,
+	PreScoreError: preScoreError,
+	Score:         Score,
+	Weight:        func(w *api.Weights) int64 { return w.NodeAffinity },
 
-// NewFilter prepares the plugin; nil if it lets the pod go everywhere.
-func NewFilter(c *plugin.Cycle) plugin.Filter {
-	f := filter{required: c.Required}
-	if a := c.Profile.AddedAffinity; a != nil && a.Required != nil {
-		f.added = anyTerm(c.State, a.Required)
-	}
-	if f.added == nil && f.required == nil {
-		return nil
-	}
-	return f
+	OwnRules: true,
 }
 
-func (f filter) Refuse(in nodeset.Set) []plugin.Refusal {
-	var refusals []plugin.Refusal
-	if f.added != nil {
-		refusals = plugin.Refused(in.Minus(f.added), true, verdict.ReasonAddedNodeAffinity)
-		in = plugin.Both(in, f.added)
+// preFilter restricts the nodes to those that every term names, if each term names some.
+func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
+	if spec.NodeAffinity == nil {
+		return plugin.PreFilterResult{}
 	}
-	if f.required != nil {
-		refusals = append(refusals, plugin.Refused(in.Minus(f.required), true, verdict.ReasonNodeAffinity)...)
+	names, restricted := selector.NamedNodes(spec.NodeAffinity.Required)
+	if restricted && len(names) == 0 {
+		return plugin.PreFilterResult{
+			Code: verdict.UnschedulableAndUnresolvable, Reason: verdict.ReasonOf(verdict.ReasonNodeAffinityConflict),
+		}
 	}
-	return refusals
+	return plugin.PreFilterResult{Restricted: restricted, Names: names}
+}
+
+func alike(a, b *api.PodSpec) bool {
+	return slices.Equal(a.NodeSelector, b.NodeSelector) &&
+		(a.NodeAffinity == b.NodeAffinity || reflect.DeepEqual(a.NodeAffinity, b.NodeAffinity))
+}
+
+func compile(c *plugin.Cycle, s *rule.Set) {
+	add := func(matching nodeset.Set, reason verdict.ReasonType) {
+		if matching != nil {
+			s.Static = append(s.Static, rule.Static{
+				ID:       verdict.JointRule{Plugin: verdict.NodeAffinity},
+				Code:     verdict.UnschedulableAndUnresolvable,
+				Reason:   verdict.ReasonOf(reason),
+				Rejected: c.Without(matching),
+			})
+		}
+	}
+	if a := c.Profile.AddedAffinity; a != nil && a.Required != nil {
+		add(anyTerm(c.State, a.Required), verdict.ReasonAddedNodeAffinity)
+	}
+	add(c.Required, verdict.ReasonNodeAffinity)
+}
+
+func preScoreError(spec *api.PodSpec) string {
+	if spec.NodeAffinity == nil {
+		return ""
+	}
+	return selector.PreferredNodeTermsError(spec.NodeAffinity.Preferred)
 }

@@ -3,27 +3,29 @@ package nodeports
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Conflicts returns the pods that hold a port the pod asks for, node by node, at most verdict.MaxDetails.
-func Conflicts(c *plugin.Cycle, finder *plugin.Finder, in nodeset.Set) []verdict.HostPortConflict {
-	f, ok := NewFilter(c).(filter)
-	if !ok {
-		return nil
+func explain(c *plugin.Cycle, x *plugin.Explaining) {
+	for _, e := range x.Rules.Exclusions {
+		x.PortConflicts = conflicts(c, x, e)
 	}
+	c.State.Explain(verdict.EntryCost * len(x.PortConflicts))
+}
+
+// conflicts returns the pods that hold a port that the pod asks for, node by node, at most verdict.MaxDetails.
+func conflicts(c *plugin.Cycle, x *plugin.Explaining, e *rule.Exclusion) []verdict.HostPortConflict {
 	var out []verdict.HostPortConflict
 	wanted := newPorts(c.Pod.HostPorts)
 	var groups []int
-	ports := make(map[int]int32) // by group, of those in the way
-	for _, i := range c.State.PortGroups() {
-		if port, clashes := wanted.conflict(c.State.Group(i).HostPorts); clashes {
-			ports[i] = port.Port
-		}
+	ports := make(map[int]int32) // by group
+	for i, g := range e.Pods.Groups {
+		port, _ := wanted.conflict(g.HostPorts)
+		ports[i] = port.Port
 	}
-	for n := range plugin.Both(in, f.taken).All() {
+	for n := range plugin.Both(x.Candidates, e.Rejected()).All() {
 		groups = groups[:0]
 		for i := range ports {
 			if c.State.Group(i).Has(n) {
@@ -33,7 +35,7 @@ func Conflicts(c *plugin.Cycle, finder *plugin.Finder, in nodeset.Set) []verdict
 		slices.SortFunc(groups, func(a, b int) int { return c.State.CompareOn(n, a, b) })
 		for _, i := range groups {
 			port := ports[i]
-			for _, h := range finder.On(n, i, verdict.MaxConflictingPods) {
+			for _, h := range x.Finder.On(n, i, verdict.MaxConflictingPods) {
 				if len(out) == verdict.MaxDetails {
 					return out
 				}

@@ -44,10 +44,4 @@ func (p ports) conflict(other []api.HostPort) (api.HostPort, bool) {
 	return api.HostPort{}, false
 }
 
-// Clash reports whether two pods with these ports cannot be on one node.
-func Clash(a, b []api.HostPort) bool {
-	_, clash := newPorts(a).conflict(b)
-	return clash
-}
-
 func everyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" }

@@ -49,7 +49,7 @@ func (s *Scorer) On(n uint32) (score int64, valid bool) {
 			evened = balance(evenness(s.balanced, n, true, s.fractions), evenness(s.balanced, n, false, s.fractions))
 		}
 	}
-	return s.fitWeight*fit + s.balancedWeight*evened, Valid(fit) && Valid(evened)
+	return s.fitWeight*fit + s.balancedWeight*evened, (Valid(fit) || s.fitWeight == 0) && (Valid(evened) || s.balancedWeight == 0)
 }
 
 // ValidOn reports whether the scores of all of some nodes are valid.

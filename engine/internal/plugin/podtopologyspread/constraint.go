@@ -3,8 +3,6 @@
 package podtopologyspread
 
 import (
-	"slices"
-
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -103,41 +101,9 @@ func some(c *plugin.Cycle, nodes nodeset.Set) nodeset.Set {
 	return nodes
 }
 
-// presentIn returns which domains have any of some nodes.
-func (k *constraint) presentIn(c *plugin.Cycle, in nodeset.Set) []bool {
-	if some(c, in) != nil {
-		return k.column.Present(in)
-	}
-	present := make([]bool, k.column.Len())
-	for d := range present {
-		present[d] = d != topology.None || !k.column.Having.Full(c.State.Len())
-	}
-	return present
-}
-
 // count returns how many pods that count are on some nodes, by domain.
 func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) []int64 {
 	return topology.Count(k.column, k.matching(c), some(c, in))
-}
-
-// matching is a constraint and the pods that count; key is the same only for constraints that the same pods count for.
-type matching struct {
-	constraint
-	pods []topology.Members
-	key  string
-}
-
-func match(c *plugin.Cycle, cs []constraint) []matching {
-	out := make([]matching, len(cs))
-	for i := range cs {
-		out[i] = matching{constraint: cs[i], key: string(cs[i].selector.AppendKey(nil))}
-		if same := slices.IndexFunc(out[:i], func(m matching) bool { return m.key == out[i].key }); same >= 0 {
-			out[i].pods = out[same].pods
-		} else {
-			out[i].pods = cs[i].matching(c)
-		}
-	}
-	return out
 }
 
 // matching returns the pods that count.
@@ -146,7 +112,7 @@ func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
 		return nil
 	}
 	var members []topology.Members
-	for g := range c.State.Selectable(k.selector) {
+	for _, g := range c.State.Selectable(k.selector) {
 		if k.matches(c, g) {
 			members = append(members, g.Members)
 		}

@@ -6,52 +6,48 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Counts returns what each constraint counted, in the order of the pod's constraints, and whether that is all of it. f
-// is nil if there are no hard ones.
-func Counts(c *plugin.Cycle, f *Filter) (out []verdict.TopologyCounts, complete bool) {
-	complete = true
+// explain tells what each constraint counted, in the order of the pod's constraints.
+func explain(c *plugin.Cycle, x *plugin.Explaining) {
+	var out []verdict.TopologyCounts
 	add := func(t verdict.TopologyCounts) {
-		if complete {
-			complete = plugin.Explained(c.State, &t)
+		if !x.Truncated {
+			x.Truncated = !plugin.Explained(c.State, &t)
 			out = append(out, t)
 		}
 	}
-	if f != nil {
-		hards := make([]constraint, len(f.constraints))
-		for i := range hards {
-			hards[i] = f.constraints[i].constraint
-		}
-		eligible := withAllKeys(c.State.Len(), hards)
-		for _, h := range count(c, match(c, hards), eligible) {
-			add(h.explain(c, eligible))
-		}
+	hard := constraints(c, false)
+	eligible := withAllKeys(c.State.Len(), hard)
+	for i, r := range x.Rules.Spread {
+		add(explainHard(c, &hard[i], r, eligible))
 	}
-	softs := constraints(c, true)
-	eligible := scorable(c, softs)
-	for i := range softs {
-		add(explainSoft(c, &softs[i], eligible))
+	soft := constraints(c, true)
+	eligible = scorable(c, soft)
+	for i := range soft {
+		add(explainSoft(c, &soft[i], eligible))
 	}
 	slices.SortStableFunc(out, func(a, b verdict.TopologyCounts) int { return cmp.Compare(a.Index, b.Index) })
-	return out, complete
+	x.Topology = append(x.Topology, out...)
 }
 
-func (h *hard) explain(c *plugin.Cycle, eligible nodeset.Set) verdict.TopologyCounts {
-	t := h.constraint.describe(c, verdict.HardSpread, eligible)
-	t.Minimum, t.MinDomains = h.minimum, h.MinDomains
-	nodes := h.column.Nodes(h.counted)
-	for d, present := range h.present {
+func explainHard(c *plugin.Cycle, k *constraint, r *rule.Spread, eligible nodeset.Set) verdict.TopologyCounts {
+	t := k.describe(c, verdict.HardSpread, eligible)
+	counts := r.Counts()
+	t.Minimum, t.MinDomains = r.Minimum(), k.MinDomains
+	nodes := r.Column.Nodes(r.Counted)
+	for d, present := range r.Present() {
 		if !present {
 			continue
 		}
 		t.Domains = append(t.Domains, verdict.DomainCount{
-			Value:    c.State.Symbols.Name(h.column.Values[d]),
-			Matching: h.counts[d],
-			Skew:     h.counts[d] - h.minimum,
-			Feasible: h.skewWithPod(d) <= int64(h.MaxSkew),
+			Value:    c.State.Symbols.Name(r.Column.Values[d]),
+			Matching: counts[d],
+			Skew:     counts[d] - r.Minimum(),
+			Feasible: r.AllowsCount(counts[d]),
 			Nodes:    nodes[d],
 		})
 	}

@@ -5,9 +5,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// PreFilterError returns the text of the error with which the plugin fails before filtering, empty if it does not
+// preFilterError returns the text of the error with which the plugin fails before filtering, empty if it does not
 // (filtering.go calPreFilterState, v1.37).
-func PreFilterError(spec *api.PodSpec) string {
+func preFilterError(spec *api.PodSpec) string {
 	return within("get constraints from pod: obtaining pod's hard topology spread constraints: ", parseError(spec, false))
 }
 

@@ -6,11 +6,14 @@ import (
 	"fmt"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Held returns why a pod is held back, and whether it is.
-func Held(spec *api.PodSpec) (verdict.Reason, bool) {
+// Plugin is SchedulingGates.
+var Plugin = &plugin.Plugin{Name: verdict.SchedulingGates, PreEnqueue: preEnqueue}
+
+func preEnqueue(spec *api.PodSpec) (verdict.Reason, bool) {
 	if len(spec.SchedulingGates) == 0 {
 		return verdict.Reason{}, false
 	}

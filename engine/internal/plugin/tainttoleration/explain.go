@@ -7,9 +7,16 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Untolerated returns the NoSchedule and NoExecute taints that the pod does not tolerate, in order of the first node
-// that has them.
-func Untolerated(c *plugin.Cycle, in nodeset.Set) []verdict.UntoleratedTaint {
+func explain(c *plugin.Cycle, x *plugin.Explaining) {
+	x.UntoleratedTaints = untolerated(c, x.Candidates)
+	for i := range x.UntoleratedTaints {
+		c.State.Explain(verdict.EntryCost + len(x.UntoleratedTaints[i].Nodes))
+	}
+}
+
+// untolerated returns the NoSchedule and NoExecute taints that the pod does not tolerate, in order of the first node that
+// has them.
+func untolerated(c *plugin.Cycle, in nodeset.Set) []verdict.UntoleratedTaint {
 	if c.Tolerated == nil {
 		return nil
 	}

@@ -1,10 +1,13 @@
 package tainttoleration
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -40,16 +43,29 @@ func FirstUntolerated(taints []api.Taint, tolerations []api.Toleration, p *api.P
 	return -1
 }
 
-type filter struct{ tolerated nodeset.Set }
+// Plugin is TaintToleration.
+var Plugin = &plugin.Plugin{
+	Name:    verdict.TaintToleration,
+	Compile: compile,
+	Alike:   Alike,
+	Explain: explain,
+	Score:   Score,
+	Weight:  func(w *api.Weights) int64 { return w.TaintToleration },
 
-// NewFilter prepares the plugin; nil if it lets the pod go everywhere.
-func NewFilter(c *plugin.Cycle) plugin.Filter {
-	if c.Tolerated == nil {
-		return nil
-	}
-	return filter{c.Tolerated}
+	OwnRules: true,
 }
 
-func (f filter) Refuse(in nodeset.Set) []plugin.Refusal {
-	return plugin.Refused(in.Minus(f.tolerated), true, verdict.ReasonUntoleratedTaint)
+// Alike reports whether two pods tolerate the same taints.
+func Alike(a, b *api.PodSpec) bool { return slices.Equal(a.Tolerations, b.Tolerations) }
+
+func compile(c *plugin.Cycle, s *rule.Set) {
+	if c.Tolerated == nil {
+		return
+	}
+	s.Static = append(s.Static, rule.Static{
+		ID:       verdict.JointRule{Plugin: verdict.TaintToleration},
+		Code:     verdict.UnschedulableAndUnresolvable,
+		Reason:   verdict.ReasonOf(verdict.ReasonUntoleratedTaint),
+		Rejected: c.Without(c.Tolerated),
+	})
 }

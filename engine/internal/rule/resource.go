@@ -1,4 +1,4 @@
-package noderesources
+package rule
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -18,8 +18,11 @@ func (n *Need) Room(node uint32) int64 { return n.allocatable(node) - n.used(nod
 // Allocatable returns how much a node has of the resource in all.
 func (n *Need) Allocatable(node uint32) int64 { return n.allocatable(node) }
 
-// Needs returns what the pod must find: room for a pod, and the resources that it asks for.
+// Needs returns what the pod must find: room for a pod, and the resources that it requests. There are none without a rule.
 func (f *Fit) Needs() []Need {
+	if f == nil {
+		return nil
+	}
 	r := f.resources
 	of := func(column []int64) func(uint32) int64 { return func(n uint32) int64 { return column[n] } }
 	needs := []Need{{api.ResourcePods, 1, of(r.AllowedPods), of(r.Pods)}}

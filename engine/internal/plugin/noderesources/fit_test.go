@@ -36,7 +36,7 @@ func TestFull(t *testing.T) {
 		}
 		pod := enginetest.MakePod("p").Request("cpu", amount(5, "cpu"), "memory", amount(5, "memory")).Pod
 		check := func(state *cluster.State) {
-			f := NewFilter(&plugin.Cycle{State: state, Pod: state.Compile(&pod), Profile: api.Kube137()})
+			f := NewFit(&plugin.Cycle{State: state, Pod: state.Compile(&pod), Profile: api.Kube137()})
 			full := f.Full()
 			for n := range uint32(len(nodes)) {
 				if full.Has(n) != f.FullOn(n) {

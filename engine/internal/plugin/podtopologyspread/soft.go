@@ -9,63 +9,21 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Rules is a pod's constraints in a form that pods can be added to one by one.
-type Rules struct {
-	Hard []Hard
-	Soft []Soft
-	// Keys is the nodes that have the keys of all hard constraints, Scored those that soft ones score.
-	Keys, Scored nodeset.Set
-}
-
-// NewRules counts the pods that there are.
-func NewRules(c *plugin.Cycle) *Rules {
-	hards := constraints(c, false)
-	softs := constraints(c, true)
-	r := &Rules{Keys: withAllKeys(c.State.Len(), hards), Scored: scorable(c, softs)}
-	for _, h := range count(c, match(c, hards), r.Keys) {
-		r.Hard = append(r.Hard, Hard{h})
-	}
-	for _, k := range softs {
-		s := Soft{constraint: k, counted: k.included(c, r.Scored)}
+// NewSoft counts the pods for the pod's soft constraints. scored is the nodes that these score.
+func NewSoft(c *plugin.Cycle) (softs []Soft, scored nodeset.Set) {
+	compiled := constraints(c, true)
+	scored = scorable(c, compiled)
+	for _, k := range compiled {
+		s := Soft{constraint: k, counted: k.included(c, scored)}
 		if k.TopologyKey == HostnameKey {
 			s.PerNode = topology.PerNode(c.State.Len(), k.matching(c))
 		} else {
 			s.slotOf = k.slots()
 			s.bySlotOf = k.bySlot(c, s.counted, s.slotOf)
 		}
-		r.Soft = append(r.Soft, s)
+		softs = append(softs, s)
 	}
-	return r
-}
-
-// Hard is a hard constraint with its counts.
-type Hard struct{ hard }
-
-// Column returns the domains.
-func (h *Hard) Column() *topology.Column { return h.column }
-
-// Counts returns how many pods count, by domain.
-func (h *Hard) Counts() []int64 { return h.counts }
-
-// Count returns how many pods count in a domain.
-func (h *Hard) Count(domain int32) int64 { return h.counts[domain] }
-
-// Allows reports whether the pod may be in a domain with so many pods.
-func (h *Hard) Allows(count int64) bool { return h.skew(count) <= int64(h.MaxSkew) }
-
-// AddPod counts a pod on a node and reports whether it counts.
-func (h *Hard) AddPod(node uint32) bool {
-	if !h.counted.Has(node) {
-		return false
-	}
-	d := h.column.Domain[node]
-	h.counts[d]++
-	if h.counts[d]-1 == h.minimum && h.least > 0 {
-		if h.least--; h.least == 0 {
-			h.findMinimum()
-		}
-	}
-	return true
+	return softs, scored
 }
 
 // Soft is a soft constraint with its counts: by node with HostnameKey, otherwise by slot. Domains with one slot count as
@@ -122,21 +80,5 @@ func (s *Soft) Term(count int64, weight float64) float64 { return s.term(count, 
 // Round returns the raw score of what the constraints' terms add up to, in their order.
 func Round(sum float64) int64 { return int64(math.Round(sum)) }
 
-// Effect is which constraints, by index, a pod of a group counts for.
-type Effect struct{ Hard, Soft []int }
-
-// Effect returns what a pod of a group changes.
-func (r *Rules) Effect(c *plugin.Cycle, g *cluster.Group) Effect {
-	var e Effect
-	for i := range r.Hard {
-		if r.Hard[i].matches(c, g) {
-			e.Hard = append(e.Hard, i)
-		}
-	}
-	for i := range r.Soft {
-		if r.Soft[i].matches(c, g) {
-			e.Soft = append(e.Soft, i)
-		}
-	}
-	return e
-}
+// Matches reports whether the pods of a group count.
+func (s *Soft) Matches(c *plugin.Cycle, g *cluster.Group) bool { return s.matches(c, g) }

@@ -1,21 +1,16 @@
-// Package noderesources keeps pods off nodes with too little left of what they ask for, and prefers nodes by how full
-// and how evenly used they would be (pkg/scheduler/framework/plugins/noderesources, v1.37).
-package noderesources
+package rule
 
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
-	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Fit is NodeResourcesFit prepared to filter.
+// Fit rejects the nodes that have too little left of what the pod requests: of one pod more, and of each resource.
 type Fit struct {
 	state     *cluster.State
 	resources *cluster.Resources
@@ -29,54 +24,43 @@ type scalar struct {
 	column  *cluster.Scalar // nil if no node has the resource
 }
 
-// NewFilter prepares NodeResourcesFit.
-func NewFilter(c *plugin.Cycle) *Fit {
-	f := &Fit{state: c.State, resources: c.State.Resources}
-	for _, q := range requests.Pending(c.Pod.Spec()) {
+// NewFit returns the rule of a pod that makes some requests. Amounts of 0 request nothing.
+func NewFit(s *cluster.State, requests api.Resources) *Fit {
+	f := &Fit{state: s, resources: s.Resources}
+	for _, q := range requests {
 		if lane := slices.Index(cluster.LaneNames[:], q.Resource); lane >= 0 {
 			f.lanes[lane] = q.Amount
-			continue
+		} else if q.Amount > 0 {
+			f.scalars = append(f.scalars, scalar{q.Resource, q.Amount, s.Resources.Scalars[q.Resource]})
 		}
-		if q.Amount <= 0 || !requests.Scalar(q.Resource) || ignored(q.Resource, c.Profile) {
-			continue
-		}
-		f.scalars = append(f.scalars, scalar{q.Resource, q.Amount, c.State.Resources.Scalars[q.Resource]})
 	}
 	return f
 }
 
-func ignored(name string, p *api.Profile) bool {
-	if !requests.Extended(name) {
-		return false
-	}
-	group, _, _ := strings.Cut(name, "/")
-	return slices.Contains(p.IgnoredResources, name) || slices.Contains(p.IgnoredResourceGroups, group)
-}
-
-// Refuse returns the nodes that lack room, grouped by what they lack.
-func (f *Fit) Refuse(in nodeset.Set) []plugin.Refusal {
-	var refusals []plugin.Refusal
+// reject returns the nodes that lack room, grouped by what they lack.
+func (f *Fit) reject(in nodeset.Set) []Rejection {
+	var rejections []Rejection
 	groups := make(map[string]int) // by what is lacking
 	var key []byte
 	for n := range f.fullOf(in).All() {
 		key = key[:0]
-		unresolvable := false
+		code := verdict.Unschedulable
 		for s := range f.shortages(n) {
 			key = binary.AppendUvarint(key, uint64(s.index))
-			unresolvable = unresolvable || s.index != tooManyPods && s.Requested > s.Allocatable
+			if s.index != tooManyPods && s.Requested > s.Allocatable {
+				code = verdict.UnschedulableAndUnresolvable
+			}
 		}
-		if unresolvable {
-			key = append(key, 0xff)
-		}
+		key = append(key, byte(code))
 		i, ok := groups[string(key)]
 		if !ok {
-			i = len(refusals)
+			i = len(rejections)
 			groups[string(key)] = i
-			refusals = append(refusals, plugin.Refusal{Unresolvable: unresolvable, Reasons: f.reasons(n)})
+			rejections = append(rejections, Rejection{Code: code, Reasons: f.reasons(n)})
 		}
-		refusals[i].Nodes = append(refusals[i].Nodes, n)
+		rejections[i].Nodes = append(rejections[i].Nodes, n)
 	}
-	return refusals
+	return rejections
 }
 
 // sparse is from how many times as many nodes there are on those in question are looked at one by one.
@@ -84,8 +68,10 @@ const sparse = 16
 
 func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
 	nodes := len(f.resources.Pods)
-	if in == nil || in.Len()*sparse > nodes {
-		return plugin.Both(in, f.Full())
+	if in.Len()*sparse > nodes {
+		full := f.Full()
+		full.And(in)
+		return full
 	}
 	full := nodeset.New(nodes)
 	for n := range in.All() {

@@ -1,0 +1,52 @@
+package decide
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Explain runs each plugin over every candidate on its own, and collects what plugins tell about their counts, as far as
+// the request may still explain.
+func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdict.Explanation, error) {
+	e := &verdict.Explanation{}
+	if !d.State.Explain(0) {
+		e.Truncated = true
+		return e, ctx.Err()
+	}
+	compiled := make(map[*plugin.Plugin]*rule.Set)
+	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
+		compiled[p] = rules
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range d.Filters {
+		if whole := d.RejectedBy(p); whole != nil && !candidates.Empty() {
+			e.Failing = append(e.Failing, whole.of(candidates))
+		} else if compiled[p] != nil {
+			e.Failing = append(e.Failing, rejections(p, compiled[p].Reject(candidates))...)
+		}
+	}
+	d.SortRejections(e.Failing)
+	for _, r := range e.Failing {
+		d.State.Explain(verdict.EntryCost + len(r.Nodes))
+	}
+	x := &plugin.Explaining{Explanation: e, Candidates: candidates, Finder: plugin.NewFinder(d.State)}
+	for _, p := range d.Filters {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if x.Rules = compiled[p]; p.Explain != nil {
+			if x.Rules == nil {
+				x.Rules = &rule.Set{}
+			}
+			p.Explain(d.Cycle, x)
+		}
+	}
+	return e, ctx.Err()
+}

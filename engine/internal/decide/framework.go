@@ -1,0 +1,69 @@
+// Package decide decides about one pod as kube-scheduler's scheduling cycle does: it filters and scores the nodes, and
+// explains what it found.
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Framework is a profile and the plugins that it enables, in the order in which they run.
+type Framework struct {
+	profile *api.Profile
+	// Filters are the plugins that decide whether a node is feasible.
+	Filters []*plugin.Plugin
+	// Scorers are the plugins that score feasible nodes.
+	Scorers []*plugin.Plugin
+
+	order map[verdict.Plugin]int
+}
+
+// NewFramework returns the framework of a profile. plugins are all plugins there are, in the order in which they run.
+func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
+	f := &Framework{profile: profile, order: make(map[verdict.Plugin]int, len(plugins))}
+	for i, p := range plugins {
+		f.order[p.Name] = i
+		if !profile.DisabledFilters.Has(uint8(p.Name)) {
+			f.Filters = append(f.Filters, p)
+		}
+		if p.Score != nil && p.Weight(&profile.Weights) != 0 {
+			f.Scorers = append(f.Scorers, p)
+		}
+	}
+	return f
+}
+
+// SortRejections sorts rejections by plugin, and those of a plugin by their first node.
+func (f *Framework) SortRejections(rejections []verdict.Rejection) {
+	slices.SortStableFunc(rejections, func(a, b verdict.Rejection) int {
+		return cmp.Or(cmp.Compare(f.order[a.Plugin], f.order[b.Plugin]), cmp.Compare(a.Nodes[0], b.Nodes[0]))
+	})
+}
+
+// Alike reports whether the static rules of two pods are equal, and so are the nodes to which PreFilter restricts them.
+func (f *Framework) Alike(a, b *api.PodSpec) bool {
+	for _, p := range f.Filters {
+		if p.Alike != nil && !p.Alike(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// Labels returns the keys of pod labels that rules read otherwise than by a selector of a pod.
+func (f *Framework) Labels() []string {
+	var keys []string
+	for _, p := range f.Filters {
+		keys = append(keys, p.Labels...)
+	}
+	return keys
+}
+
+// FollowsOwnRules reports whether a plugin's scores follow from rules of the pod, and not from how full nodes are.
+func (f *Framework) FollowsOwnRules(name verdict.Plugin) bool {
+	return slices.ContainsFunc(f.Scorers, func(p *plugin.Plugin) bool { return p.Name == name && p.OwnRules })
+}

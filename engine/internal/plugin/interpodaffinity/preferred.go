@@ -1,0 +1,84 @@
+package interpodaffinity
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// Preferred adds up the weights of preferred terms of both sides, in a form that pods can be added to one by one.
+type Preferred struct {
+	Tallies []Tally
+
+	cycle *plugin.Cycle
+}
+
+// Tally is the weights in each domain of a key; that of topology.None is 0.
+type Tally struct {
+	Column   *topology.Column
+	ByDomain []int64
+
+	key intern.ID
+}
+
+// Add adds a weight to the domain of a node.
+func (t *Tally) Add(node uint32, weight int64) {
+	if d := t.Column.Domain[node]; d != topology.None {
+		t.ByDomain[d] += weight
+	}
+}
+
+// NewPreferred adds up the weights of the pods that there are. Keys of groups that the state expects are there, too, unless
+// the request has ended.
+func NewPreferred(c *plugin.Cycle) *Preferred {
+	p := &Preferred{cycle: c}
+	by := wishes(c)
+	for i, column := range by.columns {
+		by.counts[i][topology.None] = 0
+		p.Tallies = append(p.Tallies, Tally{Column: column, ByDomain: by.counts[i], key: by.keys[i]})
+	}
+	return p
+}
+
+// Weights returns what one pod of a group adds to each tally; nil if nothing.
+func (p *Preferred) Weights(g *cluster.Group) []int64 {
+	c := p.cycle
+	if skipped(c) {
+		return nil
+	}
+	var weights []int64
+	add := func(t *cluster.Term, matches bool, weight int64) {
+		if !matches || weight == 0 {
+			return
+		}
+		if weights == nil {
+			weights = make([]int64, len(p.Tallies))
+		}
+		if at := slices.IndexFunc(p.Tallies, func(k Tally) bool { return k.key == t.TopologyKey }); at >= 0 {
+			weights[at] += weight
+		}
+	}
+	own := func(terms []cluster.WeightedTerm, sign int64) {
+		for i := range terms {
+			t := &terms[i]
+			add(&t.Term, t.Matches(g.Namespace, nil, g.Labels), sign*t.Weight)
+		}
+	}
+	own(c.Pod.PreferredAffinity, 1)
+	own(c.Pod.PreferredAntiAffinity, -1)
+	for i := range g.Affinity {
+		add(&g.Affinity[i], selects(&g.Affinity[i], c), weightOf(c, true, 0))
+	}
+	theirs := func(terms []cluster.WeightedTerm, sign int64) {
+		for i := range terms {
+			t := &terms[i]
+			add(&t.Term, selects(&t.Term, c), weightOf(c, false, sign*t.Weight))
+		}
+	}
+	theirs(g.PreferredAffinity, 1)
+	theirs(g.PreferredAntiAffinity, -1)
+	return weights
+}

@@ -1,0 +1,38 @@
+// Package nodename lets a pod that names a node go to that node only
+// (pkg/scheduler/framework/plugins/nodename, v1.37).
+package nodename
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Plugin is NodeName.
+var Plugin = &plugin.Plugin{
+	Name: verdict.NodeName,
+	PreFilter: func(spec *api.PodSpec) plugin.PreFilterResult {
+		return plugin.PreFilterResult{Restricted: spec.NodeName != "", Names: []string{spec.NodeName}}
+	},
+	Compile: compile,
+	Alike:   func(a, b *api.PodSpec) bool { return a.NodeName == b.NodeName },
+}
+
+func compile(c *plugin.Cycle, s *rule.Set) {
+	name := c.Pod.Spec().NodeName
+	if name == "" {
+		return
+	}
+	others := nodeset.Full(c.State.Len())
+	if i, ok := c.State.Node(name); ok {
+		others.Remove(i)
+	}
+	s.Static = append(s.Static, rule.Static{
+		ID:       verdict.JointRule{Plugin: verdict.NodeName},
+		Code:     verdict.UnschedulableAndUnresolvable,
+		Reason:   verdict.ReasonOf(verdict.ReasonNodeName),
+		Rejected: others,
+	})
+}

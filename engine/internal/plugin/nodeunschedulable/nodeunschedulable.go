@@ -1,0 +1,32 @@
+// Package nodeunschedulable keeps pods off unschedulable nodes, unless they tolerate the taint that goes with it
+// (pkg/scheduler/framework/plugins/nodeunschedulable, v1.37).
+package nodeunschedulable
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Plugin is NodeUnschedulable.
+var Plugin = &plugin.Plugin{
+	Name:    verdict.NodeUnschedulable,
+	Compile: compile,
+	Alike:   tainttoleration.Alike,
+}
+
+var taint = api.Taint{Key: "node.kubernetes.io/unschedulable", Effect: api.NoSchedule}
+
+func compile(c *plugin.Cycle, s *rule.Set) {
+	if c.State.Unschedulable.Empty() || tainttoleration.Tolerate(c.Pod.Spec().Tolerations, &taint, c.Profile) {
+		return
+	}
+	s.Static = append(s.Static, rule.Static{
+		ID:       verdict.JointRule{Plugin: verdict.NodeUnschedulable},
+		Code:     verdict.UnschedulableAndUnresolvable,
+		Reason:   verdict.ReasonOf(verdict.ReasonNodeUnschedulable),
+		Rejected: c.State.Unschedulable,
+	})
+}

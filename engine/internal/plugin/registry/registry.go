@@ -1,0 +1,32 @@
+// Package registry lists the plugins.
+package registry
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodename"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/schedulinggates"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+)
+
+// Plugins are the plugins in the order in which kube-scheduler's default profile runs them
+// (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
+var Plugins = []*plugin.Plugin{
+	schedulinggates.Plugin,
+	nodename.Plugin,
+	nodeunschedulable.Plugin,
+	tainttoleration.Plugin,
+	nodeaffinity.Plugin,
+	nodeports.Plugin,
+	noderesources.Fit,
+	podtopologyspread.Plugin,
+	interpodaffinity.Plugin,
+	noderesources.Balanced,
+	imagelocality.Plugin,
+}

@@ -1,0 +1,164 @@
+package rule
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Affinity rejects the nodes that are not, for each term, in a domain with pods that match all terms. The first pod of a
+// set that matches its own terms may go wherever the keys are.
+type Affinity struct {
+	Terms []Term
+	// Self says that the pod matches its own terms.
+	Self bool
+	Pods Pods
+
+	counted bool
+	matched int64 // pods in a domain of any term
+}
+
+// Term is one required affinity term.
+type Term struct {
+	ID     verdict.JointRule
+	Column *topology.Column
+	// Counts is how many pods match all terms, by domain. It is there after Affinity.Count.
+	Counts []int64
+}
+
+// Matches reports whether the pods of a shape match all terms.
+func (a *Affinity) Matches(s *cluster.Shape) bool { return a.Pods.Weight(&cluster.Group{Shape: s}) > 0 }
+
+// Count counts the pods of the state, unless that is done.
+func (a *Affinity) Count() *Affinity {
+	if a.counted {
+		return a
+	}
+	a.counted = true
+	members := a.Pods.members()
+	for i := range a.Terms {
+		t := &a.Terms[i]
+		t.Counts = topology.Count(t.Column, members, nil)
+		t.Counts[topology.None] = 0
+	}
+	if len(a.Terms) == 1 {
+		for _, n := range a.Terms[0].Counts {
+			a.matched += n
+		}
+		return a
+	}
+	for i := range members {
+		m := &members[i]
+		for j, n := range m.Nodes {
+			if a.Anywhere(n) {
+				a.matched += int64(m.Count(j))
+			}
+		}
+		for _, n := range m.Assumed {
+			if a.Anywhere(n) {
+				a.matched++
+			}
+		}
+	}
+	return a
+}
+
+// Anywhere reports whether a node is in a domain of any term.
+func (a *Affinity) Anywhere(node uint32) bool {
+	for i := range a.Terms {
+		if a.Terms[i].Column.Domain[node] != topology.None {
+			return true
+		}
+	}
+	return false
+}
+
+// Matched returns how many pods that match all terms are in a domain of any term.
+func (a *Affinity) Matched() int64 { return a.Count().matched }
+
+// First reports whether the pod may be the first of its set: it matches its own terms, and no pod that matches them is in
+// a domain of any term.
+func (a *Affinity) First() bool { return a.Self && a.Matched() == 0 }
+
+// FirstWithout reports whether a pod on a node could be there as the first of its set. It counts own among the pods that
+// match, which is 0 or 1.
+func (a *Affinity) FirstWithout(node uint32, own int64) bool {
+	for i := range a.Terms {
+		if a.Terms[i].Column.Domain[node] == topology.None {
+			return false
+		}
+	}
+	return a.Self && a.Matched() == own
+}
+
+// Rejected returns the nodes that the terms reject as the state was when the rule was compiled.
+func (a *Affinity) Rejected() nodeset.Set {
+	nodes := len(a.Terms[0].Column.Domain)
+	allowed, having := nodeset.Full(nodes), nodeset.Full(nodes)
+	found := false
+	members := a.Pods.members()
+	for i := range a.Terms {
+		column := a.Terms[i].Column
+		if inhabited := column.Inhabited(members); inhabited != nil {
+			found = true
+			allowed.And(inhabited)
+		} else {
+			clear(allowed)
+		}
+		having.And(column.Having)
+	}
+	if !found && a.Self {
+		allowed = having
+	}
+	return nodeset.Full(nodes).Minus(allowed)
+}
+
+// Add counts pods that match all terms and come to a node, or leave it if count is negative.
+func (a *Affinity) Add(node uint32, count int64) {
+	a.Count()
+	for i := range a.Terms {
+		t := &a.Terms[i]
+		if d := t.Column.Domain[node]; d != topology.None {
+			t.Counts[d] += count
+		}
+	}
+	if a.Anywhere(node) {
+		a.matched += count
+	}
+}
+
+// MatchedWithout reports whether there is a pod that matches in the node's domain, own pods of the node left out.
+func (t *Term) MatchedWithout(node uint32, own int64) bool {
+	d := t.Column.Domain[node]
+	return d != topology.None && t.Counts[d] > own
+}
+
+// Level tells what a domain of a term offers.
+type Level int64
+
+// The levels, each of which includes those before it.
+const (
+	WithoutKey Level = iota
+	WithKey
+	WithMatch
+)
+
+// Level returns what a domain offers.
+func (t *Term) Level(domain int32) Level {
+	switch {
+	case domain == topology.None:
+		return WithoutKey
+	case t.Counts[domain] > 0:
+		return WithMatch
+	}
+	return WithKey
+}
+
+// Needs returns the level that a node's domains must have for all terms.
+func (a *Affinity) Needs() Level {
+	if a.First() {
+		return WithKey
+	}
+	return WithMatch
+}

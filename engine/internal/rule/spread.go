@@ -1,0 +1,242 @@
+package rule
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Spread rejects the nodes that lack the topology key, and those in whose domain the pod would exceed the skew.
+type Spread struct {
+	ID         verdict.JointRule
+	Column     *topology.Column
+	MaxSkew    int64
+	MinDomains int
+	// SelfMatch says that the pod counts itself.
+	SelfMatch bool
+	// Counted is the nodes whose pods count. The minimum is over the domains of these nodes.
+	Counted nodeset.Set
+	Pods    Pods
+	// Key is equal for rules with equal Pods.
+	Key string
+
+	members  []topology.Members
+	present  []bool  // whether a domain has nodes that count
+	counts   []int64 // by domain; nil until counted
+	domains  int     // that have nodes that count
+	minimum  int64
+	least    int         // domains that have the minimum; 0 if there are fewer domains than MinDomains
+	exceeded nodeset.Set // nodes whose domain the pod would make exceed MaxSkew
+}
+
+// CompileSpread finds the nodes that the rules of one pod reject. Rules that count the same pods are counted together.
+func CompileSpread(rules []*Spread) {
+	var toCount []*Spread
+	for i, r := range rules {
+		for _, other := range rules[:i] {
+			if other.Key == r.Key {
+				r.members = other.members
+				break
+			}
+		}
+		if r.members == nil {
+			r.members = r.Pods.members()
+		}
+		if m := r.members; r.Column.Each() && (len(m) == 0 || len(m) == 1 && len(m[0].Assumed) == 0) {
+			r.compileByNode()
+		} else {
+			toCount = append(toCount, r)
+		}
+	}
+	countSpread(toCount)
+	for _, r := range toCount {
+		exceeded := make([]uint8, r.Column.Len())
+		for d := range exceeded {
+			if d != topology.None && r.skew(r.counts[d]) > r.MaxSkew {
+				exceeded[d] = 1
+			}
+		}
+		r.exceeded = r.Column.Where(exceeded)
+	}
+}
+
+// compileByNode finds the nodes that are rejected where each node is a domain, and one group at most has pods that count.
+func (r *Spread) compileByNode() {
+	r.domains = r.Counted.Len()
+	var pods topology.Members
+	if len(r.members) > 0 {
+		pods = r.members[0]
+	}
+	if r.domains >= r.MinDomains {
+		with := 0 // domains that have pods
+		for i, n := range pods.Nodes {
+			if r.Counted.Has(n) {
+				if count := int64(pods.Count(i)); with == 0 || count < r.minimum {
+					r.minimum = count
+				}
+				with++
+			}
+		}
+		if with < r.domains {
+			r.minimum = 0
+		}
+	}
+	// The skew of a domain without pods is 1 at most, and so exceeds no MaxSkew.
+	r.exceeded = make(nodeset.Set, len(r.Counted))
+	for i, n := range pods.Nodes {
+		if r.Counted.Has(n) && r.skew(int64(pods.Count(i))) > r.MaxSkew {
+			r.exceeded.Add(n)
+		}
+	}
+}
+
+// countSpread counts. A domain with nodes that count is there even if it holds no pod that counts.
+func countSpread(rules []*Spread) {
+	for i, r := range rules {
+		if r.counts != nil {
+			continue
+		}
+		var same []*Spread
+		var columns []*topology.Column
+		var in []nodeset.Set
+		for _, other := range rules[i:] {
+			if other.Key == r.Key {
+				same, columns, in = append(same, other), append(columns, other.Column), append(in, other.someCounted())
+			}
+		}
+		counts := topology.CountIn(columns, r.members, in)
+		for j, other := range same {
+			other.counts = counts[j]
+			other.findPresent()
+			other.findMinimum()
+		}
+	}
+}
+
+// someCounted returns Counted, nil if that is all nodes.
+func (r *Spread) someCounted() nodeset.Set {
+	if r.Counted.Full(len(r.Column.Domain)) {
+		return nil
+	}
+	return r.Counted
+}
+
+func (r *Spread) findPresent() {
+	if r.someCounted() != nil {
+		r.present = r.Column.Present(r.Counted)
+	} else {
+		r.present = make([]bool, r.Column.Len())
+		for d := range r.present {
+			r.present[d] = d != topology.None || !r.Column.Having.Full(len(r.Column.Domain))
+		}
+	}
+	r.domains = 0
+	for _, p := range r.present {
+		if p {
+			r.domains++
+		}
+	}
+}
+
+// findMinimum finds the least of the counts. Too few domains count as one without pods.
+func (r *Spread) findMinimum() {
+	r.minimum, r.least = 0, 0
+	if r.Floor() {
+		return
+	}
+	for d, p := range r.present {
+		switch n := r.counts[d]; {
+		case !p:
+		case r.least == 0 || n < r.minimum:
+			r.minimum, r.least = n, 1
+		case n == r.minimum:
+			r.least++
+		}
+	}
+}
+
+// Count counts the pods by domain, unless that is done.
+func (r *Spread) Count() *Spread {
+	if r.counts == nil {
+		countSpread([]*Spread{r})
+	}
+	return r
+}
+
+// Floor reports whether the minimum is 0 whatever is counted, because there are fewer domains than MinDomains.
+func (r *Spread) Floor() bool { return r.domains < r.MinDomains }
+
+// Present returns which domains have nodes that count. It must not be changed.
+func (r *Spread) Present() []bool { return r.Count().present }
+
+// Counts returns the number of pods by domain. It must not be changed.
+func (r *Spread) Counts() []int64 {
+	if r.counts == nil {
+		r.Count()
+	}
+	return r.counts
+}
+
+// Minimum returns the global minimum.
+func (r *Spread) Minimum() int64 { return r.minimum }
+
+// Matches reports whether the pods of a shape count on nodes that count.
+func (r *Spread) Matches(s *cluster.Shape) bool { return r.Pods.Weight(&cluster.Group{Shape: s}) > 0 }
+
+func (r *Spread) missing() nodeset.Set {
+	nodes := len(r.Column.Domain)
+	if r.Column.Having.Full(nodes) {
+		return nil
+	}
+	return nodeset.Full(nodes).Minus(r.Column.Having)
+}
+
+// skew returns by how much a domain with a number of pods would exceed the minimum with the pod in it.
+func (r *Spread) skew(count int64) int64 {
+	skew := count - r.minimum
+	if r.SelfMatch {
+		skew++
+	}
+	return skew
+}
+
+// Skew returns by how much a domain would exceed the minimum with the pod in it.
+func (r *Spread) Skew(domain int32) int64 { return r.skew(r.Counts()[domain]) }
+
+// AllowsCount reports whether the pod may be in a domain with a number of pods.
+func (r *Spread) AllowsCount(count int64) bool { return r.skew(count) <= r.MaxSkew }
+
+// Add counts pods that come to a node, or leave it if count is negative, and reports whether they count there.
+func (r *Spread) Add(node uint32, count int64) bool {
+	if !r.Counted.Has(node) {
+		return false
+	}
+	r.Count()
+	d := r.Column.Domain[node]
+	before := r.counts[d]
+	r.counts[d] += count
+	switch now := r.counts[d]; {
+	case r.least == 0:
+	case now < r.minimum:
+		r.minimum, r.least = now, 1
+	case before == r.minimum && now != before:
+		if r.least--; r.least == 0 {
+			r.findMinimum()
+		}
+	case now == r.minimum && now != before:
+		r.least++
+	}
+	return true
+}
+
+// Count counts what the rules have not counted yet, so that pods may be added.
+func (s *Set) Count() {
+	countSpread(s.Spread)
+	if s.Affinity != nil {
+		s.Affinity.Count()
+	}
+	for _, e := range s.Exclusions {
+		e.Counts()
+	}
+}

@@ -1,0 +1,267 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// The names of the plugins that only this test registers.
+const (
+	keepOut verdict.Plugin = verdict.PluginCount + iota
+	quietZone
+)
+
+const toyZone, noisy = "zone", "noisy"
+
+// toys are a static plugin, which rejects nodes with the label keep-out, and one that counts: a noisy pod rejects the zones
+// of other noisy pods.
+func toys() []*plugin.Plugin {
+	return []*plugin.Plugin{
+		{
+			Name:  keepOut,
+			Alike: func(_, _ *api.PodSpec) bool { return true },
+			Compile: func(c *plugin.Cycle, s *rule.Set) {
+				rejected := nodeset.New(c.State.Len())
+				rejected.Or(c.State.Column(c.State.Symbols.Intern("keep-out")).Having)
+				s.Static = append(s.Static, rule.Static{
+					ID: verdict.JointRule{Plugin: keepOut}, Code: verdict.UnschedulableAndUnresolvable,
+					Reason: verdict.Reason{Message: "node(s) were kept out of"}, Rejected: rejected,
+				})
+			},
+		},
+		{
+			Name:   quietZone,
+			Labels: []string{noisy},
+			Compile: func(c *plugin.Cycle, s *rule.Set) {
+				isNoisy := func(shape *cluster.Shape) bool {
+					_, has := shape.Labels.Get(c.State.Symbols.Intern(noisy))
+					return has
+				}
+				if !isNoisy(c.Pod.Shape) {
+					return
+				}
+				s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
+					ID:     verdict.JointRule{Plugin: quietZone, TopologyKey: toyZone},
+					Reason: verdict.Reason{Message: "node(s) were in a noisy zone"},
+					Column: c.State.Column(c.State.Symbols.Intern(toyZone)),
+					Pods: rule.All(c.State, func(g *cluster.Group) int64 {
+						if isNoisy(g.Shape) {
+							return 1
+						}
+						return 0
+					}),
+					Excludes: func(other *cluster.Pending) bool { return isNoisy(other.Shape) },
+				}))
+			},
+		},
+	}
+}
+
+// toyCluster has two nodes in each of the zones a, b and c. The first of each zone is kept out of; those of a have room for
+// most, so that they would be taken first.
+func toyCluster(t *testing.T, on map[string]*enginetest.Pod) *engine.Cluster {
+	t.Helper()
+	var nodes []*enginetest.Node
+	for _, zone := range []string{"a", "b", "c"} {
+		for i := range 2 {
+			n := enginetest.MakeNode(fmt.Sprint(zone, i)).Label(toyZone, zone).Allocate("cpu", 8_000, "pods", 20)
+			if i == 0 {
+				n.Label("keep-out", "true")
+			}
+			if p := on[n.Name]; p != nil {
+				n.Run(p)
+			}
+			nodes = append(nodes, n)
+		}
+	}
+	return compiled(t, enginetest.Cluster(nodes...)).WithPlugins(toys()...)
+}
+
+func quiet() *enginetest.Pod { return enginetest.MakePod("quiet").Request("cpu", 1_000) }
+func loud() *enginetest.Pod  { return quiet().Label(noisy, "yes") }
+
+// On the nodes of toyCluster.
+var allowed = []uint32{1, 3, 5}
+
+// TestToyPluginEverywhere registers a static plugin and one that counts, and asks everything that decides about nodes.
+func TestToyPluginEverywhere(t *testing.T) {
+	profile := api.Kube137()
+	rejectedBy := func(rejections []verdict.Rejection, p verdict.Plugin) []uint32 {
+		for _, r := range rejections {
+			if r.Plugin == p {
+				return r.Nodes
+			}
+		}
+		return nil
+	}
+	one := map[string]*enginetest.Pod{"b1": loud()}
+
+	t.Run("Filter", func(t *testing.T) {
+		f, err := toyCluster(t, one).Filter(t.Context(), &loud().Pod, engine.FilterOptions{Profile: profile, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, f.Feasible, []uint32{1, 5})
+		same(t, rejectedBy(f.Rejections, keepOut), []uint32{0, 2, 4})
+		same(t, rejectedBy(f.Rejections, quietZone), []uint32{3})
+		// An explanation asks each plugin on its own.
+		same(t, rejectedBy(f.Explanation.Failing, keepOut), []uint32{0, 2, 4})
+		same(t, rejectedBy(f.Explanation.Failing, quietZone), []uint32{2, 3})
+	})
+	t.Run("Score", func(t *testing.T) {
+		s, err := toyCluster(t, one).Score(t.Context(), &loud().Pod, engine.ScoreOptions{Profile: profile, Rejections: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, s.Nodes, []uint32{1, 5})
+		same(t, rejectedBy(s.Rejections, keepOut), []uint32{0, 2, 4})
+		same(t, rejectedBy(s.Rejections, quietZone), []uint32{3})
+	})
+	for name, o := range map[string]engine.PlaceOptions{
+		"by scanning":     {Scan: true},
+		"as it pays":      {},
+		"with the board":  engine.PlaceOptions{}.WithBoard(),
+		"domains by node": engine.PlaceOptions{}.WithBoard().WithFew(0),
+		"forgetting":      engine.PlaceOptions{}.WithBoard().Forgetting(),
+	} {
+		t.Run("Place/"+name, func(t *testing.T) { testToyPlace(t, o, one) })
+	}
+	t.Run("groups", testToyGroups)
+	t.Run("Changes", func(t *testing.T) {
+		all := map[string]*enginetest.Pod{"a1": loud(), "b1": loud(), "c1": loud()}
+		f, err := toyCluster(t, all).Filter(t.Context(), &loud().Pod, engine.FilterOptions{Profile: profile, Changes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed, added := false, false
+		for _, c := range f.Changes {
+			if c.RemovedPods != nil {
+				removed = true
+				same(t, c.Nodes, []uint32{1})
+			}
+			if c.AddedNode != nil {
+				added = true
+				same(t, c.AddedNode.NewDomainKeys, []string{toyZone})
+				if !slices.Contains(allowed, c.AddedNode.Like) {
+					t.Errorf("a node like %d is kept out of", c.AddedNode.Like)
+				}
+			}
+		}
+		if !removed || !added {
+			t.Errorf("changes %+v, want pods to remove and a node to add", f.Changes)
+		}
+	})
+	t.Run("ScaleDown", func(t *testing.T) {
+		// Of four replicas, one is where it is kept out, and two are in one zone.
+		on := map[string]*enginetest.Pod{"a0": loud(), "b1": loud(), "c1": loud()}
+		d, err := toyCluster(t, on).ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, d.Deletions[0].Pod.Node, uint32(0))
+		same(t, d.Deletions[0].Broken, []verdict.JointRule{{Plugin: keepOut}})
+		on = map[string]*enginetest.Pod{"a1": loud(), "b1": loud(), "b0": quiet().Label("other", "x")}
+		c := toyCluster(t, on).WithPlugins(toys()[1])
+		d, err = c.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, d.Deletions[0].Broken, nil)
+		two := enginetest.MakeNode("n1").Label(toyZone, "a").Run(loud())
+		both := compiled(t, enginetest.Cluster(two, enginetest.MakeNode("n2").Label(toyZone, "a").Run(loud()))).WithPlugins(toys()...)
+		d, err = both.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, d.Deletions[0].Broken, []verdict.JointRule{{Plugin: quietZone, TopologyKey: toyZone}})
+	})
+}
+
+// testToyPlace places quiet and noisy pods: the noisy ones have the template of the quiet ones, and a label of their own.
+func testToyPlace(t *testing.T, o engine.PlaceOptions, on map[string]*enginetest.Pod) {
+	o.Profile = api.Kube137()
+	own := quiet().Pod
+	own.Labels = api.Labels{{Key: noisy, Value: "yes"}}
+	queue := []engine.Pending{{Pod: quiet().Pod, Count: 3}, {Pod: own, Count: 4}, {Pod: quiet().Pod, Count: 1}}
+	p, err := toyCluster(t, on).Place(t.Context(), queue, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, count := range []int{3, 2, 1} {
+		nodes := p.Placements[i].Nodes
+		if len(nodes) != count {
+			t.Errorf("entry %d: nodes %v, want %d", i, nodes, count)
+		}
+		for _, n := range nodes {
+			if !slices.Contains(allowed, n) {
+				t.Errorf("entry %d: a pod on node %d, which is kept out of", i, n)
+			}
+		}
+	}
+	if noisy := slices.Sorted(slices.Values(p.Placements[1].Nodes)); !slices.Equal(noisy, []uint32{1, 5}) {
+		t.Errorf("noisy pods on %v, want one in each zone without", noisy)
+	}
+	var plugins []verdict.Plugin
+	for _, r := range p.Placements[1].Rejections {
+		plugins = append(plugins, r.Plugin)
+	}
+	same(t, plugins, []verdict.Plugin{keepOut, quietZone})
+}
+
+func testToyGroups(t *testing.T) {
+	for _, joint := range []bool{false, true} {
+		for _, keys := range [][]string{nil, {toyZone}} {
+			t.Run(fmt.Sprint("joint=", joint, "/keys=", keys), func(t *testing.T) {
+				group := func(pods int) verdict.Place {
+					p, err := toyCluster(t, map[string]*enginetest.Pod{"b1": loud()}).Place(t.Context(),
+						[]engine.Pending{{Pod: loud().Pod, Count: pods}},
+						engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{
+							{Name: "g", Entries: []int{0}, Joint: joint, Keys: keys},
+						}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return *p
+				}
+				most := 2
+				if keys != nil {
+					most = 1
+				}
+				p := group(most)
+				same(t, p.Groups[0].Status, verdict.GroupComplete)
+				for _, n := range p.Placements[0].Nodes {
+					if n != 1 && n != 5 {
+						t.Errorf("a pod on node %d", n)
+					}
+				}
+				p = group(most + 1)
+				same(t, p.Groups[0].Status, verdict.GroupInfeasible)
+				if joint && keys == nil && !slices.ContainsFunc(p.Groups[0].Conflict, func(r verdict.JointRule) bool {
+					return r.Plugin == quietZone
+				}) {
+					t.Errorf("conflict %v without the plugin", p.Groups[0].Conflict)
+				}
+			})
+		}
+	}
+}
+
+func same[T any](t *testing.T, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
