@@ -3,9 +3,6 @@ package extender
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"net"
 	"os"
 	"time"
 
@@ -13,17 +10,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/process"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Config is the command's configuration.
 type Config struct {
 	ListenAddress string `default:"127.0.0.1:7435" help:"Address that kube-scheduler calls. Loopback unless set otherwise."`
-	AdminAddress  string `default:"127.0.0.1:7436" help:"Address of the HTTP endpoints /metrics, /healthz and /readyz."`
 
+	process.Settings `set:"admin_address=127.0.0.1:7436"`
 	connect.Server
-	connect.Stowage
-	connect.Kubernetes
 
 	Decide       string   `enum:"bind,filter" default:"bind" help:"When a decision counts. bind: at the bind verb, which kube-scheduler must be configured with. filter: at the filter verb, which then answers with the best node alone."`
 	Scores       string   `enum:"rescaled,exact" default:"rescaled" help:"What prioritize answers. rescaled: 0 to 10. exact: the plugins' points, for a configuration with the other plugins' weights times 10."`
@@ -41,23 +37,15 @@ type Config struct {
 
 	DrainDelay          time.Duration `default:"1s" help:"How long a stopping process goes on serving while it says that it is not ready."`
 	ShutdownGracePeriod time.Duration `default:"10s" help:"How long a stopping process lets requests finish after that."`
-
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least severe level that is logged: debug, info, warn or error."`
-	LogFormat string `enum:"json,text" default:"json" help:"How log lines are written: json or text."`
-	Pprof     bool   `help:"Serve /debug/pprof on the admin address."`
 }
 
 // Validate reports everything that is wrong with the configuration.
 func (c *Config) Validate() error {
-	errs := []error{c.Server.Validate(), c.Stowage.Validate()}
+	errs := []error{c.Settings.Validate(), c.Server.Validate(), process.ValidateAddress("listen-address", c.ListenAddress)}
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
-	}
-	for _, a := range [...]struct{ key, address string }{{"listen-address", c.ListenAddress}, {"admin-address", c.AdminAddress}} {
-		_, _, err := net.SplitHostPort(a.address)
-		check(err == nil, "%s: must be host:port, is %q", a.key, a.address)
 	}
 	for _, d := range [...]struct {
 		key string
@@ -76,17 +64,6 @@ func (c *Config) Validate() error {
 	_, err := NewScores(Range(c.Scores), c.ScorePlugins, nil)
 	check(err == nil, "score-plugins: %v", err)
 	return errors.Join(errs...)
-}
-
-// Logger returns the logger that a valid configuration asks for.
-func (c *Config) Logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel))
-	options := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(w, options))
-	}
-	return slog.New(slog.NewJSONHandler(w, options))
 }
 
 // profile reads the profile; nil if none is given.

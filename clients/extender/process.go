@@ -11,130 +11,119 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
-	"github.com/stowage-scheduler/stowage/server/admin"
+	"github.com/stowage-scheduler/stowage/clients/process"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
-// flushTimeout bounds what a stopping process waits for its telemetry to be sent.
-const flushTimeout = 5 * time.Second
-
 // Run serves with a valid configuration until the context ends, then stops in order.
-func Run(ctx context.Context, c *Config, log *slog.Logger) error {
-	api, err := c.Kubernetes.Client("stowage-extender", connect.Looking)
+func (c *Config) Run(ctx context.Context, log *slog.Logger) error {
+	api, err := c.Client("stowage-extender", connect.Looking)
 	if err != nil {
 		return err
 	}
-	return run(ctx, c, log, api, nil)
+	return c.run(ctx, log, api, func(extender, admin net.Addr) {})
 }
 
-// run is Run with a client of the API server. listening, if given, is told where the listeners are.
-func run(ctx context.Context, c *Config, log *slog.Logger, api kubernetes.Interface, listening func(extender, admin net.Addr)) (err error) {
-	tel, err := telemetry.New(ctx, "stowage-extender", telemetry.Version())
+// run is Run with a client of the API server. listening gets the addresses of the listeners.
+func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Interface, listening func(extender, admin net.Addr)) (err error) {
+	p, err := process.Start(ctx, "stowage-extender", &c.Settings, log)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
-		defer cancel()
-		err = errors.Join(err, tel.Shutdown(flushing))
-	}()
-	client, err := c.Stowage.Dial(log, grpc.WithStatsHandler(tel.ClientHandler()))
+	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	o, err := c.options(log)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	cluster, err := live.New(api, client, live.Options{Log: log, Meter: tel.Meter(), AssumeFor: c.AssumeFor})
+	o.Meter = p.Meter()
+	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), AssumeFor: c.AssumeFor})
 	if err != nil {
 		return err
 	}
-	o := Options{
-		Log: log, Meter: tel.Meter(), Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, UnclearFor: c.AssumeFor,
+	e, err := New(api, p.Stowage, cluster, o)
+	if err != nil {
+		return err
+	}
+	s := &serving{
+		log: log, drain: c.DrainDelay, grace: c.ShutdownGracePeriod, cluster: cluster,
+		server: &http.Server{
+			Handler: e.Handler(Limits{Bytes: c.MaxRequestBytes, Duration: c.RequestTimeout}), ConnState: e.Connected,
+			ReadHeaderTimeout: c.RequestTimeout, ReadTimeout: c.RequestTimeout, IdleTimeout: 2 * time.Minute,
+			ErrorLog: process.ErrorLog(log),
+		},
+	}
+	if s.server.TLSConfig, err = c.Server.Config(log); err != nil {
+		return err
+	}
+	if s.admin, err = p.ListenAdmin(ctx, func() bool { return !s.stopping.Load() && e.Ready() }); err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	if s.listener, err = listen.Listen(ctx, "tcp", c.ListenAddress); err != nil {
+		return errors.Join(err, s.admin.Close())
+	}
+	listening(s.listener.Addr(), s.admin.Addr())
+	log.Info("serving", "version", telemetry.Version(), "address", s.listener.Addr().String(), "tls", s.server.TLSConfig != nil,
+		"admin_address", s.admin.Addr().String(), "stowage", c.StowageAddress, "decide", c.Decide, "scores", c.Scores)
+	return s.run(ctx)
+}
+
+// options are those of the configuration, without the meter.
+func (c *Config) options(log *slog.Logger) (o Options, err error) {
+	o = Options{
+		Log: log, Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, UnclearFor: c.AssumeFor,
 		PreemptionCandidates: c.PreemptionCandidates, AllReasons: c.AllReasons,
 	}
 	if o.Profile, err = c.profile(); err != nil {
-		return err
+		return o, err
 	}
-	if o.Scores, err = NewScores(Range(c.Scores), c.ScorePlugins, o.Profile); err != nil {
-		return err
-	}
-	e, err := New(api, client, cluster, o)
-	if err != nil {
-		return err
-	}
-	var stopping atomic.Bool
-	extender := &http.Server{
-		Handler: e.Handler(Limits{Bytes: c.MaxRequestBytes, Duration: c.RequestTimeout}), ConnState: e.Connected,
-		ReadHeaderTimeout: c.RequestTimeout, ReadTimeout: c.RequestTimeout, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	if extender.TLSConfig, err = c.Server.Config(log); err != nil {
-		return err
-	}
-	administered := &http.Server{
-		Handler: admin.Handler(admin.Settings{
-			Metrics: tel.Gatherer(), Ready: func() bool { return !stopping.Load() && e.Ready() }, Pprof: c.Pprof,
-		}),
-		ReadHeaderTimeout: 10 * time.Second, ErrorLog: extender.ErrorLog,
-	}
-	var listen net.ListenConfig
-	extenderListener, err := listen.Listen(ctx, "tcp", c.ListenAddress)
-	if err != nil {
-		return err
-	}
-	adminListener, err := listen.Listen(ctx, "tcp", c.AdminAddress)
-	if err != nil {
-		return errors.Join(err, extenderListener.Close())
-	}
-	address, secure := extenderListener.Addr(), extender.TLSConfig != nil
-	if secure {
-		extenderListener = tls.NewListener(extenderListener, extender.TLSConfig)
-	}
-	if listening != nil {
-		listening(address, adminListener.Addr())
-	}
+	o.Scores, err = NewScores(Range(c.Scores), c.ScorePlugins, o.Profile)
+	return o, err
+}
 
+// serving is what the process serves with.
+type serving struct {
+	log          *slog.Logger
+	drain, grace time.Duration
+	cluster      *live.Cluster
+	server       *http.Server
+	listener     net.Listener
+	admin        *process.Admin
+	stopping     atomic.Bool
+}
+
+// run serves until the context ends or something fails. It stops in order: not ready, drain delay, open requests for the grace
+// period, the cluster, the admin endpoints.
+func (s *serving) run(ctx context.Context) error {
+	listener := s.listener
+	if s.server.TLSConfig != nil {
+		listener = tls.NewListener(listener, s.server.TLSConfig)
+	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, failed := errgroup.WithContext(ctx)
-	group.Go(func() error { return unlessDone(running, cluster.Run(running)) })
-	group.Go(func() error { return unlessClosed(extender.Serve(extenderListener)) })
-	group.Go(func() error { return unlessClosed(administered.Serve(adminListener)) })
-	log.Info("serving", "version", telemetry.Version(), "address", address.String(), "tls", secure,
-		"admin_address", adminListener.Addr().String(), "stowage", c.StowageAddress, "decide", c.Decide, "scores", c.Scores)
+	group.Go(func() error { return process.UnlessDone(running, s.cluster.Run(running)) })
+	group.Go(func() error { return process.Serve(s.server, listener) })
+	group.Go(s.admin.Serve)
 
 	<-failed.Done()
-	stopping.Store(true)
-	log.Info("stopping")
-	if ctx.Err() != nil { // asked to stop, not failed
-		time.Sleep(c.DrainDelay)
+	s.stopping.Store(true)
+	s.log.Info("stopping")
+	if ctx.Err() != nil { // told to stop, and nothing has failed
+		time.Sleep(s.drain)
 	}
-	grace, cancel := context.WithTimeout(running, c.ShutdownGracePeriod)
+	grace, cancel := context.WithTimeout(running, s.grace)
 	defer cancel()
-	if extender.Shutdown(grace) != nil {
-		log.Warn("ending requests that did not finish in the grace period")
-		_ = extender.Close()
+	if s.server.Shutdown(grace) != nil {
+		s.log.Warn("requests are still open after the grace period: closing their connections")
+		_ = s.server.Close()
 	}
 	stop()
-	err = errors.Join(administered.Close(), group.Wait())
-	log.Info("stopped")
-	return err
-}
-
-func unlessClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
-}
-
-func unlessDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
+	err := errors.Join(s.admin.Close(), group.Wait())
+	s.log.Info("stopped")
 	return err
 }

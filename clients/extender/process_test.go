@@ -42,7 +42,7 @@ func TestTheProcess(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	listening, done := make(chan [2]net.Addr, 1), make(chan error, 1)
 	go func() {
-		done <- run(ctx, c, slog.New(slog.DiscardHandler), newAPIServer(makeNode("a", "z1")),
+		done <- c.run(ctx, slog.New(slog.DiscardHandler), newAPIServer(makeNode("a", "z1")),
 			func(extender, admin net.Addr) { listening <- [2]net.Addr{extender, admin} })
 	}()
 	at := <-listening
@@ -105,7 +105,7 @@ func TestBadSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run(t.Context(), c, slog.New(slog.DiscardHandler), newAPIServer(), nil); err == nil || !strings.Contains(err.Error(), "profile-file") {
+		if err := c.run(t.Context(), slog.New(slog.DiscardHandler), newAPIServer(), func(net.Addr, net.Addr) {}); err == nil || !strings.Contains(err.Error(), "profile-file") {
 			t.Errorf("with %s: %v", path, err)
 		}
 	}

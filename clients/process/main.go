@@ -1,0 +1,47 @@
+package process
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/alecthomas/kong"
+
+	"github.com/stowage-scheduler/stowage/server/telemetry"
+)
+
+// Command is a struct of flags that embeds Settings.
+type Command interface {
+	// Run runs the command with a valid configuration until the context ends.
+	Run(ctx context.Context, log *slog.Logger) error
+	// Logger is that of Settings.
+	Logger(w io.Writer) *slog.Logger
+}
+
+// Main runs a command and ends the process: with exit code 0, with 2 if a flag or variable is invalid, with 1 after any other
+// error. Flags have environment variables: --log-level of stowage-batch is STOWAGE_BATCH_LOG_LEVEL. A second signal ends the
+// process at once.
+func Main(name, description string, c Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	context.AfterFunc(ctx, stop)
+	// Without a cgroup there is no limit to set, which is no error here.
+	_, _ = memlimit.Set(memlimit.WithLogger(slog.Default()))
+	parser := kong.Must(c, kong.Name(name), kong.Description(description),
+		kong.DefaultEnvars(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))),
+		kong.Vars{"version": telemetry.Version()})
+	if _, err := parser.Parse(os.Args[1:]); err != nil {
+		parser.FatalIfErrorf(invalidSettings{err})
+	}
+	parser.FatalIfErrorf(c.Run(ctx, c.Logger(os.Stderr)))
+}
+
+// invalidSettings gives parse errors one exit code; kong's own depends on how far it parsed.
+type invalidSettings struct{ error }
+
+// ExitCode implements kong.ExitCoder.
+func (invalidSettings) ExitCode() int { return 2 }
