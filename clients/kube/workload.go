@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -70,13 +71,19 @@ func (b *Builder) AddReplicaSet(rs *appsv1.ReplicaSet) error {
 	}
 	origin := Origin{Kind: "ReplicaSet", Namespace: namespaceOf(rs), Name: rs.Name}
 	selector, err := ReplicaSetSelector(rs)
-	if err != nil && admitted(rs) {
-		return b.misread(origin, false, err) // decisions about the pods that it has made read the selector
+	return b.withSelector(origin, rs, rs.Spec.Replicas, err, func() error { return b.replicaSet(rs, selector, origin) })
+}
+
+// withSelector adds a workload unless its selector was not understood. Decisions about the pods that a workload has already
+// created read its selector.
+func (b *Builder) withSelector(origin Origin, o metav1.Object, replicas *int32, err error, add func() error) error {
+	if err != nil && admitted(o) {
+		return b.misread(origin, false, err)
 	}
 	if err == nil {
-		err = b.replicaSet(rs, selector, origin)
+		err = add()
 	}
-	return b.misreadPods(origin, toCome(rs, rs.Spec.Replicas), err)
+	return b.misreadPods(origin, toCome(o, replicas), err)
 }
 
 func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
@@ -139,13 +146,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 	}
 	origin := Origin{Kind: "StatefulSet", Namespace: namespaceOf(ss), Name: ss.Name}
 	selector, err := StatefulSetSelector(ss)
-	if err != nil && admitted(ss) {
-		return b.misread(origin, false, err) // decisions about the pods that it has made read the selector
-	}
-	if err == nil {
-		err = b.statefulSet(ss, selector, origin)
-	}
-	return b.misreadPods(origin, toCome(ss, ss.Spec.Replicas), err)
+	return b.withSelector(origin, ss, ss.Spec.Replicas, err, func() error { return b.statefulSet(ss, selector, origin) })
 }
 
 func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.WorkloadSelector, origin Origin) error {

@@ -71,12 +71,7 @@ func (c *Cluster) CatchUp(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	select {
-	case <-t.ended:
-		return t.err
-	case <-ctx.Done():
-		return fmt.Errorf("reading what was bound while this process did not run: %w", context.Cause(ctx))
-	}
+	return t.wait(ctx, "reading what was bound while this process did not run")
 }
 
 // readAnew is the reading that is under way, a new one if need be, nil if none is needed any more. It goes on when those who

@@ -24,18 +24,23 @@ type try struct {
 	err   error // once ended
 }
 
+// wait returns the error of the try, or says what it was still doing when the context ended.
+func (t *try) wait(ctx context.Context, doing string) error {
+	select {
+	case <-t.ended:
+		return t.err
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+	}
+}
+
 // ensure puts the snapshot if that has not been done. The client puts it again where a server turns out not to have it.
 func (u *upload) ensure(ctx context.Context, client *stowage.Client, snapshot *stowage.Snapshot) error {
 	t := u.begin(ctx, client, snapshot)
 	if t == nil {
 		return nil
 	}
-	select {
-	case <-t.ended:
-		return t.err
-	case <-ctx.Done():
-		return fmt.Errorf("the cluster is still on its way to Stowage: %w", context.Cause(ctx))
-	}
+	return t.wait(ctx, "the cluster is still on its way to Stowage")
 }
 
 // begin is the try that is under way, a new one if need be, nil if the snapshot has been put.
