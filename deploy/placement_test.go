@@ -19,7 +19,7 @@ func TestReplicasGoToDifferentZones(t *testing.T) {
 		t.Fatalf("exit code %d\n%s%s", code, &out, &notices)
 	}
 	var answer stowagev1.PlaceResponse
-	if err := protojson.Unmarshal(out.Bytes(), &answer); err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(out.Bytes(), &answer); err != nil {
 		t.Fatal(err)
 	}
 	if len(answer.Placements) != 1 {

@@ -101,7 +101,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	case c.Output == "table":
 		p.Write(s.stdout, answer)
 	default:
-		if err := c.printMessage(s.stdout, answer); err != nil {
+		if err := c.printNamed(s.stdout, answer, newPodNames(snapshot).answer(answer)); err != nil {
 			return err
 		}
 	}

@@ -10,19 +10,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// printMessage prints an answer in JSON or YAML. protojson varies its white space on purpose from build to build, so
-// this is written anew.
+// printMessage prints an answer in JSON or YAML.
 func (q *question) printMessage(w io.Writer, m proto.Message) error {
-	text, err := protojson.Marshal(m)
+	return q.printNamed(w, m, nil)
+}
+
+// printNamed prints an answer with a list of pods before its fields, unless the list is nil.
+func (q *question) printNamed(w io.Writer, m proto.Message, pods []podPlacement) error {
+	text, err := marshal(m, pods)
 	if err != nil {
 		return err
 	}
 	if q.Output == "yaml" {
-		if text, err = yaml.JSONToYAML(text); err != nil {
-			return err
-		}
-		_, err = w.Write(text)
-		return err
+		return writeYAML(w, text)
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
@@ -30,5 +30,29 @@ func (q *question) printMessage(w io.Writer, m proto.Message) error {
 	}
 	out.WriteByte('\n')
 	_, err = out.WriteTo(w)
+	return err
+}
+
+// marshal encodes an answer in JSON with every scalar, list and map, also those that are 0 or empty: scripts then find each
+// index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to build,
+// so the result has to be formatted.
+func marshal(m proto.Message, pods []podPlacement) ([]byte, error) {
+	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+	if err != nil || pods == nil {
+		return text, err
+	}
+	named, err := json.Marshal(pods)
+	if err != nil {
+		return nil, err
+	}
+	fields := bytes.TrimSpace(text)[1:] // every answer has a scalar, and so a field
+	return append(append(append([]byte(`{"pods":`), named...), ','), fields...), nil
+}
+
+func writeYAML(w io.Writer, text []byte) error {
+	text, err := yaml.JSONToYAML(text)
+	if err == nil {
+		_, err = w.Write(text)
+	}
 	return err
 }

@@ -11,8 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -109,7 +107,7 @@ func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) v
 	case !c.Watch:
 		return unseen{}
 	case c.Output != "table":
-		return &messages{w: s.stdout, yaml: c.Output == "yaml"}
+		return &messages{w: s.stdout, yaml: c.Output == "yaml", names: newPodNames(p.Snapshot)}
 	case s.terminal != nil:
 		return newScreen(s.stdout, s.terminal, p, parts)
 	}
@@ -146,22 +144,23 @@ func (l *lines) close() {
 	}
 }
 
-// messages prints parts as they are, one in a line of JSON or in a document of YAML.
+// messages prints each part as a line of JSON or a document of YAML.
 type messages struct {
-	w    io.Writer
-	yaml bool
+	w     io.Writer
+	yaml  bool
+	names *podNames
 }
 
 func (m *messages) part(part *stowagev1.PlaceStreamResponse) error {
-	text, err := protojson.Marshal(part)
+	text, err := marshal(part, m.names.part(part))
 	if err != nil {
 		return err
 	}
 	if m.yaml {
-		if text, err = yaml.JSONToYAML(text); err == nil {
-			_, err = fmt.Fprintf(m.w, "---\n%s", text)
+		if _, err := io.WriteString(m.w, "---\n"); err != nil {
+			return err
 		}
-		return err
+		return writeYAML(m.w, text)
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, text); err != nil {

@@ -77,7 +77,8 @@ func inCommand(dir string) scenarios.Decider {
 		if err != nil {
 			return nil, err
 		}
-		return a, protojson.Unmarshal(text, m)
+		withoutPods := protojson.UnmarshalOptions{DiscardUnknown: true} // place lists pods beside the fields of the contract
+		return a, withoutPods.Unmarshal(text, m)
 	}
 }
 

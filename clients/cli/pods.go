@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// podPlacement is a pod and its node, or the reason why it has none.
+type podPlacement struct {
+	Namespace string `json:"namespace"`
+	// Name is that of the pod. Pods whose names are random, such as those of a Deployment, have the name of the object.
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Replica counts the pods of one name from 0.
+	Replica int `json:"replica"`
+	// Node is absent if the pod has none. Reason is then given.
+	Node   string `json:"node,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// notAttempted is the reason of pods that the deadline left.
+const notAttempted = "not attempted: the deadline passed"
+
+// podNames names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
+type podNames struct {
+	snapshot *kube.Snapshot
+	replicas map[podPlacement]int
+}
+
+func newPodNames(s *kube.Snapshot) *podNames {
+	return &podNames{s, map[podPlacement]int{}}
+}
+
+// answer lists the pods of an answer, each beside its node.
+func (n *podNames) answer(a *stowagev1.PlaceResponse) []podPlacement {
+	out := []podPlacement{}
+	for i, p := range a.GetPlacements() {
+		out = n.placement(out, i, p)
+	}
+	return out
+}
+
+// part lists the pods of one part of an answer.
+func (n *podNames) part(a *stowagev1.PlaceStreamResponse) []podPlacement {
+	out := []podPlacement{}
+	for _, p := range a.GetPlacements() {
+		out = n.placement(out, int(p.GetQueueIndex()), p.GetPlacement())
+	}
+	return out
+}
+
+// placement appends the pods of a placement of entry i: first those with a node, then those that found none, then those that
+// were not attempted.
+func (n *podNames) placement(out []podPlacement, i int, p *stowagev1.Placement) []podPlacement {
+	entry := n.snapshot.Entry(i)
+	pod := podPlacement{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind}
+	if pod.Kind == "StatefulSet" {
+		pod.Name = entry.Pods.GetPod().GetName()
+	}
+	add := func(node, reason string) {
+		this := pod
+		this.Replica, this.Node, this.Reason = n.replicas[pod], node, reason
+		n.replicas[pod]++
+		out = append(out, this)
+	}
+	for _, node := range p.GetNodes().GetNames() {
+		add(node, "")
+	}
+	for range p.GetUnplacedCount() - p.GetUnattemptedCount() {
+		add("", p.GetMessage())
+	}
+	for range p.GetUnattemptedCount() {
+		add("", notAttempted)
+	}
+	return out
+}
