@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stowage-scheduler/stowage/clients/process"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -13,6 +14,7 @@ type Config struct {
 	process.Settings `set:"admin_address=127.0.0.1:7437"`
 
 	SchedulerName string `default:"stowage" help:"The spec.schedulerName of the pods that are scheduled."`
+	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration with one profile or one for scheduler-name. Default: kube-scheduler's."`
 	PodGroupMode  string `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: as a whole, which finds more."`
 	MaxBatchPods  int    `default:"1000" help:"About how many pods are placed by one call."`
 	Binders       int    `default:"16" help:"How many calls that bind pods are made at a time."`
@@ -35,6 +37,18 @@ func (c *Config) Validate() error {
 	check(c.Binders > 0, "binders: must be positive, is %d", c.Binders)
 	check(!c.LeaderElect || c.LeaseNamespace != "" && c.LeaseName != "", "lease-namespace, lease-name: are needed for leader-elect")
 	return errors.Join(errs...)
+}
+
+// profile reads the profile; nil if none is given.
+func (c *Config) profile() (*stowagev1.Profile, error) {
+	if c.ProfileFile == "" {
+		return nil, nil
+	}
+	p, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName, OrOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("profile-file: %w", err)
+	}
+	return p, nil
 }
 
 func (c *Config) groupMode() stowagev1.PodGroupMode {

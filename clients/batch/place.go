@@ -120,7 +120,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
 			view = v
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
-				Snapshot: v.Reference(), Queue: q.queue, PodGroups: q.groups,
+				Snapshot: v.Reference(), Queue: q.queue, PodGroups: q.groups, Profile: s.options.Profile,
 			})
 			return err
 		})

@@ -37,6 +37,9 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
 		Log: log, Meter: p.Meter(),
 	}
+	if o.Profile, err = c.profile(); err != nil {
+		return err
+	}
 	lock, err := c.clients(&o)
 	if err != nil {
 		return err

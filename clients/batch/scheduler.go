@@ -28,6 +28,8 @@ type Options struct {
 	Binders int
 	// Fresh is how long a decision holds whatever happens elsewhere than on its node, as long as kube-scheduler's may. 1 s if 0.
 	Fresh time.Duration
+	// Profile is how Stowage decides, kube-scheduler's default if nil.
+	Profile *stowagev1.Profile
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
 	// Bindings and Statuses are the clients by which pods are bound and their status is changed, so that neither waits for

@@ -50,6 +50,17 @@ func TestPodsAreBoundAndTheRestSaysWhyItWaits(t *testing.T) {
 	}
 }
 
+func TestPodsAreScheduledByTheProfile(t *testing.T) {
+	onB := &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{{MatchFields: []*stowagev1.NodeSelectorRequirement{{
+		Key: "metadata.name", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN, Values: []string{"b"},
+	}}}}}
+	profile := &stowagev1.Profile{AddedAffinity: &stowagev1.NodeAffinity{Required: onB}}
+	w := start(t, batch.Options{Profile: profile}, node("a", "8"), node("b", "2"), pod("p"))
+	if got := w.bound("p"); got[0] != "b" {
+		t.Error(got)
+	}
+}
+
 func TestOnlyItsOwnPodsAreScheduled(t *testing.T) {
 	foreign := pod("foreign")
 	foreign.Spec.SchedulerName = "default-scheduler"

@@ -4,17 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -23,8 +21,10 @@ import (
 type question struct {
 	File    []string `short:"f" required:"" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated."`
 	Server  []string `placeholder:"ADDRESS" help:"Server to ask, host:port; several are replicas. Without one, this process answers."`
-	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML. Default: kube-scheduler's."`
+	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
+
+	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
 
 	AllowUnread bool `help:"Exit with 0 and not with 3 where kube-scheduler might refuse because of what is not read."`
 
@@ -99,19 +99,7 @@ func (q *question) profile() (*stowagev1.Profile, error) {
 	if q.Profile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(q.Profile)
-	if err != nil {
-		return nil, err
-	}
-	text, err = yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", q.Profile, err)
-	}
-	out := &stowagev1.Profile{}
-	if err := protojson.Unmarshal(text, out); err != nil {
-		return nil, fmt.Errorf("%s: %w", q.Profile, err)
-	}
-	return out, nil
+	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.SchedulerName})
 }
 
 // located tells what of a request was refused in the words of the files that it was made of.

@@ -3,14 +3,11 @@ package extender
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/process"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -24,7 +21,9 @@ type Config struct {
 	Decide       string   `enum:"bind,filter" default:"bind" help:"When a decision counts. bind: at the bind verb, which kube-scheduler must be configured with. filter: at the filter verb, which then answers with the best node alone."`
 	Scores       string   `enum:"rescaled,exact" default:"rescaled" help:"What prioritize answers. rescaled: 0 to 10. exact: the plugins' points, for a configuration with the other plugins' weights times 10."`
 	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose points count in prioritize: those that are disabled in kube-scheduler."`
-	ProfileFile  string   `help:"Profile to decide by, in JSON or YAML. Default: kube-scheduler's."`
+
+	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or the KubeSchedulerConfiguration that calls this extender. Default: kube-scheduler's."`
+	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
 
 	AssumeFor            time.Duration `default:"30s" help:"How long a pod counts where it was decided to go before the API server is asked what became of it; longer than kube-scheduler takes to bind. One that is still pending then does not count any more."`
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the pod before, with decide=bind."`
@@ -66,21 +65,23 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// profile reads the profile; nil if none is given.
+// exactFactor is what kube-scheduler multiplies the scores of an extender with. In a configuration for exact scores, the weights
+// of the plugins have it, too.
+const exactFactor = 10
+
+// profile reads the profile; nil if none is given. In a KubeSchedulerConfiguration, the plugins that this extender stands in for
+// are disabled.
 func (c *Config) profile() (*stowagev1.Profile, error) {
 	if c.ProfileFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.ProfileFile)
+	this := &schedulerconfig.Extender{Plugins: c.ScorePlugins}
+	if Range(c.Scores) == Exact {
+		this.WeightFactor = exactFactor
+	}
+	p, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName, Extender: this})
 	if err != nil {
 		return nil, fmt.Errorf("profile-file: %w", err)
 	}
-	out := &stowagev1.Profile{}
-	if text, err = yaml.YAMLToJSONStrict(text); err == nil {
-		err = protojson.Unmarshal(text, out)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("profile-file: %s: %w", c.ProfileFile, err)
-	}
-	return out, nil
+	return p, nil
 }

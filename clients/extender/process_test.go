@@ -86,6 +86,27 @@ func TestTheProcess(t *testing.T) {
 	}
 }
 
+// The configuration that calls the extender gives it kube-scheduler's profile, whatever the range of its scores.
+func TestTheProfileOfTheSchedulerThatCalls(t *testing.T) {
+	for scores, file := range map[string]string{"rescaled": "scheduler.yaml", "exact": "scheduler-exact.yaml"} {
+		c, err := parsed(t, "--scores="+scores, "--profile-file=../../deploy/extender/"+file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profile, err := c.profile()
+		if err != nil || len(profile.GetPluginWeights()) > 0 {
+			t.Errorf("%s: %v, %v", file, profile, err)
+		}
+	}
+	c, err := parsed(t, "--scores=exact", "--profile-file=../../deploy/extender/scheduler.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.profile(); err == nil || !strings.Contains(err.Error(), "must be a multiple of 10 for exact scores") {
+		t.Errorf("default weights and exact scores: %v", err)
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--listen-address=nowhere"}, {"--decide=later"}, {"--scores=guess"}, {"--score-plugins=Guess"}, {"--assume-for=0s"},

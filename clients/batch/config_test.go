@@ -1,0 +1,67 @@
+package batch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+func parsed(t *testing.T, args ...string) (*Config, error) {
+	t.Helper()
+	var c Config
+	p, err := kong.New(&c, kong.Exit(func(int) { t.Fatal("exit") }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Parse(args)
+	return &c, err
+}
+
+func TestInvalidSettings(t *testing.T) {
+	for _, args := range [][]string{
+		{"--scheduler-name="}, {"--max-batch-pods=0"}, {"--binders=0"}, {"--lease-name="}, {"--admin-address=nowhere"},
+		{"--stowage-patience=-1s"}, {"--log-level=loud"}, {"--pod-group-mode=first"},
+	} {
+		if _, err := parsed(t, args...); err == nil {
+			t.Errorf("%v are accepted", args)
+		}
+	}
+}
+
+// A KubeSchedulerConfiguration has a profile of the scheduler's name, or a single one.
+func TestProfileOfASchedulerConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "scheduler.yaml")
+	text := `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- {schedulerName: default-scheduler, pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 3}}]}
+`
+	read := func(text, name string) (int32, error) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := parsed(t, "--profile-file="+file, "--scheduler-name="+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.profile()
+		return p.GetHardPodAffinityWeight(), err
+	}
+	if weight, err := read(text, "stowage"); err != nil || weight != 3 {
+		t.Errorf("the only profile: %d, %v", weight, err)
+	}
+	text += `- {schedulerName: stowage, pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 4}}]}`
+	if weight, err := read(text, "stowage"); err != nil || weight != 4 {
+		t.Errorf("the profile of the name: %d, %v", weight, err)
+	}
+	if _, err := read(text, "other"); err == nil || !strings.Contains(err.Error(), "profile-file: "+file+": profiles: there is none") {
+		t.Errorf("no profile of the name: %v", err)
+	}
+	if p, err := (&Config{}).profile(); p != nil || err != nil {
+		t.Errorf("no file: %v, %v", p, err)
+	}
+}

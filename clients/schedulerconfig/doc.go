@@ -1,0 +1,30 @@
+// Package schedulerconfig turns a profile of a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) into a Profile of the
+// contract, as kube-scheduler v1.37 reads it, or refuses it with the paths of the fields that Stowage cannot honour.
+//
+// Defaults and the merge of plugin sets are those of pkg/scheduler/apis/config/v1 (default_plugins.go, defaults.go) and
+// pkg/scheduler/framework/runtime (expandMultiPointPlugins, getValidScoreWeights). In short: a plugin runs at an extension point if
+// the point enables it; or if it is enabled by multiPoint or by default, and neither the point nor, for a default plugin,
+// multiPoint disables it or `*`. A plugin that is enabled without a weight has weight 1, also where its default is higher.
+//
+// # Honoured
+//
+//   - plugins: multiPoint, preFilter, filter, preScore and score of the plugins of the contract
+//   - pluginConfig: NodeResourcesFit, NodeResourcesBalancedAllocation, NodeAffinity, InterPodAffinity, PodTopologySpread
+//   - schedulerName, which selects the profile
+//
+// # Ignored
+//
+//   - percentageOfNodesToScore: Stowage evaluates every node, as kube-scheduler does with 100
+//   - whatever concerns the process or the queue: parallelism, leader election, clients, back-off, profiling
+//   - the other extension points, and plugins that Stowage does not evaluate (volumes, DynamicResources, NodeDeclaredFeatures,
+//     DefaultPreemption, GangScheduling): responses list the fields of a pod that such plugins read
+//   - arguments of those plugins
+//
+// # Refused
+//
+//   - plugins that kube-scheduler v1.37 does not have, where they are enabled
+//   - an order of preFilter or filter plugins other than the default: it decides which reason a node is rejected for
+//   - filter without preFilter and score without preScore, which kube-scheduler ends with an internal error
+//   - extenders, unless the caller is the extender (Options.Extender)
+//   - fields and plugin arguments that are unknown or invalid
+package schedulerconfig

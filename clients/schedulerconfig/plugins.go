@@ -1,0 +1,295 @@
+package schedulerconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// points are extension points, by the names that they have in a configuration.
+type points struct{ preEnqueue, preFilter, filter, preScore, score bool }
+
+// plugin is a plugin of kube-scheduler v1.37.
+type plugin struct {
+	name string
+	// id is UNSPECIFIED if Stowage does not evaluate the plugin.
+	id stowagev1.Plugin
+	// at are the extension points of an evaluated plugin.
+	at points
+	// weight is the default one of a plugin that scores.
+	weight int32
+	// restricts says that the plugin rejects nodes in PreFilter, also if Filter is disabled.
+	restricts bool
+	// optional says that a feature gate, which is off by default, adds the plugin to the default set.
+	optional bool
+}
+
+var (
+	gate      = points{preEnqueue: true}
+	filter    = points{preFilter: true, filter: true}
+	both      = points{preFilter: true, filter: true, preScore: true, score: true}
+	scoring   = points{preScore: true, score: true}
+	scoreOnly = points{score: true}
+)
+
+// plugins are kube-scheduler's, in the default order (pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins).
+var plugins = []plugin{
+	{name: "SchedulingGates", id: stowagev1.Plugin_PLUGIN_SCHEDULING_GATES, at: gate},
+	{name: "PrioritySort"},
+	{name: "NodeName", id: stowagev1.Plugin_PLUGIN_NODE_NAME, at: filter, restricts: true},
+	{name: "NodeUnschedulable", id: stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE, at: filter},
+	{name: "TaintToleration", id: stowagev1.Plugin_PLUGIN_TAINT_TOLERATION, at: both, weight: 3},
+	{name: "NodeAffinity", id: stowagev1.Plugin_PLUGIN_NODE_AFFINITY, at: both, weight: 2, restricts: true},
+	{name: "NodePorts", id: stowagev1.Plugin_PLUGIN_NODE_PORTS, at: filter},
+	{name: "DeferredPodScheduling", optional: true},
+	{name: "NodeResourcesFit", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT, at: both, weight: 1},
+	{name: "VolumeRestrictions"},
+	{name: "NodeVolumeLimits"},
+	{name: "VolumeBinding"},
+	{name: "VolumeZone"},
+	{name: "PodTopologySpread", id: stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD, at: both, weight: 2},
+	{name: "InterPodAffinity", id: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, at: both, weight: 2},
+	{name: "DynamicResources"},
+	{name: "DefaultPreemption"},
+	{name: "NodeResourcesBalancedAllocation", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, at: scoring, weight: 1},
+	{name: "ImageLocality", id: stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, at: scoreOnly, weight: 1},
+	{name: "DefaultBinder"},
+	{name: "NodeDeclaredFeatures"},
+	{name: "GangScheduling", optional: true},
+	{name: "TopologyPlacementGenerator", optional: true},
+	{name: "PodGroupPodsCount", optional: true},
+}
+
+func named(name string) (plugin, bool) {
+	i := slices.IndexFunc(plugins, func(p plugin) bool { return p.name == name })
+	if i < 0 {
+		return plugin{}, false
+	}
+	return plugins[i], true
+}
+
+// maximumWeight is the contract's limit.
+const maximumWeight = 1_000_000
+
+// plugins sets the weights of a profile's plugins and disables those that it disables.
+func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
+	if custom == nil {
+		custom = &configv1.Plugins{}
+	}
+	r.known(custom, path)
+	multi := r.merged(custom.MultiPoint)
+	running := func(name string, set configv1.PluginSet, has func(points) bool) []configv1.Plugin {
+		return r.expanded(set, multi, path.Child(name), has)
+	}
+	preEnqueue := running("preEnqueue", custom.PreEnqueue, func(p points) bool { return p.preEnqueue })
+	preFilters := running("preFilter", custom.PreFilter, func(p points) bool { return p.preFilter })
+	filters := running("filter", custom.Filter, func(p points) bool { return p.filter })
+	preScores := running("preScore", custom.PreScore, func(p points) bool { return p.preScore })
+	scores := running("score", custom.Score, func(p points) bool { return p.score })
+	r.ordered(preFilters, path.Child("preFilter"))
+	r.ordered(filters, path.Child("filter"))
+	for _, p := range plugins {
+		if p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED || r.inExtender(p.name) {
+			continue
+		}
+		filtering, scoring := has(filters, p.name) || has(preEnqueue, p.name), has(scores, p.name)
+		switch {
+		case p.at.filter && filtering && !has(preFilters, p.name):
+			r.refuse(path.Child("preFilter"), "%s cannot filter if its preFilter is disabled", p.name)
+		case p.restricts && !filtering && has(preFilters, p.name):
+			r.refuse(path.Child("filter"), "%s rejects nodes in preFilter: disable both", p.name)
+		case p.at.preScore && scoring && !has(preScores, p.name):
+			r.refuse(path.Child("preScore"), "%s cannot score if its preScore is disabled", p.name)
+		}
+		r.disable(p, (p.at.filter || p.at.preEnqueue) && !filtering, p.at.score && !scoring, path)
+		if scoring {
+			r.weight(p, r.weightOf(p, custom, multi, path))
+		}
+	}
+}
+
+func (r *reader) refuse(path *field.Path, format string, args ...any) {
+	r.errs = append(r.errs, field.Forbidden(path, fmt.Sprintf(format, args...)))
+}
+
+func (r *reader) inExtender(name string) bool {
+	return r.options.Extender != nil && slices.Contains(r.options.Extender.Plugins, name)
+}
+
+func has(set []configv1.Plugin, name string) bool {
+	return slices.ContainsFunc(set, func(p configv1.Plugin) bool { return p.Name == name })
+}
+
+// sets are the plugin sets of a profile by the names of their extension points, in the order of the API.
+func sets(p *configv1.Plugins) []struct {
+	name string
+	set  configv1.PluginSet
+} {
+	return []struct {
+		name string
+		set  configv1.PluginSet
+	}{
+		{"preEnqueue", p.PreEnqueue},
+		{"queueSort", p.QueueSort},
+		{"preFilter", p.PreFilter},
+		{"filter", p.Filter},
+		{"postFilter", p.PostFilter},
+		{"preScore", p.PreScore},
+		{"score", p.Score},
+		{"reserve", p.Reserve},
+		{"permit", p.Permit},
+		{"preBind", p.PreBind},
+		{"bind", p.Bind},
+		{"postBind", p.PostBind},
+		{"multiPoint", p.MultiPoint},
+		{"placementGenerate", p.PlacementGenerate},
+		{"placementScore", p.PlacementScore},
+		{"podGroupPostFilter", p.PodGroupPostFilter},
+	}
+}
+
+// known refuses enabled plugins that kube-scheduler does not have, and those that are enabled twice.
+func (r *reader) known(p *configv1.Plugins, path *field.Path) {
+	for _, s := range sets(p) {
+		seen := map[string]bool{}
+		for i, e := range s.set.Enabled {
+			at := path.Child(s.name, "enabled").Index(i)
+			if _, ok := named(e.Name); !ok {
+				r.errs = append(r.errs, field.Invalid(at.Child("name"), e.Name, "is not a plugin of kube-scheduler v1.37"))
+			}
+			if seen[e.Name] {
+				r.errs = append(r.errs, field.Duplicate(at.Child("name"), e.Name))
+			}
+			seen[e.Name] = true
+		}
+	}
+}
+
+// merged merges a multiPoint set into the default one (default_plugins.go mergePluginSet): a default plugin that is enabled
+// again keeps its place and takes the new weight; others follow.
+func (r *reader) merged(custom configv1.PluginSet) []configv1.Plugin {
+	var out []configv1.Plugin
+	for _, p := range plugins {
+		if p.optional || has(custom.Disabled, p.name) || has(custom.Disabled, "*") {
+			continue
+		}
+		this := configv1.Plugin{Name: p.name}
+		if p.weight > 0 {
+			this.Weight = &p.weight
+		}
+		if i := slices.IndexFunc(custom.Enabled, func(e configv1.Plugin) bool { return e.Name == p.name }); i >= 0 {
+			this = custom.Enabled[i]
+		}
+		out = append(out, this)
+	}
+	for _, e := range custom.Enabled {
+		if !has(out, e.Name) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// expanded is the plugins that run at an extension point, in order: those that the point enables and multiPoint as well, the
+// others of multiPoint, the others of the point (framework.go expandMultiPointPlugins). Plugins that Stowage does not evaluate
+// are left out.
+func (r *reader) expanded(set configv1.PluginSet, multi []configv1.Plugin, path *field.Path, implements func(points) bool) []configv1.Plugin {
+	var own, overriding, inherited []configv1.Plugin
+	for i, e := range set.Enabled {
+		p, ok := named(e.Name)
+		if !ok || p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
+			continue
+		}
+		if !implements(p.at) {
+			r.errs = append(r.errs, field.Invalid(path.Child("enabled").Index(i).Child("name"), e.Name, "does not have this extension point"))
+			continue
+		}
+		own = append(own, e)
+	}
+	if has(set.Disabled, "*") {
+		return own
+	}
+	for _, m := range multi {
+		p, ok := named(m.Name)
+		if ok && implements(p.at) && !has(set.Disabled, m.Name) && !has(own, m.Name) {
+			inherited = append(inherited, m)
+		}
+	}
+	var others []configv1.Plugin
+	for _, e := range own {
+		if has(multi, e.Name) && !has(set.Disabled, e.Name) {
+			overriding = append(overriding, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return slices.Concat(overriding, inherited, others)
+}
+
+// ordered refuses plugins in another order than the default.
+func (r *reader) ordered(set []configv1.Plugin, path *field.Path) {
+	var names, want []string
+	for _, p := range set {
+		names = append(names, p.Name)
+	}
+	for _, p := range plugins {
+		if slices.Contains(names, p.name) {
+			want = append(want, p.name)
+		}
+	}
+	if !slices.Equal(names, want) {
+		r.refuse(path, "the plugins run in the order %s; Stowage evaluates them in the default order, %s",
+			strings.Join(names, ", "), strings.Join(want, ", "))
+	}
+}
+
+// weightOf is the weight of a plugin that scores: that of score or else of multiPoint, 1 if neither gives one (framework.go
+// getValidScoreWeights).
+func (r *reader) weightOf(p plugin, custom *configv1.Plugins, multi []configv1.Plugin, path *field.Path) int32 {
+	is := func(e configv1.Plugin) bool { return e.Name == p.name }
+	entry, at := configv1.Plugin{}, path
+	if i := slices.IndexFunc(custom.Score.Enabled, is); i >= 0 {
+		entry, at = custom.Score.Enabled[i], path.Child("score", "enabled").Index(i).Child("weight")
+	} else {
+		entry = multi[slices.IndexFunc(multi, is)]
+		if i := slices.IndexFunc(custom.MultiPoint.Enabled, is); i >= 0 {
+			at = path.Child("multiPoint", "enabled").Index(i).Child("weight")
+		}
+	}
+	weight := int32(1)
+	if entry.Weight != nil && *entry.Weight != 0 {
+		weight = *entry.Weight
+	}
+	if e := r.options.Extender; e != nil && e.WeightFactor > 1 {
+		if weight%e.WeightFactor != 0 {
+			r.errs = append(r.errs, field.Invalid(at, weight, fmt.Sprintf("%s: must be a multiple of %d for exact scores", p.name, e.WeightFactor)))
+		}
+		weight /= e.WeightFactor
+	}
+	if weight < 0 || weight > maximumWeight {
+		r.errs = append(r.errs, field.Invalid(at, weight, fmt.Sprintf("must be in [0, %d]", maximumWeight)))
+	}
+	return weight
+}
+
+// weight sets a weight that is not the default.
+func (r *reader) weight(p plugin, weight int32) {
+	if weight != p.weight {
+		r.profile.PluginWeights = append(r.profile.PluginWeights, &stowagev1.PluginWeight{Plugin: p.id, Weight: weight})
+	}
+}
+
+// disable disables a plugin for filtering, scoring or both. The contract has no fields for that yet.
+func (r *reader) disable(p plugin, filter, score bool, path *field.Path) {
+	switch {
+	case filter:
+		r.refuse(path, "disables %s, which Stowage cannot do without", p.name)
+	case score:
+		r.refuse(path, "disables the score of %s, which Stowage cannot do without", p.name)
+	}
+}

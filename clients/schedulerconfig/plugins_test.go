@@ -1,0 +1,157 @@
+package schedulerconfig_test
+
+import (
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
+)
+
+func TestWeights(t *testing.T) {
+	testAccepted(t, schedulerconfig.Options{}, []accepted{
+		{"score gives a weight", `
+plugins: {score: {enabled: [{name: NodeAffinity, weight: 7}]}}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 7}]`},
+		{"multiPoint gives a weight", `
+plugins: {multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 7}]`},
+		{"score before multiPoint", `
+plugins:
+  multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}
+  score: {enabled: [{name: NodeAffinity, weight: 8}]}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 8}]`},
+		{"enabled without a weight, it is 1 and not the default", `
+plugins:
+  multiPoint: {enabled: [{name: TaintToleration}]}
+  score: {enabled: [{name: InterPodAffinity}, {name: PodTopologySpread, weight: 0}]}`, `
+pluginWeights:
+- {plugin: PLUGIN_TAINT_TOLERATION, weight: 1}
+- {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 1}
+- {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 1}`},
+		{"the default weight", `
+plugins: {score: {enabled: [{name: TaintToleration, weight: 3}]}}`, `{}`},
+		{"all disabled, and enabled again in another order", `
+plugins:
+  score:
+    disabled: [{name: "*"}]
+    enabled:
+    - {name: ImageLocality, weight: 1}
+    - {name: NodeResourcesBalancedAllocation, weight: 4}
+    - {name: InterPodAffinity, weight: 2}
+    - {name: PodTopologySpread, weight: 2}
+    - {name: NodeResourcesFit, weight: 1}
+    - {name: NodeAffinity, weight: 2}
+    - {name: TaintToleration, weight: 3}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 4}]`},
+		{"disabled and enabled at the same point: enabled", `
+plugins: {score: {disabled: [{name: NodeAffinity}], enabled: [{name: NodeAffinity, weight: 9}]}}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 9}]`},
+		{"disabled by multiPoint and enabled by it: enabled, with that weight", `
+plugins: {multiPoint: {disabled: [{name: ImageLocality}], enabled: [{name: ImageLocality, weight: 5}]}}`, `
+pluginWeights: [{plugin: PLUGIN_IMAGE_LOCALITY, weight: 5}]`},
+		{"disabled by multiPoint and enabled by score", `
+plugins: {multiPoint: {disabled: [{name: ImageLocality}]}, score: {enabled: [{name: ImageLocality}]}}`, `{}`},
+	})
+	testRefused(t, schedulerconfig.Options{}, []refused{
+		{"negative", `
+plugins: {score: {enabled: [{name: ImageLocality, weight: -1}]}}`, `
+profiles[0].plugins.score.enabled[0].weight: Invalid value: -1: must be in [0, 1000000]`},
+		{"too large", `
+plugins: {multiPoint: {enabled: [{name: ImageLocality, weight: 1000001}]}}`, `
+profiles[0].plugins.multiPoint.enabled[0].weight: Invalid value: 1000001: must be in [0, 1000000]`},
+	})
+}
+
+// Plugins that Stowage does not evaluate may be disabled: what they read of a pod is listed in responses anyway.
+func TestPluginsThatStowageDoesNotEvaluate(t *testing.T) {
+	testAccepted(t, schedulerconfig.Options{}, []accepted{
+		{"disabled", `
+plugins:
+  multiPoint: {disabled: [{name: DefaultPreemption}, {name: NodeVolumeLimits}, {name: DynamicResources}]}
+  filter: {disabled: [{name: VolumeZone}]}
+  postFilter: {disabled: [{name: "*"}]}
+  reserve: {disabled: [{name: VolumeBinding}]}`, `{}`},
+		{"enabled", `
+plugins:
+  multiPoint: {enabled: [{name: GangScheduling}, {name: DynamicResources, weight: 5}]}
+  queueSort: {enabled: [{name: PrioritySort}]}
+  bind: {enabled: [{name: DefaultBinder}]}`, `{}`},
+		{"a disabled name that is no plugin", `
+plugins: {multiPoint: {disabled: [{name: Mine}]}}`, `{}`},
+		{"arguments of other plugins", `
+pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 5}}, {name: Mine, args: {a: 5}}]`, `{}`},
+	})
+}
+
+func TestPluginsThatAreRefused(t *testing.T) {
+	testRefused(t, schedulerconfig.Options{}, []refused{
+		{"not of kube-scheduler, at every extension point", `
+plugins:
+  preEnqueue: {enabled: [{name: A}]}
+  queueSort: {enabled: [{name: B}]}
+  permit: {enabled: [{name: PrioritySort}, {name: C}]}
+  multiPoint: {enabled: [{name: D}]}`, `
+profiles[0].plugins.preEnqueue.enabled[0].name: Invalid value: "A": is not a plugin of kube-scheduler v1.37
+profiles[0].plugins.queueSort.enabled[0].name: Invalid value: "B": is not a plugin of kube-scheduler v1.37
+profiles[0].plugins.permit.enabled[1].name: Invalid value: "C": is not a plugin of kube-scheduler v1.37
+profiles[0].plugins.multiPoint.enabled[0].name: Invalid value: "D": is not a plugin of kube-scheduler v1.37`},
+		{"twice", `
+plugins: {score: {enabled: [{name: ImageLocality}, {name: ImageLocality}]}}`, `
+profiles[0].plugins.score.enabled[1].name: Duplicate value: "ImageLocality"`},
+		{"at a point that the plugin does not have", `
+plugins: {filter: {enabled: [{name: ImageLocality}]}}`, `
+profiles[0].plugins.filter.enabled[0].name: Invalid value: "ImageLocality": does not have this extension point`},
+		{"another order of filters", `
+plugins:
+  filter:
+    disabled: [{name: "*"}]
+    enabled:
+    - {name: NodeUnschedulable}
+    - {name: NodeName}
+    - {name: TaintToleration}
+    - {name: NodeAffinity}
+    - {name: NodePorts}
+    - {name: NodeResourcesFit}
+    - {name: PodTopologySpread}
+    - {name: InterPodAffinity}`, `
+profiles[0].plugins.filter: Forbidden: the plugins run in the order NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, ` +
+			`NodeResourcesFit, PodTopologySpread, InterPodAffinity; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
+			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread, InterPodAffinity`},
+		{"enabling a filter puts it first", `
+plugins: {preFilter: {enabled: [{name: NodeResourcesFit}]}}`, `
+profiles[0].plugins.preFilter: Forbidden: the plugins run in the order NodeResourcesFit, NodeName, NodeUnschedulable, TaintToleration, NodeAffinity, ` +
+			`NodePorts, PodTopologySpread, InterPodAffinity; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
+			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread, InterPodAffinity`},
+		{"filter without preFilter", `
+plugins: {preFilter: {disabled: [{name: PodTopologySpread}]}}`, `
+profiles[0].plugins.preFilter: Forbidden: PodTopologySpread cannot filter if its preFilter is disabled`},
+		{"score without preScore", `
+plugins: {preScore: {disabled: [{name: PodTopologySpread}]}}`, `
+profiles[0].plugins.preScore: Forbidden: PodTopologySpread cannot score if its preScore is disabled`},
+	})
+}
+
+// Until the contract can disable plugins, a profile that does is refused.
+func TestDisabledPlugins(t *testing.T) {
+	testRefused(t, schedulerconfig.Options{}, []refused{
+		{"multiPoint", `
+plugins: {multiPoint: {disabled: [{name: NodePorts}]}}`, `
+profiles[0].plugins: Forbidden: disables NodePorts, which Stowage cannot do without`},
+		{"filter and preFilter", `
+plugins: {filter: {disabled: [{name: NodeAffinity}]}, preFilter: {disabled: [{name: NodeAffinity}]}}`, `
+profiles[0].plugins: Forbidden: disables NodeAffinity, which Stowage cannot do without`},
+		{"filter alone", `
+plugins: {filter: {disabled: [{name: NodeAffinity}]}}`, `
+profiles[0].plugins.filter: Forbidden: NodeAffinity rejects nodes in preFilter: disable both
+profiles[0].plugins: Forbidden: disables NodeAffinity, which Stowage cannot do without`},
+		{"score", `
+plugins: {score: {disabled: [{name: ImageLocality}]}}`, `
+profiles[0].plugins: Forbidden: disables the score of ImageLocality, which Stowage cannot do without`},
+		{"preEnqueue", `
+plugins: {preEnqueue: {disabled: [{name: "*"}]}}`, `
+profiles[0].plugins: Forbidden: disables SchedulingGates, which Stowage cannot do without`},
+	})
+	testAccepted(t, schedulerconfig.Options{Extender: &schedulerconfig.Extender{Plugins: []string{"InterPodAffinity"}}}, []accepted{
+		{"in place of which the extender decides", `
+plugins: {multiPoint: {disabled: [{name: InterPodAffinity}]}}`, `{}`},
+	})
+}

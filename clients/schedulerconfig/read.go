@@ -1,0 +1,173 @@
+package schedulerconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	kubejson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// kind is the kind of a scheduler configuration.
+const kind = "KubeSchedulerConfiguration"
+
+// Options say how a file is read.
+type Options struct {
+	// SchedulerName selects the profile of a KubeSchedulerConfiguration. It may be empty if there is only one.
+	SchedulerName string
+	// OrOnly takes the only profile also if it has another name.
+	OrOnly bool
+	// Extender says that the profile is for an extender of the configured scheduler.
+	Extender *Extender
+}
+
+// Extender is an extender that decides in place of plugins that the configuration disables.
+type Extender struct {
+	// Plugins are those plugins, by name. They stay enabled, with their default weights.
+	Plugins []string
+	// WeightFactor is what the configuration multiplies the weights of all other plugins with; 0 is 1.
+	WeightFactor int32
+}
+
+// ReadFile reads a profile from a file in YAML or JSON: a Profile of the contract, or a KubeSchedulerConfiguration.
+func ReadFile(path string, o Options) (*stowagev1.Profile, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Read(text, o)
+	if err != nil {
+		return nil, prefixed(path, err)
+	}
+	return p, nil
+}
+
+// prefixed puts the path of a file before each of joined errors.
+func prefixed(path string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, prefixed(path, e))
+	}
+	return errors.Join(out...)
+}
+
+// Read reads a profile from the text of a file. The errors of a KubeSchedulerConfiguration are joined, one for each field.
+func Read(text []byte, o Options) (*stowagev1.Profile, error) {
+	text, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
+	var meta struct{ APIVersion, Kind string }
+	if err := json.Unmarshal(text, &meta); err != nil || meta.APIVersion == "" && meta.Kind == "" {
+		out := &stowagev1.Profile{}
+		return out, protojson.Unmarshal(text, out)
+	}
+	if v := configv1.SchemeGroupVersion.String(); meta.APIVersion != v || meta.Kind != kind {
+		return nil, fmt.Errorf("is %s %s, want %s %s", meta.APIVersion, meta.Kind, v, kind)
+	}
+	c := &configv1.KubeSchedulerConfiguration{}
+	strict, err := kubejson.UnmarshalStrict(text, c)
+	if err := errors.Join(append(strict, err)...); err != nil {
+		return nil, err
+	}
+	r := &reader{options: o}
+	return r.read(c)
+}
+
+// reader reads one configuration and collects what it refuses.
+type reader struct {
+	options Options
+	profile stowagev1.Profile
+	errs    field.ErrorList
+}
+
+func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*stowagev1.Profile, error) {
+	p, path, err := r.selected(c)
+	if err != nil {
+		return nil, err
+	}
+	r.plugins(p.Plugins, path.Child("plugins"))
+	r.arguments(p.PluginConfig, path.Child("pluginConfig"))
+	r.extenders(c.Extenders)
+	if len(r.errs) == 0 {
+		return &r.profile, nil
+	}
+	var out []error
+	for _, e := range r.errs {
+		out = append(out, e)
+	}
+	return nil, errors.Join(out...)
+}
+
+// selected is the profile of the name that the options give, or the only one. Without profiles there is one of defaults alone.
+func (r *reader) selected(c *configv1.KubeSchedulerConfiguration) (*configv1.KubeSchedulerProfile, *field.Path, error) {
+	profiles := slices.Clone(c.Profiles)
+	if len(profiles) == 0 {
+		profiles = []configv1.KubeSchedulerProfile{{}}
+	}
+	only := len(profiles) == 1
+	if name := corev1.DefaultSchedulerName; only && profiles[0].SchedulerName == nil {
+		profiles[0].SchedulerName = &name
+	}
+	path := field.NewPath("profiles")
+	var names []string
+	found := -1
+	for i, p := range profiles {
+		name := ""
+		if p.SchedulerName != nil {
+			name = *p.SchedulerName
+		}
+		at := path.Index(i).Child("schedulerName")
+		if name == "" {
+			return nil, nil, field.Required(at, "")
+		}
+		if slices.Contains(names, name) {
+			return nil, nil, field.Duplicate(at, name)
+		}
+		names = append(names, name)
+		if name == r.options.SchedulerName || only && (r.options.SchedulerName == "" || r.options.OrOnly) {
+			found = i
+		}
+	}
+	switch {
+	case found >= 0:
+		return &profiles[found], path.Index(found), nil
+	case r.options.SchedulerName == "":
+		return nil, nil, fmt.Errorf("%s: there are several: name one of %s", path, strings.Join(names, ", "))
+	}
+	return nil, nil, fmt.Errorf("%s: there is none for the scheduler name %q, only %s", path, r.options.SchedulerName, strings.Join(names, ", "))
+}
+
+// extenders refuses extenders, as Stowage calls none. For an extender, those of the configuration are itself and its
+// neighbours; the resources that kube-scheduler is told to ignore are ignored, in place of NodeResourcesFit's own list
+// (pkg/scheduler/scheduler.go buildExtenders).
+func (r *reader) extenders(all []configv1.Extender) {
+	var ignored []string
+	for i, e := range all {
+		if r.options.Extender == nil {
+			r.errs = append(r.errs, field.Forbidden(field.NewPath("extenders").Index(i), "Stowage calls no extenders"))
+		}
+		for _, resource := range e.ManagedResources {
+			if resource.IgnoredByScheduler {
+				ignored = append(ignored, resource.Name)
+			}
+		}
+	}
+	if len(ignored) > 0 {
+		r.profile.IgnoredResources = ignored
+	}
+}
