@@ -1,5 +1,5 @@
-// Package compact states a cluster in fewer bytes that mean the same: what many pods share as templates, what many nodes
-// share as node classes.
+// Package compact encodes a cluster in fewer bytes with the same meaning: pods share templates, and nodes share node
+// classes.
 //
-// Its results are determined by what it is given, byte for byte once marshalled deterministically.
+// The result depends on the input alone, byte for byte once marshalled deterministically.
 package compact

@@ -1,3 +1,3 @@
-// Package connect is how commands that run in a cluster reach Stowage and the API server: flags to embed in a kong command
-// line, and TLS of which the files are read again when they change, both as client and as server.
+// Package connect has the flags by which commands in a cluster connect to Stowage and to the API server, and TLS
+// credentials, for clients and servers, that reload their files when these change.
 package connect

@@ -1,13 +1,12 @@
-// Package manifest reads Kubernetes manifests: what kubectl prints with -o yaml or -o json, and what people apply.
+// Package manifest reads Kubernetes manifests: the output of kubectl with -o yaml or -o json, and files for kubectl apply.
 //
-// A file holds YAML documents or JSON values, one object or list each. Objects are decoded strictly: an unknown or
-// repeated field or a bad quantity is an error that names the file, the document, the object and the field. An object
-// that decodes and does not convert costs only itself, and is one of the snapshot's Misreads. Kinds that decisions do not
-// read are skipped with a notice, and so are those of API groups with a domain of their own that share a name with one that
-// is read.
+// A file holds YAML documents or JSON values, one object or list each. Objects are decoded strictly: an unknown or repeated
+// field or an invalid quantity is an error that names the file, the document, the object and the field. An object that
+// decodes but does not convert affects only itself, and is one of the snapshot's Misreads. Kinds that decisions do not read
+// are skipped with a notice, including kinds of other API groups that share the name of one that is read.
 //
-// A namespace that an object is in exists, so if no manifest states it, it is taken to have only the label that the API
-// server gives every namespace.
+// The namespace of an object exists. If no manifest has it, its only label is the one that the API server sets on every
+// namespace.
 //
-// All that one Reader reads may be at most MaximumBytes long. A Reader is for one goroutine.
+// A Reader reads at most MaximumBytes in all. It is for one goroutine.
 package manifest

@@ -1,6 +1,6 @@
-// Package report shows answers to people: a picture of who is where, tables of verdicts, scores and counts, and what
-// keeps a pod from being placed in one line. It is all plain text, and the same for the same answer. Where
-// kube-scheduler has a wording, that is used.
+// Package report renders responses for people: a picture of nodes and pods, tables of verdicts, scores and counts, and one
+// line that says what keeps a pod from being placed. Output is plain text, and equal for equal responses. Where
+// kube-scheduler has a wording, the report uses it.
 //
-// Answers must name nodes (include_node_names).
+// Responses must name nodes (include_node_names).
 package report

@@ -1,4 +1,4 @@
-// Package scenarios runs the cases of clients/examples: ordinary manifests, and what must come out.
+// Package scenarios runs the cases of clients/examples: ordinary manifests and their expected decisions.
 //
 // A case is a directory with a case.yaml:
 //
