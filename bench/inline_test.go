@@ -31,7 +31,6 @@ func BenchmarkInline(b *testing.B) {
 			b.Fatal(err)
 		}
 		parts := stream(b, cluster)
-		cluster, big = nil, nil
 		var address string
 		var feasible []uint32
 		// filtered checks that every answer is the same.

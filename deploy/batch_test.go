@@ -72,7 +72,7 @@ func TestBatchFlowSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	levels := map[string]string{} // of bindings and leases
-	for _, document := range bytes.Split(text, []byte("\n---\n")) {
+	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		var f flowcontrolv1.FlowSchema
 		if err := yaml.UnmarshalStrict(document, &f); err != nil {
 			t.Fatal(err)

@@ -54,7 +54,7 @@ func TestEmbeddedReportsNowhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer output.Close()
+			defer func() { _ = output.Close() }()
 			stdout, stderr := os.Stdout, os.Stderr
 			os.Stdout, os.Stderr = output, output
 			defer func() { os.Stdout, os.Stderr = stdout, stderr }()

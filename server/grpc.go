@@ -52,7 +52,6 @@ func newGRPC(
 		grpc.MaxConcurrentStreams(c.MaxConcurrentStreams),
 		grpc.ReadBufferSize(bufferBytes),
 		grpc.WriteBufferSize(bufferBytes),
-		grpc.SharedWriteBuffer(true),
 		grpc.InitialWindowSize(windowBytes),
 		grpc.InitialConnWindowSize(windowBytes),
 		grpc.NumStreamWorkers(streamWorkers),

@@ -8,13 +8,13 @@ import (
 
 // TestImports proves that the server depends on the engine and the contract, on no Kubernetes module and no client.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const module = "github.com/stowage-scheduler/stowage/"
 	seen := make(map[string]bool)
-	for _, dep := range strings.Fields(string(out)) {
+	for dep := range strings.FieldsSeq(string(out)) {
 		if strings.Contains(dep, "k8s.io/") {
 			t.Errorf("the server depends on %s", dep)
 		}

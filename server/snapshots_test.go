@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -251,7 +252,7 @@ func TestCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			whole.Nodes[0].Labels["cut"] = strings.Repeat("x", 40) + name
-			if err := stream.Send(part(whole)); err != nil && err != io.EOF { // which says that it has ended already
+			if err := stream.Send(part(whole)); err != nil && !errors.Is(err, io.EOF) { // which says that it has ended already
 				t.Fatal(err)
 			}
 			if err := cut(cancel, conn, stream); err != nil {
@@ -328,7 +329,7 @@ func TestEvicted(t *testing.T) {
 		}
 		time.Sleep(wait) // nothing tells that the server has the delta
 		evict()
-		if err := stream.Send(last); err != nil && err != io.EOF {
+		if err := stream.Send(last); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		answer, err := stream.CloseAndRecv()

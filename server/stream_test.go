@@ -35,7 +35,7 @@ func parts(ctx context.Context, client stowagev1.PlacementServiceClient, r *stow
 }
 
 // together puts the parts of an answer together, as the contract says.
-func together(queue, groups int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.PlaceResponse {
+func together(queue int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.PlaceResponse {
 	last := parts[len(parts)-1]
 	sum := &stowagev1.PlaceResponse{
 		PlacedCount: last.PlacedCount, UnplacedCount: last.UnplacedCount,
@@ -102,7 +102,7 @@ func TestPlaceStream(t *testing.T) {
 				t.Errorf("%d in all", m.TotalCount)
 			}
 		}
-		if diff := cmp.Diff(want, together(len(want.Placements), 3, all), protocmp.Transform(),
+		if diff := cmp.Diff(want, together(len(want.Placements), all), protocmp.Transform(),
 			protocmp.SortRepeated(func(a, b *stowagev1.PodGroupPlacement) bool { return a.Name < b.Name })); diff != "" {
 			t.Errorf("%d pods a message (-want +got):\n%s", per, diff)
 		}

@@ -106,7 +106,7 @@ func TestUnread(t *testing.T) {
 		check("Place", p.GetPlacements()[0].Unread, false, err)
 		check("Place", p.GetPlacements()[1].Unread, want, err)
 		streamed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 1})
-		whole := together(2, 0, streamed)
+		whole := together(2, streamed)
 		check("PlaceStream", whole.Placements[0].Unread, false, err)
 		check("PlaceStream", whole.Placements[1].Unread, want, err)
 		labelled := &stowagev1.Pod{Source: pod.Source, Unread: pod.Unread, Labels: map[string]string{"app": "web"}}

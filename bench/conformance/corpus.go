@@ -66,7 +66,7 @@ func Read(r io.Reader) iter.Seq2[*Case, error] {
 		messages := bufio.NewReader(zip)
 		for {
 			c, err := read(messages)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if !yield(c, err) || err != nil {

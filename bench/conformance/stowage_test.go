@@ -30,7 +30,7 @@ func TestStowage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for c, err := range conformance.Read(f) {
 		if err != nil {
 			t.Fatal(err)

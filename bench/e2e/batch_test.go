@@ -60,7 +60,7 @@ func bound(t *testing.T, s *stack.Stack, names ...string) {
 	})
 }
 
-// waits waits until a pod's condition and an event about it say that it has no node, with some words.
+// waits returns when a pod's condition and an event about it say that it has no node, with some words.
 func waits(t *testing.T, s *stack.Stack, name, words string) {
 	t.Helper()
 	eventually(t, patience, func() error {

@@ -146,7 +146,7 @@ func bursts(t *testing.T, s *stack.Stack, schedulerName string) {
 		runs = 3
 	}
 	for run := range runs {
-		clear(t, s)
+		deleteAll(t, s)
 		must(t, controlplane.FakeNodes(t.Context(), s.Client, burstNodes, burstZones))
 		begin := time.Now()
 		must(t, createBurst(t.Context(), s, schedulerName))

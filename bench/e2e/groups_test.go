@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -39,8 +40,8 @@ func groupOf(step *scenarios.Step, all []*unstructured.Unstructured) (g group, o
 		if constrained || len(u.GetAnnotations()) > 1 || len(u.GetAnnotations()) == 1 && mode != "joint" {
 			return group{}, false
 		}
-		min, _, _ := unstructured.NestedInt64(u.Object, "spec", "schedulingPolicy", "gang", "minCount")
-		return group{u.GetName(), int(min), mode == "joint"}, true
+		minCount, _, _ := unstructured.NestedInt64(u.Object, "spec", "schedulingPolicy", "gang", "minCount")
+		return group{u.GetName(), int(minCount), mode == "joint"}, true
 	}
 	return group{}, false
 }
@@ -63,7 +64,7 @@ func (g group) label(u *unstructured.Unstructured) error {
 	default:
 		return nil
 	}
-	at := func(path ...string) []string { return append(template[:len(template):len(template)], path...) }
+	at := func(path ...string) []string { return slices.Concat(template, path) }
 	in, _, _ := unstructured.NestedString(u.Object, at("spec", "schedulingGroup", "podGroupName")...)
 	unstructured.RemoveNestedField(u.Object, at("spec", "schedulingGroup")...)
 	if g.name != "queue" && in != g.name {
@@ -107,7 +108,7 @@ func TestGroupScenarios(t *testing.T) {
 				if g.joint {
 					scheduler = jointly
 				}
-				clear(t, c)
+				deleteAll(t, c)
 				for _, u := range all {
 					if u.GetKind() == "PodGroup" {
 						continue

@@ -57,8 +57,8 @@ func asApplied(u *unstructured.Unstructured) {
 	}
 }
 
-// clear deletes all workloads, pods and nodes and waits until they are gone.
-func clear(t *testing.T, c *stack.Stack) {
+// deleteAll deletes all workloads, pods and nodes and waits until they are gone.
+func deleteAll(t *testing.T, c *stack.Stack) {
 	t.Helper()
 	ctx := t.Context()
 	now, background := int64(0), metav1.DeletePropagationBackground

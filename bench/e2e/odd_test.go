@@ -90,7 +90,7 @@ func TestOddDaemonSet(t *testing.T) {
 	for _, k := range schedulers[1:] {
 		for _, by := range []string{stack.PlainPods, k.pods} {
 			t.Run(k.name+", DaemonSet of "+by, func(t *testing.T) {
-				clear(t, s)
+				deleteAll(t, s)
 				must(t, controlplane.FakeNodes(t.Context(), s.Client, oddNodes, 2))
 				_, err := s.Client.AppsV1().DaemonSets("default").Create(t.Context(), oddDaemonSet(by), metav1.CreateOptions{})
 				must(t, err)

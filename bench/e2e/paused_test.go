@@ -48,7 +48,7 @@ func TestPausedLeader(t *testing.T) {
 // pauseLeader does so once, and tells how many older pods were not bound when the leader went on.
 func pauseLeader(t *testing.T, s *stack.Stack, run int) (late int) {
 	t.Helper()
-	clear(t, s)
+	deleteAll(t, s)
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, pausedNodes, 5))
 	led := leader(t, s)
 	// It binds 20 pods a second, so that what it has decided waits.

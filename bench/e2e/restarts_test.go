@@ -70,7 +70,7 @@ func TestBrokenWatches(t *testing.T) {
 // inBurst does something when some pods of a burst have been bound and others have not, and waits for the burst's end.
 func inBurst(t *testing.T, s *stack.Stack, schedulerName string, do func()) {
 	t.Helper()
-	clear(t, s)
+	deleteAll(t, s)
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, burstNodes, burstZones))
 	created := make(chan error, 1)
 	go func() { created <- createBurst(t.Context(), s, schedulerName) }()

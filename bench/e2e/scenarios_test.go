@@ -58,7 +58,7 @@ func TestScenarios(t *testing.T) {
 				want := expected(name, step)
 				reference := map[string]outcome{}
 				for _, s := range schedulers {
-					clear(t, c)
+					deleteAll(t, c)
 					for _, file := range step.Files {
 						createAndSettle(t, c, read(t, k, file), s.pods)
 					}

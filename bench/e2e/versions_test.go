@@ -33,7 +33,7 @@ func required(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	file, err := os.Open(filepath.Join("..", directory, "go.mod")) // here, so that the test's result is not kept when it changes
 	must(t, err)
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	edit := exec.Command("go", "mod", "edit", "-json", "/dev/stdin")
 	edit.Stdin = file
 	text, err := edit.Output()

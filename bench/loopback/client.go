@@ -82,7 +82,7 @@ func (c *Client) Stream(ctx context.Context, method string, messages [][]byte) (
 	}
 	for _, m := range messages {
 		// io.EOF says that the server has ended the stream; why, the answer tells.
-		if err := stream.SendMsg(&frame{m}); err != nil && err != io.EOF {
+		if err := stream.SendMsg(&frame{m}); err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("sending: %w", err)
 		}
 	}

@@ -67,7 +67,7 @@ func TestKeys(t *testing.T) {
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("the keys changed; rewrite the golden file with -update. -want +got:\n%s", diff)
 	}
-	for _, line := range strings.Split(b.String(), "\n") {
+	for line := range strings.SplitSeq(b.String(), "\n") {
 		if strings.TrimSpace(line) == "" && line != "" {
 			t.Error("a key has no help")
 		}
@@ -108,9 +108,10 @@ func TestPrecedence(t *testing.T) {
 func defaultsWithoutEnvironment(t *testing.T) config.Config {
 	t.Helper()
 	for _, v := range []string{"STOWAGE_CONFIG", "STOWAGE_LOG_LEVEL", "STOWAGE_DRAIN_DELAY"} {
-		value := os.Getenv(v)
-		os.Unsetenv(v)
-		defer os.Setenv(v, value)
+		t.Setenv(v, os.Getenv(v)) // the test's end brings it back
+		if err := os.Unsetenv(v); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return defaults(t)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ func Options() []kong.Option {
 // load reads a configuration file: YAML, of which JSON is a part.
 func load(r io.Reader) (kong.Resolver, error) {
 	var values map[string]any
-	if err := yaml.NewDecoder(r).Decode(&values); err != nil && err != io.EOF {
+	if err := yaml.NewDecoder(r).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return file(values), nil

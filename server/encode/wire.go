@@ -79,11 +79,11 @@ func putVarints[T uint32 | int64](to []byte, column []T) (n int) {
 	for ; len(column) >= 4; column = column[4:] {
 		// Four at once are of one length nearly always.
 		a, b, c, d := uint64(column[0]), uint64(column[1]), uint64(column[2]), uint64(column[3])
-		switch any, least := a|b|c|d, (a-1<<7)|(b-1<<7)|(c-1<<7)|(d-1<<7); {
-		case any < 1<<14 && least>>63 == 0:
+		switch bits, least := a|b|c|d, (a-1<<7)|(b-1<<7)|(c-1<<7)|(d-1<<7); {
+		case bits < 1<<14 && least>>63 == 0:
 			binary.LittleEndian.PutUint64(to[n:], twoBytes(a)|twoBytes(b)<<16|twoBytes(c)<<32|twoBytes(d)<<48)
 			n += 8
-		case any < 1<<7:
+		case bits < 1<<7:
 			binary.LittleEndian.PutUint32(to[n:], uint32(a|b<<8|c<<16|d<<24))
 			n += 4
 		default:

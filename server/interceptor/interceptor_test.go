@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,8 +52,8 @@ func TestOrder(t *testing.T) {
 func through(ctx context.Context, s Settings, method string, handle grpc.UnaryHandler) (any, error) {
 	chain := Chain(s)
 	info := &grpc.UnaryServerInfo{FullMethod: method}
-	for i := len(chain) - 1; i >= 0; i-- {
-		next, unary := handle, chain[i].Unary
+	for _, outer := range slices.Backward(chain) {
+		next, unary := handle, outer.Unary
 		handle = func(ctx context.Context, r any) (any, error) { return unary(ctx, r, info, next) }
 	}
 	return handle(ctx, &stowagev1.FilterRequest{Cluster: &stowagev1.Cluster{}, Pod: &stowagev1.Pod{}})

@@ -61,8 +61,7 @@ func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
 			return handle(ctx, r)
 		})
 		if !passed {
-			var all *decode.Error
-			if errors.As(decode.Envelope(r), &all) {
+			if all, ok := errors.AsType[*decode.Error](decode.Envelope(r)); ok {
 				err = rpcerror.Invalid(all)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,9 +42,9 @@ func streamed(stream grpc.ServerStream, longest time.Duration, handle func(grpc.
 	next := func(_ any, s grpc.ServerStream) error { return handle(s) }
 	chain := Stream(Chain(Settings{Log: discard, InFlight: NewInFlight(1), MaxDuration: longest}))
 	info := &grpc.StreamServerInfo{FullMethod: "/stowage.v1.PlacementService/PutSnapshot"}
-	for i := len(chain) - 1; i >= 0; i-- {
+	for _, outer := range slices.Backward(chain) {
 		inner := next
-		next = func(service any, s grpc.ServerStream) error { return chain[i](service, s, info, inner) }
+		next = func(service any, s grpc.ServerStream) error { return outer(service, s, info, inner) }
 	}
 	return next(nil, stream)
 }
@@ -108,7 +109,7 @@ func TestStreamWithinDeadline(t *testing.T) {
 		if code, why, _ := reason(t, s.RecvMsg(nil)); code != codes.Internal || why != "INTERNAL" {
 			t.Errorf("a panic: %v %s", code, why)
 		}
-		if err := s.RecvMsg(nil); err != io.EOF {
+		if err := s.RecvMsg(nil); !errors.Is(err, io.EOF) {
 			t.Errorf("at the end: %v", err)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -38,8 +39,8 @@ func FuzzQueue(f *testing.F) {
 		f.Add(protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), entry), uint16(3))
 		f.Add(protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), []byte{0x1a, 1, 0xff}), uint16(0))
 		// Entries whose length, or tag, takes more bytes than it needs.
-		f.Add(append(b[:len(b):len(b)], 0x12, 0x84, 0, 0x10, 7, 0x1a, 0), uint16(0))
-		f.Add(append(b[:len(b):len(b)], 0x92, 0, 2, 0x10, 7), uint16(0))
+		f.Add(append(slices.Clip(b), 0x12, 0x84, 0, 0x10, 7, 0x1a, 0), uint16(0))
+		f.Add(append(slices.Clip(b), 0x92, 0, 2, 0x10, 7), uint16(0))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
 		var want stowagev1.PlaceRequest

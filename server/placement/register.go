@@ -50,8 +50,7 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 
 // refusal is what is said of a request that could not be decoded: which field is wrong, where that is known.
 func refusal(err, otherwise error) error {
-	var wrong *decode.Error
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*decode.Error](err); ok {
 		return wrong
 	}
 	return otherwise

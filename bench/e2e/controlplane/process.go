@@ -48,7 +48,7 @@ func (p *Process) Start(ctx context.Context) error {
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
 		defer close(ended)
-		defer log.Close()
+		defer func() { _ = log.Close() }()
 		// The kernel ends the child with the thread that started it, so the thread is kept until then.
 		runtime.LockOSThread()
 		err := command.Start()

@@ -99,6 +99,6 @@ func (p *Proxy) Cut() int {
 
 // Close ends the proxy.
 func (p *Proxy) Close() {
-	p.listener.Close()
+	_ = p.listener.Close()
 	p.Cut()
 }

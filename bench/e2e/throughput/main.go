@@ -29,8 +29,9 @@ func main() {
 	only := flag.String("only", "", "names of schedulers to run, all if empty")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *bin, *commands, *repository, *nodes, *pods, *only); err != nil {
+	err := run(ctx, *bin, *commands, *repository, *nodes, *pods, *only)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -38,7 +39,7 @@ func main() {
 func run(ctx context.Context, bin, commands, repository, nodes string, pods int, only string) error {
 	var results []result
 	before := load()
-	for _, text := range strings.Split(nodes, ",") {
+	for text := range strings.SplitSeq(nodes, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func runSize(ctx context.Context, bin, commands, repository string, nodes, pods 
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	c, err := controlplane.Start(ctx, bin, dir)
 	if err != nil {
 		return nil, err

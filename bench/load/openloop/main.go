@@ -49,7 +49,7 @@ func run(address, file string, rate float64, duration time.Duration, out string)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	d := &driver{client: client, request: request}
 	// Connects, and has the answer that all others must be equal to.
 	if d.want, err = d.call(); err != nil {

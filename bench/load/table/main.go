@@ -12,13 +12,13 @@ import (
 )
 
 func main() {
-	if err := print(os.Args[1:]); err != nil {
+	if err := printTable(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func print(reports []string) error {
+func printTable(reports []string) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "\tcalls\tper second\tp50\tp95\tp99\tsent late, p99")
 	for _, argument := range reports {
