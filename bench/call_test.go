@@ -65,8 +65,12 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	const filter, score = stowagev1.PlacementService_Filter_FullMethodName, stowagev1.PlacementService_Score_FullMethodName
-	filtered := &stowagev1.FilterRequest{Snapshot: reference, Pod: seen}
-	scored := &stowagev1.ScoreRequest{Snapshot: reference, Pod: seen}
+	filtered := &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: reference},
+	}, Pod: seen}
+	scored := &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: reference},
+	}, Pod: seen}
 	measure("filter/template=seen", filter, filtered, nil)
 	measure("score/template=seen", score, scored, nil)
 	measure("filter/template=first", filter, filtered, func() proto.Message { return &stowagev1.FilterRequest{Pod: fresh(asked)} })
@@ -122,7 +126,6 @@ func stream(b *testing.B, c *stowagev1.Cluster) [][]byte {
 	steps = append(steps, &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}})
 	messages := make([][]byte, len(steps))
 	for i, step := range steps {
-		step.Sequence = uint32(i)
 		var err error
 		if messages[i], err = proto.Marshal(step); err != nil {
 			b.Fatal(err)

@@ -19,7 +19,7 @@ import (
 
 func request(nodes, template int) *stowagev1.FilterRequest {
 	return &stowagev1.FilterRequest{
-		Cluster: bigcluster.New(nodes),
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: bigcluster.New(nodes)}},
 		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(template)}},
 	}
 }
@@ -33,9 +33,9 @@ func BenchmarkFilter(b *testing.B) {
 		name    string
 		cluster *stowagev1.Cluster
 	}{
-		{"full", bigcluster.StatedInFull(req.Cluster)},
-		{"whole-nodes", req.Cluster},
-		{"compact", bigcluster.Compact(req.Cluster)},
+		{"full", bigcluster.StatedInFull(req.GetContext().GetCluster())},
+		{"whole-nodes", req.GetContext().GetCluster()},
+		{"compact", bigcluster.Compact(req.GetContext().GetCluster())},
 	} {
 		in, err := proto.MarshalOptions{Deterministic: true}.Marshal(form.cluster)
 		if err != nil {

@@ -26,7 +26,9 @@ func BenchmarkInline(b *testing.B) {
 		big := bigcluster.New(5000)
 		cluster := form.state(big)
 		pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: big.PodTemplates[9]}}
-		request, err := proto.Marshal(&stowagev1.FilterRequest{Cluster: cluster, Pod: pod})
+		request, err := proto.Marshal(&stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+		}, Pod: pod})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -70,7 +72,9 @@ func BenchmarkInline(b *testing.B) {
 					return err
 				}
 				question, err := proto.Marshal(&stowagev1.FilterRequest{
-					Snapshot: &stowagev1.SnapshotReference{Address: address}, Pod: pod,
+					Context: &stowagev1.DecisionContext{
+						Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: address}},
+					}, Pod: pod,
 				})
 				if err != nil {
 					return err

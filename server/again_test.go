@@ -27,17 +27,21 @@ func TestAskedAgain(t *testing.T) {
 		for what, pod := range pods {
 			pod.Name = strings.Repeat("x", i%3)
 			for _, names := range []bool{false, true} {
-				filter := &stowagev1.FilterRequest{Pod: pod, IncludeNodeNames: names, Explain: i%8 == 0}
-				filter.Cluster = whole
+				filter := &stowagev1.FilterRequest{Pod: pod, Context: &stowagev1.DecisionContext{
+					IncludeNodeNames: names,
+				}, Explain: i%8 == 0}
+				filter.Context.Base = &stowagev1.DecisionContext_Cluster{Cluster: whole}
 				want, err := client.Filter(t.Context(), filter)
 				if err != nil {
 					t.Fatal(err)
 				}
-				filter.Cluster, filter.Snapshot = nil, by
+				filter.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: by}
 				if got, err := client.Filter(t.Context(), filter); err != nil || !proto.Equal(want, got) {
 					t.Errorf("%s, Filter number %d: %v, %v, want %v", what, i, got, err, want)
 				}
-				score := &stowagev1.ScoreRequest{Pod: pod, IncludeNodeNames: names, IncludePluginScores: i%2 == 0, IncludeRejections: i%3 == 0, Cluster: whole}
+				score := &stowagev1.ScoreRequest{Pod: pod, Context: &stowagev1.DecisionContext{
+					IncludeNodeNames: names, Base: &stowagev1.DecisionContext_Cluster{Cluster: whole},
+				}, IncludePluginScores: i%2 == 0, IncludeRejections: i%3 == 0}
 				wantScore, err := client.Score(t.Context(), score)
 				if err != nil {
 					t.Fatal(err)
@@ -46,7 +50,7 @@ func TestAskedAgain(t *testing.T) {
 				if said := (&stowagev1.FilterResponse{Rejections: want.Rejections}); score.IncludeRejections != proto.Equal(told, said) && len(want.Rejections) > 0 {
 					t.Errorf("%s: Score tells %v, Filter %v", what, told, said)
 				}
-				score.Cluster, score.Snapshot = nil, by
+				score.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: by}
 				if got, err := client.Score(t.Context(), score); err != nil || !proto.Equal(wantScore, got) {
 					t.Errorf("%s, Score number %d: %v, %v, want %v", what, i, got, err, wantScore)
 				}
@@ -54,9 +58,15 @@ func TestAskedAgain(t *testing.T) {
 		}
 	}
 	bad := map[string]*stowagev1.FilterRequest{
-		"a name too long":    {Snapshot: by, Pod: apart()},
-		"a broken candidate": {Snapshot: by, Pod: apart(), CandidateNodes: &stowagev1.NodeList{Indexes: []uint32{99}}},
-		"a broken profile":   {Snapshot: by, Pod: apart(), Profile: &stowagev1.Profile{Name: "none"}},
+		"a name too long": {Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: by},
+		}, Pod: apart()},
+		"a broken candidate": {Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: by},
+		}, Pod: apart(), CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{99}}},
+		"a broken profile": {Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: by}, Profile: &stowagev1.Profile{Name: "none"},
+		}, Pod: apart()},
 	}
 	bad["a name too long"].Pod.Name = strings.Repeat("x", 10_000)
 	for what, r := range bad {

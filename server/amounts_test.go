@@ -41,7 +41,9 @@ func TestLargeAmounts(t *testing.T) {
 	}
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	place := func(queue ...*stowagev1.PendingPods) []*stowagev1.Placement {
-		got, err := r.client().Place(t.Context(), &stowagev1.PlaceRequest{Cluster: cluster, Queue: queue})
+		got, err := r.client().Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+		}, Queue: queue})
 		if err != nil {
 			t.Fatal(err)
 		}

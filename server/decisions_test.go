@@ -48,7 +48,9 @@ func apart() *stowagev1.Pod {
 
 func placeApart(count uint32) *stowagev1.PlaceRequest {
 	return &stowagev1.PlaceRequest{
-		Cluster: threeZones(), Queue: []*stowagev1.PendingPods{{Pod: apart(), Count: count}}, IncludeNodeNames: true,
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: threeZones()}, IncludeNodeNames: true,
+		}, Queue: []*stowagev1.PendingPods{{Pod: apart(), Count: count}},
 	}
 }
 
@@ -91,7 +93,9 @@ func TestFilterAndScore(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	cluster := threeZones()
 	cluster.Nodes[1].Pods = []*stowagev1.Pod{apart()}
-	filter, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{Cluster: cluster, Pod: apart(), Explain: true})
+	filter, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+	}, Pod: apart(), Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +106,9 @@ func TestFilterAndScore(t *testing.T) {
 	if len(filter.GetRejections()) != 1 || len(filter.GetExplanation().GetFailingChecks()) == 0 {
 		t.Errorf("got rejections %v and explanation %v", filter.GetRejections(), filter.GetExplanation())
 	}
-	score, err := r.client().Score(t.Context(), &stowagev1.ScoreRequest{Cluster: cluster, Pod: apart(), IncludePluginScores: true})
+	score, err := r.client().Score(t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+	}, Pod: apart(), IncludePluginScores: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +131,21 @@ func TestMalformedRequests(t *testing.T) {
 	bad.Nodes[2].Taints = []*stowagev1.Taint{{Key: "k"}}
 	for name, call := range map[string]func() error{
 		"Filter": func() error {
-			_, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{Cluster: bad, Pod: apart()})
+			_, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: bad},
+			}, Pod: apart()})
 			return err
 		},
 		"Score": func() error {
-			_, err := r.client().Score(t.Context(), &stowagev1.ScoreRequest{Cluster: bad, Pod: apart()})
+			_, err := r.client().Score(t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: bad},
+			}, Pod: apart()})
 			return err
 		},
 		"Place": func() error {
-			_, err := r.client().Place(t.Context(), &stowagev1.PlaceRequest{Cluster: bad})
+			_, err := r.client().Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: bad},
+			}})
 			return err
 		},
 	} {
@@ -145,7 +157,7 @@ func TestMalformedRequests(t *testing.T) {
 		for _, v := range violations {
 			fields = append(fields, v.GetField())
 		}
-		if diff := cmp.Diff([]string{"cluster.nodes[0].pods[0].source", "cluster.nodes[1].name", "cluster.nodes[2].taints[0].effect"}, fields); diff != "" {
+		if diff := cmp.Diff([]string{"context.cluster.nodes[0].pods[0].source", "context.cluster.nodes[1].name", "context.cluster.nodes[2].taints[0].effect"}, fields); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
@@ -153,9 +165,11 @@ func TestMalformedRequests(t *testing.T) {
 
 // long is a small request that takes the engine seconds: a million pods over 200 nodes.
 func long() *stowagev1.PlaceRequest {
-	r := &stowagev1.PlaceRequest{Cluster: &stowagev1.Cluster{}}
+	r := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
+	}}
 	for i := range 200 {
-		r.Cluster.Nodes = append(r.Cluster.Nodes, &stowagev1.Node{
+		r.GetContext().GetCluster().Nodes = append(r.GetContext().GetCluster().Nodes, &stowagev1.Node{
 			Name:   fmt.Sprint("node-", i),
 			Labels: map[string]string{zone: fmt.Sprint("zone-", i%50)},
 			Allocatable: &stowagev1.Resources{

@@ -305,27 +305,36 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 		pod.Source = &stowagev1.Pod_Template{Template: randomTemplate(rng)}
 	}
 	method, flag, other, seed := rng.IntN(3), rng.IntN(2) == 0, rng.IntN(2) == 0, rng.Uint64N(3)
-	var candidates *stowagev1.NodeList
+	var candidates *stowagev1.CandidateNodes
 	if rng.IntN(4) == 0 {
-		candidates = &stowagev1.NodeList{Indexes: []uint32{0, 2, 3}}
+		candidates = &stowagev1.CandidateNodes{Indexes: []uint32{0, 2, 3}}
 	}
 	return func(c *stowagev1.Cluster, s *stowagev1.SnapshotReference) proto.Message {
 		switch method {
 		case 0:
 			return &stowagev1.FilterRequest{
-				Cluster: c, Snapshot: s, Pod: pod, Explain: flag, IncludeNodeNames: other, CandidateNodes: candidates,
+				Context: on(c, s, other), Pod: pod, Explain: flag, CandidateNodes: candidates,
 			}
 		case 1:
 			return &stowagev1.ScoreRequest{
-				Cluster: c, Snapshot: s, Pod: pod, IncludePluginScores: flag, IncludeNodeNames: other, CandidateNodes: candidates,
+				Context: on(c, s, other), Pod: pod, IncludePluginScores: flag, CandidateNodes: candidates,
 			}
 		default:
 			queue := []*stowagev1.PendingPods{{Pod: pod, Count: 3}, {Pod: &stowagev1.Pod{
 				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(seed)},
 			}, Count: 2}}
 			return &stowagev1.PlaceRequest{
-				Cluster: c, Snapshot: s, Queue: queue, Explain: flag, IncludeNodeNames: other, TieBreakSeed: seed,
+				Context: on(c, s, other), Queue: queue, Explain: flag, TieBreakSeed: seed,
 			}
 		}
 	}
+}
+
+// on returns the context of a request that has the cluster, or else a snapshot of it.
+func on(c *stowagev1.Cluster, s *stowagev1.SnapshotReference, names bool) *stowagev1.DecisionContext {
+	out := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: c}, IncludeNodeNames: names}
+	if c == nil {
+		out.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: s}
+	}
+	return out
 }

@@ -37,14 +37,14 @@ func TestResourcesWithCommas(t *testing.T) {
 			profile.BalancedAllocationResources = append(profile.BalancedAllocationResources, &stowagev1.ResourceWeight{Name: n, Weight: 1})
 		}
 		request := &stowagev1.ScoreRequest{
-			Cluster: cluster, Profile: profile,
-			Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: template(scalars(1, 1, 1))}},
+			Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster}, Profile: profile},
+			Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: template(scalars(1, 1, 1))}},
 		}
 		want, err := client.Score(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Cluster, request.Snapshot = nil, &stowagev1.SnapshotReference{Address: addressOf(t, cluster)}
+		request.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, cluster)}}
 		if got, err := client.Score(t.Context(), request); err != nil || !proto.Equal(want, got) {
 			t.Errorf("%s: %v by address, %v inline, %v", strings.Join(names, " and "), got.GetTotalScores(), want.TotalScores, err)
 		}
@@ -72,7 +72,9 @@ func TestHostIPsWithAnything(t *testing.T) {
 		two := node("two", template(port(80, ip), port(81, ip)))
 		for _, nodes := range [][]*stowagev1.Node{{one, two}, {two, one}} {
 			got, err := client.Filter(t.Context(), &stowagev1.FilterRequest{
-				Cluster: &stowagev1.Cluster{Nodes: nodes}, Pod: template(port(81, ip)), IncludeNodeNames: true,
+				Context: &stowagev1.DecisionContext{
+					Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: nodes}}, IncludeNodeNames: true,
+				}, Pod: template(port(81, ip)),
 			})
 			if names := got.GetFeasibleNodes().GetNames(); err != nil || len(names) != 1 || names[0] != "one" {
 				t.Errorf("%v can take the pod, %v", names, err)

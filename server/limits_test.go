@@ -17,7 +17,9 @@ import (
 
 // sized is a request of about so many bytes.
 func sized(bytes int) *stowagev1.FilterRequest {
-	return &stowagev1.FilterRequest{Cluster: &stowagev1.Cluster{}, Pod: &stowagev1.Pod{Name: string(make([]byte, bytes))}}
+	return &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
+	}, Pod: &stowagev1.Pod{Name: string(make([]byte, bytes))}}
 }
 
 func TestLargestMessage(t *testing.T) {

@@ -50,7 +50,6 @@ func TestMalformedSteps(t *testing.T) {
 	}
 	noMessage := []byte{7}
 	last := end("")
-	last.Sequence = 1
 	for name, test := range map[string]struct {
 		messages [][]byte
 		field    string
@@ -58,7 +57,7 @@ func TestMalformedSteps(t *testing.T) {
 		"first":            {[][]byte{noMessage}, "step"},
 		"behind a part":    {[][]byte{encoded(part(nodes)), noMessage}, "step"},
 		"behind a bad one": {[][]byte{encoded(part(nameless)), noMessage, noMessage}, "part.nodes[3000].name"},
-		"behind the end":   {[][]byte{encoded(part(nodes)), encoded(last), noMessage}, "sequence"},
+		"behind the end":   {[][]byte{encoded(part(nodes)), encoded(last), noMessage}, "end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 20 {
@@ -133,14 +132,14 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		raw  []byte
 		root string
 	}{
-		stowagev1.PlacementService_Filter_FullMethodName:      {slices.Concat(field(1, field(1, node)), pod), "cluster."},
-		stowagev1.PlacementService_Score_FullMethodName:       {slices.Concat(field(6, reference), pod), "snapshot.delta."},
-		stowagev1.PlacementService_Place_FullMethodName:       {field(1, field(1, node)), "cluster."},
-		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, node)), field(3, field(3))), "cluster."},
-		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, node))), "place.cluster."},
-		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(2, field(1, node)), "part."},
+		stowagev1.PlacementService_Filter_FullMethodName:      {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
+		stowagev1.PlacementService_Score_FullMethodName:       {slices.Concat(field(1, field(2, reference)), pod), "context.snapshot.delta."},
+		stowagev1.PlacementService_Place_FullMethodName:       {field(1, field(1, field(1, node))), "context.cluster."},
+		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
+		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},
+		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(1, field(1, node)), "part."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName + "?": {
-			slices.Concat(field(3, reference)), "delta.delta.",
+			field(2, reference), "delta.delta.",
 		},
 	} {
 		method, _, _ = strings.Cut(method, "?")

@@ -31,19 +31,21 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 		"by address":             {Address: addressOf(t, whole)},
 		"by address and a delta": {Address: addressOf(t, base), Delta: &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{last}}},
 	}
-	scaleDown := &stowagev1.ScaleDownRequest{Cluster: whole, Pod: apart(), Replicas: 2, IncludeNodeNames: true}
+	scaleDown := &stowagev1.ScaleDownRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: whole}, IncludeNodeNames: true,
+	}, Pod: apart(), Replicas: 2}
 	wantScaled, err := client.ScaleDown(t.Context(), scaleDown)
 	if err != nil || len(wantScaled.Deletions) == 0 {
 		t.Fatal(err, wantScaled)
 	}
 	place := queued()
-	place.Cluster = whole
+	place.Context.Base = &stowagev1.DecisionContext_Cluster{Cluster: whole}
 	wantPlaced, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for how, reference := range references {
-		scaleDown.Cluster, scaleDown.Snapshot = nil, reference
+		scaleDown.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: reference}
 		got, err := client.ScaleDown(t.Context(), scaleDown)
 		if err != nil {
 			t.Fatalf("%s: %v", how, err)
@@ -51,7 +53,7 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 		if diff := cmp.Diff(wantScaled, got, protocmp.Transform()); diff != "" {
 			t.Errorf("ScaleDown %s (-want +got):\n%s", how, diff)
 		}
-		place.Cluster, place.Snapshot = nil, reference
+		place.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: reference}
 		placed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 2})
 		if err != nil {
 			t.Fatalf("%s: %v", how, err)
@@ -60,7 +62,7 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 			t.Errorf("PlaceStream %s (-want +got):\n%s", how, diff)
 		}
 	}
-	scaleDown.Snapshot = &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}
+	scaleDown.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}}
 	_, err = client.ScaleDown(t.Context(), scaleDown)
 	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT" {
 		t.Errorf("unknown snapshot: %v", err)

@@ -33,17 +33,14 @@ func end(address string) *stowagev1.PutSnapshotRequest {
 	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: address}}}
 }
 
-// put sends messages, numbered in order unless they have numbers.
+// put sends messages.
 func put(t *testing.T, client stowagev1.PlacementServiceClient, steps ...*stowagev1.PutSnapshotRequest) (*stowagev1.PutSnapshotResponse, error) {
 	t.Helper()
 	stream, err := client.PutSnapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range steps {
-		if s.Sequence == 0 {
-			s.Sequence = uint32(i)
-		}
+	for _, s := range steps {
 		if stream.Send(s) != nil {
 			break // the server has refused an earlier one
 		}
@@ -68,7 +65,9 @@ func snapshotConfig(t *testing.T) *running {
 }
 
 func filterOn(address string, d *stowagev1.ClusterDelta) *stowagev1.FilterRequest {
-	return &stowagev1.FilterRequest{Snapshot: &stowagev1.SnapshotReference{Address: address, Delta: d}, Pod: apart()}
+	return &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: address, Delta: d}},
+	}, Pod: apart()}
 }
 
 func TestSnapshot(t *testing.T) {
@@ -93,7 +92,9 @@ func TestSnapshot(t *testing.T) {
 	// A delta for one request, and the same kept.
 	d := &stowagev1.ClusterDelta{RemovedNodes: []string{"node-b"}}
 	inline, err := client.Filter(t.Context(), &stowagev1.FilterRequest{
-		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}, Pod: apart(),
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}},
+		}, Pod: apart(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -126,10 +127,6 @@ func TestBadPuts(t *testing.T) {
 	withoutA := &stowagev1.ClusterDelta{RemovedNodes: []string{whole.Nodes[0].Name}}
 	onlyBC := addressOf(t, second)
 	other := strings.Repeat("0", 64)
-	out := func(s *stowagev1.PutSnapshotRequest, sequence uint32) *stowagev1.PutSnapshotRequest {
-		s.Sequence = sequence
-		return s
-	}
 	huge := &stowagev1.Cluster{}
 	for i := range 4000 {
 		huge.Nodes = append(huge.Nodes, &stowagev1.Node{Name: fmt.Sprintf("%0200d", i)})
@@ -143,16 +140,13 @@ func TestBadPuts(t *testing.T) {
 		"nothing":            {nil, codes.InvalidArgument, "INVALID_REQUEST", "end"},
 		"cut off":            {[]*stowagev1.PutSnapshotRequest{part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "end"},
 		"no step":            {[]*stowagev1.PutSnapshotRequest{{}}, codes.InvalidArgument, "INVALID_REQUEST", "step"},
-		"out of order":       {[]*stowagev1.PutSnapshotRequest{part(whole), out(end(""), 2)}, codes.InvalidArgument, "INVALID_REQUEST", "sequence"},
-		"after the end":      {[]*stowagev1.PutSnapshotRequest{part(whole), end(""), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "sequence"},
+		"after the end":      {[]*stowagev1.PutSnapshotRequest{part(whole), end(""), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "end"},
 		"a node twice":       {[]*stowagev1.PutSnapshotRequest{part(whole), part(whole), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "part.nodes[3].name"},
 		"forged address":     {[]*stowagev1.PutSnapshotRequest{part(whole), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
 		"no address":         {[]*stowagev1.PutSnapshotRequest{part(whole), end("x")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
 		"delta without base": {[]*stowagev1.PutSnapshotRequest{delta(other, nil), end(other)}, codes.FailedPrecondition, "UNKNOWN_SNAPSHOT", ""},
 		"delta, no base":     {[]*stowagev1.PutSnapshotRequest{delta("", nil), end(other)}, codes.InvalidArgument, "INVALID_REQUEST", "delta.address"},
 		"two bases":          {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), delta(base.Address, nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta.address"},
-		"sequence skips":     {[]*stowagev1.PutSnapshotRequest{out(part(whole), 1)}, codes.InvalidArgument, "INVALID_REQUEST", "sequence"},
-		"sequence repeats":   {[]*stowagev1.PutSnapshotRequest{part(first), part(second), out(end(""), 1)}, codes.InvalidArgument, "INVALID_REQUEST", "sequence"},
 		"delta, no address":  {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
 		"delta, forged":      {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
 		"delta on another base": {
@@ -198,13 +192,13 @@ func TestBadPuts(t *testing.T) {
 		field   string
 	}{
 		"unknown base":            {filterOn(other, withoutA), "UNKNOWN_SNAPSHOT", ""},
-		"no address":              {filterOn("", withoutA), "INVALID_REQUEST", "snapshot.address"},
-		"address in capitals":     {filterOn(strings.ToUpper(base.Address), nil), "INVALID_REQUEST", "snapshot.address"},
-		"delta that does not fit": {filterOn(onlyTwo(t, client, whole), withoutA), "INVALID_REQUEST", "snapshot.delta.removed_nodes[0]"},
-		"cluster and snapshot": {
-			&stowagev1.FilterRequest{Cluster: whole, Snapshot: &stowagev1.SnapshotReference{Address: base.Address}, Pod: apart()},
-			"INVALID_REQUEST", "snapshot",
+		"no address":              {filterOn("", withoutA), "INVALID_REQUEST", "context.snapshot.address"},
+		"address in capitals":     {filterOn(strings.ToUpper(base.Address), nil), "INVALID_REQUEST", "context.snapshot.address"},
+		"delta that does not fit": {filterOn(onlyTwo(t, client, whole), withoutA), "INVALID_REQUEST", "context.snapshot.delta.removed_nodes[0]"},
+		"neither cluster nor snapshot": {
+			&stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{}, Pod: apart()}, "INVALID_REQUEST", "context.base",
 		},
+		"no context": {&stowagev1.FilterRequest{Pod: apart()}, "INVALID_REQUEST", "context"},
 	} {
 		_, err := client.Filter(t.Context(), test.request)
 		_, reason, _, bad := why(err)
@@ -260,7 +254,9 @@ func TestCutOff(t *testing.T) {
 			}
 			eventually(t, "the stream's bytes are released", func() bool {
 				_, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{
-					Cluster: whole, Pod: &stowagev1.Pod{Name: string(make([]byte, c.MaxReceiveMessageBytes-1000))},
+					Context: &stowagev1.DecisionContext{
+						Base: &stowagev1.DecisionContext_Cluster{Cluster: whole},
+					}, Pod: &stowagev1.Pod{Name: string(make([]byte, c.MaxReceiveMessageBytes-1000))},
 				})
 				_, reason, _, _ := why(err)
 				return reason != "stowage/OVERLOADED"
@@ -315,7 +311,6 @@ func TestEvicted(t *testing.T) {
 	}
 	// A base that goes while deltas on it come stays until the stream ends.
 	last := end(addressOf(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}))
-	last.Sequence = 1
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		if _, err := put(t, client, part(whole), end(kept.Address)); err != nil {
 			t.Fatal(err)

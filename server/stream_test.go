@@ -116,7 +116,7 @@ func TestPlaceStreamRefuses(t *testing.T) {
 	for field, r := range map[string]*stowagev1.PlaceStreamRequest{
 		"place":              {},
 		"place.queue[0].pod": {Place: wrong},
-		"place.cluster":      {Place: &stowagev1.PlaceRequest{}},
+		"place.context":      {Place: &stowagev1.PlaceRequest{}},
 	} {
 		_, err := parts(t.Context(), client, r)
 		code, reason, _, bad := why(err)
@@ -124,7 +124,9 @@ func TestPlaceStreamRefuses(t *testing.T) {
 			t.Errorf("%s: %v %s %v", field, code, reason, bad)
 		}
 	}
-	unknown := &stowagev1.PlaceRequest{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}}
+	unknown := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}},
+	}}
 	_, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: unknown})
 	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT" {
 		t.Errorf("unknown snapshot: %v", err)

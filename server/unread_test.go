@@ -39,14 +39,18 @@ func fourCPUs(name string, pods ...*stowagev1.Pod) *stowagev1.Node {
 func TestOddPods(t *testing.T) {
 	client := run(t, testConfig(), t.Output(), nil, nil).client()
 	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{fourCPUs("a", oddPod()), fourCPUs("b"), fourCPUs("c")}}
-	f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Cluster: cluster, Pod: smallPod()})
+	f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+	}, Pod: smallPod()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := f.FeasibleNodes.Indexes; len(got) != 2 || got[0] != 1 {
 		t.Errorf("feasible %v, want all but the full node", got)
 	}
-	p, err := client.Place(t.Context(), &stowagev1.PlaceRequest{Cluster: cluster, Queue: []*stowagev1.PendingPods{
+	p, err := client.Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+	}, Queue: []*stowagev1.PendingPods{
 		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: 3},
 	}})
 	if err != nil {
@@ -57,7 +61,9 @@ func TestOddPods(t *testing.T) {
 		t.Errorf("placed %v", p)
 	}
 	cluster.Nodes = append(cluster.Nodes, fourCPUs("d"))
-	p, err = client.Place(t.Context(), &stowagev1.PlaceRequest{Cluster: cluster, Queue: []*stowagev1.PendingPods{
+	p, err = client.Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+	}, Queue: []*stowagev1.PendingPods{
 		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: 3},
 	}})
 	if err != nil {
@@ -97,11 +103,17 @@ func TestUnread(t *testing.T) {
 	}
 	for _, pod := range []*stowagev1.Pod{smallPod(), told, smallPod(), told} {
 		want := pod.Unread != nil
-		f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Snapshot: snapshot, Pod: pod})
+		f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+		}, Pod: pod})
 		check("Filter", f.GetUnread(), want, err)
-		s, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Snapshot: snapshot, Pod: pod})
+		s, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+		}, Pod: pod})
 		check("Score", s.GetUnread(), want, err)
-		place := &stowagev1.PlaceRequest{Snapshot: snapshot, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: 9}}}
+		place := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+		}, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: 9}}}
 		p, err := client.Place(t.Context(), place)
 		check("Place", p.GetPlacements()[0].Unread, false, err)
 		check("Place", p.GetPlacements()[1].Unread, want, err)
@@ -110,7 +122,9 @@ func TestUnread(t *testing.T) {
 		check("PlaceStream", whole.Placements[0].Unread, false, err)
 		check("PlaceStream", whole.Placements[1].Unread, want, err)
 		labelled := &stowagev1.Pod{Source: pod.Source, Unread: pod.Unread, Labels: map[string]string{"app": "web"}}
-		d, err := client.ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{Snapshot: snapshot, Pod: labelled})
+		d, err := client.ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+		}, Pod: labelled})
 		check("ScaleDown", d.GetUnread(), want, err)
 	}
 }

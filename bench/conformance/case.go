@@ -23,9 +23,8 @@ type Answers struct {
 // FilterRequest asks Filter for the pod of an entry of the request's queue.
 func FilterRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.FilterRequest {
 	return &stowagev1.FilterRequest{
-		Cluster:        r.Cluster,
+		Context:        contextOf(r),
 		Pod:            r.Queue[entry].Pod,
-		Profile:        r.Profile,
 		CandidateNodes: r.CandidateNodes,
 		Explain:        true,
 	}
@@ -34,12 +33,16 @@ func FilterRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.FilterReques
 // ScoreRequest asks Score for the pod of an entry of the request's queue.
 func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest {
 	return &stowagev1.ScoreRequest{
-		Cluster:        r.Cluster,
+		Context:        contextOf(r),
 		Pod:            r.Queue[entry].Pod,
-		Profile:        r.Profile,
 		CandidateNodes: r.CandidateNodes,
 
 		IncludePluginScores: true,
 		IncludeRejections:   true,
 	}
+}
+
+// contextOf is the context of a request, without the names of nodes.
+func contextOf(r *stowagev1.PlaceRequest) *stowagev1.DecisionContext {
+	return &stowagev1.DecisionContext{Base: r.GetContext().GetBase(), Profile: r.GetContext().GetProfile()}
 }

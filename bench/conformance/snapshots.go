@@ -47,50 +47,52 @@ func (p *puts) snapshot(ctx context.Context, c *stowagev1.Cluster) (_ *stowagev1
 }
 
 func (p *puts) Filter(ctx context.Context, r *stowagev1.FilterRequest, options ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
-	snapshot, err := p.snapshot(ctx, r.Cluster)
+	snapshot, err := p.snapshot(ctx, r.GetContext().GetCluster())
 	if err != nil {
 		return nil, err
 	}
 	return p.client.Filter(ctx, &stowagev1.FilterRequest{
-		Snapshot:         snapshot,
-		Pod:              r.Pod,
-		Profile:          r.Profile,
-		CandidateNodes:   r.CandidateNodes,
-		Explain:          r.Explain,
-		IncludeNodeNames: r.IncludeNodeNames,
+		Context:        on(snapshot, r.Context),
+		Pod:            r.Pod,
+		CandidateNodes: r.CandidateNodes,
+		Explain:        r.Explain,
 	}, options...)
 }
 
 func (p *puts) Score(ctx context.Context, r *stowagev1.ScoreRequest, options ...grpc.CallOption) (*stowagev1.ScoreResponse, error) {
-	snapshot, err := p.snapshot(ctx, r.Cluster)
+	snapshot, err := p.snapshot(ctx, r.GetContext().GetCluster())
 	if err != nil {
 		return nil, err
 	}
 	return p.client.Score(ctx, &stowagev1.ScoreRequest{
-		Snapshot:            snapshot,
+		Context:             on(snapshot, r.Context),
 		Pod:                 r.Pod,
-		Profile:             r.Profile,
 		CandidateNodes:      r.CandidateNodes,
-		IncludeNodeNames:    r.IncludeNodeNames,
 		IncludePluginScores: r.IncludePluginScores,
 		IncludeRejections:   r.IncludeRejections,
 	}, options...)
 }
 
 func (p *puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
-	snapshot, err := p.snapshot(ctx, r.Cluster)
+	snapshot, err := p.snapshot(ctx, r.GetContext().GetCluster())
 	if err != nil {
 		return nil, err
 	}
 	return p.client.Place(ctx, &stowagev1.PlaceRequest{
-		Snapshot:         snapshot,
-		Queue:            r.Queue,
-		Profile:          r.Profile,
-		CandidateNodes:   r.CandidateNodes,
-		TieBreakSeed:     r.TieBreakSeed,
-		Explain:          r.Explain,
-		IncludeNodeNames: r.IncludeNodeNames,
+		Context:        on(snapshot, r.Context),
+		Queue:          r.Queue,
+		CandidateNodes: r.CandidateNodes,
+		TieBreakSeed:   r.TieBreakSeed,
+		Explain:        r.Explain,
 	}, options...)
+}
+
+// on returns a context with a snapshot for its base.
+func on(snapshot *stowagev1.SnapshotReference, c *stowagev1.DecisionContext) *stowagev1.DecisionContext {
+	return &stowagev1.DecisionContext{
+		Base:    &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+		Profile: c.GetProfile(), IncludeNodeNames: c.GetIncludeNodeNames(),
+	}
 }
 
 // put puts a cluster in parts: what nodes refer to, then three nodes each.
@@ -105,15 +107,15 @@ func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowag
 	for i := 0; i < len(c.Nodes); i += 3 {
 		parts = append(parts, &stowagev1.Cluster{Nodes: c.Nodes[i:min(i+3, len(c.Nodes))]})
 	}
-	for i, part := range parts {
+	for _, part := range parts {
 		if err := stream.Send(&stowagev1.PutSnapshotRequest{
-			Sequence: uint32(i), Step: &stowagev1.PutSnapshotRequest_Part{Part: part},
+			Step: &stowagev1.PutSnapshotRequest_Part{Part: part},
 		}); err != nil {
 			break // CloseAndRecv tells why
 		}
 	}
 	_ = stream.Send(&stowagev1.PutSnapshotRequest{
-		Sequence: uint32(len(parts)), Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}},
+		Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}},
 	})
 	answer, err := stream.CloseAndRecv()
 	return answer.GetAddress(), err

@@ -35,7 +35,7 @@ func TestEcho(t *testing.T) {
 func TestStowageAnswersBytes(t *testing.T) {
 	c := dial(t, loopback.ServeStowage)
 	request, err := proto.Marshal(&stowagev1.FilterRequest{
-		Cluster: bigcluster.New(10),
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: bigcluster.New(10)}},
 		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{}},
 	})
 	if err != nil {

@@ -120,7 +120,9 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
 			view = v
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
-				Snapshot: v.Reference(), Queue: q.queue, PodGroups: q.groups, Profile: s.options.Profile,
+				Context: &stowagev1.DecisionContext{
+					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: s.options.Profile,
+				}, Queue: q.queue, PodGroups: q.groups,
 			})
 			return err
 		})

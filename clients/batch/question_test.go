@@ -93,7 +93,9 @@ func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	_, err = client.Place(t.Context(), &stowagev1.PlaceRequest{Cluster: &stowagev1.Cluster{}, Queue: q.queue, PodGroups: q.groups})
+	_, err = client.Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
+	}, Queue: q.queue, PodGroups: q.groups})
 	var refused []string
 	for _, v := range q.without(err) {
 		refused = append(refused, v.pod.Name+": "+v.message)

@@ -56,7 +56,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	request := snapshot.PlaceRequest()
 	request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
 	request.IncludeChanges = c.Changes
-	if request.Profile, err = c.profile(); err != nil {
+	if request.Context.Profile, err = c.profile(); err != nil {
 		return err
 	}
 	client, stop, err := c.connect(s.ctx)

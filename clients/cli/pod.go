@@ -40,7 +40,9 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	}
 	defer stop()
 	request := &stowagev1.FilterRequest{
-		Cluster: snapshot.Cluster, Pod: pod, Profile: profile, Explain: explain, IncludeNodeNames: true,
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+		}, Pod: pod, Explain: explain,
 		IncludeChanges: explain,
 	}
 	answer, err := client.Filter(s.ctx, request)
@@ -83,7 +85,9 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 	}
 	defer stop()
 	request := &stowagev1.ScoreRequest{
-		Cluster: snapshot.Cluster, Pod: pod, Profile: profile, IncludeNodeNames: true, IncludePluginScores: true,
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+		}, Pod: pod, IncludePluginScores: true,
 	}
 	answer, err := client.Score(s.ctx, request)
 	if err != nil {

@@ -111,7 +111,7 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 			parts = []string{at, field}
 		} else if flag, ok := jointFlag(request, v.Field); ok {
 			parts = []string{flag}
-		} else if field, ok := strings.CutPrefix(v.Field, "profile."); ok && q.Profile != "" {
+		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
 			parts = []string{q.Profile, field}
 		}
 		parts = slices.DeleteFunc(append(parts, v.Description), func(s string) bool { return s == "" })

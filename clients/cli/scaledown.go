@@ -23,7 +23,7 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	request := snapshot.ScaleDownRequest(w, c.Replicas)
-	if request.Profile, err = c.profile(); err != nil {
+	if request.Context.Profile, err = c.profile(); err != nil {
 		return err
 	}
 	client, stop, err := c.connect(s.ctx)

@@ -163,10 +163,12 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, 
 			return nil
 		}
 		request := &stowagev1.ScoreRequest{
-			Snapshot: v.Reference(), Pod: pod, Profile: e.options.Profile, IncludeRejections: reasons, IncludePluginScores: true,
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.options.Profile,
+			}, Pod: pod, IncludeRejections: reasons, IncludePluginScores: true,
 		}
 		if len(candidates) < v.NodeCount() {
-			request.CandidateNodes = &stowagev1.NodeList{Indexes: candidates}
+			request.CandidateNodes = &stowagev1.CandidateNodes{Indexes: candidates}
 		}
 		e.metrics.asked(ctx)
 		var err error

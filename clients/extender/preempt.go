@@ -68,8 +68,10 @@ func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own type
 			return nil
 		}
 		answer, err := e.client.Filter(ctx, &stowagev1.FilterRequest{
-			Snapshot: v.Reference(), Pod: pod, Profile: e.options.Profile,
-			CandidateNodes: &stowagev1.NodeList{Indexes: []uint32{i}},
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.options.Profile,
+			}, Pod: pod,
+			CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{i}},
 		})
 		fits = len(answer.GetFeasibleNodes().GetIndexes()) > 0
 		return err

@@ -277,13 +277,13 @@ nodes:
 - {name: c, classIndex: 0, labels: {rack: rack-c}, allocatable: {memoryBytes: 3221225472}, images: [{names: [own-c]}]}
 `), s.Cluster)
 	for path, want := range map[string]string{
-		`cluster.node_classes[0].labels["example.com/pool"]`: "nodes.yaml: Node a metadata.labels[example.com/pool]",
-		`cluster.node_classes[0].name_label_keys[0]`:         "nodes.yaml: Node a metadata.labels[]",
-		`cluster.node_classes[0].taints[0].effect`:           "nodes.yaml: Node a spec.taints[0].effect",
-		`cluster.node_classes[0].allocatable.cpu_millis`:     "nodes.yaml: Node a status.capacity[cpu]",
-		`cluster.node_classes[0].images[0].size_bytes`:       "nodes.yaml: Node a status.images[].sizeBytes",
-		`cluster.nodes[1].labels["rack"]`:                    "nodes.yaml: Node b metadata.labels[rack]",
-		`cluster.nodes[2].allocatable.memory_bytes`:          "nodes.yaml: Node c status.capacity[memory]",
+		`context.cluster.node_classes[0].labels["example.com/pool"]`: "nodes.yaml: Node a metadata.labels[example.com/pool]",
+		`context.cluster.node_classes[0].name_label_keys[0]`:         "nodes.yaml: Node a metadata.labels[]",
+		`context.cluster.node_classes[0].taints[0].effect`:           "nodes.yaml: Node a spec.taints[0].effect",
+		`context.cluster.node_classes[0].allocatable.cpu_millis`:     "nodes.yaml: Node a status.capacity[cpu]",
+		`context.cluster.node_classes[0].images[0].size_bytes`:       "nodes.yaml: Node a status.images[].sizeBytes",
+		`context.cluster.nodes[1].labels["rack"]`:                    "nodes.yaml: Node b metadata.labels[rack]",
+		`context.cluster.nodes[2].allocatable.memory_bytes`:          "nodes.yaml: Node c status.capacity[memory]",
 	} {
 		at, field, ok := s.Locate(s.PlaceRequest(), path)
 		if got := at + " " + field; got != want || !ok {

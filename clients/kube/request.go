@@ -12,7 +12,9 @@ import (
 
 // PlaceRequest asks where the whole queue goes. Its answer names nodes.
 func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
-	r := &stowagev1.PlaceRequest{Cluster: s.Cluster, PodGroups: s.PodGroups, IncludeNodeNames: true}
+	r := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
+	}, PodGroups: s.PodGroups}
 	for _, e := range s.Queue {
 		r.Queue = append(r.Queue, e.Pods)
 	}

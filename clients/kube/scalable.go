@@ -78,6 +78,8 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 // ScaleDownRequest returns the question which of a workload's pods to delete so that so many replicas remain.
 func (s *Snapshot) ScaleDownRequest(w *Scalable, replicas uint32) *stowagev1.ScaleDownRequest {
 	return &stowagev1.ScaleDownRequest{
-		Cluster: s.Cluster, Pod: w.Pod, Selector: w.Selector, Replicas: replicas, IncludeNodeNames: true,
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
+		}, Pod: w.Pod, Selector: w.Selector, Replicas: replicas,
 	}
 }

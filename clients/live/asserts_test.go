@@ -82,6 +82,8 @@ func filter(ctx context.Context, w *world, v *live.View, pod *corev1.Pod) error 
 	if err != nil {
 		return err
 	}
-	_, err = w.client.Filter(ctx, &stowagev1.FilterRequest{Snapshot: v.Reference(), Pod: converted})
+	_, err = w.client.Filter(ctx, &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()},
+	}, Pod: converted})
 	return err
 }

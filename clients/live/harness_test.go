@@ -80,7 +80,9 @@ func (w *world) nodesWithout(pod *corev1.Pod, gone ...types.UID) (names []string
 		return nil, err
 	}
 	err = w.AskWithout(w.t.Context(), gone, func(ctx context.Context, v *live.View) error {
-		answer, err := w.client.Filter(ctx, &stowagev1.FilterRequest{Snapshot: v.Reference(), Pod: converted, IncludeNodeNames: true})
+		answer, err := w.client.Filter(ctx, &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, IncludeNodeNames: true,
+		}, Pod: converted})
 		names = answer.GetFeasibleNodes().GetNames()
 		for i, index := range answer.GetFeasibleNodes().GetIndexes() {
 			if v.NodeName(index) != names[i] {

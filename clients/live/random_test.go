@@ -149,7 +149,9 @@ func (r *random) compare(step int) {
 		if app == 0 {
 			pod.GetTemplate().Spec.Affinity = nil // the Service spreads it
 		}
-		want, err := r.client.Score(r.t.Context(), &stowagev1.ScoreRequest{Cluster: anew.Cluster, Pod: pod, IncludeNodeNames: true, IncludeRejections: true})
+		want, err := r.client.Score(r.t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: anew.Cluster}, IncludeNodeNames: true,
+		}, Pod: pod, IncludeRejections: true})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -157,7 +159,9 @@ func (r *random) compare(step int) {
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 			var got *stowagev1.ScoreResponse
 			err := r.Ask(r.t.Context(), func(ctx context.Context, v *live.View) (err error) {
-				got, err = r.client.Score(ctx, &stowagev1.ScoreRequest{Snapshot: v.Reference(), Pod: pod, IncludeNodeNames: true, IncludeRejections: true})
+				got, err = r.client.Score(ctx, &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, IncludeNodeNames: true,
+				}, Pod: pod, IncludeRejections: true})
 				return err
 			})
 			if err != nil {

@@ -59,7 +59,7 @@ var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes
 func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	found := partPath.FindStringSubmatch(p.Field)
 	switch {
-	case found == nil && !strings.HasPrefix(p.Field, "snapshot.") && !strings.HasPrefix(p.Field, "delta."):
+	case found == nil && !strings.HasPrefix(p.Field, "context.snapshot.") && !strings.HasPrefix(p.Field, "delta."):
 		return false // the pod, the profile
 	case c.base != b:
 		return true // another question has found out already

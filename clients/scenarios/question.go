@@ -63,7 +63,9 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			return nil, err
 		}
 		q.Filter = &stowagev1.FilterRequest{
-			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, Explain: true, IncludeNodeNames: true,
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+			}, Pod: pod.Pods.Pod, Explain: true,
 			IncludeChanges: true,
 		}
 	case s.Score != nil:
@@ -72,20 +74,22 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			return nil, err
 		}
 		q.Score = &stowagev1.ScoreRequest{
-			Cluster: snapshot.Cluster, Pod: pod.Pods.Pod, Profile: profile, IncludeNodeNames: true, IncludePluginScores: true,
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+			}, Pod: pod.Pods.Pod, IncludePluginScores: true,
 		}
 	case s.ScaleDown != nil:
 		if q.Scalable, err = snapshot.Scalable(s.ScaleDown.Workload); err != nil {
 			return nil, err
 		}
 		q.ScaleDown = snapshot.ScaleDownRequest(q.Scalable, s.ScaleDown.Replicas)
-		q.ScaleDown.Profile = profile
+		q.ScaleDown.Context.Profile = profile
 	default:
 		if s.Joint {
 			snapshot.PlaceRestJointly(0, 0)
 		}
 		q.Place = snapshot.PlaceRequest()
-		q.Place.Profile, q.Place.Explain, q.Place.IncludeChanges = profile, true, s.changes()
+		q.Place.Context.Profile, q.Place.Explain, q.Place.IncludeChanges = profile, true, s.changes()
 	}
 	return q, nil
 }

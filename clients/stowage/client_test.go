@@ -47,7 +47,7 @@ func (r *replica) look(request *stowagev1.PlaceRequest) error {
 	if n <= len(r.failures) {
 		return r.failures[n-1]
 	}
-	if s := request.Snapshot; s != nil && !r.has(s.Address) {
+	if s := request.GetContext().GetSnapshot(); s != nil && !r.has(s.Address) {
 		if r.beforeUnknown != nil {
 			r.beforeUnknown()
 		}
@@ -124,9 +124,11 @@ func TestCallsAreTriedAgainWhereThatHelps(t *testing.T) {
 
 func TestLargeRequestsAreTriedAgain(t *testing.T) {
 	r := start(t, status.Error(codes.Unavailable, ""))
-	request := &stowagev1.PlaceRequest{Cluster: &stowagev1.Cluster{}}
+	request := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
+	}}
 	for range 30_000 {
-		request.Cluster.Nodes = append(request.Cluster.Nodes, &stowagev1.Node{Name: "a-node-with-a-name-of-some-length"})
+		request.GetContext().GetCluster().Nodes = append(request.GetContext().GetCluster().Nodes, &stowagev1.Node{Name: "a-node-with-a-name-of-some-length"})
 	}
 	if _, err := dial(t, r).Place(t.Context(), request); err != nil {
 		t.Error(err)

@@ -16,8 +16,10 @@ func TestSameEncoding(t *testing.T) {
 		labels[fmt.Sprint("label-", i)] = ""
 	}
 	in := &stowagev1.FilterRequest{
-		Snapshot: &stowagev1.SnapshotReference{Address: "address"},
-		Pod:      &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Labels: labels}}},
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: "address"}},
+		},
+		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Labels: labels}}},
 	}
 	var first []byte
 	for range 20 {

@@ -12,7 +12,7 @@ import (
 
 // Violation is a field of the request that is malformed.
 type Violation struct {
-	Field       string // its path, such as "cluster.nodes[3].taints[0].effect"
+	Field       string // its path, such as "context.cluster.nodes[3].taints[0].effect"
 	Description string
 }
 

@@ -72,9 +72,9 @@ func snapshotOf(request any) *stowagev1.SnapshotReference {
 		request = r.GetPlace()
 	}
 	if r, ok := request.(interface {
-		GetSnapshot() *stowagev1.SnapshotReference
+		GetContext() *stowagev1.DecisionContext
 	}); ok {
-		return r.GetSnapshot()
+		return r.GetContext().GetSnapshot()
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestServersThatForgetAnswerAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []*stowagev1.PutSnapshotRequest{
-		{Step: &stowagev1.PutSnapshotRequest_Part{Part: cluster}}, {Sequence: 1, Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}},
+		{Step: &stowagev1.PutSnapshotRequest_Part{Part: cluster}}, {Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}},
 	} {
 		if err := stream.Send(m); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,9 @@ func TestServersThatForgetAnswerAll(t *testing.T) {
 		if err := client.Put(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := single.Place(t.Context(), &stowagev1.PlaceRequest{Cluster: cluster, Queue: queue})
+		answer, err := single.Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
+		}, Queue: queue})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +112,9 @@ func TestServersThatForgetAnswerAll(t *testing.T) {
 			for range 20 {
 				i := rng.IntN(len(snapshots))
 				got, err := client.Place(ctx, &stowagev1.PlaceRequest{
-					Snapshot: &stowagev1.SnapshotReference{Address: snapshots[i].Address()}, Queue: queue,
+					Context: &stowagev1.DecisionContext{
+						Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: snapshots[i].Address()}},
+					}, Queue: queue,
 				})
 				if err != nil {
 					t.Error(err)

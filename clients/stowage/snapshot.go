@@ -52,26 +52,23 @@ func (s *Snapshot) Address() string { return s.address }
 func (s *Snapshot) difference(yield func(*stowagev1.PutSnapshotRequest) bool) {
 	reference := &stowagev1.SnapshotReference{Address: s.base, Delta: s.delta}
 	_ = yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: reference}}) &&
-		yield(s.end(1))
+		yield(s.end())
 }
 
 // whole is the messages that put the snapshot to any server. The items go out as the content has them, in canonical form,
 // which is the one that a server takes in fastest. What nodes refer to comes before them.
 func (s *Snapshot) whole(yield func(*stowagev1.PutSnapshotRequest) bool) {
-	var sequence uint32
 	for part := range s.parts {
-		if !yield(&stowagev1.PutSnapshotRequest{Sequence: sequence, Step: &stowagev1.PutSnapshotRequest_Part{Part: part}}) {
+		if !yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: part}}) {
 			return
 		}
-		sequence++
 	}
-	yield(s.end(sequence))
+	yield(s.end())
 }
 
-func (s *Snapshot) end(sequence uint32) *stowagev1.PutSnapshotRequest {
+func (s *Snapshot) end() *stowagev1.PutSnapshotRequest {
 	return &stowagev1.PutSnapshotRequest{
-		Sequence: sequence,
-		Step:     &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: s.address}},
+		Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: s.address}},
 	}
 }
 

@@ -56,7 +56,9 @@ func placed(ctx context.Context, c *stowage.Client, request *stowagev1.PlaceRequ
 }
 
 func about(s *stowage.Snapshot) *stowagev1.PlaceRequest {
-	return &stowagev1.PlaceRequest{Snapshot: &stowagev1.SnapshotReference{Address: s.Address()}}
+	return &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: s.Address()}},
+	}}
 }
 
 func TestStreamsAreOpenedAgainWhereThatHelps(t *testing.T) {

@@ -63,10 +63,10 @@ func TestAnnotationsOnRandomProfiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := request()
 		if rapid.Bool().Draw(t, "no cluster") {
-			r.Cluster = nil
+			r.Context.Base = nil
 		}
-		r.Profile.AddedAffinity = nil // has no annotations, and its problems crowd the others out
-		fill(t, r.Profile.ProtoReflect(), 2)
+		r.Context.Profile.AddedAffinity = nil // has no annotations, and its problems crowd the others out
+		fill(t, r.GetContext().GetProfile().ProtoReflect(), 2)
 		checkAnnotations(t, v, r)
 	})
 }
@@ -106,7 +106,7 @@ func TestAnnotationsOnLongLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, n := range []int{64, 65, 101, 102, 1024, 1025} {
 				r := request()
-				change(r.Profile, n)
+				change(r.GetContext().GetProfile(), n)
 				checkAnnotations(t, v, r)
 			}
 		})

@@ -14,13 +14,13 @@ import (
 
 // usuallyAsked is requests whose pods are read straight from the wire.
 func usuallyAsked() []*stowagev1.FilterRequest {
-	template := request().Cluster.PodTemplates[0]
+	template := request().GetContext().GetCluster().PodTemplates[0]
 	return []*stowagev1.FilterRequest{
 		{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: template}}},
 		{Pod: &stowagev1.Pod{
 			Name: "web-0", Labels: map[string]string{"b": "1", "a": "", "c": "2"}, Terminating: true,
 			Source: &stowagev1.Pod_Template{Template: template},
-		}, Profile: request().Profile, IncludeNodeNames: true},
+		}, Context: &stowagev1.DecisionContext{Profile: request().GetContext().GetProfile(), IncludeNodeNames: true}},
 	}
 }
 

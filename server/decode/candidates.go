@@ -14,9 +14,9 @@ func (d *decoder) nodeCalled(name string) (uint32, bool) {
 	return d.content.Lookup(name)
 }
 
-// candidates decodes the nodes to consider, given by index and by name, in ascending order without duplicates. Nil
+// candidates decodes the nodes to consider, by index and by name, in ascending order without duplicates. Nil
 // stays nil, which stands for every node; an empty list is no node.
-func (d *decoder) candidates(in *stowagev1.NodeList) []uint32 {
+func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 	if in == nil {
 		return nil
 	}

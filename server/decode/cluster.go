@@ -72,7 +72,7 @@ type sink interface {
 func (r *Request) Message(in *stowagev1.Cluster) { r.wholeCluster(in) }
 
 func (d *decoder) wholeCluster(in *stowagev1.Cluster) {
-	at := path{name: "cluster"}
+	at := path{name: "context.cluster"}
 	if in == nil {
 		d.refuse(at, "is required")
 		return

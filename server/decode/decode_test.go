@@ -198,8 +198,10 @@ func TestEveryField(t *testing.T) {
 
 func minimal() *stowagev1.FilterRequest {
 	return &stowagev1.FilterRequest{
-		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}},
-		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{}},
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}}},
+		},
+		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{}},
 	}
 }
 
@@ -220,7 +222,7 @@ func TestDefaults(t *testing.T) {
 
 func TestEmptyProfileIsTheDefault(t *testing.T) {
 	r := minimal()
-	r.Profile = &stowagev1.Profile{
+	r.Context.Profile = &stowagev1.Profile{
 		ScoringStrategy: &stowagev1.ScoringStrategy{},
 		DefaultSpread:   &stowagev1.DefaultSpread{},
 	}
@@ -235,7 +237,7 @@ func TestEmptyProfileIsTheDefault(t *testing.T) {
 
 func TestPresentCandidatesWithoutEntriesAreNone(t *testing.T) {
 	r := minimal()
-	r.CandidateNodes = &stowagev1.NodeList{}
+	r.CandidateNodes = &stowagev1.CandidateNodes{}
 	got, err := decode.Filter(r)
 	if err != nil {
 		t.Fatal(err)
@@ -294,13 +296,13 @@ func TestBadNumbersInRequiredTermsPass(t *testing.T) {
 func TestScoreAgreesWithFilter(t *testing.T) {
 	p := request()
 	filter, err := decode.Filter(&stowagev1.FilterRequest{
-		Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes,
+		Context: p.Context, Pod: p.Queue[0].Pod, CandidateNodes: p.CandidateNodes,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	score, err := decode.Score(&stowagev1.ScoreRequest{
-		Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes,
+		Context: p.Context, Pod: p.Queue[0].Pod, CandidateNodes: p.CandidateNodes,
 		IncludePluginScores: true, IncludeRejections: true,
 	})
 	if err != nil {

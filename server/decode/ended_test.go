@@ -49,7 +49,7 @@ func TestRoomForNodes(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		r := decode.NewInline(t.Context(), nil)
-		r.Part("cluster", wire.Pieces{raw})
+		r.Part("context.cluster", wire.Pieces{raw})
 		runtime.ReadMemStats(&after)
 		if r.Err() == nil {
 			t.Errorf("%s: nothing is wrong", what)

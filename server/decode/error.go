@@ -8,7 +8,7 @@ import (
 
 // Violation is one thing that is wrong with a request.
 type Violation struct {
-	// Field is the path of the field, in the messages' own words, such as "cluster.nodes[3].taints[0].effect".
+	// Field is the path of the field, in the messages' own words, such as "context.cluster.nodes[3].taints[0].effect".
 	Field string
 	// Description says what is wrong and what is allowed.
 	Description string

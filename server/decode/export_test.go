@@ -67,6 +67,13 @@ func collect() (*Request, *stated) {
 	return &Request{decoder: decoder{ctx: context.Background(), to: s, content: new(content.Builder)}}, s
 }
 
+// whole decodes the cluster of a context.
+func (r *Request) whole(in *stowagev1.DecisionContext) {
+	if r.Based(in); in.GetBase() != nil {
+		r.Message(in.GetCluster())
+	}
+}
+
 // WholeFilter is a FilterRequest with its cluster.
 type WholeFilter struct {
 	Cluster *api.Cluster
@@ -77,7 +84,7 @@ type WholeFilter struct {
 // Filter decodes a whole request from its message.
 func Filter(in *stowagev1.FilterRequest) (*WholeFilter, error) {
 	r, s := collect()
-	r.Message(in.GetCluster())
+	r.whole(in.GetContext())
 	call := r.Filter(in)
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -97,7 +104,7 @@ type WholeScore struct {
 // Score decodes a whole request from its message.
 func Score(in *stowagev1.ScoreRequest) (*WholeScore, error) {
 	r, s := collect()
-	r.Message(in.GetCluster())
+	r.whole(in.GetContext())
 	call := r.Score(in)
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -117,7 +124,7 @@ type WholePlace struct {
 // Place decodes a whole request from its message.
 func Place(in *stowagev1.PlaceRequest) (*WholePlace, error) {
 	r, s := collect()
-	r.Message(in.GetCluster())
+	r.whole(in.GetContext())
 	call := r.Place(in)
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -136,7 +143,7 @@ type Decoded struct {
 func Wire(pieces wire.Pieces, keep bool) (*Decoded, error) {
 	r, s := collect()
 	r.content.AddressOnly = !keep
-	r.Part("cluster", pieces)
+	r.Part("context.cluster", pieces)
 	return r.decoded(s)
 }
 

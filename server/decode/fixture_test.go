@@ -107,7 +107,7 @@ func request() *stowagev1.PlaceRequest {
 		},
 	}
 	return &stowagev1.PlaceRequest{
-		Cluster: &stowagev1.Cluster{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{
 			Nodes: []*stowagev1.Node{
 				{
 					Name:          "a",
@@ -165,25 +165,7 @@ func request() *stowagev1.PlaceRequest {
 					Selector: selector("web"),
 				},
 			},
-		},
-		Queue: []*stowagev1.PendingPods{
-			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{}}},
-			{
-				Pod: &stowagev1.Pod{Name: "pinned", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
-					Spec: &stowagev1.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
-				}}},
-				Count: 5, PodGroup: "pinned",
-			},
-		},
-		PodGroups: []*stowagev1.PodGroup{{
-			Name: "pinned", MinCount: 3, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: 9,
-			Topology: &stowagev1.PodGroupTopology{
-				Keys:   []string{"rack", "zone"},
-				Policy: stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
-			},
-		}},
-		AllowPartial: true,
-		Profile: &stowagev1.Profile{
+		}}, Profile: &stowagev1.Profile{
 			Name: "kube-1.37",
 			PluginWeights: []*stowagev1.PluginWeight{
 				{Plugin: stowagev1.Plugin_PLUGIN_NODE_AFFINITY, Weight: 7},
@@ -211,8 +193,25 @@ func request() *stowagev1.PlaceRequest {
 				}},
 			},
 			TolerationComparisonOperators: true,
+		}},
+		Queue: []*stowagev1.PendingPods{
+			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{}}},
+			{
+				Pod: &stowagev1.Pod{Name: "pinned", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+					Spec: &stowagev1.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
+				}}},
+				Count: 5, PodGroup: "pinned",
+			},
 		},
-		CandidateNodes: &stowagev1.NodeList{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},
+		PodGroups: []*stowagev1.PodGroup{{
+			Name: "pinned", MinCount: 3, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: 9,
+			Topology: &stowagev1.PodGroupTopology{
+				Keys:   []string{"rack", "zone"},
+				Policy: stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
+			},
+		}},
+		AllowPartial:   true,
+		CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},
 		TieBreakSeed:   42,
 		Explain:        true,
 	}

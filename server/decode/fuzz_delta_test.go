@@ -17,7 +17,7 @@ import (
 // FuzzDelta decodes an arbitrary delta on an arbitrary cluster, and compares with decoding the whole cluster that simple
 // code makes of both: the same address, the same answers. A delta is refused where that is, too.
 func FuzzDelta(f *testing.F) {
-	base := request().Cluster
+	base := request().GetContext().GetCluster()
 	base.PodTemplates[0].Spec.NodeName = ""
 	for _, d := range []*stowagev1.ClusterDelta{
 		{},
@@ -102,7 +102,7 @@ func FuzzDelta(f *testing.F) {
 			t.Error("the base was changed")
 		}
 		for _, pod := range []*stowagev1.Pod{
-			{Source: &stowagev1.Pod_Template{Template: request().Cluster.PodTemplates[0]}},
+			{Source: &stowagev1.Pod_Template{Template: request().GetContext().GetCluster().PodTemplates[0]}},
 			{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
 			{Source: &stowagev1.Pod_TemplateIndex{}},
 		} {

@@ -20,8 +20,10 @@ func FuzzFilterRequest(f *testing.F) {
 	for _, r := range []*stowagev1.FilterRequest{
 		{},
 		minimal(),
-		{Cluster: p.Cluster, Pod: p.Queue[0].Pod, Profile: p.Profile, CandidateNodes: p.CandidateNodes, Explain: true},
-		{Cluster: p.Cluster, Pod: p.Queue[1].Pod, IncludeNodeNames: true},
+		{Context: p.Context, Pod: p.Queue[0].Pod, CandidateNodes: p.CandidateNodes, Explain: true},
+		{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster(p)}, IncludeNodeNames: true,
+		}, Pod: p.Queue[1].Pod},
 	} {
 		bytes, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 		if err != nil {

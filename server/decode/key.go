@@ -82,7 +82,8 @@ func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
 	if in.GetCandidateNodes() != nil || in.GetExplain() {
 		return ""
 	}
-	return answerKey('F', key(a, in.GetPod(), in.GetProfile()), in.GetIncludeNodeNames(), in.GetIncludeChanges())
+	on := in.GetContext()
+	return answerKey('F', key(a, in.GetPod(), on.GetProfile()), on.GetIncludeNodeNames(), in.GetIncludeChanges())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.
@@ -90,8 +91,9 @@ func ScoreKey(in *stowagev1.ScoreRequest, a *Asked) string {
 	if in.GetCandidateNodes() != nil {
 		return ""
 	}
-	return answerKey('S', key(a, in.GetPod(), in.GetProfile()),
-		in.GetIncludeNodeNames(), in.GetIncludePluginScores(), in.GetIncludeRejections())
+	on := in.GetContext()
+	return answerKey('S', key(a, in.GetPod(), on.GetProfile()),
+		on.GetIncludeNodeNames(), in.GetIncludePluginScores(), in.GetIncludeRejections())
 }
 
 func answerKey(method byte, key string, included ...bool) string {

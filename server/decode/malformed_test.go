@@ -18,113 +18,113 @@ var malformed = []struct {
 	field, description string
 	change             func(r *stowagev1.PlaceRequest)
 }{
-	{"cluster", "is required", func(r *stowagev1.PlaceRequest) {
-		r.Cluster = nil
+	{"context.base", "one of cluster and snapshot is required", func(r *stowagev1.PlaceRequest) {
+		r.Context.Base = nil
 		r.Queue, r.PodGroups = nil, nil
 		r.CandidateNodes = nil
 	}},
-	{"cluster.nodes[1].name", "is required", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[1].name", "is required", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Name = ""
 		r.CandidateNodes = nil
 	}},
-	{"cluster.nodes[2].name", "is that of cluster.nodes[0]", func(r *stowagev1.PlaceRequest) { node(r, 2).Name = "a" }},
-	{"cluster.nodes[2].name", "at most 253", func(r *stowagev1.PlaceRequest) { node(r, 2).Name = strings.Repeat("a", 254) }},
-	{`cluster.nodes[1].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[2].name", "is that of context.cluster.nodes[0]", func(r *stowagev1.PlaceRequest) { node(r, 2).Name = "a" }},
+	{"context.cluster.nodes[2].name", "at most 253", func(r *stowagev1.PlaceRequest) { node(r, 2).Name = strings.Repeat("a", 254) }},
+	{`context.cluster.nodes[1].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Labels = map[string]string{"": "v"}
 	}},
-	{`cluster.nodes[1].labels["k"]`, "value of 64 bytes", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[1].labels["k"]`, "value of 64 bytes", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Labels = map[string]string{"k": strings.Repeat("v", 64)}
 	}},
-	{`cluster.nodes[1].labels["` + strings.Repeat("k", 64) + `"...]`, "key of 318 bytes", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[1].labels["` + strings.Repeat("k", 64) + `"...]`, "key of 318 bytes", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Labels = map[string]string{strings.Repeat("k", 318): "v"}
 	}},
-	{"cluster.nodes[1].labels", "at most 10000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[1].labels", "at most 10000", func(r *stowagev1.PlaceRequest) {
 		node(r, 1).Labels = make(map[string]string)
 		for i := range decode.MaxLabels + 1 {
 			node(r, 1).Labels[fmt.Sprint("k", i)] = ""
 		}
 	}},
-	{"cluster.nodes[0].taints[0].key", "is required", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Key = "" }},
-	{"cluster.nodes[0].taints[0].value", "at most 63", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].taints[0].key", "is required", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Key = "" }},
+	{"context.cluster.nodes[0].taints[0].value", "at most 63", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Taints[0].Value = strings.Repeat("v", 64)
 	}},
-	{"cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 0 }},
-	{"cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 9 }},
-	{"cluster.nodes[0].taints", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 0 }},
+	{"context.cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *stowagev1.PlaceRequest) { node(r, 0).Taints[0].Effect = 9 }},
+	{"context.cluster.nodes[0].taints", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Taints = make([]*stowagev1.Taint, decode.MaxTaints+1)
 	}},
-	{"cluster.nodes[0].allocatable.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].allocatable.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.CpuMillis = proto.Int64(-1)
 	}},
-	{"cluster.nodes[0].allocatable.memory_bytes", "is -2, at least 0 is required", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].allocatable.memory_bytes", "is -2, at least 0 is required", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.MemoryBytes = proto.Int64(-2)
 	}},
-	{"cluster.nodes[0].allocatable.ephemeral_storage_bytes", "is -1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].allocatable.ephemeral_storage_bytes", "is -1", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.EphemeralStorageBytes = proto.Int64(-1)
 	}},
-	{"cluster.nodes[0].allocatable.pods", "is -1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].allocatable.pods", "is -1", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.Pods = proto.Int64(-1)
 	}},
-	{`cluster.nodes[0].allocatable.scalars["example.com/gpu"]`, "is -1", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[0].allocatable.scalars["example.com/gpu"]`, "is -1", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.Scalars["example.com/gpu"] = -1
 	}},
-	{`cluster.nodes[0].allocatable.scalars["cpu"]`, "field of its own", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[0].allocatable.scalars["cpu"]`, "field of its own", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.Scalars["cpu"] = 1
 	}},
-	{`cluster.nodes[0].allocatable.scalars[""]`, "empty name", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[0].allocatable.scalars[""]`, "empty name", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.Scalars[""] = 1
 	}},
-	{`cluster.nodes[0].allocatable.scalars["` + strings.Repeat("k", 64) + `"...]`, "name of 318 bytes", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[0].allocatable.scalars["` + strings.Repeat("k", 64) + `"...]`, "name of 318 bytes", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Allocatable.Scalars[strings.Repeat("k", 318)] = 1
 	}},
-	{"cluster.nodes[0].images[0].size_bytes", "is -1", func(r *stowagev1.PlaceRequest) { node(r, 0).Images[0].SizeBytes = -1 }},
-	{"cluster.nodes[0].images[0].size_bytes", "are allowed", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].images[0].size_bytes", "is -1", func(r *stowagev1.PlaceRequest) { node(r, 0).Images[0].SizeBytes = -1 }},
+	{"context.cluster.nodes[0].images[0].size_bytes", "are allowed", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Images[0].SizeBytes = decode.MaxImageBytes + 1
 	}},
-	{"cluster.nodes[0].images[0].names", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].images[0].names", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Images[0].Names = make([]string, decode.MaxImageNames+1)
 	}},
-	{"cluster.nodes[0].images", "at most 10000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].images", "at most 10000", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Images = make([]*stowagev1.ContainerImage, decode.MaxImages+1)
 	}},
-	{"cluster.nodes[0].pod_counts[0].template_index", "is 1, but cluster.pod_templates has 1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pod_counts[0].template_index", "is 1, but cluster.pod_templates has 1", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).PodCounts[0].TemplateIndex = 1
 	}},
-	{"cluster.nodes[0].pod_counts[0].count", "is 0", func(r *stowagev1.PlaceRequest) { node(r, 0).PodCounts[0].Count = 0 }},
-	{"cluster.nodes", "pods in all", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pod_counts[0].count", "is 0", func(r *stowagev1.PlaceRequest) { node(r, 0).PodCounts[0].Count = 0 }},
+	{"context.cluster.nodes", "pods in all", func(r *stowagev1.PlaceRequest) {
 		small := &stowagev1.PodTemplate{}
-		r.Cluster.PodTemplates = append(r.Cluster.PodTemplates, small)
+		cluster(r).PodTemplates = append(cluster(r).PodTemplates, small)
 		node(r, 1).PodCounts = []*stowagev1.PodCount{{TemplateIndex: 1, Count: 1<<32 - 1}}
 	}},
-	{"cluster.nodes[0].pods[0].template_index", "is 4294967295", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].template_index", "is 4294967295", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[0].Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 1<<32 - 1}
 	}},
-	{"cluster.nodes[0].pods[0].source", "is required", func(r *stowagev1.PlaceRequest) { node(r, 0).Pods[0].Source = nil }},
-	{"cluster.nodes[0].pods[0].name", "at most 253", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].source", "is required", func(r *stowagev1.PlaceRequest) { node(r, 0).Pods[0].Source = nil }},
+	{"context.cluster.nodes[0].pods[0].name", "at most 253", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[0].Name = strings.Repeat("a", 254)
 	}},
-	{`cluster.nodes[0].pods[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) { node(r, 0).Pods[0].Labels[""] = "" }},
-	{"cluster.nodes[0].pods[1].template.spec.node_name", "must be empty", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.nodes[0].pods[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) { node(r, 0).Pods[0].Labels[""] = "" }},
+	{"context.cluster.nodes[0].pods[1].template.spec.node_name", "must be empty", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[1].GetTemplate().Spec = &stowagev1.PodSpec{NodeName: "a"}
 	}},
-	{"cluster.nodes[0].pods[0].template_index", "template with a node_name", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].template_index", "template with a node_name", func(r *stowagev1.PlaceRequest) {
 		spec(r).NodeName = "a"
 		node(r, 0).PodCounts = nil
 	}},
-	{"cluster.nodes[0].pod_counts[0].template_index", "template with a node_name", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pod_counts[0].template_index", "template with a node_name", func(r *stowagev1.PlaceRequest) {
 		spec(r).NodeName = "a"
 		node(r, 0).Pods = nil
 	}},
-	{"cluster.nodes[0].pods[0].resource_status.containers[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].name", "is required", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[0].ResourceStatus.Containers[0].Name = ""
 	}},
-	{"cluster.nodes[0].pods[0].resource_status.containers", "at most 2000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].resource_status.containers", "at most 2000", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[0].ResourceStatus.Containers = make([]*stowagev1.ContainerResourceStatus, 2*decode.MaxContainers+1)
 	}},
-	{"cluster.nodes[0].pods[0].resource_status.containers[0].allocated.cpu_millis", "is -5", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].allocated.cpu_millis", "is -5", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[0].ResourceStatus.Containers[0].Allocated.CpuMillis = proto.Int64(-5)
 	}},
-	{"cluster.nodes[0].pods[0].resource_status.actuated.memory_bytes", "is -5", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.nodes[0].pods[0].resource_status.actuated.memory_bytes", "is -5", func(r *stowagev1.PlaceRequest) {
 		node(r, 0).Pods[0].ResourceStatus.Actuated.MemoryBytes = proto.Int64(-5)
 	}},
 	{"queue[0].pod.unread[0].object", "is required", func(r *stowagev1.PlaceRequest) {
@@ -145,37 +145,37 @@ var malformed = []struct {
 	{"queue[0].pod.unread", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, decode.MaxUnread+1)
 	}},
-	{"cluster.namespaces[0].name", "is required", func(r *stowagev1.PlaceRequest) { r.Cluster.Namespaces[0].Name = "" }},
-	{"cluster.namespaces[1].name", "is that of cluster.namespaces[0]", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.Namespaces = append(r.Cluster.Namespaces, &stowagev1.Namespace{Name: "prod"})
+	{"context.cluster.namespaces[0].name", "is required", func(r *stowagev1.PlaceRequest) { cluster(r).Namespaces[0].Name = "" }},
+	{"context.cluster.namespaces[1].name", "is that of context.cluster.namespaces[0]", func(r *stowagev1.PlaceRequest) {
+		cluster(r).Namespaces = append(cluster(r).Namespaces, &stowagev1.Namespace{Name: "prod"})
 	}},
-	{`cluster.namespaces[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.Namespaces[0].Labels[""] = ""
+	{`context.cluster.namespaces[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) {
+		cluster(r).Namespaces[0].Labels[""] = ""
 	}},
-	{"cluster.workload_selectors[0].kind", "must be WORKLOAD_KIND_SERVICE", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.WorkloadSelectors[0].Kind = 0
+	{"context.cluster.workload_selectors[0].kind", "must be WORKLOAD_KIND_SERVICE", func(r *stowagev1.PlaceRequest) {
+		cluster(r).WorkloadSelectors[0].Kind = 0
 	}},
-	{"cluster.workload_selectors[0].name", "is required", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.WorkloadSelectors[0].Name = ""
+	{"context.cluster.workload_selectors[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+		cluster(r).WorkloadSelectors[0].Name = ""
 	}},
-	{"cluster.workload_selectors[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.WorkloadSelectors[0].Namespace = strings.Repeat("n", 64)
+	{"context.cluster.workload_selectors[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
+		cluster(r).WorkloadSelectors[0].Namespace = strings.Repeat("n", 64)
 	}},
-	{"cluster.workload_selectors[0].selector.match_expressions", "must be empty with WORKLOAD_KIND_SERVICE", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.WorkloadSelectors[0].Selector = selector("web")
+	{"context.cluster.workload_selectors[0].selector.match_expressions", "must be empty with WORKLOAD_KIND_SERVICE", func(r *stowagev1.PlaceRequest) {
+		cluster(r).WorkloadSelectors[0].Selector = selector("web")
 	}},
-	{"cluster.workload_selectors[2].name", "is that of cluster.workload_selectors[1]", func(r *stowagev1.PlaceRequest) {
-		r.Cluster.WorkloadSelectors = append(r.Cluster.WorkloadSelectors, r.Cluster.WorkloadSelectors[1])
+	{"context.cluster.workload_selectors[2].name", "is that of context.cluster.workload_selectors[1]", func(r *stowagev1.PlaceRequest) {
+		cluster(r).WorkloadSelectors = append(cluster(r).WorkloadSelectors, cluster(r).WorkloadSelectors[1])
 	}},
 
-	{"cluster.pod_templates[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].namespace", "at most 63", func(r *stowagev1.PlaceRequest) {
 		template(r).Namespace = strings.Repeat("n", 64)
 	}},
-	{`cluster.pod_templates[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) { template(r).Labels[""] = "" }},
-	{"cluster.pod_templates[0].controller.name", "at most 253", func(r *stowagev1.PlaceRequest) {
+	{`context.cluster.pod_templates[0].labels[""]`, "empty key", func(r *stowagev1.PlaceRequest) { template(r).Labels[""] = "" }},
+	{"context.cluster.pod_templates[0].controller.name", "at most 253", func(r *stowagev1.PlaceRequest) {
 		template(r).Controller.Name = strings.Repeat("n", 254)
 	}},
-	{`cluster.pod_templates[0].spec.node_selector[""]`, "empty key", func(r *stowagev1.PlaceRequest) { spec(r).NodeSelector[""] = "" }},
+	{`context.cluster.pod_templates[0].spec.node_selector[""]`, "empty key", func(r *stowagev1.PlaceRequest) { spec(r).NodeSelector[""] = "" }},
 	{affinity + "node_affinity.required.terms[0].match_expressions[0].key", "must be a label key", func(r *stowagev1.PlaceRequest) {
 		required(r).MatchExpressions[0].Key = "a b"
 	}},
@@ -272,19 +272,19 @@ var malformed = []struct {
 		anti(r).NamespaceSelector.MatchExpressions = []*stowagev1.LabelSelectorRequirement{{Key: "k"}}
 	}},
 
-	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be TOLERATION_OPERATOR_EXISTS if key is empty", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.tolerations[1].operator", "must be TOLERATION_OPERATOR_EXISTS if key is empty", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[1].Key = ""
 	}},
-	{"cluster.pod_templates[0].spec.tolerations[0].value", "must be empty with TOLERATION_OPERATOR_EXISTS", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.tolerations[0].value", "must be empty with TOLERATION_OPERATOR_EXISTS", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[0].Value = "v"
 	}},
-	{"cluster.pod_templates[0].spec.tolerations[1].operator", "must be TOLERATION_OPERATOR_EQUAL", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.tolerations[1].operator", "must be TOLERATION_OPERATOR_EQUAL", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[1].Operator = 9
 	}},
-	{"cluster.pod_templates[0].spec.tolerations[1].effect", "or unspecified", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.tolerations[1].effect", "or unspecified", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations[1].Effect = -1
 	}},
-	{"cluster.pod_templates[0].spec.tolerations", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.tolerations", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).Tolerations = make([]*stowagev1.Toleration, decode.MaxTolerations+1)
 	}},
 	{spread + "[0].max_skew", "is 0", func(r *stowagev1.PlaceRequest) { spec(r).TopologySpreadConstraints[0].MaxSkew = 0 }},
@@ -318,37 +318,37 @@ var malformed = []struct {
 	{spread, "at most 64", func(r *stowagev1.PlaceRequest) {
 		spec(r).TopologySpreadConstraints = make([]*stowagev1.TopologySpreadConstraint, decode.MaxSpreadConstraints+1)
 	}},
-	{"cluster.pod_templates[0].spec.containers[0].requests.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.containers[0].requests.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].Requests.CpuMillis = proto.Int64(-1)
 	}},
-	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 0", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 0", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts[0].Port = 0
 	}},
-	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 65536", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.containers[0].host_ports[0].port", "is 65536", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts[0].Port = 65536
 	}},
-	{"cluster.pod_templates[0].spec.containers[0].host_ports[0].protocol", "must be PROTOCOL_TCP", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.containers[0].host_ports[0].protocol", "must be PROTOCOL_TCP", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts[0].Protocol = 4
 	}},
-	{"cluster.pod_templates[0].spec.containers[0].host_ports", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.containers[0].host_ports", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers[0].HostPorts = make([]*stowagev1.HostPort, decode.MaxHostPorts+1)
 	}},
-	{"cluster.pod_templates[0].spec.init_containers[0].restart_policy", "must be CONTAINER_RESTART_POLICY_ALWAYS", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.init_containers[0].restart_policy", "must be CONTAINER_RESTART_POLICY_ALWAYS", func(r *stowagev1.PlaceRequest) {
 		spec(r).InitContainers[0].RestartPolicy = 4
 	}},
-	{"cluster.pod_templates[0].spec.containers", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.containers", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).Containers = make([]*stowagev1.Container, decode.MaxContainers+1)
 	}},
-	{"cluster.pod_templates[0].spec.requests.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.requests.cpu_millis", "is -1", func(r *stowagev1.PlaceRequest) {
 		spec(r).Requests.CpuMillis = proto.Int64(-1)
 	}},
-	{"cluster.pod_templates[0].spec.overhead.memory_bytes", "is -1", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.overhead.memory_bytes", "is -1", func(r *stowagev1.PlaceRequest) {
 		spec(r).Overhead.MemoryBytes = proto.Int64(-1)
 	}},
-	{"cluster.pod_templates[0].spec.image_volumes", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.image_volumes", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).ImageVolumes = make([]string, decode.MaxContainers+1)
 	}},
-	{"cluster.pod_templates[0].spec.scheduling_gates", "at most 1000", func(r *stowagev1.PlaceRequest) {
+	{"context.cluster.pod_templates[0].spec.scheduling_gates", "at most 1000", func(r *stowagev1.PlaceRequest) {
 		spec(r).SchedulingGates = make([]string, decode.MaxTolerations+1)
 	}},
 
@@ -393,71 +393,71 @@ var malformed = []struct {
 		r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1)
 	}},
 
-	{"profile.name", "only \"kube-1.37\"", func(r *stowagev1.PlaceRequest) { r.Profile.Name = "kube-1.2" }},
-	{"profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *stowagev1.PlaceRequest) {
-		r.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
+	{"context.profile.name", "only \"kube-1.37\"", func(r *stowagev1.PlaceRequest) { r.Context.Profile.Name = "kube-1.2" }},
+	{"context.profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
 	}},
-	{"profile.plugin_weights[0].weight", "is 0", func(r *stowagev1.PlaceRequest) { r.Profile.PluginWeights[0].Weight = 0 }},
-	{"profile.plugin_weights[0].weight", "is 1000001", func(r *stowagev1.PlaceRequest) { r.Profile.PluginWeights[0].Weight = 1000001 }},
-	{"profile.plugin_weights[1].plugin", "has a weight already", func(r *stowagev1.PlaceRequest) {
-		r.Profile.PluginWeights = append(r.Profile.PluginWeights, r.Profile.PluginWeights[0])
+	{"context.profile.plugin_weights[0].weight", "is 0", func(r *stowagev1.PlaceRequest) { r.Context.Profile.PluginWeights[0].Weight = 0 }},
+	{"context.profile.plugin_weights[0].weight", "is 1000001", func(r *stowagev1.PlaceRequest) { r.Context.Profile.PluginWeights[0].Weight = 1000001 }},
+	{"context.profile.plugin_weights[1].plugin", "has a weight already", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.PluginWeights = append(r.Context.Profile.PluginWeights, r.Context.Profile.PluginWeights[0])
 	}},
-	{"profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "decimal integer", func(r *stowagev1.PlaceRequest) {
-		r.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "many"
+	{"context.profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "decimal integer", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "many"
 	}},
-	{"profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *stowagev1.PlaceRequest) {
-		r.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "-5"
+	{"context.profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "-5"
 	}},
-	{"profile.scoring_strategy.type", "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Type = 4 }},
-	{"profile.scoring_strategy.resources[0].weight", "is 101", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Resources[0].Weight = 101
+	{"context.profile.scoring_strategy.type", "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED", func(r *stowagev1.PlaceRequest) { r.Context.Profile.ScoringStrategy.Type = 4 }},
+	{"context.profile.scoring_strategy.resources[0].weight", "is 101", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.ScoringStrategy.Resources[0].Weight = 101
 	}},
-	{"profile.scoring_strategy.resources[0].name", "is required", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Resources[0].Name = ""
+	{"context.profile.scoring_strategy.resources[0].name", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.ScoringStrategy.Resources[0].Name = ""
 	}},
-	{"profile.balanced_allocation_resources[1].name", "is there already", func(r *stowagev1.PlaceRequest) {
-		r.Profile.BalancedAllocationResources = append(r.Profile.BalancedAllocationResources, r.Profile.BalancedAllocationResources[0])
+	{"context.profile.balanced_allocation_resources[1].name", "is there already", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.BalancedAllocationResources = append(r.Context.Profile.BalancedAllocationResources, r.Context.Profile.BalancedAllocationResources[0])
 	}},
-	{"profile.scoring_strategy.shape", "must be empty", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Type = stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED
+	{"context.profile.scoring_strategy.shape", "must be empty", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.ScoringStrategy.Type = stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED
 	}},
 	{affinity + "pod_affinity.required[0].topology_key", "must be a label key", func(r *stowagev1.PlaceRequest) {
 		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = "a b"
 	}},
-	{"profile.scoring_strategy.shape", "is required", func(r *stowagev1.PlaceRequest) { r.Profile.ScoringStrategy.Shape = nil }},
-	{"profile.scoring_strategy.shape[1].utilization", "must be greater", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Shape[1].Utilization = 0
+	{"context.profile.scoring_strategy.shape", "is required", func(r *stowagev1.PlaceRequest) { r.Context.Profile.ScoringStrategy.Shape = nil }},
+	{"context.profile.scoring_strategy.shape[1].utilization", "must be greater", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.ScoringStrategy.Shape[1].Utilization = 0
 	}},
-	{"profile.scoring_strategy.shape[1].utilization", "is 101", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Shape[1].Utilization = 101
+	{"context.profile.scoring_strategy.shape[1].utilization", "is 101", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.ScoringStrategy.Shape[1].Utilization = 101
 	}},
-	{"profile.scoring_strategy.shape[1].score", "is 11", func(r *stowagev1.PlaceRequest) {
-		r.Profile.ScoringStrategy.Shape[1].Score = 11
+	{"context.profile.scoring_strategy.shape[1].score", "is 11", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.ScoringStrategy.Shape[1].Score = 11
 	}},
-	{"profile.ignored_resources[0]", "must be a label key", func(r *stowagev1.PlaceRequest) { r.Profile.IgnoredResources[0] = "" }},
-	{"profile.ignored_resource_groups[0]", "must not contain a slash", func(r *stowagev1.PlaceRequest) {
-		r.Profile.IgnoredResourceGroups[0] = "example.org/x"
+	{"context.profile.ignored_resources[0]", "must be a label key", func(r *stowagev1.PlaceRequest) { r.Context.Profile.IgnoredResources[0] = "" }},
+	{"context.profile.ignored_resource_groups[0]", "must not contain a slash", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.IgnoredResourceGroups[0] = "example.org/x"
 	}},
-	{"profile.ignored_resource_groups[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
-		r.Profile.IgnoredResourceGroups[0] = "example org"
+	{"context.profile.ignored_resource_groups[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.IgnoredResourceGroups[0] = "example org"
 	}},
-	{"profile.balanced_allocation_resources[0].weight", "only 1", func(r *stowagev1.PlaceRequest) {
-		r.Profile.BalancedAllocationResources[0].Weight = 2
+	{"context.profile.balanced_allocation_resources[0].weight", "only 1", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.BalancedAllocationResources[0].Weight = 2
 	}},
-	{"profile.hard_pod_affinity_weight", "is 101", func(r *stowagev1.PlaceRequest) { r.Profile.HardPodAffinityWeight = proto.Int32(101) }},
-	{"profile.hard_pod_affinity_weight", "is -1", func(r *stowagev1.PlaceRequest) { r.Profile.HardPodAffinityWeight = proto.Int32(-1) }},
-	{"profile.default_spread.type", "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST", func(r *stowagev1.PlaceRequest) { r.Profile.DefaultSpread.Type = 3 }},
-	{"profile.default_spread.constraints", "must be empty with DEFAULTING_TYPE_SYSTEM", func(r *stowagev1.PlaceRequest) {
-		r.Profile.DefaultSpread.Type = stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM
+	{"context.profile.hard_pod_affinity_weight", "is 101", func(r *stowagev1.PlaceRequest) { r.Context.Profile.HardPodAffinityWeight = proto.Int32(101) }},
+	{"context.profile.hard_pod_affinity_weight", "is -1", func(r *stowagev1.PlaceRequest) { r.Context.Profile.HardPodAffinityWeight = proto.Int32(-1) }},
+	{"context.profile.default_spread.type", "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST", func(r *stowagev1.PlaceRequest) { r.Context.Profile.DefaultSpread.Type = 3 }},
+	{"context.profile.default_spread.constraints", "must be empty with DEFAULTING_TYPE_SYSTEM", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DefaultSpread.Type = stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM
 	}},
-	{"profile.default_spread.constraints[0].label_selector", "must be absent", func(r *stowagev1.PlaceRequest) {
-		r.Profile.DefaultSpread.Constraints[0].LabelSelector = &stowagev1.LabelSelector{}
+	{"context.profile.default_spread.constraints[0].label_selector", "must be absent", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DefaultSpread.Constraints[0].LabelSelector = &stowagev1.LabelSelector{}
 	}},
-	{"profile.default_spread.constraints[0].max_skew", "is 0", func(r *stowagev1.PlaceRequest) {
-		r.Profile.DefaultSpread.Constraints[0].MaxSkew = 0
+	{"context.profile.default_spread.constraints[0].max_skew", "is 0", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DefaultSpread.Constraints[0].MaxSkew = 0
 	}},
-	{"profile.default_spread.constraints[1].topology_key", "another constraint", func(r *stowagev1.PlaceRequest) {
-		r.Profile.DefaultSpread.Constraints = append(r.Profile.DefaultSpread.Constraints, r.Profile.DefaultSpread.Constraints[0])
+	{"context.profile.default_spread.constraints[1].topology_key", "another constraint", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DefaultSpread.Constraints = append(r.Context.Profile.DefaultSpread.Constraints, r.Context.Profile.DefaultSpread.Constraints[0])
 	}},
 
 	{"candidate_nodes.indexes[0]", "is 3, but cluster.nodes has 3", func(r *stowagev1.PlaceRequest) { r.CandidateNodes.Indexes[0] = 3 }},
@@ -465,12 +465,13 @@ var malformed = []struct {
 }
 
 const (
-	affinity = "cluster.pod_templates[0].spec.affinity."
-	spread   = "cluster.pod_templates[0].spec.topology_spread_constraints"
+	affinity = "context.cluster.pod_templates[0].spec.affinity."
+	spread   = "context.cluster.pod_templates[0].spec.topology_spread_constraints"
 )
 
-func node(r *stowagev1.PlaceRequest, i int) *stowagev1.Node     { return r.Cluster.Nodes[i] }
-func template(r *stowagev1.PlaceRequest) *stowagev1.PodTemplate { return r.Cluster.PodTemplates[0] }
+func cluster(r *stowagev1.PlaceRequest) *stowagev1.Cluster      { return r.GetContext().GetCluster() }
+func node(r *stowagev1.PlaceRequest, i int) *stowagev1.Node     { return cluster(r).Nodes[i] }
+func template(r *stowagev1.PlaceRequest) *stowagev1.PodTemplate { return cluster(r).PodTemplates[0] }
 func spec(r *stowagev1.PlaceRequest) *stowagev1.PodSpec         { return template(r).Spec }
 
 func required(r *stowagev1.PlaceRequest) *stowagev1.NodeSelectorTerm {
@@ -504,7 +505,7 @@ func TestMalformed(t *testing.T) {
 // TestMalformedOnTheWayToTheEngine decodes clusters into what compiles them, as the service does.
 func TestMalformedOnTheWayToTheEngine(t *testing.T) {
 	for _, test := range malformed {
-		if !strings.HasPrefix(test.field, "cluster.") {
+		if !strings.HasPrefix(test.field, "context.cluster.") {
 			continue
 		}
 		t.Run(test.field, func(t *testing.T) {
@@ -517,14 +518,14 @@ func TestMalformedOnTheWayToTheEngine(t *testing.T) {
 				}
 			}
 			message := decode.NewRequest(t.Context())
-			message.Message(r.Cluster)
+			message.Message(cluster(r))
 			refused("message", message)
-			raw, err := proto.Marshal(r.Cluster)
+			raw, err := proto.Marshal(cluster(r))
 			if err != nil {
 				return // what is no UTF-8 has no encoding
 			}
 			for _, wired := range []*decode.Request{decode.NewRequest(t.Context()), decode.NewInline(t.Context(), nil)} {
-				wired.Part("cluster", wire.Pieces{raw})
+				wired.Part("context.cluster", wire.Pieces{raw})
 				refused("wire", wired)
 			}
 		})
@@ -544,9 +545,9 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	r := request()
 	node(r, 0).Taints[0].Effect = 0
 	r.Queue[0].Pod = nil
-	r.Profile.Name = "x"
+	r.Context.Profile.Name = "x"
 	_, err := decode.Place(r)
-	const want = "cluster.nodes[0].taints[0].effect: must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE or TAINT_EFFECT_NO_EXECUTE (and 2 more)"
+	const want = "context.cluster.nodes[0].taints[0].effect: must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE or TAINT_EFFECT_NO_EXECUTE (and 2 more)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got error %v, want %s", err, want)
 	}
@@ -557,7 +558,8 @@ func TestReportIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := minimal()
 			for i := range 10_000 {
-				r.Cluster.Nodes = append(r.Cluster.Nodes, &stowagev1.Node{
+				c := r.GetContext().GetCluster()
+				c.Nodes = append(c.Nodes, &stowagev1.Node{
 					Name: fmt.Sprint("n", i), Labels: map[string]string{key: ""},
 				})
 			}
@@ -581,7 +583,7 @@ func TestReportIsBounded(t *testing.T) {
 func TestDistinctNamesAreBounded(t *testing.T) {
 	r := minimal()
 	allocatable := &stowagev1.Resources{Scalars: make(map[string]int64)}
-	r.Cluster.Nodes[0].Allocatable = allocatable
+	r.GetContext().GetCluster().Nodes[0].Allocatable = allocatable
 	pod := &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAffinity: &stowagev1.PodAffinity{}}}}
 	r.Pod.Source = &stowagev1.Pod_Template{Template: pod}
 	for i := range decode.MaxDistinctResources {

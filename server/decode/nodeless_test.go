@@ -29,7 +29,7 @@ func split(c *stowagev1.Cluster) (nodes, rest *stowagev1.Cluster) {
 // withEverything is a cluster with classes, templates, namespaces and workload selectors.
 func withEverything(nodes int) *stowagev1.Cluster {
 	c := bigcluster.Compact(bigcluster.New(nodes))
-	more := request().Cluster
+	more := request().GetContext().GetCluster()
 	c.Namespaces, c.WorkloadSelectors = more.Namespaces, more.WorkloadSelectors
 	c.Nodes[nodes-1].Pods = []*stowagev1.Pod{{Name: "named", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 3}}}
 	return c
@@ -37,7 +37,7 @@ func withEverything(nodes int) *stowagev1.Cluster {
 
 func inline(t testing.TB, of *decode.Nodeless, pieces wire.Pieces) *decode.Cluster {
 	r := decode.NewInline(context.Background(), of)
-	r.Part("cluster", pieces)
+	r.Part("context.cluster", pieces)
 	if err := r.Err(); err != nil {
 		t.Error(err)
 		return nil
@@ -111,7 +111,7 @@ func TestWhatIsRememberedOfNodelessClusters(t *testing.T) {
 		for _, p := range parts {
 			raw = append(raw, marshal(t, p)...)
 		}
-		r.Part("cluster", wire.Pieces{raw})
+		r.Part("context.cluster", wire.Pieces{raw})
 		return r.Err()
 	}
 	labelled := func(value string) *stowagev1.Cluster {

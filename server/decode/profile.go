@@ -18,7 +18,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	if in == nil {
 		return out
 	}
-	at := path{name: "profile"}
+	at := path{name: "context.profile"}
 	if in.GetName() != "" && in.GetName() != "kube-1.37" {
 		d.refuse(at.field("name"), `is %s, only "kube-1.37" is known`, quote(in.GetName()))
 	}

@@ -82,8 +82,8 @@ func TestRandomRequests(t *testing.T) {
 		if rapid.Bool().Draw(t, "sound base") {
 			r = request()
 			part := rapid.SampledFrom([]proto.Message{
-				r.Cluster.Nodes[1], r.Cluster.Nodes[2], r.Cluster.Namespaces[0], r.Cluster.WorkloadSelectors[0],
-				spec(r).Containers[0], spec(r).Tolerations[1], spec(r).TopologySpreadConstraints[0], r.Queue[1], r.Profile,
+				cluster(r).Nodes[1], cluster(r).Nodes[2], cluster(r).Namespaces[0], cluster(r).WorkloadSelectors[0],
+				spec(r).Containers[0], spec(r).Tolerations[1], spec(r).TopologySpreadConstraints[0], r.Queue[1], r.GetContext().GetProfile(),
 			}).Draw(t, "part")
 			fill(t, part.ProtoReflect(), rapid.IntRange(0, 2).Draw(t, "depth"))
 		} else {

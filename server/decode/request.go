@@ -40,13 +40,15 @@ func On(ctx context.Context, c *Cluster) *Request {
 	return &Request{decoder: decoder{ctx: ctx, base: c, known: c.known.shared()}}
 }
 
-// OneOf refuses a request that does not state its cluster in one way.
-func (r *Request) OneOf(cluster, snapshot bool) {
+// Based refuses a context without a cluster or a snapshot.
+func (r *Request) Based(in *stowagev1.DecisionContext) { r.based(in) }
+
+func (d *decoder) based(in *stowagev1.DecisionContext) {
 	switch {
-	case cluster && snapshot:
-		r.refuse(path{name: "snapshot"}, "must be absent if cluster is present")
-	case !cluster && !snapshot:
-		r.refuse(path{name: "cluster"}, "is required, or snapshot")
+	case in == nil:
+		d.refuse(path{name: "context"}, "is required")
+	case in.GetBase() == nil:
+		d.refuse(path{name: "context.base"}, "one of cluster and snapshot is required")
 	}
 }
 
@@ -106,11 +108,11 @@ func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 	return FilterCall{
 		Pod: r.askedPod(in.GetPod()),
 		Options: engine.FilterOptions{
-			Profile:    r.profile(in.GetProfile()),
+			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Explain:    in.GetExplain(),
 			Changes:    in.GetIncludeChanges(),
-			Key:        key(r.question, in.GetPod(), in.GetProfile()),
+			Key:        key(r.question, in.GetPod(), in.GetContext().GetProfile()),
 		},
 	}
 }
@@ -126,9 +128,9 @@ func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 	return ScoreCall{
 		Pod: r.askedPod(in.GetPod()),
 		Options: engine.ScoreOptions{
-			Profile:    r.profile(in.GetProfile()),
+			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
-			Key:        key(r.question, in.GetPod(), in.GetProfile()),
+			Key:        key(r.question, in.GetPod(), in.GetContext().GetProfile()),
 			TotalsOnly: !in.GetIncludePluginScores(),
 			Rejections: in.GetIncludeRejections(),
 		},
@@ -146,7 +148,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 	return PlaceCall{
 		Queue: r.queue(in.GetQueue()),
 		Options: engine.PlaceOptions{
-			Profile:    r.profile(in.GetProfile()),
+			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Seed:       in.GetTieBreakSeed(),
 			Explain:    in.GetExplain(),
@@ -160,11 +162,14 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 // Envelope returns what is wrong with a request besides its cluster and what refers to that, nil if nothing is.
 func Envelope(in any) error {
 	var d decoder
+	if r, ok := in.(interface {
+		GetContext() *stowagev1.DecisionContext
+	}); ok {
+		d.based(r.GetContext())
+		d.profile(r.GetContext().GetProfile())
+	}
 	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok && r.GetPod() == nil {
 		d.refuse(path{name: "pod"}, "is required")
-	}
-	if r, ok := in.(interface{ GetProfile() *stowagev1.Profile }); ok {
-		d.profile(r.GetProfile())
 	}
 	return d.err()
 }

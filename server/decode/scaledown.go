@@ -19,7 +19,7 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 	call := ScaleDownCall{
 		Pod: r.onePod(in.GetPod()),
 		Options: engine.ScaleDownOptions{
-			Profile:  r.profile(in.GetProfile()),
+			Profile:  r.profile(in.GetContext().GetProfile()),
 			Selector: r.labelSelector(nil, "selector", in.GetSelector(), strict),
 			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
 		},

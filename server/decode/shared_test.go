@@ -34,7 +34,7 @@ func inFull(t *testing.T, nodes int) (*stowagev1.Cluster, *decode.Cluster) {
 			t.Fatal(err)
 		}
 		pieces := cut(raw, rand.New(rand.NewPCG(1, 2)))
-		r.Part("cluster", pieces)
+		r.Part("context.cluster", pieces)
 		for _, p := range pieces { // nothing lies in the frames any more
 			clear(p)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestUsualIsUnmarshal(t *testing.T) {
-	c := request().Cluster
+	c := request().GetContext().GetCluster()
 	for _, m := range []proto.Message{c.PodTemplates[0], c.NodeClasses[0]} {
 		raw, err := proto.Marshal(m)
 		if err != nil {

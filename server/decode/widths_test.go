@@ -59,7 +59,7 @@ func widened(raw []byte, m protoreflect.MessageDescriptor) []wider {
 
 // widenedCluster is a cluster with every field, once for every number of less than 64 bits.
 func widenedCluster(t testing.TB) []wider {
-	c := request().Cluster
+	c := request().GetContext().GetCluster()
 	c.PodTemplates[0].Spec.NodeName = ""
 	c.Nodes[0].Pods[1].Name = "z" // the last in canonical order
 	all := widened(marshal(t, c), c.ProtoReflect().Descriptor())
@@ -94,7 +94,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 			got, err := decode.Wire(wire.Pieces{w.raw}, keep)
 			switch {
 			case !w.fits():
-				checkMisfit(t, w, "cluster.", err)
+				checkMisfit(t, w, "context.cluster.", err)
 			case err != nil:
 				t.Errorf("%s that is not 1 is refused: %v", w.field.FullName(), err)
 			default:
@@ -144,20 +144,20 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // TestRequestsWithNumbersThatDoNotFit does so with what becomes messages: deltas, queues, profiles and pods.
 func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 	whole := request()
-	pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: whole.Cluster.PodTemplates[0]}}
+	pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: whole.GetContext().GetCluster().PodTemplates[0]}}
 	place := proto.CloneOf(whole)
-	place.Cluster = nil
+	place.Context.Base = nil
 	place.Queue = append(place.Queue, &stowagev1.PendingPods{
 		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}, Count: 1,
 	})
 	filter := &stowagev1.FilterRequest{Pod: pod, CandidateNodes: whole.CandidateNodes}
-	put := &stowagev1.PutSnapshotRequest{Sequence: 1, Step: &stowagev1.PutSnapshotRequest_Delta{Delta: &stowagev1.SnapshotReference{
+	put := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: &stowagev1.SnapshotReference{
 		Delta: &stowagev1.ClusterDelta{
-			PodTemplates:      []*stowagev1.IndexedPodTemplate{{Index: 1, Template: whole.Cluster.PodTemplates[0]}},
-			NodeClasses:       []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: whole.Cluster.NodeClasses[0]}},
-			Nodes:             whole.Cluster.Nodes,
-			NodePods:          []*stowagev1.NodePodsDelta{{NodeName: "a", PodCounts: whole.Cluster.Nodes[0].PodCounts, Pods: whole.Cluster.Nodes[0].Pods}},
-			WorkloadSelectors: whole.Cluster.WorkloadSelectors,
+			PodTemplates:      []*stowagev1.IndexedPodTemplate{{Index: 1, Template: whole.GetContext().GetCluster().PodTemplates[0]}},
+			NodeClasses:       []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: whole.GetContext().GetCluster().NodeClasses[0]}},
+			Nodes:             whole.GetContext().GetCluster().Nodes,
+			NodePods:          []*stowagev1.NodePodsDelta{{NodeName: "a", PodCounts: whole.GetContext().GetCluster().Nodes[0].PodCounts, Pods: whole.GetContext().GetCluster().Nodes[0].Pods}},
+			WorkloadSelectors: whole.GetContext().GetCluster().WorkloadSelectors,
 		},
 	}}}
 	for _, test := range []struct {
@@ -212,23 +212,23 @@ func TestPathsOfNumbersThatDoNotFit(t *testing.T) {
 	}{
 		{
 			slices.Concat(message(1, text(1, "a")), message(1, text(1, "b"), sound, message(3, text(1, "k"), number(3, 1<<32+1)))),
-			"cluster.nodes[1].taints[1].effect: is 4294967297, which does not fit 32 bits",
+			"context.cluster.nodes[1].taints[1].effect: is 4294967297, which does not fit 32 bits",
 		},
 		{
 			message(2, message(4, number(12, 1<<31))),
-			"cluster.pod_templates[0].spec.priority: is 2147483648, which does not fit 32 bits",
+			"context.cluster.pod_templates[0].spec.priority: is 2147483648, which does not fit 32 bits",
 		},
 		{
 			message(2, message(4, number(12, 1<<64-1<<31-1))),
-			"cluster.pod_templates[0].spec.priority: is -2147483649, which does not fit 32 bits",
+			"context.cluster.pod_templates[0].spec.priority: is -2147483649, which does not fit 32 bits",
 		},
 		{
 			message(2, message(4, message(4, number(1, 1), text(2, "zone"), number(1, 1<<32+1), number(3, 1)))),
-			"cluster.pod_templates[0].spec.topology_spread_constraints[0].max_skew: is 4294967297, which does not fit 32 bits",
+			"context.cluster.pod_templates[0].spec.topology_spread_constraints[0].max_skew: is 4294967297, which does not fit 32 bits",
 		},
 		{
 			message(4, number(1, 1<<32), number(1, 1), text(3, "s")),
-			"cluster.workload_selectors[0].kind: is 4294967296, which does not fit 32 bits",
+			"context.cluster.workload_selectors[0].kind: is 4294967296, which does not fit 32 bits",
 		},
 	} {
 		if _, err := decode.Wire(wire.Pieces{test.cluster}, true); err == nil || err.Error() != test.want {

@@ -76,7 +76,7 @@ func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 
 func TestWireIsMessage(t *testing.T) {
 	for name, c := range map[string]*stowagev1.Cluster{
-		"every field": request().Cluster,
+		"every field": request().GetContext().GetCluster(),
 		"big":         bigcluster.New(50),
 		"in full":     bigcluster.StatedInFull(bigcluster.New(20)),
 	} {
@@ -96,7 +96,7 @@ func TestWireIsMessage(t *testing.T) {
 func TestWireOfRandomClusters(t *testing.T) {
 	sound := 0
 	rapid.Check(t, func(t *rapid.T) {
-		c := request().Cluster
+		c := request().GetContext().GetCluster()
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			part := rapid.SampledFrom([]proto.Message{
 				c, c.Nodes[0], c.Nodes[1], c.Nodes[2], c.NodeClasses[0], c.Namespaces[0], c.PodTemplates[0],
@@ -118,7 +118,7 @@ func TestWireOfRandomClusters(t *testing.T) {
 }
 
 func FuzzWire(f *testing.F) {
-	for _, c := range []*stowagev1.Cluster{{}, request().Cluster, bigcluster.New(2), bigcluster.StatedInFull(bigcluster.New(1))} {
+	for _, c := range []*stowagev1.Cluster{{}, request().GetContext().GetCluster(), bigcluster.New(2), bigcluster.StatedInFull(bigcluster.New(1))} {
 		c.PodTemplates = c.PodTemplates[:min(len(c.PodTemplates), 3)]
 		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 		if err != nil {

@@ -56,7 +56,9 @@ func through(ctx context.Context, s Settings, method string, handle grpc.UnaryHa
 		next, unary := handle, outer.Unary
 		handle = func(ctx context.Context, r any) (any, error) { return unary(ctx, r, info, next) }
 	}
-	return handle(ctx, &stowagev1.FilterRequest{Cluster: &stowagev1.Cluster{}, Pod: &stowagev1.Pod{}})
+	return handle(ctx, &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
+	}, Pod: &stowagev1.Pod{}})
 }
 
 const (

@@ -17,8 +17,9 @@ import (
 func TestEnvelope(t *testing.T) {
 	weight := int32(101)
 	r := &stowagev1.FilterRequest{
-		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}},
-		Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}}}, Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
+		},
 	}
 	_, err := validate(newEnvelope())(context.Background(), r, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) {
 		t.Error("a broken envelope reached the service")
@@ -32,7 +33,7 @@ func TestEnvelope(t *testing.T) {
 			}
 		}
 	}
-	if !fields["profile.hard_pod_affinity_weight"] || !fields["pod"] || status.Code(err) != codes.InvalidArgument {
+	if !fields["context.profile.hard_pod_affinity_weight"] || !fields["pod"] || status.Code(err) != codes.InvalidArgument {
 		t.Errorf("%v: told of %v", err, fields)
 	}
 }
@@ -40,7 +41,9 @@ func TestEnvelope(t *testing.T) {
 // BenchmarkEnvelope shows that validation does not walk the cluster: compare nodes=1 and nodes=5000.
 func BenchmarkEnvelope(b *testing.B) {
 	for name, nodes := range map[string]int{"nodes=1": 1, "nodes=5000": 5000} {
-		r := &stowagev1.PlaceRequest{Cluster: bigcluster.New(nodes)}
+		r := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: bigcluster.New(nodes)},
+		}}
 		b.Run(name, func(b *testing.B) {
 			v := newEnvelope()
 			for b.Loop() {

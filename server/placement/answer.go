@@ -19,8 +19,7 @@ import (
 // request is a request of one of the methods.
 type request interface {
 	proto.Message
-	GetSnapshot() *stowagev1.SnapshotReference
-	GetIncludeNodeNames() bool
+	GetContext() *stowagev1.DecisionContext
 }
 
 // inline decodes the cluster that a request states itself; nil if it states none.
@@ -40,7 +39,7 @@ func answer[M request, C, R any](
 	if snapshot != nil {
 		defer s.snapshots.Count(snapshot)
 	}
-	if snapshot != nil && in.GetSnapshot().GetDelta() == nil {
+	if snapshot != nil && in.GetContext().GetSnapshot().GetDelta() == nil {
 		key = m.key(in, pod)
 		if a, ok := snapshot.Kept(key).(*remembered); ok {
 			a.under(snapshot, form)
@@ -60,7 +59,7 @@ func answer[M request, C, R any](
 	}
 	clock.decided()
 	var names encode.Names
-	if in.GetIncludeNodeNames() {
+	if in.GetContext().GetIncludeNodeNames() {
 		names = cluster.Names()
 	}
 	encoded, err := m.encode(in, result, names, cluster.Address)
@@ -77,16 +76,16 @@ func answer[M request, C, R any](
 
 // begun decodes a request's cluster, whichever way it names it, and returns the snapshot that it names, if any.
 func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode.Request, *decode.Cluster, error) {
-	reference := in.GetSnapshot()
-	if reference == nil || inline != nil {
+	reference := in.GetContext().GetSnapshot()
+	if reference == nil {
 		r := decode.NewInline(ctx, &s.nodeless)
-		r.OneOf(inline != nil, reference != nil)
+		r.Based(in.GetContext())
 		if inline != nil {
 			inline(r)
 		}
 		return r, nil, nil
 	}
-	snapshot, err := s.snapshot(reference.GetAddress(), "snapshot.address")
+	snapshot, err := s.snapshot(reference.GetAddress(), "context.snapshot.address")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +94,7 @@ func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode
 		if err := reserve(ctx, snapshot, delta); err != nil {
 			return nil, nil, err
 		}
-		r.Delta("snapshot.delta", delta)
+		r.Delta("context.snapshot.delta", delta)
 	}
 	return r, snapshot, nil
 }

@@ -3,8 +3,6 @@ package placement
 import (
 	"context"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -18,8 +16,8 @@ type method[M request, C, R any] struct {
 	// unmarshal decodes an encoded request without its cluster. The pod that it asks about may be read apart, and then is empty
 	// in the message.
 	unmarshal func([]byte, M) (*decode.Asked, error)
-	// snapshotField is the number of the request's field snapshot, 0 for a method of which no answer is remembered.
-	snapshotField protowire.Number
+	// remembers is whether answers are remembered.
+	remembers bool
 	// key tells requests about a snapshot that have the same answer; empty for answers that are not remembered.
 	key    func(M, *decode.Asked) string
 	read   func(*decode.Request, M) C
@@ -30,11 +28,11 @@ type method[M request, C, R any] struct {
 }
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{
-	name:          "Filter",
-	unmarshal:     unmarshalAsking[*stowagev1.FilterRequest],
-	snapshotField: 7,
-	key:           decode.FilterKey,
-	read:          (*decode.Request).Filter,
+	name:      "Filter",
+	unmarshal: unmarshalAsking[*stowagev1.FilterRequest],
+	remembers: true,
+	key:       decode.FilterKey,
+	read:      (*decode.Request).Filter,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
 		return c.Filter(ctx, call.Pod, call.Options)
 	},
@@ -48,11 +46,11 @@ func unmarshalAsking[M request](encoded []byte, into M) (*decode.Asked, error) {
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
-	name:          "Score",
-	unmarshal:     unmarshalAsking[*stowagev1.ScoreRequest],
-	snapshotField: 6,
-	key:           decode.ScoreKey,
-	read:          (*decode.Request).Score,
+	name:      "Score",
+	unmarshal: unmarshalAsking[*stowagev1.ScoreRequest],
+	remembers: true,
+	key:       decode.ScoreKey,
+	read:      (*decode.Request).Score,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
 		return c.Score(ctx, call.Pod, call.Options)
 	},

@@ -32,7 +32,7 @@ func (s *Service) put(stream grpc.ServerStream) error {
 			return err
 		}
 		more.Free()
-		return answerTo(decode.Refuse("sequence", "comes after the end"))
+		return answerTo(decode.Refuse("end", "must be the last message"))
 	}
 	clusterBytes := p.cluster.Memory()
 	if !s.snapshots.Put(p.cluster) {
@@ -47,9 +47,8 @@ func (s *Service) put(stream grpc.ServerStream) error {
 
 // putting is a stream that puts a snapshot.
 type putting struct {
-	service  *Service
-	stream   grpc.ServerStream
-	sequence uint32
+	service *Service
+	stream  grpc.ServerStream
 	// parts decodes the parts of a cluster, cluster is what deltas led to; both nil before the first step.
 	parts   *decode.Request
 	cluster *decode.Cluster
@@ -78,17 +77,13 @@ func (p *putting) receive() (*wire.Request, error) {
 		in.Free()
 		return nil, refusal(err, decode.Refuse("step", "is in a message that is no protobuf message"))
 	}
-	if m.GetSequence() != p.sequence {
-		in.Free()
-		return nil, decode.Refuse("sequence", "is %d, %d is next", m.GetSequence(), p.sequence)
-	}
-	p.sequence++
 	return in, nil
 }
 
 // isPart reports whether a step is a part of a cluster.
 func isPart(in *wire.Request) bool {
-	return in.Cluster != nil && in.Message.(*stowagev1.PutSnapshotRequest).GetStep() == nil
+	_, ok := in.Message.(*stowagev1.PutSnapshotRequest).GetStep().(*stowagev1.PutSnapshotRequest_Part)
+	return ok
 }
 
 // take does what a step asks for and frees it.
@@ -99,14 +94,11 @@ func (p *putting) take(in *wire.Request) error {
 	defer in.Free()
 	switch step := in.Message.(*stowagev1.PutSnapshotRequest).GetStep().(type) {
 	case *stowagev1.PutSnapshotRequest_Delta:
-		if in.Cluster != nil || p.parts != nil {
+		if p.parts != nil {
 			return decode.Refuse("delta", "must not come with parts")
 		}
 		return p.delta(step.Delta)
 	case *stowagev1.PutSnapshotRequest_End:
-		if in.Cluster != nil {
-			return decode.Refuse("end", "must not come with a part")
-		}
 		return p.end(step.End.GetAddress())
 	}
 	return decode.Refuse("step", "one of part, delta and end is required")

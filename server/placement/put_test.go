@@ -71,17 +71,17 @@ func TestPutIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestPutFreesEveryMessage(t *testing.T) {
-	part := func(sequence uint32) *stowagev1.PutSnapshotRequest {
+	part := func() *stowagev1.PutSnapshotRequest {
 		large := &stowagev1.Node{Name: "node", Labels: map[string]string{"a": string(slices.Repeat([]byte("a"), 63))}}
 		c := &stowagev1.Cluster{}
 		for range 40 {
 			c.Nodes = append(c.Nodes, proto.CloneOf(large))
 			large.Name += "x"
 		}
-		return &stowagev1.PutSnapshotRequest{Sequence: sequence, Step: &stowagev1.PutSnapshotRequest_Part{Part: c}}
+		return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: c}}
 	}
-	end := &stowagev1.PutSnapshotRequest{Sequence: 1, Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}}
-	in := &incoming{ctx: t.Context(), messages: []*stowagev1.PutSnapshotRequest{part(0), end, part(2)}}
+	end := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}}
+	in := &incoming{ctx: t.Context(), messages: []*stowagev1.PutSnapshotRequest{part(), end, part()}}
 	err := service(t).PutSnapshot(&grpc.GenericServerStream[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]{ServerStream: in})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a part after the end: %v", err)

@@ -12,11 +12,14 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// clusterField is the number of the field cluster in every request.
-const clusterField = 1
-
-// partField is the number of PutSnapshotRequest.part.
-const partField = 2
+// Field numbers on the way to a cluster: those of context in a request, of cluster in a DecisionContext, of place in a
+// PlaceStreamRequest, of part in a PutSnapshotRequest.
+const (
+	contextField = 1
+	clusterField = 1
+	placeField   = 1
+	partField    = 1
+)
 
 // Register makes a server that has a wire.Codec serve s, which then decodes clusters straight from the frames.
 func Register(to grpc.ServiceRegistrar, s *Service) {
@@ -64,12 +67,12 @@ func unary[T any, M interface {
 }, C, R any](s *Service, m *method[M, C, R], fullName string) grpc.MethodHandler {
 	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		message := M(new(T))
-		in := wire.NewRequest(message, clusterField)
+		in := wire.NewRequest(message, contextField, clusterField)
 		var asked asked
 		var pod *decode.Asked
 		in.Read = func(rest []byte) (err error) {
-			if in.Cluster == nil {
-				if asked = s.asked(rest, m.name, m.snapshotField); asked.before != nil {
+			if in.Cluster == nil && m.remembers {
+				if asked = s.asked(rest, m.name); asked.before != nil {
 					return nil
 				}
 			}
@@ -96,7 +99,7 @@ func unary[T any, M interface {
 			}
 			var cluster inline
 			if in.Cluster != nil {
-				cluster = func(r *decode.Request) { r.Part("cluster", in.Cluster) }
+				cluster = func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
 			}
 			return answer(ctx, s, m, message, cluster, pod, asked.form)
 		}

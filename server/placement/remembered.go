@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -31,15 +29,12 @@ type asked struct {
 }
 
 // asked looks a request up by its encoding.
-func (s *Service) asked(encoded []byte, method string, snapshotField protowire.Number) asked {
-	if snapshotField == 0 {
-		return asked{}
-	}
-	address, name, form, ok := wire.Form(encoded, snapshotField)
+func (s *Service) asked(encoded []byte, method string) asked {
+	address, name, form, ok := wire.Form(encoded)
 	if !ok || len(name) > decode.MaxNameBytes {
 		return asked{}
 	}
-	snapshot, err := s.snapshot(address, "snapshot.address")
+	snapshot, err := s.snapshot(address, "context.snapshot.address")
 	if err != nil { // which is told once the request is decoded
 		return asked{}
 	}

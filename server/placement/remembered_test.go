@@ -9,17 +9,23 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-func TestSnapshotFields(t *testing.T) {
+// TestFieldsOnTheWay compares the numbers by which clusters are found in requests with the contract's.
+func TestFieldsOnTheWay(t *testing.T) {
 	for _, test := range []struct {
-		request proto.Message
+		message proto.Message
+		field   protoreflect.Name
 		number  protoreflect.FieldNumber
 	}{
-		{&stowagev1.FilterRequest{}, filter.snapshotField},
-		{&stowagev1.ScoreRequest{}, score.snapshotField},
+		{&stowagev1.FilterRequest{}, "context", contextField},
+		{&stowagev1.ScoreRequest{}, "context", contextField},
+		{&stowagev1.PlaceRequest{}, "context", contextField},
+		{&stowagev1.ScaleDownRequest{}, "context", contextField},
+		{&stowagev1.DecisionContext{}, "cluster", clusterField},
+		{&stowagev1.PlaceStreamRequest{}, "place", placeField},
+		{&stowagev1.PutSnapshotRequest{}, "part", partField},
 	} {
-		fields := test.request.ProtoReflect().Descriptor().Fields()
-		if want := fields.ByName("snapshot").Number(); test.number != want {
-			t.Errorf("%T: %d, want %d", test.request, test.number, want)
+		if want := test.message.ProtoReflect().Descriptor().Fields().ByName(test.field).Number(); test.number != want {
+			t.Errorf("%T.%s is %d, want %d", test.message, test.field, test.number, want)
 		}
 	}
 }

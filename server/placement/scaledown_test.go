@@ -14,7 +14,9 @@ import (
 
 func replicas(n uint32) *stowagev1.ScaleDownRequest {
 	return &stowagev1.ScaleDownRequest{
-		Cluster: cluster(), Replicas: n, IncludeNodeNames: true,
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()}, IncludeNodeNames: true,
+		}, Replicas: n,
 		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}},
 	}
 }
@@ -53,14 +55,14 @@ func TestScaleDown(t *testing.T) {
 
 func TestScaleDownRefuses(t *testing.T) {
 	for field, change := range map[string]func(*stowagev1.ScaleDownRequest){
-		"cluster":            func(r *stowagev1.ScaleDownRequest) { r.Cluster = nil },
+		"cluster":            func(r *stowagev1.ScaleDownRequest) { r.Context.Base = nil },
 		"pod":                func(r *stowagev1.ScaleDownRequest) { r.Pod = nil },
 		"pod.template_index": func(r *stowagev1.ScaleDownRequest) { r.Pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 7} },
-		"selector":           func(r *stowagev1.ScaleDownRequest) { r.Cluster.PodTemplates[0].Labels = nil },
+		"selector":           func(r *stowagev1.ScaleDownRequest) { r.GetContext().GetCluster().PodTemplates[0].Labels = nil },
 		`selector.match_labels["-"]`: func(r *stowagev1.ScaleDownRequest) {
 			r.Selector = &stowagev1.LabelSelector{MatchLabels: map[string]string{"-": ""}}
 		},
-		"replicas": func(r *stowagev1.ScaleDownRequest) { r.Cluster.Nodes[0].PodCounts[0].Count = 1 << 20 },
+		"replicas": func(r *stowagev1.ScaleDownRequest) { r.GetContext().GetCluster().Nodes[0].PodCounts[0].Count = 1 << 20 },
 	} {
 		r := replicas(3)
 		change(r)
@@ -78,7 +80,9 @@ func TestChanges(t *testing.T) {
 	for _, changes := range []bool{false, true} {
 		p := pod()
 		p.GetTemplate().Spec.Containers[0].Requests.CpuMillis = proto.Int64(4001)
-		r := &stowagev1.FilterRequest{Cluster: cluster(), Pod: p, IncludeChanges: changes}
+		r := &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+		}, Pod: p, IncludeChanges: changes}
 		keys[decode.FilterKey(r, nil)] = true
 		a, err := s.Filter(t.Context(), r)
 		if err != nil {

@@ -33,22 +33,22 @@ func New(snapshotBytes int64, decisions *telemetry.Decisions) *Service {
 
 // Filter tells which nodes can take a pod, and why the others cannot.
 func (s *Service) Filter(ctx context.Context, r *stowagev1.FilterRequest) (*stowagev1.FilterResponse, error) {
-	return message[stowagev1.FilterResponse](answer(ctx, s, &filter, r, stated(r.GetCluster()), nil, ""))
+	return message[stowagev1.FilterResponse](answer(ctx, s, &filter, r, stated(r.GetContext().GetCluster()), nil, ""))
 }
 
 // Score tells how good each node that can take the pod is.
 func (s *Service) Score(ctx context.Context, r *stowagev1.ScoreRequest) (*stowagev1.ScoreResponse, error) {
-	return message[stowagev1.ScoreResponse](answer(ctx, s, &score, r, stated(r.GetCluster()), nil, ""))
+	return message[stowagev1.ScoreResponse](answer(ctx, s, &score, r, stated(r.GetContext().GetCluster()), nil, ""))
 }
 
 // Place decides where the pods of a queue go.
 func (s *Service) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
-	return message[stowagev1.PlaceResponse](answer(ctx, s, &place, r, stated(r.GetCluster()), nil, ""))
+	return message[stowagev1.PlaceResponse](answer(ctx, s, &place, r, stated(r.GetContext().GetCluster()), nil, ""))
 }
 
 // ScaleDown tells which replicas of a workload to delete.
 func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) (*stowagev1.ScaleDownResponse, error) {
-	return message[stowagev1.ScaleDownResponse](answer(ctx, s, &scaleDown, r, stated(r.GetCluster()), nil, ""))
+	return message[stowagev1.ScaleDownResponse](answer(ctx, s, &scaleDown, r, stated(r.GetContext().GetCluster()), nil, ""))
 }
 
 func stated(c *stowagev1.Cluster) inline {

@@ -71,14 +71,20 @@ func TestSameRequestSameBytes(t *testing.T) {
 	s, ctx := service(t), t.Context()
 	for name, call := range map[string]func() (proto.Message, error){
 		"Filter": func() (proto.Message, error) {
-			return s.Filter(ctx, &stowagev1.FilterRequest{Cluster: cluster(), Pod: pod(), Explain: true})
+			return s.Filter(ctx, &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+			}, Pod: pod(), Explain: true})
 		},
 		"Score": func() (proto.Message, error) {
-			return s.Score(ctx, &stowagev1.ScoreRequest{Cluster: cluster(), Pod: pod(), IncludeNodeNames: true})
+			return s.Score(ctx, &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()}, IncludeNodeNames: true,
+			}, Pod: pod()})
 		},
 		"Place": func() (proto.Message, error) {
 			return s.Place(ctx, &stowagev1.PlaceRequest{
-				Cluster: cluster(), Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: 40}, {Pod: pod()}}, TieBreakSeed: 7, Explain: true,
+				Context: &stowagev1.DecisionContext{
+					Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+				}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: 40}, {Pod: pod()}}, TieBreakSeed: 7, Explain: true,
 			})
 		},
 	} {
@@ -109,10 +115,16 @@ func TestEndedContexts(t *testing.T) {
 	late, cancelLate := context.WithTimeout(t.Context(), 0)
 	defer cancelLate()
 	for want, ctx := range map[codes.Code]context.Context{codes.Canceled: cancelled, codes.DeadlineExceeded: late} {
-		_, filter := s.Filter(ctx, &stowagev1.FilterRequest{Cluster: cluster(), Pod: pod()})
-		_, score := s.Score(ctx, &stowagev1.ScoreRequest{Cluster: cluster(), Pod: pod()})
+		_, filter := s.Filter(ctx, &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+		}, Pod: pod()})
+		_, score := s.Score(ctx, &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+		}, Pod: pod()})
 		_, place := s.Place(ctx, &stowagev1.PlaceRequest{
-			Cluster: cluster(), Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: 40}},
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+			}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: 40}},
 		})
 		for name, err := range map[string]error{"Filter": filter, "Score": score, "Place": place} {
 			if got := status.Code(err); got != want {

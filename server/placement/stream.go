@@ -16,31 +16,38 @@ import (
 // placeStreamOn is PlaceStream, whose request is still to be received.
 func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
 	m := new(stowagev1.PlaceStreamRequest)
-	in := wire.NewRequest(m, wire.NoField)
+	in := wire.NewRequest(m, placeField, contextField, clusterField)
 	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
 	if err := stream.RecvMsg(in); err != nil {
 		return err
 	}
+	defer in.Free()
 	if in.Err() != nil {
 		return answerTo(refusal(in.Err(), decode.ErrNoMessage))
 	}
-	return s.PlaceStream(m, &grpc.GenericServerStream[stowagev1.PlaceStreamRequest, stowagev1.PlaceStreamResponse]{ServerStream: stream})
+	var cluster inline
+	if in.Cluster != nil {
+		cluster = func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
+	}
+	send := func(part *stowagev1.PlaceStreamResponse) error { return stream.SendMsg(part) }
+	return answerTo(within("place", s.placeStream(stream.Context(), m, cluster, send)))
 }
 
 // PlaceStream decides where the pods of a queue go, and tells while it does.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
-	return answerTo(within("place", s.placeStream(stream.Context(), in, stream.Send)))
+	cluster := stated(in.GetPlace().GetContext().GetCluster())
+	return answerTo(within("place", s.placeStream(stream.Context(), in, cluster, stream.Send)))
 }
 
 func (s *Service) placeStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, send func(*stowagev1.PlaceStreamResponse) error,
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	clock := s.begin("PlaceStream")
 	if in.GetPlace() == nil {
 		return decode.Refuse("", "is required")
 	}
 	place := in.GetPlace()
-	r, snapshot, err := s.begun(ctx, place, stated(place.GetCluster()))
+	r, snapshot, err := s.begun(ctx, place, inline)
 	if err != nil {
 		return err
 	}
@@ -54,7 +61,7 @@ func (s *Service) placeStream(
 	cluster := r.Cluster()
 	clock.decoded()
 	var names encode.Names
-	if place.GetIncludeNodeNames() {
+	if place.GetContext().GetIncludeNodeNames() {
 		names = cluster.Names()
 	}
 	parts := encode.NewPlaceStream(in, call.Queue, call.Options.Groups, names, send)

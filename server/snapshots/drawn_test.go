@@ -276,9 +276,9 @@ func (d *drawn) pod() *stowagev1.Pod {
 	return p
 }
 
-func (d *drawn) candidates(c *stowagev1.Cluster) *stowagev1.NodeList {
+func (d *drawn) candidates(c *stowagev1.Cluster) *stowagev1.CandidateNodes {
 	if len(c.Nodes) == 0 || !d.one(4) {
 		return nil
 	}
-	return &stowagev1.NodeList{Indexes: []uint32{uint32(d.below(len(c.Nodes)))}, Names: []string{c.Nodes[d.below(len(c.Nodes))].Name}}
+	return &stowagev1.CandidateNodes{Indexes: []uint32{uint32(d.below(len(c.Nodes)))}, Names: []string{c.Nodes[d.below(len(c.Nodes))].Name}}
 }

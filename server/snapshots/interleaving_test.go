@@ -68,7 +68,7 @@ func whole(t *rapid.T, r *decode.Request, c *stowagev1.Cluster) *decode.Cluster 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Part("cluster", wire.Pieces{raw})
+	r.Part("context.cluster", wire.Pieces{raw})
 	if err := r.Err(); err != nil {
 		t.Fatalf("%v in %v", err, c)
 	}
@@ -138,15 +138,21 @@ func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Clust
 
 // answers are those to a Filter, a Score and a Place.
 func answers(
-	t *rapid.T, c *decode.Cluster, pod *stowagev1.Pod, profile *stowagev1.Profile, candidates *stowagev1.NodeList,
+	t *rapid.T, c *decode.Cluster, pod *stowagev1.Pod, profile *stowagev1.Profile, candidates *stowagev1.CandidateNodes,
 ) []any {
 	r := decode.On(context.Background(), c)
-	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Profile: profile, CandidateNodes: candidates, Explain: true})
+	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Context: &stowagev1.DecisionContext{
+		Profile: profile,
+	}, CandidateNodes: candidates, Explain: true})
 	score := r.Score(&stowagev1.ScoreRequest{
-		Pod: pod, Profile: profile, CandidateNodes: candidates, IncludePluginScores: true, IncludeRejections: true,
+		Pod: pod, Context: &stowagev1.DecisionContext{
+			Profile: profile,
+		}, CandidateNodes: candidates, IncludePluginScores: true, IncludeRejections: true,
 	})
 	place := r.Place(&stowagev1.PlaceRequest{
-		Queue: []*stowagev1.PendingPods{{Pod: pod, Count: 3}}, Profile: profile, CandidateNodes: candidates,
+		Queue: []*stowagev1.PendingPods{{Pod: pod, Count: 3}}, Context: &stowagev1.DecisionContext{
+			Profile: profile,
+		}, CandidateNodes: candidates,
 	})
 	if err := r.Err(); err != nil {
 		return []any{err.Error()}

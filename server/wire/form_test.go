@@ -11,15 +11,14 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-const snapshotField = 7 // of FilterRequest
-
 func about(name string) *stowagev1.FilterRequest {
 	return &stowagev1.FilterRequest{
-		Snapshot: &stowagev1.SnapshotReference{Address: "address"},
+		Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: "address"}}, IncludeNodeNames: true,
+		},
 		Pod: &stowagev1.Pod{
 			Name: name, Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 3}, Labels: map[string]string{"a": "b"},
 		},
-		IncludeNodeNames: true,
 	}
 }
 
@@ -33,12 +32,12 @@ func encoded(t *testing.T, m *stowagev1.FilterRequest) []byte {
 }
 
 func TestForm(t *testing.T) {
-	address, name, form, ok := wire.Form(encoded(t, about("web-1")), snapshotField)
+	address, name, form, ok := wire.Form(encoded(t, about("web-1")))
 	if address != "address" || name != "web-1" || !ok {
 		t.Errorf("address %q, name %q, %v", address, name, ok)
 	}
 	for _, other := range []string{"", "web-2", strings.Repeat("x", 300)} {
-		_, name, same, ok := wire.Form(encoded(t, about(other)), snapshotField)
+		_, name, same, ok := wire.Form(encoded(t, about(other)))
 		if name != other || !bytes.Equal(form, same) || !ok {
 			t.Errorf("a pod with the name %q has another form", other)
 		}
@@ -46,13 +45,13 @@ func TestForm(t *testing.T) {
 	for what, change := range map[string]func(*stowagev1.FilterRequest){
 		"template":  func(m *stowagev1.FilterRequest) { m.Pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 4} },
 		"label":     func(m *stowagev1.FilterRequest) { m.Pod.Labels["a"] = "c" },
-		"names":     func(m *stowagev1.FilterRequest) { m.IncludeNodeNames = false },
-		"profile":   func(m *stowagev1.FilterRequest) { m.Profile = &stowagev1.Profile{} },
-		"candidate": func(m *stowagev1.FilterRequest) { m.CandidateNodes = &stowagev1.NodeList{} },
+		"names":     func(m *stowagev1.FilterRequest) { m.Context.IncludeNodeNames = false },
+		"profile":   func(m *stowagev1.FilterRequest) { m.Context.Profile = &stowagev1.Profile{} },
+		"candidate": func(m *stowagev1.FilterRequest) { m.CandidateNodes = &stowagev1.CandidateNodes{} },
 	} {
 		m := about("web-1")
 		change(m)
-		if _, _, other, ok := wire.Form(encoded(t, m), snapshotField); bytes.Equal(form, other) || !ok {
+		if _, _, other, ok := wire.Form(encoded(t, m)); bytes.Equal(form, other) || !ok {
 			t.Errorf("another %s has the same form", what)
 		}
 	}
@@ -60,28 +59,32 @@ func TestForm(t *testing.T) {
 
 func TestNoForm(t *testing.T) {
 	for what, change := range map[string]func(*stowagev1.FilterRequest){
-		"no snapshot": func(m *stowagev1.FilterRequest) { m.Snapshot = nil },
-		"no address":  func(m *stowagev1.FilterRequest) { m.Snapshot.Address = "" },
-		"a delta":     func(m *stowagev1.FilterRequest) { m.Snapshot.Delta = &stowagev1.ClusterDelta{} },
+		"no snapshot": func(m *stowagev1.FilterRequest) { m.Context.Base = nil },
+		"no address":  func(m *stowagev1.FilterRequest) { m.GetContext().GetSnapshot().Address = "" },
+		"a delta":     func(m *stowagev1.FilterRequest) { m.GetContext().GetSnapshot().Delta = &stowagev1.ClusterDelta{} },
 		"no pod":      func(m *stowagev1.FilterRequest) { m.Pod = nil },
 	} {
 		m := about("web")
 		change(m)
-		if _, _, _, ok := wire.Form(encoded(t, m), snapshotField); ok {
+		if _, _, _, ok := wire.Form(encoded(t, m)); ok {
 			t.Errorf("a request with %s has a form", what)
 		}
 	}
 	whole := encoded(t, about("web"))
 	for i := range whole {
-		address, _, form, ok := wire.Form(whole[:i], snapshotField)
+		address, _, form, ok := wire.Form(whole[:i])
 		if ok && proto.Unmarshal(whole[:i], new(stowagev1.FilterRequest)) != nil {
 			t.Errorf("%d bytes are malformed, and have the form %q of %q", i, form, address)
 		}
 	}
-	if _, _, _, ok := wire.Form(append(whole, encoded(t, &stowagev1.FilterRequest{Pod: about("x").Pod})...), snapshotField); ok {
-		t.Error("a request with two pods, which are merged, has a form")
+	for what, more := range map[string]*stowagev1.FilterRequest{
+		"pods": {Pod: about("x").Pod}, "contexts": {Context: &stowagev1.DecisionContext{IncludeNodeNames: true}},
+	} {
+		if _, _, _, ok := wire.Form(append(whole[:len(whole):len(whole)], encoded(t, more)...)); ok {
+			t.Errorf("a request with two %s, which are merged, has a form", what)
+		}
 	}
-	if _, _, _, ok := wire.Form(bytes.Replace(whole, []byte("web"), []byte("w\xffb"), 1), snapshotField); ok {
+	if _, _, _, ok := wire.Form(bytes.Replace(whole, []byte("web"), []byte("w\xffb"), 1)); ok {
 		t.Error("a name that is not UTF-8 has a form")
 	}
 }

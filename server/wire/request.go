@@ -10,10 +10,10 @@ import (
 
 // Request is a request whose cluster stays in the frames.
 //
-// What is wrong with it is for Err, and not for gRPC, which would end a stream at once, whatever the handler still has to
-// say about the messages before.
+// What is wrong with it is for Err, and not for gRPC, which would end a stream at once, before the handler has answered the
+// messages before.
 type Request struct {
-	// Message is everything but the cluster and what Read takes otherwise.
+	// Message is everything but the cluster, an empty one being in its place, and but for what Read takes otherwise.
 	Message proto.Message
 	// Cluster is a stowage.v1.Cluster, nil if the request has none. It is there until Free.
 	Cluster Pieces
@@ -21,17 +21,14 @@ type Request struct {
 	// keep the bytes.
 	Read func(rest []byte) error
 
-	field  protowire.Number
+	path   []protowire.Number
 	frames mem.BufferSlice
 	err    error
 }
 
-// NoField is in place of a cluster's field where there is none.
-const NoField protowire.Number = 0
-
-// NewRequest returns a request to receive into; the message has the cluster in the given field.
-func NewRequest(m proto.Message, cluster protowire.Number) *Request {
-	return &Request{Message: m, field: cluster}
+// NewRequest returns a request to receive into. The path is the fields that lead to the cluster, from the message on.
+func NewRequest(m proto.Message, path ...protowire.Number) *Request {
+	return &Request{Message: m, path: path}
 }
 
 // Free gives the frames back.
@@ -57,33 +54,50 @@ func (r *Request) receive(frames mem.BufferSlice) {
 
 // cut separates the cluster from the rest, and reads that.
 func (r *Request) cut(frames mem.BufferSlice) error {
-	if r.field == NoField {
-		return r.read(frames.Materialize())
+	rest, ok := r.without(NewReader(piecesOf(frames)), r.path)
+	if !ok {
+		return errMalformed
 	}
-	var rest []byte
-	in := NewReader(piecesOf(frames))
+	return r.read(rest)
+}
+
+// leastRest is how many bytes are taken for the rest of a message that comes before its cluster.
+const leastRest = 256
+
+// without returns a message with an empty cluster in the place of the one at the path, which it takes.
+func (r *Request) without(in *Reader, path []protowire.Number) (rest []byte, ok bool) {
 	for !in.Done() {
 		all := *in
 		field, n, ok := in.Next()
-		if !ok {
-			return errMalformed
+		switch {
+		case !ok:
+			return nil, false
+		case field != path[0] || n < 0:
+			if n > 0 {
+				in.Skip(n)
+			}
+			if rest == nil {
+				rest = make([]byte, 0, leastRest)
+			}
+			all.each(all.left-in.left, func(b []byte) { rest = append(rest, b...) })
+			continue
 		}
-		if field == r.field && n >= 0 {
+		var inner []byte
+		if len(path) == 1 {
 			if r.Cluster == nil {
 				r.Cluster = Pieces{}
 			}
 			r.Cluster = append(r.Cluster, in.Cut(n)...)
-			continue
+		} else if inner, ok = r.without(NewReader(in.Cut(n)), path[1:]); !ok {
+			return nil, false
 		}
-		if n > 0 {
-			in.Skip(n)
+		if rest == nil { // contexts mostly come first, clusters alone
+			rest = make([]byte, 0, len(inner)+in.left+leastRest)
 		}
-		if rest == nil { // clusters mostly come first
-			rest = make([]byte, 0, all.left)
-		}
-		all.each(all.left-in.left, func(b []byte) { rest = append(rest, b...) })
+		rest = protowire.AppendTag(rest, field, protowire.BytesType)
+		rest = protowire.AppendBytes(rest, inner)
 	}
-	return r.read(rest)
+	return rest, true
 }
 
 func (r *Request) read(rest []byte) error {

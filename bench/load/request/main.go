@@ -35,16 +35,17 @@ func write(out string, nodes int, template uint, server string) error {
 	}
 	cluster := bigcluster.Compact(bigcluster.New(nodes))
 	request := &stowagev1.FilterRequest{
-		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: bigcluster.Template(int(template))}},
+		Context: &stowagev1.DecisionContext{},
+		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: bigcluster.Template(int(template))}},
 	}
 	if server == "" {
-		request.Cluster = cluster
+		request.Context.Base = &stowagev1.DecisionContext_Cluster{Cluster: cluster}
 	} else {
 		address, err := put(cluster, server)
 		if err != nil {
 			return err
 		}
-		request.Snapshot = &stowagev1.SnapshotReference{Address: address}
+		request.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: address}}
 	}
 	// Maps in the order of their keys: ghz parses the request and writes its own anyway, but a file that never changes
 	// can be compared.

@@ -94,14 +94,16 @@ func finish(b *kube.Builder, c *scenario.Case, queue []*corev1.Pod) (*stowagev1.
 		return nil, err
 	}
 	r := &stowagev1.PlaceRequest{
-		Cluster:      snapshot.Cluster,
+		Context: &stowagev1.DecisionContext{
+			Base:    &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster},
+			Profile: profile,
+		},
 		Queue:        entries,
-		Profile:      profile,
 		TieBreakSeed: c.TieBreakSeed,
 		Explain:      true,
 	}
 	if c.Candidates != nil {
-		r.CandidateNodes = &stowagev1.NodeList{Names: c.Candidates}
+		r.CandidateNodes = &stowagev1.CandidateNodes{Names: c.Candidates}
 	}
 	return r, nil
 }

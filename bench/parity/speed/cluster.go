@@ -45,7 +45,7 @@ func stream(c *stowagev1.Cluster) ([][]byte, error) {
 	}
 	var messages [][]byte
 	add := func() error {
-		message, err := step(len(messages), part)
+		message, err := step(part)
 		messages = append(messages, message)
 		return err
 	}
@@ -63,9 +63,9 @@ func stream(c *stowagev1.Cluster) ([][]byte, error) {
 	return messages, add()
 }
 
-func step(sequence int, part *stowagev1.Cluster) ([]byte, error) {
+func step(part *stowagev1.Cluster) ([]byte, error) {
 	return proto.Marshal(&stowagev1.PutSnapshotRequest{
-		Sequence: uint32(sequence), Step: &stowagev1.PutSnapshotRequest_Part{Part: part},
+		Step: &stowagev1.PutSnapshotRequest_Part{Part: part},
 	})
 }
 
@@ -75,14 +75,14 @@ func ended(messages [][]byte, trial int) ([][]byte, error) {
 	out := append([][]byte(nil), messages...)
 	if trial > 0 {
 		empty := &stowagev1.Cluster{Namespaces: []*stowagev1.Namespace{{Name: fmt.Sprintf("trial-%d", trial)}}}
-		message, err := step(len(out), empty)
+		message, err := step(empty)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, message)
 	}
 	end, err := proto.Marshal(&stowagev1.PutSnapshotRequest{
-		Sequence: uint32(len(out)), Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}},
+		Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}},
 	})
 	return append(out, end), err
 }

@@ -180,7 +180,9 @@ func (r *run) placeByCall(p *placed) error {
 		return err
 	}
 	request := proto.CloneOf(p.request)
-	request.Snapshot = &stowagev1.SnapshotReference{Address: target.address}
+	request.Context = &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{
+		Snapshot: &stowagev1.SnapshotReference{Address: target.address},
+	}}
 	encoded, err := proto.Marshal(request)
 	if err != nil {
 		return err

@@ -3,10 +3,7 @@ package speed
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // clusterSizes are the sizes at which Filter is measured in each way of stating the cluster.
@@ -27,11 +24,10 @@ func (r *run) sizes(nodes int) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := proto.Marshal(&stowagev1.FilterRequest{Cluster: bigcluster.Compact(newCluster(nodes))})
+	whole, err := inline(bigcluster.Compact(newCluster(nodes)))
 	if err != nil {
 		return err
 	}
-	whole := &target{filter: cluster}
 	for _, c := range r.cases {
 		request, err := whole.filterRequest(c.pod(0))
 		if err != nil {

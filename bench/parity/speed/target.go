@@ -28,28 +28,27 @@ type target struct {
 }
 
 func inline(c *stowagev1.Cluster) (*target, error) {
-	filter, err := proto.Marshal(&stowagev1.FilterRequest{Cluster: c})
+	return on(&stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: c}})
+}
+
+func on(c *stowagev1.DecisionContext) (*target, error) {
+	filter, err := proto.Marshal(&stowagev1.FilterRequest{Context: c})
 	if err != nil {
 		return nil, err
 	}
-	score, err := proto.Marshal(&stowagev1.ScoreRequest{Cluster: c})
-	return &target{filter: filter, score: score}, err
+	score, err := proto.Marshal(&stowagev1.ScoreRequest{Context: c})
+	return &target{filter: filter, score: score, address: c.GetSnapshot().GetAddress()}, err
 }
 
 func byReference(address string, delta *stowagev1.ClusterDelta) (*target, error) {
 	reference := &stowagev1.SnapshotReference{Address: address, Delta: delta}
-	filter, err := proto.Marshal(&stowagev1.FilterRequest{Snapshot: reference})
-	if err != nil {
-		return nil, err
-	}
-	score, err := proto.Marshal(&stowagev1.ScoreRequest{Snapshot: reference})
-	return &target{filter: filter, score: score, address: address}, err
+	return on(&stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: reference}})
 }
 
 func (t *target) filterRequest(pod *stowagev1.Pod, candidates ...uint32) ([]byte, error) {
 	rest := &stowagev1.FilterRequest{Pod: pod}
 	if candidates != nil {
-		rest.CandidateNodes = &stowagev1.NodeList{Indexes: candidates}
+		rest.CandidateNodes = &stowagev1.CandidateNodes{Indexes: candidates}
 	}
 	return proto.MarshalOptions{}.MarshalAppend(slices.Clone(t.filter), rest)
 }

@@ -22,27 +22,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// FilterRequest asks which nodes can take a pod.
+// FilterRequest asks which nodes are feasible for a pod.
 type FilterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Either this or snapshot is required.
-	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// The pod to find nodes for. Required.
+	// The cluster and the profile. Required.
+	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
+	// The pod. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
-	// How to decide; the profile "kube-1.37" if absent.
-	Profile *Profile `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
-	CandidateNodes *NodeList `protobuf:"bytes,4,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Whether to fill in FilterResponse.explanation. Costs several times as much as the decision, and the answer grows with
-	// the number of topology domains.
-	Explain bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Whether each NodeList of the answer gives names beside indexes.
-	IncludeNodeNames bool `protobuf:"varint,6,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	// The snapshot to decide on, with a delta that holds for this request only.
-	Snapshot *SnapshotReference `protobuf:"bytes,7,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// Whether to fill in FilterResponse.changes if no candidate node is feasible. Each is found by placing with it, so this
-	// costs hundreds of times as much as the decision.
-	IncludeChanges bool `protobuf:"varint,8,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
+	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
+	// Whether to fill in FilterResponse.explanation. It costs several times as much as the decision, and the response grows
+	// with the number of topology domains.
+	Explain bool `protobuf:"varint,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Whether to fill in FilterResponse.changes if no candidate node is feasible. Each change is verified by placing the pod
+	// with it, so this costs hundreds of times as much as the decision.
+	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -77,9 +71,9 @@ func (*FilterRequest) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *FilterRequest) GetCluster() *Cluster {
+func (x *FilterRequest) GetContext() *DecisionContext {
 	if x != nil {
-		return x.Cluster
+		return x.Context
 	}
 	return nil
 }
@@ -91,14 +85,7 @@ func (x *FilterRequest) GetPod() *Pod {
 	return nil
 }
 
-func (x *FilterRequest) GetProfile() *Profile {
-	if x != nil {
-		return x.Profile
-	}
-	return nil
-}
-
-func (x *FilterRequest) GetCandidateNodes() *NodeList {
+func (x *FilterRequest) GetCandidateNodes() *CandidateNodes {
 	if x != nil {
 		return x.CandidateNodes
 	}
@@ -110,20 +97,6 @@ func (x *FilterRequest) GetExplain() bool {
 		return x.Explain
 	}
 	return false
-}
-
-func (x *FilterRequest) GetIncludeNodeNames() bool {
-	if x != nil {
-		return x.IncludeNodeNames
-	}
-	return false
-}
-
-func (x *FilterRequest) GetSnapshot() *SnapshotReference {
-	if x != nil {
-		return x.Snapshot
-	}
-	return nil
 }
 
 func (x *FilterRequest) GetIncludeChanges() bool {
@@ -237,25 +210,19 @@ func (x *FilterResponse) GetUnread() []*UnreadField {
 	return nil
 }
 
-// ScoreRequest asks how good each node that can take a pod is.
+// ScoreRequest asks for the scores of the nodes that are feasible for a pod.
 type ScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Either this or snapshot is required.
-	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// The pod to score nodes for. Required.
+	// The cluster and the profile. Required.
+	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
+	// The pod. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
-	// How to decide; the profile "kube-1.37" if absent.
-	Profile *Profile `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
-	CandidateNodes *NodeList `protobuf:"bytes,4,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Whether each NodeList of the answer gives names beside indexes.
-	IncludeNodeNames bool `protobuf:"varint,5,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	// The snapshot to decide on, with a delta that holds for this request only.
-	Snapshot *SnapshotReference `protobuf:"bytes,6,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// Whether the answer gives each plugin's scores beside the totals.
-	IncludePluginScores bool `protobuf:"varint,7,opt,name=include_plugin_scores,json=includePluginScores,proto3" json:"include_plugin_scores,omitempty"`
-	// Whether the answer tells why the other nodes cannot take the pod: what Filter says and Score says, in one call.
-	IncludeRejections bool `protobuf:"varint,8,opt,name=include_rejections,json=includeRejections,proto3" json:"include_rejections,omitempty"`
+	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
+	// Whether the response gives each plugin's scores as well as the totals.
+	IncludePluginScores bool `protobuf:"varint,4,opt,name=include_plugin_scores,json=includePluginScores,proto3" json:"include_plugin_scores,omitempty"`
+	// Whether the response tells why the other nodes are not feasible: Filter and Score in one call.
+	IncludeRejections bool `protobuf:"varint,5,opt,name=include_rejections,json=includeRejections,proto3" json:"include_rejections,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -290,9 +257,9 @@ func (*ScoreRequest) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ScoreRequest) GetCluster() *Cluster {
+func (x *ScoreRequest) GetContext() *DecisionContext {
 	if x != nil {
-		return x.Cluster
+		return x.Context
 	}
 	return nil
 }
@@ -304,30 +271,9 @@ func (x *ScoreRequest) GetPod() *Pod {
 	return nil
 }
 
-func (x *ScoreRequest) GetProfile() *Profile {
-	if x != nil {
-		return x.Profile
-	}
-	return nil
-}
-
-func (x *ScoreRequest) GetCandidateNodes() *NodeList {
+func (x *ScoreRequest) GetCandidateNodes() *CandidateNodes {
 	if x != nil {
 		return x.CandidateNodes
-	}
-	return nil
-}
-
-func (x *ScoreRequest) GetIncludeNodeNames() bool {
-	if x != nil {
-		return x.IncludeNodeNames
-	}
-	return false
-}
-
-func (x *ScoreRequest) GetSnapshot() *SnapshotReference {
-	if x != nil {
-		return x.Snapshot
 	}
 	return nil
 }
@@ -525,37 +471,31 @@ func (x *PluginScores) GetWeightedScores() []int64 {
 	return nil
 }
 
-// PlaceRequest asks where each pod of a queue goes.
+// PlaceRequest asks for a node for each pod of a queue.
 type PlaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Either this or snapshot is required.
-	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// The cluster and the profile. Required.
+	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The pods to place, in this order.
 	Queue []*PendingPods `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"`
-	// How to decide; the profile "kube-1.37" if absent.
-	Profile *Profile `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
-	CandidateNodes *NodeList `protobuf:"bytes,4,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Picks among the best nodes. 0: the one with the lowest index. Otherwise: the one that comes first in a permutation
-	// of the nodes that this seed and the node names determine (ascending order of
-	// splitmix64(seed xor FNV-1a-64(name)), then of index).
-	TieBreakSeed uint64 `protobuf:"varint,5,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
+	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
 	// Whether to fill in Placement.explanation of entries with unplaced pods. Costs and size are per such entry.
-	Explain bool `protobuf:"varint,6,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Whether the answer gives node names beside indexes.
-	IncludeNodeNames bool `protobuf:"varint,7,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	// The snapshot to decide on, with a delta that holds for this request only.
-	Snapshot *SnapshotReference `protobuf:"bytes,8,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// Groups of pods that are placed together. An entry that is in none is placed for itself, in order.
-	PodGroups []*PodGroup `protobuf:"bytes,9,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	// Whether to answer with what was placed so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server stops
-	// a little before the deadline, so that the answer arrives. How far it comes depends on its speed: the answer is then
-	// not a function of the request alone.
-	AllowPartial bool `protobuf:"varint,10,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
+	Explain bool `protobuf:"varint,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Whether to fill in Placement.changes of entries with unplaced pods. Costs are per such entry, as for Filter.
-	IncludeChanges bool `protobuf:"varint,11,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
+	// Groups of pods that are placed together. An entry that names no group is placed on its own, in order.
+	PodGroups []*PodGroup `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	// Breaks ties among the nodes with the highest score. 0: the node with the lowest index. Otherwise: the node that comes
+	// first in a permutation that this seed and the node names determine (ascending order of
+	// splitmix64(seed xor FNV-1a-64(name)), then of index).
+	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
+	// Whether to answer with the pods placed so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server stops
+	// a little before the deadline, so that the response arrives. How many pods it has placed by then depends on its speed:
+	// the response is then not a function of the request alone.
+	AllowPartial  bool `protobuf:"varint,8,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlaceRequest) Reset() {
@@ -588,9 +528,9 @@ func (*PlaceRequest) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *PlaceRequest) GetCluster() *Cluster {
+func (x *PlaceRequest) GetContext() *DecisionContext {
 	if x != nil {
-		return x.Cluster
+		return x.Context
 	}
 	return nil
 }
@@ -602,16 +542,30 @@ func (x *PlaceRequest) GetQueue() []*PendingPods {
 	return nil
 }
 
-func (x *PlaceRequest) GetProfile() *Profile {
+func (x *PlaceRequest) GetCandidateNodes() *CandidateNodes {
 	if x != nil {
-		return x.Profile
+		return x.CandidateNodes
 	}
 	return nil
 }
 
-func (x *PlaceRequest) GetCandidateNodes() *NodeList {
+func (x *PlaceRequest) GetExplain() bool {
 	if x != nil {
-		return x.CandidateNodes
+		return x.Explain
+	}
+	return false
+}
+
+func (x *PlaceRequest) GetIncludeChanges() bool {
+	if x != nil {
+		return x.IncludeChanges
+	}
+	return false
+}
+
+func (x *PlaceRequest) GetPodGroups() []*PodGroup {
+	if x != nil {
+		return x.PodGroups
 	}
 	return nil
 }
@@ -623,44 +577,9 @@ func (x *PlaceRequest) GetTieBreakSeed() uint64 {
 	return 0
 }
 
-func (x *PlaceRequest) GetExplain() bool {
-	if x != nil {
-		return x.Explain
-	}
-	return false
-}
-
-func (x *PlaceRequest) GetIncludeNodeNames() bool {
-	if x != nil {
-		return x.IncludeNodeNames
-	}
-	return false
-}
-
-func (x *PlaceRequest) GetSnapshot() *SnapshotReference {
-	if x != nil {
-		return x.Snapshot
-	}
-	return nil
-}
-
-func (x *PlaceRequest) GetPodGroups() []*PodGroup {
-	if x != nil {
-		return x.PodGroups
-	}
-	return nil
-}
-
 func (x *PlaceRequest) GetAllowPartial() bool {
 	if x != nil {
 		return x.AllowPartial
-	}
-	return false
-}
-
-func (x *PlaceRequest) GetIncludeChanges() bool {
-	if x != nil {
-		return x.IncludeChanges
 	}
 	return false
 }
@@ -1188,16 +1107,13 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/profile.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\x83\x03\n" +
-	"\rFilterRequest\x12-\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
-	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
-	"\aprofile\x18\x03 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12=\n" +
-	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12\x18\n" +
-	"\aexplain\x18\x05 \x01(\bR\aexplain\x12,\n" +
-	"\x12include_node_names\x18\x06 \x01(\bR\x10includeNodeNames\x129\n" +
-	"\bsnapshot\x18\a \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x12'\n" +
-	"\x0finclude_changes\x18\b \x01(\bR\x0eincludeChanges\"\xe3\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\x81\x02\n" +
+	"\rFilterRequest\x12=\n" +
+	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
+	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
+	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12\x18\n" +
+	"\aexplain\x18\x04 \x01(\bR\aexplain\x12'\n" +
+	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\"\xe3\x02\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
@@ -1207,16 +1123,13 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12,\n" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12/\n" +
-	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xa2\x03\n" +
-	"\fScoreRequest\x12-\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12)\n" +
-	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12-\n" +
-	"\aprofile\x18\x03 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12=\n" +
-	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12,\n" +
-	"\x12include_node_names\x18\x05 \x01(\bR\x10includeNodeNames\x129\n" +
-	"\bsnapshot\x18\x06 \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x122\n" +
-	"\x15include_plugin_scores\x18\a \x01(\bR\x13includePluginScores\x12-\n" +
-	"\x12include_rejections\x18\b \x01(\bR\x11includeRejections\"\xff\x02\n" +
+	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xa0\x02\n" +
+	"\fScoreRequest\x12=\n" +
+	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
+	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
+	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x122\n" +
+	"\x15include_plugin_scores\x18\x04 \x01(\bR\x13includePluginScores\x12-\n" +
+	"\x12include_rejections\x18\x05 \x01(\bR\x11includeRejections\"\xff\x02\n" +
 	"\rScoreResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12=\n" +
 	"\rplugin_scores\x18\x02 \x03(\v2\x18.stowage.v1.PluginScoresR\fpluginScores\x12!\n" +
@@ -1232,21 +1145,17 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x86\x04\n" +
-	"\fPlaceRequest\x12-\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x12-\n" +
-	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsR\x05queue\x12-\n" +
-	"\aprofile\x18\x03 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12=\n" +
-	"\x0fcandidate_nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x0ecandidateNodes\x12$\n" +
-	"\x0etie_break_seed\x18\x05 \x01(\x04R\ftieBreakSeed\x12\x18\n" +
-	"\aexplain\x18\x06 \x01(\bR\aexplain\x12,\n" +
-	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\x129\n" +
-	"\bsnapshot\x18\b \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x123\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x84\x03\n" +
+	"\fPlaceRequest\x12=\n" +
+	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12-\n" +
+	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsR\x05queue\x12C\n" +
+	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12\x18\n" +
+	"\aexplain\x18\x04 \x01(\bR\aexplain\x12'\n" +
+	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\x123\n" +
 	"\n" +
-	"pod_groups\x18\t \x03(\v2\x14.stowage.v1.PodGroupR\tpodGroups\x12#\n" +
-	"\rallow_partial\x18\n" +
-	" \x01(\bR\fallowPartial\x12'\n" +
-	"\x0finclude_changes\x18\v \x01(\bR\x0eincludeChanges\"c\n" +
+	"pod_groups\x18\x06 \x03(\v2\x14.stowage.v1.PodGroupR\tpodGroups\x12$\n" +
+	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12#\n" +
+	"\rallow_partial\x18\b \x01(\bR\fallowPartial\"c\n" +
 	"\vPendingPods\x12!\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodR\x03pod\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1b\n" +
@@ -1330,80 +1239,73 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*PlaceStreamRequest)(nil),  // 9: stowage.v1.PlaceStreamRequest
 	(*PlaceStreamResponse)(nil), // 10: stowage.v1.PlaceStreamResponse
 	(*QueuePlacement)(nil),      // 11: stowage.v1.QueuePlacement
-	(*Cluster)(nil),             // 12: stowage.v1.Cluster
+	(*DecisionContext)(nil),     // 12: stowage.v1.DecisionContext
 	(*Pod)(nil),                 // 13: stowage.v1.Pod
-	(*Profile)(nil),             // 14: stowage.v1.Profile
+	(*CandidateNodes)(nil),      // 14: stowage.v1.CandidateNodes
 	(*NodeList)(nil),            // 15: stowage.v1.NodeList
-	(*SnapshotReference)(nil),   // 16: stowage.v1.SnapshotReference
-	(*Rejection)(nil),           // 17: stowage.v1.Rejection
-	(*Explanation)(nil),         // 18: stowage.v1.Explanation
-	(*Change)(nil),              // 19: stowage.v1.Change
-	(*UnreadField)(nil),         // 20: stowage.v1.UnreadField
-	(Plugin)(0),                 // 21: stowage.v1.Plugin
-	(*PodGroup)(nil),            // 22: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),   // 23: stowage.v1.PodGroupPlacement
-	(*ScaleDownRequest)(nil),    // 24: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),  // 25: stowage.v1.PutSnapshotRequest
-	(*ScaleDownResponse)(nil),   // 26: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil), // 27: stowage.v1.PutSnapshotResponse
+	(*Rejection)(nil),           // 16: stowage.v1.Rejection
+	(*Explanation)(nil),         // 17: stowage.v1.Explanation
+	(*Change)(nil),              // 18: stowage.v1.Change
+	(*UnreadField)(nil),         // 19: stowage.v1.UnreadField
+	(Plugin)(0),                 // 20: stowage.v1.Plugin
+	(*PodGroup)(nil),            // 21: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),   // 22: stowage.v1.PodGroupPlacement
+	(*ScaleDownRequest)(nil),    // 23: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),  // 24: stowage.v1.PutSnapshotRequest
+	(*ScaleDownResponse)(nil),   // 25: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil), // 26: stowage.v1.PutSnapshotResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
-	12, // 0: stowage.v1.FilterRequest.cluster:type_name -> stowage.v1.Cluster
+	12, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
 	13, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
-	14, // 2: stowage.v1.FilterRequest.profile:type_name -> stowage.v1.Profile
-	15, // 3: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	16, // 4: stowage.v1.FilterRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	15, // 5: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	17, // 6: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
-	18, // 7: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
-	19, // 8: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
-	20, // 9: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
-	12, // 10: stowage.v1.ScoreRequest.cluster:type_name -> stowage.v1.Cluster
-	13, // 11: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	14, // 12: stowage.v1.ScoreRequest.profile:type_name -> stowage.v1.Profile
-	15, // 13: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	16, // 14: stowage.v1.ScoreRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	15, // 15: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	4,  // 16: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	15, // 17: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	17, // 18: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	20, // 19: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
-	21, // 20: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	12, // 21: stowage.v1.PlaceRequest.cluster:type_name -> stowage.v1.Cluster
-	6,  // 22: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	14, // 23: stowage.v1.PlaceRequest.profile:type_name -> stowage.v1.Profile
-	15, // 24: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.NodeList
-	16, // 25: stowage.v1.PlaceRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	22, // 26: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
-	13, // 27: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 28: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	23, // 29: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	15, // 30: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	17, // 31: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	18, // 32: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	19, // 33: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	20, // 34: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
-	5,  // 35: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	11, // 36: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	23, // 37: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	8,  // 38: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	0,  // 39: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 40: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 41: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	9,  // 42: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	24, // 43: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	25, // 44: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	1,  // 45: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 46: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 47: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	10, // 48: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	26, // 49: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	27, // 50: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	45, // [45:51] is the sub-list for method output_type
-	39, // [39:45] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	14, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	15, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	16, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
+	17, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
+	18, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
+	19, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
+	12, // 8: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
+	13, // 9: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	14, // 10: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	15, // 11: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	4,  // 12: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	15, // 13: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	16, // 14: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	19, // 15: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
+	20, // 16: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	12, // 17: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
+	6,  // 18: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	14, // 19: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	21, // 20: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	13, // 21: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	8,  // 22: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	22, // 23: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	15, // 24: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	16, // 25: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	17, // 26: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	18, // 27: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	19, // 28: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	5,  // 29: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	11, // 30: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	22, // 31: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	8,  // 32: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	0,  // 33: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	2,  // 34: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	5,  // 35: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	9,  // 36: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	23, // 37: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	24, // 38: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	1,  // 39: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 40: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 41: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	10, // 42: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	25, // 43: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	26, // 44: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	39, // [39:45] is the sub-list for method output_type
+	33, // [33:39] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -1412,11 +1314,10 @@ func file_stowage_v1_placement_service_proto_init() {
 		return
 	}
 	file_stowage_v1_change_proto_init()
-	file_stowage_v1_cluster_proto_init()
+	file_stowage_v1_context_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()
-	file_stowage_v1_profile_proto_init()
 	file_stowage_v1_scale_down_proto_init()
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()

@@ -31,17 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlacementService answers scheduling questions about a cluster that the request describes: in full, or by the content
-// address of a snapshot that was put before, with or without a delta.
+// PlacementService answers scheduling questions about a cluster. A request brings the cluster, or names a snapshot of it that
+// was put before, with or without a delta.
 //
-// Every answer is a function of the request alone, and the same request gets the same bytes back. A snapshot's address
-// depends on its content alone. The server keeps snapshots only as long as it has room, and promises nothing: a request
-// that names one it does not have gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node
-// considered (percentageOfNodesToScore: 100).
+// A response is a function of the request alone, and the same request gets the same bytes from the same release. The address
+// of a snapshot depends on its content alone. The server keeps snapshots in memory only as long as it has room: a request
+// that names a snapshot that is not there gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it
+// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node considered
+// (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage"; INVALID_ARGUMENT also carries
 // google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
-// (for example "cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries google.rpc.RetryInfo.
+// (for example "context.cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries
+// google.rpc.RetryInfo.
 type PlacementServiceClient interface {
 	// Filter tells which nodes can take a pod, and why the others cannot.
 	Filter(ctx context.Context, in *FilterRequest, opts ...grpc.CallOption) (*FilterResponse, error)
@@ -143,17 +145,19 @@ type PlacementService_PutSnapshotClient = grpc.ClientStreamingClient[PutSnapshot
 // All implementations must embed UnimplementedPlacementServiceServer
 // for forward compatibility.
 //
-// PlacementService answers scheduling questions about a cluster that the request describes: in full, or by the content
-// address of a snapshot that was put before, with or without a delta.
+// PlacementService answers scheduling questions about a cluster. A request brings the cluster, or names a snapshot of it that
+// was put before, with or without a delta.
 //
-// Every answer is a function of the request alone, and the same request gets the same bytes back. A snapshot's address
-// depends on its content alone. The server keeps snapshots only as long as it has room, and promises nothing: a request
-// that names one it does not have gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node
-// considered (percentageOfNodesToScore: 100).
+// A response is a function of the request alone, and the same request gets the same bytes from the same release. The address
+// of a snapshot depends on its content alone. The server keeps snapshots in memory only as long as it has room: a request
+// that names a snapshot that is not there gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it
+// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node considered
+// (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage"; INVALID_ARGUMENT also carries
 // google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
-// (for example "cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries google.rpc.RetryInfo.
+// (for example "context.cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries
+// google.rpc.RetryInfo.
 type PlacementServiceServer interface {
 	// Filter tells which nodes can take a pod, and why the others cannot.
 	Filter(context.Context, *FilterRequest) (*FilterResponse, error)

@@ -25,23 +25,17 @@ const (
 // ScaleDownRequest asks which replicas of a workload to delete.
 type ScaleDownRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Either this or snapshot is required.
-	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// The snapshot to decide on, with a delta that holds for this request only.
-	Snapshot *SnapshotReference `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// A replica as its controller makes it. Its rules are those that what remains is judged by. Required.
-	Pod *Pod `protobuf:"bytes,3,opt,name=pod,proto3" json:"pod,omitempty"`
-	// Which of the pods in the pod's namespace are replicas; those that are terminating are not. The pod's own labels if
-	// absent, of which there must be some then.
-	Selector *LabelSelector `protobuf:"bytes,4,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many replicas are to remain. If there are no more than that, none is deleted; at most 10,000 are at once.
-	Replicas uint32 `protobuf:"varint,5,opt,name=replicas,proto3" json:"replicas,omitempty"`
-	// How to decide; the profile "kube-1.37" if absent.
-	Profile *Profile `protobuf:"bytes,6,opt,name=profile,proto3" json:"profile,omitempty"`
-	// Whether the answer gives node names beside indexes.
-	IncludeNodeNames bool `protobuf:"varint,7,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The cluster and the profile. Required.
+	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
+	// A replica as its controller creates it. Its rules are those that the remaining replicas are judged by. Required.
+	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
+	// Which of the pods in the pod's namespace are replicas; terminating pods are not. The pod's own labels if absent, and
+	// the pod must have labels then.
+	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
+	// How many replicas are to remain. If there are no more than that, none is deleted; one call deletes at most 10,000.
+	Replicas      uint32 `protobuf:"varint,4,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ScaleDownRequest) Reset() {
@@ -74,16 +68,9 @@ func (*ScaleDownRequest) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_scale_down_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ScaleDownRequest) GetCluster() *Cluster {
+func (x *ScaleDownRequest) GetContext() *DecisionContext {
 	if x != nil {
-		return x.Cluster
-	}
-	return nil
-}
-
-func (x *ScaleDownRequest) GetSnapshot() *SnapshotReference {
-	if x != nil {
-		return x.Snapshot
+		return x.Context
 	}
 	return nil
 }
@@ -107,20 +94,6 @@ func (x *ScaleDownRequest) GetReplicas() uint32 {
 		return x.Replicas
 	}
 	return 0
-}
-
-func (x *ScaleDownRequest) GetProfile() *Profile {
-	if x != nil {
-		return x.Profile
-	}
-	return nil
-}
-
-func (x *ScaleDownRequest) GetIncludeNodeNames() bool {
-	if x != nil {
-		return x.IncludeNodeNames
-	}
-	return false
 }
 
 // ScaleDownResponse tells which replicas to delete.
@@ -427,15 +400,12 @@ var File_stowage_v1_scale_down_proto protoreflect.FileDescriptor
 const file_stowage_v1_scale_down_proto_rawDesc = "" +
 	"\n" +
 	"\x1bstowage/v1/scale_down.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/profile.proto\x1a\x19stowage/v1/selector.proto\x1a\x19stowage/v1/snapshot.proto\"\xd7\x02\n" +
-	"\x10ScaleDownRequest\x12-\n" +
-	"\acluster\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\acluster\x129\n" +
-	"\bsnapshot\x18\x02 \x01(\v2\x1d.stowage.v1.SnapshotReferenceR\bsnapshot\x12)\n" +
-	"\x03pod\x18\x03 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x125\n" +
-	"\bselector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12\x1a\n" +
-	"\breplicas\x18\x05 \x01(\rR\breplicas\x12-\n" +
-	"\aprofile\x18\x06 \x01(\v2\x13.stowage.v1.ProfileR\aprofile\x12,\n" +
-	"\x12include_node_names\x18\a \x01(\bR\x10includeNodeNames\"\x8c\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/selector.proto\"\xcf\x01\n" +
+	"\x10ScaleDownRequest\x12=\n" +
+	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
+	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x125\n" +
+	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12\x1a\n" +
+	"\breplicas\x18\x04 \x01(\rR\breplicas\"\x8c\x02\n" +
 	"\x11ScaleDownResponse\x123\n" +
 	"\tdeletions\x18\x01 \x03(\v2\x15.stowage.v1.ScaledPodR\tdeletions\x123\n" +
 	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x121\n" +
@@ -476,33 +446,29 @@ var file_stowage_v1_scale_down_proto_goTypes = []any{
 	(*ScaledPod)(nil),         // 2: stowage.v1.ScaledPod
 	(*ReplicaSpread)(nil),     // 3: stowage.v1.ReplicaSpread
 	(*DomainReplicas)(nil),    // 4: stowage.v1.DomainReplicas
-	(*Cluster)(nil),           // 5: stowage.v1.Cluster
-	(*SnapshotReference)(nil), // 6: stowage.v1.SnapshotReference
-	(*Pod)(nil),               // 7: stowage.v1.Pod
-	(*LabelSelector)(nil),     // 8: stowage.v1.LabelSelector
-	(*Profile)(nil),           // 9: stowage.v1.Profile
-	(*UnreadField)(nil),       // 10: stowage.v1.UnreadField
-	(*ConflictingPod)(nil),    // 11: stowage.v1.ConflictingPod
-	(*PodRule)(nil),           // 12: stowage.v1.PodRule
+	(*DecisionContext)(nil),   // 5: stowage.v1.DecisionContext
+	(*Pod)(nil),               // 6: stowage.v1.Pod
+	(*LabelSelector)(nil),     // 7: stowage.v1.LabelSelector
+	(*UnreadField)(nil),       // 8: stowage.v1.UnreadField
+	(*ConflictingPod)(nil),    // 9: stowage.v1.ConflictingPod
+	(*PodRule)(nil),           // 10: stowage.v1.PodRule
 }
 var file_stowage_v1_scale_down_proto_depIdxs = []int32{
-	5,  // 0: stowage.v1.ScaleDownRequest.cluster:type_name -> stowage.v1.Cluster
-	6,  // 1: stowage.v1.ScaleDownRequest.snapshot:type_name -> stowage.v1.SnapshotReference
-	7,  // 2: stowage.v1.ScaleDownRequest.pod:type_name -> stowage.v1.Pod
-	8,  // 3: stowage.v1.ScaleDownRequest.selector:type_name -> stowage.v1.LabelSelector
-	9,  // 4: stowage.v1.ScaleDownRequest.profile:type_name -> stowage.v1.Profile
-	2,  // 5: stowage.v1.ScaleDownResponse.deletions:type_name -> stowage.v1.ScaledPod
-	2,  // 6: stowage.v1.ScaleDownResponse.remaining:type_name -> stowage.v1.ScaledPod
-	3,  // 7: stowage.v1.ScaleDownResponse.spread:type_name -> stowage.v1.ReplicaSpread
-	10, // 8: stowage.v1.ScaleDownResponse.unread:type_name -> stowage.v1.UnreadField
-	11, // 9: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
-	12, // 10: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
-	4,  // 11: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	5,  // 0: stowage.v1.ScaleDownRequest.context:type_name -> stowage.v1.DecisionContext
+	6,  // 1: stowage.v1.ScaleDownRequest.pod:type_name -> stowage.v1.Pod
+	7,  // 2: stowage.v1.ScaleDownRequest.selector:type_name -> stowage.v1.LabelSelector
+	2,  // 3: stowage.v1.ScaleDownResponse.deletions:type_name -> stowage.v1.ScaledPod
+	2,  // 4: stowage.v1.ScaleDownResponse.remaining:type_name -> stowage.v1.ScaledPod
+	3,  // 5: stowage.v1.ScaleDownResponse.spread:type_name -> stowage.v1.ReplicaSpread
+	8,  // 6: stowage.v1.ScaleDownResponse.unread:type_name -> stowage.v1.UnreadField
+	9,  // 7: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
+	10, // 8: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
+	4,  // 9: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_scale_down_proto_init() }
@@ -510,13 +476,11 @@ func file_stowage_v1_scale_down_proto_init() {
 	if File_stowage_v1_scale_down_proto != nil {
 		return
 	}
-	file_stowage_v1_cluster_proto_init()
+	file_stowage_v1_context_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()
-	file_stowage_v1_profile_proto_init()
 	file_stowage_v1_selector_proto_init()
-	file_stowage_v1_snapshot_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -7,6 +7,7 @@
 package stowagev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -447,9 +448,7 @@ func (x *PodName) GetName() string {
 // server has, and at the end the word that this was all. Nothing is kept of a stream that ends without it.
 type PutSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The position of the message in the stream, from 0.
-	Sequence uint32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// What the message brings.
+	// What the message brings. Required.
 	//
 	// Types that are valid to be assigned to Step:
 	//
@@ -489,13 +488,6 @@ func (x *PutSnapshotRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use PutSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*PutSnapshotRequest) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_snapshot_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *PutSnapshotRequest) GetSequence() uint32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
 }
 
 func (x *PutSnapshotRequest) GetStep() isPutSnapshotRequest_Step {
@@ -539,18 +531,18 @@ type isPutSnapshotRequest_Step interface {
 type PutSnapshotRequest_Part struct {
 	// Part of a cluster. The cluster is all parts, one after the other: lists go on where the last part ended, and indexes
 	// are those of the whole. What nodes refer to must come before them, or in the same part.
-	Part *Cluster `protobuf:"bytes,2,opt,name=part,proto3,oneof"`
+	Part *Cluster `protobuf:"bytes,1,opt,name=part,proto3,oneof"`
 }
 
 type PutSnapshotRequest_Delta struct {
 	// A difference to a snapshot. The first one of a stream names the base; further ones apply to the result, and have no
 	// address.
-	Delta *SnapshotReference `protobuf:"bytes,3,opt,name=delta,proto3,oneof"`
+	Delta *SnapshotReference `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
 }
 
 type PutSnapshotRequest_End struct {
 	// The end. It must be the last message; alone, it asks whether the server has the snapshot.
-	End *PutSnapshotEnd `protobuf:"bytes,4,opt,name=end,proto3,oneof"`
+	End *PutSnapshotEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 
 func (*PutSnapshotRequest_Part) isPutSnapshotRequest_Step() {}
@@ -675,7 +667,7 @@ var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19stowage/v1/snapshot.proto\x12\n" +
-	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"]\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"]\n" +
 	"\x11SnapshotReference\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12.\n" +
 	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xa8\x04\n" +
@@ -707,13 +699,12 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\";\n" +
 	"\aPodName\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xca\x01\n" +
-	"\x12PutSnapshotRequest\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\rR\bsequence\x12)\n" +
-	"\x04part\x18\x02 \x01(\v2\x13.stowage.v1.ClusterH\x00R\x04part\x125\n" +
-	"\x05delta\x18\x03 \x01(\v2\x1d.stowage.v1.SnapshotReferenceH\x00R\x05delta\x12.\n" +
-	"\x03end\x18\x04 \x01(\v2\x1a.stowage.v1.PutSnapshotEndH\x00R\x03endB\x06\n" +
-	"\x04step\"*\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xb5\x01\n" +
+	"\x12PutSnapshotRequest\x12)\n" +
+	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterH\x00R\x04part\x125\n" +
+	"\x05delta\x18\x02 \x01(\v2\x1d.stowage.v1.SnapshotReferenceH\x00R\x05delta\x12.\n" +
+	"\x03end\x18\x03 \x01(\v2\x1a.stowage.v1.PutSnapshotEndH\x00R\x03endB\r\n" +
+	"\x04step\x12\x05\xbaH\x02\b\x01\"*\n" +
 	"\x0ePutSnapshotEnd\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"q\n" +
 	"\x13PutSnapshotResponse\x12\x18\n" +

@@ -291,12 +291,12 @@ func (RejectionReason) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_verdict_proto_rawDescGZIP(), []int{2}
 }
 
-// NodeList lists nodes of the request's cluster.
+// NodeList is nodes of the request's cluster, in a response.
 type NodeList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Indexes into Cluster.nodes.
 	Indexes []uint32 `protobuf:"varint,1,rep,packed,name=indexes,proto3" json:"indexes,omitempty"`
-	// In requests: more nodes, by name. In answers: the names of indexes, one for one, if the request asked for names.
+	// The nodes' names, one for each index in the same order, with DecisionContext.include_node_names; empty otherwise.
 	Names         []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
