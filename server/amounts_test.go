@@ -35,7 +35,7 @@ func TestLargeAmounts(t *testing.T) {
 	}
 	cluster.Nodes = append(cluster.Nodes, many)
 	asking := func(count uint32, r *stowagev1.Resources) *stowagev1.PendingPods {
-		return &stowagev1.PendingPods{Count: count, Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+		return &stowagev1.PendingPods{Count: new(count), Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
 			Spec: &stowagev1.PodSpec{Containers: []*stowagev1.Container{{Requests: r}}},
 		}}}}
 	}

@@ -50,7 +50,7 @@ func placeApart(count uint32) *stowagev1.PlaceRequest {
 	return &stowagev1.PlaceRequest{
 		Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: threeZones()}, IncludeNodeNames: true,
-		}, Queue: []*stowagev1.PendingPods{{Pod: apart(), Count: count}},
+		}, Queue: []*stowagev1.PendingPods{{Pod: apart(), Count: new(count)}},
 	}
 }
 
@@ -181,7 +181,7 @@ func long() *stowagev1.PlaceRequest {
 	affinity := pod.GetTemplate().GetSpec().GetAffinity().GetPodAntiAffinity()
 	affinity.Preferred = []*stowagev1.WeightedPodAffinityTerm{{Weight: 1, Term: affinity.Required[0]}}
 	affinity.Required = nil
-	r.Queue = []*stowagev1.PendingPods{{Pod: pod, Count: 1_000_000}}
+	r.Queue = []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(1_000_000))}}
 	return r
 }
 

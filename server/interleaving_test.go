@@ -320,9 +320,9 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 				Context: on(c, s, other), Pod: pod, IncludePluginScores: flag, CandidateNodes: candidates,
 			}
 		default:
-			queue := []*stowagev1.PendingPods{{Pod: pod, Count: 3}, {Pod: &stowagev1.Pod{
+			queue := []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}, {Pod: &stowagev1.Pod{
 				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(seed)},
-			}, Count: 2}}
+			}, Count: new(uint32(2))}}
 			return &stowagev1.PlaceRequest{
 				Context: on(c, s, other), Queue: queue, Explain: flag, TieBreakSeed: seed,
 			}

@@ -127,6 +127,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 	node := slices.Concat(field(1, []byte("a")), field(3, field(1, []byte("k")), effect))
 	reference := slices.Concat(field(1, []byte(addressOf(t, threeZones()))), field(2, field(4, node)))
 	pod := field(2, field(3))
+	noReplicas := protowire.AppendVarint(protowire.AppendTag(nil, 4, protowire.VarintType), 0)
 	const suffix = "nodes[0].taints[0].effect"
 	for method, request := range map[string]struct {
 		raw  []byte
@@ -135,7 +136,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		stowagev1.PlacementService_Filter_FullMethodName:      {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
 		stowagev1.PlacementService_Score_FullMethodName:       {slices.Concat(field(1, field(2, reference)), pod), "context.snapshot.delta."},
 		stowagev1.PlacementService_Place_FullMethodName:       {field(1, field(1, field(1, node))), "context.cluster."},
-		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
+		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, field(1, node))), pod, noReplicas), "context.cluster."},
 		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(1, field(1, node)), "part."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName + "?": {

@@ -33,14 +33,14 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 	}
 	scaleDown := &stowagev1.ScaleDownRequest{Context: &stowagev1.DecisionContext{
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: whole}, IncludeNodeNames: true,
-	}, Pod: apart(), Replicas: 2}
+	}, Pod: apart(), Replicas: new(uint32(2))}
 	wantScaled, err := client.ScaleDown(t.Context(), scaleDown)
 	if err != nil || len(wantScaled.Deletions) == 0 {
 		t.Fatal(err, wantScaled)
 	}
 	place := queued()
 	place.Context.Base = &stowagev1.DecisionContext_Cluster{Cluster: whole}
-	wantPlaced, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 2})
+	wantPlaced, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: new(uint32(2))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 			t.Errorf("ScaleDown %s (-want +got):\n%s", how, diff)
 		}
 		place.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: reference}
-		placed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 2})
+		placed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: new(uint32(2))})
 		if err != nil {
 			t.Fatalf("%s: %v", how, err)
 		}

@@ -67,7 +67,7 @@ func queued() *stowagev1.PlaceRequest {
 	plain := func(count uint32, group string) *stowagev1.PendingPods {
 		return &stowagev1.PendingPods{
 			Pod:   &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{}}}},
-			Count: count, PodGroup: group,
+			Count: new(count), PodGroup: group,
 		}
 	}
 	together := plain(2, "joint")
@@ -77,7 +77,7 @@ func queued() *stowagev1.PlaceRequest {
 	r.PodGroups = []*stowagev1.PodGroup{
 		{Name: "joint", Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT},
 		{Name: "too many"},
-		{Name: "gang", MinCount: 1},
+		{Name: "gang", MinCount: new(uint32(1))},
 		{Name: "of none"},
 	}
 	return r
@@ -89,8 +89,8 @@ func TestPlaceStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for per, messages := range map[uint32]int{0: 1, 1: 16, 5: 4, 1000: 1} {
-		all, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: queued(), PodsPerMessage: per})
+	for per, messages := range map[uint32]int{1: 16, 5: 4, 256: 1} {
+		all, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: queued(), PodsPerMessage: new(per)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,6 +114,7 @@ func TestPlaceStreamRefuses(t *testing.T) {
 	wrong := placeApart(1)
 	wrong.Queue[0].Pod = nil
 	for field, r := range map[string]*stowagev1.PlaceStreamRequest{
+		"pods_per_message":   {Place: placeApart(1), PodsPerMessage: new(uint32(0))},
 		"place":              {},
 		"place.queue[0].pod": {Place: wrong},
 		"place.context":      {Place: &stowagev1.PlaceRequest{}},
@@ -167,7 +168,7 @@ func partial(t *testing.T, longest time.Duration) placed {
 	request.AllowPartial = true
 	total := uint32(0)
 	for _, q := range request.Queue {
-		total += max(q.Count, 1)
+		total += q.PodCount()
 	}
 	got, err := client.Place(t.Context(), request)
 	if status.Code(err) == codes.DeadlineExceeded {
@@ -207,7 +208,7 @@ func partial(t *testing.T, longest time.Duration) placed {
 func TestPlaceStreamIsCancelled(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	stream, err := r.client().PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: long(), PodsPerMessage: 1})
+	stream, err := r.client().PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: long(), PodsPerMessage: new(uint32(1))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestOddPods(t *testing.T) {
 	p, err := client.Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
 	}, Queue: []*stowagev1.PendingPods{
-		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: 3},
+		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: new(uint32(3))},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestOddPods(t *testing.T) {
 	p, err = client.Place(t.Context(), &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster},
 	}, Queue: []*stowagev1.PendingPods{
-		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: 3},
+		{Pod: smallPod()}, {Pod: oddPod()}, {Pod: smallPod(), Count: new(uint32(3))},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -113,16 +113,16 @@ func TestUnread(t *testing.T) {
 		check("Score", s.GetUnread(), want, err)
 		place := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-		}, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: 9}}}
+		}, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: new(uint32(9))}}}
 		p, err := client.Place(t.Context(), place)
 		check("Place", p.GetPlacements()[0].Unread, false, err)
 		check("Place", p.GetPlacements()[1].Unread, want, err)
-		streamed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: 1})
+		streamed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: new(uint32(1))})
 		whole := together(2, streamed)
 		check("PlaceStream", whole.Placements[0].Unread, false, err)
 		check("PlaceStream", whole.Placements[1].Unread, want, err)
 		labelled := &stowagev1.Pod{Source: pod.Source, Unread: pod.Unread, Labels: map[string]string{"app": "web"}}
-		d, err := client.ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{Context: &stowagev1.DecisionContext{
+		d, err := client.ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{Replicas: new(uint32(0)), Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
 		}, Pod: labelled})
 		check("ScaleDown", d.GetUnread(), want, err)

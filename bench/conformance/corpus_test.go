@@ -16,7 +16,7 @@ func twoCases() []*conformance.Case {
 		Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a", Labels: map[string]string{"x": "1", "y": "2"}}}}},
 		},
-		Queue: []*stowagev1.PendingPods{{Count: 2}},
+		Queue: []*stowagev1.PendingPods{{Count: new(uint32(2))}},
 	}
 	return []*conformance.Case{
 		{Name: "empty", Request: &stowagev1.PlaceRequest{}, Answers: conformance.Answers{Place: &stowagev1.PlaceResponse{}}},

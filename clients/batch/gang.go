@@ -35,7 +35,7 @@ type member struct {
 func (g *gangs) join(verdicts []verdict, groups []*stowagev1.PodGroup) {
 	needs := map[string]int{}
 	for _, group := range groups {
-		needs[group.Name] = int(group.MinCount)
+		needs[group.Name] = int(group.GetMinCount())
 	}
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

@@ -51,7 +51,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 		name := ""
 		if grouped && minimum > 0 {
 			name = key.String()
-			q.groups = append(q.groups, &stowagev1.PodGroup{Name: name, MinCount: uint32(minimum), Mode: s.options.GroupMode})
+			q.groups = append(q.groups, &stowagev1.PodGroup{Name: name, MinCount: new(uint32(minimum)), Mode: s.options.GroupMode})
 		}
 		for i, c := range members {
 			q.add(c, converted[i], name)
@@ -154,11 +154,11 @@ func supported(p *corev1.Pod) error {
 // add appends a pod, to the last entry if it is equal.
 func (q *question) add(c candidate, pod *stowagev1.Pod, group string) {
 	if last := len(q.queue) - 1; last >= 0 && q.queue[last].PodGroup == group && proto.Equal(q.queue[last].Pod, pod) {
-		q.queue[last].Count++
+		*q.queue[last].Count++
 		q.pods[last] = append(q.pods[last], c)
 		return
 	}
-	q.queue = append(q.queue, &stowagev1.PendingPods{Pod: pod, Count: 1, PodGroup: group})
+	q.queue = append(q.queue, &stowagev1.PendingPods{Pod: pod, Count: new(uint32(1)), PodGroup: group})
 	q.pods = append(q.pods, []candidate{c})
 }
 

@@ -36,7 +36,7 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 	q := &question{groups: []*stowagev1.PodGroup{{Name: "broken"}, {Name: "large"}}}
 	for _, e := range []struct{ name, group string }{{"odd", ""}, {"huge", ""}, {"broken", "broken"}, {"large", "large"}} {
-		q.queue = append(q.queue, &stowagev1.PendingPods{Count: 1, PodGroup: e.group})
+		q.queue = append(q.queue, &stowagev1.PendingPods{Count: new(uint32(1)), PodGroup: e.group})
 		q.pods = append(q.pods, []candidate{{pod: waitingPod(e.name, 0, 0, "")}})
 	}
 	answer := &stowagev1.PlaceResponse{
@@ -65,9 +65,9 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 // TestOnlyWhatTheServerRefusesIsLeftOut asks about pods and groups of which some break a rule of the contract.
 func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 	q := &question{groups: []*stowagev1.PodGroup{
-		{Name: "small", MinCount: 1},
-		{Name: "large", MinCount: 1, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT},
-		{Name: "half", MinCount: 1},
+		{Name: "small", MinCount: new(uint32(1))},
+		{Name: "large", MinCount: new(uint32(1)), Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT},
+		{Name: "half", MinCount: new(uint32(1))},
 	}}
 	for _, e := range []struct {
 		name, group string
@@ -85,7 +85,7 @@ func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 		if e.wrong {
 			p.GetTemplate().Spec.NodeName = string(make([]byte, 300))
 		}
-		q.queue = append(q.queue, &stowagev1.PendingPods{Pod: p, Count: e.count, PodGroup: e.group})
+		q.queue = append(q.queue, &stowagev1.PendingPods{Pod: p, Count: new(e.count), PodGroup: e.group})
 		q.pods = append(q.pods, []candidate{c})
 	}
 	client, err := stowage.Dial([]string{servertest.Start(t).Address})

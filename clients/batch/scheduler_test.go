@@ -181,7 +181,7 @@ func TestACallThatFailsForAllIsNotMadeForEach(t *testing.T) {
 		<-created
 		size := uint32(0)
 		for _, p := range r.Queue {
-			size += p.Count
+			size += p.GetCount()
 		}
 		w.mutex.Lock()
 		defer w.mutex.Unlock()

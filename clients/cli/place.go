@@ -96,7 +96,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	case answer == nil:
 	case c.Watch && c.Output != "table":
 		for _, e := range snapshot.Waiting { // the parts are of the others
-			fmt.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.Count, e.Message)
+			fmt.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.PodCount(), e.Message)
 		}
 	case c.Output == "table":
 		p.Write(s.stdout, answer)

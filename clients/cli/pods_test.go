@@ -13,7 +13,7 @@ import (
 // found no node.
 func TestPodsOfParts(t *testing.T) {
 	web := kube.Entry{
-		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: "web-6ffb46d664"}, Count: 4},
+		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: "web-6ffb46d664"}, Count: new(uint32(4))},
 		Origin: kube.Origin{Kind: "Deployment", Namespace: "shop", Name: "web"},
 	}
 	snapshot := &kube.Snapshot{Queue: []kube.Entry{web}}

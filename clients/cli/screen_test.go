@@ -22,7 +22,7 @@ func frames(nodes, columns, rows int) (*screen, *bytes.Buffer) {
 			Name: fmt.Sprint("n", i), Labels: map[string]string{"rack": fmt.Sprint(i)},
 		})
 	}
-	snapshot.Queue = []kube.Entry{{Pods: &stowagev1.PendingPods{Count: uint32(nodes)}, Origin: kube.Origin{Name: "web"}}}
+	snapshot.Queue = []kube.Entry{{Pods: &stowagev1.PendingPods{Count: new(uint32(nodes))}, Origin: kube.Origin{Name: "web"}}}
 	out := &bytes.Buffer{}
 	s := &screen{
 		w: out, size: func() (int, int) { return columns, rows }, now: func() time.Time { return time.Unix(2, 0) },

@@ -219,7 +219,7 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		if err != nil {
 			return err
 		}
-		pods := &stowagev1.PendingPods{Pod: pod, Count: s.count, PodGroup: PodGroupName(s.pod)}
+		pods := &stowagev1.PendingPods{Pod: pod, Count: new(s.count), PodGroup: PodGroupName(s.pod)}
 		slots = append(slots, slot{origin: origin, at: b.at, pods: pods, facts: factsOf(origin, path, s.pod)})
 		b.places[pods] = place{at: b.at}
 		b.places[pod] = place{at: b.at, path: strings.TrimSuffix(strings.TrimSuffix(path.String(), "spec"), ".")}

@@ -208,7 +208,7 @@ func TestJobsStartAsManyPodsAsTheyMay(t *testing.T) {
 		for _, b := range []*kube.Builder{jobs, runs} {
 			got := 0
 			for _, e := range build(t, b).Queue {
-				got += int(e.Pods.Count)
+				got += int(e.Pods.PodCount())
 				if e.Pods.Pod.Name == "" {
 					t.Errorf("%s: a pod without a name", text)
 				}

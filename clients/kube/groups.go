@@ -107,7 +107,7 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 		if name != "" && pods[name] == 0 {
 			names = append(names, name)
 		}
-		pods[name] += int(s.pods.Count)
+		pods[name] += int(s.pods.PodCount())
 	}
 	var out []*stowagev1.PodGroup
 	asked, waiting := map[string]bool{}, map[string]string{}
@@ -156,7 +156,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 	if out == nil {
 		return nil, ""
 	}
-	if int(out.MinCount) > pods {
+	if int(out.GetMinCount()) > pods {
 		return nil, "waiting for minCount pods from a gang to appear in scheduling queue"
 	}
 	b.places[out] = place{at: added.at}
@@ -167,7 +167,8 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 }
 
 // PlaceRestJointly puts all entries of the queue that are in no group into one that is placed jointly, named RestGroup.
-// At least minCount of its pods have to be placed, all of them if it is 0. Nothing happens if there are no such entries.
+// At least minCount of its pods have to be placed, all of them if it is 0; the search ends after maxSteps, the server's
+// default if it is 0. Nothing happens if there are no such entries.
 func (s *Snapshot) PlaceRestJointly(minCount, maxSteps uint32) {
 	found := false
 	for _, e := range s.Queue {
@@ -178,7 +179,15 @@ func (s *Snapshot) PlaceRestJointly(minCount, maxSteps uint32) {
 	}
 	if found {
 		s.PodGroups = append(s.PodGroups, &stowagev1.PodGroup{
-			Name: RestGroup, MinCount: minCount, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: maxSteps,
+			Name: RestGroup, MinCount: unlessZero(minCount),
+			Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: unlessZero(maxSteps),
 		})
 	}
+}
+
+func unlessZero(n uint32) *uint32 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }

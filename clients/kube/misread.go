@@ -65,7 +65,7 @@ func (b *Builder) misreadPods(o Origin, pods uint32, err error) error {
 // waits puts pods that do not convert among those that wait.
 func (b *Builder) waits(o Origin, pods uint32, err error, m *Misread) {
 	b.waiting = append(b.waiting, Entry{
-		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: pods},
+		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: new(pods)},
 		Origin: o, Message: "not understood: " + err.Error(), Misread: m,
 	})
 }

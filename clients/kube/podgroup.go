@@ -54,7 +54,7 @@ func PodGroupName(p *corev1.Pod) string {
 // is asked for, at least one pod. It is nil if the group asks for nothing, so that its pods are placed each for itself.
 func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, error) {
 	c := &converter{}
-	out := &stowagev1.PodGroup{Name: namespaceOf(g) + "/" + g.Name, MinCount: 1}
+	out := &stowagev1.PodGroup{Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1))}
 	policy := field.NewPath("spec", "schedulingPolicy")
 	gang := g.Spec.SchedulingPolicy.Gang
 	switch {
@@ -65,7 +65,7 @@ func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, 
 	case gang != nil && gang.MinCount < 1:
 		c.errs = append(c.errs, field.Invalid(policy.Child("gang", "minCount"), gang.MinCount, "must be at least 1"))
 	case gang != nil:
-		out.MinCount = uint32(max(1, int(gang.MinCount)-running))
+		out.MinCount = new(uint32(max(1, int(gang.MinCount)-running)))
 	}
 	annotations := field.NewPath("metadata", "annotations")
 	out.Mode = enum(c, podGroupModes, g.Annotations[PodGroupModeAnnotation], annotations.Key(PodGroupModeAnnotation))
@@ -74,7 +74,7 @@ func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, 
 		if err != nil || n == 0 {
 			c.errs = append(c.errs, field.Invalid(annotations.Key(PodGroupMaxStepsAnnotation), text, "must be a positive number"))
 		}
-		out.MaxSteps = uint32(n)
+		out.MaxSteps = new(uint32(n))
 	}
 	out.Topology = c.groupTopology(g, annotations)
 	if err := c.err(); err != nil {

@@ -111,7 +111,7 @@ func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: unused}, spec: {}}`)))
 	s := build(t, b)
 	r := s.PlaceRequest()
-	diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: 3}}, r.PodGroups)
+	diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: new(uint32(3))}}, r.PodGroups)
 	var groups []string
 	for _, e := range r.Queue {
 		groups = append(groups, e.PodGroup)
@@ -125,8 +125,8 @@ func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	s.PlaceRestJointly(0, 7)
 	r = s.PlaceRequest()
 	diff(t, []*stowagev1.PodGroup{
-		{Name: "ml/training", MinCount: 3},
-		{Name: kube.RestGroup, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: 7},
+		{Name: "ml/training", MinCount: new(uint32(3))},
+		{Name: kube.RestGroup, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: new(uint32(7))},
 	}, r.PodGroups)
 	if r.Queue[0].PodGroup != kube.RestGroup || r.Queue[1].PodGroup != "ml/training" || r.Queue[3].PodGroup != kube.RestGroup {
 		t.Error(r.Queue)
@@ -157,7 +157,7 @@ func TestJobsMakeTheirGroup(t *testing.T) {
 			continue
 		}
 		diff(t, []*stowagev1.PodGroup{message(t, &stowagev1.PodGroup{}, c.want)}, s.PodGroups)
-		if s.Queue[0].Pods.PodGroup != "default/j-pgt-0" || s.Queue[0].Pods.Count != 3 {
+		if s.Queue[0].Pods.PodGroup != "default/j-pgt-0" || s.Queue[0].Pods.PodCount() != 3 {
 			t.Error(s.Queue)
 		}
 	}
@@ -184,7 +184,7 @@ spec: {podGroupTemplates: [{name: workers, schedulingPolicy: {gang: {minCount: 4
 			diff(t, []string{`Deployment ml/worker: 4: waiting for pods's pod group "training" to appear in scheduling queue`}, waiting(s))
 			continue
 		}
-		diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: 4, Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
+		diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: new(uint32(4)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestPodsWaitForTheirGroup(t *testing.T) {
 func waiting(s *kube.Snapshot) []string {
 	var out []string
 	for _, e := range s.Waiting {
-		out = append(out, fmt.Sprintf("%s: %d: %s", e.Origin, e.Pods.Count, e.Message))
+		out = append(out, fmt.Sprintf("%s: %d: %s", e.Origin, e.Pods.PodCount(), e.Message))
 	}
 	return out
 }
@@ -254,7 +254,7 @@ func TestGroupsOfACluster(t *testing.T) {
 	must(t, b.AddPod(pod("g1", "grows", "a")), b.AddPod(pod("g2", "grows", "")), b.AddPod(pod("g3", "grows", "")))
 	must(t, b.AddPod(pod("r1", "gone", "a")))
 	s := build(t, b)
-	diff(t, []*stowagev1.PodGroup{{Name: "default/grows", MinCount: 2, Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
+	diff(t, []*stowagev1.PodGroup{{Name: "default/grows", MinCount: new(uint32(2)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
 	var names []string
 	for _, e := range s.Queue {
 		names = append(names, e.Origin.Name)

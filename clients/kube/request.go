@@ -63,7 +63,7 @@ func (s *Snapshot) Entry(i int) Entry {
 // Complete adds to the answer to a PlaceRequest the entries that wait, as pods without a node.
 func (s *Snapshot) Complete(a *stowagev1.PlaceResponse) {
 	for _, e := range s.Waiting {
-		a.Placements = append(a.Placements, &stowagev1.Placement{UnplacedCount: e.Pods.Count, Message: e.Message, Unread: e.Pods.Pod.Unread})
-		a.UnplacedCount += e.Pods.Count
+		a.Placements = append(a.Placements, &stowagev1.Placement{UnplacedCount: e.Pods.PodCount(), Message: e.Message, Unread: e.Pods.Pod.Unread})
+		a.UnplacedCount += e.Pods.PodCount()
 	}
 }

@@ -100,7 +100,7 @@ func (b *Builder) settle() []HomelessPod {
 		}
 		queue = append(queue, b.queue[taken:r.before]...)
 		taken = r.before
-		pods := &stowagev1.PendingPods{Pod: r.again, Count: 1, PodGroup: r.facts.group}
+		pods := &stowagev1.PendingPods{Pod: r.again, Count: new(uint32(1)), PodGroup: r.facts.group}
 		b.places[pods], b.places[r.again] = place{at: r.at}, place{at: r.at}
 		queue = append(queue, slot{origin: o, at: r.at, pods: pods, gone: r.node, facts: r.facts})
 	}

@@ -80,6 +80,6 @@ func (s *Snapshot) ScaleDownRequest(w *Scalable, replicas uint32) *stowagev1.Sca
 	return &stowagev1.ScaleDownRequest{
 		Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
-		}, Pod: w.Pod, Selector: w.Selector, Replicas: replicas,
+		}, Pod: w.Pod, Selector: w.Selector, Replicas: new(replicas),
 	}
 }

@@ -232,20 +232,20 @@ func FuzzManifest(f *testing.F) {
 		}
 		groups := map[string]uint64{}
 		for _, e := range s.Queue {
-			groups[e.Pods.PodGroup] += uint64(e.Pods.Count)
+			groups[e.Pods.PodGroup] += uint64(e.Pods.PodCount())
 			if int(e.Pods.Pod.GetTemplateIndex()) >= len(s.Cluster.PodTemplates) {
 				t.Fatalf("template %d of %d", e.Pods.Pod.GetTemplateIndex(), len(s.Cluster.PodTemplates))
 			}
 		}
 		for _, e := range s.Waiting {
-			if e.Message == "" || e.Pods.Count == 0 {
+			if e.Message == "" || e.Pods.PodCount() == 0 {
 				t.Fatalf("%v waits for nothing", e)
 			}
 		}
 		delete(groups, "")
 		for _, g := range s.PodGroups {
-			if g.MinCount == 0 || groups[g.Name] < uint64(g.MinCount) {
-				t.Fatalf("group %s has %d pods and needs %d", g.Name, groups[g.Name], g.MinCount)
+			if g.GetMinCount() == 0 || groups[g.Name] < uint64(g.GetMinCount()) {
+				t.Fatalf("group %s has %d pods and needs %d", g.Name, groups[g.Name], g.GetMinCount())
 			}
 			delete(groups, g.Name)
 		}

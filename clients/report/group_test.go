@@ -59,10 +59,10 @@ func TestPlaceTellsWhatBecameOfGroups(t *testing.T) {
 			}}}}},
 		},
 		Queue: []kube.Entry{
-			{Pods: &stowagev1.PendingPods{Pod: web, Count: 3, PodGroup: "default/web"}, Origin: kube.Origin{Kind: "Deployment", Namespace: "default", Name: "web"}},
+			{Pods: &stowagev1.PendingPods{Pod: web, Count: new(uint32(3)), PodGroup: "default/web"}, Origin: kube.Origin{Kind: "Deployment", Namespace: "default", Name: "web"}},
 			{Pods: &stowagev1.PendingPods{Pod: web, PodGroup: "default/db"}, Origin: kube.Origin{Kind: "Pod", Namespace: "default", Name: "db"}},
 		},
-		PodGroups: []*stowagev1.PodGroup{{Name: "default/web", MinCount: 2}, {Name: "default/db"}},
+		PodGroups: []*stowagev1.PodGroup{{Name: "default/web", MinCount: new(uint32(2))}, {Name: "default/db"}},
 	}
 	answer := &stowagev1.PlaceResponse{
 		PlacedCount: 1, UnplacedCount: 3,

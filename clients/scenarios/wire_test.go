@@ -57,7 +57,7 @@ func inParts(t *testing.T, client *stowage.Client) scenarios.Decider {
 		if err != nil || q.Place == nil {
 			return a, err
 		}
-		stream, err := client.PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: q.Place, PodsPerMessage: 1})
+		stream, err := client.PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: q.Place, PodsPerMessage: new(uint32(1))})
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ func NewParts(request *stowagev1.PlaceRequest) *Parts {
 	p := &Parts{request: request, answer: &stowagev1.PlaceResponse{}, groups: map[string]*stowagev1.PodGroupPlacement{}}
 	for _, q := range request.GetQueue() {
 		p.answer.Placements = append(p.answer.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})
-		p.total += max(1, q.GetCount())
+		p.total += q.PodCount()
 	}
 	for _, g := range request.GetPodGroups() {
 		placed := &stowagev1.PodGroupPlacement{Name: g.GetName()}
@@ -75,7 +75,7 @@ func (p *Parts) Cut() {
 	p.answer.UnplacedCount = p.total - p.answer.PlacedCount
 	for i, q := range p.request.GetQueue() {
 		placement := p.answer.Placements[i]
-		left := max(1, q.GetCount()) - uint32(len(placement.GetNodes().GetIndexes())) - placement.UnplacedCount
+		left := q.PodCount() - uint32(len(placement.GetNodes().GetIndexes())) - placement.UnplacedCount
 		placement.UnplacedCount += left
 		placement.UnattemptedCount += left
 		if g := pods[q.GetPodGroup()]; g != nil {

@@ -80,7 +80,7 @@ func TestServersThatForgetAnswerAll(t *testing.T) {
 	defer client.Close()
 	queue := []*stowagev1.PendingPods{{
 		Pod:   &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: bigcluster.Template(0)}},
-		Count: 50,
+		Count: new(uint32(50)),
 	}}
 	var snapshots []*stowage.Snapshot
 	var want []*stowagev1.PlaceResponse

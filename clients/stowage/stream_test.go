@@ -155,7 +155,7 @@ func nodes(names ...string) *stowagev1.NodeList {
 
 func TestParts(t *testing.T) {
 	request := &stowagev1.PlaceRequest{
-		Queue:     []*stowagev1.PendingPods{{Count: 5}, {PodGroup: "g"}, {Count: 2, PodGroup: "h"}, {Count: 3}},
+		Queue:     []*stowagev1.PendingPods{{Count: new(uint32(5))}, {PodGroup: "g"}, {Count: new(uint32(2)), PodGroup: "h"}, {Count: new(uint32(3))}},
 		PodGroups: []*stowagev1.PodGroup{{Name: "h"}, {Name: "g"}},
 	}
 	parts := []*stowagev1.PlaceStreamResponse{

@@ -200,11 +200,11 @@ func request() *stowagev1.PlaceRequest {
 				Pod: &stowagev1.Pod{Name: "pinned", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
 					Spec: &stowagev1.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
 				}}},
-				Count: 5, PodGroup: "pinned",
+				Count: new(uint32(5)), PodGroup: "pinned",
 			},
 		},
 		PodGroups: []*stowagev1.PodGroup{{
-			Name: "pinned", MinCount: 3, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: 9,
+			Name: "pinned", MinCount: new(uint32(3)), Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: new(uint32(9)),
 			Topology: &stowagev1.PodGroupTopology{
 				Keys:   []string{"rack", "zone"},
 				Policy: stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,

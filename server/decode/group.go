@@ -40,11 +40,15 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 			continue
 		}
 		groups[g].Entries = append(groups[g].Entries, i)
-		pods[g] += uint64(max(p.GetCount(), 1))
+		pods[g] += uint64(p.PodCount())
 	}
 	for i, g := range in {
 		at := root.item(field, i)
-		if least := g.GetMinCount(); uint64(least) > pods[i] {
+		switch least := g.GetMinCount(); {
+		case g.MinCount == nil:
+		case least == 0:
+			d.refuse(at.field("min_count"), "is 0, at least 1 is required")
+		case uint64(least) > pods[i]:
 			d.refuse(at.field("min_count"), "is %d, the group has %d pods", least, pods[i])
 		}
 		if groups[i].Joint && pods[i] > MaxJointPods {
@@ -58,13 +62,13 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.Group {
 	out := engine.Group{Name: in.GetName(), Minimum: int(in.GetMinCount()), Steps: int(in.GetMaxSteps())}
 	switch in.GetMode() {
 	case stowagev1.PodGroupMode_POD_GROUP_MODE_UNSPECIFIED, stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER:
-		if out.Steps > 0 {
+		if in.MaxSteps != nil {
 			d.refuse(at.field("max_steps"), "is only allowed with POD_GROUP_MODE_JOINT")
 		}
 	case stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
 		out.Joint = true
-		if out.Steps > MaxSteps {
-			d.refuse(at.field("max_steps"), "is %d, at most %d are allowed", out.Steps, MaxSteps)
+		if in.MaxSteps != nil && (out.Steps < 1 || out.Steps > MaxSteps) {
+			d.refuse(at.field("max_steps"), "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
 		}
 	default:
 		d.refuse(at.field("mode"), "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT")

@@ -361,18 +361,20 @@ var malformed = []struct {
 		r.Queue[1].Pod.GetTemplate().Spec.NodeName = strings.Repeat("n", 254)
 	}},
 	{"queue[1].pod_group", "is none of pod_groups", func(r *stowagev1.PlaceRequest) {
-		r.Queue[1].PodGroup, r.PodGroups[0].MinCount = "other", 0
+		r.Queue[1].PodGroup, r.PodGroups[0].MinCount = "other", nil
 	}},
 	{"pod_groups[0].name", "is required", func(r *stowagev1.PlaceRequest) {
-		r.PodGroups[0].Name, r.PodGroups[0].MinCount, r.Queue[1].PodGroup = "", 0, ""
+		r.PodGroups[0].Name, r.PodGroups[0].MinCount, r.Queue[1].PodGroup = "", nil, ""
 	}},
 	{"pod_groups[1].name", "is that of pod_groups[0]", func(r *stowagev1.PlaceRequest) {
 		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
 	}},
-	{"pod_groups[0].min_count", "is 6, the group has 5 pods", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MinCount = 6 }},
+	{"pod_groups[0].min_count", "is 6, the group has 5 pods", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MinCount = new(uint32(6)) }},
 	{"pod_groups[0].mode", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 7 }},
 	{"pod_groups[0].max_steps", "only allowed with POD_GROUP_MODE_JOINT", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Mode = 0 }},
-	{"pod_groups[0].max_steps", "at most", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MaxSteps = decode.MaxSteps + 1 }},
+	{"pod_groups[0].min_count", "is 0", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MinCount = new(uint32(0)) }},
+	{"pod_groups[0].max_steps", "is 0", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MaxSteps = new(uint32(0)) }},
+	{"pod_groups[0].max_steps", "1 to 67108864 are allowed", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].MaxSteps = new(uint32(decode.MaxSteps + 1)) }},
 	{"pod_groups[0].topology.keys", "is required", func(r *stowagev1.PlaceRequest) { r.PodGroups[0].Topology.Keys = nil }},
 	{"pod_groups[0].topology.keys", "at most 8", func(r *stowagev1.PlaceRequest) {
 		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)
@@ -384,10 +386,10 @@ var malformed = []struct {
 	{"pod_groups[0].topology.policy", "must be POD_GROUP_TOPOLOGY_POLICY_REQUIRED or POD_GROUP_TOPOLOGY_POLICY_PREFERRED", func(r *stowagev1.PlaceRequest) {
 		r.PodGroups[0].Topology.Policy = 7
 	}},
-	{"pod_groups[0]", "at most 1000 can be placed jointly", func(r *stowagev1.PlaceRequest) { r.Queue[1].Count = decode.MaxJointPods + 1 }},
+	{"pod_groups[0]", "at most 1000 can be placed jointly", func(r *stowagev1.PlaceRequest) { r.Queue[1].Count = new(uint32(decode.MaxJointPods + 1)) }},
 	{"pod_groups", "entries", func(r *stowagev1.PlaceRequest) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
 	{"queue", "pods in all", func(r *stowagev1.PlaceRequest) {
-		r.Queue[0].Count = decode.MaxQueuePods
+		r.Queue[0].Count = new(uint32(decode.MaxQueuePods))
 	}},
 	{"queue", "entries", func(r *stowagev1.PlaceRequest) {
 		r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1)

@@ -34,7 +34,7 @@ func (d *decoder) queue(in []*stowagev1.PendingPods) []engine.Pending {
 			d.refuse(at.field("pod"), "is required")
 			continue
 		}
-		count := max(p.GetCount(), 1)
+		count := p.PodCount()
 		podAt := at.field("pod")
 		pods += uint64(count)
 		out = append(out, engine.Pending{Pod: d.pod(&podAt, p.GetPod(), pending), Count: int(count)})

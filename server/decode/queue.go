@@ -53,6 +53,7 @@ type queued struct {
 	pending stowagev1.PendingPods
 	pod     stowagev1.Pod
 	index   stowagev1.Pod_TemplateIndex
+	count   uint32
 }
 
 // queuedAtOnce is for how many entries memory is taken at once.
@@ -98,7 +99,8 @@ func (e *queued) read(b []byte) bool {
 			if count, n = protowire.ConsumeVarint(b); count > math.MaxUint32 {
 				return false
 			}
-			e.pending.Count = uint32(count)
+			e.count = uint32(count)
+			e.pending.Count = &e.count
 		case field == 3 && kind == protowire.BytesType:
 			e.pending.PodGroup, n = consumeText(b)
 		default:

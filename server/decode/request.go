@@ -171,5 +171,8 @@ func Envelope(in any) error {
 	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok && r.GetPod() == nil {
 		d.refuse(path{name: "pod"}, "is required")
 	}
+	if r, ok := in.(*stowagev1.ScaleDownRequest); ok {
+		d.replicas(r)
+	}
 	return d.err()
 }

@@ -24,8 +24,15 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
 		},
 	}
+	r.replicas(in)
 	if p := call.Pod; in.GetSelector() == nil && p != nil && p.Template != nil && len(p.Template.Labels)+len(p.Labels) == 0 {
 		r.refuse(path{name: "selector"}, "is required, as the pod has no labels")
 	}
 	return call
+}
+
+func (d *decoder) replicas(in *stowagev1.ScaleDownRequest) {
+	if in.Replicas == nil {
+		d.refuse(path{name: "replicas"}, "is required")
+	}
 }

@@ -148,7 +148,7 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 	place := proto.CloneOf(whole)
 	place.Context.Base = nil
 	place.Queue = append(place.Queue, &stowagev1.PendingPods{
-		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}, Count: 1,
+		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}, Count: new(uint32(1)),
 	})
 	filter := &stowagev1.FilterRequest{Pod: pod, CandidateNodes: whole.CandidateNodes}
 	put := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: &stowagev1.SnapshotReference{

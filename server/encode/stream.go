@@ -29,7 +29,7 @@ func NewPlaceStream(
 		names: names, queue: in.GetPlace().GetQueue(), send: send, per: int(in.GetPodsPerMessage()),
 		grouped: make([]bool, len(queue)), next: &stowagev1.PlaceStreamResponse{},
 	}
-	if s.per == 0 {
+	if in.PodsPerMessage == nil {
 		s.per = defaultPodsPerMessage
 	}
 	for i := range queue {

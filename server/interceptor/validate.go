@@ -16,7 +16,7 @@ import (
 )
 
 // envelope validates the contract's annotations on a request's envelope only: its own fields and its profile. Walking
-// into clusters, pods and queues would cost more than decoding them, and find nothing, as their rules are the decoder's.
+// into clusters, pods, queues and groups would cost more than decoding them, and find nothing, as their rules are the decoder's.
 type envelope struct {
 	protovalidate.Validator
 	only protovalidate.ValidationOption
@@ -35,7 +35,7 @@ func newEnvelope() protovalidate.Validator {
 		panic(err)
 	}
 	bulk := map[protoreflect.FullName]bool{}
-	for _, m := range []proto.Message{&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}} {
+	for _, m := range []proto.Message{&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}} {
 		bulk[m.ProtoReflect().Descriptor().FullName()] = true
 	}
 	return envelope{v, protovalidate.WithFilter(protovalidate.FilterFunc(

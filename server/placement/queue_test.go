@@ -22,10 +22,10 @@ func FuzzQueue(f *testing.F) {
 	named.Name = "web-0"
 	for _, r := range []*stowagev1.PlaceRequest{
 		{},
-		{Queue: []*stowagev1.PendingPods{{Pod: template(0)}, {Pod: named, Count: 300, PodGroup: "gang"}, {}}, TieBreakSeed: 7},
+		{Queue: []*stowagev1.PendingPods{{Pod: template(0)}, {Pod: named, Count: new(uint32(300)), PodGroup: "gang"}, {}}, TieBreakSeed: 7},
 		{Queue: []*stowagev1.PendingPods{
 			{Pod: &stowagev1.Pod{Labels: map[string]string{"a": "b"}, Terminating: true}},
-			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: "n"}}}, Count: 2},
+			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: "n"}}}, Count: new(uint32(2))},
 		}},
 	} {
 		b, err := proto.Marshal(r)
@@ -49,7 +49,7 @@ func FuzzQueue(f *testing.F) {
 			return // which has a fuzz target of its own
 		}
 		got := &stowagev1.PlaceRequest{}
-		in := wire.NewRequest(got, clusterField)
+		in := wire.NewRequest(got, contextField, clusterField)
 		in.Read = func(rest []byte) error { return decode.ReadPlace(rest, got) }
 		at := min(int(cut), len(b))
 		err := wire.Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b[:at]), mem.SliceBuffer(b[at:])}, in)

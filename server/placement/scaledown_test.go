@@ -16,7 +16,7 @@ func replicas(n uint32) *stowagev1.ScaleDownRequest {
 	return &stowagev1.ScaleDownRequest{
 		Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()}, IncludeNodeNames: true,
-		}, Replicas: n,
+		}, Replicas: new(n),
 		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}},
 	}
 }
@@ -55,7 +55,8 @@ func TestScaleDown(t *testing.T) {
 
 func TestScaleDownRefuses(t *testing.T) {
 	for field, change := range map[string]func(*stowagev1.ScaleDownRequest){
-		"cluster":            func(r *stowagev1.ScaleDownRequest) { r.Context.Base = nil },
+		"context":            func(r *stowagev1.ScaleDownRequest) { r.Context = nil },
+		"context.base":       func(r *stowagev1.ScaleDownRequest) { r.Context.Base = nil },
 		"pod":                func(r *stowagev1.ScaleDownRequest) { r.Pod = nil },
 		"pod.template_index": func(r *stowagev1.ScaleDownRequest) { r.Pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 7} },
 		"selector":           func(r *stowagev1.ScaleDownRequest) { r.GetContext().GetCluster().PodTemplates[0].Labels = nil },

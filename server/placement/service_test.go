@@ -84,7 +84,7 @@ func TestSameRequestSameBytes(t *testing.T) {
 			return s.Place(ctx, &stowagev1.PlaceRequest{
 				Context: &stowagev1.DecisionContext{
 					Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
-				}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: 40}, {Pod: pod()}}, TieBreakSeed: 7, Explain: true,
+				}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: new(uint32(40))}, {Pod: pod()}}, TieBreakSeed: 7, Explain: true,
 			})
 		},
 	} {
@@ -124,7 +124,7 @@ func TestEndedContexts(t *testing.T) {
 		_, place := s.Place(ctx, &stowagev1.PlaceRequest{
 			Context: &stowagev1.DecisionContext{
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
-			}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: 40}},
+			}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: new(uint32(40))}},
 		})
 		for name, err := range map[string]error{"Filter": filter, "Score": score, "Place": place} {
 			if got := status.Code(err); got != want {

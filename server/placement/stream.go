@@ -30,13 +30,22 @@ func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
 		cluster = func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
 	}
 	send := func(part *stowagev1.PlaceStreamResponse) error { return stream.SendMsg(part) }
-	return answerTo(within("place", s.placeStream(stream.Context(), m, cluster, send)))
+	return s.inParts(stream.Context(), m, cluster, send)
 }
 
 // PlaceStream decides where the pods of a queue go, and tells while it does.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
 	cluster := stated(in.GetPlace().GetContext().GetCluster())
-	return answerTo(within("place", s.placeStream(stream.Context(), in, cluster, stream.Send)))
+	return s.inParts(stream.Context(), in, cluster, stream.Send)
+}
+
+func (s *Service) inParts(
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, send func(*stowagev1.PlaceStreamResponse) error,
+) error {
+	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
+		return answerTo(decode.Refuse("pods_per_message", "is 0, at least 1 is required"))
+	}
+	return answerTo(within("place", s.placeStream(ctx, in, inline, send)))
 }
 
 func (s *Service) placeStream(

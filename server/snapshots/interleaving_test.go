@@ -150,7 +150,7 @@ func answers(
 		}, CandidateNodes: candidates, IncludePluginScores: true, IncludeRejections: true,
 	})
 	place := r.Place(&stowagev1.PlaceRequest{
-		Queue: []*stowagev1.PendingPods{{Pod: pod, Count: 3}}, Context: &stowagev1.DecisionContext{
+		Queue: []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}}, Context: &stowagev1.DecisionContext{
 			Profile: profile,
 		}, CandidateNodes: candidates,
 	})

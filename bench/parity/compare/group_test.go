@@ -107,7 +107,7 @@ func compareDomains(t *testing.T, c *scenario.Case, key string) (bool, error) {
 		q.PodGroup = "group"
 	}
 	request.PodGroups = []*stowagev1.PodGroup{{
-		Name: "group", MinCount: 1, Topology: &stowagev1.PodGroupTopology{Keys: []string{key}},
+		Name: "group", MinCount: new(uint32(1)), Topology: &stowagev1.PodGroupTopology{Keys: []string{key}},
 	}}
 	answer, err := inProcess.Place(t.Context(), request)
 	if err != nil {

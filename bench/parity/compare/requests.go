@@ -87,7 +87,7 @@ func finish(b *kube.Builder, c *scenario.Case, queue []*corev1.Pod) (*stowagev1.
 		entries[i] = snapshot.Queue[at].Pods
 	}
 	for i := range entries {
-		entries[i].Count = uint32(c.Queue[i].Count)
+		entries[i].Count = new(uint32(c.Queue[i].Count))
 	}
 	profile, err := profileOf(&c.Config)
 	if err != nil {

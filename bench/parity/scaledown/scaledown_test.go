@@ -34,7 +34,7 @@ func TestReplicaSetObeysTheCosts(t *testing.T) {
 		remain := rng.IntN(replicas + 1)
 		answer, err := placement.New(0, nil).ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{
 			Context:  &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: c}},
-			Replicas: uint32(remain), Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}},
+			Replicas: new(uint32(remain)), Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}},
 		})
 		if err != nil {
 			t.Fatal(err)

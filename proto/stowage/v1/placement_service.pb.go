@@ -584,15 +584,15 @@ func (x *PlaceRequest) GetAllowPartial() bool {
 	return false
 }
 
-// PendingPods is a queue entry: one pod, or several equal ones in a row.
+// PendingPods is a queue entry: one pod, or several equal pods in a row.
 type PendingPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pod. Required. Whether one of its name is on a node already is not looked at: it is placed as one more.
+	// The pod. Required. It is placed as a further pod even if a pod of its name is on a node already.
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// How many such pods to place, 1 if 0 or absent.
-	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// The name of the group that the pods are in, one of PlaceRequest.pod_groups; none if empty. A group is placed when the
-	// first of its entries is at the head of the queue.
+	// How many such pods to place. One if absent; 0 places no pod.
+	Count *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	// The name of the pods' group, one of PlaceRequest.pod_groups; none if empty. A group is placed when the first of its
+	// entries is at the head of the queue.
 	PodGroup      string `protobuf:"bytes,3,opt,name=pod_group,json=podGroup,proto3" json:"pod_group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -636,8 +636,8 @@ func (x *PendingPods) GetPod() *Pod {
 }
 
 func (x *PendingPods) GetCount() uint32 {
-	if x != nil {
-		return x.Count
+	if x != nil && x.Count != nil {
+		return *x.Count
 	}
 	return 0
 }
@@ -887,8 +887,8 @@ type PlaceStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request. Required.
 	Place *PlaceRequest `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
-	// After how many pods a message is sent, 256 if 0. A group is never divided.
-	PodsPerMessage uint32 `protobuf:"varint,2,opt,name=pods_per_message,json=podsPerMessage,proto3" json:"pods_per_message,omitempty"`
+	// After how many pods a message is sent, at least 1. 256 if absent. A group is never divided.
+	PodsPerMessage *uint32 `protobuf:"varint,2,opt,name=pods_per_message,json=podsPerMessage,proto3,oneof" json:"pods_per_message,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -931,8 +931,8 @@ func (x *PlaceStreamRequest) GetPlace() *PlaceRequest {
 }
 
 func (x *PlaceStreamRequest) GetPodsPerMessage() uint32 {
-	if x != nil {
-		return x.PodsPerMessage
+	if x != nil && x.PodsPerMessage != nil {
+		return *x.PodsPerMessage
 	}
 	return 0
 }
@@ -1155,11 +1155,12 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"pod_groups\x18\x06 \x03(\v2\x14.stowage.v1.PodGroupR\tpodGroups\x12$\n" +
 	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12#\n" +
-	"\rallow_partial\x18\b \x01(\bR\fallowPartial\"c\n" +
-	"\vPendingPods\x12!\n" +
-	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodR\x03pod\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1b\n" +
-	"\tpod_group\x18\x03 \x01(\tR\bpodGroup\"\xb8\x02\n" +
+	"\rallow_partial\x18\b \x01(\bR\fallowPartial\"z\n" +
+	"\vPendingPods\x12)\n" +
+	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
+	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
+	"\tpod_group\x18\x03 \x01(\tR\bpodGroupB\b\n" +
+	"\x06_count\"\xb8\x02\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
@@ -1184,10 +1185,11 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12/\n" +
 	"\x06unread\x18\t \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
 	"\x0einternal_error\x18\n" +
-	" \x01(\bR\rinternalError\"v\n" +
+	" \x01(\bR\rinternalError\"\x99\x01\n" +
 	"\x12PlaceStreamRequest\x126\n" +
-	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x12(\n" +
-	"\x10pods_per_message\x18\x02 \x01(\rR\x0epodsPerMessage\"\xe4\x02\n" +
+	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
+	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
+	"\x11_pods_per_message\"\xe4\x02\n" +
 	"\x13PlaceStreamResponse\x12:\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x1a.stowage.v1.QueuePlacementR\n" +
@@ -1321,6 +1323,8 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_scale_down_proto_init()
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
+	file_stowage_v1_placement_service_proto_msgTypes[6].OneofWrappers = []any{}
+	file_stowage_v1_placement_service_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

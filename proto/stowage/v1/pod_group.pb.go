@@ -7,6 +7,7 @@
 package stowagev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -202,15 +203,16 @@ type PodGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name by which queue entries refer to the group. Required, unique in the request.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How many of the group's pods have to get a node; if fewer can, none does, and nothing of the attempt counts for what
-	// follows. All of them if 0. At most as many as the group has.
-	MinCount uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3" json:"min_count,omitempty"`
+	// How many of the group's pods must get a node, at least 1 and at most as many as the group has. All of them if absent.
+	// If fewer can, none of them gets a node, and the group changes nothing for the pods behind it.
+	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
 	// How the group is placed.
 	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
 	// Where the group's pods have to be together, anywhere if absent.
 	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
-	// With JOINT, how far to search at most, in steps: a step is one pod tried in one place. 1,048,576 if 0.
-	MaxSteps      uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`
+	// With JOINT, the search's budget in steps, 1 to 67,108,864. 1,048,576 if absent. A step is a unit of this server's
+	// search: another release may need more steps or fewer for the same group, and a step has no promised duration.
+	MaxSteps      *uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -253,8 +255,8 @@ func (x *PodGroup) GetName() string {
 }
 
 func (x *PodGroup) GetMinCount() uint32 {
-	if x != nil {
-		return x.MinCount
+	if x != nil && x.MinCount != nil {
+		return *x.MinCount
 	}
 	return 0
 }
@@ -274,8 +276,8 @@ func (x *PodGroup) GetTopology() *PodGroupTopology {
 }
 
 func (x *PodGroup) GetMaxSteps() uint32 {
-	if x != nil {
-		return x.MaxSteps
+	if x != nil && x.MaxSteps != nil {
+		return *x.MaxSteps
 	}
 	return 0
 }
@@ -367,7 +369,7 @@ type PodGroupPlacement struct {
 	Conflict []*PodRule `protobuf:"bytes,10,rep,name=conflict,proto3" json:"conflict,omitempty"`
 	// Whether none of the rules of conflict could be left out. False if the search ended before that was known.
 	ConflictMinimal bool `protobuf:"varint,11,opt,name=conflict_minimal,json=conflictMinimal,proto3" json:"conflict_minimal,omitempty"`
-	// With JOINT: how many steps the search took.
+	// With JOINT: how many steps the search took, as PodGroup.max_steps counts them.
 	Steps uint64 `protobuf:"varint,12,opt,name=steps,proto3" json:"steps,omitempty"`
 	// Whether kube-scheduler fails on one of the pods with an internal error. It then gives up the group, and neither preemption
 	// nor more nodes help.
@@ -657,13 +659,17 @@ var File_stowage_v1_pod_group_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/pod_group.proto\x12\n" +
-	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x18stowage/v1/verdict.proto\"\xc0\x01\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x18stowage/v1/verdict.proto\"\xfd\x01\n" +
 	"\bPodGroup\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
-	"\tmin_count\x18\x02 \x01(\rR\bminCount\x12,\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
+	"\tmin_count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\bminCount\x88\x01\x01\x12,\n" +
 	"\x04mode\x18\x03 \x01(\x0e2\x18.stowage.v1.PodGroupModeR\x04mode\x128\n" +
-	"\btopology\x18\x04 \x01(\v2\x1c.stowage.v1.PodGroupTopologyR\btopology\x12\x1b\n" +
-	"\tmax_steps\x18\x05 \x01(\rR\bmaxSteps\"b\n" +
+	"\btopology\x18\x04 \x01(\v2\x1c.stowage.v1.PodGroupTopologyR\btopology\x12.\n" +
+	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01B\f\n" +
+	"\n" +
+	"_min_countB\f\n" +
+	"\n" +
+	"_max_steps\"b\n" +
 	"\x10PodGroupTopology\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12:\n" +
 	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyR\x06policy\"\xa6\x04\n" +
@@ -760,6 +766,7 @@ func file_stowage_v1_pod_group_proto_init() {
 	}
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_verdict_proto_init()
+	file_stowage_v1_pod_group_proto_msgTypes[0].OneofWrappers = []any{}
 	file_stowage_v1_pod_group_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

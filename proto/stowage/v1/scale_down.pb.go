@@ -32,8 +32,9 @@ type ScaleDownRequest struct {
 	// Which of the pods in the pod's namespace are replicas; terminating pods are not. The pod's own labels if absent, and
 	// the pod must have labels then.
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many replicas are to remain. If there are no more than that, none is deleted; one call deletes at most 10,000.
-	Replicas      uint32 `protobuf:"varint,4,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// How many replicas are to remain. Required; 0 deletes all. If there are no more than that, none is deleted; one call
+	// deletes at most 10,000.
+	Replicas      *uint32 `protobuf:"varint,4,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -90,8 +91,8 @@ func (x *ScaleDownRequest) GetSelector() *LabelSelector {
 }
 
 func (x *ScaleDownRequest) GetReplicas() uint32 {
-	if x != nil {
-		return x.Replicas
+	if x != nil && x.Replicas != nil {
+		return *x.Replicas
 	}
 	return 0
 }
@@ -400,12 +401,13 @@ var File_stowage_v1_scale_down_proto protoreflect.FileDescriptor
 const file_stowage_v1_scale_down_proto_rawDesc = "" +
 	"\n" +
 	"\x1bstowage/v1/scale_down.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/selector.proto\"\xcf\x01\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x01\n" +
 	"\x10ScaleDownRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x125\n" +
-	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12\x1a\n" +
-	"\breplicas\x18\x04 \x01(\rR\breplicas\"\x8c\x02\n" +
+	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12'\n" +
+	"\breplicas\x18\x04 \x01(\rB\x06\xbaH\x03\xc8\x01\x01H\x00R\breplicas\x88\x01\x01B\v\n" +
+	"\t_replicas\"\x8c\x02\n" +
 	"\x11ScaleDownResponse\x123\n" +
 	"\tdeletions\x18\x01 \x03(\v2\x15.stowage.v1.ScaledPodR\tdeletions\x123\n" +
 	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x121\n" +
@@ -481,6 +483,7 @@ func file_stowage_v1_scale_down_proto_init() {
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()
 	file_stowage_v1_selector_proto_init()
+	file_stowage_v1_scale_down_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

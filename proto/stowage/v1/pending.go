@@ -1,0 +1,9 @@
+package stowagev1
+
+// PodCount is how many pods an entry has: its count, 1 if that is absent.
+func (x *PendingPods) PodCount() uint32 {
+	if x == nil || x.Count == nil {
+		return 1
+	}
+	return *x.Count
+}
