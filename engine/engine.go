@@ -12,6 +12,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/change"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
@@ -181,7 +182,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 		}
 	}
 	if o.Changes && len(a.feasible) == 0 {
-		if result.Changes, err = changes(ctx, q.decision(), q.candidates); err != nil {
+		if result.Changes, err = change.Find(ctx, q.decision(), q.candidates); err != nil {
 			return nil, err
 		}
 	}

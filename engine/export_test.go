@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -19,19 +20,19 @@ func (c *Cluster) PlaceByScanning(ctx context.Context, queue []Pending, o PlaceO
 
 // WithBoard returns options by which no pod is placed by scanning because that costs less.
 func (o PlaceOptions) WithBoard() PlaceOptions {
-	o.tuning.board = true
+	o.tuning.Board = true
 	return o
 }
 
 // Forgetting returns options by which what is known of templates is forgotten at once.
 func (o PlaceOptions) Forgetting() PlaceOptions {
-	o.tuning.bytes = 1
+	o.tuning.Bytes = 1
 	return o
 }
 
 // WithFew returns options by which keys with up to so many domains have few.
 func (o PlaceOptions) WithFew(most int) PlaceOptions {
-	o.tuning.few = func(domains, _ int) bool { return domains <= most }
+	o.tuning.Few = func(domains, _ int) bool { return domains <= most }
 	return o
 }
 
@@ -41,5 +42,5 @@ func Preference(c *api.Cluster, seed uint64) []uint32 {
 	for i := range names {
 		names[i] = c.Nodes[i].Name
 	}
-	return preference(names, seed)
+	return place.Preference(names, seed)
 }

@@ -2,38 +2,48 @@ package engine
 
 import (
 	"context"
-	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
+// JointOptions are the arguments of PlaceJointly besides the group.
+type JointOptions struct {
+	Profile    *api.Profile
+	Candidates []uint32
+	Seed       uint64
+	Steps      int
+}
+
+// JointSteps is how far PlaceJointly searches unless told otherwise.
+const JointSteps = gang.JointSteps
+
+func (c *Cluster) probe(ctx context.Context, group []Pending, o JointOptions) gang.Probe {
+	return gang.NewProbe(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), group, c.joint(o))
+}
+
+func (c *Cluster) joint(o JointOptions) gang.JointOptions {
+	return gang.JointOptions{Candidates: c.candidates(o.Candidates), Seed: o.Seed, Steps: o.Steps}
+}
+
+// PlaceJointly places a group of pods as a whole.
+func (c *Cluster) PlaceJointly(ctx context.Context, group []Pending, o JointOptions) (*verdict.Joint, error) {
+	return gang.Jointly(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), group, c.joint(o))
+}
+
 // SearchJointly is PlaceJointly without placing the pods one by one first, and without improving what is found.
 func (c *Cluster) SearchJointly(ctx context.Context, group []Pending, o JointOptions) (nodes []uint32, known bool, steps int) {
-	j := c.joiningFor(ctx, group, o)
-	j.compile(ctx)
-	spots, known := j.rules.Search(j.order, nil, j.effort)
-	if spots != nil {
-		nodes = j.nodesOf(spots)
-	}
-	return nodes, known, j.effort.Steps
+	return c.probe(ctx, group, o).Search()
 }
 
 // InOrderJointly reports whether placing the pods one by one in some order comes to a right placement.
 func (c *Cluster) InOrderJointly(ctx context.Context, group []Pending, o JointOptions) (bool, error) {
-	j := c.joiningFor(ctx, group, o)
-	j.compile(ctx)
-	err := j.inOrder(ctx)
-	return j.best != nil, err
+	return c.probe(ctx, group, o).InOrder(ctx)
 }
 
 // HoldTogether reports whether the search finds a placement that satisfies some rules and need not satisfy others.
 func (c *Cluster) HoldTogether(ctx context.Context, group []Pending, o JointOptions, rules []verdict.JointRule) (bool, error) {
-	j := c.joiningFor(ctx, group, o)
-	j.compile(ctx)
-	given := make([]bool, len(j.rules.Rules))
-	for i, r := range j.rules.Rules {
-		given[i] = !slices.Contains(rules, r)
-	}
-	spots, _ := j.rules.Search(j.order, given, j.effort)
-	return spots != nil, ctx.Err()
+	return c.probe(ctx, group, o).HoldTogether(rules), ctx.Err()
 }

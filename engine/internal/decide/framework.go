@@ -37,6 +37,9 @@ func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
 	return f
 }
 
+// Weights returns the weights of the scorers.
+func (f *Framework) Weights() *api.Weights { return &f.profile.Weights }
+
 // SortRejections sorts rejections by plugin, and those of a plugin by their first node.
 func (f *Framework) SortRejections(rejections []verdict.Rejection) {
 	slices.SortStableFunc(rejections, func(a, b verdict.Rejection) int {

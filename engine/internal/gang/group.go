@@ -1,10 +1,13 @@
-package engine
+// Package gang places groups of pods: in the queue's order or jointly, anywhere, in one topology domain, or in few.
+package gang
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -24,6 +27,55 @@ type Group struct {
 	Preferred bool
 }
 
+// placer places a queue with groups.
+type placer struct {
+	*place.Queue
+	groups  []Group
+	results []verdict.Group
+	profile *api.Profile
+	prefer  []uint32 // nodes in the order of ties; nil until needed
+}
+
+// Place places a queue with groups, whose results it sets. What it has decided when an error comes is in the results, too.
+func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []Group, results []verdict.Group) error {
+	p := &placer{Queue: q, groups: groups, results: results, profile: profile}
+	of, err := p.grouped()
+	if err != nil {
+		return err
+	}
+	for i := range q.Pending {
+		switch g := of[i]; {
+		case g == nil:
+			err = q.Place(ctx, i, q.Pending[i].Count, &q.Placements[i], q.Options.Watch)
+		case !g.done:
+			err = p.group(ctx, g)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CutOff completes the results of a queue whose deadline came before its end.
+func CutOff(q *place.Queue, groups []Group, results []verdict.Group) {
+	for i := range q.Placements {
+		r := &q.Placements[i]
+		if left := q.Pending[i].Count - len(r.Nodes) - r.Unplaced; left > 0 {
+			r.Unplaced += left
+			r.Unattempted = left
+		}
+	}
+	for i := range results {
+		if g := &results[i]; g.Status == 0 {
+			*g = verdict.Group{Name: groups[i].Name, Status: verdict.GroupUnattempted, First: -1}
+			for _, e := range groups[i].Entries {
+				g.Unplaced += q.Pending[e].Count
+			}
+		}
+	}
+}
+
 // grouped is a group that is being placed.
 type grouped struct {
 	*Group
@@ -34,22 +86,22 @@ type grouped struct {
 	done    bool
 }
 
-// groups returns the group of each queue entry. Groups that have none are done.
-func (p *place) groups() ([]*grouped, error) {
-	of := make([]*grouped, len(p.queue))
-	for i := range p.options.Groups {
-		g := &grouped{Group: &p.options.Groups[i], index: i}
+// grouped returns the group of each queue entry. Groups that have none are done.
+func (p *placer) grouped() ([]*grouped, error) {
+	of := make([]*grouped, len(p.Pending))
+	for i := range p.groups {
+		g := &grouped{Group: &p.groups[i], index: i}
 		for _, e := range g.Entries {
 			of[e] = g
-			g.counts = append(g.counts, p.queue[e].Count)
-			g.pods += p.queue[e].Count
+			g.counts = append(g.counts, p.Pending[e].Count)
+			g.pods += p.Pending[e].Count
 		}
 		g.minimum = g.Minimum
 		if g.minimum == 0 {
 			g.minimum = g.pods
 		}
 		if len(g.Entries) == 0 {
-			p.result.Groups[i] = verdict.Group{Name: g.Name, Status: verdict.GroupComplete, First: -1}
+			p.results[i] = verdict.Group{Name: g.Name, Status: verdict.GroupComplete, First: -1}
 			if err := p.tell(g); err != nil {
 				return nil, err
 			}
@@ -68,9 +120,9 @@ type trial struct {
 }
 
 // group places a group.
-func (p *place) group(ctx context.Context, g *grouped) error {
+func (p *placer) group(ctx context.Context, g *grouped) error {
 	g.done = true
-	found := &p.result.Groups[g.index]
+	found := &p.results[g.index]
 	var t *trial
 	var err error
 	if len(g.Keys) > 0 {
@@ -84,31 +136,31 @@ func (p *place) group(ctx context.Context, g *grouped) error {
 	}
 	g.settle(t, found)
 	for i, e := range g.Entries {
-		p.result.Placements[e] = t.placements[i]
+		p.Placements[e] = t.placements[i]
 	}
 	return p.tell(g)
 }
 
 // anywhere places a group's pods on any candidates, and leaves the state as it was if they are too few.
-func (p *place) anywhere(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
+func (p *placer) anywhere(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
 	if g.Joint {
-		t, err := p.jointly(ctx, g, p.candidates, found)
+		t, err := p.jointly(ctx, g, p.Candidates, found)
 		if err == nil && t.placed >= g.minimum {
 			p.commit(g, t)
 		}
 		return t, err
 	}
-	mark := len(p.state.AssumedPods())
+	mark := len(p.State.AssumedPods())
 	t, err := p.inTurn(ctx, g, g.counts, g.minimum)
 	if err == nil && t.placed < g.minimum {
-		p.release(mark)
+		p.Forget(mark)
 		found.Message = t.failure
 	}
 	return t, err
 }
 
 // inTurn places pods of a group one by one, so many of each entry, until it is clear that they will be too few.
-func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum int) (*trial, error) {
+func (p *placer) inTurn(ctx context.Context, g *grouped, counts []int, minimum int) (*trial, error) {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	left := 0
 	for _, n := range counts {
@@ -120,7 +172,7 @@ func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum in
 			r.Unplaced = counts[i]
 			continue
 		}
-		if err := p.entry(ctx, e, counts[i], r, nil); err != nil {
+		if err := p.Place(ctx, e, counts[i], r, nil); err != nil {
 			return nil, err
 		}
 		left -= counts[i]
@@ -131,7 +183,7 @@ func (p *place) inTurn(ctx context.Context, g *grouped, counts []int, minimum in
 		if r.Unplaced == 0 {
 			continue
 		}
-		if err := p.entries[e].error(p.candidates.Len()); err != "" {
+		if err := p.Classes[e].Error(p.Candidates.Len()); err != "" {
 			t.fail(err, e)
 			break
 		}
@@ -147,19 +199,12 @@ func (t *trial) fail(err string, entry int) {
 }
 
 // commit counts the pods of a trial from now on.
-func (p *place) commit(g *grouped, t *trial) {
+func (p *placer) commit(g *grouped, t *trial) {
 	for i, e := range g.Entries {
 		for _, n := range t.placements[i].Nodes {
-			p.assume(e, n)
+			p.Assume(e, n)
 		}
 	}
-}
-
-// release takes back the pods that were placed after the first so many.
-func (p *place) release(first int) {
-	p.state.Release(first)
-	p.moves++
-	p.board = nil
 }
 
 // settle says what became of a group. Too few pods are none.
@@ -208,13 +253,13 @@ func (g *grouped) withdraw(t *trial) {
 const unschedulable = "pod group is unschedulable"
 
 // tell tells the watcher of a group.
-func (p *place) tell(g *grouped) error {
-	w := p.options.Watch
+func (p *placer) tell(g *grouped) error {
+	w := p.Options.Watch
 	if w == nil {
 		return nil
 	}
 	for _, e := range g.Entries {
-		r := &p.result.Placements[e]
+		r := &p.Placements[e]
 		for _, n := range r.Nodes {
 			if err := w.Placed(e, n); err != nil {
 				return err
@@ -224,5 +269,5 @@ func (p *place) tell(g *grouped) error {
 			return err
 		}
 	}
-	return w.Group(g.index, &p.result.Groups[g.index])
+	return w.Group(g.index, &p.results[g.index])
 }

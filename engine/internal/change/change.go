@@ -1,4 +1,5 @@
-package engine
+// Package change finds the least changes of the pod or of the cluster that would let a node take a pod that none takes.
+package change
 
 import (
 	"context"
@@ -30,9 +31,9 @@ const (
 	picksOfOccupants = 1 << 6
 )
 
-// changes returns what would let one of the candidates take the pod, of which none does: for each kind of change, and each
+// Find returns what would let one of the candidates take the pod, of which none does: for each kind of change, and each
 // thing that could change, the least that does. Nothing is answered that was not decided on.
-func changes(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]verdict.Change, error) {
+func Find(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]verdict.Change, error) {
 	if d.Gated() != nil || candidates.Empty() {
 		return nil, ctx.Err()
 	}

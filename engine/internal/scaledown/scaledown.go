@@ -1,4 +1,5 @@
-package engine
+// Package scaledown tells which replicas of a workload to delete.
+package scaledown
 
 import (
 	"cmp"
@@ -13,30 +14,28 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// ScaleDownOptions are the arguments of ScaleDown besides the pod.
-type ScaleDownOptions struct {
-	Profile *api.Profile
+// Options are the arguments of Run besides the pod.
+type Options struct {
 	// Selector selects the replicas among the pods of the pod's namespace; nil for the pod's labels.
 	Selector *api.LabelSelector
 	// Replicas is how many remain.
 	Replicas int
 }
 
-// MaxDeletions bounds how many replicas a call of ScaleDown deletes.
+// MaxDeletions bounds how many replicas a call of Run deletes.
 const MaxDeletions = 10_000
 
 // maxSpreadKeys bounds ScaleDown.Spread.
 const maxSpreadKeys = 16
 
-// ScaleDown tells which replicas of a workload, of which the pod is one, to delete. One after the other is chosen, all
+// Run tells which replicas of a workload, of which the pod is one, to delete. One after the other is chosen, all
 // that remain being where they are: one that leaves the fewest replicas where they would be refused; of these the one that
 // is refused itself by the most plugins, then the one whose node the pod's own rules say the least good of, then one in the
 // domain with the most replicas, on the node with the most, with the lowest score. If that would be more than MaxDeletions,
 // none is deleted.
-func (c *Cluster) ScaleDown(ctx context.Context, pod *api.Pod, o ScaleDownOptions) (*verdict.ScaleDown, error) {
-	state := cluster.NewState(ctx, c.compiled)
+func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *api.Pod, o Options) (*verdict.ScaleDown, error) {
 	state.OwnResources()
-	s := &scaling{Decision: decide.New(c.framework(o.Profile), state, state.Compile(pod))}
+	s := &scaling{Decision: decide.New(f, state, state.Compile(pod))}
 	s.find(o.Selector)
 	result := &verdict.ScaleDown{Replicas: s.left}
 	if s.left-o.Replicas > MaxDeletions {
@@ -295,4 +294,11 @@ func (s *scaling) compare(a, b *spot, scores *scores) int {
 	}
 	return cmp.Or(c, cmp.Compare(s.nodes[b.node], s.nodes[a.node]), cmp.Compare(x.total, y.total), cmp.Compare(b.node, a.node),
 		cmp.Compare(bit(a.Name != ""), bit(b.Name != "")), cmp.Compare(b.Name, a.Name), cmp.Compare(a.Group, b.Group))
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

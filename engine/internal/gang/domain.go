@@ -1,4 +1,4 @@
-package engine
+package gang
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -23,7 +24,7 @@ type attempt struct {
 }
 
 // together places a group in one domain, or in few.
-func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
+func (p *placer) together(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
 	s, err := p.survey(ctx, g)
 	if err != nil {
 		return nil, err
@@ -98,10 +99,10 @@ func (p *place) together(ctx context.Context, g *grouped, found *verdict.Group) 
 // podGroupSchedulingPlacementAlgorithm, v1.37).
 func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error) {
 	mayFail := func(e int) bool {
-		t := s.p.entries[e]
-		rejected := t.d.PreFilter().Rejected
-		return rejected != nil && rejected.Code == verdict.Error || t.d.PreScoreFailure(t.pod.Spec()) != nil ||
-			!noderesources.NewScorer(t.d.Cycle).ValidOn(s.p.candidates)
+		t := s.p.Classes[e]
+		rejected := t.Decision.PreFilter().Rejected
+		return rejected != nil && rejected.Code == verdict.Error || t.Decision.PreScoreFailure(t.Pod.Spec()) != nil ||
+			!noderesources.NewScorer(t.Decision.Cycle).ValidOn(s.p.Candidates)
 	}
 	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayFail) {
 		return nil, nil
@@ -134,7 +135,7 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 		return d.bound < g.minimum
 	})
 	for _, d := range domains {
-		d.score = s.score(d.bound, most, noderesources.PlacementBound(p.state.Resources, &p.options.Profile.Scoring, s.asked, d.nodes))
+		d.score = s.score(d.bound, most, noderesources.PlacementBound(p.State.Resources, &p.profile.Scoring, s.asked, d.nodes))
 	}
 	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.score, a.score), p.before(a, b)) })
 	var taken []*attempt
@@ -193,11 +194,11 @@ func (a *attempt) score(s *survey, most int) int64 { return s.score(a.placed, mo
 // score is kube-scheduler's of a domain that takes so many pods where the best takes most, and is then so full: PodGroupPodsCount
 // (pkg/scheduler/framework/plugins/podgrouppodscount, v1.37), whose weight is 1, and NodeResourcesFit.
 func (s *survey) score(placed, most int, full int64) int64 {
-	return int64(placed)*plugin.MaxScore/int64(max(most, 1)) + full*s.p.options.Profile.Weights.NodeResourcesFit
+	return int64(placed)*plugin.MaxScore/int64(max(most, 1)) + full*s.p.profile.Weights.NodeResourcesFit
 }
 
 func (s *survey) full(d *domain, asked api.Resources) int64 {
-	return noderesources.PlacementScore(s.p.state.Resources, &s.p.options.Profile.Scoring, asked, d.nodes)
+	return noderesources.PlacementScore(s.p.State.Resources, &s.p.profile.Scoring, asked, d.nodes)
 }
 
 // attempt tries to place the group in a domain, and leaves the state as it is.
@@ -219,7 +220,7 @@ func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.Group) (
 	var specs []*api.PodSpec
 	var counts []int
 	for i, e := range s.g.Entries {
-		specs, counts = append(specs, s.p.entries[e].pod.Spec()), append(counts, len(a.placements[i].Nodes))
+		specs, counts = append(specs, s.p.Classes[e].Pod.Spec()), append(counts, len(a.placements[i].Nodes))
 	}
 	a.full = s.full(d, noderesources.Total(specs, counts))
 	return a, nil
@@ -244,28 +245,20 @@ const smallDomain = 64
 // inDomain places so many pods of each entry one by one in a domain, and leaves the state as it is.
 func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum int, explain bool) (*trial, error) {
 	p := s.p
-	there := *p
-	there.candidates = s.nodesOf(d)
-	there.board, there.alike, there.passing = nil, nil, nil
-	there.silent = !explain
-	if p.there == nil {
-		p.there = make([]*template, len(p.queue))
-	}
-	there.entries = p.there
-	copies := make(map[*template]*template, len(s.g.Entries))
+	within := *p
+	within.Queue = p.Within(s.nodesOf(d), explain)
+	copies := make(map[*place.Class]*place.Class, len(s.g.Entries))
 	for _, e := range s.g.Entries {
-		t := copies[p.entries[e]]
-		if t == nil {
-			t = &template{pod: p.entries[e].pod, pods: p.entries[e].pods, d: p.entries[e].d}
-			t.scan = p.entries[e].scan || len(d.nodes) <= smallDomain
-			copies[p.entries[e]] = t
+		c := copies[p.Classes[e]]
+		if c == nil {
+			c = p.Classes[e].Copy(len(d.nodes) <= smallDomain)
+			copies[p.Classes[e]] = c
 		}
-		there.entries[e] = t
+		within.Classes[e] = c
 	}
-	mark := len(p.state.AssumedPods())
-	t, err := there.inTurn(ctx, s.g, counts, minimum)
-	there.release(mark)
-	p.moves, p.listed = there.moves, there.listed
+	mark := len(p.State.AssumedPods())
+	t, err := within.inTurn(ctx, s.g, counts, minimum)
+	p.ForgetOf(within.Queue, mark)
 	s.clear(d)
 	return t, err
 }

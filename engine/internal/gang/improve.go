@@ -1,4 +1,4 @@
-package engine
+package gang
 
 import (
 	"cmp"
@@ -82,8 +82,8 @@ func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 			state.Assume(pending(j.pods[other]), "", n, j.pods[other].entry)
 		}
 	}
-	d := decide.New(j.cluster.framework(j.options.Profile), state, pending(j.pods[i]))
-	outcome, err := d.Filter(ctx, j.candidates)
+	d := decide.New(j.framework, state, pending(j.pods[i]))
+	outcome, err := d.Filter(ctx, j.options.Candidates)
 	if err != nil {
 		return nil, err
 	}

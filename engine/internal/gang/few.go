@@ -1,4 +1,4 @@
-package engine
+package gang
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // spreadOut places a group in few domains of its last key, or anywhere.
-func (p *place) spreadOut(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
+func (p *placer) spreadOut(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
 	g := s.g
 	place := s.fewDomains
 	if g.Joint {
@@ -31,7 +31,7 @@ func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, 
 	}
 	sum := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	left := slices.Clone(g.counts)
-	mark := len(p.state.AssumedPods())
+	mark := len(p.State.AssumedPods())
 	for sum.placed < g.pods {
 		t, d, err := s.mostIn(ctx, domains, left)
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, 
 		sum.placed += t.placed
 	}
 	if sum.placed < g.minimum {
-		p.release(mark)
+		p.Forget(mark)
 		found.Domains = nil
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*
 	}
 	slices.SortFunc(domains, p.roomier)
 	for n := 2; n < 2*len(domains); n *= 2 {
-		together := nodeset.New(p.state.Len())
+		together := nodeset.New(p.State.Len())
 		for _, d := range domains[:min(n, len(domains))] {
 			together.Or(s.nodesOf(d))
 			s.clear(d)

@@ -1,4 +1,4 @@
-package engine
+package gang
 
 import (
 	"cmp"
@@ -11,23 +11,23 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// JointOptions are the arguments of PlaceJointly besides the group.
+// JointOptions are the arguments of Jointly besides the group.
 type JointOptions struct {
-	Profile    *api.Profile
-	Candidates []uint32
-	// Seed is as in PlaceOptions.
+	Candidates nodeset.Set
+	// Seed chooses among equally good nodes.
 	Seed uint64
 	// Steps bounds the search: a step is one pod tried in one place, or filtered and scored; 0 stands for JointSteps.
 	Steps int
 }
 
-// JointSteps is how far PlaceJointly searches unless told otherwise.
+// JointSteps is how far Jointly searches unless told otherwise.
 const JointSteps = 1 << 20
 
-// PlaceJointly places a group of pods as a whole, which kube-scheduler does not. A placement is right if every required
+// Jointly places a group of pods as a whole, which kube-scheduler does not. A placement is right if every required
 // rule holds at the end: each pod's node would be accepted if that pod were the last to be placed, all the others being
 // where they go. If there is a right placement it is found, otherwise the result says that there is none and which rules
 // cannot hold together, unless the search ends before: after so many steps, or with the context's deadline. For groups of
@@ -39,47 +39,30 @@ const JointSteps = 1 << 20
 // search finds first. From the best of these, pod by pod in the group's order, a pod is moved to the node with the highest
 // score for it that keeps the placement right, if that makes the sum higher; until no such move does. The result need not
 // have the highest sum of all. Equally good nodes are chosen among as in Place.
-func (c *Cluster) PlaceJointly(ctx context.Context, group []Pending, o JointOptions) (*verdict.Joint, error) {
-	return c.joiningFor(ctx, group, o).result(ctx)
+func Jointly(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) (*verdict.Joint, error) {
+	return newJoining(ctx, f, s, group, o).result(ctx)
 }
 
-func (c *Cluster) joiningFor(ctx context.Context, group []Pending, o JointOptions) *joining {
-	if o.Steps == 0 {
-		o.Steps = JointSteps
-	}
+func newJoining(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) *joining {
 	return &joining{
-		cluster:    c,
-		state:      cluster.NewState(ctx, c.compiled),
-		group:      group,
-		options:    o,
-		candidates: c.candidates(o.Candidates),
-		order:      preference(c.compiled.Names, o.Seed),
-		effort:     &joint.Effort{Context: ctx, Limit: o.Steps},
+		framework: f,
+		state:     s,
+		group:     group,
+		options:   o,
+		order:     place.Preference(s.Names, o.Seed),
+		effort:    &joint.Effort{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
 	}
 }
 
-// preference returns the nodes in the order in which equally good ones are chosen.
-func preference(names []string, seed uint64) []uint32 {
-	nodes := make([]uint32, len(names))
-	for i := range nodes {
-		nodes[i] = uint32(i)
-	}
-	if order := tieBreak(names, seed); order != nil {
-		slices.SortStableFunc(nodes, func(a, b uint32) int { return cmp.Compare(order[a], order[b]) })
-	}
-	return nodes
-}
-
-// joining is one call of PlaceJointly, in a state that may have pods placed already and that it leaves as it is.
+// joining is one call of Jointly, in a state that may have pods placed already and that it leaves as it is.
 type joining struct {
-	cluster    *Cluster
-	state      *cluster.State
-	brief      bool // whether nobody wants to know of conflicts
-	group      []Pending
-	options    JointOptions
-	candidates nodeset.Set
-	order      []uint32
-	effort     *joint.Effort
+	framework *decide.Framework
+	state     *cluster.State
+	brief     bool // whether to leave out conflicts
+	group     []place.Pending
+	options   JointOptions
+	order     []uint32
+	effort    *joint.Effort
 
 	rules *joint.Group
 	of    []int // the replicas of each entry
@@ -167,9 +150,9 @@ func (j *joining) compile(ctx context.Context) {
 		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod) })
 		if at < 0 {
 			at = len(members)
-			d := decide.New(j.cluster.framework(j.options.Profile), state, state.Compile(&p.Pod))
+			d := decide.New(j.framework, state, state.Compile(&p.Pod))
 			members = append(members, joint.Replicas{
-				Pod: d.Pod, Rules: d.Rules(), Entry: i, Unplaceable: d.Unplaceable(j.candidates),
+				Pod: d.Pod, Rules: d.Rules(), Entry: i, Unplaceable: d.Unplaceable(j.options.Candidates),
 			})
 		}
 		members[at].Count += p.Count
@@ -178,7 +161,7 @@ func (j *joining) compile(ctx context.Context) {
 			j.pods = append(j.pods, pod{i, at})
 		}
 	}
-	j.rules = joint.NewGroup(j.cluster.Len(), members, j.candidates)
+	j.rules = joint.NewGroup(j.state.Len(), members, j.options.Candidates)
 }
 
 // equal reports whether pods to be placed are the same but for their names.
@@ -207,17 +190,14 @@ func (j *joining) inOrder(ctx context.Context) error {
 		if !j.effort.Spend(len(j.pods)) {
 			return ctx.Err()
 		}
-		pending := make([]Pending, len(queue))
+		pending := make([]place.Pending, len(queue))
 		for i, run := range queue {
-			pending[i] = Pending{Pod: j.group[run.entry].Pod, Count: run.count}
+			pending[i] = place.Pending{Pod: j.group[run.entry].Pod, Count: run.count}
 		}
-		placed, err := j.cluster.placeOn(ctx, j.state.Fork(ctx), pending, PlaceOptions{
-			Profile: j.options.Profile, Candidates: j.options.Candidates, Seed: j.options.Seed,
-		})
+		placements, err := j.placeInOrder(ctx, pending)
 		if err != nil {
 			return err
 		}
-		placements := placed.Placements
 		nodes := make([][]uint32, len(j.group))
 		missing := false
 		for i, run := range queue {
@@ -235,6 +215,19 @@ func (j *joining) inOrder(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (j *joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
+	q, err := place.New(ctx, j.framework, j.state.Fork(ctx), j.options.Candidates, pending, place.Options{Seed: j.options.Seed})
+	if err != nil {
+		return nil, err
+	}
+	for i := range pending {
+		if err := q.Place(ctx, i, pending[i].Count, &q.Placements[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	return q.Placements, nil
 }
 
 // run is pods of one entry in a row.

@@ -1,4 +1,4 @@
-package engine
+package gang
 
 import (
 	"cmp"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // jointly places as many of a group's pods as it can as a whole, but for fewer than the minimum, and leaves the state as
 // it is. found.Steps counts on.
-func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
+func (p *placer) jointly(ctx context.Context, g *grouped, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
 	var part *verdict.Joint // the most pods that are right together
 	var partOf []int
 	var known [][]uint32 // the same, to answer with if the deadline comes
@@ -98,21 +99,20 @@ func (p *place) jointly(ctx context.Context, g *grouped, candidates nodeset.Set,
 func (g *grouped) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
 // joining is the question where so many pods of each entry go.
-func (p *place) joining(ctx context.Context, g *grouped, counts []int, candidates nodeset.Set, found *verdict.Group) *joining {
+func (p *placer) joining(ctx context.Context, g *grouped, counts []int, candidates nodeset.Set, found *verdict.Group) *joining {
 	if p.prefer == nil {
-		p.prefer = preference(p.state.Names, p.options.Seed)
+		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
 	}
 	j := &joining{
-		cluster:    p.cluster,
-		state:      p.state,
-		options:    JointOptions{Profile: p.options.Profile, Candidates: candidates.Indexes(), Seed: p.options.Seed},
-		candidates: candidates,
-		order:      p.prefer,
-		effort:     &joint.Effort{Context: ctx, Limit: g.limit(), Steps: found.Steps},
+		framework: p.Framework,
+		state:     p.State,
+		options:   JointOptions{Candidates: candidates, Seed: p.Options.Seed},
+		order:     p.prefer,
+		effort:    &joint.Effort{Context: ctx, Limit: g.limit(), Steps: found.Steps},
 	}
 	for i, e := range g.Entries {
 		if counts[i] > 0 {
-			j.group = append(j.group, Pending{Pod: p.queue[e].Pod, Count: counts[i]})
+			j.group = append(j.group, place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]})
 		}
 	}
 	return j
@@ -194,14 +194,14 @@ func count(nodes [][]uint32) int {
 
 // subsets iterates over how many pods of each entry to place, the most in all first, down to the minimum; among equally
 // many first those with more pods of earlier entries. Of those that differ by equal pods it has the first.
-func (p *place) subsets(g *grouped) iter.Seq[[]int] {
+func (p *placer) subsets(g *grouped) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		counts := slices.Clone(g.counts)
 		rest := make([]int, len(counts))  // the pods of all later entries
 		alike := make([]int, len(counts)) // and of those with equal pods
-		sums := make(map[*template]int, len(counts))
+		sums := make(map[*place.Class]int, len(counts))
 		for i := len(counts) - 1; i >= 0; i-- {
-			t := p.entries[g.Entries[i]]
+			t := p.Classes[g.Entries[i]]
 			if i+1 < len(counts) {
 				rest[i] = rest[i+1] + counts[i+1]
 			}
@@ -209,13 +209,13 @@ func (p *place) subsets(g *grouped) iter.Seq[[]int] {
 			sums[t] += counts[i]
 		}
 		// Entries from the i-th on leave out n pods, among them all those that are equal to pods left out already: owed.
-		out := make(map[*template]bool, len(counts))
+		out := make(map[*place.Class]bool, len(counts))
 		var leave func(i, n, owed int) bool
 		leave = func(i, n, owed int) bool {
 			if i == len(counts) {
 				return yield(slices.Clone(counts))
 			}
-			t := p.entries[g.Entries[i]]
+			t := p.Classes[g.Entries[i]]
 			if out[t] {
 				counts[i] = 0
 				return leave(i+1, n-g.counts[i], owed-g.counts[i])

@@ -1,4 +1,4 @@
-package engine
+package gang
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -24,7 +25,7 @@ type domain struct {
 
 // survey is what is looked at to find domains for a group.
 type survey struct {
-	p     *place
+	p     *placer
 	g     *grouped
 	kinds []surveyed  // by template of the group, that of its first entry first
 	of    []int       // by entry of the group: which of kinds
@@ -43,16 +44,14 @@ type surveyed struct {
 	alone   bool               // whether no node takes two
 }
 
-func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
-	s := &survey{p: p, g: g, set: nodeset.New(p.state.Len())}
+func (p *placer) survey(ctx context.Context, g *grouped) (*survey, error) {
+	s := &survey{p: p, g: g, set: nodeset.New(p.State.Len())}
 	var specs []*api.PodSpec
-	kinds := make(map[*template]int)
+	kinds := make(map[*place.Class]int)
 	for _, e := range g.Entries {
-		t := p.entries[e]
-		if t.d == nil {
-			t.d = p.decide(t.pod)
-		}
-		specs = append(specs, t.pod.Spec())
+		t := p.Classes[e]
+		p.Decision(t)
+		specs = append(specs, t.Pod.Spec())
 		kind, ok := kinds[t]
 		if !ok {
 			if err := ctx.Err(); err != nil {
@@ -64,7 +63,7 @@ func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 		}
 		s.of = append(s.of, kind)
 	}
-	if slices.ContainsFunc(g.Entries, func(e int) bool { return p.entries[e].pod.Frees() }) {
+	if slices.ContainsFunc(g.Entries, func(e int) bool { return p.Classes[e].Pod.Frees() }) {
 		for i := range s.kinds {
 			s.kinds[i].needs = nil // room grows
 		}
@@ -74,7 +73,7 @@ func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 		return s, nil
 	}
 	// The first pod of a group that is placed in order finds what is there now.
-	now, err := p.entries[g.Entries[0]].d.Filter(ctx, p.candidates)
+	now, err := p.Classes[g.Entries[0]].Decision.Filter(ctx, p.Candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +82,15 @@ func (p *place) survey(ctx context.Context, g *grouped) (*survey, error) {
 }
 
 // surveyed returns what bounds a template's pods.
-func (p *place) surveyed(t *template) surveyed {
-	rules := t.d.Rules()
-	s := surveyed{needs: rules.Fit.Needs(), allowed: nodeset.New(p.state.Len())}
-	if static := p.static(t.d); static != nil {
+func (p *placer) surveyed(t *place.Class) surveyed {
+	rules := t.Decision.Rules()
+	s := surveyed{needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
+	if static := p.Static(t.Decision); static != nil {
 		s.allowed = static.Clone()
 	}
 	for _, e := range rules.Exclusions {
 		s.allowed.AndNot(e.Rejected())
-		if e.Excludes == nil || !e.Excludes(t.pod) {
+		if e.Excludes == nil || !e.Excludes(t.Pod) {
 			continue
 		}
 		if e.Column == nil {
@@ -106,14 +105,14 @@ func (p *place) surveyed(t *template) surveyed {
 // domains returns the domains of a key.
 func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 	p := s.p
-	id, ok := p.state.Symbols.Lookup(key)
+	id, ok := p.State.Symbols.Lookup(key)
 	if !ok {
 		return nil, nil
 	}
-	column := p.state.Column(id)
+	column := p.State.Column(id)
 	pods := s.byKind(s.g.counts)
 	var domains []*domain
-	for d, nodes := range column.Nodes(p.candidates) {
+	for d, nodes := range column.Nodes(p.Candidates) {
 		if d == topology.None || len(nodes) == 0 {
 			continue
 		}
@@ -121,39 +120,20 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 			return nil, err
 		}
 		domains = append(domains, &domain{
-			Domain: verdict.Domain{Key: key, Value: p.state.Symbols.Name(column.Values[d])},
+			Domain: verdict.Domain{Key: key, Value: p.State.Symbols.Name(column.Values[d])},
 			nodes:  nodes,
-			lead:   p.first(nodes),
+			lead:   p.First(nodes),
 			bound:  s.bound(nodes, pods, s.g.counts[0]),
 		})
 	}
 	return domains, nil
 }
 
-// first returns the node that comes first in the order of ties.
-func (p *place) first(nodes []uint32) uint32 {
-	if p.order == nil {
-		return nodes[0]
-	}
-	best := nodes[0]
-	for _, n := range nodes[1:] {
-		if p.order[n] < p.order[best] {
-			best = n
-		}
-	}
-	return best
-}
-
 // before compares domains in the order of ties.
-func (p *place) before(a, b *domain) int {
-	if p.order == nil {
-		return cmp.Compare(a.lead, b.lead)
-	}
-	return cmp.Or(cmp.Compare(p.order[a.lead], p.order[b.lead]), cmp.Compare(a.lead, b.lead))
-}
+func (p *placer) before(a, b *domain) int { return p.Compare(a.lead, b.lead) }
 
 // roomier compares domains by what they have room for, most first, and then in the order of ties.
-func (p *place) roomier(a, b *domain) int {
+func (p *placer) roomier(a, b *domain) int {
 	return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b))
 }
 

@@ -1,0 +1,46 @@
+package gang
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Probe takes the steps of a joint placement one by one, for tests.
+type Probe struct{ *joining }
+
+// NewProbe returns the steps of Jointly.
+func NewProbe(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) Probe {
+	p := Probe{newJoining(ctx, f, s, group, o)}
+	p.compile(ctx)
+	return p
+}
+
+// Search searches, without placing the pods one by one first, and without improving what is found.
+func (p Probe) Search() (nodes []uint32, known bool, steps int) {
+	spots, known := p.rules.Search(p.order, nil, p.effort)
+	if spots != nil {
+		nodes = p.nodesOf(spots)
+	}
+	return nodes, known, p.effort.Steps
+}
+
+// InOrder reports whether placing the pods one by one in some order gives a placement that satisfies the rules.
+func (p Probe) InOrder(ctx context.Context) (bool, error) {
+	err := p.inOrder(ctx)
+	return p.best != nil, err
+}
+
+// HoldTogether reports whether the search finds a placement that satisfies some rules and need not satisfy others.
+func (p Probe) HoldTogether(rules []verdict.JointRule) bool {
+	given := make([]bool, len(p.rules.Rules))
+	for i, r := range p.rules.Rules {
+		given[i] = !slices.Contains(rules, r)
+	}
+	spots, _ := p.rules.Search(p.order, given, p.effort)
+	return spots != nil
+}

@@ -1,0 +1,164 @@
+package place
+
+import (
+	"context"
+	"encoding/binary"
+	"reflect"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/board"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Class is an equivalence class: pods of the queue with identical scheduling constraints.
+type Class struct {
+	Pod  *cluster.Pending
+	Scan bool // evaluate every node for each pod
+	// Decision is nil until a pod of the class is to be placed.
+	Decision *decide.Decision
+
+	pods       int
+	board      *board.Board // that onBoard is on
+	onBoard    *board.Template
+	rejected   *decide.Outcome // of filtering when no node could take a pod, after rejectedAt moves
+	rejectedAt int
+	failure    *decide.Failure // why kube-scheduler failed to score the last pod; nil if it did not
+}
+
+// Copy returns a class of the same pods, to be placed on other candidates.
+func (c *Class) Copy(scan bool) *Class {
+	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan}
+}
+
+// Error returns the text of the error with which kube-scheduler failed on the last pod, empty if it did not.
+func (c *Class) Error(candidates int) string {
+	if rejected := c.Decision.PreFilter().Rejected; rejected != nil && rejected.Code == verdict.Error {
+		return rejected.Message(candidates)
+	}
+	if c.failure != nil {
+		return c.failure.Message
+	}
+	return ""
+}
+
+// classKey is equal for pods of one template whose own labels differ in nothing that a selector reads.
+type classKey struct {
+	template    *api.PodTemplate
+	labels      string
+	terminating bool
+}
+
+// maxCompared is how many classes of one shape a pod is compared with.
+const maxCompared = 8
+
+// classes returns the equivalence class of each queue entry.
+func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
+	entries := make([]*Class, len(q.Pending))
+	if q.Options.Scan {
+		for i := range q.Pending {
+			entries[i] = &Class{Pod: q.State.Compile(&q.Pending[i].Pod), Scan: true}
+		}
+		return entries, nil
+	}
+	byKey := make(map[classKey]*Class)
+	byShape := make(map[intern.ID][]*Class)
+	var all []*Class
+	selected := q.selected()
+	for i := range q.Pending {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		pod := &q.Pending[i].Pod
+		key := classKey{template: pod.Template, terminating: pod.Terminating}
+		own := pod.Labels
+		if len(own) > 0 {
+			own, key.labels = onlyKeys(own, selected)
+		}
+		c := byKey[key]
+		if c == nil {
+			compiled := q.State.Compile(&api.Pod{
+				Template: pod.Template, TemplateIndex: pod.TemplateIndex, Labels: own, Terminating: pod.Terminating,
+			})
+			shape := q.State.Identity(compiled)
+			for _, other := range byShape[shape] {
+				if equal(pod.Template, other.Pod.Template) {
+					c = other
+					break
+				}
+			}
+			if c == nil {
+				c = &Class{Pod: compiled}
+				all = append(all, c)
+				if len(byShape[shape]) < maxCompared {
+					byShape[shape] = append(byShape[shape], c)
+				}
+			}
+			byKey[key] = c
+		}
+		c.pods += q.Pending[i].Count
+		entries[i] = c
+	}
+	q.choose(all)
+	return entries, nil
+}
+
+// choose decides which classes are placed by scanning.
+func (q *Queue) choose(classes []*Class) {
+	fits := board.Fits(q.Framework.Scorers, q.Framework.Weights())
+	for _, c := range classes {
+		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
+			!q.Options.Tuning.Board && !pays(c.pods, q.State.Len(), len(classes))
+		q.State.Expect(c.Pod)
+	}
+}
+
+// pays reports whether a number of pods is worth what the board costs: about one scan, and something for each other class.
+// It goes by what the cluster states, and not by what the cluster has come to know by the changes that led to it: the
+// answer tells which pods were placed by scanning.
+func pays(pods, nodes, classes int) bool { return pods > 1 && pods*nodes > classes }
+
+// selected returns the keys of the pods' own labels that a rule reads; nil if no pod has labels of its own.
+func (q *Queue) selected() map[string]bool {
+	own := false
+	for i := range q.Pending {
+		own = own || len(q.Pending[i].Pod.Labels) > 0
+	}
+	if !own {
+		return nil
+	}
+	var pending []*cluster.Pending
+	seen := make(map[*api.PodTemplate]bool)
+	for i := range q.Pending {
+		if t := q.Pending[i].Pod.Template; !seen[t] {
+			seen[t] = true
+			pending = append(pending, q.State.Compile(&api.Pod{Template: t, TemplateIndex: -1}))
+		}
+	}
+	keys := q.State.SelectedKeys(pending)
+	for _, key := range q.Framework.Labels() {
+		keys[key] = true
+	}
+	return keys
+}
+
+// onlyKeys returns the labels of some keys, and a string that is equal for equal ones.
+func onlyKeys(labels api.Labels, keys map[string]bool) (api.Labels, string) {
+	var only api.Labels
+	var b []byte
+	for _, l := range labels {
+		if keys[l.Key] {
+			only = append(only, l)
+			b = append(binary.AppendUvarint(b, uint64(len(l.Key))), l.Key...)
+			b = append(binary.AppendUvarint(b, uint64(len(l.Value))), l.Value...)
+		}
+	}
+	return only, string(b)
+}
+
+// equal reports whether two templates of pods of one shape state the same constraints.
+func equal(a, b *api.PodTemplate) bool {
+	return a == b || a.Controller == b.Controller && reflect.DeepEqual(&a.Spec, &b.Spec)
+}
