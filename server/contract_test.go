@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -69,5 +70,57 @@ func replicasOf(c *stowagev1.Cluster, replicas *uint32) *stowagev1.ScaleDownRequ
 		Pod:      apart(),
 		Selector: &stowagev1.LabelSelector{},
 		Replicas: replicas,
+	}
+}
+
+// TestDisabledPlugins disables InterPodAffinity for filter, for score and for both.
+func TestDisabledPlugins(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	cluster := threeZones()
+	cluster.Nodes[0].Pods = []*stowagev1.Pod{apart()}
+	const plugin = stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY
+	pod := apart()
+	pod.GetTemplate().Spec.Affinity.PodAffinity = &stowagev1.PodAffinity{
+		Preferred: []*stowagev1.WeightedPodAffinityTerm{{Weight: 1, Term: &stowagev1.PodAffinityTerm{
+			LabelSelector: &stowagev1.LabelSelector{}, TopologyKey: zone,
+		}}},
+	}
+	noFilter := []stowagev1.Plugin{plugin}
+	noScore := []*stowagev1.PluginWeight{{Plugin: plugin, Weight: new(int32(0))}}
+	for name, test := range map[string]struct {
+		profile  *stowagev1.Profile
+		feasible int
+		scored   bool
+	}{
+		"enabled": {nil, 2, true},
+		"filter":  {&stowagev1.Profile{DisabledFilters: noFilter}, 3, true},
+		"score":   {&stowagev1.Profile{PluginWeights: noScore}, 2, false},
+		"both":    {&stowagev1.Profile{DisabledFilters: noFilter, PluginWeights: noScore}, 3, false},
+	} {
+		on := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster}, Profile: test.profile}
+		filter, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: on, Pod: pod, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(filter.FeasibleNodes.Indexes); n != test.feasible || len(filter.Explanation.FailingChecks) != 3-n {
+			t.Errorf("%s: %d nodes are feasible, want %d: %v", name, n, test.feasible, filter.Explanation.FailingChecks)
+		}
+		score, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Context: on, Pod: pod, IncludePluginScores: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scored := slices.ContainsFunc(score.PluginScores, func(p *stowagev1.PluginScores) bool { return p.Plugin == plugin })
+		if scored != test.scored {
+			t.Errorf("%s: scores of %v", name, score.PluginScores)
+		}
+		queue := []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(4))}}
+		placed, err := client.Place(t.Context(), &stowagev1.PlaceRequest{Context: on, Queue: queue})
+		want := uint32(test.feasible)
+		if test.feasible == 3 {
+			want = 4 // the pods do not keep apart any more
+		}
+		if err != nil || placed.PlacedCount != want {
+			t.Errorf("%s: %d pods are placed, want %d: %v", name, placed.GetPlacedCount(), want, err)
+		}
 	}
 }

@@ -32,10 +32,7 @@ func TestResourcesWithCommas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, names := range [][]string{{"e.io/a,e.io/b"}, {"e.io/a", "e.io/b"}} {
-		profile := &stowagev1.Profile{}
-		for _, n := range names {
-			profile.BalancedAllocationResources = append(profile.BalancedAllocationResources, &stowagev1.ResourceWeight{Name: n, Weight: 1})
-		}
+		profile := &stowagev1.Profile{BalancedAllocationResources: names}
 		request := &stowagev1.ScoreRequest{
 			Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster}, Profile: profile},
 			Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: template(scalars(1, 1, 1))}},

@@ -54,7 +54,9 @@ func NewScores(r Range, plugins []string, profile *stowagev1.Profile) (Scores, e
 		s.weights[scorer.plugin] = scorer.weight
 	}
 	for _, w := range profile.GetPluginWeights() {
-		s.weights[w.GetPlugin()] = int64(w.GetWeight())
+		if w.Weight != nil {
+			s.weights[w.GetPlugin()] = int64(w.GetWeight())
+		}
 	}
 	for _, name := range plugins {
 		scorer, ok := scorers[strings.TrimSpace(name)]
@@ -104,6 +106,9 @@ func (s *Scores) of(answer *stowagev1.ScoreResponse) []int64 {
 		return out
 	}
 	most := s.maximum()
+	if most == 0 { // no plugin scores
+		return out
+	}
 	for i, points := range out {
 		out[i] = (10*points + most/2) / most
 	}

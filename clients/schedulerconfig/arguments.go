@@ -150,7 +150,9 @@ func (r *reader) resources(all []configv1.ResourceSpec, path *field.Path, maximu
 
 func (r *reader) balanced(args *configv1.NodeResourcesBalancedAllocationArgs, path *field.Path) {
 	path = path.Child("resources")
-	r.profile.BalancedAllocationResources = r.resources(args.Resources, path, 1)
+	for _, resource := range r.resources(args.Resources, path, 1) {
+		r.profile.BalancedAllocationResources = append(r.profile.BalancedAllocationResources, resource.GetName())
+	}
 	seen := map[string]bool{}
 	for i, resource := range args.Resources {
 		if seen[resource.Name] {

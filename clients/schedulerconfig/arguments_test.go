@@ -37,7 +37,7 @@ scoringStrategy:
   shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]`},
 		{"balanced allocation", `
 pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu}, {name: example.com/gpu, weight: 1}]}}]`, `
-balancedAllocationResources: [{name: cpu, weight: 1}, {name: example.com/gpu, weight: 1}]`},
+balancedAllocationResources: [cpu, example.com/gpu]`},
 		{"added affinity", `
 pluginConfig:
 - name: NodeAffinity

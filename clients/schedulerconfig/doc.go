@@ -8,7 +8,7 @@
 //
 // # Honoured
 //
-//   - plugins: multiPoint, preFilter, filter, preScore and score of the plugins of the contract
+//   - plugins: those of the contract, enabled and disabled by multiPoint, preEnqueue, preFilter, filter, preScore and score
 //   - pluginConfig: NodeResourcesFit, NodeResourcesBalancedAllocation, NodeAffinity, InterPodAffinity, PodTopologySpread
 //   - schedulerName, which selects the profile
 //

@@ -106,7 +106,7 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 		case p.at.preScore && scoring && !has(preScores, p.name):
 			r.refuse(path.Child("preScore"), "%s cannot score if its preScore is disabled", p.name)
 		}
-		r.disable(p, (p.at.filter || p.at.preEnqueue) && !filtering, p.at.score && !scoring, path)
+		r.disable(p, (p.at.filter || p.at.preEnqueue) && !filtering, p.at.score && !scoring)
 		if scoring {
 			r.weight(p, r.weightOf(p, custom, multi, path))
 		}
@@ -280,16 +280,16 @@ func (r *reader) weightOf(p plugin, custom *configv1.Plugins, multi []configv1.P
 // weight sets a weight that is not the default.
 func (r *reader) weight(p plugin, weight int32) {
 	if weight != p.weight {
-		r.profile.PluginWeights = append(r.profile.PluginWeights, &stowagev1.PluginWeight{Plugin: p.id, Weight: weight})
+		r.profile.PluginWeights = append(r.profile.PluginWeights, &stowagev1.PluginWeight{Plugin: p.id, Weight: &weight})
 	}
 }
 
-// disable disables a plugin for filtering, scoring or both. The contract has no fields for that yet.
-func (r *reader) disable(p plugin, filter, score bool, path *field.Path) {
-	switch {
-	case filter:
-		r.refuse(path, "disables %s, which Stowage cannot do without", p.name)
-	case score:
-		r.refuse(path, "disables the score of %s, which Stowage cannot do without", p.name)
+// disable disables a plugin for filtering, scoring or both.
+func (r *reader) disable(p plugin, filter, score bool) {
+	if filter {
+		r.profile.DisabledFilters = append(r.profile.DisabledFilters, p.id)
+	}
+	if score {
+		r.weight(p, 0)
 	}
 }

@@ -130,25 +130,29 @@ profiles[0].plugins.preScore: Forbidden: PodTopologySpread cannot score if its p
 	})
 }
 
-// Until the contract can disable plugins, a profile that does is refused.
 func TestDisabledPlugins(t *testing.T) {
-	testRefused(t, schedulerconfig.Options{}, []refused{
+	testAccepted(t, schedulerconfig.Options{}, []accepted{
 		{"multiPoint", `
-plugins: {multiPoint: {disabled: [{name: NodePorts}]}}`, `
-profiles[0].plugins: Forbidden: disables NodePorts, which Stowage cannot do without`},
+plugins: {multiPoint: {disabled: [{name: NodePorts}, {name: TaintToleration}]}}`, `
+disabledFilters: [PLUGIN_TAINT_TOLERATION, PLUGIN_NODE_PORTS]
+pluginWeights: [{plugin: PLUGIN_TAINT_TOLERATION, weight: 0}]`},
 		{"filter and preFilter", `
 plugins: {filter: {disabled: [{name: NodeAffinity}]}, preFilter: {disabled: [{name: NodeAffinity}]}}`, `
-profiles[0].plugins: Forbidden: disables NodeAffinity, which Stowage cannot do without`},
-		{"filter alone", `
-plugins: {filter: {disabled: [{name: NodeAffinity}]}}`, `
-profiles[0].plugins.filter: Forbidden: NodeAffinity rejects nodes in preFilter: disable both
-profiles[0].plugins: Forbidden: disables NodeAffinity, which Stowage cannot do without`},
+disabledFilters: [PLUGIN_NODE_AFFINITY]`},
+		{"filter of a plugin that rejects no node before", `
+plugins: {filter: {disabled: [{name: InterPodAffinity}]}}`, `
+disabledFilters: [PLUGIN_INTER_POD_AFFINITY]`},
 		{"score", `
 plugins: {score: {disabled: [{name: ImageLocality}]}}`, `
-profiles[0].plugins: Forbidden: disables the score of ImageLocality, which Stowage cannot do without`},
+pluginWeights: [{plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}]`},
 		{"preEnqueue", `
 plugins: {preEnqueue: {disabled: [{name: "*"}]}}`, `
-profiles[0].plugins: Forbidden: disables SchedulingGates, which Stowage cannot do without`},
+disabledFilters: [PLUGIN_SCHEDULING_GATES]`},
+	})
+	testRefused(t, schedulerconfig.Options{}, []refused{
+		{"filter alone", `
+plugins: {filter: {disabled: [{name: NodeAffinity}]}}`, `
+profiles[0].plugins.filter: Forbidden: NodeAffinity rejects nodes in preFilter: disable both`},
 	})
 	testAccepted(t, schedulerconfig.Options{Extender: &schedulerconfig.Extender{Plugins: []string{"InterPodAffinity"}}}, []accepted{
 		{"in place of which the extender decides", `

@@ -168,7 +168,7 @@ func request() *stowagev1.PlaceRequest {
 		}}, Profile: &stowagev1.Profile{
 			Name: "kube-1.37",
 			PluginWeights: []*stowagev1.PluginWeight{
-				{Plugin: stowagev1.Plugin_PLUGIN_NODE_AFFINITY, Weight: 7},
+				{Plugin: stowagev1.Plugin_PLUGIN_NODE_AFFINITY, Weight: new(int32(7))},
 			},
 			AddedAffinity: &stowagev1.NodeAffinity{
 				Required: &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{nodeTerm()}},
@@ -182,7 +182,7 @@ func request() *stowagev1.PlaceRequest {
 			},
 			IgnoredResources:                   []string{"example.com/fpga"},
 			IgnoredResourceGroups:              []string{"example.org"},
-			BalancedAllocationResources:        []*stowagev1.ResourceWeight{{Name: "cpu", Weight: 1}},
+			BalancedAllocationResources:        []string{"cpu"},
 			HardPodAffinityWeight:              proto.Int32(0),
 			IgnorePreferredTermsOfExistingPods: true,
 			DefaultSpread: &stowagev1.DefaultSpread{

@@ -399,8 +399,8 @@ var malformed = []struct {
 	{"context.profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *stowagev1.PlaceRequest) {
 		r.Context.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
 	}},
-	{"context.profile.plugin_weights[0].weight", "is 0", func(r *stowagev1.PlaceRequest) { r.Context.Profile.PluginWeights[0].Weight = 0 }},
-	{"context.profile.plugin_weights[0].weight", "is 1000001", func(r *stowagev1.PlaceRequest) { r.Context.Profile.PluginWeights[0].Weight = 1000001 }},
+	{"context.profile.plugin_weights[0].weight", "is -1", func(r *stowagev1.PlaceRequest) { r.Context.Profile.PluginWeights[0].Weight = new(int32(-1)) }},
+	{"context.profile.plugin_weights[0].weight", "is 1000001", func(r *stowagev1.PlaceRequest) { r.Context.Profile.PluginWeights[0].Weight = new(int32(1000001)) }},
 	{"context.profile.plugin_weights[1].plugin", "has a weight already", func(r *stowagev1.PlaceRequest) {
 		r.Context.Profile.PluginWeights = append(r.Context.Profile.PluginWeights, r.Context.Profile.PluginWeights[0])
 	}},
@@ -417,7 +417,7 @@ var malformed = []struct {
 	{"context.profile.scoring_strategy.resources[0].name", "is required", func(r *stowagev1.PlaceRequest) {
 		r.Context.Profile.ScoringStrategy.Resources[0].Name = ""
 	}},
-	{"context.profile.balanced_allocation_resources[1].name", "is there already", func(r *stowagev1.PlaceRequest) {
+	{"context.profile.balanced_allocation_resources[1]", "is there already", func(r *stowagev1.PlaceRequest) {
 		r.Context.Profile.BalancedAllocationResources = append(r.Context.Profile.BalancedAllocationResources, r.Context.Profile.BalancedAllocationResources[0])
 	}},
 	{"context.profile.scoring_strategy.shape", "must be empty", func(r *stowagev1.PlaceRequest) {
@@ -443,8 +443,19 @@ var malformed = []struct {
 	{"context.profile.ignored_resource_groups[0]", "must be a label key", func(r *stowagev1.PlaceRequest) {
 		r.Context.Profile.IgnoredResourceGroups[0] = "example org"
 	}},
-	{"context.profile.balanced_allocation_resources[0].weight", "only 1", func(r *stowagev1.PlaceRequest) {
-		r.Context.Profile.BalancedAllocationResources[0].Weight = 2
+	{"context.profile.balanced_allocation_resources[0]", "is required", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.BalancedAllocationResources[0] = ""
+	}},
+	{"context.profile.disabled_filters[0]", "must be a plugin that filters", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY}
+	}},
+	{"context.profile.disabled_filters[0]", "must be a plugin that filters", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_UNSPECIFIED}
+	}},
+	{"context.profile.disabled_filters[1]", "is there already", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{
+			stowagev1.Plugin_PLUGIN_NODE_PORTS, stowagev1.Plugin_PLUGIN_NODE_PORTS,
+		}
 	}},
 	{"context.profile.hard_pod_affinity_weight", "is 101", func(r *stowagev1.PlaceRequest) { r.Context.Profile.HardPodAffinityWeight = proto.Int32(101) }},
 	{"context.profile.hard_pod_affinity_weight", "is -1", func(r *stowagev1.PlaceRequest) { r.Context.Profile.HardPodAffinityWeight = proto.Int32(-1) }},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -35,6 +36,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	if len(in.GetBalancedAllocationResources()) > 0 {
 		out.BalancedResources = d.balancedResources(&at, in.GetBalancedAllocationResources())
 	}
+	out.DisabledFilters = d.disabledFilters(&at, in.GetDisabledFilters())
 	if in.HardPodAffinityWeight != nil {
 		out.HardPodAffinityWeight = *in.HardPodAffinityWeight
 		if out.HardPodAffinityWeight < 0 || out.HardPodAffinityWeight > 100 {
@@ -47,19 +49,51 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	return out
 }
 
-// balancedResources decodes the resources of NodeResourcesBalancedAllocation, each once and with weight 1.
-func (d *decoder) balancedResources(at *path, in []*stowagev1.ResourceWeight) []string {
+// balancedResources decodes the resources of NodeResourcesBalancedAllocation, each once.
+func (d *decoder) balancedResources(at *path, in []string) []string {
 	const field = "balanced_allocation_resources"
-	var out []string
-	for i, r := range d.resourceWeights(at, field, in) {
+	if !d.within(at, field, len(in), MaxWeights) {
+		return nil
+	}
+	for i, name := range in {
 		at := at.item(field, i)
-		if r.Weight != 1 {
-			d.refuse(at.field("weight"), "is %d, only 1 is allowed", r.Weight)
+		d.resourceName(at, name)
+		if slices.Contains(in[:i], name) {
+			d.refuse(at, "is there already")
 		}
-		if slices.Contains(out, r.Resource) {
-			d.refuse(at.field("name"), "is there already")
+	}
+	return in
+}
+
+// filterPlugins are the plugins that filter.
+var filterPlugins = map[stowagev1.Plugin]verdict.Plugin{
+	stowagev1.Plugin_PLUGIN_SCHEDULING_GATES:    verdict.SchedulingGates,
+	stowagev1.Plugin_PLUGIN_NODE_NAME:           verdict.NodeName,
+	stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE:  verdict.NodeUnschedulable,
+	stowagev1.Plugin_PLUGIN_TAINT_TOLERATION:    verdict.TaintToleration,
+	stowagev1.Plugin_PLUGIN_NODE_AFFINITY:       verdict.NodeAffinity,
+	stowagev1.Plugin_PLUGIN_NODE_PORTS:          verdict.NodePorts,
+	stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT:  verdict.NodeResourcesFit,
+	stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD: verdict.PodTopologySpread,
+	stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY:  verdict.InterPodAffinity,
+}
+
+// disabledFilters decodes the plugins that do not filter, each once.
+func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.PluginSet) {
+	const field = "disabled_filters"
+	if !d.within(at, field, len(in), MaxWeights) {
+		return 0
+	}
+	for i, p := range in {
+		at := at.item(field, i)
+		plugin, ok := filterPlugins[p]
+		switch {
+		case !ok:
+			d.refuse(at, "must be a plugin that filters")
+		case out.Has(uint8(plugin)):
+			d.refuse(at, "is there already")
 		}
-		out = append(out, r.Resource)
+		out.Add(uint8(plugin))
 	}
 	return out
 }
@@ -72,8 +106,8 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 	seen := make(map[stowagev1.Plugin]bool, len(in))
 	for i, w := range in {
 		at := at.item("plugin_weights", i)
-		if w.GetWeight() < 1 || w.GetWeight() > maxPluginWeight {
-			d.refuse(at.field("weight"), "is %d, 1 to %d are allowed", w.GetWeight(), maxPluginWeight)
+		if w.GetWeight() < 0 || w.GetWeight() > maxPluginWeight {
+			d.refuse(at.field("weight"), "is %d, 0 to %d are allowed", w.GetWeight(), maxPluginWeight)
 		}
 		weight := pluginWeight(out, w.GetPlugin())
 		if weight == nil {
@@ -84,7 +118,9 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 			d.refuse(at.field("plugin"), "has a weight already")
 		}
 		seen[w.GetPlugin()] = true
-		*weight = int64(w.GetWeight())
+		if w.Weight != nil {
+			*weight = int64(*w.Weight)
+		}
 	}
 }
 

@@ -279,7 +279,7 @@ func checkProfile(t fataler, p *api.Profile) {
 	w := p.Weights
 	least := min(w.TaintToleration, w.NodeAffinity, w.NodeResourcesFit, w.PodTopologySpread, w.InterPodAffinity,
 		w.BalancedAllocation, w.ImageLocality)
-	if least < 1 || len(p.Scoring.Resources) == 0 || len(p.BalancedResources) == 0 {
+	if least < 0 || len(p.Scoring.Resources) == 0 || len(p.BalancedResources) == 0 {
 		t.Fatalf("profile %+v", p)
 	}
 	if p.Scoring.Type == api.RequestedToCapacityRatio && len(p.Scoring.Shape) == 0 {

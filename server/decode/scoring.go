@@ -58,6 +58,18 @@ func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.S
 	return out
 }
 
+// resourceName checks the required name of a resource.
+func (d *decoder) resourceName(at path, name string) {
+	if name == "" {
+		d.refuse(at, "is required")
+		return
+	}
+	d.length(at, name, MaxLabelKeyBytes)
+	if !hasField(name) {
+		d.distinctResource(at, name)
+	}
+}
+
 // resourceWeights decodes weights of resources. As in kube-scheduler a resource may have several, which add up.
 func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.ResourceWeight) []api.ResourceWeight {
 	if !d.within(at, field, len(in), MaxWeights) {
@@ -67,10 +79,7 @@ func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.Resour
 	for i, r := range in {
 		at := at.item(field, i)
 		out[i] = api.ResourceWeight{Resource: r.GetName(), Weight: r.GetWeight()}
-		d.name(&at, "name", r.GetName(), MaxLabelKeyBytes)
-		if !hasField(r.GetName()) {
-			d.distinctResource(at.field("name"), r.GetName())
-		}
+		d.resourceName(at.field("name"), r.GetName())
 		if r.GetWeight() < 1 || r.GetWeight() > 100 {
 			d.refuse(at.field("weight"), "is %d, 1 to 100 are allowed", r.GetWeight())
 		}

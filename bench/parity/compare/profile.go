@@ -17,7 +17,7 @@ import (
 func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
 	p := &stowagev1.Profile{TolerationComparisonOperators: c.TolerationComparisonOperators}
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
-		p.PluginWeights = append(p.PluginWeights, &stowagev1.PluginWeight{Plugin: expect.Plugins[name], Weight: c.Weights[name]})
+		p.PluginWeights = append(p.PluginWeights, &stowagev1.PluginWeight{Plugin: expect.Plugins[name], Weight: new(c.Weights[name])})
 	}
 	if a := c.NodeAffinity; a != nil && a.AddedAffinity != nil {
 		spec, err := converted(corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: a.AddedAffinity}})
@@ -31,7 +31,9 @@ func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
 		p.ScoringStrategy = scoringStrategy(a.ScoringStrategy)
 	}
 	if a := c.BalancedAllocation; a != nil {
-		p.BalancedAllocationResources = resourceWeights(a.Resources)
+		for _, r := range a.Resources {
+			p.BalancedAllocationResources = append(p.BalancedAllocationResources, r.Name)
+		}
 	}
 	if a := c.InterPodAffinity; a != nil {
 		p.HardPodAffinityWeight = a.HardPodAffinityWeight

@@ -132,16 +132,18 @@ func (DefaultingType) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{1}
 }
 
-// Profile says how to decide: the arguments of kube-scheduler's plugins. What is absent has the default of
-// kube-scheduler v1.37 (pkg/scheduler/apis/config/v1/defaults.go).
+// Profile is how to decide: which plugins filter and score, and their arguments. Absent fields have the defaults of
+// kube-scheduler v1.37 (pkg/scheduler/apis/config/v1/defaults.go). To disable a plugin altogether, name it in
+// disabled_filters and give it a weight of 0, as far as it filters and scores.
 type Profile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rules to follow: "kube-1.37", or empty for the same.
+	// The release of kube-scheduler whose rules hold: "kube-1.37", or empty for the same.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Weights of scoring plugins. Defaults: TaintToleration 3, NodeAffinity 2, NodeResourcesFit 1, PodTopologySpread 2,
-	// InterPodAffinity 2, NodeResourcesBalancedAllocation 1, ImageLocality 1.
+	// Weights of plugins that score, each plugin once. A plugin without an entry has its default: TaintToleration 3,
+	// NodeAffinity 2, NodeResourcesFit 1, PodTopologySpread 2, InterPodAffinity 2, NodeResourcesBalancedAllocation 1,
+	// ImageLocality 1.
 	PluginWeights []*PluginWeight `protobuf:"bytes,2,rep,name=plugin_weights,json=pluginWeights,proto3" json:"plugin_weights,omitempty"`
-	// NodeAffinityArgs.addedAffinity: holds for every pod beside its own.
+	// NodeAffinityArgs.addedAffinity: holds for every pod in addition to its own.
 	AddedAffinity *NodeAffinity `protobuf:"bytes,3,opt,name=added_affinity,json=addedAffinity,proto3" json:"added_affinity,omitempty"`
 	// NodeResourcesFitArgs.scoringStrategy.
 	ScoringStrategy *ScoringStrategy `protobuf:"bytes,4,opt,name=scoring_strategy,json=scoringStrategy,proto3" json:"scoring_strategy,omitempty"`
@@ -149,8 +151,9 @@ type Profile struct {
 	IgnoredResources []string `protobuf:"bytes,5,rep,name=ignored_resources,json=ignoredResources,proto3" json:"ignored_resources,omitempty"`
 	// NodeResourcesFitArgs.ignoredResourceGroups: the same by what precedes the slash.
 	IgnoredResourceGroups []string `protobuf:"bytes,6,rep,name=ignored_resource_groups,json=ignoredResourceGroups,proto3" json:"ignored_resource_groups,omitempty"`
-	// NodeResourcesBalancedAllocationArgs.resources: cpu and memory if empty. The weights must be 1.
-	BalancedAllocationResources []*ResourceWeight `protobuf:"bytes,7,rep,name=balanced_allocation_resources,json=balancedAllocationResources,proto3" json:"balanced_allocation_resources,omitempty"`
+	// NodeResourcesBalancedAllocationArgs.resources, by name, each once: cpu and memory if empty. kube-scheduler allows no
+	// other weight than 1.
+	BalancedAllocationResources []string `protobuf:"bytes,7,rep,name=balanced_allocation_resources,json=balancedAllocationResources,proto3" json:"balanced_allocation_resources,omitempty"`
 	// InterPodAffinityArgs.hardPodAffinityWeight, 0..100, 1 if absent.
 	HardPodAffinityWeight *int32 `protobuf:"varint,8,opt,name=hard_pod_affinity_weight,json=hardPodAffinityWeight,proto3,oneof" json:"hard_pod_affinity_weight,omitempty"`
 	// InterPodAffinityArgs.ignorePreferredTermsOfExistingPods.
@@ -159,8 +162,11 @@ type Profile struct {
 	DefaultSpread *DefaultSpread `protobuf:"bytes,10,opt,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
 	// The feature gate TaintTolerationComparisonOperators: whether tolerations with LT and GT take effect.
 	TolerationComparisonOperators bool `protobuf:"varint,11,opt,name=toleration_comparison_operators,json=tolerationComparisonOperators,proto3" json:"toleration_comparison_operators,omitempty"`
-	unknownFields                 protoimpl.UnknownFields
-	sizeCache                     protoimpl.SizeCache
+	// Plugins that do not filter, each once: their PreEnqueue, PreFilter and Filter do not run. They must be plugins that
+	// filter. Whether they score is a matter of plugin_weights.
+	DisabledFilters []Plugin `protobuf:"varint,12,rep,packed,name=disabled_filters,json=disabledFilters,proto3,enum=stowage.v1.Plugin" json:"disabled_filters,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Profile) Reset() {
@@ -235,7 +241,7 @@ func (x *Profile) GetIgnoredResourceGroups() []string {
 	return nil
 }
 
-func (x *Profile) GetBalancedAllocationResources() []*ResourceWeight {
+func (x *Profile) GetBalancedAllocationResources() []string {
 	if x != nil {
 		return x.BalancedAllocationResources
 	}
@@ -270,13 +276,20 @@ func (x *Profile) GetTolerationComparisonOperators() bool {
 	return false
 }
 
-// PluginWeight is a scoring plugin's weight.
+func (x *Profile) GetDisabledFilters() []Plugin {
+	if x != nil {
+		return x.DisabledFilters
+	}
+	return nil
+}
+
+// PluginWeight is the weight of a plugin's score.
 type PluginWeight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The plugin. Must be one that scores.
+	// The plugin. It must be one that scores.
 	Plugin Plugin `protobuf:"varint,1,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
-	// 1..1,000,000.
-	Weight        int32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	// 0..1,000,000, the plugin's default if absent. With 0 the plugin does not score: its PreScore and Score do not run.
+	Weight        *int32 `protobuf:"varint,2,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,8 +332,8 @@ func (x *PluginWeight) GetPlugin() Plugin {
 }
 
 func (x *PluginWeight) GetWeight() int32 {
-	if x != nil {
-		return x.Weight
+	if x != nil && x.Weight != nil {
+		return *x.Weight
 	}
 	return 0
 }
@@ -560,32 +573,34 @@ var File_stowage_v1_profile_proto protoreflect.FileDescriptor
 const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/profile.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xaf\x06\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xf2\x06\n" +
 	"\aProfile\x12&\n" +
 	"\x04name\x18\x01 \x01(\tB\x12\xbaH\x0fr\rR\x00R\tkube-1.37R\x04name\x12I\n" +
 	"\x0eplugin_weights\x18\x02 \x03(\v2\x18.stowage.v1.PluginWeightB\b\xbaH\x05\x92\x01\x02\x10@R\rpluginWeights\x12?\n" +
 	"\x0eadded_affinity\x18\x03 \x01(\v2\x18.stowage.v1.NodeAffinityR\raddedAffinity\x12F\n" +
 	"\x10scoring_strategy\x18\x04 \x01(\v2\x1b.stowage.v1.ScoringStrategyR\x0fscoringStrategy\x126\n" +
 	"\x11ignored_resources\x18\x05 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x80\bR\x10ignoredResources\x12A\n" +
-	"\x17ignored_resource_groups\x18\x06 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x80\bR\x15ignoredResourceGroups\x12h\n" +
-	"\x1dbalanced_allocation_resources\x18\a \x03(\v2\x1a.stowage.v1.ResourceWeightB\b\xbaH\x05\x92\x01\x02\x10@R\x1bbalancedAllocationResources\x12G\n" +
+	"\x17ignored_resource_groups\x18\x06 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x80\bR\x15ignoredResourceGroups\x12W\n" +
+	"\x1dbalanced_allocation_resources\x18\a \x03(\tB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x1bbalancedAllocationResources\x12G\n" +
 	"\x18hard_pod_affinity_weight\x18\b \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00H\x00R\x15hardPodAffinityWeight\x88\x01\x01\x12S\n" +
 	"'ignore_preferred_terms_of_existing_pods\x18\t \x01(\bR\"ignorePreferredTermsOfExistingPods\x12@\n" +
 	"\x0edefault_spread\x18\n" +
 	" \x01(\v2\x19.stowage.v1.DefaultSpreadR\rdefaultSpread\x12F\n" +
-	"\x1ftoleration_comparison_operators\x18\v \x01(\bR\x1dtolerationComparisonOperatorsB\x1b\n" +
-	"\x19_hard_pod_affinity_weight\"k\n" +
+	"\x1ftoleration_comparison_operators\x18\v \x01(\bR\x1dtolerationComparisonOperators\x12R\n" +
+	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFiltersB\x1b\n" +
+	"\x19_hard_pod_affinity_weight\"{\n" +
 	"\fPluginWeight\x126\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06plugin\x12#\n" +
-	"\x06weight\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x01R\x06weight\"\xd7\x01\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06plugin\x12(\n" +
+	"\x06weight\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00H\x00R\x06weight\x88\x01\x01B\t\n" +
+	"\a_weight\"\xd7\x01\n" +
 	"\x0fScoringStrategy\x12=\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1f.stowage.v1.ScoringStrategyTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04type\x12B\n" +
 	"\tresources\x18\x02 \x03(\v2\x1a.stowage.v1.ResourceWeightB\b\xbaH\x05\x92\x01\x02\x10@R\tresources\x12A\n" +
 	"\x05shape\x18\x03 \x03(\v2!.stowage.v1.UtilizationShapePointB\b\xbaH\x05\x92\x01\x02\x10eR\x05shape\"S\n" +
 	"\x0eResourceWeight\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xbd\x02R\x04name\x12!\n" +
+	"\xbaH\ar\x05\x10\x01(\xbd\x02R\x04name\x12!\n" +
 	"\x06weight\x18\x02 \x01(\x03B\t\xbaH\x06\"\x04\x18d(\x01R\x06weight\"e\n" +
 	"\x15UtilizationShapePoint\x12+\n" +
 	"\vutilization\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\vutilization\x12\x1f\n" +
@@ -635,8 +650,8 @@ var file_stowage_v1_profile_proto_depIdxs = []int32{
 	3,  // 0: stowage.v1.Profile.plugin_weights:type_name -> stowage.v1.PluginWeight
 	8,  // 1: stowage.v1.Profile.added_affinity:type_name -> stowage.v1.NodeAffinity
 	4,  // 2: stowage.v1.Profile.scoring_strategy:type_name -> stowage.v1.ScoringStrategy
-	5,  // 3: stowage.v1.Profile.balanced_allocation_resources:type_name -> stowage.v1.ResourceWeight
-	7,  // 4: stowage.v1.Profile.default_spread:type_name -> stowage.v1.DefaultSpread
+	7,  // 3: stowage.v1.Profile.default_spread:type_name -> stowage.v1.DefaultSpread
+	9,  // 4: stowage.v1.Profile.disabled_filters:type_name -> stowage.v1.Plugin
 	9,  // 5: stowage.v1.PluginWeight.plugin:type_name -> stowage.v1.Plugin
 	0,  // 6: stowage.v1.ScoringStrategy.type:type_name -> stowage.v1.ScoringStrategyType
 	5,  // 7: stowage.v1.ScoringStrategy.resources:type_name -> stowage.v1.ResourceWeight
@@ -658,6 +673,7 @@ func file_stowage_v1_profile_proto_init() {
 	file_stowage_v1_selector_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_profile_proto_msgTypes[0].OneofWrappers = []any{}
+	file_stowage_v1_profile_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
