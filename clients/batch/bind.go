@@ -17,15 +17,15 @@ import (
 const (
 	// apiTimeout bounds one call of the API server.
 	apiTimeout = 5 * time.Second
-	// bindFor is how long a binding is tried that is not made though the API server answers, before other pods get their turn:
-	// longer than two tries that are cut off.
+	// bindFor is how long a binding is retried while the API server answers and does not carry it out. Then other pods are
+	// bound. It is longer than two attempts that time out.
 	bindFor = 2*apiTimeout + time.Second
 )
 
 var (
-	// errNotPending says that a pod is gone or on another node. The informer shows that, now or later.
+	// errNotPending is returned if a pod is gone or on another node. The informer shows that, now or later.
 	errNotPending = errors.New("the pod is not pending any more")
-	// errOutdated says that what was decided may not hold any more.
+	// errOutdated is returned if a decision may not hold any more.
 	errOutdated = errors.New("the decision is out of date")
 )
 
@@ -51,7 +51,7 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 		s.pending.remove(v.pod.UID)
 	default:
 		if unclear {
-			s.cluster.Extend(v.pod.UID, v.node) // until when the API server is asked again
+			s.cluster.Extend(v.pod.UID, v.node) // the API server is read again after that
 		} else {
 			s.cluster.Forget(v.pod.UID)
 		}
@@ -60,9 +60,9 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	}
 }
 
-// look tells whether a decision still holds: it was made since the scheduler has led without a break, and no event has changed
-// its node, nor anything if it is not fresh. While nothing has changed but by other decisions, which were made with this one
-// counted, there is nothing that would be decided otherwise.
+// look returns an error unless a decision still holds: the scheduler has led without a break since the decision, and no
+// event has changed the node or, if the decision is not fresh, anything else. Other decisions are no reason to decide
+// again, as they were made with this pod assumed.
 func (s *Scheduler) look(v verdict) error {
 	anything, there := s.cluster.Since(v.version, v.node)
 	if term := s.options.Lease.Term(); term == 0 || term != v.term || there || anything && live.Elapsed(v.decided, time.Now()) > s.options.Fresh {
@@ -71,8 +71,8 @@ func (s *Scheduler) look(v verdict) error {
 	return nil
 }
 
-// leads waits until the scheduler leads and knows what was bound while its process did not run. It fails only at the end: what
-// the API server does not answer is read again.
+// leads waits until the scheduler leads and has read the pods that were bound while its process was paused. It retries that
+// read, and fails only when the context ends.
 func (s *Scheduler) leads(ctx context.Context) error {
 	for {
 		again := leaseLook
@@ -90,17 +90,17 @@ func (s *Scheduler) leads(ctx context.Context) error {
 	}
 }
 
-// leaseLook is how often a scheduler that does not lead looks whether it does.
+// leaseLook is the interval at which a scheduler that does not lead checks its lease.
 const leaseLook = 50 * time.Millisecond
 
-// untilKnown binds a pod to its node. An error does not say that the pod is not bound, so the API server is asked, and only
-// what it says ends the attempt: the pod counts on the node all the while. What it refuses, it refuses again; anything else
-// is tried for a while, and then it is unclear: a request that was cut off may still be carried out, so that the pod can go
-// nowhere else. The client itself waits where the API server answers 429 and says until when. Before each try it is
-// looked whether the decision still holds.
+// untilKnown binds a pod to its node. An error does not mean that the pod is not bound, so untilKnown reads the pod from
+// the API server, and only that ends the attempt; the pod stays assumed meanwhile. A rejected binding is not retried. Any
+// other error is retried for a while, and then the outcome is unclear: a request that timed out may still be carried out,
+// so the pod cannot be placed elsewhere. The client itself waits as long as a 429 tells it. Each attempt first checks that
+// the decision still holds.
 func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, err error) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
-	var refused error // of the last try
+	var refused error // error of the last attempt
 	for since := time.Now(); ; {
 		if err := s.leads(ctx); err != nil {
 			return unclear, err
@@ -122,7 +122,7 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 		select {
 		case <-ctx.Done():
 			return unclear, err
-		case <-time.After(backoff.Step()): // also so that what was cut off has ended
+		case <-time.After(backoff.Step()): // also lets a request that timed out end
 		}
 		bound, unknown := s.isBound(ctx, v)
 		switch {
@@ -131,7 +131,7 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 		case errors.Is(unknown, errNotPending):
 			return false, unknown
 		case unknown != nil:
-			s.log.Warn("nobody says whether a pod is bound, which counts where it may be",
+			s.log.Warn("the outcome of a binding is unknown; the pod stays assumed",
 				"pod", v.pod.Namespace+"/"+v.pod.Name, "node", v.node, "binding", err, "error", unknown)
 			since = time.Now()
 		case unclear && errors.Is(err, errOutdated):
@@ -142,8 +142,8 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 	}
 }
 
-// send asks the API server to bind a pod, unless the decision does not hold any more once the client may send. The error is
-// errOutdated or errTakenBack only if nothing was sent that may be carried out.
+// send binds a pod, unless the decision does not hold any more when the client is ready to send. It returns errOutdated or
+// errTakenBack only if it sent no request that may be carried out.
 func (s *Scheduler) send(ctx context.Context, v verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -166,7 +166,7 @@ func (s *Scheduler) send(ctx context.Context, v verdict) error {
 	return errOutdated
 }
 
-// isBound asks the API server whether a pod is on its node.
+// isBound reads from the API server whether a pod is on its node.
 func (s *Scheduler) isBound(ctx context.Context, v verdict) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()

@@ -141,8 +141,7 @@ func TestABindingThatIsNotMadeStopsNoOther(t *testing.T) {
 	}
 }
 
-// A binding of which only is known that it was not made may be made later. Until it is, or is known not to be, the pod
-// counts on its node and goes nowhere else.
+// A binding that was not made yet may still be made. Until that is decided, the pod stays assumed and is not placed again.
 func TestABindingThatMayStillBeMadeCounts(t *testing.T) {
 	t.Parallel()
 	w := startAssuming(t, time.Hour, batch.Options{}, node("a", "1"), node("b", "1"))
@@ -167,7 +166,7 @@ func TestABindingThatMayStillBeMadeCounts(t *testing.T) {
 	}
 }
 
-// While nobody says what became of a binding, the pod counts where it may be, and goes nowhere else.
+// While the outcome of a binding is unknown, the pod stays assumed and is not placed again.
 func TestAPodCountsWhileTheAPIServerIsAway(t *testing.T) {
 	t.Parallel()
 	w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))

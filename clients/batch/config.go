@@ -13,13 +13,13 @@ import (
 type Config struct {
 	process.Settings `set:"admin_address=127.0.0.1:7437"`
 
-	SchedulerName string `default:"stowage" help:"The spec.schedulerName of the pods that are scheduled."`
+	SchedulerName string `default:"stowage" help:"The spec.schedulerName of the pods to schedule."`
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration with one profile or one for scheduler-name. Default: kube-scheduler's."`
-	PodGroupMode  string `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: as a whole, which finds more."`
+	PodGroupMode  string `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: as a whole, which finds more placements."`
 	MaxBatchPods  int    `default:"1000" help:"About how many pods are placed by one call."`
-	Binders       int    `default:"16" help:"How many calls that bind pods are made at a time."`
+	Binders       int    `default:"16" help:"Number of concurrent bindings."`
 
-	LeaderElect    bool   `default:"true" negatable:"" help:"Schedule only while holding a lease, so that there may be several replicas."`
+	LeaderElect    bool   `default:"true" negatable:"" help:"Schedule only while holding the lease. Required with several replicas."`
 	LeaseNamespace string `default:"stowage" help:"The lease's namespace."`
 	LeaseName      string `default:"stowage-batch" help:"The lease's name."`
 }

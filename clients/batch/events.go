@@ -8,14 +8,14 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// How many events are sent at a time, and how many wait. client-go's broadcaster begins a call for each event at once.
+// Limits of concurrent and of queued events. client-go's broadcaster starts a call for each event at once.
 const (
 	eventsAtATime = 4
 	eventsWaiting = 4096
 )
 
-// eventSink is where events are recorded, some at a time. One that is dropped counts as recorded, so that client-go does not
-// try it again; a later event about the pod is sent as usual.
+// eventSink sends events, a few at a time. A dropped event counts as recorded, so that client-go does not retry it; a later
+// event about the pod is sent as usual.
 type eventSink struct {
 	events.EventSink
 	line    *line

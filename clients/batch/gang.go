@@ -9,20 +9,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// errTakenBack says that a decision does not count any more and that its pod waits for another one already.
+// errTakenBack is returned if a decision was forgotten and its pod is pending again.
 var errTakenBack = errors.New("the decision has been taken back")
 
-// gangs are the groups of which members have a node that the API server has not been told of. It is safe for concurrent use.
+// gangs are the groups with members that have a node and whose binding has not been sent. It is safe for concurrent use.
 type gangs struct {
 	mutex sync.Mutex
 	byKey map[groupKey]*gang
 }
 
-// gang is the members of a group that have been decided since none was left to be sent.
+// gang is the decided members of a group, until the bindings of all of them have been sent.
 type gang struct {
 	key     groupKey
-	needs   int // how many more have to be sent for the group to have its minimum
-	left    int // how many members have not been sent
+	needs   int // bindings to send until the group has its minimum
+	left    int // members whose binding has not been sent
 	members map[types.UID]*member
 }
 
@@ -31,7 +31,7 @@ type member struct {
 	sent bool
 }
 
-// join adds the pods of an answer that got a node to their groups, and has their verdicts name those.
+// join adds the placed pods of a response to their gangs, and refers to the gangs in their verdicts.
 func (g *gangs) join(verdicts []verdict, groups []*stowagev1.PodGroup) {
 	needs := map[string]int{}
 	for _, group := range groups {
@@ -58,7 +58,7 @@ func (g *gangs) join(verdicts []verdict, groups []*stowagev1.PodGroup) {
 	}
 }
 
-// unsent is the members that the API server has not been told of.
+// unsent returns the members whose binding has not been sent.
 func (g *gang) unsent() (out []verdict) {
 	for _, m := range g.members {
 		if !m.sent {
@@ -68,9 +68,9 @@ func (g *gang) unsent() (out []verdict) {
 	return out
 }
 
-// mayGo tells whether a pod may be bound as decided. As long as its group has not got its minimum, the decisions about all members
-// that have not been sent have to hold for one to be sent. Otherwise all of them are taken back and decided together, so that
-// no group is bound in part. A pod that is being sent counts as bound from now on.
+// mayGo reports whether a pod may be bound as decided. Until its group has the minimum, one binding is sent only if the
+// decisions about all unsent members hold. Otherwise all of them are forgotten and decided together, so that no group is
+// bound in part. A pod whose binding is being sent counts as bound.
 func (s *Scheduler) mayGo(v verdict, sending bool) error {
 	if v.gang == nil {
 		return s.look(v)
@@ -103,7 +103,7 @@ func (s *Scheduler) mayGo(v verdict, sending bool) error {
 	return nil
 }
 
-// wasSent notes that the API server may have been told of a pod, unless it has been taken back before.
+// wasSent records that the API server may have received a binding, unless the pod has been taken back before.
 func (s *Scheduler) wasSent(v verdict) error {
 	if v.gang == nil {
 		return nil
@@ -120,7 +120,7 @@ func (s *Scheduler) wasSent(v verdict) error {
 	return nil
 }
 
-// sent counts a member as bound. The mutex is held.
+// sent counts a member as bound. The caller holds the mutex.
 func (g *gangs) sent(of *gang, m *member) {
 	m.sent = true
 	of.needs--
@@ -128,15 +128,16 @@ func (g *gangs) sent(of *gang, m *member) {
 	g.endIfSent(of)
 }
 
-// endIfSent begins a gang anew with the next decision if no member is left to be sent. The mutex is held.
+// endIfSent ends a gang once the bindings of all members have been sent; the next decision starts another one. The caller
+// holds the mutex.
 func (g *gangs) endIfSent(of *gang) {
 	if of.left == 0 && g.byKey[of.key] == of {
 		delete(g.byKey, of.key)
 	}
 }
 
-// takeBackSent takes a pod back that the API server did not bind; if its group lacks members then, with those that have not
-// been sent.
+// takeBackSent takes back a pod that the API server did not bind. If its group then lacks members, takeBackSent also takes
+// back the unsent members.
 func (s *Scheduler) takeBackSent(v verdict) {
 	s.gangs.mutex.Lock()
 	defer s.gangs.mutex.Unlock()
@@ -151,8 +152,8 @@ func (s *Scheduler) takeBackSent(v verdict) {
 	s.takeBack(v.gang, together)
 }
 
-// takeBack has pods, of a gang if there is one, wait for another decision. None of them counts any more before the first is
-// taken. The mutex is held.
+// takeBack forgets pods, of a gang if it is not nil, and makes them pending. All are forgotten before the first can be
+// taken. The caller holds the mutex.
 func (s *Scheduler) takeBack(of *gang, members []verdict) {
 	again := make([]candidate, 0, len(members))
 	for _, v := range members {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// The labels by which pods say that they are a group.
+// The labels of a pod that is in a group.
 const (
 	GroupNameLabel    = "pod-group.scheduling.sigs.k8s.io/name"
 	MinAvailableLabel = "pod-group.scheduling.sigs.k8s.io/min-available"
@@ -20,13 +20,13 @@ type groupKey struct{ namespace, name string }
 
 func (k groupKey) String() string { return k.namespace + "/" + k.name }
 
-// groupOf is the group that a pod is in, if any.
+// groupOf returns the group of a pod, if any.
 func groupOf(p *corev1.Pod) (groupKey, bool) {
 	name := p.Labels[GroupNameLabel]
 	return groupKey{p.Namespace, name}, name != ""
 }
 
-// minAvailable is how many of a pod's group have to have a node, 0 if the pod does not say.
+// minAvailable returns the minimum of a pod's group, 0 if the pod has none.
 func minAvailable(p *corev1.Pod) (int, error) {
 	text, ok := p.Labels[MinAvailableLabel]
 	if !ok {
@@ -51,7 +51,7 @@ func indexByGroup(o any) ([]string, error) {
 	return nil, nil
 }
 
-// decided is how many pods of a group that have not ended have a node already.
+// decided counts the pods of a group that have a node and have not ended.
 func (s *Scheduler) decided(key groupKey) (int, error) {
 	members, err := s.pods.ByIndex(groupIndex, key.String())
 	if err != nil {
@@ -66,13 +66,13 @@ func (s *Scheduler) decided(key groupKey) (int, error) {
 	return n, nil
 }
 
-// succeeded is how many pods of a group have done their work, which the informer leaves out. One that failed does not
-// count: another takes its place.
+// succeeded counts the pods of a group that have succeeded, which the informer leaves out. A failed pod does not count:
+// another replaces it.
 func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	members, err := s.api.CoreV1().Pods(key.namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: labels.Set{GroupNameLabel: key.name}.String(), ResourceVersion: "0", // from the API server's memory
+		LabelSelector: labels.Set{GroupNameLabel: key.name}.String(), ResourceVersion: "0", // from the API server's watch cache
 	})
 	if err != nil {
 		return 0, because(failed, "pod group %s: cannot ask how many of its pods have succeeded: %w", key.name, err)

@@ -50,7 +50,7 @@ type world struct {
 	// beforeBind and afterBind are called with each binding, beforeGet with each question about a pod; their error is the
 	// answer, before anything or after it.
 	beforeBind, afterBind, beforeGet func(pod string) error
-	// found changes what the API server says of a pod it is asked about.
+	// found changes a pod that the API server returns.
 	found func(*corev1.Pod)
 	// beforePatch is called before the status of a pod is changed.
 	beforePatch func()

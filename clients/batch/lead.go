@@ -23,8 +23,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// newLock is this replica's side of the lease. Others take over when the lease's duration is over; what was sent before the
-// renew deadline has ended by then.
+// newLock returns this replica's lock on the lease. Others take over when the lease expires; requests sent before the renew
+// deadline have ended by then.
 func newLock(c *Config) (*lease.Lock, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -43,8 +43,8 @@ func newLock(c *Config) (*lease.Lock, error) {
 	return lease.New(lock, renewDeadline), nil
 }
 
-// lead schedules while this replica holds the lease, and gives the lease back once the last decision has been bound. Who
-// loses it ends, as another one may decide by now.
+// lead schedules while this replica holds the lease, and releases the lease after the last binding. A replica that loses
+// the lease ends, as another one may decide by now.
 func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, schedule func(ctx, leading context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -52,7 +52,7 @@ func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, sc
 	led, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
-		// ReleaseOnCancel would have leading go on until the lease is given back, also if it is lost.
+		// With ReleaseOnCancel, leading would go on until the lease is released, also if it is lost.
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) { led <- leading },
 			OnStoppedLeading: func() {},
@@ -86,16 +86,16 @@ func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, sc
 	stop()
 	<-ended
 	if err := giveBack(ctx, lock); err != nil {
-		log.Warn("the lease is not given back, so that another replica waits until it is over", "error", err)
+		log.Warn("cannot release the lease; another replica waits until it expires", "error", err)
 	}
 	return err
 }
 
-// giveBack lets another replica lead at once, as leaderelection's ReleaseOnCancel does.
+// giveBack releases the lease, so that another replica can lead at once, as leaderelection's ReleaseOnCancel does.
 func giveBack(ctx context.Context, lock resourcelock.Interface) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
 	defer cancel()
-	// A renewal that was cut off may come before.
+	// A renewal that timed out may arrive first.
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		record, _, err := lock.Get(ctx)
 		if err != nil || record.HolderIdentity != lock.Identity() {

@@ -11,19 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// why says why a pod has no node.
+// why classifies why a pod has no node.
 type why int
 
 const (
-	unschedulable why = iota // no node can take it as things are: others might
+	unschedulable why = iota // no node is feasible now; other nodes might be
 	gated                    // its group is not complete
 	undecidable              // no node helps: the pod itself is the reason
-	failed                   // no node was looked for
+	failed                   // the attempt failed
 )
 
-// reason is what the condition PodScheduled says, as in kube-scheduler (pkg/scheduler/schedule_one.go
-// handleSchedulingFailure, v1.37). Autoscalers add nodes where it is Unschedulable. kube-scheduler does not queue the pods of
-// an incomplete group (GangScheduling's PreEnqueue), for which SchedulingGated is the word.
+// reason is the reason of the condition PodScheduled, as in kube-scheduler (pkg/scheduler/schedule_one.go
+// handleSchedulingFailure, v1.37). Autoscalers add nodes for Unschedulable. kube-scheduler keeps the pods of an incomplete
+// group out of its queue (GangScheduling's PreEnqueue), which SchedulingGated stands for.
 func (w why) reason() string {
 	switch w {
 	case unschedulable:
@@ -34,7 +34,7 @@ func (w why) reason() string {
 	return corev1.PodReasonSchedulerError
 }
 
-// result is the metric's word for it.
+// result is the metric's value for it.
 func (w why) result() string {
 	switch w {
 	case unschedulable:
@@ -45,18 +45,18 @@ func (w why) result() string {
 	return "error"
 }
 
-// leave leaves a pod pending until the next epoch, and has its status and an event say why when there is time for that. The pod
-// does not wait for it: what is not said by the time that the pod is decided again is not said any more.
+// leave keeps a pod pending until the next epoch, and queues a status update and an event with the reason. The pod does not
+// wait for them: if it is decided again first, they are dropped.
 func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	if v.why == failed {
 		epoch = anyEpoch
 	}
 	if ctx.Err() != nil {
-		s.pending.back(v.candidate, time.Now(), epoch) // it was not looked at to the end
+		s.pending.back(v.candidate, time.Now(), epoch) // the attempt was cut short
 		return
 	}
 	s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
-	// The report comes first, so that whoever decides the pod from now on finds and drops it.
+	// Queue the report first, so that whoever decides the pod next finds and drops it.
 	back := make(chan struct{})
 	defer close(back)
 	s.reports.put(v.pod.UID, func() {
@@ -66,8 +66,8 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	s.pending.back(v.candidate, time.Now(), epoch)
 }
 
-// tell says in a pod's status and in an event why it has no node. If another scheduler may have found one by now, the pod
-// is tried again instead.
+// tell writes a pod's status and an event that say why it has no node. If another scheduler may have placed the pod
+// meanwhile, the pod is retried instead.
 func (s *Scheduler) tell(ctx context.Context, v verdict) {
 	if ctx.Err() != nil {
 		return
@@ -81,15 +81,15 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 		return
 	}
 	if err != nil {
-		s.log.Error("cannot say in a pod's status why it waits", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
+		s.log.Error("cannot write the status of a pending pod", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
 		p = v.pod
 	}
-	// Events about one version of a pod become one with a count, so the event comes after the status: another reason is
-	// another version.
+	// Events about one version of a pod are merged into one with a count, so the event follows the status: another reason
+	// is another version.
 	s.options.Events.Eventf(p, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
 }
 
-// condition sets the pod's condition PodScheduled, unless it says so already, and returns the pod as it is then.
+// condition sets the pod's condition PodScheduled unless it is set already, and returns the updated pod.
 func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, message string) (*corev1.Pod, error) {
 	now := metav1.Now()
 	to := corev1.PodCondition{

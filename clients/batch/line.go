@@ -2,19 +2,18 @@ package batch
 
 import "sync"
 
-// line is where calls of the API server wait that are less urgent than bindings. Some are made at a time; of those that wait
-// the oldest are dropped once there are too many.
+// line limits concurrent API calls that are less urgent than bindings. If too many wait, the oldest are dropped.
 type line struct {
-	limit int // how many may wait
+	limit int // maximum queue length
 
 	mutex   sync.Mutex
-	free    int         // how many more may be made now
+	free    int         // calls that may start now
 	waiting []chan bool // the oldest first; receives true to start, false when dropped
 }
 
 func newLine(atATime, limit int) *line { return &line{limit: limit, free: atATime} }
 
-// do makes a call when its turn comes, and tells whether it did.
+// do makes a call when it is due, and reports whether it was made.
 func (l *line) do(call func()) bool {
 	if !l.enter() {
 		return false

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// metrics are those of a Scheduler. Attributes have few values: no pod or node is named.
+// metrics are those of a Scheduler. Attributes have few values and never name a pod or node.
 type metrics struct {
 	attempts metric.Int64Counter
 	outdated metric.Int64Counter
@@ -29,11 +29,11 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 		return nil, err
 	}
 	if m.outdated, err = meter.Int64Counter("stowage.batch.outdated",
-		metric.WithDescription("Answers that were not used as the cluster had changed meanwhile.")); err != nil {
+		metric.WithDescription("Responses that were not used because the cluster had changed since the request.")); err != nil {
 		return nil, err
 	}
 	if m.dropped, err = meter.Int64Counter("stowage.batch.dropped",
-		metric.WithDescription("What was not said of pods as the API server is too slow, by what it is: event, status.")); err != nil {
+		metric.WithDescription("Updates dropped because the API server is too slow, by kind: event, status.")); err != nil {
 		return nil, err
 	}
 	if m.placed, err = meter.Int64Histogram("stowage.batch.call.pods", metric.WithDescription("Pods of one call of Place."),
@@ -41,15 +41,15 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 		return nil, err
 	}
 	if m.steps, err = meter.Float64Histogram("stowage.batch.step.duration", metric.WithUnit("s"), seconds,
-		metric.WithDescription("Time that a step takes: a call of Place, a pod's wait for a binder, a binding.")); err != nil {
+		metric.WithDescription("Duration of a step: a call of Place, a pod's wait for a binder, a binding.")); err != nil {
 		return nil, err
 	}
 	if m.waited, err = meter.Float64Histogram("stowage.batch.pod.duration", metric.WithUnit("s"), seconds,
-		metric.WithDescription("Time from a pod's arrival until it is bound.")); err != nil {
+		metric.WithDescription("Time from a pod's arrival to its binding.")); err != nil {
 		return nil, err
 	}
 	_, err = meter.Int64ObservableGauge("stowage.batch.pods",
-		metric.WithDescription("Pods without a node, by state: waiting, or decided, which are being placed or bound."),
+		metric.WithDescription("Pods without a node, by state: waiting, or decided (being placed or bound)."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			waits, taken := pending.counts()
 			o.Observe(int64(waits), metric.WithAttributes(attribute.String("state", "waiting")))

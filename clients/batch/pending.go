@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// How soon a pod is tried again, as kube-scheduler does (podInitialBackoffSeconds, podMaxBackoffSeconds and
+// Backoff of a pod, as kube-scheduler's (podInitialBackoffSeconds, podMaxBackoffSeconds and
 // pod-max-in-unschedulable-pods-duration, v1.37).
 const (
 	initialBackoff = time.Second
@@ -20,20 +20,20 @@ const (
 	longestWait    = 5 * time.Minute
 )
 
-// anyEpoch is the epoch of a pod that is to be tried again though nothing has changed.
+// anyEpoch is the epoch of a pod that is retried although nothing has changed.
 const anyEpoch = math.MaxUint64
 
-// candidate is a pod that is to be placed.
+// candidate is a pod to place.
 type candidate struct {
 	pod     *corev1.Pod
 	arrived time.Time
 }
 
-// pendingPods is the pods that wait for a node. It is safe for concurrent use.
+// pendingPods is the scheduling queue. It is safe for concurrent use.
 type pendingPods struct {
 	mutex sync.Mutex
 	pods  map[types.UID]*pendingPod
-	// more has a value when there is something new to look at.
+	// more receives a value when the queue has new work.
 	more chan struct{}
 }
 
@@ -41,8 +41,8 @@ type pendingPod struct {
 	candidate
 	state    state
 	attempts int
-	tried    uint64    // the epoch in which it found no node
-	after    time.Time // when it may be tried again
+	tried    uint64    // the epoch of its last failed attempt
+	after    time.Time // the end of its backoff
 }
 
 type state int
@@ -57,7 +57,7 @@ func newPendingPods() *pendingPods {
 	return &pendingPods{pods: map[types.UID]*pendingPod{}, more: make(chan struct{}, 1)}
 }
 
-// put adds a pod, or replaces what is known of it. One that has changed is new again.
+// put adds or updates a pod. A pod that has changed is new again.
 func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -73,20 +73,20 @@ func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	p.pod = pod
 }
 
-// changed tells whether a pod has changed in what decisions depend on: not in its status alone.
+// changed reports whether a field has changed that decisions depend on; status alone does not count.
 func changed(from, to *corev1.Pod) bool {
 	return from.Generation != to.Generation || !maps.Equal(from.Labels, to.Labels)
 }
 
-// remove forgets a pod that has been bound or is gone.
+// remove removes a pod that was bound or deleted.
 func (q *pendingPods) remove(uid types.UID) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	delete(q.pods, uid)
 }
 
-// take takes the pods that are due, up to about a number of them, in the order in which they are to be placed; of a group
-// all pods if one is due. Unless there are more, next is when to take again if nothing happens, zero if never.
+// take returns the pods that are due in scheduling order, about a maximum of them; if one pod of a group is due, all of its
+// pods. Unless more pods are due, next is when to call again if nothing happens, zero for never.
 func (q *pendingPods) take(now time.Time, epoch uint64, limit int) (taken []candidate, next time.Time) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -111,14 +111,14 @@ func (q *pendingPods) take(now time.Time, epoch uint64, limit int) (taken []cand
 	return taken, next
 }
 
-// unit is a pod, or a group's pods in order, that are placed together.
+// unit is a pod, or the pods of a group in order, that are placed together.
 type unit []*pendingPod
 
-// units is what waits, in no order.
+// units returns the waiting units in no particular order.
 func (q *pendingPods) units() []unit {
 	var out []unit
 	groups := map[groupKey]unit{}
-	busy := map[groupKey]bool{} // a group waits until all of its pods do
+	busy := map[groupKey]bool{} // a group is skipped while one of its pods is being placed or bound
 	for _, p := range q.pods {
 		key, grouped := groupOf(p.pod)
 		switch {
@@ -140,8 +140,8 @@ func (q *pendingPods) units() []unit {
 	return out
 }
 
-// due is when to try a unit if nothing else happens: at once if a pod is new, after its backoff if something has changed
-// since it was tried.
+// due returns when to try a unit if nothing else happens: at once if a pod is new, after its backoff if something has
+// changed since its last attempt.
 func (u unit) due(epoch uint64) time.Time {
 	var out time.Time
 	for i, p := range u {
@@ -156,8 +156,8 @@ func (u unit) due(epoch uint64) time.Time {
 	return out
 }
 
-// current is those of some pods that have been taken which still wait for a node, as they are by now. One that is in
-// another group by now is taken again, with that.
+// current returns the pods that still wait for a node, in their latest versions. A pod that is in another group by now is
+// taken again, with that group.
 func (q *pendingPods) current(taken []candidate) []candidate {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -178,7 +178,7 @@ func (q *pendingPods) current(taken []candidate) []candidate {
 	return out
 }
 
-// bind says of pods that have been taken that they have a node.
+// bind marks pods that have a node.
 func (q *pendingPods) bind(pods ...candidate) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -189,7 +189,7 @@ func (q *pendingPods) bind(pods ...candidate) {
 	}
 }
 
-// back gives a pod back for which there is no node in this epoch.
+// back returns a pod that found no node in this epoch to the queue.
 func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -206,7 +206,7 @@ func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.wake()
 }
 
-// again gives pods back, all or none, that are to be placed anew at once.
+// again returns pods, all or none, that can be retried at once.
 func (q *pendingPods) again(pods ...candidate) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -218,7 +218,7 @@ func (q *pendingPods) again(pods ...candidate) {
 	q.wake()
 }
 
-// retry has a pod that waits be tried again though nothing has changed.
+// retry lets a waiting pod be retried although nothing has changed.
 func (q *pendingPods) retry(uid types.UID) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -228,7 +228,7 @@ func (q *pendingPods) retry(uid types.UID) {
 	}
 }
 
-// counts is how many pods wait and how many have been taken.
+// counts returns the numbers of waiting and of taken pods.
 func (q *pendingPods) counts() (waits, taken int) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -249,7 +249,7 @@ func (q *pendingPods) wake() {
 	}
 }
 
-// inOrder is kube-scheduler's order, and a total one.
+// inOrder is kube-scheduler's order, made total.
 func inOrder(a, b *pendingPod) int {
 	return cmp.Or(
 		cmp.Compare(priority(b.pod), priority(a.pod)),

@@ -19,12 +19,12 @@ import (
 // callTimeout bounds one call of Place.
 const callTimeout = 30 * time.Second
 
-// checkedAttempts is how often a decision is asked for that must hold for the cluster as it is when it comes.
+// checkedAttempts is how many attempts accept a decision only if the cluster has not changed since the request.
 const checkedAttempts = 4
 
-// schedule places pods that have been taken: each is then being bound, or back.
+// schedule places pods that were taken from the queue. Each is then being bound or back in the queue.
 func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64) {
-	odd := 0 // calls that failed for one pod or group, since one did not
+	odd := 0 // consecutive calls that failed because of one pod or group
 	for attempt, halved := 1, 0; ; {
 		if pods = s.undecided(s.pending.current(pods)); len(pods) == 0 {
 			return
@@ -60,7 +60,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 	}
 }
 
-// allFailed is what becomes of pods that a call fails for.
+// allFailed returns the verdicts of pods whose call failed.
 func (s *Scheduler) allFailed(pods []candidate, err error) (verdicts []verdict) {
 	s.log.Error("cannot place pods", "pods", len(pods), "error", err)
 	for _, c := range pods {
@@ -69,8 +69,8 @@ func (s *Scheduler) allFailed(pods []candidate, err error) (verdicts []verdict) 
 	return verdicts
 }
 
-// oddInARow is how many pods or groups, one after the other, are found to be what a call fails for, before all that is left
-// is taken to fail: then it is not they.
+// oddInARow is how many consecutive pods or groups may each fail a call. After that the fault is not theirs, and all
+// remaining pods fail.
 const oddInARow = 16
 
 // mayBeOfOne reports whether one pod may have made the call fail; the caller then retries with half of the pods.
@@ -85,7 +85,7 @@ func mayBeOfOne(err error) bool {
 	return false
 }
 
-// undecided is those of some pods that count nowhere. The others may have a node: they wait until that is known.
+// undecided returns the pods that are not assumed. The others may have a node: they wait until that is known.
 func (s *Scheduler) undecided(pods []candidate) []candidate {
 	return slices.DeleteFunc(pods, func(c candidate) bool {
 		node, _ := s.cluster.NodeOf(c.pod.UID)
@@ -96,7 +96,7 @@ func (s *Scheduler) undecided(pods []candidate) []candidate {
 	})
 }
 
-// wholeGroups is n, or more, so that a group that begins among the first n pods does not end after them.
+// wholeGroups returns n, or more if a group begins among the first n pods and ends after them.
 func wholeGroups(pods []candidate, n int) int {
 	key, grouped := groupOf(pods[n-1].pod)
 	for ; grouped && n < len(pods); n++ {
@@ -107,8 +107,8 @@ func wholeGroups(pods []candidate, n int) int {
 	return n
 }
 
-// place asks where pods go, and has those count there that got a node. The error is live.ErrChanged if that is checked and
-// the cluster has changed meanwhile.
+// place calls Place and assumes the pods that got a node. If checked, it returns live.ErrChanged if the cluster has changed
+// since the request.
 func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) ([]verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -170,8 +170,8 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 
 var violationPath = regexp.MustCompile(`^(queue|pod_groups)\[(\d+)\]\.?(?:pod\.)?(?:template\.)?(.*)$`)
 
-// without is the pods that a server refuses, with the reason; none if the error is about something else. A group is
-// refused as a whole.
+// without returns the pods that the server rejects, with the reason; none if the error has another cause. A group is
+// rejected as a whole.
 func (q *question) without(err error) []verdict {
 	d := stowage.Details(err)
 	if d.Code != codes.InvalidArgument {
@@ -212,7 +212,7 @@ func (q *question) without(err error) []verdict {
 	return out
 }
 
-// others is the pods without the refused ones.
+// others returns the pods that were not rejected.
 func others(pods []candidate, refused []verdict) []candidate {
 	return slices.DeleteFunc(slices.Clone(pods), func(c candidate) bool {
 		return slices.ContainsFunc(refused, func(v verdict) bool { return v.pod.UID == c.pod.UID })

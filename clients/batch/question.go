@@ -15,15 +15,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// question is a queue to place and the pods that its entries stand for.
+// question is the queue of a request, and the pods of each entry.
 type question struct {
 	queue  []*stowagev1.PendingPods
 	groups []*stowagev1.PodGroup
 	pods   [][]candidate // of each entry of queue
 }
 
-// ask makes the question about some pods, in their order. It leaves out pods for which there can be no answer, and says
-// why.
+// ask builds the queue of some pods, in their order. It rejects pods that cannot be placed, with the reason.
 func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, refused []verdict) {
 	q = &question{}
 	for rest := pods; len(rest) > 0; {
@@ -60,8 +59,8 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 	return q, refused
 }
 
-// stillNeeded is how many pods of a group, beside those that have a node or had one until they succeeded, must get one for
-// any to get one. The pods are all that wait.
+// stillNeeded is how many more pods of a group must be placed for its minimum, in addition to those that have a node or
+// have succeeded. The argument is all of its pending pods.
 func (s *Scheduler) stillNeeded(ctx context.Context, key groupKey, pods []candidate) (int, error) {
 	decided, err := s.decided(key)
 	if err != nil {
@@ -91,7 +90,7 @@ func (s *Scheduler) stillNeeded(ctx context.Context, key groupKey, pods []candid
 	return max(0, minimum-decided), nil
 }
 
-// becauseError is an error that says why a pod has no node.
+// becauseError is an error with the class of reasons that it belongs to.
 type becauseError struct {
 	why
 	error
@@ -101,7 +100,7 @@ func because(w why, format string, args ...any) error {
 	return becauseError{w, fmt.Errorf(format, args...)}
 }
 
-// whyOf is what an error says; without a word it is about the pods themselves.
+// whyOf returns the class of an error; without one, the pods themselves are the reason.
 func whyOf(err error) why {
 	var b becauseError
 	if errors.As(err, &b) {
@@ -110,7 +109,7 @@ func whyOf(err error) why {
 	return undecidable
 }
 
-// convert states pods as the contract does, all or none.
+// convert converts pods, all or none.
 func convert(pods []candidate) ([]*stowagev1.Pod, error) {
 	var out []*stowagev1.Pod
 	for _, c := range pods {
@@ -124,14 +123,14 @@ func convert(pods []candidate) ([]*stowagev1.Pod, error) {
 		if err := understood(p.Unread); err != nil {
 			return nil, err
 		}
-		p.Name = "" // so that equal pods are one entry; no decision depends on it
+		p.Name = "" // equal pods share an entry; no decision depends on the name
 		out = append(out, p)
 	}
 	return out, nil
 }
 
-// understood refuses pods with fields that kube-scheduler reads and the contract does not state: it might reject a node that would be
-// found for them.
+// understood rejects pods with fields that kube-scheduler reads and the contract does not have: kube-scheduler might reject
+// the node that Stowage would choose.
 func understood(unread []*stowagev1.UnreadField) error {
 	if len(unread) == 0 {
 		return nil
@@ -143,7 +142,7 @@ func understood(unread []*stowagev1.UnreadField) error {
 	return fmt.Errorf("this scheduler leaves the pod alone, because it does not read %s", strings.Join(out, "; "))
 }
 
-// supported refuses pods whose group labels do not tell of.
+// supported rejects pods whose group is not given by labels.
 func supported(p *corev1.Pod) error {
 	if name := kube.PodGroupName(p); name != "" {
 		return fmt.Errorf("PodGroup %s would have to be read, which this scheduler does not do", name)
@@ -151,7 +150,7 @@ func supported(p *corev1.Pod) error {
 	return nil
 }
 
-// add appends a pod, to the last entry if it is equal.
+// add appends a pod, to the last entry if it is equal to its pod.
 func (q *question) add(c candidate, pod *stowagev1.Pod, group string) {
 	if last := len(q.queue) - 1; last >= 0 && q.queue[last].PodGroup == group && proto.Equal(q.queue[last].Pod, pod) {
 		*q.queue[last].Count++
@@ -162,7 +161,7 @@ func (q *question) add(c candidate, pod *stowagev1.Pod, group string) {
 	q.pods = append(q.pods, []candidate{c})
 }
 
-// verdict is what became of a pod: a node, or why it has none.
+// verdict is a pod's node, or why it has none.
 type verdict struct {
 	candidate
 	node    string
@@ -170,14 +169,14 @@ type verdict struct {
 	why     why
 
 	decided time.Time
-	version uint64 // of the cluster that it was decided about
-	term    uint64 // in which it was decided
-	gang    *gang  // what is sent as a unit with it, nil if the pod is in no group
+	version uint64 // version of the cluster that the decision rests on
+	term    uint64 // lease term of the decision
+	gang    *gang  // nil if the pod is in no group
 }
 
-// verdicts reads an answer.
+// verdicts reads a response.
 func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string) []verdict {
-	refused := map[string]verdict{} // why groups are not placed
+	refused := map[string]verdict{} // reasons of groups that are not placed
 	for i, g := range a.PodGroups {
 		if g.PlacedCount > 0 {
 			continue
@@ -210,7 +209,8 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 	return out
 }
 
-// whyUnplaced says why pods have no node. Where kube-scheduler fails on a pod with an internal error, no other node helps.
+// whyUnplaced classifies why pods have no node. Where kube-scheduler ends a pod's cycle with an internal error, no other
+// node helps.
 func whyUnplaced(answer interface{ GetInternalError() bool }) why {
 	if answer.GetInternalError() {
 		return undecidable

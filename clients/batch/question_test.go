@@ -62,7 +62,7 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatTheServerRefusesIsLeftOut asks about pods and groups of which some break a rule of the contract.
+// TestOnlyWhatTheServerRefusesIsLeftOut places pods and groups, some of them invalid.
 func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 	q := &question{groups: []*stowagev1.PodGroup{
 		{Name: "small", MinCount: new(uint32(1))},

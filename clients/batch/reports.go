@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reports are what the API server is to be told of pods that have no node: the latest of each pod, some pods at a time. What
-// a pod is told last is never later than its binding, as with kube-scheduler's API dispatcher
-// (pkg/scheduler/backend/api_dispatcher, v1.37): a binding drops the report that waits and lets the one that is being sent end.
+// reports queue status updates of pods without a node: the latest of each pod, sent a few pods at a time. A pod's last
+// report is never sent after its binding, as with kube-scheduler's API dispatcher (pkg/scheduler/backend/api_dispatcher,
+// v1.37): a binding drops the queued report and waits for one that is being sent.
 type reports struct {
-	limit   int    // how many may wait
-	dropped func() // is told of each that is dropped because too many wait
+	limit   int    // maximum queue length
+	dropped func() // called for each report that the limit drops
 
 	mutex   sync.Mutex
-	free    int                           // how many more may be sent now
-	line    list.List                     // of the reports that wait, the oldest pod first
-	waiting map[types.UID]*list.Element   // in the line
+	free    int                           // reports that may start now
+	line    list.List                     // queued reports, oldest pod first
+	waiting map[types.UID]*list.Element   // elements of line
 	sending map[types.UID]<-chan struct{} // closed when the report has been sent
 	senders sync.WaitGroup
 }
@@ -35,7 +35,7 @@ func newReports(atATime, limit int, dropped func()) *reports {
 	}
 }
 
-// put has something be sent about a pod when there is time for that, instead of what waits to be sent about it.
+// put queues a report about a pod in place of its queued one.
 func (r *reports) put(pod types.UID, send func()) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -51,7 +51,7 @@ func (r *reports) put(pod types.UID, send func()) {
 	r.start()
 }
 
-// start sends the oldest reports as long as some may be sent. The mutex is held.
+// start sends the oldest reports as long as some may start. The caller holds the mutex.
 func (r *reports) start() {
 	for e := r.line.Front(); e != nil && r.free > 0; {
 		next := e.Next()
@@ -76,7 +76,7 @@ func (r *reports) send(it report, sent chan struct{}) {
 	r.start()
 }
 
-// remove takes a pod's report out of the line. The mutex is held.
+// remove removes a pod's queued report. The caller holds the mutex.
 func (r *reports) remove(pod types.UID) {
 	if e := r.waiting[pod]; e != nil {
 		r.line.Remove(e)
@@ -84,14 +84,14 @@ func (r *reports) remove(pod types.UID) {
 	}
 }
 
-// drop drops what waits to be sent about a pod.
+// drop drops a pod's queued report.
 func (r *reports) drop(pod types.UID) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.remove(pod)
 }
 
-// settle drops what waits to be sent about a pod, and waits until what is being sent has been.
+// settle drops a pod's queued report and waits for one that is being sent.
 func (r *reports) settle(ctx context.Context, pod types.UID) {
 	r.mutex.Lock()
 	r.remove(pod)
@@ -106,5 +106,5 @@ func (r *reports) settle(ctx context.Context, pod types.UID) {
 	}
 }
 
-// wait waits until everything has been sent.
+// wait waits until every report has been sent.
 func (r *reports) wait() { r.senders.Wait() }

@@ -18,26 +18,26 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Options says what a Scheduler does.
+// Options configure a Scheduler.
 type Options struct {
 	// SchedulerName is the spec.schedulerName of the pods that are scheduled. Required.
 	SchedulerName string
-	// MaxBatch is about how many pods are placed by one call; more wait for the next. 1,000 if 0.
+	// MaxBatch is about how many pods one call places; more wait for the next call. 1,000 if 0.
 	MaxBatch int
-	// Binders is how many bindings are made at a time. 16 if 0.
+	// Binders is the number of concurrent bindings. 16 if 0.
 	Binders int
-	// Fresh is how long a decision holds whatever happens elsewhere than on its node, as long as kube-scheduler's may. 1 s if 0.
+	// Fresh is how long a decision tolerates changes outside its node, as kube-scheduler's do. 1 s if 0.
 	Fresh time.Duration
 	// Profile is how Stowage decides, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
-	// Bindings and Statuses are the clients by which pods are bound and their status is changed, so that neither waits for
-	// the other or for what else is asked. New's if nil. Bindings looks before it sends (connect.Looking).
+	// Bindings and Statuses are the clients that write bindings and status, so that neither waits for other calls. New's
+	// client if nil. Bindings checks before it sends (connect.Looking).
 	Bindings, Statuses kubernetes.Interface
-	// Events gets what happens to pods. Required.
+	// Events records events about pods. Required.
 	Events events.EventRecorder
-	// Lease says whether the scheduler may bind, nil if it always may.
+	// Lease says whether the scheduler leads; nil if it always does.
 	Lease Lease
 	// Log, slog.Default if nil.
 	Log *slog.Logger
@@ -45,10 +45,11 @@ type Options struct {
 	Meter metric.MeterProvider
 }
 
-// Lease is what a scheduler leads by. Term is another number each time that it begins to lead, and 0 while it does not.
+// Lease is the leader lease. Term returns another number each time that the scheduler begins to lead, and 0 while it does
+// not.
 type Lease interface{ Term() uint64 }
 
-// always is the Lease of the only scheduler.
+// always is the Lease of a single scheduler.
 type always struct{}
 
 func (always) Term() uint64 { return 1 }
@@ -63,19 +64,19 @@ type Scheduler struct {
 	metrics  *metrics
 	pods     cache.Indexer // every pod that has not ended
 	pending  *pendingPods
-	synced   cache.InformerSynced // whether pending has been told of all pods
-	bindings chan verdict         // what is to be bound
+	synced   cache.InformerSynced // whether pending has all pods
+	bindings chan verdict         // decided pods to bind
 	gangs    gangs
 	reports  *reports // queue of status updates for pods without a node
 }
 
-// How many pods are told at a time why they wait, and how many of those may wait to be told.
+// Limits of concurrent and of queued status updates.
 const (
 	reportsAtATime = 4
 	reportsWaiting = 4096
 )
 
-// New makes a scheduler of a cluster that does not run yet.
+// New returns a scheduler of a cluster that does not run yet.
 func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster, o Options) (*Scheduler, error) {
 	if o.MaxBatch == 0 {
 		o.MaxBatch = 1000
@@ -150,15 +151,15 @@ func (s *Scheduler) gone(o any) {
 	}
 }
 
-// Ready tells whether the scheduler knows the whole cluster.
+// Ready reports whether the informers have synced.
 func (s *Scheduler) Ready() bool { return s.cluster.Ready() && s.synced() }
 
-// lastBindings is how long bindings are made that have been decided when the scheduler is to end. With what comes after it
+// lastBindings is how long a stopping scheduler may take for bindings that are decided. With the rest of the shutdown it
 // stays below the terminationGracePeriodSeconds of deploy/batch.
 const lastBindings = 10 * time.Second
 
-// Run schedules until the context ends, and then makes the bindings that have been decided, so that whoever takes over finds
-// them. It binds nothing once leading has ended, which may be at any time. It may be called once.
+// Run schedules until the context ends, and then makes the bindings that are decided, so that the next leader finds them.
+// It binds nothing once leading has ended, which may be at any time. It may be called once.
 func (s *Scheduler) Run(ctx, leading context.Context) error {
 	if err := s.cluster.WaitReady(ctx); err != nil {
 		return err
@@ -186,10 +187,10 @@ func (s *Scheduler) Run(ctx, leading context.Context) error {
 	return context.Cause(ctx)
 }
 
-// catchUpAgain is how soon the cluster is read again if that failed.
+// catchUpAgain is the delay before the cluster is read again after an error.
 const catchUpAgain = time.Second
 
-// loop schedules what is due, over and over. An epoch is a time in which nothing changed that decisions read.
+// loop schedules the pods that are due, again and again. An epoch is a time in which nothing changed that decisions read.
 func (s *Scheduler) loop(ctx context.Context) {
 	changed, epoch := s.cluster.Changed(), uint64(0)
 	for ctx.Err() == nil {
@@ -200,7 +201,7 @@ func (s *Scheduler) loop(ctx context.Context) {
 		default:
 		}
 		if err := s.cluster.CatchUp(ctx); err != nil {
-			s.log.Error("cannot read what was bound while this process did not run", "error", err)
+			s.log.Error("cannot read the pods that were bound while this process was paused", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(catchUpAgain):

@@ -29,7 +29,7 @@ func TestPodsAreBoundAndTheRestSaysWhyItWaits(t *testing.T) {
 			}
 		}
 		if len(w.pod(waiting).Status.Conditions) == 0 {
-			return errors.New("nobody waits")
+			return errors.New("no pod waits")
 		}
 		return nil
 	})

@@ -9,24 +9,24 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-const description = `Scheduling decisions as kube-scheduler would make them, over the cluster that manifests state.
+const description = `Scheduling decisions as kube-scheduler would make them, for the cluster in manifests.
 
-The exit status is 0 if all pods were placed, or a node can take the pod; 1 if not; 2 if the question was wrong or got no
-answer; 3 if kube-scheduler might refuse nevertheless, because of what was not read, or if there was nothing to place though
-the manifests have pods to come. Workloads of kinds that are not read are told on standard error; they do not
-change the exit status if there are others to place.`
+The exit status is 0 if all pods were placed, or a node is feasible; 1 if not; 2 if the request was invalid or got no
+answer; 3 if kube-scheduler might reject a pod because of fields that are not read, or if there was nothing to place though
+the manifests have workloads. Workloads of kinds that are not read are listed on standard error; they do not
+change the exit status if there are other pods to place.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Place      placeCommand      `cmd:"" help:"Decide where the pending pods go: one by one in the order of the manifests, or in their groups."`
-	Filter     filterCommand     `cmd:"" help:"Tell which nodes can take a pod, and why the others cannot. Does not score: where scores overflow, only score and place fail the pod."`
-	Score      scoreCommand      `cmd:"" help:"Tell how good each node that can take a pod is."`
-	Explain    explainCommand    `cmd:"" help:"Tell everything that stands between a pod and each node."`
-	ScaleDown  scaleDownCommand  `cmd:"" help:"Tell which replicas of a workload to delete, so that the rest are spread best."`
+	Place      placeCommand      `cmd:"" help:"Place the pending pods: one by one in the order of the manifests, or in their groups."`
+	Filter     filterCommand     `cmd:"" help:"List the feasible nodes of a pod, and why the others are not. Does not score: where scores overflow, only score and place fail the pod."`
+	Score      scoreCommand      `cmd:"" help:"Score the feasible nodes of a pod."`
+	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node."`
+	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }
 
-// session is what a command runs in.
+// session is the environment of a command.
 type session struct {
 	ctx            context.Context
 	stdin          io.Reader
@@ -35,7 +35,7 @@ type session struct {
 	application    *kong.Application
 }
 
-// exited is how kong's wish to end the program reaches Run.
+// exited carries kong's exit code to Run.
 type exited int
 
 // Run runs the command and returns its exit code.
@@ -74,7 +74,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return int(answer)
 }
 
-// fail tells what went wrong, a line for each thing.
+// fail prints an error, a line for each joined one.
 func fail(stderr io.Writer, err error) int {
 	for _, e := range flat(err) {
 		fmt.Fprintf(stderr, "stowage: error: %v\n", e)
@@ -82,7 +82,7 @@ func fail(stderr io.Writer, err error) int {
 	return exitError
 }
 
-// flat takes joined errors apart. What wraps joined errors stays whole, as its own words would be lost.
+// flat splits joined errors. An error that wraps joined errors stays whole, as its own text would be lost.
 func flat(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

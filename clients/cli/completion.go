@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCommand prints a script made from the grammar, so that there is nothing to keep up to date.
+// completionCommand prints a script that is generated from the grammar.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"${enum}. For example: source <(stowage completion bash)"`
 }
@@ -27,7 +27,7 @@ func (c *completionCommand) Run(s *session) error {
 	return nil
 }
 
-// flagNames are how a flag may be written.
+// flagNames are the spellings of a flag.
 func flagNames(f *kong.Flag) []string {
 	out := []string{"--" + f.Name}
 	if f.Short != 0 {
@@ -36,7 +36,7 @@ func flagNames(f *kong.Flag) []string {
 	return out
 }
 
-// takesFile tells whether a flag's value is a path.
+// takesFile reports whether a flag's value is a path.
 func takesFile(f *kong.Flag) bool {
 	return f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE"
 }

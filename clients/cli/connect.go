@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server"
 )
 
-// connect gives the client to ask: of the servers named, or of one inside the process.
+// connect returns a client of the given servers, or of a server inside the process.
 func (q *question) connect(ctx context.Context) (stowagev1.PlacementServiceClient, func(), error) {
 	if len(q.Server) > 0 {
 		c, err := stowage.Dial(q.Server)

@@ -15,17 +15,17 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// width is that of tables, which lines of names keep to: output must not depend on where it goes.
+// width is the width of tables and of lines of names: output must not depend on its destination.
 const width = 100
 
 type placeCommand struct {
 	question
-	Seed        uint64        `placeholder:"NUMBER" help:"Pick among equally good nodes by this seed; 0 picks the first."`
+	Seed        uint64        `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
 	TopologyKey string        `placeholder:"LABEL" help:"Node label to draw the nodes by. Default: the zone, or what the pods' groups or rules use."`
-	Joint       bool          `help:"Place all pods that are in no pod group as a whole: what counts is that every rule holds at the end. All of them or none."`
-	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: it is enough to place this many pods."`
-	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: how far to search."`
-	Changes     bool          `help:"Tell what would place each pod that gets no node. Takes long for many different ones."`
+	Joint       bool          `help:"Place all pods without a pod group as a whole, so that every rule holds at the end. All of them or none."`
+	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: the minimum number of pods to place."`
+	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: the budget of the search, in steps."`
+	Changes     bool          `help:"List the changes that would place each pod without a node. Takes long for many different pods."`
 	Watch       bool          `short:"w" help:"Show placements as they are made."`
 	Timeout     time.Duration `placeholder:"DURATION" help:"How long to wait for the answer, such as 10s."`
 	Partial     bool          `help:"With --timeout: place as many as there is time for."`
@@ -95,7 +95,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	switch {
 	case answer == nil:
 	case c.Watch && c.Output != "table":
-		for _, e := range snapshot.Waiting { // the parts are of the others
+		for _, e := range snapshot.Waiting { // the parts have the others
 			fmt.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.PodCount(), e.Message)
 		}
 	case c.Output == "table":
@@ -111,7 +111,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	return nil
 }
 
-// jointFlag is the flag that a field of the group that --joint makes comes from.
+// jointFlag returns the flag that sets a field of the group that --joint makes.
 func jointFlag(request proto.Message, path string) (string, bool) {
 	r, ok := request.(*stowagev1.PlaceRequest)
 	i := slices.IndexFunc(r.GetPodGroups(), func(g *stowagev1.PodGroup) bool { return g.Name == kube.RestGroup })

@@ -102,7 +102,7 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 	return nil
 }
 
-// notTried answers about a pod that kube-scheduler does not try.
+// notTried prints the answer for a pod that kube-scheduler does not queue.
 func (q *onePod) notTried(s *session, entry kube.Entry, answer proto.Message) error {
 	if q.Output != "table" {
 		return q.printMessage(s.stdout, answer)

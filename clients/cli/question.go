@@ -17,21 +17,21 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// question is what all questions have in common.
+// question has the flags that all requests share.
 type question struct {
 	File    []string `short:"f" required:"" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated."`
-	Server  []string `placeholder:"ADDRESS" help:"Server to ask, host:port; several are replicas. Without one, this process answers."`
+	Server  []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
 	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
 
 	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
 
-	AllowUnread bool `help:"Exit with 0 and not with 3 where kube-scheduler might refuse because of what is not read."`
+	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
-	workloads []string // kinds that are not read and have pods
+	workloads []string // workloads of kinds that are not read
 }
 
-// snapshot reads the manifests, and tells what of them does not count.
+// snapshot reads the manifests, and lists on standard error the objects that do not count.
 func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	r := manifest.NewReader(kube.Options{})
 	for _, path := range q.File {
@@ -65,10 +65,10 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	return out, nil
 }
 
-// maximumHomes is how many nodes that are not in the manifests are told one by one.
+// maximumHomes bounds the lines about missing nodes.
 const maximumHomes = 10
 
-// homeless tells what becomes of the pods on nodes that are not in the manifests, a line for each node and fate.
+// homeless lists the pods on nodes that are not in the manifests, a line for each node and consequence.
 func homeless(w io.Writer, pods []kube.HomelessPod) {
 	type fate struct{ node, stays string }
 	var order []fate
@@ -102,7 +102,7 @@ func (q *question) profile() (*stowagev1.Profile, error) {
 	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.SchedulerName})
 }
 
-// located tells what of a request was refused in the words of the files that it was made of.
+// located translates the field paths of an error into those of the files.
 func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Message) error {
 	var out []error
 	for _, v := range stowage.Details(err).Violations {
@@ -123,7 +123,7 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 	return errors.Join(out...)
 }
 
-// onePod is a question about one pod.
+// onePod is a request about one pod.
 type onePod struct {
 	question
 	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`

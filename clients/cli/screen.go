@@ -16,7 +16,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// What xterm and all that followed it understand.
+// Escape sequences of xterm and compatible terminals.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, without a cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -25,17 +25,17 @@ const (
 	eraseBelow  = "\x1b[J"
 )
 
-// frameInterval is the time between frames, unless they take long to draw.
+// frameInterval is the minimum interval between frames.
 const frameInterval = 100 * time.Millisecond
 
-// isTerminal tells whether frames can be drawn there.
+// isTerminal reports whether w is a terminal that can draw frames.
 func isTerminal(w io.Writer) (*os.File, bool) {
 	f, ok := w.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// screen draws the answer anew while it comes in, on a screen of its own, so that nothing of it stays and the size of the
-// terminal may change. It appears with the first interval: what is faster need not be watched.
+// screen redraws the answer as it arrives, on the alternate screen, so that nothing remains and the terminal may be
+// resized. It appears after the first interval: faster answers need no progress.
 type screen struct {
 	w       io.Writer
 	size    func() (columns, rows int)
@@ -45,7 +45,7 @@ type screen struct {
 	last    *stowagev1.PlaceStreamResponse
 	start   time.Time
 	shown   bool
-	drawing time.Duration // how long the last frame took
+	drawing time.Duration // duration of the last frame
 }
 
 func newScreen(w io.Writer, terminal *os.File, p *report.Place, parts *stowage.Parts) *screen {
@@ -65,7 +65,7 @@ func (s *screen) part(part *stowagev1.PlaceStreamResponse) error {
 	return nil
 }
 
-// interval leaves most of the time to what is waited for.
+// interval leaves most of the time to the response.
 func (s *screen) interval() time.Duration { return max(frameInterval, 5*s.drawing) }
 
 func (s *screen) tick() {
@@ -101,7 +101,7 @@ func (s *screen) close() {
 	}
 }
 
-// progress is a line that says how far the queue has come.
+// progress is the progress line of the queue.
 func progress(last *stowagev1.PlaceStreamResponse, total uint32, spent time.Duration, width int) string {
 	done := last.GetPlacedCount() + last.GetUnplacedCount()
 	text := fmt.Sprintf(" %d of %d pods", done, total)

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// interruptible gives up reading when the context ends. The read under way is left behind with a buffer of its own, as
-// a terminal or a pipe cannot be told to stop; nothing may be read afterwards.
+// interruptible stops reading when the context ends. The pending read is abandoned with a buffer of its own, as a terminal
+// or a pipe cannot be interrupted; no read may follow.
 type interruptible struct {
 	ctx context.Context
 	in  io.Reader
@@ -31,7 +31,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// output keeps the first error of writing, so that tables need not ask line by line.
+// output keeps the first write error, so that tables need not check every line.
 type output struct {
 	w   io.Writer
 	err error

@@ -17,11 +17,11 @@ const (
 	exitUnsure = 3
 )
 
-// answered is the exit code that a command's answer amounts to.
+// answered is the exit code of an answer.
 type answered int
 
-// verdict is what an answer amounts to: a yes is unsure if kube-scheduler might refuse for what is not read, unless that is
-// allowed.
+// verdict returns the exit code of an answer. Success becomes unsure if kube-scheduler might reject a pod because of unread
+// fields, unless that is allowed.
 func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread []*stowagev1.UnreadField) answered {
 	if !ok {
 		return exitNo
@@ -42,7 +42,7 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread 
 	return exitUnsure
 }
 
-// nothingAsked tells whether there was nothing to place though the manifests have pods to come, which is no success.
+// nothingAsked reports whether there was nothing to place although the manifests have workloads, which is no success.
 func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	if len(snapshot.Queue)+len(snapshot.Waiting) > 0 {
 		return false
@@ -59,7 +59,7 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	return len(why) > 0
 }
 
-// fieldsOf are the fields without those that several pods share.
+// fieldsOf returns the distinct fields.
 func fieldsOf(unread []*stowagev1.UnreadField) map[[2]string]bool {
 	out := map[[2]string]bool{}
 	for _, u := range unread {

@@ -17,9 +17,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// inParts asks for the answer in parts and, with --watch, shows each: on a terminal as a picture that changes, elsewhere in
-// lines, and in JSON or YAML as it is. If the stream ends early, the answer is what was placed so far; it is nil if nothing
-// has arrived. With --partial, that the time is over is no error then: large answers take long to arrive.
+// inParts calls PlaceStream and, with --watch, shows each part: on a terminal as a changing picture, elsewhere in lines, or
+// in JSON or YAML. If the stream ends early, it returns the pods placed so far, nil if nothing arrived. With --partial, a
+// deadline is then no error: large responses take long to arrive.
 func (c *placeCommand) inParts(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, request *stowagev1.PlaceRequest,
 	p *report.Place,
 ) (*stowagev1.PlaceResponse, error) {
@@ -92,9 +92,9 @@ func (c *placeCommand) inParts(ctx context.Context, s *session, client stowagev1
 	}
 }
 
-// view shows an answer while it comes in.
+// view shows an answer as it arrives.
 type view interface {
-	// part shows what has been added to the answer.
+	// part shows the next part of the answer.
 	part(*stowagev1.PlaceStreamResponse) error
 	// tick is called every interval.
 	tick()
@@ -122,7 +122,7 @@ func (unseen) tick()                                     {}
 func (unseen) interval() time.Duration                   { return time.Hour }
 func (unseen) close()                                    {}
 
-// lines shows parts where nothing that was written can be changed.
+// lines shows parts as lines, for output that cannot be overwritten.
 type lines struct {
 	w     io.Writer
 	place *report.Place

@@ -6,16 +6,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Options says what else may be left out.
+// Options say what Cluster may leave out.
 type Options struct {
-	// CountPods leaves out the names of pods on nodes and counts equal ones. Explanations then tell how many pods are in
-	// the way, and not which.
+	// CountPods leaves out the names of pods on nodes and counts equal ones. Explanations then give numbers of conflicting
+	// pods in place of names.
 	CountPods bool
 }
 
-// Cluster states a cluster compactly, whatever is compact in it already. Templates keep their indexes, and those of pods
-// stated in full follow. The result shares messages with c, of which neither may be changed afterwards. An index that
-// leads nowhere is an error, as is a string that is not UTF-8.
+// Cluster encodes a cluster compactly; the cluster may be compact in part. Templates keep their indexes, and templates of
+// pods that have their own follow. The result shares messages with c; neither may be changed afterwards. An index out of
+// range and a string that is not UTF-8 are errors.
 func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	templates, err := NewTemplates(c.GetPodTemplates())
 	if err != nil {
@@ -50,7 +50,7 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	return out, nil
 }
 
-// shallow copies a node, but nothing that it refers to.
+// shallow copies a node without copying the messages that it refers to.
 func shallow(n *stowagev1.Node) *stowagev1.Node {
 	return &stowagev1.Node{
 		Name: n.GetName(), Labels: n.GetLabels(), Taints: n.GetTaints(), Unschedulable: n.GetUnschedulable(),

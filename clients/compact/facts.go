@@ -20,7 +20,7 @@ const (
 	taints
 )
 
-// fact is a thing that a node can state, and its class for it.
+// fact is a property that a node can have, and its kind.
 type fact struct {
 	kind kind
 	key  string // of labels and scalars
@@ -30,14 +30,14 @@ func (f fact) compare(g fact) int {
 	return cmp.Or(cmp.Compare(f.kind, g.kind), cmp.Compare(f.key, g.key))
 }
 
-// value is what a node states. Of a label whose value is the node's name, it is that.
+// value is the value of a node's property. For a label whose value is the node's name, it says so.
 type value struct {
 	text   string
 	number int64
 	name   bool
 }
 
-// each gives what a node states, with the bytes that it takes there and in a class.
+// each yields a node's properties, with the bytes that each takes in the node and in a class.
 func each(n *stowagev1.Node, yield func(f fact, v value, inNode, inClass int)) {
 	for key, text := range n.GetLabels() {
 		size := entryBytes(key, protowire.SizeBytes(len(text)))
@@ -76,13 +76,13 @@ func each(n *stowagev1.Node, yield func(f fact, v value, inNode, inClass int)) {
 	}
 }
 
-// field is the bytes of a field whose content has a length.
+// field is the size of a field whose content has a length.
 func field(content int) int { return 1 + protowire.SizeBytes(content) }
 
-// entryBytes is the bytes of a map entry with a value of so many.
+// entryBytes is the size of a map entry with a value of the given size.
 func entryBytes(key string, value int) int { return field(field(len(key)) + 1 + value) }
 
-// state is what a node states for itself or through its class.
+// state is a node's properties, its own or those of its class.
 type state struct {
 	labels        map[string]string
 	nameLabelKeys []string
@@ -90,7 +90,7 @@ type state struct {
 	allocatable   *stowagev1.Resources
 }
 
-// selected is the facts of a node that are wanted.
+// selected is the wanted properties of a node.
 func selected(n *stowagev1.Node, wanted func(fact) bool) state {
 	var out state
 	for key, text := range n.GetLabels() {

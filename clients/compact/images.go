@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// set is the nodes of a class, and which of their images it states.
+// set is the nodes of a class, and the images that the class has.
 type set struct {
 	group
 	members []int
@@ -17,8 +17,8 @@ type set struct {
 	class   *uint32         // the index, once there is a class
 }
 
-// withImages turns a group of nodes, which has so many bytes without images, into the set of those that have the images
-// that are most worth sharing, and the set of the others; one of them may be missing.
+// withImages divides a group of nodes, whose size without images is given, into the nodes that have the images that save
+// most when shared, and the others; one of the two may be empty.
 func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
 	all := &set{group: group{len(members), bytes}, members: members}
 	type image struct {
@@ -46,7 +46,7 @@ func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
 	slices.SortFunc(images, func(a, b *image) int {
 		return cmp.Or(cmp.Compare(len(b.members), len(a.members)), cmp.Compare(a.key, b.key))
 	})
-	// Each image that is taken in narrows the nodes down to those that have it too.
+	// Each image that the class takes narrows the nodes down to those that have it.
 	shared, having, taken := 0, members, 0
 	best, bestTaken, bestCost := all, 0, all.cost()
 	for _, in := range images {
@@ -76,7 +76,7 @@ func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
 	return []*set{best, {group: group{len(rest), bytes}, members: rest}}
 }
 
-// nodeClass is what the set's class states, which one of its nodes tells.
+// nodeClass is the set's class, read from one of its nodes.
 func (s *set) nodeClass(n *stowagev1.Node, shared map[fact]bool) *stowagev1.NodeClass {
 	have := selected(n, func(f fact) bool { return shared[f] })
 	out := &stowagev1.NodeClass{Taints: have.taints, Allocatable: have.allocatable}
@@ -96,7 +96,7 @@ func (s *set) nodeClass(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node
 	return out
 }
 
-// node is what is left for a node of the set to state.
+// node is the rest of a node of the set.
 func (s *set) node(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node {
 	own := selected(n, func(f fact) bool { return !shared[f] })
 	out := shallow(n)
@@ -109,7 +109,7 @@ func (s *set) node(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node {
 	return out
 }
 
-// common is the numbers that are in both of two ascending lists.
+// common is the intersection of two ascending lists.
 func common(a, b []int) []int {
 	var out []int
 	for _, n := range a {
@@ -123,7 +123,7 @@ func common(a, b []int) []int {
 	return out
 }
 
-// namesRepeat tells whether a name occurs twice. The first one wins then, so that the order of the images matters.
+// namesRepeat reports whether a name occurs twice. The first one wins then, so the order of the images matters.
 func namesRepeat(images []*stowagev1.ContainerImage) bool {
 	seen := map[string]bool{}
 	for _, m := range images {

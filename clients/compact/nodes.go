@@ -10,14 +10,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Nodes states nodes through classes where that saves bytes. The nodes, which must not have classes already, are left as
-// they are, and the result shares messages with them. Classes are in the order of their first nodes.
+// Nodes replaces common properties of nodes by node classes where that saves bytes. The nodes must not have classes; they
+// are not modified, and the result shares messages with them. Classes are in the order of their first nodes.
 //
-// A class states a label, a resource or the taints for all of its nodes or for none. Which ones classes state is chosen
-// greedily: nodes start out as one class, and what would save most for how many values it has comes first. It is taken
-// in if the bytes of the classes that it makes are fewer than those that it saves the nodes. Labels that nearly every
-// node has its own value of stay with the nodes that way, and so do those that would multiply classes. Takes time linear
-// in what the nodes state.
+// A class has a label, a resource or the taints for all of its nodes or for none. Nodes chooses greedily: all nodes start
+// as one class, and the property that saves most in relation to its number of values comes first. A property moves into the
+// classes if the nodes save more bytes than the additional classes take. Labels with a value of their own on nearly every
+// node thus stay with the nodes, as do those that would multiply classes. Takes time linear in the nodes' properties.
 func Nodes(nodes []*stowagev1.Node) ([]*stowagev1.Node, []*stowagev1.NodeClass) {
 	p := partition{of: make([]int, len(nodes)), groups: []group{{nodes: len(nodes)}}}
 	shared := map[fact]bool{}
@@ -57,18 +56,18 @@ func Nodes(nodes []*stowagev1.Node) ([]*stowagev1.Node, []*stowagev1.NodeClass) 
 	return out, classes
 }
 
-// What a class takes besides what it states, and what referring to it takes a node, in bytes.
+// The fixed size of a class, and of a node's reference to it, in bytes.
 const (
 	classBytes = 3
 	indexBytes = 3
 )
 
-// group is nodes that may become a class: how many, and the bytes of what the class would state.
+// group is a candidate class: its number of nodes, and the size of the class.
 type group struct {
 	nodes, bytes int
 }
 
-// cost is the bytes of what the nodes share, stated in the way that takes fewer.
+// cost is the size of what the nodes share, in the smaller of the two encodings.
 func (g group) cost() int {
 	return min(g.nodes*g.bytes, classBytes+g.bytes+g.nodes*indexBytes)
 }
@@ -83,7 +82,7 @@ type partition struct {
 	groups []group
 }
 
-// refine divides groups further, by what their nodes state of a column, unless that takes more bytes.
+// refine divides groups by the nodes' values in a column, unless that takes more bytes.
 func (p *partition) refine(c *column) bool {
 	type part struct{ group, value int }
 	index, moves := map[part]int{}, make([]int, len(c.entries))
@@ -128,13 +127,13 @@ func (p *partition) refine(c *column) bool {
 	return true
 }
 
-// column is facts by which nodes differ in the same way, such as a label that they have under two keys.
+// column is properties that differ between nodes in the same way, such as a label that exists under two keys.
 type column struct {
 	facts   []fact
 	entries []entry // in the order of the nodes
-	// classBytes is what a class takes that states the facts, by value.
+	// classBytes is the size of the column in a class, by value.
 	classBytes []int
-	// nodeBytes is what all the nodes take that state the facts themselves.
+	// nodeBytes is the size of the column in all the nodes.
 	nodeBytes int
 }
 
@@ -143,7 +142,7 @@ type entry struct {
 	value int // numbered in the order of first use
 }
 
-// columns gathers what nodes state, in the order in which classes should take it in.
+// columns gathers the nodes' properties in the order in which classes should take them.
 func columns(nodes []*stowagev1.Node) []*column {
 	type numbered struct {
 		column

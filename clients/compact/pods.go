@@ -10,13 +10,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Templates states each pod template once.
+// Templates deduplicates pod templates.
 type Templates struct {
 	list  []*stowagev1.PodTemplate
 	index map[string]uint32 // by deterministic encoding
 }
 
-// NewTemplates starts with templates that keep their indexes. A string that is not UTF-8 is an error.
+// NewTemplates starts with templates, which keep their indexes. A string that is not UTF-8 is an error.
 func NewTemplates(list []*stowagev1.PodTemplate) (*Templates, error) {
 	t := &Templates{index: make(map[string]uint32, len(list))}
 	for i, template := range list {
@@ -32,8 +32,8 @@ func NewTemplates(list []*stowagev1.PodTemplate) (*Templates, error) {
 	return t, nil
 }
 
-// Share makes a pod that states a template of its own refer to the list, at whose end a new one goes. An index that leads
-// nowhere is an error, as is a string that is not UTF-8.
+// Share makes a pod with a template of its own refer to the list, which grows if the template is new. An index out of range
+// and a string that is not UTF-8 are errors.
 func (t *Templates) Share(p *stowagev1.Pod) error {
 	own, ok := p.GetSource().(*stowagev1.Pod_Template)
 	if !ok {
@@ -64,8 +64,8 @@ func encoding(m proto.Message) (string, error) {
 	return string(b), err
 }
 
-// CountPods turns a node's pods that carry nothing of their own besides a name into counts, by template, and leaves out
-// the names of the others. Pods with a template of their own stay as they are.
+// CountPods replaces a node's pods that have no fields of their own except a name by counts per template, and removes the
+// names of the others. Pods with a template of their own stay as they are.
 func CountPods(n *stowagev1.Node) {
 	type group struct {
 		template    uint32

@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Labels is a node's labels, those that its class states among them. They must not be changed.
+// Labels returns a node's labels, including those of its class. They must not be changed.
 func Labels(c *stowagev1.Cluster, n *stowagev1.Node) map[string]string {
 	class := classOf(c, n)
 	if class == nil {
@@ -24,7 +24,7 @@ func Labels(c *stowagev1.Cluster, n *stowagev1.Node) map[string]string {
 	return out
 }
 
-// classOf is a node's class, nil if there is none.
+// classOf returns a node's class, nil if there is none.
 func classOf(c *stowagev1.Cluster, n *stowagev1.Node) *stowagev1.NodeClass {
 	if n.ClassIndex == nil || int(n.GetClassIndex()) >= len(c.GetNodeClasses()) {
 		return nil
@@ -32,8 +32,8 @@ func classOf(c *stowagev1.Cluster, n *stowagev1.Node) *stowagev1.NodeClass {
 	return c.GetNodeClasses()[n.GetClassIndex()]
 }
 
-// WholeNode is a node of the cluster with what its class states for it; the node itself if it has no class. A class that
-// the cluster does not have is an error.
+// WholeNode returns a node merged with its class; the node itself if it has no class. A class that the cluster does not
+// have is an error.
 func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error) {
 	if n.ClassIndex == nil {
 		return n, nil
@@ -51,7 +51,7 @@ func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error)
 	return out, nil
 }
 
-// overlaid is resources of which the upper ones win.
+// overlaid merges resources; the upper ones win.
 func overlaid(lower, upper *stowagev1.Resources) *stowagev1.Resources {
 	if lower == nil || upper == nil {
 		return cmp.Or(lower, upper)

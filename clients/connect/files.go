@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// lookEvery is how often files are looked at for something new, at most; they are when a connection is made.
+// lookEvery is the minimum interval between checks for new files. Connections trigger the checks.
 const lookEvery = time.Second
 
-// files are certificates in files that may change. The libraries that watch such files bring a file watcher, or SPIFFE, or
-// an API server's worth of modules.
+// files are certificates in files that may change. The libraries that reload such files depend on a file watcher, SPIFFE or
+// k8s.io/apiserver.
 type files struct {
 	cert, key, ca string // key and cert, or ca, may be empty
 	log           *slog.Logger
@@ -31,19 +31,19 @@ type material struct {
 	authorities  *x509.CertPool // nil without a file
 }
 
-// newFiles reads the files for the first time; what is wrong with them is said now.
+// newFiles reads the files, and returns their errors.
 func newFiles(log *slog.Logger, cert, key, ca string) (*files, error) {
 	f := &files{cert: cert, key: key, ca: ca, log: log}
 	return f, f.read()
 }
 
-// current is what the files say. If that is wrong or half written, it is what they said last.
+// current returns the certificates of the files, and the previous ones if the files are invalid.
 func (f *files) current() *material {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if time.Since(f.looked) > lookEvery {
 		if err := f.read(); err != nil {
-			f.log.Error("certificates cannot be read again, so the last ones are used", "error", err)
+			f.log.Error("cannot reload certificates; keeping the previous ones", "error", err)
 		}
 	}
 	return f.now
@@ -81,7 +81,7 @@ func (f *files) read() error {
 		}
 	}
 	if f.now != nil {
-		f.log.Info("certificates have been read again", "cert_file", f.cert, "ca_file", f.ca)
+		f.log.Info("certificates reloaded", "cert_file", f.cert, "ca_file", f.ca)
 	}
 	f.text, f.now = text, m
 	return nil

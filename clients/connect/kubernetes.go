@@ -9,15 +9,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Kubernetes says where the API server is.
+// Kubernetes has the flags of the API server's clients.
 type Kubernetes struct {
 	Kubeconfig   string  `help:"Kubeconfig file. Without it the service account of the pod is used."`
 	KubeAPIQPS   float32 `name:"kube-api-qps" default:"500" help:"Requests per second to the API server, of each kind: bindings, status, events, and others. The API server has limits of its own."`
 	KubeAPIBurst int     `name:"kube-api-burst" default:"1000" help:"Requests that may come at once within kube-api-qps."`
 }
 
-// Client makes a client that names itself so, with a configuration that may be changed. KubeAPIQPS and KubeAPIBurst are each
-// client's own: what one client sends does not wait for what another does.
+// Client returns a client with a user agent of the given name and a configuration that change may modify. Each client has
+// KubeAPIQPS and KubeAPIBurst for itself: requests of one do not wait for those of another.
 func (k *Kubernetes) Client(name string, change ...func(*rest.Config)) (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if k.Kubeconfig != "" {
@@ -28,7 +28,7 @@ func (k *Kubernetes) Client(name string, change ...func(*rest.Config)) (kubernet
 	}
 	config = rest.AddUserAgent(config, name)
 	config.QPS, config.Burst = k.KubeAPIQPS, k.KubeAPIBurst
-	// A quarter of the bytes and of the time that JSON takes.
+	// Protobuf takes a quarter of JSON's bytes and time.
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.ContentType = runtime.ContentTypeProtobuf
 	for _, c := range change {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Look is what is looked at right before a request is sent.
+// Look is a check right before a request is sent.
 type Look struct {
 	holds   func() error
 	unclear error
@@ -16,18 +16,18 @@ type Look struct {
 
 type lookKey struct{}
 
-// WithLook has a request of a client that is Looking fail with the error of holds instead of being sent.
+// WithLook makes a request of a client that is Looking fail with the error of holds instead of being sent.
 func WithLook(ctx context.Context, holds func() error) (context.Context, *Look) {
 	l := &Look{holds: holds}
 	return context.WithValue(ctx, lookKey{}, l), l
 }
 
-// Unclear is not nil if the server may have carried out the request, though it did not say so, before a later look failed:
-// client-go sends a request again that was answered with Retry-After. It is for after the request.
+// Unclear is not nil if the server may have carried out the request, without saying so, before a later check failed:
+// client-go repeats a request that was answered with Retry-After. Call it after the request.
 func (l *Look) Unclear() error { return l.unclear }
 
-// Looking makes a client look before it sends: after it has waited for its limit of requests, and before it sends again
-// a request that was answered 429.
+// Looking makes a client check before it sends: after it has waited for its rate limit, and before it repeats a request
+// that was answered 429.
 func Looking(config *rest.Config) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return lookingTransport{next} })
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
-// Stowage says where the Stowage servers are and how to speak with them.
+// Stowage has the flags of the Stowage client.
 type Stowage struct {
 	StowageAddress    []string      `default:"127.0.0.1:7433" help:"Address of Stowage: one gRPC target, or several replicas. Repeat the flag, or separate by commas."`
-	StowageCAFile     string        `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it Stowage is spoken to in plain text."`
-	StowageCertFile   string        `help:"PEM certificate to show to Stowage."`
+	StowageCAFile     string        `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it connections are in plain text."`
+	StowageCertFile   string        `help:"PEM client certificate for Stowage."`
 	StowageKeyFile    string        `help:"PEM key of stowage-cert-file."`
-	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, as when it is started anew, before calls fail."`
+	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, as during a restart, before calls fail."`
 	StowageServerName string        `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
 }
 
@@ -36,7 +36,7 @@ func (s *Stowage) Validate() error {
 	return nil
 }
 
-// Dial makes a client.
+// Dial returns a client.
 func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.Client, error) {
 	if s.StowageCAFile != "" {
 		f, err := newFiles(log, s.StowageCertFile, s.StowageKeyFile, s.StowageCAFile)

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Server says with which certificate to serve, and which clients are let in.
+// Server has the flags of a server's TLS.
 type Server struct {
-	TLSCertFile     string `help:"PEM certificate to serve with; without it in plain text. It is read again when it changes, as are the other files."`
+	TLSCertFile     string `help:"PEM server certificate; without it connections are in plain text. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
-	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities whose clients are let in. Without it every client is."`
+	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities of client certificates. Without it no client certificate is required."`
 }
 
 // Validate implements kong's validation.
@@ -29,7 +29,7 @@ func (s *Server) Validate() error {
 	return nil
 }
 
-// Config is what to serve with, nil for plain text.
+// Config returns the TLS configuration, nil for plain text.
 func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 	if s.TLSCertFile == "" {
 		return nil, nil
@@ -41,9 +41,9 @@ func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 	return f.server(), nil
 }
 
-// server is the configuration of a server.
+// server returns the configuration of a server.
 func (f *files) server() *tls.Config {
-	// net/http serves HTTP/2 only if it reads so here; handshakes go by what GetConfigForClient returns.
+	// net/http serves HTTP/2 only if NextProtos lists it; handshakes use the configuration of GetConfigForClient.
 	protocols := []string{"h2", "http/1.1"}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -59,9 +59,9 @@ func (f *files) server() *tls.Config {
 	}
 }
 
-// clientCredentials are TLS with what the files say when a connection is made.
+// clientCredentials are TLS credentials with the current files at the time of each handshake.
 type clientCredentials struct {
-	credentials.TransportCredentials // of what they said first, for what gRPC asks before that
+	credentials.TransportCredentials // of the first files, for what gRPC reads before a handshake
 	files                            *files
 	serverName                       string
 }

@@ -95,7 +95,7 @@ func soon(t *testing.T, what string, holds func() bool) {
 	t.Errorf("never: %s", what)
 }
 
-// counter is a log of which only the number of lines matters.
+// counter is a log that counts its lines.
 type counter struct{ atomic.Int64 }
 
 func (c *counter) Write(line []byte) (int, error) {

@@ -1,7 +1,7 @@
 // Command demo starts a server and shows its decisions about the examples, over gRPC.
 //
-// Each example is asked from its manifests, drawn, and checked against what its case.yaml says must come out. The exit
-// code is 1 if something else came out, 2 if the demo could not run.
+// The demo reads the manifests of each example, sends the requests, draws the responses, and checks them against case.yaml.
+// The exit code is 1 if a response differs, 2 if the demo could not run.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// run shows every example, and tells whether all of them hold.
+// run shows every example, and reports whether all of them hold.
 func run(ctx context.Context, binary, examples string) (held bool, err error) {
 	cases, err := scenarios.Load(examples)
 	if err != nil {

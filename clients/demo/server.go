@@ -18,7 +18,7 @@ type demoServer struct {
 	logRead chan struct{}
 }
 
-// startServer starts a server on a free port of loopback and waits until it serves, which its log says.
+// startServer starts a server on a free port of loopback, and waits for the log line that says that it serves.
 func startServer(ctx context.Context, binary string) (*demoServer, error) {
 	s := &demoServer{command: exec.CommandContext(ctx, binary, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", "--drain-delay=0s"),
 		logRead: make(chan struct{})}
@@ -49,7 +49,7 @@ func startServer(ctx context.Context, binary string) (*demoServer, error) {
 }
 
 func (s *demoServer) stop() {
-	// The demo is over: how the server ends does not matter any more.
+	// The demo is over: how the server ends does not matter.
 	_ = s.command.Process.Signal(syscall.SIGTERM)
 	<-s.logRead
 	_ = s.command.Wait()

@@ -14,7 +14,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// width is the terminal that the output is made for, in columns.
+// width is the width of the output, in columns.
 const width = 100
 
 const (
@@ -24,7 +24,7 @@ const (
 	plain = "\x1b[0m"
 )
 
-// show writes what people see.
+// show renders the demo.
 type show struct {
 	w       io.Writer
 	colours bool
@@ -42,7 +42,7 @@ func (s *show) coloured(colour, text string) string {
 	return colour + text + plain
 }
 
-// scenario asks and shows every step of a case, and tells whether all of them hold.
+// scenario runs and shows every step of a case, and reports whether all of them hold.
 func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios.Decider) (bool, error) {
 	number, _, _ := strings.Cut(c.Name(), "-")
 	heading := fmt.Sprintf("── %s  %s ", number, c.Title)
@@ -82,7 +82,7 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 	return held, nil
 }
 
-// asked asks one step.
+// asked runs one step.
 func asked(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decider) (*scenarios.Question, *scenarios.Answer, error) {
 	q, err := scenarios.Ask(c, &c.Steps[i])
 	if err != nil {
@@ -92,7 +92,7 @@ func asked(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decid
 	return q, a, err
 }
 
-// differences shows what did not come out as it must, and tells whether there is nothing of the kind.
+// differences shows the unmet expectations, and reports whether there are none.
 func (s *show) differences(q *scenarios.Question, a *scenarios.Answer) bool {
 	all := scenarios.Check(q, a)
 	for _, difference := range all {
@@ -101,7 +101,7 @@ func (s *show) differences(q *scenarios.Question, a *scenarios.Answer) bool {
 	return len(all) == 0
 }
 
-// beside shows two placements beside each other, and below what there is to tell of each.
+// beside shows two placements side by side, and the details of each below.
 func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
 	const half = (width - 3) / 2
 	var columns [2][]string
@@ -155,7 +155,7 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 	}
 }
 
-// filter shows one pod's verdicts in a few lines, as cases often ask about one pod after another.
+// filter shows one pod's verdicts in a few lines, as cases often filter one pod after another.
 func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 	feasible := strings.Join(a.GetFeasibleNodes().GetNames(), ", ")
 	if feasible == "" {

@@ -23,7 +23,7 @@ func processorTime(b *testing.B) time.Duration {
 }
 
 // BenchmarkPod is what kube-scheduler asks about one pod on 5,000 nodes: filter and prioritize over HTTP, with Stowage behind
-// gRPC on loopback. Each pod is assumed somewhere, so that each is asked about in another cluster. It has zone anti-affinity
+// gRPC on loopback. Each pod is assumed somewhere, so that each request refers to another cluster. It has zone anti-affinity
 // that is preferred, and spreads over hosts. Run with
 //
 //	go test -run '^$' -bench Pod -benchtime 200x ./clients/extender

@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
-// Bind binds a pod to a node, if the node can still take it.
+// Bind binds a pod to a node that is still feasible.
 func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) (*extenderv1.ExtenderBindingResult, error) {
 	if !e.Ready() {
 		return nil, explained(live.ErrNotReady)
@@ -24,7 +24,7 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 		if node != args.Node {
 			return nil, fmt.Errorf("the pod is bound to node %s already", node)
 		}
-		return &extenderv1.ExtenderBindingResult{}, nil // the answer to an earlier try was lost
+		return &extenderv1.ExtenderBindingResult{}, nil // the response to an earlier attempt was lost
 	}
 	pod, err := e.podToBind(ctx, args)
 	if err != nil {
@@ -35,7 +35,7 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 		if err := e.commit(ctx, pod, args.Node); err != nil {
 			e.decisions.remove(args.PodUID)
 			if node, assumed := e.cluster.NodeOf(args.PodUID); node == args.Node && !assumed {
-				return &extenderv1.ExtenderBindingResult{}, nil // of which the informer told meanwhile
+				return &extenderv1.ExtenderBindingResult{}, nil // the informer has shown it meanwhile
 			}
 			e.metrics.bound(ctx, "refused")
 			return nil, err
@@ -50,10 +50,10 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 	}
 }
 
-// errLate says that a bind could not be sent soon enough after its commit.
+// errLate is returned if a bind could not be sent soon enough after its commit.
 var errLate = errors.New("the bind could not be sent in time")
 
-// podToBind finds the pod of which only the name and uid are sent.
+// podToBind finds a pod by its name and uid.
 func (e *Extender) podToBind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) (*corev1.Pod, error) {
 	if d := e.decisions.get(args.PodUID); d != nil {
 		return d.pod, nil
@@ -66,16 +66,16 @@ func (e *Extender) podToBind(ctx context.Context, args *extenderv1.ExtenderBindi
 	case err != nil:
 		return nil, err
 	case pod.UID != args.PodUID:
-		return nil, fmt.Errorf("pod %s/%s is another one by now, with uid %s", args.PodNamespace, args.PodName, pod.UID)
+		return nil, fmt.Errorf("pod %s/%s was replaced: its uid is %s", args.PodNamespace, args.PodName, pod.UID)
 	}
 	return pod, nil
 }
 
-// freshFor is how long a decision holds without being made anew when the pod is bound. A process or a machine that hung does
-// not know at once what others have bound meanwhile.
+// freshFor is how long a decision holds without another evaluation at bind. A process or a machine that was suspended does
+// not know at once which pods others have bound meanwhile.
 const freshFor = time.Second
 
-// commit checks that a node can take a pod as things are, and counts it there. One commit follows the other.
+// commit checks that the node is still feasible, and assumes the pod there. Commits are serialized.
 func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) error {
 	release, err := e.take(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) err
 	}
 	if d != nil && d.node == node && e.cluster.Extend(pod.UID, node) {
 		e.committed(pod, node)
-		return nil // Filter has assumed it
+		return nil // Filter has assumed the pod
 	}
 	assumption := live.Assumption{Pod: pod, Node: node}
 	if d != nil && d.found != nil {
@@ -105,7 +105,7 @@ func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) err
 			}
 		}
 	}
-	e.cluster.Forget(pod.UID) // it must not be in its own way
+	e.cluster.Forget(pod.UID) // it must not count against itself
 	found, err := e.evaluate(ctx, pod, []string{node}, true)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) err
 		for _, r := range found.answer.GetRejections() {
 			why = reasons(r)
 		}
-		return fmt.Errorf("node %s cannot take the pod any more: %s", node, why)
+		return fmt.Errorf("node %s is not feasible any more: %s", node, why)
 	}
 	if err := e.cluster.Assume(nil, assumption); err != nil {
 		return err
@@ -131,11 +131,11 @@ func (e *Extender) committed(pod *corev1.Pod, node string) {
 	e.decisions.change(pod.UID, func(d *decision) { d.node, d.open, d.binding, d.committed = node, false, true, time.Now() })
 }
 
-// lookTimeout bounds looking what became of a bind.
+// lookTimeout bounds reading the outcome of a bind.
 const lookTimeout = 2 * time.Second
 
-// bind binds a pod that has been assumed. The error is errLate if nothing was sent because the client had to wait, or the process
-// hung, for longer than the commit is fresh: the pod is not assumed any more then, and has to be committed again.
+// bind binds an assumed pod. It returns errLate if it sent nothing because the client had to wait, or the process was
+// suspended, for longer than the commit is fresh: the pod is then forgotten and has to be committed again.
 func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error {
 	began := time.Now()
 	looking, look := connect.WithLook(ctx, func() error {
@@ -166,7 +166,8 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error
 		e.metrics.bound(ctx, "bound")
 		return nil
 	case !known:
-		e.log.Warn("a bind may have been done or not; the pod counts until that is known", "pod", pod.Namespace+"/"+pod.Name, "node", node, "error", err)
+		e.log.Warn("the outcome of a bind is unknown; the pod stays assumed", "pod", pod.Namespace+"/"+pod.Name,
+			"node", node, "error", err)
 		e.decisions.change(pod.UID, func(d *decision) { d.binding, d.unclear, d.found = false, time.Now(), nil })
 		e.metrics.bound(ctx, "unclear")
 		return err
@@ -177,7 +178,7 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error
 	return err
 }
 
-// outcome asks the API server whether a pod is bound to a node. One that is pending may yet be.
+// outcome reads from the API server whether a pod is bound to a node. A pending pod may still be bound.
 func (e *Extender) outcome(ctx context.Context, pod *corev1.Pod, node string) (bound, known bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
 	defer cancel()

@@ -33,7 +33,7 @@ func TestBind(t *testing.T) {
 		t.Errorf("the pod that was bound does not count: %+v", got)
 	}
 	// kube-scheduler may say what does not hold any more.
-	if err := w.bindTo(web2, "a"); !strings.Contains(err, "cannot take the pod any more: "+refusedByAntiAffinity) {
+	if err := w.bindTo(web2, "a"); !strings.Contains(err, "is not feasible any more: "+refusedByAntiAffinity) {
 		t.Errorf("bound in violation: %q", err)
 	}
 	if err := w.bindTo(web2, "nowhere"); !strings.Contains(err, "is not there") {
@@ -48,7 +48,7 @@ func TestBind(t *testing.T) {
 	}
 	other := web1.DeepCopy()
 	other.UID = "another"
-	if err := w.bindTo(other, "b"); !strings.Contains(err, "is another one by now") {
+	if err := w.bindTo(other, "b"); !strings.Contains(err, "was replaced: its uid is") {
 		t.Errorf("a pod with another uid: %q", err)
 	}
 	w.api.told.Wait()
@@ -74,7 +74,7 @@ func TestBindsThatFail(t *testing.T) {
 		{"not known", unavailable, false, nil, false, waiting},
 		{"a conflict, done all the same", conflict, true, nil, true, "bound to node a already"},
 		{"a conflict, not done yet", conflict, false, nil, false, waiting},
-		{"a conflict, and then nobody answers", conflict, false, away, false, "asking what became of the last bind"},
+		{"a conflict, and then no response", conflict, false, away, false, "reading the outcome of the last bind"},
 		{"a request timeout", apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "create", corev1.Resource("pods/binding"), "web-1", "", 0, true), false, nil, false, waiting},
 		{"too many requests", apierrors.NewTooManyRequests("later", 1), false, nil, false, waiting},
 		{"gone", conflict, false, func(*corev1.Pod) error { return apierrors.NewNotFound(corev1.Resource("pods"), "web-1") }, false, forgotten},
@@ -196,7 +196,7 @@ func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
 	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
 		t.Errorf("another pod: %+v", got)
 	}
-	// The API server is not asked about pods that nothing was done with.
+	// The API server is not read for pods without a bind.
 	before := len(w.api.Actions())
 	for range 2 {
 		w.filter(huge, "a", "b")

@@ -18,24 +18,24 @@ type Config struct {
 	process.Settings `set:"admin_address=127.0.0.1:7436"`
 	connect.Server
 
-	Decide       string   `enum:"bind,filter" default:"bind" help:"When a decision counts. bind: at the bind verb, which kube-scheduler must be configured with. filter: at the filter verb, which then answers with the best node alone."`
-	Scores       string   `enum:"rescaled,exact" default:"rescaled" help:"What prioritize answers. rescaled: 0 to 10. exact: the plugins' points, for a configuration with the other plugins' weights times 10."`
-	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose points count in prioritize: those that are disabled in kube-scheduler."`
+	Decide       string   `enum:"bind,filter" default:"bind" help:"When a pod is assumed. bind: at the bind verb, which kube-scheduler must be configured with. filter: at the filter verb, which then returns the best node alone."`
+	Scores       string   `enum:"rescaled,exact" default:"rescaled" help:"Scale of prioritize. rescaled: 0 to 10. exact: the plugins' scores, for a configuration with the other plugins' weights times 10."`
+	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose scores count in prioritize: those that are disabled in kube-scheduler."`
 
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or the KubeSchedulerConfiguration that calls this extender. Default: kube-scheduler's."`
 	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
 
-	AssumeFor            time.Duration `default:"30s" help:"How long a pod counts where it was decided to go before the API server is asked what became of it; longer than kube-scheduler takes to bind. One that is still pending then does not count any more."`
-	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the pod before, with decide=bind."`
-	PreemptionCandidates bool          `help:"Report nodes that evicting pods could mend as such. kube-scheduler v1.37 finds no victims there and says so in an error."`
+	AssumeFor            time.Duration `default:"30s" help:"How long a pod stays assumed before it is read from the API server; longer than kube-scheduler takes to bind. A pod that is still pending then is forgotten."`
+	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the previous pod, with decide=bind."`
+	PreemptionCandidates bool          `help:"List nodes that preemption could make feasible as such. kube-scheduler v1.37 finds no victims there and reports an error."`
 
-	AllReasons bool `help:"Tell why nodes cannot take a pod also where others can: for a kube-scheduler with an extender after this one."`
+	AllReasons bool `help:"Give the reasons of infeasible nodes also where others are feasible: for a kube-scheduler with a later extender."`
 
-	RequestTimeout  time.Duration `default:"4s" help:"How long a request is worked on; kube-scheduler's httpTimeout is 5s by default."`
-	MaxRequestBytes int64         `default:"16777216" help:"Largest request."`
+	RequestTimeout  time.Duration `default:"4s" help:"Deadline of a request; kube-scheduler's httpTimeout is 5s by default."`
+	MaxRequestBytes int64         `default:"16777216" help:"Maximum size of a request in bytes."`
 
-	DrainDelay          time.Duration `default:"1s" help:"How long a stopping process goes on serving while it says that it is not ready."`
-	ShutdownGracePeriod time.Duration `default:"10s" help:"How long a stopping process lets requests finish after that."`
+	DrainDelay          time.Duration `default:"1s" help:"How long a stopping process keeps serving while it is not ready."`
+	ShutdownGracePeriod time.Duration `default:"10s" help:"How long open requests may take after that."`
 }
 
 // Validate reports everything that is wrong with the configuration.

@@ -10,35 +10,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rememberedDecisions is how many are remembered. kube-scheduler asks for priorities right after filtering; pods on their
-// way to being bound, and for a while binds of which nobody knows the outcome, are remembered beyond that.
+// rememberedDecisions bounds the decisions that are kept. kube-scheduler calls prioritize right after filter. Decisions
+// about pods that are being bound, and for a while those with binds of unknown outcome, are kept beyond that.
 const rememberedDecisions = 64
 
-// decision is what was last decided about a pod.
+// decision is the last decision about a pod.
 type decision struct {
 	pod   *corev1.Pod
 	found *evaluation
-	// made is since when it has been asked for.
+	// made is when the decision began.
 	made time.Time
-	// open: kube-scheduler has the answer, and has not said yet what comes of it.
+	// open: kube-scheduler has the response, and its outcome is not known yet.
 	open bool
-	// committed is when the node was last found to take the pod that is being bound, zero before.
+	// committed is when the node of a pod that is being bound was last found feasible, zero before that.
 	committed time.Time
-	// binding: the bind is on its way to the API server.
+	// binding: the bind request is in progress.
 	binding bool
-	// node is where the pod has been assumed, "" if nowhere.
+	// node is the node on which the pod is assumed, "" if none.
 	node string
-	// unclear is since when a bind may have been done or not, zero otherwise.
+	// unclear is since when the outcome of a bind is unknown, zero otherwise.
 	unclear time.Time
 }
 
-// decisions are the last ones, by pod. What get returns is a copy.
+// decisions are the last decisions by pod. get returns a copy.
 type decisions struct {
 	unclearFor time.Duration
 	mutex      sync.Mutex
 	byPod      map[types.UID]*decision
 	order      []types.UID
-	settled    chan struct{} // closed when one that was open is not any more
+	settled    chan struct{} // closed when an open decision is settled
 }
 
 func newDecisions(unclearFor time.Duration) *decisions {
@@ -71,7 +71,7 @@ func (d *decisions) get(uid types.UID) *decision {
 	return nil
 }
 
-// change changes a decision if there is one.
+// change updates a decision if there is one.
 func (d *decisions) change(uid types.UID, change func(*decision)) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -107,8 +107,8 @@ func (d *decisions) announce() {
 	d.settled = make(chan struct{})
 }
 
-// wait waits until no decision about another pod is open, but not longer than given: those that are open then are waited
-// for no more. It tells whether there was an end to them.
+// wait waits until no decision about another pod is open, but not beyond a limit; after that it gives up on those that are
+// open. It reports whether all were settled.
 func (d *decisions) wait(ctx context.Context, except types.UID, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -128,7 +128,7 @@ func (d *decisions) wait(ctx context.Context, except types.UID, most time.Durati
 		for uid, other := range d.byPod {
 			other.open = other.open && uid == except
 		}
-		d.announce() // they are waited for by nobody else either
+		d.announce() // others do not wait for them either
 		return false
 	}
 }

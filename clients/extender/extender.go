@@ -21,41 +21,41 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Decide is when a decision counts; see the package's documentation.
+// Decide is when a pod is assumed; see the package documentation.
 type Decide string
 
 const (
-	// AtBind is with the bind verb.
+	// AtBind assumes pods at the bind verb.
 	AtBind Decide = "bind"
-	// AtFilter is without it.
+	// AtFilter assumes pods at the filter verb.
 	AtFilter Decide = "filter"
 )
 
-// Options says how the extender answers.
+// Options configure an Extender.
 type Options struct {
 	Log *slog.Logger
 	// Meter gets the metrics stowage.extender.*, none if nil.
 	Meter metric.MeterProvider
 	// Decide is AtBind if empty.
 	Decide Decide
-	// Scores says what Prioritize answers.
+	// Scores configure Prioritize.
 	Scores Scores
 	// Profile is how Stowage decides, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
-	// OutcomeWait is how long Filter waits for what becomes of the pods before, with AtBind.
+	// OutcomeWait is how long Filter waits for the outcome of earlier pods, with AtBind.
 	OutcomeWait time.Duration
-	// UnclearFor is how long a pod is not decided anew after a bind of which nobody knows whether it was done.
+	// UnclearFor is how long a pod is not decided again after a bind whose outcome is unknown.
 	UnclearFor time.Duration
-	// PreemptionCandidates reports nodes that evicting pods could mend as such, in FailedNodes. kube-scheduler v1.37 asks
-	// only its own plugins what to evict, and these refused none of the nodes that an extender is asked about: it finds
-	// nothing to evict there and says so in an error. So they are reported as unresolvable otherwise.
+	// PreemptionCandidates lists nodes that preemption could make feasible in FailedNodes. kube-scheduler v1.37 asks only
+	// its own plugins for victims, and these found the nodes that it sent to the extender feasible: it finds no victims
+	// there and reports an error. Without the option such nodes are listed as unresolvable.
 	PreemptionCandidates bool
-	// AllReasons tells why nodes cannot take a pod also where others can. kube-scheduler v1.37 reads that only if an extender
-	// after this one rejects those.
+	// AllReasons gives the reasons of infeasible nodes also where other nodes are feasible. kube-scheduler v1.37 reads them
+	// only if a later extender rejects those.
 	AllReasons bool
 }
 
-// Extender answers kube-scheduler. It is safe for concurrent use.
+// Extender serves kube-scheduler. It is safe for concurrent use.
 type Extender struct {
 	options   Options
 	log       *slog.Logger
@@ -65,11 +65,11 @@ type Extender struct {
 	pods      corelisters.PodLister
 	metrics   *metrics
 	decisions *decisions
-	// turn is held while something is checked and then assumed.
+	// turn is held while a node is checked and the pod is assumed.
 	turn chan struct{}
 }
 
-// New makes an extender of a cluster that does not run yet.
+// New returns an extender of a cluster that does not run yet.
 func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster, o Options) (*Extender, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -92,7 +92,7 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	return e, e.watchBinds()
 }
 
-// Ready tells whether decisions can be asked for.
+// Ready reports whether the informers have synced.
 func (e *Extender) Ready() bool { return e.cluster.Ready() }
 
 // take waits for the turn to check and assume.
@@ -105,7 +105,7 @@ func (e *Extender) take(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// evaluation is what Stowage says of a pod and some nodes.
+// evaluation is Stowage's verdict on a pod and some nodes.
 type evaluation struct {
 	view     *live.View
 	feasible []uint32 // ascending
@@ -113,16 +113,16 @@ type evaluation struct {
 	best     []uint32
 	answer   *stowagev1.ScoreResponse
 	unknown  []string // nodes that are not in the view
-	refused  []string // nodes that Stowage refuses
+	refused  []string // nodes that Stowage rejects
 }
 
-// pending converts a pod for a request. The fields that the contract does not state, such as volumes and resource claims, do
-// not matter here: kube-scheduler's own plugins, all but two, have filtered the same nodes by them. Stowage does not look in
-// the nodes' allocatable for resources that DeviceClasses serve either.
+// pending converts a pod for a request. Fields that the contract does not have, such as volumes and resource claims, do not
+// matter here: kube-scheduler's own plugins have filtered the same nodes by them. For the same reason pending leaves out
+// resources that DeviceClasses serve.
 func pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	pod, err := kube.PendingPod(o)
 	if err != nil {
-		return nil, fmt.Errorf("Stowage cannot be asked about the pod: %w", err)
+		return nil, fmt.Errorf("cannot convert the pod: %w", err)
 	}
 	pod.Unread = nil
 	spec := pod.GetTemplate().GetSpec()
@@ -136,8 +136,8 @@ func pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	return pod, nil
 }
 
-// evaluateReasoned asks Stowage about a pod and nodes, and why these reject the pod if all do. Most pods have feasible
-// nodes, and reasons cost as much as all the rest.
+// evaluateReasoned evaluates a pod on nodes, with the reasons if no node is feasible. Most pods have feasible nodes, and
+// reasons cost as much as the rest.
 func (e *Extender) evaluateReasoned(ctx context.Context, o *corev1.Pod, names []string) (*evaluation, error) {
 	if !e.options.AllReasons {
 		found, err := e.evaluate(ctx, o, names, false)
@@ -148,7 +148,7 @@ func (e *Extender) evaluateReasoned(ctx context.Context, o *corev1.Pod, names []
 	return e.evaluate(ctx, o, names, true)
 }
 
-// evaluate asks Stowage about a pod and nodes.
+// evaluate calls Score for a pod and nodes.
 func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, reasons bool) (*evaluation, error) {
 	pod, err := pending(o)
 	if err != nil {
@@ -186,8 +186,8 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, 
 	return out, nil
 }
 
-// failed is the internal error with which kube-scheduler's own plugins would end the pod's cycle, nil if they would not: they
-// fail to filter, or to score more than one node.
+// failed returns the internal error with which kube-scheduler's own plugins would end the pod's cycle, nil if they would
+// not: they fail to filter, or to score more than one node.
 func (e *evaluation) failed() error {
 	fails := len(e.feasible) > 0 && len(e.best) == 0
 	for _, r := range e.answer.GetRejections() {
@@ -199,7 +199,7 @@ func (e *evaluation) failed() error {
 	return nil
 }
 
-// candidates are the indexes of nodes that Stowage can be asked about.
+// candidates returns the indexes of the nodes that the snapshot has.
 func (e *evaluation) candidates(names []string) []uint32 {
 	out := make([]uint32, 0, len(names))
 	for _, name := range names {
@@ -216,7 +216,7 @@ func (e *evaluation) candidates(names []string) []uint32 {
 	return out
 }
 
-// explained is an error of a call in words for a pod's event.
+// explained words the error of a call for a pod's event.
 func explained(err error) error {
 	if errors.Is(err, live.ErrNotReady) {
 		return fmt.Errorf("stowage-extender is starting: %w", err)
@@ -230,5 +230,5 @@ func explained(err error) error {
 		field := strings.TrimPrefix(strings.TrimPrefix(v.Field, "pod.template."), "pod.")
 		texts = append(texts, field+": "+v.Description)
 	}
-	return fmt.Errorf("Stowage refuses the request: %s", strings.Join(texts, "; "))
+	return fmt.Errorf("Stowage rejects the request: %s", strings.Join(texts, "; "))
 }

@@ -16,15 +16,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// errWithNodes says what to set.
+// errWithNodes names the setting that is missing.
 var errWithNodes = errors.New("the request has nodes instead of their names: set nodeCacheCapable: true for this extender in KubeSchedulerConfiguration")
 
-// errBinding is said of a pod whose bind kube-scheduler has stopped waiting for, and which counts where it is to be.
+// errBinding is returned for a pod whose bind is in progress although kube-scheduler has stopped waiting. The pod stays
+// assumed.
 var errBinding = errors.New("the pod is being bound: waiting for its outcome")
 
 var errNoPod = errors.New("the request has no pod")
 
-// asked checks what kube-scheduler asks about.
+// asked validates a request.
 func asked(args *extenderv1.ExtenderArgs) error {
 	switch {
 	case args.Nodes != nil || args.NodeNames == nil:
@@ -35,7 +36,7 @@ func asked(args *extenderv1.ExtenderArgs) error {
 	return nil
 }
 
-// Filter tells which nodes can take a pod.
+// Filter returns the feasible nodes of a pod.
 func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
 	if err := asked(args); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	return e.filtered(found, *args.NodeNames, found.feasible), nil
 }
 
-// decide answers with the best node alone, where the pod counts from then on.
+// decide returns the best node alone and assumes the pod there.
 func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
 	release, err := e.take(ctx)
 	if err != nil {
@@ -84,8 +85,8 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	return e.filtered(found, *args.NodeNames, found.best[:1]), nil
 }
 
-// again takes back what was decided about a pod before: that kube-scheduler asks again means that it came to nothing. Where
-// the pod may be bound all the same, that is asked of the API server first.
+// again forgets the last decision about a pod: kube-scheduler filters the pod again only if that had no result. If the pod
+// may be bound all the same, again first reads it from the API server.
 func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	node, assumed := e.cluster.NodeOf(pod.UID)
 	if node != "" && !assumed {
@@ -101,17 +102,17 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	case before != nil:
 		unclear = before.unclear
 	}
-	// It counts where it may have been bound: only the API server knows whether it was.
+	// The pod stays assumed: only the API server knows whether it was bound.
 	if assumed || !unclear.IsZero() {
 		now, err := e.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return fmt.Errorf("asking what became of the last bind: %w", err)
+			return fmt.Errorf("reading the outcome of the last bind: %w", err)
 		case now.UID == pod.UID && now.Spec.NodeName != "":
 			return fmt.Errorf("the pod is bound to node %s already", now.Spec.NodeName)
 		case now.UID == pod.UID && time.Since(unclear) < e.options.UnclearFor:
-			return errors.New("the last bind may yet be done: waiting for its outcome")
+			return errors.New("the last bind may still succeed: waiting for its outcome")
 		}
 	}
 	release, err := e.take(ctx)
@@ -127,8 +128,9 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// filtered is the answer. NodeNames is never nil: with neither that nor Nodes, kube-scheduler takes no node for feasible
-// and says nothing. Why nodes are rejected it reads only if none is left (pkg/scheduler/schedule_one.go schedulePod, v1.37).
+// filtered is the result of Filter. NodeNames is never nil: without that and Nodes, kube-scheduler takes no node as
+// feasible and reports nothing. It reads the reasons only if no node is left (pkg/scheduler/schedule_one.go schedulePod,
+// v1.37).
 func (e *Extender) filtered(found *evaluation, names []string, feasible []uint32) *extenderv1.ExtenderFilterResult {
 	out := &extenderv1.ExtenderFilterResult{
 		NodeNames: new([]string), FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{},

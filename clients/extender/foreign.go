@@ -9,11 +9,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// complainEvery bounds how often the same complaint is logged.
+// complainEvery is the interval between equal log lines.
 const complainEvery = time.Minute
 
-// watchBinds looks at pods that get bound: what was decided about them is done with. With AtBind, one that was bound by
-// somebody else shows that kube-scheduler has no bindVerb for this extender.
+// watchBinds ends the decisions about pods that get bound. With AtBind, a pod that the extender did not bind shows that
+// kube-scheduler has no bindVerb for this extender.
 func (e *Extender) watchBinds() error {
 	var complained atomic.Int64
 	seen := func(o any) {
@@ -32,7 +32,7 @@ func (e *Extender) watchBinds() error {
 		e.metrics.foreign(context.Background())
 		now := time.Now().UnixNano()
 		if last := complained.Load(); now-last > int64(complainEvery) && complained.CompareAndSwap(last, now) {
-			e.log.Error("kube-scheduler binds pods itself, so decisions are made on what is out of date: set bindVerb: bind for this extender, or start it with --decide=filter",
+			e.log.Error("kube-scheduler binds pods itself, so decisions rest on outdated state: set bindVerb: bind for this extender, or start it with --decide=filter",
 				"pod", pod.Namespace+"/"+pod.Name)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// Limits bound what one request may cost.
+// Limits bound one request.
 type Limits struct {
-	// Bytes is the largest body.
+	// Bytes is the maximum size of a body.
 	Bytes int64
-	// Duration is how long one is worked on. kube-scheduler waits 5 s by default.
+	// Duration is the deadline of a request. kube-scheduler waits 5 s by default.
 	Duration time.Duration
 }
 
@@ -34,14 +34,14 @@ func (e *Extender) Handler(l Limits) http.Handler {
 	return mux
 }
 
-// Connected is the hook of an HTTP server that counts its connections.
+// Connected is the ConnState hook of an HTTP server. It counts connections.
 func (e *Extender) Connected(_ net.Conn, state http.ConnState) {
 	if state == http.StateNew {
 		e.metrics.connected(context.Background())
 	}
 }
 
-// serve serves a verb; failed is an answer that carries an error, nil if the verb has none.
+// serve serves a verb; failed wraps an error in a result, nil if the verb has no field for it.
 func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, answer func(context.Context, *A) (R, error), failed func(error) R) {
 	mux.HandleFunc("POST /"+verb, func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -53,7 +53,7 @@ func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, ans
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				code = http.StatusRequestEntityTooLarge
 			}
-			e.log.Error("a request cannot be read", "verb", verb, "error", err)
+			e.log.Error("cannot read a request", "verb", verb, "error", err)
 			e.metrics.done(ctx, verb, "error", began)
 			http.Error(w, err.Error(), code)
 			return
@@ -76,13 +76,13 @@ func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, ans
 		}
 		e.metrics.done(ctx, verb, result, began)
 		if err := send(w, out); err != nil {
-			e.log.Debug("an answer could not be sent", "verb", verb, "error", err)
+			e.log.Debug("cannot send a response", "verb", verb, "error", err)
 		}
 	})
 }
 
-// send answers with a Content-Length. kube-scheduler does not read an answer to its end (pkg/scheduler/extender.go send,
-// v1.37), so it can use the connection again only if it knows the length.
+// send sets Content-Length. kube-scheduler does not read a response to its end (pkg/scheduler/extender.go send, v1.37), so
+// it can reuse the connection only if it knows the length.
 func send(w http.ResponseWriter, out any) error {
 	text, err := json.Marshal(out)
 	if err != nil {

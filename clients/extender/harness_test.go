@@ -70,7 +70,7 @@ func read(t testing.TB, w *world) *world {
 	return w
 }
 
-// startUnread starts a world of which the informers have read nothing.
+// startUnread starts a world whose informers have not synced.
 func startUnread(t testing.TB, o Options, lo live.Options, dial []grpc.DialOption, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: newAPIServer(objects...), server: servertest.Start(t), reader: metric.NewManualReader()}

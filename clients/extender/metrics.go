@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// metrics are the extender's. Attributes are few and of fixed values: no pod or node is named.
+// metrics are the extender's. Attributes have few values and never name a pod or node.
 type metrics struct {
 	duration                      metric.Float64Histogram
 	requests, evaluations, binds  metric.Int64Counter
@@ -25,7 +25,7 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	m := &metrics{}
 	var err error
 	if m.duration, err = meter.Float64Histogram("stowage.extender.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time that a verb took, and the parts of it that went to Stowage, to the API server, and to waiting for binds."),
+		metric.WithDescription("Duration of a verb, and of its parts: Stowage, the API server, waiting for binds."),
 		metric.WithExplicitBucketBoundaries(.0001, .0003, .001, .003, .01, .03, .1, .3, 1, 3, 10)); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 
 type verbKey struct{}
 
-// withVerb makes what is measured in a context belong to a verb.
+// withVerb sets the verb of the measurements in a context.
 func withVerb(ctx context.Context, verb string) context.Context {
 	return context.WithValue(ctx, verbKey{}, verb)
 }

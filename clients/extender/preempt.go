@@ -13,10 +13,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// preemptionsAtATime is how many nodes Stowage is asked about at a time. kube-scheduler sends a tenth of the nodes, or 100.
+// preemptionsAtATime is the number of nodes that are evaluated concurrently. kube-scheduler sends a tenth of the nodes, or
+// 100.
 const preemptionsAtATime = 8
 
-// Preempt keeps the nodes that could take a pod without their victims.
+// Preempt keeps the nodes that are feasible without their victims.
 func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	switch {
 	case args.Pod == nil:
@@ -34,7 +35,7 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 	group.SetLimit(preemptionsAtATime)
 	for node, victims := range args.NodeNameToMetaVictims {
 		if victims == nil || len(victims.Pods) == 0 {
-			continue // kube-scheduler takes a node without victims for an error
+			continue // kube-scheduler treats a node without victims as an error
 		}
 		group.Go(func() error {
 			ok, err := e.fitsWithout(asking, pod, args.Pod.UID, node, victims)
@@ -52,7 +53,8 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 	return out, nil
 }
 
-// fitsWithout tells whether a node could take a pod if some pods were gone, and what was decided about the pod itself.
+// fitsWithout reports whether a node would be feasible for a pod if some pods were gone, and the last decision about the
+// pod itself.
 func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own types.UID, node string, victims *extenderv1.MetaVictims) (bool, error) {
 	gone := []types.UID{own}
 	for _, v := range victims.Pods {

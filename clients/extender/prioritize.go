@@ -7,7 +7,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// Prioritize tells how good nodes are for a pod. For the nodes that Filter answered with, nobody is asked again.
+// Prioritize scores nodes for a pod. For the nodes that Filter returned, it makes no further call.
 func (e *Extender) Prioritize(ctx context.Context, args *extenderv1.ExtenderArgs) (extenderv1.HostPriorityList, error) {
 	if err := asked(args); err != nil {
 		return nil, err
@@ -24,13 +24,13 @@ func (e *Extender) Prioritize(ctx context.Context, args *extenderv1.ExtenderArgs
 	}
 	out := make(extenderv1.HostPriorityList, 0, len(*args.NodeNames))
 	for _, name := range *args.NodeNames {
-		score, _ := found.score(name) // what cannot take the pod is worth nothing
+		score, _ := found.score(name) // an infeasible node scores 0
 		out = append(out, extenderv1.HostPriority{Host: name, Score: score})
 	}
 	return out, nil
 }
 
-// priorities are the scores of nodes, if these are all that were found feasible: scores depend on which others there are.
+// priorities returns the scores of nodes if these are all the feasible ones: scores depend on the other nodes.
 func (e *evaluation) priorities(names []string) (extenderv1.HostPriorityList, bool) {
 	if len(names) != len(e.feasible) {
 		return nil, false

@@ -7,25 +7,25 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Range is how Stowage's points become an extender's.
+// Range is the scale of an extender's scores.
 type Range string
 
 const (
-	// Rescaled is 0 to 10, as the extender's API says: what a node has of the points that it could have, rounded. With the
-	// plugins' weights added up as the extender's weight, kube-scheduler adds nearly what its own plugins would have:
-	// with the two default plugins, 400 points in steps of 40.
+	// Rescaled is 0 to 10, as in the extender API: a node's share of the maximum score, rounded. If the extender's weight
+	// is the sum of the plugins' weights, kube-scheduler adds nearly the score of its own plugins: with the two default
+	// plugins, 400 points in steps of 40.
 	Rescaled Range = "rescaled"
-	// Exact is the points themselves. kube-scheduler multiplies an extender's scores by its weight and by 10, and does not
-	// check their range (pkg/scheduler/schedule_one.go prioritizeNodes, v1.37): with weight 1, and the weights of the
-	// plugins that stay in-tree multiplied by 10, the sum is ten times what kube-scheduler would have, for every node.
+	// Exact is the unscaled score. kube-scheduler multiplies an extender's scores by its weight and by 10, and does not
+	// check their range (pkg/scheduler/schedule_one.go prioritizeNodes, v1.37). With weight 1, and the weights of the
+	// in-tree plugins multiplied by 10, every node's sum is ten times kube-scheduler's own.
 	Exact Range = "exact"
 )
 
-// Scores says what Prioritize answers. The zero value is the default.
+// Scores configure Prioritize. The zero value has the defaults.
 type Scores struct {
 	// Range is Rescaled if empty.
 	Range Range
-	// Plugins are those whose points count: the ones that are disabled in kube-scheduler. InterPodAffinity and
+	// Plugins are the plugins whose scores count: those that kube-scheduler has disabled. InterPodAffinity and
 	// PodTopologySpread if empty.
 	Plugins []stowagev1.Plugin
 	// weights are those of the profile, by plugin.
@@ -47,7 +47,7 @@ var scorers = map[string]struct {
 	"ImageLocality":                   {stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, 1},
 }
 
-// NewScores makes scores of plugins by name, with the weights of a profile, which may be nil.
+// NewScores returns the scores of plugins, by name, with the weights of a profile, which may be nil.
 func NewScores(r Range, plugins []string, profile *stowagev1.Profile) (Scores, error) {
 	s := Scores{Range: r, weights: map[stowagev1.Plugin]int64{}}
 	for _, scorer := range scorers {
@@ -61,14 +61,14 @@ func NewScores(r Range, plugins []string, profile *stowagev1.Profile) (Scores, e
 	for _, name := range plugins {
 		scorer, ok := scorers[strings.TrimSpace(name)]
 		if !ok {
-			return Scores{}, fmt.Errorf("%q is no scoring plugin that Stowage knows", name)
+			return Scores{}, fmt.Errorf("%q is not a scoring plugin that Stowage evaluates", name)
 		}
 		s.Plugins = append(s.Plugins, scorer.plugin)
 	}
 	return s, nil
 }
 
-// maximum is the most points that a node can get.
+// maximum is the highest score of a node.
 func (s *Scores) maximum() int64 {
 	var sum int64
 	for _, p := range s.plugins() {
@@ -88,7 +88,7 @@ func (s *Scores) plugins() []stowagev1.Plugin {
 	return s.Plugins
 }
 
-// of is an extender's scores of the nodes of an answer.
+// of returns an extender's scores of the nodes of a response.
 func (s *Scores) of(answer *stowagev1.ScoreResponse) []int64 {
 	out := make([]int64, len(answer.GetNodes().GetIndexes()))
 	wanted := map[stowagev1.Plugin]bool{}

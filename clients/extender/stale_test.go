@@ -65,7 +65,7 @@ func TestABindThatIsSentTooLateIsCommittedAgain(t *testing.T) {
 			}
 			err := w.bindTo(pod, "a")
 			if taken {
-				if !strings.Contains(err, "cannot take the pod any more") || w.api.nodeOf(pod) != "" {
+				if !strings.Contains(err, "is not feasible any more") || w.api.nodeOf(pod) != "" {
 					t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
 				}
 				if node, _ := w.cluster.NodeOf(pod.UID); node != "" {

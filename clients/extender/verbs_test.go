@@ -48,8 +48,8 @@ func TestFilter(t *testing.T) {
 		err           string
 	}{
 		{"all", makePod("p", "p"), false, []string{"a", "b", "c"}, []string{"a", "b", "c"}, none, none, ""},
-		{"some are asked about", makePod("p", "p"), false, []string{"c", "b"}, []string{"b", "c"}, none, none, ""},
-		{"none is asked about", makePod("p", "p"), false, []string{}, []string{}, none, none, ""},
+		{"some of the nodes", makePod("p", "p"), false, []string{"c", "b"}, []string{"b", "c"}, none, none, ""},
+		{"no node", makePod("p", "p"), false, []string{}, []string{}, none, none, ""},
 		{"anti-affinity", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), false, []string{"a", "b", "c"}, []string{"b", "c"},
 			none, extenderv1.FailedNodesMap{"a": refusedByAntiAffinity}, ""},
 		{"anti-affinity, which eviction mends", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), true, []string{"a", "b", "c"},
@@ -66,9 +66,9 @@ func TestFilter(t *testing.T) {
 		{"a node that is refused", makePod("p", "p"), true, []string{"a", "negative"}, []string{"a"}, none,
 			extenderv1.FailedNodesMap{"negative": "node(s) were refused by Stowage"}, ""},
 		{"a pod that does not convert", wrong, false, []string{"a"}, []string{}, nil, nil,
-			`Stowage cannot be asked about the pod: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must not be negative`},
+			`cannot convert the pod: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must not be negative`},
 		{"a pod that is refused", odd, false, []string{"a"}, []string{}, nil, nil,
-			`Stowage refuses the request: spec.containers[0].requests.scalars["` + string(long[:64]) +
+			`Stowage rejects the request: spec.containers[0].requests.scalars["` + string(long[:64]) +
 				`"...]: has a name of 410 bytes, at most 317 are allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

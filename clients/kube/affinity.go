@@ -9,8 +9,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// affinity converts a pod's affinity. Of a merged pod, the API server has put matchLabelKeys and mismatchLabelKeys into
-// the label selectors and kube-scheduler ignores the keys; of another, the server that answers merges them.
+// affinity converts a pod's affinity. In a merged pod, the API server has merged matchLabelKeys and mismatchLabelKeys into
+// the label selectors and kube-scheduler ignores the keys. In others, the Stowage server merges them.
 func (c *converter) affinity(a *corev1.Affinity, merged bool, path *field.Path) *stowagev1.Affinity {
 	if a == nil {
 		return nil

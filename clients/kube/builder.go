@@ -16,14 +16,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Options says how a Builder states what it is given.
+// Options configure a Builder.
 type Options struct {
 	// CountPods leaves out the names of pods on nodes and counts equal ones, which makes a snapshot much smaller.
-	// Explanations then tell how many pods are in the way, and not which.
+	// Explanations then give numbers of conflicting pods in place of names.
 	CountPods bool
 }
 
-// Origin is the object that a queue entry comes from.
+// Origin is the object of a queue entry.
 type Origin struct {
 	Kind, Namespace, Name string
 }
@@ -35,39 +35,37 @@ func (o Origin) String() string {
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
-// Entry is a queue entry and where it comes from. Its pod refers to the snapshot's templates.
+// Entry is a queue entry and its origin. Its pod refers to the snapshot's templates.
 type Entry struct {
 	Pods   *stowagev1.PendingPods
 	Origin Origin
-	// Gone is the node, not in the cluster, that the pod was on.
+	// Gone is the pod's former node, which is not in the cluster.
 	Gone string
-	// Message, of an entry of Waiting, says why kube-scheduler does not try its pods, or what of them does not convert.
+	// Message, of an entry of Waiting, is why kube-scheduler does not queue its pods, or why they do not convert.
 	Message string
-	// Misread is what of the entry's object does not convert. Its pod then has no template.
+	// Misread is why the entry's object does not convert. Its pod then has no template.
 	Misread *Misread
 }
 
-// Snapshot is a cluster and the pods to be placed on it.
+// Snapshot is a cluster and the pods to place.
 type Snapshot struct {
 	Cluster *stowagev1.Cluster
 	// Queue is in the order in which the objects were added.
 	Queue []Entry
-	// Waiting are pending pods that are not in the queue, and so not placed: kube-scheduler does not let them into its queue,
-	// or they do not convert.
+	// Waiting are pending pods that are not in the queue: kube-scheduler does not queue them, or they do not convert.
 	Waiting []Entry
 	// PodGroups are the groups that entries of the queue name.
 	PodGroups []*stowagev1.PodGroup
-	// HomelessPods are the pods on nodes that are not in the cluster. kube-scheduler does not count such pods, and neither
-	// does Cluster.
+	// HomelessPods are the pods on nodes that are not in the cluster. Neither kube-scheduler nor Cluster counts them.
 	HomelessPods []HomelessPod
-	// Existing are the workloads that an API server has made, but for those that another controls. Their pods are those
-	// that were added.
+	// Existing are the workloads that were admitted by an API server and that no other object controls. Their pods are
+	// those that were added.
 	Existing []Origin
-	// Podless are workloads that an API server has made and that have pods, in whose namespace no pod was added.
+	// Podless are admitted workloads with replicas in whose namespace no pod was added.
 	Podless []Origin
 	// Misreads are the objects that do not convert.
 	Misreads []*Misread
-	// Unread is what of the pods in the queue and of the Scalables' is not read, each object and field once.
+	// Unread is the unread fields of the queued pods and of the Scalables' pods, each object and field once.
 	Unread []*stowagev1.UnreadField
 
 	// Scalables are the workloads that can be scaled, existing ones included.
@@ -76,11 +74,11 @@ type Snapshot struct {
 	places map[proto.Message]place
 }
 
-// Builder gathers objects into a snapshot. Nodes, and pods on a node, stay in the order in which they are added, on
-// which ties depend; the order of different kinds does not matter.
+// Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
+// ties; the order of different kinds does not matter.
 //
-// An object that does not convert makes Add return a *Misread, and everything else of the snapshot is as it would be.
-// Any other error says that the object cannot be in the snapshot.
+// If an object does not convert, Add returns a *Misread, and the rest of the snapshot is not affected. Any other error
+// means that the object cannot be in the snapshot.
 type Builder struct {
 	options    Options
 	nodes      []*corev1.Node // for DaemonSets
@@ -89,7 +87,7 @@ type Builder struct {
 	namespaces []*stowagev1.Namespace
 	selectors  []*stowagev1.WorkloadSelector
 	running    []runningPod
-	runningIn  map[string]int // running pods by the name of their group
+	runningIn  map[string]int // running pods by group name
 	queue      []slot
 	waiting    []Entry
 	groups     map[string]addedGroup
@@ -98,26 +96,26 @@ type Builder struct {
 	withPods   []Origin        // existing workloads that have pods
 	podsIn     map[string]bool // namespaces that pods were added in
 	scalables  []Scalable
-	generated  map[string]int // pods without a name, by what stands for it
+	generated  map[string]int // pods without a name, by their substitute
 	misreads   []*Misread
 	around     surroundings
-	closed     map[string]bool // nodes that take no pod
-	seen       map[string]bool // kind, namespace and name of what must be unique
-	at         string          // what From named
+	closed     map[string]bool // nodes that take no pods
+	seen       map[string]bool // kind, namespace and name of unique objects
+	at         string          // the name that From set
 	places     map[proto.Message]place
 }
 
-// slot is a place in the queue: pods, or a DaemonSet whose pods depend on the nodes.
+// slot is a position in the queue: pods, or a DaemonSet whose pods depend on the nodes.
 type slot struct {
 	origin    Origin
 	at        string
 	pods      *stowagev1.PendingPods
 	daemonSet *appsv1.DaemonSet
-	gone      string // the node, not in the cluster, that the pod was on
+	gone      string // the pod's former node, which is not in the cluster
 	facts     facts
 }
 
-// NewBuilder makes an empty Builder.
+// NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
@@ -170,8 +168,8 @@ func (b *Builder) AddService(s *corev1.Service) error {
 	return nil
 }
 
-// AddPod adds a pod: to its node if it has one, to the queue otherwise. A pod that has ended occupies nothing, and a
-// pending pod that is being deleted is not placed any more, so these are left out, as in kube-scheduler.
+// AddPod adds a pod to its node, or to the queue if it has none. Like kube-scheduler, it leaves out pods that have ended,
+// which occupy nothing, and pending pods that are being deleted.
 func (b *Builder) AddPod(p *corev1.Pod) error {
 	b.podsIn[namespaceOf(p)] = true
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
@@ -201,14 +199,13 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 	return b.addRunning(p)
 }
 
-// Where a pod's spec stands in a pod and in a workload.
+// The path of a pod's spec in a pod and in a workload.
 var (
 	specPath     = field.NewPath("spec")
 	templateSpec = field.NewPath("spec", "template", "spec")
 )
 
-// enqueue appends pods to the queue, all or, if one does not convert, none; path is where their spec stands in the
-// object.
+// enqueue appends pods to the queue, all or none; path is the path of their spec in the object.
 func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) error {
 	slots := make([]slot, 0, len(stamps))
 	for _, s := range stamps {
@@ -228,7 +225,7 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 	return nil
 }
 
-// generatedName stands for the name of a pod that has none yet: "web-*", the next "web-*2".
+// generatedName is a substitute for the name of a pod that has none yet: "web-*", the next "web-*2".
 func (b *Builder) generatedName(namespace, prefix string) string {
 	name := prefix + "*"
 	b.generated[namespace+"/"+name]++
@@ -252,7 +249,7 @@ func (b *Builder) exists(kind string, o metav1.Object, replicas *int32) bool {
 	return true
 }
 
-// Build makes the snapshot, once: the Builder must not be used afterwards. What nodes share is stated through classes.
+// Build returns the snapshot. The Builder must not be used afterwards. Properties that nodes share become node classes.
 func (b *Builder) Build() (*Snapshot, error) {
 	templates, err := compact.NewTemplates(nil)
 	if err != nil {
@@ -300,7 +297,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	return out, nil
 }
 
-// expandQueue puts the pods of DaemonSets in their place.
+// expandQueue replaces each DaemonSet in the queue by its pods.
 func (b *Builder) expandQueue() {
 	slots := b.queue
 	b.queue = nil
@@ -318,7 +315,7 @@ func (b *Builder) expandQueue() {
 	}
 }
 
-// placeClasses tells where the nodes of the cluster come from, and their classes: each from the first of its nodes.
+// placeClasses records the origins of the cluster's nodes and classes; a class has that of its first node.
 func (b *Builder) placeClasses(c *stowagev1.Cluster) {
 	same := func(m, from proto.Message) {
 		if _, known := b.places[m]; !known {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// converter collects what is wrong with one object, so that one error tells all of it.
+// converter collects the errors of one object, so that one error lists all of them.
 type converter struct {
 	errs field.ErrorList
 }
@@ -16,7 +16,7 @@ func (c *converter) err() error {
 	return c.errs.ToAggregate()
 }
 
-// enum looks a Kubernetes constant up in a table of the contract's.
+// enum translates a Kubernetes constant into one of the contract.
 func enum[K ~string, V any](c *converter, table map[K]V, value K, path *field.Path) V {
 	v, ok := table[value]
 	if !ok {

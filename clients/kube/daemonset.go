@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// AddDaemonSet adds a pod for each node that the DaemonSet controller would create one for, if the DaemonSet has no
-// uid. The nodes are all of the Builder's, whichever are added first.
+// AddDaemonSet adds a pod for each node for which the DaemonSet controller would create one, if the DaemonSet has no uid.
+// The nodes are all nodes of the Builder, in whatever order they are added.
 func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	if err := b.once("DaemonSet", namespaceOf(ds), ds.Name); err != nil {
 		return err
@@ -31,8 +31,8 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	return nil
 }
 
-// daemonPods makes the pods that the DaemonSet controller would create (pkg/controller/daemon/daemon_controller.go,
-// v1.37): each may only go to its node, and tolerates what makes other pods leave a node.
+// daemonPods returns the pods that the DaemonSet controller would create (pkg/controller/daemon/daemon_controller.go,
+// v1.37). Each can only go to its node, and tolerates the taints that evict other pods.
 func daemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]stamp, error) {
 	hash, err := templateHash(&ds.Spec.Template)
 	if err != nil {
@@ -47,7 +47,7 @@ func daemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]stamp, error) {
 		if name := template.Spec.NodeName; name != "" && name != n.Name {
 			continue
 		}
-		// The controller ignores what is wrong with an affinity: a bad term matches nothing.
+		// The controller ignores errors in an affinity: an invalid term matches nothing.
 		if match, _ := wanted.Match(n); !match {
 			continue
 		}
@@ -62,7 +62,7 @@ func daemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]stamp, error) {
 	return out, nil
 }
 
-// pinTo replaces the pod's required node affinity by one that names the node.
+// pinTo replaces the pod's required node affinity by one for the node.
 func pinTo(p *corev1.Pod, node string) {
 	if p.Spec.Affinity == nil {
 		p.Spec.Affinity = &corev1.Affinity{}
@@ -77,8 +77,8 @@ func pinTo(p *corev1.Pod, node string) {
 	}
 }
 
-// daemonTolerations are a pod's tolerations with those that the controller adds. It puts its own in place of one that
-// differs only in what it leaves open.
+// daemonTolerations returns a pod's tolerations with those that the controller adds. The controller replaces a toleration
+// that differs only in fields that it leaves open.
 func daemonTolerations(s *corev1.PodSpec) []corev1.Toleration {
 	added := []corev1.Toleration{
 		{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute},

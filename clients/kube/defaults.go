@@ -10,13 +10,14 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// admitted tells whether an object has been through an API server, which gives every object a uid.
+// admitted reports whether an object has been admitted by an API server, which gives every object a uid.
 func admitted(o metav1.Object) bool {
 	return o.GetUID() != ""
 }
 
-// defaulted gives a pod what the API server would (pkg/apis/core/v1/defaults.go SetDefaults_Pod, SetDefaults_ResourceList
-// and pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on it. The pod itself is not touched.
+// defaulted returns a pod with the API server's defaults (pkg/apis/core/v1/defaults.go SetDefaults_Pod,
+// SetDefaults_ResourceList and pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on them. It
+// does not modify the pod.
 func defaulted(p *corev1.Pod) *corev1.Pod {
 	if admitted(p) {
 		return p
@@ -74,7 +75,7 @@ func roundStatus(s *corev1.PodStatus) {
 	}
 }
 
-// withDefaults adds the resources of defaults that list leaves out.
+// withDefaults adds the resources of defaults that list lacks.
 func withDefaults(list, defaults corev1.ResourceList) corev1.ResourceList {
 	if len(defaults) == 0 {
 		return list
@@ -92,8 +93,8 @@ func defaultHostPorts(ports []corev1.ContainerPort) {
 	}
 }
 
-// defaultPodLevel completes pod-level requests: cpu and memory from what the containers add up to, then everything from
-// pod-level limits, to which the containers' huge page limits belong.
+// defaultPodLevel completes pod-level requests: cpu and memory with the sums of the containers, then everything with
+// pod-level limits, which include the containers' huge page limits.
 func defaultPodLevel(p *corev1.Pod) {
 	r := p.Spec.Resources
 	if len(r.Requests) == 0 && len(r.Limits) == 0 {
@@ -122,7 +123,7 @@ func defaultPodLevel(p *corev1.Pod) {
 	r.Requests = requests
 }
 
-// namespaceOf is the namespace an object is in.
+// namespaceOf returns the namespace of an object.
 func namespaceOf(o metav1.Object) string {
 	if ns := o.GetNamespace(); ns != "" {
 		return ns

@@ -12,16 +12,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// RestGroup is the name of the group that PlaceRestJointly makes. It cannot be that of a PodGroup, which has a slash.
+// RestGroup is the name of the group that PlaceRestJointly makes. No PodGroup can have it, as theirs contain a slash.
 const RestGroup = "queue"
 
-// addedGroup is a PodGroup and where it comes from.
+// addedGroup is a PodGroup and its origin.
 type addedGroup struct {
 	object *schedulingv1beta1.PodGroup
 	at     string
 }
 
-// AddPodGroup adds a PodGroup, which pods may name whether they are added before or after it.
+// AddPodGroup adds a PodGroup. Pods that name it may be added before or after it.
 func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
 	if err := b.once("PodGroup", namespaceOf(g), g.Name); err != nil {
 		return err
@@ -30,8 +30,7 @@ func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
 	return nil
 }
 
-// AddWorkload adds a Workload, whose templates stand for what PodGroups without a uid leave out, as a controller copies
-// it from there.
+// AddWorkload adds a Workload. Its templates complete PodGroups without a uid, as a controller copies them.
 func (b *Builder) AddWorkload(w *schedulingv1beta1.Workload) error {
 	if err := b.once("Workload", namespaceOf(w), w.Name); err != nil {
 		return err
@@ -40,7 +39,7 @@ func (b *Builder) AddWorkload(w *schedulingv1beta1.Workload) error {
 	return nil
 }
 
-// jobTemplate is the template of a Job's n pods: with spec.scheduling it names a group, which is added as the Job
+// jobTemplate returns the template of a Job's n pods. With spec.scheduling it names a group, which is added as the Job
 // controller would create it (pkg/controller/job/job_scheduling_manager.go, v1.37), under a name of its own.
 func (b *Builder) jobTemplate(s *batchv1.JobSpec, o owner, n uint32, path *field.Path) (*corev1.PodTemplateSpec, error) {
 	if s.Scheduling == nil || s.Template.Spec.SchedulingGroup != nil || n == 0 {
@@ -71,8 +70,8 @@ func (b *Builder) jobTemplate(s *batchv1.JobSpec, o owner, n uint32, path *field
 	return out, b.AddPodGroup(g)
 }
 
-// templated is a PodGroup with the policy and the constraints of the Workload's template that it refers to, if it is
-// about to be created and states no policy itself.
+// templated returns a PodGroup with the policy and the constraints of its Workload's template, if it is about to be created
+// and has no policy of its own.
 func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.PodGroup, error) {
 	ref := g.Spec.WorkloadRef
 	if p := g.Spec.SchedulingPolicy; ref == nil || admitted(g) || p.Basic != nil || p.Gang != nil {
@@ -96,9 +95,9 @@ func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.P
 	return nil, field.NotFound(path.Child("templateName"), ref.TemplateName)
 }
 
-// grouped makes the groups that entries of the queue are in, in the queue's order. Pods that wait for their group, or for
-// others of it, leave the queue, as in kube-scheduler
-// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
+// grouped returns the groups of the queue's entries, in the queue's order. As in kube-scheduler, pods that wait for their
+// group or for other members leave the queue (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue,
+// v1.37).
 func (b *Builder) grouped() []*stowagev1.PodGroup {
 	var names []string
 	pods := map[string]int{}
@@ -135,8 +134,8 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 	return out
 }
 
-// group makes the group with a name and a number of pods in the queue: nil if they are placed each for itself. If they
-// are not placed at all, message is kube-scheduler's reason. A group that the API server would refuse is not there.
+// group returns the group with a name and a number of queued pods, nil if they are placed one by one. If they are not
+// placed at all, message is kube-scheduler's reason. A group that the API server would reject counts as missing.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
 	namespace, base, _ := strings.Cut(name, "/")
 	missing := fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", base)
@@ -166,9 +165,9 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 	return out, ""
 }
 
-// PlaceRestJointly puts all entries of the queue that are in no group into one that is placed jointly, named RestGroup.
-// At least minCount of its pods have to be placed, all of them if it is 0; the search ends after maxSteps, the server's
-// default if it is 0. Nothing happens if there are no such entries.
+// PlaceRestJointly puts all queue entries without a group into one that is placed jointly, named RestGroup. At least
+// minCount of its pods must be placed, all of them if it is 0. The search ends after maxSteps, the server's default if it is
+// 0. Nothing happens without such entries.
 func (s *Snapshot) PlaceRestJointly(minCount, maxSteps uint32) {
 	found := false
 	for _, e := range s.Queue {

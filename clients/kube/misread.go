@@ -10,24 +10,24 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Misread is an object that does not convert. It costs only itself: the others of the snapshot are as they would be, what
-// it occupies counts, and a node with a pod whose requests cannot be read takes no pods.
+// Misread is an object that does not convert. It does not affect other objects; what it occupies counts, and a node with a
+// pod whose requests cannot be read takes no pods.
 type Misread struct {
 	// At is the object, as From named it.
 	At string
-	// Err tells its fields.
+	// Err names its fields.
 	Err error
-	// OwnPods says that decisions about pods of other objects do not read what does not convert. Otherwise what is known of
-	// the cluster is less than its objects state.
+	// OwnPods says that decisions about pods of other objects do not read the fields that do not convert. Otherwise the
+	// snapshot is incomplete for them.
 	OwnPods bool
 }
 
 func (m *Misread) Error() string { return m.At + ": " + m.Err.Error() }
 
-// Unwrap gives what is wrong with the object.
+// Unwrap returns the error of the object.
 func (m *Misread) Unwrap() error { return m.Err }
 
-// duplicate is an object that is there already: that is wrong with what was added, not with the object.
+// duplicate is the error of an object that was added before.
 type duplicate struct{ error }
 
 func (b *Builder) once(kind, namespace, name string) error {
@@ -39,7 +39,7 @@ func (b *Builder) once(kind, namespace, name string) error {
 	return nil
 }
 
-// misread records that an object does not convert, unless err is of another kind or nil. ownPods is Misread.OwnPods.
+// misread records that an object does not convert. It passes on errors of other kinds. ownPods is Misread.OwnPods.
 func (b *Builder) misread(o Origin, ownPods bool, err error) error {
 	if err == nil || errors.As(err, &duplicate{}) {
 		return err
@@ -53,7 +53,7 @@ func (b *Builder) note(at string, o Origin, ownPods bool, err error) *Misread {
 	return m
 }
 
-// misreadPods records that an object does not convert which has a number of pods to be placed, or none. The pods wait.
+// misreadPods records that an object with a number of pending pods does not convert. The pods wait.
 func (b *Builder) misreadPods(o Origin, pods uint32, err error) error {
 	err = b.misread(o, true, err)
 	if m := (*Misread)(nil); pods > 0 && errors.As(err, &m) {
@@ -62,7 +62,7 @@ func (b *Builder) misreadPods(o Origin, pods uint32, err error) error {
 	return err
 }
 
-// waits puts pods that do not convert among those that wait.
+// waits adds pods that do not convert to those that wait.
 func (b *Builder) waits(o Origin, pods uint32, err error, m *Misread) {
 	b.waiting = append(b.waiting, Entry{
 		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: new(pods)},
@@ -70,7 +70,7 @@ func (b *Builder) waits(o Origin, pods uint32, err error, m *Misread) {
 	})
 }
 
-// toCome is how many pods a workload would bring, by its replicas, if it does not convert.
+// toCome is the number of pods that a workload that does not convert would create, by its replicas.
 func toCome(o metav1.Object, replicas *int32) uint32 {
 	switch {
 	case admitted(o):
@@ -81,7 +81,8 @@ func toCome(o metav1.Object, replicas *int32) uint32 {
 	return uint32(*replicas)
 }
 
-// Close makes a node take no pod, whatever the pod tolerates. Its labels, taints and images, and the pods on it, still count.
+// Close makes a node take no pods, whatever their tolerations. Its labels, taints and images, and the pods on it, still
+// count.
 func Close(n *stowagev1.Node) {
 	n.Unschedulable, n.Allocatable = true, &stowagev1.Resources{}
 }

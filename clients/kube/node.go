@@ -10,8 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Node converts a node, without pods. One that has not been through an API server and states no allocatable has its
-// capacity as such.
+// Node converts a node, without pods. If a node without a uid has no allocatable, its capacity is used.
 func Node(n *corev1.Node) (*stowagev1.Node, error) {
 	c := &converter{}
 	allocatable, path := allocatableOf(n)
@@ -28,7 +27,7 @@ func Node(n *corev1.Node) (*stowagev1.Node, error) {
 	return out, c.err()
 }
 
-// allocatableOf is what Node takes for a node's allocatable, and where it stands.
+// allocatableOf returns the allocatable that Node uses, and its path.
 func allocatableOf(n *corev1.Node) (corev1.ResourceList, *field.Path) {
 	if n.Status.Allocatable == nil && !admitted(n) {
 		return n.Status.Capacity, field.NewPath("status", "capacity")

@@ -9,20 +9,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Occupant is a pod on a node, as decisions about other pods read it.
+// Occupant is a pod on a node, with the fields that decisions about other pods read.
 type Occupant struct {
 	Pod *stowagev1.Pod
-	// Terms is why lists of affinity terms are left out, nil if all are stated. kube-scheduler, too, takes a list of a pod
-	// on a node for empty if it cannot parse one of its selectors (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
+	// Terms is why lists of affinity terms are left out, nil if none is. kube-scheduler, too, treats a list of a pod on a
+	// node as empty if it cannot parse one of its selectors (pkg/scheduler/framework/types.go NewPodInfo, v1.37).
 	Terms error
-	// Amounts is why Pod takes less of its node than the object does, nil if it takes the same.
+	// Amounts is why Pod occupies less of its node than the object does, nil if it occupies the same.
 	Amounts error
 }
 
 func (o Occupant) err() error { return errors.Join(o.Terms, o.Amounts) }
 
-// running converts a pod on a node as a whole, so that it shares its template with those to be placed, or if it does not
-// convert as a whole, as OccupyingPod does.
+// running converts a pod on a node completely, so that it shares its template with pending pods. If that fails, it converts
+// as OccupyingPod does.
 func running(p *corev1.Pod) Occupant {
 	if out, err := onNode(p); err == nil {
 		return Occupant{Pod: out}
@@ -30,7 +30,7 @@ func running(p *corev1.Pod) Occupant {
 	return OccupyingPod(p)
 }
 
-// onNode converts a pod on a node and what its status says of its resources.
+// onNode converts a pod on a node and the resources in its status.
 func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c := &converter{}
 	p = defaulted(p)
@@ -39,9 +39,9 @@ func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 	return out, c.err()
 }
 
-// OccupyingPod converts a pod on a node, without saying on which; it carries a template of its own. What kube-scheduler does
-// not read of pods on nodes is left out: node selector and affinity, tolerations, spread constraints, images, scheduling
-// gates, the controller. So nothing odd in these makes the pod count for less, and more pods share a template.
+// OccupyingPod converts a pod on a node, with a template of its own and without its node. It leaves out the fields of pods
+// on nodes that kube-scheduler does not read: node selector and affinity, tolerations, spread constraints, images,
+// scheduling gates, the controller. So errors in these have no effect, and more pods share a template.
 func OccupyingPod(p *corev1.Pod) Occupant {
 	read := *p
 	read.OwnerReferences = nil
@@ -61,7 +61,7 @@ func OccupyingPod(p *corev1.Pod) Occupant {
 	return out
 }
 
-// readableTerms converts a pod's affinity to pods, list by list, and leaves out lists that do not convert.
+// readableTerms converts a pod's affinity to pods list by list, and leaves out lists that do not convert.
 func readableTerms(p *corev1.Pod) (*stowagev1.Affinity, error) {
 	a := p.Spec.Affinity
 	if a == nil {

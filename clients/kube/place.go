@@ -10,20 +10,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// place is where a message of a snapshot comes from.
+// place is the origin of a message of a snapshot.
 type place struct {
-	at   string // the object, as From named it
-	path string // the message's place in it, "" if it is the object itself
-	// plain: where the contract has a label selector, the object has a map of labels.
+	at   string // the object's name, from From
+	path string // the message's path in the object, "" for the object itself
+	// plain: the contract has a label selector where the object has a map of labels.
 	plain bool
 }
 
-// From names what is added next, such as "web.yaml: document 2: Pod web", for Locate.
+// From names the objects that are added next, such as "web.yaml: document 2: Pod web", for Locate.
 func (b *Builder) From(at string) { b.at = at }
 
-// Locate translates the path of a field in a request that is made of the snapshot, as a server's errors state it, into
-// the object that the field comes from and the path that it has there. Of a template or a node class, that is the first
-// object that uses it. A field that comes from no object is not ok.
+// Locate translates a field path of a server's error about a request with this snapshot into an object and the path in that
+// object. For a template or a node class, the object is the first that uses it. A field that comes from no object is not
+// ok.
 func (s *Snapshot) Locate(request proto.Message, path string) (at, field string, ok bool) {
 	m, here := request.ProtoReflect(), place{}
 	for _, step := range steps(path) {
@@ -62,7 +62,7 @@ func (s *Snapshot) Locate(request proto.Message, path string) (at, field string,
 	return here.at, here.path, ok
 }
 
-// steps cuts a path at its dots, but not at those of a quoted key.
+// steps splits a path at its dots, except in quoted keys.
 func steps(path string) []string {
 	var out []string
 	quoted, escaped, start := false, false, 0
@@ -96,7 +96,7 @@ func joined(path, name string) string {
 	return path + "." + name
 }
 
-// key is a field in the tables: its message and its name.
+// key identifies a field in the tables, by message and name.
 func key(f protoreflect.FieldDescriptor) string {
 	return string(f.Parent().Name()) + "." + string(f.Name())
 }
@@ -111,7 +111,8 @@ func (p place) nameOf(f protoreflect.FieldDescriptor) string {
 	return f.JSONName()
 }
 
-// names are those in manifests of fields that the contract names or places otherwise. Others differ in case alone.
+// names are the paths in manifests of fields whose names or places differ from the contract's. All others differ only in
+// case.
 var names = map[string]string{
 	"Node.name":                         "metadata.name",
 	"Node.labels":                       "metadata.labels",
@@ -167,7 +168,7 @@ var names = map[string]string{
 	"WeightedPodAffinityTerm.term":      "podAffinityTerm",
 }
 
-// unindexed are the lists that leave items of the manifest's out, so that the index would mislead.
+// unindexed are lists that leave out items of the manifest's, so that an index would mislead.
 var unindexed = map[string]bool{
 	"Node.images":                  true,
 	"NodeClass.images":             true,
@@ -177,7 +178,7 @@ var unindexed = map[string]bool{
 	"PodResourceStatus.containers": true,
 }
 
-// plainSelector tells of which workloads the selector is a map of labels.
+// plainSelector reports whether a workload's selector is a map of labels.
 func plainSelector(w *stowagev1.WorkloadSelector) bool {
 	return w.Kind == stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE ||
 		w.Kind == stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER

@@ -77,7 +77,7 @@ func (c *converter) spread(ts []corev1.TopologySpreadConstraint, path *field.Pat
 			minDomains := *t.MinDomains
 			o.MinDomains = &minDomains
 		}
-		// The fields' defaults are written out, so that stating a default makes no other template.
+		// Defaults are written out, so that a pod that sets a default shares the template of one that does not.
 		o.NodeAffinityPolicy = stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR
 		if p := t.NodeAffinityPolicy; p != nil {
 			o.NodeAffinityPolicy = enum(c, inclusionPolicies, *p, at.Child("nodeAffinityPolicy"))

@@ -25,24 +25,23 @@ var containerRestartPolicies = map[corev1.ContainerRestartPolicy]stowagev1.Conta
 	corev1.ContainerRestartPolicyNever:     stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_NEVER,
 }
 
-// ownLabels are the labels that controllers give each pod its own value of. They stay out of templates, so that the
-// pods of a StatefulSet or an indexed Job share one.
+// ownLabels are the labels whose values differ for each pod of a controller. They stay out of templates, so that the pods
+// of a StatefulSet or an indexed Job share one.
 var ownLabels = []string{
 	"apps.kubernetes.io/pod-index",
 	"batch.kubernetes.io/job-completion-index",
 	"statefulset.kubernetes.io/pod-name",
 }
 
-// PendingPod converts a pod to be placed; it carries a template of its own. If spec.nodeName is set, the pod accepts no
-// other node.
+// PendingPod converts a pending pod, with a template of its own. If spec.nodeName is set, only that node is feasible.
 //
-// Its unread fields are those that the pod itself shows. A Builder adds what depends on other objects: nominated nodes,
-// DeviceClasses, LimitRanges, and what of pods on nodes and of PodGroups is not read.
+// Its unread fields are those of the pod itself. A Builder adds those that depend on other objects: nominated nodes,
+// DeviceClasses, LimitRanges, and unread fields of pods on nodes and of PodGroups.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	return pendingPod(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: cmp.Or(p.Name, p.GenerateName+"*")}, specPath, stamp{pod: p})
 }
 
-// pendingPod converts a pod of an object, in which the pod's spec stands at path.
+// pendingPod converts a pod of an object; path is the path of the pod's spec.
 func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error) {
 	c := &converter{}
 	out := c.pod(defaulted(s.pod), path, resourcehelper.PodResourcesOptions{})
@@ -52,8 +51,8 @@ func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error
 	return out, c.err()
 }
 
-// pod converts what pending and running pods have in common; path is where the pod's spec stands in the object, and o how
-// kube-scheduler adds up what the pod requests.
+// pod converts the common part of pending and running pods; path is the path of the pod's spec in the object, and o is how
+// kube-scheduler sums the pod's requests.
 func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodResourcesOptions) *stowagev1.Pod {
 	t := &stowagev1.PodTemplate{
 		Namespace:  namespaceOf(p),
@@ -82,8 +81,8 @@ func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodRes
 	return out
 }
 
-// controller names the pod's controller if it is of a kind that decisions read. Others would only tell apart templates
-// that are otherwise equal.
+// controller returns the pod's controller if it is of a kind that decisions read. Others would only divide templates that
+// are otherwise equal.
 func controller(p *corev1.Pod) *stowagev1.ControllerReference {
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil {
@@ -128,7 +127,7 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	return out
 }
 
-// container converts a container, whose requests are added to a sum.
+// container converts a container, and adds its requests to a sum.
 func (c *converter) container(in *corev1.Container, before excess, at *field.Path) *stowagev1.Container {
 	out := &stowagev1.Container{
 		Name:     in.Name,
@@ -151,7 +150,7 @@ func (c *converter) container(in *corev1.Container, before excess, at *field.Pat
 	return out
 }
 
-// podLevel leaves the resources that a pod can state as a whole.
+// podLevel returns the resources that a pod can request at pod level.
 func podLevel(list corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, q := range list {

@@ -12,12 +12,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The annotations of a PodGroup that ask for what kube-scheduler does not do.
+// Annotations of a PodGroup for features that kube-scheduler does not have.
 const (
-	// PodGroupModeAnnotation is "joint" for a group that is placed as a whole; "in-order" is what kube-scheduler does.
+	// PodGroupModeAnnotation is "joint" for a group that is placed as a whole, and "in-order" for kube-scheduler's way.
 	PodGroupModeAnnotation = "stowage.scheduling/mode"
-	// PodGroupTopologyPolicyAnnotation is "preferred" for a group that may go elsewhere if no domain takes it; "required"
-	// is what kube-scheduler does.
+	// PodGroupTopologyPolicyAnnotation is "preferred" for a group that may be placed outside the domains if none takes it,
+	// and "required" for kube-scheduler's way.
 	PodGroupTopologyPolicyAnnotation = "stowage.scheduling/topology-policy"
 	// PodGroupTopologyLevelsAnnotation lists further topology keys, separated by commas: wider domains to try after those
 	// of spec.schedulingConstraints.topology.
@@ -26,7 +26,7 @@ const (
 	PodGroupMaxStepsAnnotation = "stowage.scheduling/max-steps"
 )
 
-// maximumTopologyKeys is how many topology keys a group may have in the contract.
+// maximumTopologyKeys is the contract's limit of topology keys per group.
 const maximumTopologyKeys = 8
 
 var podGroupModes = map[string]stowagev1.PodGroupMode{
@@ -41,7 +41,7 @@ var podGroupTopologyPolicies = map[string]stowagev1.PodGroupTopologyPolicy{
 	"preferred": stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
 }
 
-// PodGroupName is what requests call the group that a pod is in, "namespace/name"; "" if it is in none.
+// PodGroupName is the name of a pod's group in requests, "namespace/name"; "" if it is in none.
 func PodGroupName(p *corev1.Pod) string {
 	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		return namespaceOf(p) + "/" + *g.PodGroupName
@@ -49,9 +49,9 @@ func PodGroupName(p *corev1.Pod) string {
 	return ""
 }
 
-// PodGroup converts a PodGroup. running is how many of its pods have a node already: they count for its minCount
-// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PlacementFeasible, v1.37), so that what is left of it
-// is asked for, at least one pod. It is nil if the group asks for nothing, so that its pods are placed each for itself.
+// PodGroup converts a PodGroup. running is the number of its pods that have a node. They count towards its minCount
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PlacementFeasible, v1.37), so the result requires the
+// rest, at least one pod. It is nil if the group has no requirements, so that its pods are placed one by one.
 func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, error) {
 	c := &converter{}
 	out := &stowagev1.PodGroup{Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1))}

@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// PlaceRequest asks where the whole queue goes. Its answer names nodes.
+// PlaceRequest returns a request to place the whole queue. Its response names nodes.
 func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
 	r := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
@@ -21,9 +21,9 @@ func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
 	return r
 }
 
-// Pending finds the queue entry to ask about, or one that waits: by the name of its pod or of the object that it comes
-// from, with or without the namespace. Without a name it is the only one, not counting pods whose node is gone if there
-// are others. Of several that come from one object, it is the first; alike is how many.
+// Pending finds a queue entry, or one that waits, by the name of its pod or of its origin, with or without the namespace.
+// Without a name, it is the only entry; pods whose node is gone do not count if there are others. If several entries have
+// one origin, it is the first, and alike is their number.
 func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
 	all := slices.Concat(s.Queue, s.Waiting)
 	if fresh := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Gone != "" }); name == "" && len(fresh) > 0 {
@@ -51,8 +51,8 @@ func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
 	return Entry{}, 0, fmt.Errorf("there are several pending pods, name one of %s", strings.Join(names, ", "))
 }
 
-// Entry is an entry of the queue or, counted on from its end, one that waits: the placements of a Complete answer go by
-// this index.
+// Entry returns an entry of the queue or, with an index beyond its end, one that waits. The placements of a Complete
+// response have these indexes.
 func (s *Snapshot) Entry(i int) Entry {
 	if i < len(s.Queue) {
 		return s.Queue[i]
@@ -60,7 +60,7 @@ func (s *Snapshot) Entry(i int) Entry {
 	return s.Waiting[i-len(s.Queue)]
 }
 
-// Complete adds to the answer to a PlaceRequest the entries that wait, as pods without a node.
+// Complete adds the entries that wait to a response, as pods without a node.
 func (s *Snapshot) Complete(a *stowagev1.PlaceResponse) {
 	for _, e := range s.Waiting {
 		a.Placements = append(a.Placements, &stowagev1.Placement{UnplacedCount: e.Pods.PodCount(), Message: e.Message, Unread: e.Pods.Pod.Unread})

@@ -12,8 +12,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// requests converts a resource list; an empty one is nil. Names that kube-scheduler does not count are left out. The
-// amounts go on top of a sum to which rounding has added so much.
+// requests converts a resource list; an empty one is nil. It leaves out names that kube-scheduler does not count. The
+// amounts are added to a sum that includes the given excess from rounding.
 func (c *converter) requests(list corev1.ResourceList, path *field.Path, before excess) *stowagev1.Resources {
 	if len(list) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func (c *converter) requests(list corev1.ResourceList, path *field.Path, before 
 	return out
 }
 
-// allocatable converts what a node has, which alone counts pods.
+// allocatable converts a node's resources, which alone include pods.
 func (c *converter) allocatable(list corev1.ResourceList, path *field.Path) *stowagev1.Resources {
 	out := c.requests(list, path, nil)
 	if pods, ok := list[corev1.ResourcePods]; ok {
@@ -50,7 +50,7 @@ func (c *converter) allocatable(list corev1.ResourceList, path *field.Path) *sto
 	return out
 }
 
-// stated converts a resource list of which it matters whether it is there: only nil stays nil.
+// stated converts a resource list whose presence matters: only nil becomes nil.
 func (c *converter) stated(list corev1.ResourceList, path *field.Path, before excess) *stowagev1.Resources {
 	if list == nil {
 		return nil
@@ -61,9 +61,9 @@ func (c *converter) stated(list corev1.ResourceList, path *field.Path, before ex
 	return &stowagev1.Resources{}
 }
 
-// whole is an amount in the contract's units.
+// whole returns an amount in the contract's units.
 func (c *converter) whole(name corev1.ResourceName, q resource.Quantity, path *field.Path, before excess) *int64 {
-	// MilliValue overflows silently, and Value of what does not fit is 0.
+	// MilliValue overflows silently, and Value is 0 for amounts that do not fit.
 	most := int64(math.MaxInt64)
 	if name == corev1.ResourceCPU {
 		most /= 1000
@@ -75,7 +75,7 @@ func (c *converter) whole(name corev1.ResourceName, q resource.Quantity, path *f
 	return &v
 }
 
-// within refuses what is not from 0 to most.
+// within rejects amounts outside [0, most].
 func (c *converter) within(q resource.Quantity, most int64, path *field.Path) bool {
 	switch {
 	case q.Sign() < 0:
@@ -88,8 +88,8 @@ func (c *converter) within(q resource.Quantity, most int64, path *field.Path) bo
 	return false
 }
 
-// isScalar tells whether kube-scheduler counts a resource that has no field of its own
-// (pkg/scheduler/util/utils.go IsScalarResourceName, v1.37).
+// isScalar reports whether kube-scheduler counts a resource that has no field of its own (pkg/scheduler/util/utils.go
+// IsScalarResourceName, v1.37).
 func isScalar(name corev1.ResourceName) bool {
 	s := string(name)
 	if strings.HasPrefix(s, corev1.ResourceHugePagesPrefix) || strings.HasPrefix(s, corev1.ResourceAttachableVolumesPrefix) {

@@ -8,15 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// excess is how much more a sum of rounded amounts is than the sum of the exact ones, by resource, in billionths of its
-// unit: a Quantity has nothing finer.
+// excess is the difference between a sum of rounded amounts and the sum of the exact ones, by resource, in billionths of
+// its unit: a Quantity has nothing finer.
 //
-// kube-scheduler adds up the exact amounts of a pod's containers and rounds each sum up
-// (pkg/scheduler/framework/types.go Resource.Add, v1.37), where the contract has whole units. So an amount is rounded to
-// what it adds to the rounded sum before it.
+// kube-scheduler sums the exact amounts of a pod's containers and rounds each sum up (pkg/scheduler/framework/types.go
+// Resource.Add, v1.37), while the contract has whole units. Each amount therefore becomes the increase of the rounded
+// running sum.
 type excess map[corev1.ResourceName]int64
 
-// unitOf is the scale of a resource's unit, and how many of the smallest parts that a Quantity can state it has.
+// unitOf returns the scale of a resource's unit, and the number of the smallest parts of a Quantity in a unit.
 func unitOf(name corev1.ResourceName) (scale resource.Scale, parts int64) {
 	if name == corev1.ResourceCPU {
 		return resource.Milli, 1_000_000
@@ -24,7 +24,7 @@ func unitOf(name corev1.ResourceName) (scale resource.Scale, parts int64) {
 	return 0, 1_000_000_000
 }
 
-// roundedUpBy is an amount in whole units, and how much of it rounding has added.
+// roundedUpBy returns an amount in whole units, and the part of it that rounding has added.
 func roundedUpBy(name corev1.ResourceName, q resource.Quantity) (whole, added int64) {
 	scale, _ := unitOf(name)
 	up := q
@@ -36,14 +36,14 @@ func roundedUpBy(name corev1.ResourceName, q resource.Quantity) (whole, added in
 	return whole, up.ScaledValue(resource.Nano)
 }
 
-// rounded is what an amount adds to the rounded sum.
+// rounded returns the increase of the rounded sum by an amount.
 func (e excess) rounded(name corev1.ResourceName, q resource.Quantity) int64 {
 	whole, added := roundedUpBy(name, q)
 	_, parts := unitOf(name)
 	return whole - (e[name]+added)/parts + e[name]/parts
 }
 
-// plus is the excess once a list is added to the sum.
+// plus returns the excess after a list is added to the sum.
 func (e excess) plus(list corev1.ResourceList) excess {
 	var more excess
 	for name, q := range list {
@@ -61,9 +61,9 @@ func (e excess) plus(list corev1.ResourceList) excess {
 	return more
 }
 
-// sums iterates over a pod's init containers and containers in the order in which kube-scheduler adds up their amounts
+// sums iterates over a pod's init containers and containers in the order in which kube-scheduler sums them
 // (k8s.io/component-helpers/resource/helpers.go aggregateContainerResourcesByFn, v1.37), with the excess of the sum that
-// each is added to: sidecars to the sidecars before them, other init containers to these too, and containers to all
+// each is added to: sidecars to the sidecars before them, other init containers to these as well, and containers to all
 // sidecars and the containers before them.
 func sums(s *corev1.PodSpec, amounts func(*corev1.Container) corev1.ResourceList) iter.Seq2[*corev1.Container, excess] {
 	return func(yield func(*corev1.Container, excess) bool) {
@@ -88,5 +88,5 @@ func sums(s *corev1.PodSpec, amounts func(*corev1.Container) corev1.ResourceList
 	}
 }
 
-// requested is what a container's spec requests.
+// requested returns the requests of a container's spec.
 func requested(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }

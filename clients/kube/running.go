@@ -13,7 +13,7 @@ import (
 type HomelessPod struct {
 	Namespace, Name string
 	Node            string
-	// Stays says why the pod is not in the queue; it is empty if it is.
+	// Stays is why the pod is not in the queue, empty if it is.
 	Stays string
 }
 
@@ -23,14 +23,14 @@ type runningPod struct {
 	at    string
 	facts facts
 	pod   *stowagev1.Pod
-	// misread is what of the pod does not convert.
+	// misread is why the pod does not convert.
 	misread *Misread
-	// again is the pod to be placed anew, made if the node was not known when the pod was added.
+	// again is the pod as a pending one, made if the node was not known when the pod was added.
 	again    *stowagev1.Pod
 	againErr error
-	// stays says why the pod is not placed again if its node is gone.
+	// stays is why the pod is not placed again if its node is gone.
 	stays string
-	// before is how many slots the queue had when it was added.
+	// before is the length of the queue when the pod was added.
 	before int
 }
 
@@ -57,8 +57,8 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 	return err
 }
 
-// staysGone says why nothing places a pod anew once its node is gone. The pods of other nodes are deleted
-// (pkg/controller/podgc/gc_controller.go gcOrphaned, v1.37) and made again.
+// staysGone returns why a pod is not placed again once its node is gone. Pods on other nodes are deleted
+// (pkg/controller/podgc/gc_controller.go gcOrphaned, v1.37) and created again.
 func staysGone(p *corev1.Pod) string {
 	owner := metav1.GetControllerOfNoCopy(p)
 	switch {
@@ -72,7 +72,7 @@ func staysGone(p *corev1.Pod) string {
 	return ""
 }
 
-// settle puts the pods on their nodes. Those whose node is not in the cluster are put into the queue, where they were
+// settle puts the pods on their nodes. Pods whose node is not in the cluster are queued at the position where they were
 // added, and returned.
 func (b *Builder) settle() []HomelessPod {
 	var out []HomelessPod

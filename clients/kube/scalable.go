@@ -10,21 +10,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Scalable is a workload whose number of replicas can be changed: one that was added and that no other one controls that
-// was added.
+// Scalable is a workload whose number of replicas can be changed: one that no other added workload controls.
 type Scalable struct {
 	Origin
 	// Selector selects its pods.
 	Selector *stowagev1.LabelSelector
-	// Pod is a pod as it would make it.
+	// Pod is a pod that the workload would create.
 	Pod *stowagev1.Pod
-	// Controller is the object, not among those added, that decides how many replicas it has; nil if none does.
+	// Controller is the object outside the snapshot that decides the number of replicas; nil if there is none.
 	Controller *Origin
 
 	facts facts
 }
 
-// scalable notes a workload that can be scaled.
+// scalable records a workload that can be scaled.
 func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowagev1.LabelSelector, s stamp) error {
 	if selector == nil {
 		return nil
@@ -43,7 +42,7 @@ func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowag
 	return nil
 }
 
-// scaled are the workloads that can be scaled, now that everything is added.
+// scaled returns the workloads that can be scaled, once everything is added.
 func (b *Builder) scaled() []Scalable {
 	return slices.DeleteFunc(b.scalables, func(w Scalable) bool {
 		return w.Controller != nil && b.seen[w.Controller.Kind+" "+w.Controller.Namespace+"/"+w.Controller.Name]
@@ -75,7 +74,7 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 	return nil, fmt.Errorf("there is no Deployment, ReplicaSet, ReplicationController or StatefulSet")
 }
 
-// ScaleDownRequest returns the question which of a workload's pods to delete so that so many replicas remain.
+// ScaleDownRequest returns a request for the pods of a workload to delete so that the given number of replicas remains.
 func (s *Snapshot) ScaleDownRequest(w *Scalable, replicas uint32) *stowagev1.ScaleDownRequest {
 	return &stowagev1.ScaleDownRequest{
 		Context: &stowagev1.DecisionContext{

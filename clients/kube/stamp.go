@@ -11,20 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// stamp is pods that a workload's controller would create, all alike.
+// stamp is equal pods that a workload's controller would create.
 type stamp struct {
 	pod   *corev1.Pod
 	count uint32
-	// claims is how many of the pod's volumes, the first ones, come from volume claim templates.
+	// claims is the number of the pod's volumes, the first ones, that come from volume claim templates.
 	claims int
 }
 
-// owner is the controller that stamps pods.
+// owner is the controller of stamped pods.
 type owner struct {
 	apiVersion, kind, name, namespace string
 }
 
-// pod makes a pod from a template as the controller would, with labels of its own added.
+// pod returns a pod from a template as the controller would create it, with additional labels.
 func (o owner) pod(t *corev1.PodTemplateSpec, name string, labels map[string]string) *corev1.Pod {
 	t = t.DeepCopy()
 	isController := true
@@ -44,8 +44,8 @@ func (o owner) pod(t *corev1.PodTemplateSpec, name string, labels map[string]str
 	return p
 }
 
-// templateHash tells apart the revisions of a workload. It is stable, but not the value that a real cluster's
-// controllers compute, which depends on the Go types of their release.
+// templateHash identifies the revision of a workload. It is stable, but not the value that a real cluster's controllers
+// compute, which depends on the Go types of their release.
 func templateHash(t *corev1.PodTemplateSpec) (string, error) {
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// runningRequests is how kube-scheduler adds up the requests of pods on nodes
-// (pkg/scheduler/framework/types.go CalculateResource, v1.37).
+// runningRequests is how kube-scheduler sums the requests of pods on nodes (pkg/scheduler/framework/types.go
+// CalculateResource, v1.37).
 var runningRequests = resourcehelper.PodResourcesOptions{
 	UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true,
 }
 
-// resourceStatus converts what the status says of the pod's resources. The kubelet repeats the spec there all the time,
-// so it is nil unless it changes what the pod occupies; else no two pods could be counted together.
+// resourceStatus converts the resources in the pod's status. The kubelet always repeats the spec there, so the result is
+// nil unless the status changes what the pod occupies; otherwise no two pods could be counted together.
 func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
 	if !statusMatters(p) {
 		return nil
@@ -24,8 +24,7 @@ func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
 	path := field.NewPath("status")
 	out := &stowagev1.PodResourceStatus{ResizeInfeasible: resourcehelper.IsPodResizeInfeasible(p)}
 	out.Containers = c.containerStatuses(p, path)
-	// kube-scheduler looks at allocatedResources only where resources is there too, and takes resources that says
-	// nothing for a statement that the pod has nothing.
+	// kube-scheduler reads allocatedResources only if resources is set, and treats empty resources as none at all.
 	if r := p.Status.Resources; r != nil {
 		out.ResourcesPresent = true
 		out.Allocated = c.stated(p.Status.AllocatedResources, path.Child("allocatedResources"), nil)
@@ -34,9 +33,9 @@ func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
 	return out
 }
 
-// containerStatuses states what the status says of containers. kube-scheduler adds up three sums: what is requested, what
-// is allocated and what is actuated; a sum without an amount for a container uses that of the sum before. Fractions make an
-// amount depend on the sum, so a pod that has some states every container's amount for each sum.
+// containerStatuses converts the resources in the statuses of containers. kube-scheduler computes three sums, of requested,
+// allocated and actuated amounts; a sum without an amount for a container uses that of the sum before. With fractions an
+// amount depends on the sum, so a pod with fractions gets every container's amount for each sum.
 func (c *converter) containerStatuses(p *corev1.Pod, path *field.Path) []*stowagev1.ContainerResourceStatus {
 	statuses := map[string]*corev1.ContainerStatus{}
 	paths := map[string]*field.Path{}
@@ -99,7 +98,7 @@ func statedActuated(s *corev1.ContainerStatus) corev1.ResourceList {
 	return s.Resources.Requests
 }
 
-// hasFractions tells whether a sum of a pod's amounts is rounded anywhere.
+// hasFractions reports whether a sum of a pod's amounts is rounded anywhere.
 func hasFractions(p *corev1.Pod, amounts func(*corev1.Container) corev1.ResourceList) bool {
 	for in := range sums(&p.Spec, amounts) {
 		if excess(nil).plus(amounts(in)) != nil {
@@ -109,8 +108,8 @@ func hasFractions(p *corev1.Pod, amounts func(*corev1.Container) corev1.Resource
 	return false
 }
 
-// statusMatters asks kube-scheduler's own arithmetic whether the status changes what the pod occupies, as requested and
-// with a stand-in for requests that are missing. The stand-in's size does not matter: it only has to be there.
+// statusMatters reports, by kube-scheduler's own arithmetic, whether the status changes what the pod occupies, both as
+// requested and with a substitute for missing requests. The substitute's size does not matter.
 func statusMatters(p *corev1.Pod) bool {
 	if statusRepeatsSpec(p) {
 		return false
@@ -131,8 +130,8 @@ func statusMatters(p *corev1.Pod) bool {
 	return false
 }
 
-// statusRepeatsSpec tells of most pods, much faster, that the status changes nothing: where each container has allocated
-// and actuated what it requests, so has the pod.
+// statusRepeatsSpec quickly finds, for most pods, that the status changes nothing: if each container has allocated and
+// actuated its requests, so has the pod.
 func statusRepeatsSpec(p *corev1.Pod) bool {
 	if resourcehelper.IsPodResizeInfeasible(p) || p.Status.Resources != nil {
 		return false

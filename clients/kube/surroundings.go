@@ -15,7 +15,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// What the unread fields of objects beside a pod do to it.
+// Effects of unread fields of other objects on a pod.
 const (
 	readsNomination = "kube-scheduler counts the pod on the node that it is nominated for when it filters for pods of the same or a " +
 		"lower priority"
@@ -27,17 +27,17 @@ const (
 	readsRunning       = "the API server changes what the pod, which is on a node, occupies there"
 )
 
-// surroundings are other objects that decide which fields of a pod are unread.
+// surroundings are the other objects that decide which fields of a pod are unread.
 type surroundings struct {
 	priorityClasses map[string]int32
 	globalPriority  *int32
-	deviceClasses   map[string]string // by the resource that they serve
+	deviceClasses   map[string]string // by extended resource name
 	limitRanges     map[string][]*corev1.LimitRange
 	nominated       []nomination // the highest priority first
 	isNominated     map[*stowagev1.Pod]bool
 	groups          map[string][]*stowagev1.UnreadField // by the group's name
 	running         []*stowagev1.UnreadField            // of pods on nodes, one for each field
-	moreRunning     []int                               // by running: how many more pods have the field
+	moreRunning     []int                               // by index of running: further pods with the field
 }
 
 // nomination is a pending pod with a nominated node.
@@ -47,13 +47,13 @@ type nomination struct {
 	pod    *stowagev1.Pod
 }
 
-// facts is what of a pod to be placed its surroundings decide.
+// facts are the properties of a pending pod that depend on its surroundings.
 type facts struct {
 	object Origin
 	path   *field.Path
-	// fresh pods have not been through an API server.
+	// fresh pods have not been admitted by an API server.
 	fresh         bool
-	priorityClass string // if no priority is stated
+	priorityClass string // if the pod has no priority
 	runtimeClass  bool
 	group         string
 }
@@ -67,7 +67,7 @@ func factsOf(origin Origin, path *field.Path, p *corev1.Pod) facts {
 	return out
 }
 
-// AddPriorityClass adds a PriorityClass, whose value pods that name it have.
+// AddPriorityClass adds a PriorityClass, which gives pods that name it their priority.
 func (b *Builder) AddPriorityClass(c *schedulingv1.PriorityClass) error {
 	if err := b.once("PriorityClass", "", c.Name); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (b *Builder) AddPriorityClass(c *schedulingv1.PriorityClass) error {
 	return nil
 }
 
-// AddDeviceClass adds a DeviceClass. Pods that request the extended resource that it serves have an unread field.
+// AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field.
 func (b *Builder) AddDeviceClass(c *resourcev1.DeviceClass) error {
 	if err := b.once("DeviceClass", "", c.Name); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (b *Builder) AddDeviceClass(c *resourcev1.DeviceClass) error {
 	return nil
 }
 
-// AddLimitRange adds a LimitRange. Pods without a uid that it has defaults for have an unread field.
+// AddLimitRange adds a LimitRange. Pods without a uid that would get a default from it have an unread field.
 func (b *Builder) AddLimitRange(l *corev1.LimitRange) error {
 	if err := b.once("LimitRange", namespaceOf(l), l.Name); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (b *Builder) AddLimitRange(l *corev1.LimitRange) error {
 	return nil
 }
 
-// tell completes the unread fields of the pods in the queue and of those that can be scaled, and lists all of them.
+// tell completes the unread fields of the queued and the scalable pods, and lists all of them.
 func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
 	b.around.nominated = slices.DeleteFunc(b.around.nominated, func(n nomination) bool {
 		_, ok := b.nodeIndex[n.node]
@@ -136,7 +136,7 @@ func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
 	return out
 }
 
-// groupUnread tells what of a PodGroup is not read.
+// groupUnread returns the unread fields of a PodGroup.
 func groupUnread(g *schedulingv1beta1.PodGroup, running int) []*stowagev1.UnreadField {
 	u := &unreads{object: Origin{"PodGroup", namespaceOf(g), g.Name}}
 	if c := g.Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 && running > 0 {
@@ -151,7 +151,7 @@ func groupUnread(g *schedulingv1beta1.PodGroup, running int) []*stowagev1.Unread
 	return u.fields
 }
 
-// resolve gives a pod to be placed the priority that it would have.
+// resolve sets the priority of a pending pod.
 func (s *surroundings) resolve(p *stowagev1.Pod, of facts) {
 	if !of.fresh {
 		return
@@ -169,7 +169,7 @@ func (s *surroundings) resolve(p *stowagev1.Pod, of facts) {
 	}
 }
 
-// complete adds to a pod to be placed what its surroundings leave unread of it, or make kube-scheduler decide otherwise.
+// complete adds the unread fields of a pending pod that depend on its surroundings.
 func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
 	spec, namespace := p.GetTemplate().GetSpec(), p.GetTemplate().GetNamespace()
 	u := &unreads{object: of.object, fields: p.Unread}
@@ -192,7 +192,7 @@ func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
 	p.Unread = u.fields[:min(len(u.fields), maximumUnread)]
 }
 
-// nominates tells of the nominated pods that kube-scheduler counts when it filters for a pod
+// nominates returns the nominated pods that kube-scheduler counts when it filters for a pod
 // (pkg/scheduler/framework/runtime/framework.go addNominatedPods, v1.37).
 func (s *surroundings) nominates(p *stowagev1.Pod) *stowagev1.UnreadField {
 	count := sort.Search(len(s.nominated), func(i int) bool { return priority(s.nominated[i].pod) < priority(p) })
@@ -242,7 +242,7 @@ func (s *surroundings) limitRange(namespace string, spec *stowagev1.PodSpec) *co
 	return nil
 }
 
-// lacks tells whether a resource that kube-scheduler counts is not stated.
+// lacks reports whether a list has no amount of a resource that kube-scheduler counts.
 func lacks(r *stowagev1.Resources, name corev1.ResourceName) bool {
 	switch name {
 	case corev1.ResourceCPU:
@@ -256,7 +256,7 @@ func lacks(r *stowagev1.Resources, name corev1.ResourceName) bool {
 	return !ok && isScalar(name)
 }
 
-// occupiesMore notes a pod on a node that would occupy more than it states once an API server has it.
+// occupiesMore records a pod on a node that would occupy more after admission than it requests.
 func (s *surroundings) occupiesMore(object Origin, path string) {
 	for i, u := range s.running {
 		if u.Field == path {

@@ -15,10 +15,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// maximumUnread is how many unread fields a pod may have in the contract.
+// maximumUnread is the contract's limit of unread fields per pod.
 const maximumUnread = 1000
 
-// What kube-scheduler v1.37 does with what the contract does not state.
+// Effects in kube-scheduler v1.37 of fields that the contract does not have.
 const (
 	readsClaim = "kube-scheduler only takes a node that can use the claim's volume " +
 		"(VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits)"
@@ -36,9 +36,9 @@ const (
 		"its queue and counts nominated pods"
 )
 
-// volumeSources are the kinds of volumes that kube-scheduler reads, by their name in a volume, and what for
+// volumeSources are the kinds of volumes that kube-scheduler reads, by their field in a volume, and why
 // (pkg/scheduler/framework/plugins/volumerestrictions and nodevolumelimits, v1.37; inline volumes count against the limits
-// of a CSI driver that they are migrated to). The contract states images.
+// of a CSI driver that they are migrated to). The contract has image volumes.
 var volumeSources = []struct {
 	name, consequence string
 	has               func(*corev1.VolumeSource) bool
@@ -56,14 +56,14 @@ var volumeSources = []struct {
 	{"vsphereVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.VsphereVolume != nil }},
 }
 
-// declaredFeatures are where the features stand that a node must declare for a pod, in the pod's spec.
+// declaredFeatures are the paths, in the pod's spec, of features that a node must declare.
 var declaredFeatures = map[string]string{
 	"RestartAllContainersOnContainerExits": "containers[].restartPolicyRules",
 	"UserNamespacesHostNetworkSupport":     "hostUsers",
 	"VolumeBindMountOptions":               "containers[].volumeMounts[].bindMountOptions",
 }
 
-// release is the one whose rules are followed.
+// release is the Kubernetes release whose rules apply.
 var release = version.MustParseSemantic("v1.37.1")
 
 // unreads collects the unread fields of one object.
@@ -76,8 +76,8 @@ func (u *unreads) add(path *field.Path, consequence string) {
 	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object.String(), Field: path.String(), Consequence: consequence})
 }
 
-// unreadIn tells what kube-scheduler reads of a pod to be placed and the contract does not state, as far as the pod itself
-// shows it. path is where its spec stands in the object, the first claims of whose volumes are from claim templates.
+// unreadIn returns the fields of a pending pod that kube-scheduler reads and the contract does not have, as far as the pod
+// itself shows them. path is the path of its spec in the object; the first claims of its volumes come from claim templates.
 func unreadIn(object Origin, p *corev1.Pod, converted *stowagev1.PodSpec, path *field.Path, claims int) []*stowagev1.UnreadField {
 	u := &unreads{object: object}
 	s := &p.Spec
@@ -112,7 +112,7 @@ func unreadIn(object Origin, p *corev1.Pod, converted *stowagev1.PodSpec, path *
 	return u.fields
 }
 
-// features tells the features that a node has to declare, which kube-scheduler infers with the same package.
+// features adds the features that a node has to declare, which kube-scheduler infers with the same package.
 func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
 	framework := nodedeclaredfeatures.DefaultFramework
 	needed, err := framework.InferForPodScheduling(&nodedeclaredfeatures.PodInfo{Spec: s}, release)
@@ -129,8 +129,8 @@ func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
 	}
 }
 
-// devices tells the resources that containers request and a DeviceClass serves: those of classes, by resource, and those
-// that have a class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
+// devices adds the requested resources that a DeviceClass serves: those of classes, by resource, and those that have a
+// class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
 func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[string]string) {
 	seen := map[string]bool{}
 	list := func(cs []*stowagev1.Container, containers string) {

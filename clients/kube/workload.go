@@ -18,8 +18,8 @@ import (
 // maximumOrdinals bounds how many pods of one object become queue entries one by one.
 const maximumOrdinals = 10_000
 
-// AddDeployment adds the ReplicaSet that a Deployment without a uid would create, and its pods. One with a uid already
-// has its ReplicaSets, which are objects of their own.
+// AddDeployment adds the ReplicaSet that a Deployment without a uid would create, and its pods. The ReplicaSets of a
+// Deployment with a uid are objects of their own.
 func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 	if err := b.once("Deployment", namespaceOf(d), d.Name); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (b *Builder) replicas(origin Origin, replicas *int32, pod *corev1.Pod) erro
 	return b.enqueue(origin, templateSpec, stamp{pod: pod, count: n})
 }
 
-// AddStatefulSet adds a StatefulSet's selector and, if it has no uid, its pods: one queue entry per ordinal, as each
+// AddStatefulSet adds a StatefulSet's selector and, if it has no uid, its pods: one queue entry per ordinal, as each pod
 // has labels of its own.
 func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 	if err := b.once("StatefulSet", namespaceOf(ss), ss.Name); err != nil {
@@ -186,7 +186,7 @@ func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.Worklo
 	return b.enqueue(origin, templateSpec, stamps...)
 }
 
-// claimVolumes are the volumes of a StatefulSet's pods that its claim templates make.
+// claimVolumes returns the volumes that a StatefulSet's claim templates add to its pods.
 func claimVolumes(ss *appsv1.StatefulSet) []corev1.Volume {
 	var out []corev1.Volume
 	for _, claim := range ss.Spec.VolumeClaimTemplates {
@@ -197,8 +197,8 @@ func claimVolumes(ss *appsv1.StatefulSet) []corev1.Volume {
 	return out
 }
 
-// AddJob adds the pods that a Job without a uid would start with: as many as parallelism and completions allow, none
-// while it is suspended.
+// AddJob adds the pods that a Job without a uid would start with: as many as parallelism and completions allow, none while
+// it is suspended.
 func (b *Builder) AddJob(j *batchv1.Job) error {
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (b *Builder) AddJob(j *batchv1.Job) error {
 	return b.misreadPods(origin, toCome(j, j.Spec.Parallelism), b.job(&j.Spec, o, origin, field.NewPath("spec")))
 }
 
-// active is how many pods a Job has by its spec, none once it has ended.
+// active returns the number of pods of a Job by its spec, 0 once it has ended.
 func active(j *batchv1.Job) *int32 {
 	if j.Status.CompletionTime != nil || j.Spec.Suspend != nil && *j.Spec.Suspend || slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue
@@ -269,7 +269,7 @@ func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Pa
 	return b.enqueue(origin, path.Child("template", "spec"), stamps...)
 }
 
-// count is a number of pods, 1 by default.
+// count returns a number of pods, 1 by default.
 func count(n *int32, path *field.Path) (uint32, error) {
 	if n == nil {
 		return 1, nil
@@ -280,7 +280,7 @@ func count(n *int32, path *field.Path) (uint32, error) {
 	return uint32(*n), nil
 }
 
-// ordinals is a number of pods that are stated one by one.
+// ordinals returns a number of pods that become queue entries one by one.
 func ordinals(n *int32, path *field.Path) (int, error) {
 	v, err := count(n, path)
 	if err == nil && v > maximumOrdinals {

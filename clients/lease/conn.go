@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// ErrNotHeld says that something was not sent because the lease is not held.
+// ErrNotHeld is returned for a write that was not sent because the lease is not held.
 var ErrNotHeld = errors.New("the lease is not held any more")
 
-// Dial connects to a server that is to be told nothing once the lease is not held. It is rest.Config's Dial for clients whose
-// requests only a leader may make. A connection is of one term: what it has not sent by the end of that is not sent in a later
-// one, in which the client connects anew.
+// Dial connects to a server that must receive nothing once the lease is not held. It is rest.Config's Dial for clients
+// whose requests only a leader may send. A connection belongs to one term: data that it has not sent by the end of the term
+// is never sent, and the client connects again in a later term.
 func (l *Lock) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	// As client-go dials (transport/cache.go).
 	term := l.Term()
@@ -26,7 +26,7 @@ func (l *Lock) Dial(ctx context.Context, network, address string) (net.Conn, err
 type conn struct {
 	net.Conn
 	lock *Lock
-	term uint64 // in which it was made
+	term uint64 // in which it was dialled
 }
 
 // Write implements net.Conn.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lock is a resource lock that knows when its lease was last renewed. It is safe for concurrent use as far as the lock is
-// that it wraps.
+// Lock is a resource lock that records when its lease was last renewed. It is as safe for concurrent use as the lock that
+// it wraps.
 type Lock struct {
 	resourcelock.Interface
 	holds time.Duration
@@ -21,13 +21,13 @@ type Lock struct {
 	term    uint64
 }
 
-// New wraps a lock. The lease counts as held for some time after the last successful renewal began: that must be less than
-// the lease's duration by what a request may take that was sent in that time.
+// New wraps a lock. The lease counts as held for a duration after the start of the last successful renewal: the lease
+// duration less the longest time that a request sent in it may take.
 func New(lock resourcelock.Interface, holds time.Duration) *Lock {
 	return &Lock{Interface: lock, holds: holds, clock: now}
 }
 
-// Term is a number that is another one each time that the lease was acquired, or renewed too late. It is 0 while the lease is
+// Term returns a number that changes each time that the lease is acquired, or renewed too late. It is 0 while the lease is
 // not held.
 func (l *Lock) Term() uint64 {
 	l.mutex.Lock()
@@ -60,7 +60,7 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *Lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	began := l.clock()
 	if record.HolderIdentity != l.Identity() {
-		l.lose() // also if the answer is lost
+		l.lose() // also if the response is lost
 		return write(ctx, record)
 	}
 	if err := write(ctx, record); err != nil {
@@ -81,7 +81,7 @@ func (l *Lock) lose() {
 	l.held = false
 }
 
-// instant is what two clocks show.
+// instant is a reading of both clocks.
 type instant struct{ running, wall time.Duration }
 
 var started = time.Now()

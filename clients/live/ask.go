@@ -5,17 +5,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// refusalRounds bounds how often one question is asked again without objects that the server has refused. A server names
-// up to 32 at a time; what is left is for the next question.
+// refusalRounds bounds the retries of one request without the objects that the server has rejected. A server names up to 32
+// at a time; the next request handles the rest.
 const refusalRounds = 32
 
-// Ask calls about the cluster as it is now. The snapshot is put first where need be; if the server refuses objects of it,
-// they are left out and call is called again with another view. Any other error is returned.
+// Ask makes a call that refers to the current cluster. It uploads the snapshot first if needed. If the server rejects
+// objects of the snapshot, Ask leaves them out and calls again with another view. It returns any other error.
 func (c *Cluster) Ask(ctx context.Context, call func(context.Context, *View) error) error {
 	return c.AskWithout(ctx, nil, call)
 }
 
-// AskWithout is Ask about the cluster as it would be without some pods. Those that are on no node change nothing.
+// AskWithout is Ask with some pods removed from the cluster. Pods without a node change nothing.
 func (c *Cluster) AskWithout(ctx context.Context, pods []types.UID, call func(context.Context, *View) error) error {
 	for round := 1; ; round++ {
 		v, err := c.without(pods)
@@ -31,7 +31,7 @@ func (c *Cluster) AskWithout(ctx context.Context, pods []types.UID, call func(co
 	}
 }
 
-// View is the cluster as it is now. Requests need Ask, which puts the snapshot.
+// View returns the current cluster. Requests need Ask, which uploads the snapshot.
 func (c *Cluster) View() (*View, error) { return c.without(nil) }
 
 func (c *Cluster) without(pods []types.UID) (*View, error) {

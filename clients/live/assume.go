@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// assume counts pods on nodes, all or none. Like forget, it is a decision of the caller's, not an event.
+// assume counts pods on nodes, all or none. It is a decision of the caller, as is forget, and not an event.
 func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	for _, a := range pods {
 		if known := m.pods[a.Pod.UID]; known != nil && !known.assumed {
@@ -34,8 +34,9 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	return nil
 }
 
-// labelled is a pod with the labels that the API server copies from its node when it is bound
-// (plugin/pkg/admission/podtopologylabels, on by default since v1.35). So the event that shows it bound changes nothing.
+// labelled returns a pod with the labels that the API server copies from the node when the pod is bound
+// (plugin/pkg/admission/podtopologylabels, on by default since v1.35), so that the event that shows the pod bound changes
+// nothing.
 func labelled(p *corev1.Pod, node map[string]string) *corev1.Pod {
 	out := *p
 	out.Labels = maps.Clone(p.Labels)
@@ -57,15 +58,15 @@ func (m *model) forget(uid types.UID) {
 	}
 }
 
-// due tells whether an assumption should have been settled by now.
+// due reports whether an assumption should have been resolved by now.
 func (p *pod) due(now time.Time) bool {
 	return p.assumed && !p.until.IsZero() && now.After(p.until)
 }
 
-// askTimeout bounds asking the API server about one assumption.
+// askTimeout bounds reading one assumed pod from the API server.
 const askTimeout = 5 * time.Second
 
-// settle looks for assumptions that nothing has settled in time, and asks the API server about each.
+// settle reads the pods of overdue assumptions from the API server.
 func (c *Cluster) settle(ctx context.Context) {
 	type open struct {
 		uid             types.UID
@@ -85,24 +86,24 @@ func (c *Cluster) settle(ctx context.Context) {
 		found, err := c.api.CoreV1().Pods(o.namespace).Get(asking, o.name, metav1.GetOptions{})
 		cancel()
 		if err != nil && !apierrors.IsNotFound(err) {
-			c.log.Warn("cannot ask what became of an assumed pod, which goes on counting", "pod", o.namespace+"/"+o.name, "error", err)
-			return // the next tick asks again
+			c.log.Warn("cannot read an assumed pod from the API server; it stays assumed", "pod", o.namespace+"/"+o.name, "error", err)
+			return // the next tick retries
 		}
 		c.update(func(m *model) { c.settled(ctx, m, o.uid, found, err == nil) })
 	}
 }
 
-// settled takes in what the API server says of an assumed pod.
+// settled applies the API server's state of an assumed pod.
 func (c *Cluster) settled(ctx context.Context, m *model, uid types.UID, found *corev1.Pod, exists bool) {
 	p := m.pods[uid]
 	if p == nil || !p.due(time.Now()) {
-		return // an event came, or it was assumed anew or extended
+		return // an event came, or the pod was assumed again or extended
 	}
 	if exists && found.UID == uid && found.Spec.NodeName != "" {
 		m.podSet(found)
 		return
 	}
-	c.log.Warn("a pod that was assumed has not been bound, and does not count any more", "pod", p.namespace+"/"+p.name, "node", p.node)
+	c.log.Warn("forgetting an assumed pod that was not bound", "pod", p.namespace+"/"+p.name, "node", p.node)
 	c.expired.Add(ctx, 1)
 	m.forget(uid)
 }

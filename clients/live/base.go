@@ -9,28 +9,28 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// base is a snapshot to which differences are stated.
+// base is a snapshot that deltas refer to.
 type base struct {
 	snapshot  *stowage.Snapshot
 	names     []string // of its nodes, by index
 	index     map[string]uint32
 	templates int // how many it has
-	// stated is where its parts come from, nil unless it was stated anew.
+	// stated maps its parts to their objects; nil unless the base was built from the model.
 	stated *origins
 	upload upload
 }
 
-// origins tell by index what the parts of a cluster come from.
+// origins maps the parts of a cluster, by index, to their objects.
 type origins struct {
 	classes    [][]string // the nodes of each
 	namespaces []string
 	selectors  []selectorKey
 }
 
-// restate makes a base of everything there is. The mutex is held.
+// restate builds a base from the whole model. The caller holds the mutex.
 func (c *Cluster) restate() error {
 	m := c.model
-	c.base = nil // its templates are not those of the model any more
+	c.base = nil // its template indexes are no longer those of the model
 	m.renumber()
 	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{}
 	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
@@ -63,7 +63,7 @@ func (c *Cluster) restate() error {
 	return nil
 }
 
-// renumber leaves out templates of no use.
+// renumber drops unused templates.
 func (m *model) renumber() {
 	if len(m.templates.list) == m.templates.used {
 		return
@@ -73,7 +73,7 @@ func (m *model) renumber() {
 	for uid, p := range m.pods {
 		p.counted.template = moves[p.counted.template]
 		if p.named != nil {
-			// Views share what was stated.
+			// Views share these messages.
 			p.named = &stowagev1.Pod{
 				Name: p.named.Name, Labels: p.named.Labels, Terminating: p.named.Terminating, ResourceStatus: p.named.ResourceStatus,
 				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: p.counted.template},

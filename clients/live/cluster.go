@@ -22,27 +22,27 @@ import (
 )
 
 var (
-	// ErrNotReady says that the informers have not brought the whole cluster yet.
-	ErrNotReady = errors.New("the cluster's objects have not all been read yet")
-	// ErrChanged says that the cluster is not what it was in a view any more.
-	ErrChanged = errors.New("the cluster has changed since")
+	// ErrNotReady is returned until the informers have synced.
+	ErrNotReady = errors.New("the informers have not synced yet")
+	// ErrChanged is returned if the cluster has changed since a view.
+	ErrChanged = errors.New("the cluster has changed since the decision")
 )
 
-// Options says how a Cluster is kept. The zero value is the default.
+// Options configure a Cluster. The zero value has the defaults.
 type Options struct {
 	// Log, slog.Default if nil.
 	Log *slog.Logger
 	// Meter gets the metrics stowage.live.*, none if nil.
 	Meter metric.MeterProvider
-	// AssumeFor is how long an assumed pod counts that no event has settled, before the API server is asked about it.
-	// DefaultAssumeFor if 0.
+	// AssumeFor is how long a pod stays assumed without an event that resolves it, before the Cluster reads the pod from
+	// the API server. DefaultAssumeFor if 0.
 	AssumeFor time.Duration
 }
 
 // DefaultAssumeFor is the default of Options.AssumeFor.
 const DefaultAssumeFor = 30 * time.Second
 
-// Cluster is a live cluster.
+// Cluster is a live cluster. See the package documentation.
 type Cluster struct {
 	api       kubernetes.Interface
 	client    *stowage.Client
@@ -58,10 +58,10 @@ type Cluster struct {
 	ready   bool
 	changed chan struct{} // closed at the next change
 	view    *View         // nil after a change
-	base    *base         // nil before the first view, and when all is to be stated anew
+	base    *base         // nil before the first view, and when it has to be rebuilt
 }
 
-// New makes a Cluster that watches nothing yet. Handlers may be added to its informers before Run.
+// New returns a Cluster that does not watch yet. Handlers may be added to its informers before Run.
 func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster, error) {
 	c := &Cluster{api: api, client: client, log: o.Log, assumeFor: o.AssumeFor, changed: make(chan struct{})}
 	if c.log == nil {
@@ -81,8 +81,8 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 	return c, c.measure(o.Meter)
 }
 
-// trimmed leaves out of an object what nobody here reads and much memory goes to. It leaves the object as it is, which
-// whoever stands in for an API server may still have.
+// trimmed drops managedFields, which this process does not read and which take much memory. It copies the object: a fake
+// API server may still hold the original.
 func trimmed(o any) (any, error) {
 	if m, err := meta.Accessor(o); err != nil || len(m.GetManagedFields()) == 0 {
 		return o, nil
@@ -94,10 +94,10 @@ func trimmed(o any) (any, error) {
 	return to.Interface(), nil
 }
 
-// Informers are those that the cluster is kept by. The one of pods brings every pod that has not ended, pending ones too.
+// Informers returns the Cluster's informers. The pod informer has every pod that has not ended, pending pods included.
 func (c *Cluster) Informers() informers.SharedInformerFactory { return c.informers }
 
-// settleEvery is how often assumptions are looked through.
+// settleEvery is the interval at which overdue assumptions are resolved.
 const settleEvery = time.Second
 
 // Run watches until the context ends. It may be called once.
@@ -113,7 +113,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	c.publish()
 	nodes, pods := c.model.size()
 	c.mutex.Unlock()
-	c.log.Info("the cluster has been read", "nodes", nodes, "pods", pods)
+	c.log.Info("informers synced", "nodes", nodes, "pods", pods)
 	var beating sync.WaitGroup
 	beating.Go(func() { c.beats(ctx) })
 	defer beating.Wait()
@@ -128,7 +128,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 }
 
-// Ready tells whether the informers have brought the whole cluster.
+// Ready reports whether the informers have synced.
 func (c *Cluster) Ready() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -150,8 +150,8 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 	}
 }
 
-// Changed is closed when the cluster is next changed in a way that decisions read. Whoever waits for a change takes the
-// channel before looking.
+// Changed returns a channel that is closed at the next change of a field that decisions read. Take the channel before
+// reading the state.
 func (c *Cluster) Changed() <-chan struct{} {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -166,7 +166,7 @@ func (c *Cluster) update(change func(*model)) {
 	c.publish()
 }
 
-// publish makes a change of the model known, if there was one.
+// publish announces a change of the model, if there is one.
 func (c *Cluster) publish() {
 	decided := c.model.deciding
 	c.model.deciding = false
@@ -185,18 +185,18 @@ func (c *Cluster) publish() {
 	}
 }
 
-// Assumption is a pod and the node that it has been decided to go to.
+// Assumption is a pod and the node that was decided for it.
 type Assumption struct {
 	Pod  *corev1.Pod
 	Node string
-	// Held: it counts for as long as it takes, until Extend or Forget is called. Whoever holds it knows what becomes of
-	// the pod. Otherwise it counts for Options.AssumeFor.
+	// Held assumptions count until Extend or Forget: their holder knows the outcome of the bind. Others count for
+	// Options.AssumeFor.
 	Held bool
 }
 
-// Assume counts pods on nodes, all or none. The error is ErrChanged if what was decided may not hold any more: if at is given
-// and the cluster has changed since, if the informer has shown one of the pods on a node, or if a node is gone. A pod that is
-// assumed already is moved.
+// Assume counts pods on nodes, all or none. It returns ErrChanged if the decision may not hold any more: if at is not nil
+// and the cluster has changed since, if the informer has shown one of the pods on a node, or if a node is gone. A pod that
+// is assumed already is moved.
 func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -214,7 +214,7 @@ func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	return nil
 }
 
-// Extend lets an assumption, held or not, count for Options.AssumeFor from now on, and tells whether the pod is assumed on
+// Extend lets an assumption, held or not, count for Options.AssumeFor from now on. It reports whether the pod is assumed on
 // that node.
 func (c *Cluster) Extend(pod types.UID, node string) bool {
 	c.mutex.Lock()
@@ -227,7 +227,7 @@ func (c *Cluster) Extend(pod types.UID, node string) bool {
 	return true
 }
 
-// NodeOf is the node that a pod is on or assumed on, "" if there is none.
+// NodeOf returns the node that a pod is bound to or assumed on, "" if there is none.
 func (c *Cluster) NodeOf(pod types.UID) (node string, assumed bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -238,8 +238,8 @@ func (c *Cluster) NodeOf(pod types.UID) (node string, assumed bool) {
 	return p.node, p.assumed
 }
 
-// Found takes in what the API server says of an assumed pod, which counts on the node that it turns out to have. It does
-// nothing if no such pod is assumed, as then an event has told.
+// Found applies the API server's state of an assumed pod, which then counts on its actual node. It does nothing if the pod
+// is not assumed: an event has resolved it.
 func (c *Cluster) Found(pod *corev1.Pod) {
 	c.update(func(m *model) {
 		if p := m.pods[pod.UID]; p != nil && p.assumed {
@@ -248,7 +248,7 @@ func (c *Cluster) Found(pod *corev1.Pod) {
 	})
 }
 
-// Forget takes back the assumption of a pod. It does nothing if an event has shown the pod on a node, or none is assumed.
+// Forget removes an assumed pod. It does nothing if an event has shown the pod on a node, or if the pod is not assumed.
 func (c *Cluster) Forget(pod types.UID) {
 	c.update(func(m *model) { m.forget(pod) })
 }

@@ -12,7 +12,7 @@ import (
 
 func compareStrings(a, b string) int { return cmp.Compare(a, b) }
 
-// difference adds to a delta what is different of a node, and tells whether anything is. The node may be nil.
+// difference adds the changes of a node to a delta, and reports whether there are any. The node may be nil.
 func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) bool {
 	switch {
 	case n == nil || n.stated == nil:
@@ -37,7 +37,7 @@ func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) b
 		}
 	}
 	if !maps.EqualFunc(before.named, n.named, same) {
-		// A name stands for one pod only as long as no second one has it: one that is on its way out and its successor do.
+		// A name identifies a pod only while no second pod has it. A pod that terminates and its successor share one.
 		d.Nodes = append(d.Nodes, n.full())
 		return true
 	}
@@ -48,7 +48,7 @@ func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) b
 	return true
 }
 
-// without is a delta that also takes pods from the nodes where they are. Pods that are not there stay out of it.
+// without returns a delta that also removes pods from their nodes. It skips pods that are not there.
 func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 	byNode := map[string][]types.UID{}
 	for _, uid := range slices.Compact(slices.Sorted(slices.Values(pods))) {
@@ -77,7 +77,7 @@ func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 				delete(left.counts, p.counted)
 			}
 		}
-		// New nodes have their indexes by the order in which they are stated.
+		// New nodes are indexed in the order in which the delta lists them.
 		if at := slices.IndexFunc(d.Nodes, func(n *stowagev1.Node) bool { return n.Name == name }); at >= 0 {
 			d.Nodes[at] = left.full()
 		} else {

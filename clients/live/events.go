@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// podSet takes in what an event says of a pod.
+// podSet applies an event about a pod.
 func (m *model) podSet(o *corev1.Pod) {
 	known := m.pods[o.UID]
 	switch {
@@ -17,7 +17,7 @@ func (m *model) podSet(o *corev1.Pod) {
 		m.podGone(o)
 		return
 	case o.Spec.NodeName == "":
-		return // it is pending, or the event is older than the decision
+		return // the pod is pending, or the event is older than the decision
 	}
 	fresh := m.podOf(o, o.Spec.NodeName)
 	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear && same(known.named, fresh.named) {
@@ -25,20 +25,21 @@ func (m *model) podSet(o *corev1.Pod) {
 		return
 	}
 	if known != nil && known.node != fresh.node {
-		m.log.Warn("a pod is on another node than was decided", "pod", o.Namespace+"/"+o.Name, "assumed", known.node, "node", fresh.node)
+		m.log.Warn("a pod was bound to another node than it was assumed on", "pod", o.Namespace+"/"+o.Name,
+			"assumed", known.node, "node", fresh.node)
 	}
 	m.remove(o.UID)
 	m.put(o.UID, fresh)
 }
 
-// podGone takes in that a pod is not there any more.
+// podGone applies the deletion of a pod.
 func (m *model) podGone(o *corev1.Pod) {
 	m.refused.clear("Pod", o.Namespace+"/"+o.Name)
 	delete(m.refused.pods, o.UID)
 	m.remove(o.UID)
 }
 
-// podOf converts a pod on a node. Its template is in the model afterwards.
+// podOf converts a pod on a node, and adds its template to the model.
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	read := kube.OccupyingPod(o)
 	converted, unclear := read.Pod, read.Amounts != nil
@@ -53,7 +54,7 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	if err == nil {
 		_, err = encoding(&stowagev1.Pod{Name: converted.Name, Labels: converted.Labels, ResourceStatus: converted.ResourceStatus})
 	}
-	if err != nil { // it has text that is none
+	if err != nil { // text that is not UTF-8
 		reasons, unclear = append(reasons, err.Error()+takesUnclear), true
 		converted = &stowagev1.Pod{
 			Terminating: o.DeletionTimestamp != nil,
@@ -87,7 +88,7 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	return out
 }
 
-// nodeSet takes in what an event says of a node.
+// nodeSet applies an event about a node.
 func (m *model) nodeSet(o *corev1.Node) {
 	converted, err := kube.Node(o)
 	if err == nil {
@@ -99,7 +100,7 @@ func (m *model) nodeSet(o *corev1.Node) {
 		return
 	}
 	if n := m.nodes[o.Name]; n != nil && same(n.whole, converted) {
-		return // also if it is refused: nothing is different
+		return // nothing has changed, also for a rejected node
 	}
 	m.refused.clear("Node", o.Name)
 	m.setNode(o.Name, converted, converted)
@@ -110,7 +111,7 @@ func (m *model) nodeGone(name string) {
 	m.setNode(name, nil, nil)
 }
 
-// bare is a node of which only the place in the topology is known: pods on it count, and none goes there.
+// bare returns a node with its labels alone: pods on it count for topology, and it takes no pods.
 func bare(n *stowagev1.Node) *stowagev1.Node {
 	out := &stowagev1.Node{Name: n.Name, Labels: n.Labels}
 	kube.Close(out)
@@ -150,7 +151,7 @@ func (m *model) selectorGone(key selectorKey) {
 	m.changed = m.selectors.set(key, nil) || m.changed
 }
 
-// object is the kind and the name of the object that a selector is of.
+// object returns the kind and the name of the workload that a selector belongs to.
 func (k selectorKey) object() (kind, name string) {
 	return map[stowagev1.WorkloadKind]string{
 		stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE:                "Service",

@@ -11,21 +11,22 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// rest is what is stated of a template that is refused, and why no more is.
+// rest is what remains of a rejected template, and why.
 type rest struct {
 	template *stowagev1.PodTemplate
 	key      string
 	reason   string
-	// unclear: its pods keep more from other pods than the template says.
+	// unclear: its pods constrain other pods more than the template says.
 	unclear bool
 }
 
 // takesUnclear ends the reason for which a pod closes its node.
 const takesUnclear = "; what the pod leaves of its node to other pods is not known, so the node takes no pods"
 
-// less is a template without the part in which a field is refused, as small a part as possible: a list of affinity terms, what
-// its pods take, its labels. It is not ok if nothing is left to leave out. kube-scheduler keeps to all terms that it can parse,
-// so required anti-affinity that is left out makes unclear where other pods may go; other terms are only scored by.
+// less returns a template without the smallest part that holds a rejected field: a list of affinity terms, the pods'
+// resources, or their labels. It is not ok if nothing can be left out. kube-scheduler enforces every term that it can
+// parse, so a missing required anti-affinity term leaves it unclear where other pods may go; other terms only affect
+// scores.
 func less(t *stowagev1.PodTemplate, field string) (out rest, ok bool) {
 	without := func(unclear bool, change func(*stowagev1.PodTemplate)) bool {
 		out = rest{template: proto.CloneOf(t), unclear: unclear}
@@ -65,7 +66,7 @@ func less(t *stowagev1.PodTemplate, field string) (out rest, ok bool) {
 
 const requiredAntiAffinity = "pod_anti_affinity.required"
 
-// termLists empty the lists of terms by their paths.
+// termLists clear the lists of terms, by path.
 var termLists = map[string]func(*stowagev1.Affinity){
 	"pod_affinity.required":       func(a *stowagev1.Affinity) { noTerms(a.PodAffinity, true) },
 	"pod_affinity.preferred":      func(a *stowagev1.Affinity) { noTerms(a.PodAffinity, false) },
@@ -83,7 +84,7 @@ func noTerms(a *stowagev1.PodAffinity, required bool) {
 	}
 }
 
-// now is what is stated of a node as its pods are, nil if it is left out.
+// now returns the message of a node with its current pods, nil if the node is left out.
 func (n *node) now() *stowagev1.Node {
 	if n.stated == nil || len(n.unclear) == 0 {
 		return n.stated
@@ -93,7 +94,7 @@ func (n *node) now() *stowagev1.Node {
 	return out
 }
 
-// refusedNodes are the reasons of nodes that take no pods because they are refused, or closed by a pod.
+// refusedNodes returns the nodes that take no pods because they are rejected or closed by a pod, with the reasons.
 func (m *model) refusedNodes() map[string]string {
 	out := map[string]string{}
 	for name, n := range m.closed {

@@ -81,7 +81,7 @@ func TestAssumedPodsCount(t *testing.T) {
 	w.update(bound)
 	bound.Annotations = map[string]string{"again": "yes"}
 	w.update(bound)
-	w.create(on(makePod("db-1", "db", corev1.LabelTopologyZone), "b")) // of which the informer tells after those
+	w.create(on(makePod("db-1", "db", corev1.LabelTopologyZone), "b")) // the informer shows it after those
 	var now *live.View
 	eventually(t, "a change", func() bool { now, _ = w.View(); return now.Version() > assumed.Version() })
 	if now.Version() != assumed.Version()+1 {

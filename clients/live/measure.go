@@ -16,12 +16,12 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 		return err
 	}
 	objects, err := meter.Int64ObservableGauge("stowage.live.objects", metric.WithUnit("{object}"),
-		metric.WithDescription("Nodes, pods on nodes, and of these the assumed ones."))
+		metric.WithDescription("Nodes, pods on nodes, and the assumed pods among them."))
 	if err != nil {
 		return err
 	}
 	refused, err := meter.Int64ObservableGauge("stowage.live.refused", metric.WithUnit("{object}"),
-		metric.WithDescription("Objects that Stowage refuses, by kind, and nodes that take no pods because of one on them."))
+		metric.WithDescription("Objects that Stowage rejects, by kind, and nodes that take no pods because of a rejected pod."))
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 		for r := range c.model.refused.reasons {
 			kinds[r.kind]++
 		}
-		kinds["Node"] = len(c.model.refusedNodes()) // also those that a pod closes
+		kinds["Node"] = len(c.model.refusedNodes()) // including nodes that a pod closes
 		o.ObserveInt64(objects, int64(nodes), of("kind", "Node"))
 		o.ObserveInt64(objects, int64(pods), of("kind", "Pod"))
 		o.ObserveInt64(objects, int64(assumed), of("kind", "assumed"))

@@ -13,15 +13,15 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// model is the cluster as the contract states it, and what of it is different from the base.
+// model is the cluster in messages of the contract, and its changes since the base.
 type model struct {
 	log       *slog.Logger
 	version   uint64
 	changed   bool   // since version
-	deciding  bool   // what changes now is a decision of the caller's, not an event
-	told      uint64 // the last version that an event made
+	deciding  bool   // the current change is a decision of the caller, not an event
+	told      uint64 // the last version that an event caused
 	nodes     map[string]*node
-	dirty     map[string]*was // nodes that are different from the base, or may be
+	dirty     map[string]*was // nodes that differ from the base, or may
 	pods      map[types.UID]*pod
 	templates templates
 	spaces    table[string, *stowagev1.Namespace]
@@ -30,14 +30,14 @@ type model struct {
 	closed    map[string]*node // nodes that are closed
 }
 
-// node is a node and the pods on it. Pods may come before their node, and stay when it goes.
+// node is a node and its pods. Pods may arrive before their node, and outlast it.
 type node struct {
-	stated *stowagev1.Node // without pods and class; nil if the cluster has no such node, or it is left out
-	whole  *stowagev1.Node // what the object says, nil without one
+	stated *stowagev1.Node // without pods and class; nil if there is no such node, or it is left out
+	whole  *stowagev1.Node // the converted object, nil if there is none
 	counts map[counted]uint32
 	named  map[types.UID]*stowagev1.Pod
-	told   uint64 // the last version in which an event changed it
-	// unclear are pods on it whose resources or ports are not known; they close the node.
+	told   uint64 // the last version that an event on it caused
+	// unclear are its pods whose resources or ports are not known. They close the node.
 	unclear map[types.UID]bool
 }
 
@@ -48,7 +48,7 @@ type was struct {
 	named  map[types.UID]*stowagev1.Pod
 }
 
-// counted is what pods have in common that are counted together.
+// counted is the key of pods that are counted together.
 type counted struct {
 	template    uint32
 	terminating bool
@@ -59,13 +59,13 @@ type pod struct {
 	namespace, name string
 	node            string
 	counted         counted
-	// unclear: it takes more of its node than is stated.
+	// unclear: it takes more of its node than its message says.
 	unclear bool
-	// named is the pod if it carries something of its own, nil otherwise. It refers to the template of counted.
+	// named is the pod's own message if it has fields of its own, nil otherwise. It refers to the template of counted.
 	named *stowagev1.Pod
-	// assumed: no event has shown it on its node.
+	// assumed: no event has shown the pod on its node.
 	assumed bool
-	// until is when an assumption must be settled, zero if it is held.
+	// until is when an assumption is overdue, zero if it is held.
 	until time.Time
 }
 
@@ -95,7 +95,7 @@ func (m *model) size() (nodes, pods int) {
 	return nodes, len(m.pods)
 }
 
-// node is a node to be changed, made if need be.
+// node returns a node to be changed, and adds it if needed.
 func (m *model) node(name string) *node {
 	n := m.nodes[name]
 	if n == nil {
@@ -111,7 +111,7 @@ func (m *model) node(name string) *node {
 	return n
 }
 
-// setNode sets what is stated of a node, nil for one that is not there.
+// setNode sets the message of a node, nil for a node that is gone.
 func (m *model) setNode(name string, stated, whole *stowagev1.Node) {
 	old := m.nodes[name]
 	if old == nil && stated == nil {
@@ -130,14 +130,14 @@ func (m *model) setNode(name string, stated, whole *stowagev1.Node) {
 	m.drop(name)
 }
 
-// drop forgets a node that says nothing and has no pods.
+// drop removes a node without a message and without pods.
 func (m *model) drop(name string) {
 	if n := m.nodes[name]; n != nil && n.whole == nil && n.stated == nil && len(n.counts) == 0 && len(n.named) == 0 {
 		delete(m.nodes, name)
 	}
 }
 
-// same compares messages of which one may be nil.
+// same compares two messages; both may be nil.
 func same[M interface {
 	comparable
 	proto.Message
@@ -187,7 +187,7 @@ func (m *model) remove(uid types.UID) {
 	m.drop(p.node)
 }
 
-// full is a node with all of its pods, as the contract states it.
+// full returns the message of a node with all of its pods.
 func (n *node) full() *stowagev1.Node {
 	now := n.now()
 	out := &stowagev1.Node{

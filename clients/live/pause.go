@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// beatEvery is how often a running process notes that it runs.
+	// beatEvery is the interval at which a running process records that it runs.
 	beatEvery = 500 * time.Millisecond
-	// pauseLimit is how long a process may not have noted it before what its informers show counts as out of date.
+	// pauseLimit is the gap in these records after which the informers' state counts as outdated.
 	pauseLimit = 3 * time.Second
-	// catchUpTimeout bounds the call that reads one page. The number of pages has no limit.
+	// catchUpTimeout bounds the call for one page. The number of pages has no limit.
 	catchUpTimeout = time.Minute
-	// catchUpPage is how many pods are read by a call.
+	// catchUpPage is the number of pods in a page.
 	catchUpPage = 500
 )
 
-// Elapsed is the time between two readings of the clock, by the monotonic or the wall clock, whichever shows more: the first
-// stands still while a machine is suspended, the second may be set back.
+// Elapsed is the time between two readings of the clock, by the monotonic or the wall clock, whichever shows more: the
+// monotonic clock stands still while a machine is suspended, and the wall clock may be set back.
 func Elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// pulse tells whether the process has been running all the time.
+// pulse detects pauses of the process.
 type pulse struct {
 	mutex   sync.Mutex
 	last    time.Time
-	pauses  int  // how often it has not
-	read    int  // after how many of them the pods have been read anew
-	reading *try // nil if none is under way
+	pauses  int  // pauses so far
+	read    int  // pauses that a complete read of the pods covers
+	reading *try // the read in progress, or nil
 }
 
-// beat notes that the process runs, and tells whether it has not and the pods have not been read anew since.
+// beat records that the process runs. It reports whether there was a pause since the pods were last read.
 func (p *pulse) beat(now time.Time) (behind bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -47,7 +47,7 @@ func (p *pulse) beat(now time.Time) (behind bool) {
 	return p.pauses > p.read
 }
 
-// beats notes that the process runs until the context ends.
+// beats records that the process runs, until the context ends.
 func (c *Cluster) beats(ctx context.Context) {
 	for tick := time.NewTicker(beatEvery); ; {
 		c.pulse.beat(time.Now())
@@ -61,8 +61,8 @@ func (c *Cluster) beats(ctx context.Context) {
 }
 
 // CatchUp adds the pods that were bound while this process was stopped, throttled or moved to another machine. Informers
-// deliver these events late, and other schedulers may have bound pods meanwhile. It reads all pods that are bound, and does
-// nothing if the process has been running. Whoever binds pods calls it before deciding.
+// deliver these events late, and other schedulers may have bound pods meanwhile. It lists all bound pods, and does nothing
+// if the process has been running. Call it before each decision to bind a pod.
 func (c *Cluster) CatchUp(ctx context.Context) error {
 	if !c.pulse.beat(time.Now()) {
 		return nil
@@ -71,11 +71,11 @@ func (c *Cluster) CatchUp(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	return t.wait(ctx, "reading what was bound while this process did not run")
+	return t.wait(ctx, "reading the pods that were bound while this process was paused")
 }
 
-// readAnew is the reading that is under way, a new one if need be, nil if none is needed any more. It goes on when those who
-// wait for it do not.
+// readAnew returns the read in progress, starts one if needed, and returns nil if no read is needed. The read continues
+// when its callers give up.
 func (c *Cluster) readAnew(ctx context.Context) *try {
 	c.pulse.mutex.Lock()
 	defer c.pulse.mutex.Unlock()
@@ -83,7 +83,7 @@ func (c *Cluster) readAnew(ctx context.Context) *try {
 	if pauses == c.pulse.read || c.pulse.reading != nil {
 		return c.pulse.reading
 	}
-	c.log.Warn("this process has not run for a while: the pods that are bound are read anew")
+	c.log.Warn("this process was paused: reading all bound pods again")
 	t := &try{ended: make(chan struct{})}
 	c.pulse.reading = t
 	go func() {
@@ -91,7 +91,7 @@ func (c *Cluster) readAnew(ctx context.Context) *try {
 		c.pulse.mutex.Lock()
 		defer c.pulse.mutex.Unlock()
 		if err == nil {
-			c.pulse.read = pauses // what was read before another one does not count for that
+			c.pulse.read = pauses // a read that began before another pause does not cover it
 		}
 		t.err, c.pulse.reading = err, nil
 		close(t.ended)
@@ -99,7 +99,7 @@ func (c *Cluster) readAnew(ctx context.Context) *try {
 	return t
 }
 
-// readBound reads all pods that are bound.
+// readBound lists all bound pods.
 func (c *Cluster) readBound(ctx context.Context) error {
 	o := metav1.ListOptions{FieldSelector: "spec.nodeName!=," + unendedPods, Limit: catchUpPage}
 	for {
@@ -107,7 +107,7 @@ func (c *Cluster) readBound(ctx context.Context) error {
 		page, err := c.api.CoreV1().Pods(metav1.NamespaceAll).List(asking, o)
 		cancel()
 		if err != nil {
-			return fmt.Errorf("reading what was bound while this process did not run: %w", err)
+			return fmt.Errorf("reading the pods that were bound while this process was paused: %w", err)
 		}
 		c.update(func(m *model) {
 			for i := range page.Items {
@@ -120,8 +120,8 @@ func (c *Cluster) readBound(ctx context.Context) error {
 	}
 }
 
-// foundBound takes in a pod that no informer has shown yet. An event confirms it, or the API server is asked whether it
-// is still there: an informer that begins anew does not tell of the end of pods that it never had.
+// foundBound adds a pod that no informer has shown yet. An event confirms it, or the API server is asked whether it still
+// exists: an informer that lists again does not report the deletion of pods that it never had.
 func (m *model) foundBound(o *corev1.Pod, until time.Time) {
 	if known := m.pods[o.UID]; known != nil && known.node == o.Spec.NodeName || o.Spec.NodeName == "" {
 		return

@@ -65,7 +65,7 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 	}
 	// The API server is asked later about a pod that no event has confirmed: it may be gone.
 	if _, assumed := c.NodeOf("new"); !assumed {
-		t.Error("the API server is not asked about a pod that was read")
+		t.Error("the API server is not read for a pod that was found bound")
 	}
 	if c.model.version == version {
 		t.Error("what was decided before counts as current")
@@ -98,7 +98,7 @@ func TestEachPageOfWhatIsReadAnewHasItsOwnTime(t *testing.T) {
 	}
 }
 
-// pagedPods lists pods in some pages, each of which is empty.
+// pagedPods lists pods in empty pages.
 type pagedPods struct {
 	kubernetes.Interface
 	corev1client.CoreV1Interface

@@ -15,7 +15,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// mend leaves out what the server refuses of a view, and tells whether to ask again.
+// mend leaves out the objects of a view that the server rejects, and reports whether to retry.
 func (c *Cluster) mend(v *View, err error) bool {
 	d := stowage.Details(err)
 	if d.Code != codes.InvalidArgument {
@@ -24,10 +24,10 @@ func (c *Cluster) mend(v *View, err error) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	mended, done := false, map[string]bool{}
-	// Pods that are too large make their nodes so: what is left of these is seen when the pods have been mended.
+	// Pods that are too large make their nodes too large. Rejections of such nodes are handled once their pods have been.
 	for _, parts := range []*regexp.Regexp{templatePath, podPath, anyPath} {
 		for _, violation := range d.Violations {
-			// Of one object once: the first time may be enough.
+			// One field of each object: leaving that out may be enough.
 			if object := objectPath.FindString(violation.Field); parts.MatchString(violation.Field) && !done[object] {
 				done[object] = true
 				mended = c.refuse(v.base, violation) || mended
@@ -55,16 +55,17 @@ var (
 
 var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors)\[(\d+)\](.*)$`)
 
-// refuse leaves out what a path leads to, and tells whether to ask again.
+// refuse leaves out the object that a path leads to, and reports whether to retry.
 func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	found := partPath.FindStringSubmatch(p.Field)
 	switch {
 	case found == nil && !strings.HasPrefix(p.Field, "context.snapshot.") && !strings.HasPrefix(p.Field, "delta."):
-		return false // the pod, the profile
+		return false // in the pod or the profile
 	case c.base != b:
-		return true // another question has found out already
+		return true // another request has handled it already
 	case found == nil || b.stated == nil:
-		// What is wrong in a difference is wrong in the whole, and there the path leads to an object.
+		// A path into a delta does not lead to an object. The same field is rejected in a whole snapshot, where the path
+		// does.
 		return found != nil || b.stated == nil || c.model.delta(b) != nil
 	}
 	i, err := strconv.Atoi(found[2])
@@ -98,7 +99,7 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	return false
 }
 
-// refuseNode states less of a node: first only where it is, then nothing.
+// refuseNode reduces a node: first to its name and labels, then it leaves the node out.
 func (m *model) refuseNode(name, reason string) bool {
 	n := m.nodes[name]
 	if n == nil || n.stated == nil {
@@ -113,17 +114,17 @@ func (m *model) refuseNode(name, reason string) bool {
 	return true
 }
 
-// refusePod states no more of a node's pod than its template. It is the i-th of those that the base states by themselves.
+// refusePod reduces a pod on a node to its template. The pod is the i-th of those that the base lists one by one.
 func (m *model) refusePod(name string, i int, reason string) bool {
 	n := m.nodes[name]
 	if n == nil {
-		return true // it has gone since
+		return true // deleted meanwhile
 	}
 	stated := n.named
 	if before := m.dirty[name]; before != nil {
 		stated = before.named
 	}
-	// A snapshot has them in their canonical order.
+	// A snapshot lists them in canonical order.
 	form, err := content.Append(nil, &stowagev1.Node{Pods: slices.Collect(maps.Values(stated))})
 	if err != nil {
 		return false
@@ -146,10 +147,10 @@ func (m *model) refusePod(name string, i int, reason string) bool {
 		m.put(uid, &plain)
 		break
 	}
-	return true // if there is none, it has changed since
+	return true // if there is none, it has changed meanwhile
 }
 
-// refuseTemplate states less of the pods of a template with a refused field.
+// refuseTemplate reduces a template with a rejected field.
 func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	old := m.templates.list[i]
 	key, err := encoding(old)

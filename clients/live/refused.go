@@ -10,14 +10,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// refused is what Stowage does not take, and how much less is stated instead.
+// refused are the rejected objects, and what replaces them.
 type refused struct {
 	reasons   map[object]string
 	templates map[digest]rest
 	pods      map[types.UID]refusedPod
 }
 
-// refusedPod is what of a pod's own is refused, and why.
+// refusedPod is a rejected field of a pod's own, and why.
 type refusedPod struct {
 	own    digest
 	reason string
@@ -25,16 +25,16 @@ type refusedPod struct {
 
 type object struct{ kind, name string }
 
-// digest is that of a template's encoding.
+// digest is the digest of a template's encoding.
 type digest [sha256.Size]byte
 
 func digestOf(encoding string) digest { return sha256.Sum256([]byte(encoding)) }
 
-// refusedTemplates is how many templates are known to be refused. Beyond that all are forgotten; those that pods still come
-// with are refused once more.
+// refusedTemplates bounds the rejected templates that are remembered. Beyond that all are forgotten, and pods that still
+// use them are rejected once more.
 const refusedTemplates = 10_000
 
-// instead notes what is stated instead of a template.
+// instead records the replacement of a template.
 func (r *refused) instead(key string, of rest) {
 	if len(r.templates) >= refusedTemplates {
 		clear(r.templates)
@@ -42,7 +42,7 @@ func (r *refused) instead(key string, of rest) {
 	r.templates[digestOf(key)] = of
 }
 
-// prune forgets pods that are not there any more, as those whose assumption came to nothing.
+// prune forgets pods that are gone, such as assumed pods that were forgotten.
 func (r *refused) prune(pods map[types.UID]*pod) {
 	maps.DeleteFunc(r.pods, func(uid types.UID, _ refusedPod) bool { return pods[uid] == nil })
 	there := map[object]bool{}
@@ -56,19 +56,19 @@ func newRefused() refused {
 	return refused{reasons: map[object]string{}, templates: map[digest]rest{}, pods: map[types.UID]refusedPod{}}
 }
 
-// tell keeps and logs why an object is not stated as it is.
+// tell records and logs why an object is rejected.
 func (r *refused) tell(log *slog.Logger, kind, name, reason string) {
 	key := object{kind, name}
 	if r.reasons[key] == reason {
 		return
 	}
 	r.reasons[key] = reason
-	log.Error("Stowage refuses an object, which counts only in part or not at all", "kind", kind, "name", name, "reason", reason)
+	log.Error("Stowage rejects an object, which counts only in part or not at all", "kind", kind, "name", name, "reason", reason)
 }
 
 func (r *refused) clear(kind, name string) { delete(r.reasons, object{kind, name}) }
 
-// template is what is stated of a template, all of it unless it is known to be refused.
+// template returns a template, or its replacement if it is rejected.
 func (r *refused) template(t *stowagev1.PodTemplate, key string) rest {
 	out := rest{template: t, key: key}
 	for {
@@ -81,13 +81,13 @@ func (r *refused) template(t *stowagev1.PodTemplate, key string) rest {
 	}
 }
 
-// own is what a pod has of its own, whichever template it refers to.
+// own is the part of a pod that is not in its template.
 func own(p *stowagev1.Pod) digest {
 	key, _ := encoding(&stowagev1.Pod{Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus})
 	return digestOf(key)
 }
 
-// pod is why what a pod has of its own is refused, "" if it is not.
+// pod returns why a pod's own fields are rejected, "" if they are not.
 func (r *refused) pod(uid types.UID, p *stowagev1.Pod) string {
 	refused, known := r.pods[uid]
 	if known && refused.own != own(p) {

@@ -1,8 +1,8 @@
 package live
 
-// Since tells what events have changed since a version: anything that decisions read, and a node or the pods on it. What was
-// decided at that version may not hold any more then. Pods that are assumed or forgotten change nothing in this sense, nor
-// does an event that shows a pod where it is assumed. A node that is not there has changed.
+// Since reports what events have changed since a version: any field that decisions read, and a node or the pods on it. A
+// decision made at that version may then not hold any more. Assumed and forgotten pods are no changes in this sense, and
+// neither is an event that confirms an assumed pod. A node that is gone has changed.
 func (c *Cluster) Since(version uint64, node string) (anything, there bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// table is things by key, and what they were in the base where that is something else.
+// table maps keys to messages, and keeps the base's value of those that have changed.
 type table[K comparable, M interface {
 	comparable
 	proto.Message
@@ -22,7 +22,7 @@ func newTable[K comparable, M interface {
 	return table[K, M]{now: map[K]M{}, was: map[K]M{}}
 }
 
-// set sets a thing, nil for none, and tells whether that is a change.
+// set sets a value, nil to remove it, and reports whether that is a change.
 func (t *table[K, M]) set(key K, m M) bool {
 	var none M
 	old := t.now[key]
@@ -40,7 +40,7 @@ func (t *table[K, M]) set(key K, m M) bool {
 	return true
 }
 
-// differences are what is new or changed, and what is gone, in the order of their keys.
+// differences returns the values that are new or changed and those that are gone, ordered by key.
 func (t *table[K, M]) differences(compare func(a, b K) int) (set, gone []M) {
 	var none M
 	for _, key := range slices.SortedFunc(maps.Keys(t.was), compare) {
@@ -56,7 +56,7 @@ func (t *table[K, M]) differences(compare func(a, b K) int) (set, gone []M) {
 	return set, gone
 }
 
-// all is everything, in the order of its keys.
+// all returns every value, ordered by key.
 func (t *table[K, M]) all(compare func(a, b K) int) ([]K, []M) {
 	keys := slices.SortedFunc(maps.Keys(t.now), compare)
 	out := make([]M, len(keys))
@@ -66,5 +66,5 @@ func (t *table[K, M]) all(compare func(a, b K) int) ([]K, []M) {
 	return keys, out
 }
 
-// settle makes what is now the base.
+// settle makes the current values the base.
 func (t *table[K, M]) settle() { clear(t.was) }

@@ -6,17 +6,17 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// templates are the pod templates by index. New ones go to the end; what nobody uses any more goes when all is renumbered.
+// templates are the pod templates by index. New templates are appended; unused ones are dropped when all are renumbered.
 type templates struct {
 	list  []*stowagev1.PodTemplate
 	uses  []int
 	index map[string]uint32 // by deterministic encoding
-	used  int               // how many have a use
+	used  int               // templates in use
 }
 
 func newTemplates() templates { return templates{index: map[string]uint32{}} }
 
-// intern finds a template's index, a new one if need be.
+// intern returns a template's index, and adds the template if needed.
 func (t *templates) intern(template *stowagev1.PodTemplate, key string) uint32 {
 	i, ok := t.index[key]
 	if !ok {
@@ -36,15 +36,15 @@ func (t *templates) use(i uint32, by int) {
 	}
 }
 
-// wasteAllowed is how many templates that nobody uses are put up with in any case.
+// wasteAllowed is the number of unused templates that never cause a renumbering.
 const wasteAllowed = 1000
 
-// wasteful tells whether so many templates are of no use that all should be stated anew.
+// wasteful reports whether enough templates are unused to rebuild the base.
 func (t *templates) wasteful() bool {
 	return len(t.list)-t.used > max(wasteAllowed, t.used)
 }
 
-// renumbered leaves out what is of no use; moves has the new indexes by the old ones.
+// renumbered drops unused templates; moves maps old indexes to new ones.
 func (t *templates) renumbered() (out templates, moves []uint32) {
 	out = newTemplates()
 	moves = make([]uint32, len(t.list))
@@ -64,7 +64,7 @@ func (t *templates) renumbered() (out templates, moves []uint32) {
 	return out, moves
 }
 
-// encoding tells templates apart; of text that is not UTF-8 it is an error.
+// encoding is the key of a template. Text that is not UTF-8 is an error.
 func encoding(m proto.Message) (string, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	return string(b), err

@@ -9,14 +9,14 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
-// uploadTimeout bounds putting a snapshot, which may be large and the link slow.
+// uploadTimeout bounds the upload of a snapshot, which may be large and the link slow.
 const uploadTimeout = 10 * time.Minute
 
-// upload brings a snapshot to Stowage once. It goes on when those who wait for it do not.
+// upload puts a snapshot once. It continues when its callers give up.
 type upload struct {
 	mutex sync.Mutex
 	done  bool
-	tried *try // nil if none is under way
+	tried *try // the upload in progress, or nil
 }
 
 type try struct {
@@ -24,7 +24,7 @@ type try struct {
 	err   error // once ended
 }
 
-// wait returns the error of the try, or says what it was still doing when the context ended.
+// wait returns the error of the try, or an error with its description if the context ends first.
 func (t *try) wait(ctx context.Context, doing string) error {
 	select {
 	case <-t.ended:
@@ -34,16 +34,16 @@ func (t *try) wait(ctx context.Context, doing string) error {
 	}
 }
 
-// ensure puts the snapshot if that has not been done. The client puts it again where a server turns out not to have it.
+// ensure puts the snapshot unless that has been done. The client puts it again where a server turns out not to have it.
 func (u *upload) ensure(ctx context.Context, client *stowage.Client, snapshot *stowage.Snapshot) error {
 	t := u.begin(ctx, client, snapshot)
 	if t == nil {
 		return nil
 	}
-	return t.wait(ctx, "the cluster is still on its way to Stowage")
+	return t.wait(ctx, "uploading the snapshot to Stowage")
 }
 
-// begin is the try that is under way, a new one if need be, nil if the snapshot has been put.
+// begin returns the upload in progress, starts one if needed, and returns nil if the snapshot has been put.
 func (u *upload) begin(ctx context.Context, client *stowage.Client, snapshot *stowage.Snapshot) *try {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -64,7 +64,7 @@ func (u *upload) begin(ctx context.Context, client *stowage.Client, snapshot *st
 	return t
 }
 
-// underWay tells whether a try is.
+// underWay reports whether an upload is in progress.
 func (u *upload) underWay() bool {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()

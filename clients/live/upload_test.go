@@ -62,7 +62,7 @@ func TestTheClusterIsBroughtThereWhoeverWaits(t *testing.T) {
 		cancel(fmt.Errorf("no time is left"))
 		return <-asked
 	}
-	if err := ask(); err == nil || !strings.Contains(err.Error(), "on its way to Stowage: no time is left") {
+	if err := ask(); err == nil || !strings.Contains(err.Error(), "uploading the snapshot to Stowage: no time is left") {
 		t.Error(err)
 	}
 	const more = 100 // than a difference may have

@@ -7,22 +7,22 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// View is the cluster as it was at one moment. Nodes are those of the answers to questions about Reference.
+// View is the cluster at one moment. Its node indexes are those of responses to requests with Reference.
 type View struct {
 	version uint64
 	base    *base
-	delta   *stowagev1.ClusterDelta // nil if nothing is different from the base
+	delta   *stowagev1.ClusterDelta // nil if nothing differs from the base
 	names   []string
 	index   map[string]uint32
 	refused map[string]string
 }
 
-// Reference names the cluster in requests.
+// Reference refers to the cluster in requests.
 func (v *View) Reference() *stowagev1.SnapshotReference {
 	return &stowagev1.SnapshotReference{Address: v.base.snapshot.Address(), Delta: v.delta}
 }
 
-// Version grows with every change of what the contract states of the cluster.
+// Version increases with every change of a field of the contract.
 func (v *View) Version() uint64 { return v.version }
 
 // NodeCount is the number of nodes.
@@ -37,18 +37,18 @@ func (v *View) NodeIndex(name string) (uint32, bool) {
 	return i, ok
 }
 
-// Refused returns why a node takes no pods and may not be in the view: Stowage refuses it, or it is not known what a pod on
-// it takes. It is "" for all others.
+// Refused returns why a node takes no pods and may be missing from the view: Stowage rejects the node, or the resources of
+// a pod on it are not known. It is "" for all others.
 func (v *View) Refused(node string) string { return v.refused[node] }
 
-// What a difference may grow to before it becomes part of a new base. Each question carries and applies it.
+// Limits of a delta, beyond which it becomes part of a new base. Every request carries and applies the delta.
 const (
 	differentNodes     = 64
 	differentTemplates = 64
 	differentOthers    = 256
 )
 
-// current makes the view of now. The mutex is held.
+// current builds the view of the current state. The caller holds the mutex.
 func (c *Cluster) current() (*View, error) {
 	m := c.model
 	if c.view != nil {
@@ -59,7 +59,7 @@ func (c *Cluster) current() (*View, error) {
 		if err := c.restate(); err != nil {
 			return nil, err
 		}
-	case c.base.upload.underWay(): // another base would have to be put whole as well
+	case c.base.upload.underWay(): // another base would have to be uploaded whole as well
 	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
 		len(m.spaces.was)+len(m.selectors.was) > differentOthers:
 		if err := c.rebase(); err != nil {
@@ -79,7 +79,7 @@ func (c *Cluster) current() (*View, error) {
 	return v, nil
 }
 
-// rebase makes the difference part of the base.
+// rebase makes the delta part of the base.
 func (c *Cluster) rebase() error {
 	d := c.model.delta(c.base)
 	if d == nil {
@@ -88,7 +88,7 @@ func (c *Cluster) rebase() error {
 	}
 	snapshot, err := c.base.snapshot.With(d)
 	if err != nil {
-		c.log.Debug("the difference is not taken, so all is stated anew", "error", err)
+		c.log.Debug("the delta does not apply: building a new base", "error", err)
 		return c.restate()
 	}
 	names, index := c.base.after(d)
@@ -97,14 +97,14 @@ func (c *Cluster) rebase() error {
 	return nil
 }
 
-// settle makes what is now the base.
+// settle makes the current state the base.
 func (m *model) settle() {
 	clear(m.dirty)
 	m.spaces.settle()
 	m.selectors.settle()
 }
 
-// after is the nodes of the base after a delta.
+// after returns the nodes of the base after a delta.
 func (b *base) after(d *stowagev1.ClusterDelta) (names []string, index map[string]uint32) {
 	gone := make(map[string]bool, len(d.RemovedNodes))
 	for _, name := range d.RemovedNodes {
@@ -127,7 +127,7 @@ func indexed(names []string) map[string]uint32 {
 	return index
 }
 
-// delta is what is different from the base, nil if nothing is.
+// delta returns the difference to the base, nil if there is none.
 func (m *model) delta(b *base) *stowagev1.ClusterDelta {
 	d := &stowagev1.ClusterDelta{}
 	for i := b.templates; i < len(m.templates.list); i++ {

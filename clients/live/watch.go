@@ -21,10 +21,10 @@ var unendedPods = fields.AndSelectors(
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
 ).String()
 
-// watch makes the informers' events change the model.
+// watch applies the informers' events to the model.
 func (c *Cluster) watch() error {
-	// Pods that have ended are left out, as kube-scheduler's informer does (pkg/scheduler/scheduler.go
-	// newPodInformer, v1.37): watching fewer saves most where Jobs leave their pods behind.
+	// The informer leaves out pods that have ended, as kube-scheduler's does (pkg/scheduler/scheduler.go newPodInformer,
+	// v1.37). That saves most where Jobs leave their pods behind.
 	pods := c.informers.InformerFor(&corev1.Pod{}, func(api kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return coreinformers.NewFilteredPodInformer(api, metav1.NamespaceAll, resync,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
@@ -52,7 +52,7 @@ func (c *Cluster) watch() error {
 	return nil
 }
 
-// listen makes the events of an informer change the model.
+// listen applies the events of one informer to the model.
 func listen[O metav1.Object](c *Cluster, informer cache.SharedIndexInformer, set, gone func(*model, O)) error {
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { c.update(func(m *model) { set(m, o.(O)) }) },

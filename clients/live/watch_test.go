@@ -2,5 +2,5 @@ package live_test
 
 import "k8s.io/apimachinery/pkg/watch"
 
-// The fake API server panics when a watcher is so many events behind, 100 otherwise, as it may be on a busy machine.
+// The fake API server panics when a watcher falls this many events behind, 100 by default, which happens on a busy machine.
 func init() { watch.DefaultChanSize = 8192 }

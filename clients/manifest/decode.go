@@ -12,7 +12,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 )
 
-// decode reads an object of JSON, and refuses fields that it does not know or that are there twice.
+// decode decodes a JSON object strictly: unknown and repeated fields are errors.
 func decode(raw []byte, into any) error {
 	strict, err := strictjson.UnmarshalStrict(raw, into)
 	if err != nil {
@@ -21,7 +21,7 @@ func decode(raw []byte, into any) error {
 	return errors.Join(strict...)
 }
 
-// located tells which quantity is meant, as the error of one that does not parse leaves that out.
+// located adds the path of a quantity that does not parse, which the decoder's error lacks.
 func located(raw []byte, err error) error {
 	if !errors.Is(err, resource.ErrFormatWrong) && !errors.Is(err, resource.ErrNumeric) && !errors.Is(err, resource.ErrSuffix) {
 		return err

@@ -16,19 +16,19 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// kind is how to read one kind of object.
+// kind is the decoder of one kind.
 type kind struct {
 	apiVersions []string
 	add         func(b *kube.Builder, raw []byte) (metav1.Object, error)
 }
 
-// schedulingVersions are those of scheduling.k8s.io with PodGroups and Workloads of one shape.
+// schedulingVersions are the versions of scheduling.k8s.io that share one shape of PodGroups and Workloads.
 var schedulingVersions = []string{"scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"}
 
-// deviceVersions are those of resource.k8s.io with DeviceClasses of one shape.
+// deviceVersions are the versions of resource.k8s.io that share one shape of DeviceClasses.
 var deviceVersions = []string{"resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1"}
 
-// kinds are those that decisions depend on.
+// kinds are the kinds that decisions depend on.
 var kinds = map[string]kind{
 	"Node":                  {[]string{"v1"}, adder((*kube.Builder).AddNode)},
 	"Namespace":             {[]string{"v1"}, adder((*kube.Builder).AddNamespace)},
@@ -65,8 +65,8 @@ func adder[T object](add func(*kube.Builder, *T) error) func(*kube.Builder, []by
 	}
 }
 
-// ofOthers tells whether an object only has the name of the kind, but is in an API group with a domain of its own, such as
-// Volcano's PodGroup or Kueue's Workload; name is then what kubectl calls its kind.
+// ofOthers reports whether an object shares only the name of the kind, and belongs to another project's API group, such as
+// Volcano's PodGroup or Kueue's Workload; name is what kubectl calls its kind.
 func (k kind) ofOthers(t metav1.TypeMeta) (name string, other bool) {
 	group, _, _ := strings.Cut(t.APIVersion, "/")
 	if !strings.Contains(group, ".") {
@@ -81,7 +81,7 @@ func Kinds() []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// itemKind is the kind of a typed list's items, which may leave it out.
+// itemKind is the kind of a typed list's items, which may omit it.
 func itemKind(list string) (string, bool) {
 	return strings.CutSuffix(list, "List")
 }

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// MaximumBytes is how much a Reader reads in all: some 200,000 pods as kubectl prints them.
+	// MaximumBytes bounds the input of a Reader: some 200,000 pods as kubectl prints them.
 	MaximumBytes = 1 << 30
-	// maximumErrors is after how many errors reading stops.
+	// maximumErrors is the number of errors after which reading stops.
 	maximumErrors = 20
-	// maximumListDepth is how many lists may be around one another; every one is scanned once per list around it.
+	// maximumListDepth bounds nested lists; each is scanned once for every list around it.
 	maximumListDepth = 2
 )
 
@@ -34,13 +34,13 @@ type Reader struct {
 	builder   *kube.Builder
 	bytesLeft int64
 	skipped   map[string]int  // objects by kind
-	workloads map[string]int  // those of them that have pods
-	used      map[string]bool // namespaces that objects are in
-	stated    map[string]bool // namespaces that are objects
+	workloads map[string]int  // those with pods
+	used      map[string]bool // namespaces of objects
+	stated    map[string]bool // Namespace objects
 	errs      []error
 }
 
-// NewReader makes a Reader. The options are those of the snapshot.
+// NewReader returns a Reader. The options are those of the snapshot.
 func NewReader(o kube.Options) *Reader {
 	return &Reader{
 		builder:   kube.NewBuilder(o),
@@ -52,8 +52,7 @@ func NewReader(o kube.Options) *Reader {
 	}
 }
 
-// Read reads the documents of one file; name is what errors call it. The error tells everything that is wrong with it,
-// up to a number.
+// Read reads the documents of one file; errors contain name. The error lists everything that is wrong, up to a number.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
 	limited := &io.LimitedReader{R: in, N: r.bytesLeft + 1}
@@ -65,7 +64,8 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	return errors.Join(r.errs...)
 }
 
-// documents splits a file. JSON is told by its first character and may follow on JSON without a separator.
+// documents splits a file. JSON is recognized by its first character, and JSON values may follow one another without a
+// separator.
 func (r *Reader) documents(name string, in *bufio.Reader) {
 	docs := utilyaml.NewYAMLReader(in)
 	for n := 1; ; n++ {
@@ -92,7 +92,7 @@ func (r *Reader) documents(name string, in *bufio.Reader) {
 			}
 			at := fmt.Sprintf("%s: document %d", name, n)
 			if err != nil && first {
-				// YAML in flow style starts with a brace too.
+				// YAML in flow style also starts with a brace.
 				r.yamlDocument(at, doc)
 				break
 			}
@@ -117,8 +117,7 @@ func (r *Reader) yamlDocument(at string, doc []byte) {
 	}
 }
 
-// value reads an object or a list; implied is the type that it has if it states none, depth the number of lists around
-// it.
+// value reads an object or a list; implied is the type of an object without one, depth the number of lists around it.
 func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int) {
 	if len(r.errs) >= maximumErrors {
 		return
@@ -190,7 +189,7 @@ func (r *Reader) fail(at string, err error) {
 	r.errs = append(r.errs, fmt.Errorf("%s: %w", at, err))
 }
 
-// Snapshot is what was read. The Reader must not be used afterwards.
+// Snapshot builds the snapshot. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.used)) {
 		r.builder.From("Namespace " + name)
@@ -204,10 +203,10 @@ func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	return r.builder.Build()
 }
 
-// Skipped tells how many objects of which kinds were not read.
+// Skipped returns the numbers of objects that were not read, by kind.
 func (r *Reader) Skipped() []string { return counted(r.skipped) }
 
-// SkippedWorkloads tells how many of the objects that were not read state pods, by kind.
+// SkippedWorkloads returns the numbers of objects with pods that were not read, by kind.
 func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
 
 func counted(kinds map[string]int) []string {
@@ -227,7 +226,7 @@ func (r *Reader) skip(kind string, raw []byte) {
 	}
 }
 
-// statesContainers tells whether a spec has a list of containers somewhere, as that of every workload has.
+// statesContainers reports whether a spec contains a list of containers, as that of every workload does.
 func statesContainers(tree any) bool {
 	switch t := tree.(type) {
 	case map[string]any:

@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WriteChanges writes what would place a pod that no node takes.
+// WriteChanges writes the changes that would make a pod schedulable.
 func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowagev1.Change) {
 	if len(changes) == 0 {
 		WriteWrapped(w, indent, "No single change was found that would place it.", x.Width)
@@ -19,7 +19,7 @@ func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowag
 	}
 }
 
-// Change tells in words what would be different.
+// Change describes a change in words.
 func (x *Explanation) Change(c *stowagev1.Change) string {
 	taken := ""
 	if n := c.GetNodes().GetIndexes(); len(n) > 0 {

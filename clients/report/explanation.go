@@ -8,10 +8,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Explanation writes everything that stands between a pod and the nodes.
+// Explanation writes an explanation: everything that keeps a pod from each node.
 type Explanation struct {
 	Cluster *stowagev1.Cluster
-	// PodName names a pod that is in the way; nil for its own name.
+	// PodName names a conflicting pod; nil for its own name.
 	PodName func(*stowagev1.ConflictingPod) string
 	Width   int
 }
@@ -63,7 +63,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 	}
 }
 
-// counts writes what one rule counted.
+// counts writes the counts of one rule.
 func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
 	title := fmt.Sprintf("\n%s by %s", Rule(c.GetRule()), c.GetTopologyKey())
 	if c.GetSelector() != "" {
@@ -131,7 +131,7 @@ func (x *Explanation) name(p *stowagev1.ConflictingPod) string {
 	return podName(x.Cluster, p)
 }
 
-// podName is a pod's own name, or what is known of one that is only counted.
+// podName returns a pod's name, or the properties of one that is only counted.
 func podName(c *stowagev1.Cluster, p *stowagev1.ConflictingPod) string {
 	if p.GetName() == "" {
 		return TemplateName(c, p.GetTemplateIndex())

@@ -8,7 +8,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// GroupStatus is a word for what became of a pod group.
+// GroupStatus is a word for the status of a pod group.
 func GroupStatus(s stowagev1.PodGroupStatus) string {
 	switch s {
 	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE:
@@ -25,7 +25,7 @@ func GroupStatus(s stowagev1.PodGroupStatus) string {
 	return s.String()
 }
 
-// groups writes a table of the groups, then what keeps those from being placed that are not.
+// groups writes a table of the groups, then the reasons of those that are not placed.
 func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 	if len(groups) == 0 {
 		return
@@ -68,7 +68,7 @@ func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 	}
 }
 
-// group writes what keeps the pods of a group without nodes.
+// group writes why the pods of a group have no nodes.
 func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	if g.GetUnplacedCount() == 0 || g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED {
 		return
@@ -105,7 +105,7 @@ func domains(all []*stowagev1.TopologyDomain) string {
 	return Names(out)
 }
 
-// who names what a queue entry comes from.
+// who names the origin of a queue entry.
 func (p *Place) who(queueIndex uint32) string {
 	if int(queueIndex) >= len(p.Snapshot.Queue) {
 		return fmt.Sprintf("entry %d", queueIndex)
@@ -114,7 +114,7 @@ func (p *Place) who(queueIndex uint32) string {
 	return o.Namespace + "/" + o.Name
 }
 
-// spec is that of a queue entry's pods.
+// spec returns the spec of a queue entry's pods.
 func (p *Place) spec(queueIndex uint32) *stowagev1.PodSpec {
 	if int(queueIndex) >= len(p.Snapshot.Queue) {
 		return nil
@@ -129,7 +129,7 @@ func (p *Place) spec(queueIndex uint32) *stowagev1.PodSpec {
 	return nil
 }
 
-// Part writes a line for each thing that a part of the answer tells; done of all is how far the queue has come with it.
+// Part writes the lines of a part of the response. Each begins with the number of pods that are decided, of all.
 func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 	all := fmt.Sprint(part.GetTotalCount())
 	done := fmt.Sprintf("%*d/%s", len(all), part.GetPlacedCount()+part.GetUnplacedCount(), all)

@@ -15,13 +15,13 @@ import (
 const (
 	minimumColumn = 22 // runes, with the box
 	maximumColumn = 34
-	// maximumNodes and maximumPods bound a column and a box; what is left out is counted.
+	// maximumNodes and maximumPods bound a column and a box; the rest is counted.
 	maximumNodes = 6
 	maximumPods  = 8
 )
 
-// Picture draws the cluster: a column per domain of the topology key, a box per node, the pods in it. Pods that are
-// new stand first with a "+". Columns that do not fit into width stand below the others.
+// Picture draws the cluster: a column for each domain of the topology key, a box for each node, and the pods in it. New
+// pods come first, with a "+". Columns that do not fit into width are drawn below the others.
 type Picture struct {
 	Cluster     *stowagev1.Cluster
 	TopologyKey string // "" for one column
@@ -43,7 +43,7 @@ func (p *Picture) Draw(w io.Writer) {
 		fmt.Fprintln(w, p.TopologyKey)
 	}
 	for row := range slices.Chunk(columns, perRow) {
-		// Boxes beside one another are of one height.
+		// Boxes in a row have one height.
 		var heights []int
 		for _, c := range row {
 			for i, b := range c.boxes[:min(len(c.boxes), maximumNodes)] {
@@ -110,7 +110,7 @@ func (p *Picture) columns() []column {
 	return out
 }
 
-// pods names the pods of a node, equal names once with their number.
+// pods names the pods of a node, each name once with its count.
 func (p *Picture) pods(n *stowagev1.Node) []string {
 	var out []string
 	add := func(mark string, names []string) {
@@ -134,7 +134,7 @@ func (p *Picture) pods(n *stowagev1.Node) []string {
 	return out
 }
 
-// TemplateName is what to call pods of which only the template is known.
+// TemplateName is a name for pods that are known only by their template.
 func TemplateName(c *stowagev1.Cluster, index uint32) string {
 	if int(index) < len(c.GetPodTemplates()) {
 		if name := c.GetPodTemplates()[index].GetController().GetName(); name != "" {

@@ -9,29 +9,29 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Place shows the answer to a snapshot's PlaceRequest.
+// Place renders the response to a snapshot's PlaceRequest.
 type Place struct {
 	Snapshot    *kube.Snapshot
 	TopologyKey string
 	Width       int
-	// Changes says that the answer tells what would place pods.
+	// Changes says that the response has changes that would place pods.
 	Changes bool
 }
 
-// workload is what became of the pods of one object.
+// workload is the result for the pods of one object.
 type workload struct {
 	origin   kube.Origin
 	nodes    []string
 	unplaced uint32
-	// unattempted of the unplaced are those that a deadline left.
+	// unattempted is the number of unplaced pods that a deadline left.
 	unattempted uint32
-	// first is the placement of its first pod that got no node.
+	// first is the placement of its first pod without a node.
 	first *stowagev1.Placement
-	// changeable: first was evaluated, so that there may be a change that places it.
+	// changeable: first was evaluated, so there may be changes that would place it.
 	changeable bool
 }
 
-// Draw draws the cluster with the pods where they go.
+// Draw draws the cluster with the placed pods.
 func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) {
 	placed := map[string][]string{}
 	for _, l := range p.workloads(a, nil) {
@@ -43,14 +43,14 @@ func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) {
 	picture.Draw(w)
 }
 
-// Write draws the cluster with the pods where they go, then tells which got no node and why.
+// Write draws the cluster with the placed pods, then lists the pods without a node and why.
 func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 	p.Draw(w, a)
 	fmt.Fprintln(w)
 	p.Tell(w, a)
 }
 
-// Tell tells how many pods got a node, and which did not and why.
+// Tell writes how many pods got a node, which did not, and why.
 func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	fmt.Fprintf(w, "%d of %s placed\n", a.GetPlacedCount(), plural(uint64(a.GetPlacedCount()+a.GetUnplacedCount()), "pod"))
 	workloads := p.workloads(a, nil)
@@ -96,7 +96,7 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	Unread(w, unread, p.Width)
 }
 
-// podName names pods that the same request placed by what they come from.
+// podName names pods that the same request placed by their origin.
 func (p *Place) podName(c *stowagev1.ConflictingPod) string {
 	if o, ok := c.GetOrigin().(*stowagev1.ConflictingPod_QueueIndex); ok {
 		return p.Snapshot.Queue[o.QueueIndex].Origin.Name
@@ -104,8 +104,7 @@ func (p *Place) podName(c *stowagev1.ConflictingPod) string {
 	return podName(p.Snapshot.Cluster, c)
 }
 
-// workloads puts the entries of one object together. queue tells which entries of the queue the placements are of, nil for
-// all.
+// workloads groups the entries by object. queue has the queue index of each placement, nil if they are in order.
 func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 	var out []*workload
 	index := map[kube.Origin]*workload{}
@@ -124,7 +123,7 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 		l.nodes = append(l.nodes, placement.GetNodes().GetNames()...)
 		l.unplaced += placement.GetUnplacedCount()
 		l.unattempted += placement.GetUnattemptedCount()
-		// Of a pod that was left out for its group, all is said of the group.
+		// If a pod was not placed because of its group, the group's lines say why.
 		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
 		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.first == nil && told {
 			l.first, l.changeable = placement, entry.Message == ""
@@ -133,7 +132,7 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 	return out
 }
 
-// withCounts states each name once, with how often it occurs.
+// withCounts returns each name once, with its count.
 func withCounts(all []string) []string {
 	counts := map[string]int{}
 	var order []string
@@ -157,7 +156,7 @@ func plural(n uint64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// WriteWrapped writes a text in lines of at most width runes where words allow, later lines two further to the right.
+// WriteWrapped wraps a text at width runes where words allow; continuation lines are indented by two more.
 func WriteWrapped(w io.Writer, indent, text string, width int) {
 	line := indent
 	empty := true

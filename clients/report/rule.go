@@ -8,7 +8,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// PodRule says in words what a rule asks for; who is what to call the pods that have it, spec theirs.
+// PodRule describes a rule in words; who names its pods, spec is theirs.
 func PodRule(who string, spec *stowagev1.PodSpec, r *stowagev1.PodRule) string {
 	if r.GetError() != "" {
 		return fmt.Sprintf("%s fails in %s: %s", who, Plugin(r.GetPlugin()), r.GetError())

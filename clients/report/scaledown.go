@@ -9,14 +9,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// ScaleDown shows which replicas of a workload to delete.
+// ScaleDown renders the replicas of a workload to delete.
 type ScaleDown struct {
 	Cluster  *stowagev1.Cluster
 	Workload *kube.Scalable
 	Width    int
 }
 
-// Write writes how the replicas are spread before and after, and the deletions in order.
+// Write writes the spread of the replicas before and after, and the deletions in order.
 func (s *ScaleDown) Write(w io.Writer, a *stowagev1.ScaleDownResponse) {
 	deleted, remain := countOf(a.GetDeletions()), countOf(a.GetRemaining())
 	fmt.Fprintf(w, "%s/%s: %s, %d to delete\n", s.Workload.Namespace, s.Workload.Name, plural(uint64(deleted+remain), "replica"), deleted)
@@ -43,7 +43,7 @@ func (s *ScaleDown) Write(w io.Writer, a *stowagev1.ScaleDownResponse) {
 	table(w, rows...)
 }
 
-// maximumDomains is how many domains of a key are listed; keys with more are left out.
+// maximumDomains is the maximum number of domains of a key that is listed.
 const maximumDomains = 20
 
 func why(d *stowagev1.ScaledPod) string {
@@ -76,8 +76,8 @@ func countOf(pods []*stowagev1.ScaledPod) int {
 	return n
 }
 
-// WriteCommands writes the commands that make the workload's controller delete these replicas. Pods without names cannot
-// be told to.
+// WriteCommands writes the commands that make the workload's controller delete these replicas. Pods without names cannot be
+// annotated.
 func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
 	if len(a.GetDeletions()) == 0 {
 		return

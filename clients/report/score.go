@@ -11,8 +11,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Score writes each node's weighted scores by plugin, the best nodes first; "*" marks those that kube-scheduler would
-// pick from.
+// Score writes each node's weighted scores by plugin, the best nodes first; "*" marks the nodes that kube-scheduler would
+// choose from.
 func Score(w io.Writer, a *stowagev1.ScoreResponse, width int) {
 	if a.GetMessage() != "" {
 		WriteWrapped(w, "", a.GetMessage(), width)
@@ -46,7 +46,7 @@ func Score(w io.Writer, a *stowagev1.ScoreResponse, width int) {
 	table(w, rows...)
 }
 
-// words takes a name like ImageLocality apart, so that it makes a narrow heading.
+// words splits a name like ImageLocality, for a narrow heading.
 func words(name string) []string {
 	var out []string
 	for _, r := range name {
@@ -58,7 +58,7 @@ func words(name string) []string {
 	return out
 }
 
-// stack turns headings of several words into rows, with all last words in the last.
+// stack arranges headings of several words in rows, with all last words in the last.
 func stack(headings [][]string) [][]string {
 	height := 0
 	for _, h := range headings {

@@ -9,10 +9,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// maximumNames is how many names a list in a line shows.
+// maximumNames is the maximum length of a list of names in a line.
 const maximumNames = 6
 
-// reasonWidth is that of a column of reasons: what most of them fit into.
+// reasonWidth is the width of a column of reasons; most fit.
 const reasonWidth = 80
 
 // table writes rows in columns.
@@ -36,7 +36,7 @@ func Names(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:maximumNames-1], ", "), len(all)-maximumNames+1)
 }
 
-// Filter writes which nodes can take a pod, and why the others cannot.
+// Filter writes the feasible nodes of a pod, and why the others are not.
 func Filter(w io.Writer, a *stowagev1.FilterResponse, width int) {
 	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
 	if feasible := a.GetFeasibleNodes().GetNames(); len(feasible) > 0 {
@@ -52,7 +52,7 @@ func Filter(w io.Writer, a *stowagev1.FilterResponse, width int) {
 	}
 }
 
-// rejection is rows of a table: reasons that are long, as parse errors are, go on in further rows.
+// rejection returns the rows of a rejection: long reasons, such as parse errors, take several.
 func rejection(r *stowagev1.Rejection) [][]string {
 	var reasons []string
 	for _, reason := range r.GetReasons() {

@@ -9,9 +9,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TopologyKey picks the node label to draw domains by: the first that a pod group is to be together by and nodes have,
-// else the zone if nodes have one, else a key that pods' rules use and nodes have, zones of any name before hostnames, else
-// none.
+// TopologyKey picks the node label whose domains are drawn: the first topology key of a pod group that nodes have, else the
+// zone, else a key of the pods' rules that nodes have, zones of any name before hostnames, else none.
 func TopologyKey(c *stowagev1.Cluster, groups []*stowagev1.PodGroup) string {
 	for _, g := range groups {
 		for _, key := range g.GetTopology().GetKeys() {

@@ -7,8 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Unread writes the unread fields of the pods of the question, each object and field once and those together with which
-// kube-scheduler does the same; nothing if there is none.
+// Unread writes the unread fields of pods, each object and field once, grouped by their effect in kube-scheduler.
 func Unread(w io.Writer, fields []*stowagev1.UnreadField, width int) {
 	if len(fields) == 0 {
 		return

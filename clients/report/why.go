@@ -10,8 +10,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Why tells in one line what keeps a pod from the nodes: what the rules that leave it no domain, or few, counted, then
-// what else refuses nodes. It is empty if the explanation holds nothing of the kind.
+// Why says in one line what keeps a pod from the nodes: first the counts of the rules that leave it no domain, or few, then
+// other rejections. It is empty if the explanation has none of these.
 func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	var out []string
 	apart := map[string]bool{}
@@ -43,15 +43,15 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	return strings.Join(out, "; ")
 }
 
-// WriteWhy writes Why in lines of at most Width; nothing if there is nothing to say.
+// WriteWhy writes Why in lines of at most Width, nothing if it is empty.
 func (x *Explanation) WriteWhy(w io.Writer, indent string, e *stowagev1.Explanation) {
 	if why := x.Why(e); why != "" {
 		WriteWrapped(w, indent, "why: "+why, x.Width)
 	}
 }
 
-// whyCounts is what to say of one rule. apart collects what the pod's own anti-affinity has said, which the same rule of
-// the pod's siblings need not repeat.
+// whyCounts is the text for one rule. apart collects the text of the pod's own anti-affinity, which the same rule of its
+// siblings need not repeat.
 func (x *Explanation) whyCounts(c *stowagev1.TopologyCounts, apart map[string]bool) string {
 	var counts, refused, feasible []string
 	holders := map[string]bool{}

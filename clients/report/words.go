@@ -48,7 +48,7 @@ func Rule(r stowagev1.TopologyRule) string {
 	return r.String()
 }
 
-// Uncounted says why a spread constraint did not count a node.
+// Uncounted is why a spread constraint does not count a node.
 func Uncounted(r stowagev1.UncountedReason) string {
 	switch r {
 	case stowagev1.UncountedReason_UNCOUNTED_REASON_MISSING_TOPOLOGY_KEY:

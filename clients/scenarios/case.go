@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Case is a situation and what must come out of it.
+// Case is a situation and its expected decisions.
 type Case struct {
 	Dir         string `json:"-"`
 	Title       string `json:"title"`
@@ -19,9 +19,9 @@ type Case struct {
 	Steps       []Step `json:"steps"`
 }
 
-// Step is one question: exactly one of Place, Filter, Score and ScaleDown is there.
+// Step is one request: exactly one of Place, Filter, Score and ScaleDown is set.
 type Step struct {
-	// Beside tells that the step is best shown beside the one before.
+	// Beside says that the step is best shown next to the one before.
 	Beside  bool             `json:"beside"`
 	Name    string           `json:"name"`
 	Files   []string         `json:"files"`
@@ -31,11 +31,11 @@ type Step struct {
 	Groups  map[string]Group `json:"groups"`
 	Filter  *Filter          `json:"filter"`
 	Score   *Score           `json:"score"`
-	// ScaleDown asks which replicas to delete.
+	// ScaleDown asks for the replicas to delete.
 	ScaleDown *ScaleDown `json:"scaleDown"`
 }
 
-// Place is what must become of one workload's pods.
+// Place is the expected result for one workload's pods.
 type Place struct {
 	Placed      *int           `json:"placed"`
 	Unplaced    *int           `json:"unplaced"`
@@ -47,7 +47,7 @@ type Place struct {
 	Changes     []string       `json:"changes"`
 }
 
-// Group is what must become of one pod group.
+// Group is the expected result for one pod group.
 type Group struct {
 	Status   *string   `json:"status"`
 	Placed   *int      `json:"placed"`
@@ -58,7 +58,7 @@ type Group struct {
 	Conflict *[]string `json:"conflict"`
 }
 
-// Filter is which nodes must be able to take a pod.
+// Filter is the expected feasible nodes of a pod.
 type Filter struct {
 	Pod         string              `json:"pod"`
 	Feasible    *[]string           `json:"feasible"`
@@ -68,7 +68,7 @@ type Filter struct {
 	Changes     []string            `json:"changes"`
 }
 
-// Score is how good nodes must be.
+// Score is the expected scores.
 type Score struct {
 	Pod     string                      `json:"pod"`
 	Best    []string                    `json:"best"`
@@ -76,7 +76,7 @@ type Score struct {
 	Skipped []string                    `json:"skipped"`
 }
 
-// ScaleDown is which replicas of a workload must be deleted, and what must remain.
+// ScaleDown is the expected deletions of a workload, and the expected rest.
 type ScaleDown struct {
 	Workload string         `json:"workload"`
 	Replicas uint32         `json:"replicas"`
@@ -85,14 +85,14 @@ type ScaleDown struct {
 	Broken   []string       `json:"broken"`
 }
 
-// Explanation is what an explanation must tell.
+// Explanation is the expected part of an explanation.
 type Explanation struct {
 	Counts  []Counts            `json:"counts"`
 	Failing map[string][]string `json:"failing"`
 	Taints  map[string][]string `json:"taints"`
 }
 
-// Counts is what one rule must have counted.
+// Counts is the expected counts of one rule.
 type Counts struct {
 	Rule        string              `json:"rule"`
 	TopologyKey string              `json:"topologyKey"`
@@ -105,7 +105,7 @@ type Counts struct {
 	Conflicts   map[string][]string `json:"conflicts"`
 }
 
-// Load reads the cases under a directory, in the order of their directories' names.
+// Load reads the cases under a directory, ordered by name.
 func Load(root string) ([]Case, error) {
 	files, err := filepath.Glob(filepath.Join(root, "*", "case.yaml")) // sorted
 	if err != nil {
@@ -132,7 +132,7 @@ func Load(root string) ([]Case, error) {
 	return cases, nil
 }
 
-// validate refuses steps that would hold whatever came out.
+// validate rejects steps that would hold for every result.
 func (c *Case) validate() error {
 	if c.Title == "" || c.Why == "" || len(c.Steps) == 0 {
 		return fmt.Errorf("title, why and steps are required")

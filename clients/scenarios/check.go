@@ -16,7 +16,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Check compares an answer with what must come out. It returns the differences, none if the step holds.
+// Check compares an answer with the expectations of its step, and returns the differences, none if the step holds.
 func Check(q *Question, a *Answer) []string {
 	k := &checker{q: q}
 	switch {
@@ -38,7 +38,7 @@ type checker struct {
 	differences []string
 }
 
-// same reports a difference unless the values are equal; empty and absent lists are.
+// same adds a difference unless the values are equal; empty and absent lists are equal.
 func (k *checker) same(what string, want, got any) {
 	if !gocmp.Equal(want, got, cmpopts.EquateEmpty()) {
 		k.differences = append(k.differences, fmt.Sprintf("%s: want %v, got %v", what, want, got))
@@ -98,7 +98,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 	}
 }
 
-// domains counts pods by their node's value of the case's topology key; domains without pods are there too.
+// domains counts pods by their node's value of the case's topology key, including domains without pods.
 func (k *checker) domains(nodes []string) map[string]int {
 	out, of := map[string]int{}, map[string]string{}
 	for _, n := range k.q.Snapshot.Cluster.Nodes {
@@ -135,7 +135,7 @@ func (k *checker) filter(want *Filter, a *stowagev1.FilterResponse) {
 	k.changes("changes", want.Changes, a.GetChanges())
 }
 
-// changes compares what would place a pod with what is wanted, in the command line's words.
+// changes compares the changes that would place a pod with the expected ones, in the command line's words.
 func (k *checker) changes(what string, want []string, got []*stowagev1.Change) {
 	if want == nil {
 		return

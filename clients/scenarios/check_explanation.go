@@ -33,7 +33,7 @@ func (k *checker) explanation(what string, want *Explanation, got *stowagev1.Exp
 			key = k.q.Case.TopologyKey
 		}
 		at := what + ": " + w.Rule + " by " + key
-		// Several rules of a kind and key are told apart by their order.
+		// The order distinguishes several rules of one kind and key.
 		n := slices.IndexFunc(got.TopologyCounts, func(c *stowagev1.TopologyCounts) bool {
 			return report.Rule(c.Rule) == w.Rule && c.TopologyKey == key && !used[slices.Index(got.TopologyCounts, c)]
 		})
@@ -92,7 +92,7 @@ func (k *checker) counts(at string, want *Counts, got *stowagev1.TopologyCounts)
 	}
 }
 
-// podName is the name of a pod, or of the workload if the same request placed it.
+// podName returns the name of a pod, or of its workload if the same request placed it.
 func (k *checker) podName(p *stowagev1.ConflictingPod) string {
 	if o, ok := p.Origin.(*stowagev1.ConflictingPod_QueueIndex); ok {
 		return k.q.Snapshot.Queue[o.QueueIndex].Origin.Name

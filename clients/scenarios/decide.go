@@ -11,7 +11,7 @@ import (
 // Decider answers questions.
 type Decider func(ctx context.Context, q *Question) (*Answer, error)
 
-// Service answers the questions of scenarios. Every stowagev1.PlacementServiceClient does.
+// Service has the methods that scenarios call. Every stowagev1.PlacementServiceClient is one.
 type Service interface {
 	Filter(context.Context, *stowagev1.FilterRequest, ...grpc.CallOption) (*stowagev1.FilterResponse, error)
 	Score(context.Context, *stowagev1.ScoreRequest, ...grpc.CallOption) (*stowagev1.ScoreResponse, error)
@@ -19,7 +19,7 @@ type Service interface {
 	ScaleDown(context.Context, *stowagev1.ScaleDownRequest, ...grpc.CallOption) (*stowagev1.ScaleDownResponse, error)
 }
 
-// Client asks a server.
+// Client calls a server.
 func Client(client Service) Decider {
 	return func(ctx context.Context, q *Question) (a *Answer, err error) {
 		a = &Answer{}

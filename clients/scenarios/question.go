@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Question is a step's request: exactly one of Place, Filter, Score and ScaleDown is there.
+// Question is a step's request: exactly one of Place, Filter, Score and ScaleDown is set.
 type Question struct {
 	Case     *Case
 	Step     *Step
@@ -32,7 +32,7 @@ func (q *Question) Paths() []string {
 	return out
 }
 
-// Ask makes a step's request from its manifests.
+// Ask builds a step's request from its manifests.
 func Ask(c *Case, s *Step) (*Question, error) {
 	q := &Question{Case: c, Step: s}
 	r := manifest.NewReader(kube.Options{})

@@ -155,7 +155,7 @@ plugins: {filter: {disabled: [{name: NodeAffinity}]}}`, `
 profiles[0].plugins.filter: Forbidden: NodeAffinity rejects nodes in preFilter: disable both`},
 	})
 	testAccepted(t, schedulerconfig.Options{Extender: &schedulerconfig.Extender{Plugins: []string{"InterPodAffinity"}}}, []accepted{
-		{"in place of which the extender decides", `
+		{"disabled because the extender decides", `
 plugins: {multiPoint: {disabled: [{name: InterPodAffinity}]}}`, `{}`},
 	})
 }

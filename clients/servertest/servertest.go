@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/config"
 )
 
-// Server is a server on loopback that can go away and come back under the same address, with nothing kept.
+// Server is a server on loopback that can stop and start again under the same address, without its state.
 type Server struct {
 	// Address is that of the gRPC service.
 	Address string
@@ -70,8 +70,8 @@ func (s *Server) Stop() {
 	}
 }
 
-// Host is an address of loopback whose ports nobody else takes, so that what listened there can listen again later. Those
-// of 127.0.0.1 may have become another listener's or a connection's by then; only Linux has more addresses than that.
+// Host is a loopback address whose ports no other process uses, so that a listener can come back later. Ports of 127.0.0.1
+// may be taken by then; only Linux has more addresses.
 func Host() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -79,7 +79,7 @@ func Host() string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
 
-// Listen listens at an address that may be in use a little longer.
+// Listen listens at an address that may still be in use for a moment.
 func Listen(t testing.TB, address string) (l net.Listener) {
 	t.Helper()
 	inTime(t, func() (err error) {
@@ -89,7 +89,7 @@ func Listen(t testing.TB, address string) (l net.Listener) {
 	return l
 }
 
-// inTime tries something until it succeeds, and ends the test if it does not within 30 s.
+// inTime retries until it succeeds, and fails the test after 30 s.
 func inTime(t testing.TB, try func() error) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

@@ -1,5 +1,5 @@
-// Command stowage-batch schedules pods in batches, by Stowage's decisions. It exits with 2 if a setting is invalid, with 1 after any
-// other error.
+// Command stowage-batch schedules pods in batches, by Stowage's decisions. It exits with 2 if a setting is invalid, with 1
+// after any other error.
 package main
 
 import (

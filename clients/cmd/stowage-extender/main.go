@@ -1,5 +1,5 @@
-// Command stowage-extender is kube-scheduler's HTTP extender that answers with Stowage's decisions. It exits with 2 if a setting is invalid, with 1 after any
-// other error.
+// Command stowage-extender is an HTTP extender for kube-scheduler that answers with Stowage's decisions. It exits with 2 if a
+// setting is invalid, with 1 after any other error.
 package main
 
 import (

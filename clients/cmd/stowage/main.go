@@ -1,4 +1,4 @@
-// Command stowage asks scheduling questions about the cluster that manifests state.
+// Command stowage answers scheduling questions about a cluster in manifests.
 package main
 
 import (
