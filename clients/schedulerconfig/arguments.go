@@ -2,6 +2,7 @@ package schedulerconfig
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,7 +106,7 @@ func (r *reader) fit(args *configv1.NodeResourcesFitArgs, path *field.Path) {
 		supported := []configv1.ScoringStrategyType{configv1.LeastAllocated, configv1.MostAllocated, configv1.RequestedToCapacityRatio}
 		r.errs = append(r.errs, field.NotSupported(path.Child("type"), s.Type, supported))
 	}
-	r.profile.ScoringStrategy = &stowagev1.ScoringStrategy{Type: strategy, Resources: r.resources(s.Resources, path.Child("resources"), 100)}
+	r.profile.ScoringStrategy = &stowagev1.ScoringStrategy{Type: strategy, Resources: r.resources(s.Resources, path.Child("resources"))}
 	at := path.Child("requestedToCapacityRatio")
 	switch {
 	case s.Type != configv1.RequestedToCapacityRatio && s.RequestedToCapacityRatio != nil:
@@ -133,15 +134,15 @@ func (r *reader) shape(points []configv1.UtilizationShapePoint, path *field.Path
 	}
 }
 
-// resources reads resources with weights in [1, maximum]; a weight of 0 is 1.
-func (r *reader) resources(all []configv1.ResourceSpec, path *field.Path, maximum int64) []*stowagev1.ResourceWeight {
+// resources reads resources with weights in [1, 100]; a weight of 0 is 1.
+func (r *reader) resources(all []configv1.ResourceSpec, path *field.Path) []*stowagev1.ResourceWeight {
 	var out []*stowagev1.ResourceWeight
 	for i, resource := range all {
 		if resource.Weight == 0 {
 			resource.Weight = 1
 		}
-		if resource.Weight < 1 || resource.Weight > maximum {
-			r.errs = append(r.errs, field.Invalid(path.Index(i).Child("weight"), resource.Weight, fmt.Sprintf("must be in [1, %d]", maximum)))
+		if resource.Weight < 1 || resource.Weight > 100 {
+			r.errs = append(r.errs, field.Invalid(path.Index(i).Child("weight"), resource.Weight, "must be in [1, 100]"))
 		}
 		out = append(out, &stowagev1.ResourceWeight{Name: resource.Name, Weight: resource.Weight})
 	}
@@ -150,15 +151,14 @@ func (r *reader) resources(all []configv1.ResourceSpec, path *field.Path, maximu
 
 func (r *reader) balanced(args *configv1.NodeResourcesBalancedAllocationArgs, path *field.Path) {
 	path = path.Child("resources")
-	for _, resource := range r.resources(args.Resources, path, 1) {
-		r.profile.BalancedAllocationResources = append(r.profile.BalancedAllocationResources, resource.GetName())
-	}
-	seen := map[string]bool{}
 	for i, resource := range args.Resources {
-		if seen[resource.Name] {
+		if resource.Weight != 0 && resource.Weight != 1 {
+			r.errs = append(r.errs, field.Invalid(path.Index(i).Child("weight"), resource.Weight, "must be 1"))
+		}
+		if slices.Contains(r.profile.BalancedAllocationResources, resource.Name) {
 			r.errs = append(r.errs, field.Duplicate(path.Index(i).Child("name"), resource.Name))
 		}
-		seen[resource.Name] = true
+		r.profile.BalancedAllocationResources = append(r.profile.BalancedAllocationResources, resource.Name)
 	}
 }
 

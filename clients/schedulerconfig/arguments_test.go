@@ -121,7 +121,7 @@ pluginConfig:
 ` + at + `.scoringStrategy.requestedToCapacityRatio.shape[2].utilization: Invalid value: 101: must be in [0, 100]`},
 		{"balanced allocation", `
 pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}, {name: cpu}]}}]`,
-			at + `.resources[0].weight: Invalid value: 2: must be in [1, 1]
+			at + `.resources[0].weight: Invalid value: 2: must be 1
 ` + at + `.resources[1].name: Duplicate value: "cpu"`},
 		{"added affinity", `
 pluginConfig:

@@ -106,9 +106,15 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 		case p.at.preScore && scoring && !has(preScores, p.name):
 			r.refuse(path.Child("preScore"), "%s cannot score if its preScore is disabled", p.name)
 		}
-		r.disable(p, (p.at.filter || p.at.preEnqueue) && !filtering, p.at.score && !scoring)
+		if (p.at.filter || p.at.preEnqueue) && !filtering {
+			r.profile.DisabledFilters = append(r.profile.DisabledFilters, p.id)
+		}
+		weight := int32(0)
 		if scoring {
-			r.weight(p, r.weightOf(p, custom, multi, path))
+			weight = r.weightOf(p, custom, multi, path)
+		}
+		if p.at.score && weight != p.weight {
+			r.profile.PluginWeights = append(r.profile.PluginWeights, &stowagev1.PluginWeight{Plugin: p.id, Weight: &weight})
 		}
 	}
 }
@@ -275,21 +281,4 @@ func (r *reader) weightOf(p plugin, custom *configv1.Plugins, multi []configv1.P
 		r.errs = append(r.errs, field.Invalid(at, weight, fmt.Sprintf("must be in [0, %d]", maximumWeight)))
 	}
 	return weight
-}
-
-// weight sets a weight that is not the default.
-func (r *reader) weight(p plugin, weight int32) {
-	if weight != p.weight {
-		r.profile.PluginWeights = append(r.profile.PluginWeights, &stowagev1.PluginWeight{Plugin: p.id, Weight: &weight})
-	}
-}
-
-// disable disables a plugin for filtering, scoring or both.
-func (r *reader) disable(p plugin, filter, score bool) {
-	if filter {
-		r.profile.DisabledFilters = append(r.profile.DisabledFilters, p.id)
-	}
-	if score {
-		r.weight(p, 0)
-	}
 }

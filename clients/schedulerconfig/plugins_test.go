@@ -132,25 +132,64 @@ profiles[0].plugins.preScore: Forbidden: PodTopologySpread cannot score if its p
 
 func TestDisabledPlugins(t *testing.T) {
 	testAccepted(t, schedulerconfig.Options{}, []accepted{
-		{"multiPoint", `
-plugins: {multiPoint: {disabled: [{name: NodePorts}, {name: TaintToleration}]}}`, `
-disabledFilters: [PLUGIN_TAINT_TOLERATION, PLUGIN_NODE_PORTS]
-pluginWeights: [{plugin: PLUGIN_TAINT_TOLERATION, weight: 0}]`},
-		{"filter and preFilter", `
+		{"everywhere, by multiPoint", `
+plugins: {multiPoint: {disabled: [{name: NodePorts}, {name: PodTopologySpread}, {name: ImageLocality}]}}`, `
+disabledFilters: [PLUGIN_NODE_PORTS, PLUGIN_POD_TOPOLOGY_SPREAD]
+pluginWeights: [{plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}, {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}]`},
+		{"for filter alone, which leaves preFilter without an effect", `
+plugins: {filter: {disabled: [{name: PodTopologySpread}]}}`, `
+disabledFilters: [PLUGIN_POD_TOPOLOGY_SPREAD]`},
+		{"for filter and preFilter", `
 plugins: {filter: {disabled: [{name: NodeAffinity}]}, preFilter: {disabled: [{name: NodeAffinity}]}}`, `
 disabledFilters: [PLUGIN_NODE_AFFINITY]`},
-		{"filter of a plugin that rejects no node before", `
-plugins: {filter: {disabled: [{name: InterPodAffinity}]}}`, `
-disabledFilters: [PLUGIN_INTER_POD_AFFINITY]`},
-		{"score", `
-plugins: {score: {disabled: [{name: ImageLocality}]}}`, `
-pluginWeights: [{plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}]`},
+		{"for score alone", `
+plugins: {score: {disabled: [{name: NodeAffinity}]}}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 0}]`},
+		{"for score and preScore", `
+plugins: {score: {disabled: [{name: NodeAffinity}]}, preScore: {disabled: [{name: NodeAffinity}]}}`, `
+pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 0}]`},
+		{"all scores but one", `
+plugins: {score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 5}]}}`, `
+pluginWeights:
+- {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
+- {plugin: PLUGIN_NODE_AFFINITY, weight: 0}
+- {plugin: PLUGIN_NODE_RESOURCES_FIT, weight: 5}
+- {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
+- {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
+- {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
+- {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},
+		{"everywhere but at score", `
+plugins:
+  multiPoint: {disabled: [{name: TaintToleration}]}
+  preScore: {enabled: [{name: TaintToleration}]}
+  score: {enabled: [{name: TaintToleration, weight: 3}]}`, `
+disabledFilters: [PLUGIN_TAINT_TOLERATION]`},
+		{"all of multiPoint, and some enabled by it", `
+plugins:
+  multiPoint:
+    disabled: [{name: "*"}]
+    enabled: [{name: PrioritySort}, {name: NodeName}, {name: NodeResourcesFit, weight: 1}, {name: DefaultBinder}]`, `
+disabledFilters:
+- PLUGIN_SCHEDULING_GATES
+- PLUGIN_NODE_UNSCHEDULABLE
+- PLUGIN_TAINT_TOLERATION
+- PLUGIN_NODE_AFFINITY
+- PLUGIN_NODE_PORTS
+- PLUGIN_POD_TOPOLOGY_SPREAD
+- PLUGIN_INTER_POD_AFFINITY
+pluginWeights:
+- {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
+- {plugin: PLUGIN_NODE_AFFINITY, weight: 0}
+- {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
+- {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
+- {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
+- {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},
 		{"preEnqueue", `
 plugins: {preEnqueue: {disabled: [{name: "*"}]}}`, `
 disabledFilters: [PLUGIN_SCHEDULING_GATES]`},
 	})
 	testRefused(t, schedulerconfig.Options{}, []refused{
-		{"filter alone", `
+		{"filter alone, of a plugin that rejects nodes in preFilter", `
 plugins: {filter: {disabled: [{name: NodeAffinity}]}}`, `
 profiles[0].plugins.filter: Forbidden: NodeAffinity rejects nodes in preFilter: disable both`},
 	})
