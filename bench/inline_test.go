@@ -95,3 +95,34 @@ func BenchmarkInline(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkInlinePlace measures a Place and a PlaceStream of one pod that bring the big cluster. They should cost the same.
+func BenchmarkInlinePlace(b *testing.B) {
+	stowage := serve(b, loopback.ServeStowage)
+	big := bigcluster.New(5000)
+	place := &stowagev1.PlaceRequest{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: bigcluster.Compact(big)}},
+		Queue:   []*stowagev1.PendingPods{{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: big.PodTemplates[9]}}}},
+	}
+	for _, call := range []struct {
+		name, method string
+		request      proto.Message
+	}{
+		{"place", stowagev1.PlacementService_Place_FullMethodName, place},
+		{"stream", stowagev1.PlacementService_PlaceStream_FullMethodName, &stowagev1.PlaceStreamRequest{Place: place}},
+	} {
+		request, err := proto.Marshal(call.request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(call.name, func(b *testing.B) {
+			b.SetBytes(int64(len(request)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if answer, err := stowage.Call(b.Context(), call.method, request); err != nil || len(answer) == 0 {
+					b.Fatalf("%d bytes, %v", len(answer), err)
+				}
+			}
+		})
+	}
+}

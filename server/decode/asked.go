@@ -1,135 +1,258 @@
 package decode
 
 import (
-	"slices"
-	"strings"
+	"bytes"
+	"encoding/binary"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Asked is the pod that a request asks about, with a template of its own, written in the usual way. Reading it straight
-// from the wire costs a fifth of what a message and its canonical form cost.
+// Asked is the pod that a request is about, or those of its queue.
 type Asked struct {
-	pod                   api.Pod
-	scalars, topologyKeys []string
-	encoded, template     []byte // of the pod and of its template; the template's is canonical
+	queue [][]byte // as they are encoded
+
+	raw []byte // in the usual encoding
+	rawPod
+	sound bool // otherwise it is read again, once the cluster is known
+	met   met
 }
 
-// askedField is the number of the field pod in requests that ask about one.
-const askedField = 2
+// ReadAsked reads the pod of a request, as that is encoded; it is nil if the request has none. All else it decodes into the
+// message, with a pod that has only what answers repeat.
+func ReadAsked(request []byte, into proto.Message) (*Asked, error) {
+	field := into.ProtoReflect().Descriptor().Fields().ByName("pod").Number()
+	a, rest, err := cutAsked(request, field)
+	if err != nil {
+		return nil, err
+	}
+	if a != nil {
+		rest = protowire.AppendTag(rest, field, protowire.BytesType)
+		rest = protowire.AppendBytes(rest, a.unread)
+	}
+	return a, Unmarshal(rest, into)
+}
 
-// ReadAsked reads the pod of a request, as that is encoded, if it is written in the usual way. In the rest an empty pod
-// stands for it. Otherwise it returns nil and the request.
-func ReadAsked(request []byte) (_ *Asked, rest []byte) {
+// cutAsked reads the pod in a field of a request, and returns the rest of it.
+func cutAsked(request []byte, pods protowire.Number) (_ *Asked, rest []byte, err error) {
 	var pod []byte
-	from, to := -1, 0
+	found := false
 	for at := 0; at < len(request); {
 		field, kind, n := protowire.ConsumeField(request[at:])
 		if n < 0 {
-			return nil, request
+			return nil, nil, protowire.ParseError(n)
 		}
-		if field == askedField {
-			if kind != protowire.BytesType || from >= 0 {
-				return nil, request
-			}
-			from, to = at, at+n
-			s := scan{data: request[at:to]}
-			s.tag()
-			if pod = s.bytes(); s.bad {
-				return nil, request
-			}
-		}
+		whole := request[at : at+n]
 		at += n
+		if field != pods || kind != protowire.BytesType {
+			rest = append(rest, whole...)
+			continue
+		}
+		_, _, tag := protowire.ConsumeTag(whole)
+		value, _ := protowire.ConsumeBytes(whole[tag:])
+		pod, found = append(pod, value...), true
 	}
-	if from < 0 {
-		return nil, request
+	if !found {
+		return nil, rest, nil
 	}
-	a := readAsked(pod)
-	if a == nil {
-		return nil, request
+	a, isUsual := askedOf(pod)
+	if !isUsual {
+		m := new(stowagev1.Pod)
+		if err := proto.Unmarshal(pod, m); err != nil {
+			return nil, nil, err
+		}
+		var p problems
+		if p.refuseLost(&path{name: "pod"}, pod, m); len(p.violations) > 0 {
+			return nil, nil, p.err()
+		}
+		a, _ = askedOf(encoded(m))
 	}
-	return a, slices.Concat(request[:from], []byte{byte(sized(askedField)), 0}, request[to:])
+	return a, rest, nil
 }
 
-// readAsked returns nil if a pod is unusual.
-func readAsked(raw []byte) *Asked {
-	var u usual
-	form, s := u.begin(raw)
-	a := &Asked{pod: api.Pod{TemplateIndex: -1}, encoded: form}
-	for seen := uint(0); s.more(); {
-		tag := s.varint()
-		if field := tag >> 3; field > podTerminating || seen>>field&1 == 1 { // encoders put the template where they like
-			return nil
-		}
-		seen |= 1 << (tag >> 3)
-		switch tag {
-		case sized(podName):
-			a.pod.Name = s.text(MaxNameBytes)
-		case sized(podTemplate):
-			in := s.nested()
-			a.template = in.data
-			a.pod.Template = u.podTemplate(&in)
-			s.done(&in)
-		case sized(podLabels):
-			a.pod.Labels = u.labels(&s, sized(podLabels))
-		case number(podTerminating):
-			a.pod.Terminating = s.varint() == 1
-			if !a.pod.Terminating {
-				s.fail()
-			}
-		default:
-			s.fail()
-		}
-	}
-	if !u.sound(&s) || a.pod.Template == nil {
-		return nil
-	}
-	if slices.ContainsFunc(u.scalars, func(name string) bool { return len(name) > MaxLabelKeyBytes }) {
-		return nil
-	}
-	a.scalars, a.topologyKeys = u.scalars, u.topologyKeys
-	return a
+// askedOf reads a pod, whose bytes it keeps, and reports whether it is in the usual encoding.
+func askedOf(raw []byte) (_ *Asked, isUsual bool) {
+	r := newReader()
+	a := &Asked{raw: raw}
+	r.begin(&a.met)
+	a.rawPod, isUsual = read(r, path{}, raw, unplacedPod)
+	a.sound = isUsual && r.sound()
+	return a, isUsual
 }
 
-// Ask says what pod the request asks about, in the place of the one in the message; nil changes nothing.
+func unplacedPod(r *reader, at *path, in *scan) (p rawPod) {
+	r.pod(at, in, unplaced, &p)
+	return p
+}
+
+func pendingPod(r *reader, at *path, in *scan) (p rawPod) {
+	r.pod(at, in, pending, &p)
+	return p
+}
+
+func podOnNode(r *reader, at *path, in *scan) (p rawPod) {
+	r.pod(at, in, onNode, &p)
+	return p
+}
+
+// Ask says what pod the request is about, in the place of the one in the message; nil changes nothing.
 func (r *Request) Ask(a *Asked) { r.question = a }
 
-// askedPod decodes the pod that the request asks about.
-func (r *Request) askedPod(in *stowagev1.Pod) *api.Pod {
+// onePod decodes the pod that the request is about.
+func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
+	at := path{name: "pod"}
+	if r.question == nil {
+		if in == nil {
+			r.refuse(at, "is required")
+			return nil
+		}
+		r.exact(&at, in, func(_ *reader, raw []byte) (isUsual bool) {
+			r.question, isUsual = askedOf(raw)
+			return isUsual
+		})
+		if r.question == nil {
+			return nil
+		}
+	}
 	a := r.question
-	if a == nil {
-		return r.onePod(in)
+	pod := a.pod
+	if index := pod.TemplateIndex; a.sound && index < len(r.templates) && r.meet(&a.met) {
+		if index >= 0 {
+			pod.Template = r.templates[index]
+		}
+		return &pod
 	}
-	if !r.knowsAll(a) {
-		return r.onePod(a.message())
-	}
-	return &a.pod
+	p, _ := read(r.exactly(), at, bytes.Clone(a.raw), pendingPod)
+	return &p.pod
 }
 
-// knowsAll counts a pod's names if there is room for all of them, which it reports.
-func (r *Request) knowsAll(a *Asked) bool {
-	if !r.resourceNames.fit(a.scalars, r.most(MaxDistinctResources)) ||
-		!r.topologyKeys.fit(a.topologyKeys, r.most(MaxDistinctTopologyKeys)) {
-		return false
+// key returns a cache key: requests about one cluster with equal keys have the same answer. It is what a decision reads of
+// the pod and the profile, and empty for what no decision is to be remembered of.
+func key(a *Asked, profile *stowagev1.Profile) string {
+	if a == nil || !a.sound || len(a.unread) > 0 { // which the answer repeats
+		return ""
 	}
-	for _, name := range a.scalars {
-		r.knows(theResourceNames, strings.Clone(name), MaxDistinctResources)
+	b := a.key()
+	if profile == nil {
+		return string(b)
 	}
-	for _, key := range a.topologyKeys {
-		r.knows(theTopologyKeys, strings.Clone(key), MaxDistinctTopologyKeys)
+	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(append(b, 'p'), profile)
+	if err != nil {
+		return ""
 	}
-	return true
+	return string(b)
 }
 
-// message is the pod as a message. What was read is well-formed.
-func (a *Asked) message() *stowagev1.Pod {
-	out := new(stowagev1.Pod)
-	if err := proto.Unmarshal(a.encoded, out); err != nil {
-		panic(err)
+func (a *Asked) key() []byte {
+	b := make([]byte, 0, len(a.template)+binary.MaxVarintLen64+1)
+	if a.template == nil {
+		b = binary.AppendUvarint(append(b, 't'), uint64(a.pod.TemplateIndex))
+	} else {
+		b = appendBytes(append(b, 'T'), a.template)
+	}
+	if a.pod.Terminating {
+		b = append(b, 'x')
+	}
+	for _, l := range a.pod.Labels {
+		b = appendBytes(appendBytes(append(b, 'l'), l.Key), l.Value)
+	}
+	return b
+}
+
+func appendBytes[S ~string | ~[]byte](b []byte, s S) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// FilterKey returns a cache key of a request about a: requests about one cluster with equal keys have the same answer. It is
+// empty if the answer is not to be remembered.
+func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
+	if in.GetCandidateNodes() != nil || in.GetExplain() {
+		return ""
+	}
+	on := in.GetContext()
+	return answerKey('F', key(a, on.GetProfile()), on.GetIncludeNodeNames(), in.GetIncludeChanges())
+}
+
+// ScoreKey is FilterKey for a ScoreRequest.
+func ScoreKey(in *stowagev1.ScoreRequest, a *Asked) string {
+	if in.GetCandidateNodes() != nil {
+		return ""
+	}
+	on := in.GetContext()
+	return answerKey('S', key(a, on.GetProfile()),
+		on.GetIncludeNodeNames(), in.GetIncludePluginScores(), in.GetIncludeRejections())
+}
+
+func answerKey(method byte, key string, included ...bool) string {
+	if key == "" {
+		return ""
+	}
+	form := byte('0')
+	for i, is := range included {
+		if is {
+			form += 1 << i
+		}
+	}
+	return string([]byte{method, form}) + key
+}
+
+// queue decodes the pods to place, as they are encoded unless that is nil.
+func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pending {
+	var root *path
+	if !d.within(root, "queue", len(in), MaxQueuePods) {
+		return nil
+	}
+	out := make([]engine.Pending, 0, len(in))
+	quick := d.quickly()
+	var pods uint64
+	for i, p := range in {
+		if d.full {
+			break
+		}
+		at := root.item("queue", i)
+		if p.GetPod() == nil {
+			d.refuse(at.field("pod"), "is required")
+			continue
+		}
+		count := p.PodCount()
+		pods += uint64(count)
+		var pod api.Pod
+		if raw == nil {
+			pod = d.pod(at.field("pod"), p.GetPod(), pendingPod)
+		} else {
+			pod = d.pendingPod(quick, at.field("pod"), raw[i])
+		}
+		out = append(out, engine.Pending{Pod: pod, Count: int(count)})
+	}
+	if pods > MaxQueuePods {
+		d.refuse(root.field("queue"), "has %d pods in all, at most %d are allowed", pods, MaxQueuePods)
 	}
 	return out
+}
+
+// pod decodes a pod that is a message.
+func (d *decoder) pod(at path, in *stowagev1.Pod, message func(*reader, *path, *scan) rawPod) api.Pod {
+	p := submessage(d, at, in, message)
+	if p == nil {
+		return api.Pod{}
+	}
+	return p.pod
+}
+
+// pendingPod decodes a pod to place.
+func (d *decoder) pendingPod(quick *reader, at path, raw []byte) api.Pod {
+	quick.unused = met{}
+	quick.begin(&quick.unused)
+	p, isUsual := read(quick, path{}, raw, pendingPod)
+	if !isUsual || !quick.sound() || !d.meet(&quick.unused) {
+		d.again(&at, raw, new(stowagev1.Pod), func(r *reader, raw []byte) (isUsual bool) {
+			p, isUsual = read(r, at, raw, pendingPod)
+			return isUsual
+		})
+	}
+	return p.pod
 }

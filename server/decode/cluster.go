@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -68,57 +66,26 @@ type sink interface {
 	AddWorkloadSelector(api.WorkloadSelector)
 }
 
-// Message decodes a request's cluster, nil if it has none.
-func (r *Request) Message(in *stowagev1.Cluster) { r.wholeCluster(in) }
-
-func (d *decoder) wholeCluster(in *stowagev1.Cluster) {
+// Message decodes a request's cluster that is a message, nil if it has none.
+func (r *Request) Message(in *stowagev1.Cluster) {
 	at := path{name: "context.cluster"}
 	if in == nil {
-		d.refuse(at, "is required")
+		r.refuse(at, "is required")
 		return
 	}
-	if d.within(&at, "pod_templates", len(in.GetPodTemplates()), MaxTemplates) {
-		for _, t := range in.GetPodTemplates() {
-			d.addTemplate(&at, t)
-		}
+	raw := encoded(in)
+	if raw == nil {
+		r.refuse(at, "has text that is not UTF-8")
+		return
 	}
-	if d.within(&at, "node_classes", len(in.GetNodeClasses()), MaxClasses) {
-		for _, c := range in.GetNodeClasses() {
-			d.addClass(&at, c)
-		}
-	}
-	if d.within(&at, "namespaces", len(in.GetNamespaces()), MaxNamespaces) {
-		for _, n := range in.GetNamespaces() {
-			d.addNamespace(&at, n)
-		}
-	}
-	if d.within(&at, "workload_selectors", len(in.GetWorkloadSelectors()), MaxWorkloadSelectors) {
-		for _, w := range in.GetWorkloadSelectors() {
-			d.addWorkloadSelector(&at, w)
-		}
-	}
-	if d.within(&at, "nodes", len(in.GetNodes()), MaxNodes) {
-		for _, n := range in.GetNodes() {
-			d.addNode(&at, n)
-		}
-	}
-	d.bounds(&at)
+	r.Part("context.cluster", wire.Pieces{raw})
 }
-
-// Field numbers of Cluster.
-const (
-	clusterNodes = 1 + iota
-	clusterPodTemplates
-	clusterNamespaces
-	clusterWorkloadSelectors
-	clusterNodeClasses
-)
 
 // Part decodes a cluster, or the next part of one, from the wire; field is what it is called in the request.
 func (r *Request) Part(field string, in wire.Pieces) {
 	d := &r.decoder
 	at := path{name: field}
-	items, nodes, malformed := cut(in)
+	items, nodes, wrong := cut(in)
 	// What nodes refer to comes behind them in the usual order of fields.
 	if nodeless := nodelessIn(items, nodes); !r.goOnFrom(nodeless) {
 		d.inOrder(items, d.handleItems(&at))
@@ -127,7 +94,7 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	r.nodeless = nil // parts that follow go on from this one
 	d.grow(nodes)
 	d.inOrder(nodes, d.handleNodes(&at))
-	d.endPart(&at, malformed)
+	d.endPart(&at, wrong)
 }
 
 // handleItems says what is done with items other than nodes.
@@ -159,26 +126,15 @@ func (d *decoder) grow(nodes runs) {
 }
 
 // endPart says what is wrong with a part that is taken over.
-func (d *decoder) endPart(at *path, malformed bool) {
-	if malformed {
-		d.refuse(*at, "is no protobuf message")
+func (d *decoder) endPart(at *path, wrong string) {
+	if wrong != "" {
+		d.refuse(*at, "%s", wrong)
 	}
 	d.bounds(at)
 }
 
 // over reports whether there is no point in decoding more.
 func (d *decoder) over() bool { return d.full || d.ended != nil }
-
-// canonicalForm returns the canonical form of an item. It is there until the next one.
-func (d *decoder) canonicalForm(at path, item proto.Message) []byte {
-	form, err := content.Append(d.canonical[:0], item)
-	if err != nil {
-		d.refuse(at, "%s", err.Error())
-		return nil
-	}
-	d.canonical = form
-	return form
-}
 
 // finish hands over what had to be complete first: workload selectors go in the order of the canonical form, so that
 // clusters of equal content get equal answers.
@@ -213,3 +169,23 @@ func (c *Cluster) Remembered() int64 { return withSlack(c.Cluster.Remembered()) 
 
 // RememberAtMost bounds Remembered.
 func (c *Cluster) RememberAtMost(bytes int64) { c.Cluster.RememberAtMost(bytes - bytes/8) }
+
+// mayIntern is how much more than a multiple of what it takes a cluster may have interned.
+const mayIntern = 1024
+
+// Compact returns the cluster itself, or the same compiled anew once it has interned more than twice what it had when it
+// was last compiled as a whole, and mayIntern: what a chain of deltas leaves behind of what is gone is bounded, at the
+// price of one compilation now and then. It returns the context's error if that ends first.
+func (c *Cluster) Compact(ctx context.Context) (*Cluster, error) {
+	if c.Interned() <= 2*c.interned+mayIntern {
+		return c, nil
+	}
+	r := newRequest(ctx, &content.Builder{AddressOnly: true})
+	r.Part("cluster", encoding(c.Content))
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	out := r.Cluster()
+	out.Content, out.Address = c.Content, c.Address
+	return out, nil
+}

@@ -2,9 +2,13 @@ package decode
 
 import (
 	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // decoder decodes one request.
@@ -24,23 +28,23 @@ type decoder struct {
 	// unlimited says that names are gathered beyond their limits, which are checked afterwards.
 	unlimited bool
 	readers   []*reader
+	own       *reader // which reports what is wrong
 	chunks    []*chunk
 
 	nodes      int
-	namespaces list[string]
-	workloads  list[workload]
+	namespaces identities[string]
+	workloads  identities[workload]
 	selectors  []api.WorkloadSelector
-	canonical  []byte // scratch
 }
 
-// list is a list whose elements have identities.
-type list[K comparable] struct {
+// identities are those of a list's elements.
+type identities[K comparable] struct {
 	count int
 	first map[K]int // index of the first with an identity
 }
 
 // add counts an element and tells which one had its identity before.
-func (l *list[K]) add(id K) (first int, again bool) {
+func (l *identities[K]) add(id K) (first int, again bool) {
 	if l.first == nil {
 		l.first = make(map[K]int)
 	}
@@ -52,49 +56,55 @@ func (l *list[K]) add(id K) (first int, again bool) {
 	return first, again
 }
 
-// within reports whether a list is as short as it must be. Callers do not walk one that is not.
-func (d *decoder) within(at *path, field string, length, limit int) bool {
-	if length <= limit {
-		return true
+// submessage reads a message that a caller has in a field, nil if that is absent.
+func submessage[T any, M any, P interface {
+	*M
+	proto.Message
+}](d *decoder, at path, in P, message func(*reader, *path, *scan) T) *T {
+	if in == nil {
+		return nil
 	}
-	d.refuse(at.field(field), "has %d entries, at most %d are allowed", length, limit)
-	return false
+	out := new(T)
+	d.exact(&at, in, func(r *reader, raw []byte) (isUsual bool) {
+		*out, isUsual = read(r, at, raw, message)
+		return isUsual
+	})
+	return out
 }
 
-// name checks a required name.
-func (d *decoder) name(at *path, field, value string, longest int) {
-	if value == "" {
-		d.refuse(at.field(field), "is required")
-		return
+// nodeCalled returns the index of the node with a name.
+func (d *decoder) nodeCalled(name string) (uint32, bool) {
+	if d.base != nil {
+		return d.base.Node(name)
 	}
-	d.length(at.field(field), value, longest)
+	return d.content.Lookup(name)
 }
 
-// length checks the length of a string.
-func (d *decoder) length(at path, value string, longest int) {
-	if len(value) > longest {
-		d.refuse(at, "has %d bytes, at most %d are allowed", len(value), longest)
+// candidates decodes the nodes to consider, by index and by name, in ascending order without duplicates. Nil
+// stays nil, which stands for every node; an empty list is no node.
+func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
+	if in == nil {
+		return nil
 	}
-}
-
-// namespace checks a namespace's name and applies the default.
-func (d *decoder) namespace(at *path, value string) string {
-	if value == "" {
-		return "default"
+	at := path{name: "candidate_nodes"}
+	out := make([]uint32, 0, len(in.GetIndexes())+len(in.GetNames()))
+	nodes := d.nodes
+	if d.base != nil {
+		nodes = d.base.Len()
 	}
-	d.length(at.field("namespace"), value, MaxNamespaceBytes)
-	return value
-}
-
-// topologyKey checks a required topology key.
-func (d *decoder) topologyKey(at *path, key string) {
-	if key == "" {
-		d.refuse(at.field("topology_key"), "is required")
-	} else if !isLabelKey(key) {
-		d.refuse(at.field("topology_key"), labelKeySyntax)
+	for i, n := range in.GetIndexes() {
+		if uint64(n) >= uint64(nodes) {
+			d.refuse(at.item("indexes", i), "is %d, but cluster.nodes has %d entries", n, nodes)
+		}
+		out = append(out, n)
 	}
-	if !d.knows(theTopologyKeys, key, MaxDistinctTopologyKeys) && !d.full {
-		d.refuse(at.field("topology_key"), "is one more distinct topology key than the %d that a request may have",
-			MaxDistinctTopologyKeys)
+	for i, name := range in.GetNames() {
+		n, ok := d.nodeCalled(name)
+		if !ok {
+			d.refuse(at.item("names", i), "no node is called %s", quote(name))
+		}
+		out = append(out, n)
 	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

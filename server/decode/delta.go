@@ -22,35 +22,9 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 		Templates: r.indexedTemplates(&at, in),
 		Classes:   r.indexedClasses(&at, in),
 	}
-	r.checkDelta(&at, in)
-	if r.Err() != nil {
+	next, ok := r.apply(&at, in, &change)
+	if !ok {
 		return
-	}
-	next, made, err := base.Content.Apply(r.ctx, in)
-	if err != nil {
-		var wrong *content.Error
-		switch {
-		case r.ctx.Err() != nil:
-			r.ended = r.ctx.Err()
-		case errors.As(err, &wrong):
-			r.refuse(path{parent: &at, name: wrong.Field}, "%s", wrong.Description)
-		default:
-			r.refuse(at, "%v", err)
-		}
-		return
-	}
-	r.nodesOf(&at, base, made, &change)
-	if made.NamespacesChanged {
-		change.Namespaces = []api.Namespace{}
-		for _, n := range made.Namespaces {
-			change.Namespaces = append(change.Namespaces, r.decodeNamespace(&at, n))
-		}
-	}
-	if made.WorkloadSelectorsChanged {
-		change.WorkloadSelectors = []api.WorkloadSelector{}
-		for _, w := range made.WorkloadSelectors {
-			change.WorkloadSelectors = append(change.WorkloadSelectors, r.workloadSelector(&at, w))
-		}
 	}
 	r.within(&at, "nodes", next.Nodes().Len(), MaxNodes)
 	r.within(&at, "pod_templates", next.Templates().Len(), MaxTemplates)
@@ -69,6 +43,36 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	}
 	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known, interned: base.interned}
 	r.known = r.known.shared()
+}
+
+// apply finds the content that a delta leads to, and what changes. Only where that fails it looks what is wrong with the
+// delta by itself, each thing with its path.
+func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change) (*content.Content, bool) {
+	var next *content.Content
+	var made *content.Change
+	var err error
+	if len(r.violations) == 0 {
+		next, made, err = r.base.Content.Apply(r.ctx, in)
+		if err == nil && r.changes(&path{}, r.quickly(), next, made, change) {
+			return next, true
+		}
+	}
+	r.checkDelta(at, in)
+	if r.Err() != nil {
+		return nil, false
+	}
+	wrong, ok := errors.AsType[*content.Error](err)
+	switch {
+	case err == nil:
+		return next, r.changes(at, r.exactly(), next, made, change)
+	case r.ctx.Err() != nil:
+		r.ended = r.ctx.Err()
+	case ok:
+		r.refuse(path{parent: at, name: wrong.Field}, "%s", wrong.Description)
+	default:
+		r.refuse(*at, "%v", err)
+	}
+	return nil, false
 }
 
 // What a difference makes of a content is about so many bytes: besides, and for each node if some come or go.
@@ -123,13 +127,11 @@ func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.I
 	}
 	for i, t := range in.GetPodTemplates() {
 		item := at.item("pod_templates", i)
-		field := item.field("template")
 		if t.GetTemplate() == nil {
-			d.refuse(field, "is required")
+			d.refuse(item.field("template"), "is required")
 			continue
 		}
-		template := new(api.PodTemplate)
-		*template = d.template(&field, t.GetTemplate())
+		template := submessage(d, item.field("template"), t.GetTemplate(), (*reader).template)
 		switch index := int(t.GetIndex()); {
 		case index < len(d.templates):
 			d.templates[index], d.pinned[index] = template, pinned(template)
@@ -151,13 +153,11 @@ func (d *decoder) indexedClasses(at *path, in *stowagev1.ClusterDelta) []api.Ind
 	}
 	for i, c := range in.GetNodeClasses() {
 		item := at.item("node_classes", i)
-		field := item.field("node_class")
 		if c.GetNodeClass() == nil {
-			d.refuse(field, "is required")
+			d.refuse(item.field("node_class"), "is required")
 			continue
 		}
-		class := new(api.NodeClass)
-		*class = d.class(&field, c.GetNodeClass())
+		class := submessage(d, item.field("node_class"), c.GetNodeClass(), (*reader).class)
 		switch index := int(c.GetIndex()); {
 		case index < len(d.classes):
 			d.classes[index] = class
@@ -178,44 +178,76 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 			return
 		}
 		at := at.item("nodes", i)
-		d.name(&at, "name", n.GetName(), MaxNameBytes)
-		d.node(&at, n, new(api.Node))
+		d.exact(&at, n, func(r *reader, raw []byte) bool { return r.node(new(chunk), at, raw, new(readNode)) })
 	}
 	for i, n := range in.GetNodePods() {
 		if d.over() {
 			return
 		}
 		at := at.item("node_pods", i)
-		d.name(&at, "node_name", n.GetNodeName(), MaxNameBytes)
-		for i, c := range n.GetRemovedPodCounts() {
-			at := at.item("removed_pod_counts", i)
-			d.podCount(&at, c)
-		}
-		for i, p := range n.GetRemovedPods() {
-			at := at.item("removed_pods", i)
-			d.name(&at, "name", p.GetName(), MaxNameBytes)
-		}
-		for i, c := range n.GetPodCounts() {
-			at := at.item("pod_counts", i)
-			d.podCount(&at, c)
-		}
-		for i, p := range n.GetPods() {
-			at := at.item("pods", i)
-			d.pod(&at, p, onNode)
-		}
+		d.checkNodePods(&at, n)
 	}
 	for i, n := range in.GetNamespaces() {
-		at := at.item("namespaces", i)
-		d.decodeNamespace(&at, n)
+		submessage(d, at.item("namespaces", i), n, (*reader).namespace)
 	}
 	for i, w := range in.GetWorkloadSelectors() {
-		at := at.item("workload_selectors", i)
-		d.workloadSelector(&at, w)
+		submessage(d, at.item("workload_selectors", i), w, (*reader).workloadSelector)
 	}
 }
 
-// nodesOf decodes the nodes that a delta changed as they are now, and counts what they have.
-func (d *decoder) nodesOf(at *path, base *Cluster, made *content.Change, out *api.Change) {
+func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
+	d.name(at, "node_name", in.GetNodeName(), MaxNameBytes)
+	for i, c := range in.GetRemovedPodCounts() {
+		d.exactly().wrongCount(at.item("removed_pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
+	}
+	for i, p := range in.GetRemovedPods() {
+		at := at.item("removed_pods", i)
+		d.name(&at, "name", p.GetName(), MaxNameBytes)
+	}
+	for i, c := range in.GetPodCounts() {
+		d.exactly().wrongCount(at.item("pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
+	}
+	for i, p := range in.GetPods() {
+		d.pod(at.item("pods", i), p, podOnNode)
+	}
+}
+
+// changes decodes what a delta changed as it is now, counts what nodes have, and reports whether all of it is sound.
+func (r *Request) changes(at *path, by *reader, next *content.Content, made *content.Change, out *api.Change) bool {
+	nodes := make([]readNode, len(made.Nodes))
+	c := new(chunk)
+	for i, n := range made.Nodes {
+		if by.node(c, *at, next.Nodes().At(int(n.Index)), &nodes[i]); !nodes[i].sound {
+			return false
+		}
+	}
+	if made.NamespacesChanged {
+		out.Namespaces = itemsOf(by, at, next.Namespaces(), (*reader).namespace)
+	}
+	if made.WorkloadSelectorsChanged {
+		out.WorkloadSelectors = itemsOf(by, at, next.WorkloadSelectors(), (*reader).workloadSelector)
+	}
+	if len(by.violations) > 0 {
+		return false
+	}
+	for i := range nodes {
+		r.meet(&nodes[i].met)
+	}
+	r.nodesOf(nodes, made, out)
+	return true
+}
+
+func itemsOf[T any](by *reader, at *path, of *content.List, message func(*reader, *path, *scan) T) []T {
+	out := make([]T, of.Len())
+	for i, raw := range of.All {
+		out[i], _ = read(by, *at, raw, message)
+	}
+	return out
+}
+
+// nodesOf counts the nodes that a delta changed, and says which were there.
+func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Change) {
+	base := d.base
 	out.Removed = made.Removed
 	gone := func(i uint32) {
 		d.pods -= base.pods(i)
@@ -226,12 +258,12 @@ func (d *decoder) nodesOf(at *path, base *Cluster, made *content.Change, out *ap
 	}
 	kept := uint32(base.Len() - len(made.Removed))
 	removed := 0
-	for _, n := range made.Nodes {
-		var node api.Node
-		d.pods += d.node(at, n.Node, &node)
-		d.inherited += inherited(node.Class)
+	for i, n := range made.Nodes {
+		node := &nodes[i]
+		d.pods += node.pods
+		d.inherited += inherited(node.node.Class)
 		if n.Index >= kept {
-			out.Added = append(out.Added, node)
+			out.Added = append(out.Added, node.node)
 			continue
 		}
 		for removed < len(made.Removed) && made.Removed[removed]-uint32(removed) <= n.Index {
@@ -239,7 +271,7 @@ func (d *decoder) nodesOf(at *path, base *Cluster, made *content.Change, out *ap
 		}
 		index := n.Index + uint32(removed)
 		gone(index)
-		out.Replaced = append(out.Replaced, api.Replacement{Index: index, Node: node})
+		out.Replaced = append(out.Replaced, api.Replacement{Index: index, Node: node.node})
 	}
 }
 

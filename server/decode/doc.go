@@ -5,6 +5,11 @@
 // what the API server would refuse. What the API server lets pods keep reaches the engine, which decides about it as
 // kube-scheduler does, selectors that kube-scheduler cannot parse included.
 //
+// There is one reader of each message, and it reads the wire: reader knows the usual encoding, which is protobuf's with
+// fields in order and nothing written twice. What is encoded otherwise is brought into that by protobuf and read again. Readers
+// of a cluster work side by side, and only find out whether an item is sound. One that is not is read once more, by the reader
+// that knows paths and reports to the request. A field that the server does not know is refused.
+//
 // Decoding takes time and memory linear in the size of the message; the limits of limits.go bound what the sizes of
 // lists cannot (sums, distinct names). A request's problems are all reported together, up to a bound; the same
 // request gets the same report.

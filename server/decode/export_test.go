@@ -2,11 +2,8 @@ package decode
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -179,46 +176,6 @@ func (r *Request) decoded(s *stated) (*Decoded, error) {
 	r.finish()
 	return &Decoded{&s.Cluster, r.content.Build().Address()}, nil
 }
-
-// Item is a template or a class, and its canonical form.
-type Item struct {
-	Template                    *api.PodTemplate
-	Class                       *api.NodeClass
-	Form                        []byte
-	ResourceNames, TopologyKeys []string
-}
-
-// Usual decodes a template or a class as readers do unless it is unusual.
-func Usual(raw []byte, m proto.Message) (item Item, ok bool) {
-	var u usual
-	switch m.(type) {
-	case *stowagev1.PodTemplate:
-		item.Template, item.Form, ok = u.template(raw)
-	case *stowagev1.NodeClass:
-		item.Class, item.Form, ok = u.class(raw)
-	}
-	item.ResourceNames, item.TopologyKeys = distinctOf(u.scalars), distinctOf(u.topologyKeys)
-	return item, ok
-}
-
-// ByMessage decodes a template or a class by its message, and reports whether it is sound.
-func ByMessage(m proto.Message) (item Item, ok bool) {
-	var d decoder
-	switch m := m.(type) {
-	case *stowagev1.PodTemplate:
-		t := d.template(&path{}, m)
-		item.Template = &t
-	case *stowagev1.NodeClass:
-		c := d.class(&path{}, m)
-		item.Class = &c
-	}
-	item.Form = d.canonicalForm(path{}, m)
-	item.ResourceNames = slices.Sorted(maps.Keys(d.resourceNames.names))
-	item.TopologyKeys = slices.Sorted(maps.Keys(d.topologyKeys.names))
-	return item, len(d.violations) == 0
-}
-
-func distinctOf(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
 // MaxNodeless is how many clusters without nodes are remembered.
 const MaxNodeless = maxNodeless

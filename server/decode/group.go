@@ -108,8 +108,8 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 		switch {
 		case !isLabelKey(key):
 			d.refuse(at, labelKeySyntax)
-		case !d.knows(theTopologyKeys, key, MaxDistinctTopologyKeys) && !d.full:
-			d.refuse(at, "is one more distinct topology key than the %d that a request may have", MaxDistinctTopologyKeys)
+		default:
+			d.distinctTopologyKey(at, key)
 		}
 		out.Keys = append(out.Keys, key)
 	}

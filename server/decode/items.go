@@ -1,6 +1,9 @@
 package decode
 
 import (
+	"bytes"
+
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -8,55 +11,196 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// takeItems takes over what was read of items.
-func (d *decoder) takeItems(at *path, c *chunk) {
-	if d.ended == nil {
-		d.ended = d.ctx.Err()
+// Field numbers of Cluster.
+const (
+	clusterNodes = 1 + iota
+	clusterPodTemplates
+	clusterNamespaces
+	clusterWorkloadSelectors
+	clusterNodeClasses
+)
+
+func isItem(field protowire.Number) bool { return field > clusterNodes && field <= clusterNodeClasses }
+
+// readItem is an item other than a node, and what a reader made of it.
+type readItem struct {
+	field protowire.Number
+	raw   []byte
+	sound bool // otherwise there is nothing else
+	met   met
+
+	template  *api.PodTemplate
+	class     *api.NodeClass
+	namespace api.Namespace
+	selector  api.WorkloadSelector
+	form      []byte // canonical
+	digest    content.Digest
+}
+
+// itemKind is what is to be done with the items of one of a cluster's lists.
+type itemKind struct {
+	list    string
+	limit   int
+	message func() proto.Message
+	count   func(*decoder) int
+	read    func(*reader, *path, *scan) readItem
+	take    func(*decoder, *path, *readItem)
+}
+
+// itemKinds are by the lists' numbers.
+var itemKinds [clusterNodeClasses + 1]itemKind
+
+func init() { // which a variable's value could not be, as names are counted anew by reading
+	itemKinds = [...]itemKind{
+		clusterNodes: {
+			list: "nodes", limit: MaxNodes,
+			message: func() proto.Message { return new(stowagev1.Node) },
+		},
+		clusterPodTemplates: {
+			list: "pod_templates", limit: MaxTemplates,
+			message: func() proto.Message { return new(stowagev1.PodTemplate) },
+			count:   func(d *decoder) int { return len(d.templates) },
+			read: func(r *reader, at *path, in *scan) readItem {
+				t := r.template(at, in)
+				return readItem{template: &t}
+			},
+			take: (*decoder).takeTemplate,
+		},
+		clusterNamespaces: {
+			list: "namespaces", limit: MaxNamespaces,
+			message: func() proto.Message { return new(stowagev1.Namespace) },
+			count:   func(d *decoder) int { return d.namespaces.count },
+			read:    func(r *reader, at *path, in *scan) readItem { return readItem{namespace: r.namespace(at, in)} },
+			take:    (*decoder).takeNamespace,
+		},
+		clusterWorkloadSelectors: {
+			list: "workload_selectors", limit: MaxWorkloadSelectors,
+			message: func() proto.Message { return new(stowagev1.WorkloadSelector) },
+			count:   func(d *decoder) int { return d.workloads.count },
+			read:    func(r *reader, at *path, in *scan) readItem { return readItem{selector: r.workloadSelector(at, in)} },
+			take:    (*decoder).takeWorkloadSelector,
+		},
+		clusterNodeClasses: {
+			list: "node_classes", limit: MaxClasses,
+			message: func() proto.Message { return new(stowagev1.NodeClass) },
+			count:   func(d *decoder) int { return len(d.classes) },
+			read: func(r *reader, at *path, in *scan) readItem {
+				c := r.class(at, in)
+				return readItem{class: &c}
+			},
+			take: (*decoder).takeClass,
+		},
 	}
-	for i := range c.items {
-		if d.over() {
-			return
-		}
-		item := &c.items[i]
-		switch item.field {
-		case clusterPodTemplates:
-			if item.sound && len(d.templates) < MaxTemplates && d.meet(&item.met) {
-				d.takeTemplate(item.template, item.form, item.digest)
-			} else {
-				decodeItem(d, at, "pod_templates", len(d.templates), MaxTemplates, item.raw, d.addTemplate)
+}
+
+// readItems reads the items of a chunk.
+func (r *reader) readItems(c *chunk) {
+	for in := c.from; len(c.items) < c.fields; {
+		field, n, _ := in.Next()
+		switch {
+		case n < 0:
+		case isItem(field):
+			c.items = append(c.items, readItem{})
+			item := &c.items[len(c.items)-1]
+			raw := in.Take(n, &c.text)
+			if !r.item(path{}, field, bytes.Clone(raw), item) {
+				if form := usual(raw, itemKinds[field].message()); form != nil {
+					r.item(path{}, field, form, item)
+				}
 			}
-		case clusterNodeClasses:
-			if item.sound && len(d.classes) < MaxClasses && d.meet(&item.met) {
-				d.takeClass(item.class, item.form, item.digest)
-			} else {
-				decodeItem(d, at, "node_classes", len(d.classes), MaxClasses, item.raw, d.addClass)
-			}
-		case clusterNamespaces:
-			decodeItem(d, at, "namespaces", d.namespaces.count, MaxNamespaces, item.raw, d.addNamespace)
-		case clusterWorkloadSelectors:
-			decodeItem(d, at, "workload_selectors", d.workloads.count, MaxWorkloadSelectors, item.raw, d.addWorkloadSelector)
+			item.raw = raw
+		default:
+			in.Skip(n)
 		}
 	}
 }
 
-// decodeItem decodes an element of one of the cluster's lists, which has some already.
-func decodeItem[M any, P interface {
-	*M
-	proto.Message
-}](d *decoder, at *path, field string, count, limit int, raw []byte, add func(*path, P)) {
-	m := P(new(M))
-	switch {
-	case count == limit:
-		d.refuse(at.field(field), "has more than %d entries", limit)
-		d.full = true
-	case proto.Unmarshal(raw, m) != nil:
-		d.refuse(at.item(field, count), "is no protobuf message")
-		d.full = true
-	default:
-		item := at.item(field, count)
-		d.refuseMisfit(&item, raw, m)
-		add(at, m)
+// item reads an item, whose bytes it may keep and change, and reports whether it is in the usual encoding.
+func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem) (isUsual bool) {
+	r.begin(&to.met)
+	item, ok := read(r, at, raw, itemKinds[field].read)
+	item.met, item.field, item.form, item.digest = to.met, field, raw, content.DigestOf(raw)
+	*to = item
+	to.sound = ok && r.sound()
+	return ok
+}
+
+// takeItems takes over what was read of items.
+func (d *decoder) takeItems(parent *path, c *chunk) {
+	if d.ended == nil {
+		d.ended = d.ctx.Err()
 	}
+	for i := range c.items {
+		item := &c.items[i]
+		kind := &itemKinds[item.field]
+		n := kind.count(d)
+		at := parent.item(kind.list, n)
+		if d.over() || !d.room(parent, kind, n) {
+			return
+		}
+		if !item.sound || !d.meet(&item.met) {
+			exactly := func(r *reader, raw []byte) bool { return r.item(at, item.field, raw, item) }
+			if !d.again(&at, item.raw, kind.message(), exactly) {
+				return
+			}
+		}
+		kind.take(d, &at, item)
+	}
+}
+
+// room reports whether there is room in a list that has so many items.
+func (d *decoder) room(parent *path, kind *itemKind, n int) bool {
+	if n < kind.limit {
+		return true
+	}
+	d.refuse(parent.field(kind.list), "has more than %d entries", kind.limit)
+	d.full = true
+	return false
+}
+
+// again brings a message into the usual encoding and reads it once more, and refuses what is lost in that. It reports
+// whether it is a message.
+func (d *decoder) again(at *path, raw []byte, m proto.Message, read func(*reader, []byte) (isUsual bool)) bool {
+	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m) != nil {
+		d.refuse(*at, "is no protobuf message")
+		d.full = true
+		return false
+	}
+	d.refuseLost(at, raw, m)
+	d.exact(at, m, read)
+	return true
+}
+
+// exact reads a message with a reader that reports what is wrong.
+func (d *decoder) exact(at *path, m proto.Message, read func(*reader, []byte) (isUsual bool)) {
+	raw := encoded(m)
+	if raw == nil {
+		d.refuse(*at, "has text that is not UTF-8")
+		return
+	}
+	d.refuseLost(at, raw, m)
+	if !read(d.exactly(), raw) && len(d.violations) == 0 {
+		d.refuse(*at, "has a field that this server does not read")
+	}
+}
+
+// exactly returns a reader that reports what is wrong to d.
+func (d *decoder) exactly() *reader {
+	r := d.own
+	if r == nil {
+		r = newReader()
+		d.own, r.problems, r.exact = r, &d.problems, d
+	}
+	r.begin(&r.unused)
+	r.referred = referred{d.templates, d.pinned, d.classes}
+	return r
+}
+
+// quickly returns a reader that does not tell what is wrong.
+func (d *decoder) quickly() *reader {
+	r := newReader()
+	r.referred = referred{d.templates, d.pinned, d.classes}
+	return r
 }
 
 // meet counts names against the limits, or none if there are too many.
@@ -66,102 +210,130 @@ func (d *decoder) meet(m *met) bool {
 		return false
 	}
 	for _, name := range m.resources {
-		d.resourceNames.add(name, resources)
+		d.knows(theResourceNames, name, resources)
 	}
 	for _, key := range m.topologyKeys {
-		d.topologyKeys.add(key, keys)
+		d.knows(theTopologyKeys, key, keys)
 	}
 	return true
 }
 
-func (d *decoder) addTemplate(parent *path, in *stowagev1.PodTemplate) {
-	if d.over() {
-		return
-	}
-	at := parent.item("pod_templates", len(d.templates))
-	out := new(api.PodTemplate)
-	*out = d.template(&at, in)
-	form := d.canonicalForm(at, in)
-	d.takeTemplate(out, form, content.DigestOf(form))
-}
-
-// takeTemplate hands a template over.
-func (d *decoder) takeTemplate(t *api.PodTemplate, form []byte, digest content.Digest) {
-	d.templates = append(d.templates, t)
-	d.pinned = append(d.pinned, pinned(t))
-	d.to.AddTemplate(t)
-	d.content.AddTemplate(form, digest)
+func (d *decoder) takeTemplate(_ *path, item *readItem) {
+	d.templates = append(d.templates, item.template)
+	d.pinned = append(d.pinned, pinned(item.template))
+	d.to.AddTemplate(item.template)
+	d.content.AddTemplate(item.form, item.digest)
 }
 
 func pinned(t *api.PodTemplate) bool { return t.Spec.NodeName != "" }
 
-func (d *decoder) addClass(parent *path, in *stowagev1.NodeClass) {
-	if d.over() {
-		return
-	}
-	at := parent.item("node_classes", len(d.classes))
-	out := new(api.NodeClass)
-	*out = d.class(&at, in)
-	form := d.canonicalForm(at, in)
-	d.takeClass(out, form, content.DigestOf(form))
+func (d *decoder) takeClass(_ *path, item *readItem) {
+	d.classes = append(d.classes, item.class)
+	d.to.AddClass(item.class)
+	d.content.AddClass(item.form, item.digest)
 }
 
-// takeClass hands a class over.
-func (d *decoder) takeClass(class *api.NodeClass, form []byte, digest content.Digest) {
-	d.classes = append(d.classes, class)
-	d.to.AddClass(class)
-	d.content.AddClass(form, digest)
+func (d *decoder) takeNamespace(at *path, item *readItem) {
+	name := item.namespace.Name
+	if first, again := d.namespaces.add(name); again && name != "" {
+		d.refuse(at.field("name"), "is that of %s.namespaces[%d] too, names must be unique", at.parent.String(), first)
+	}
+	d.to.AddNamespace(item.namespace)
+	d.content.AddNamespace(item.form)
 }
 
-func (d *decoder) addNamespace(parent *path, in *stowagev1.Namespace) {
-	if d.over() {
-		return
-	}
-	at := parent.item("namespaces", d.namespaces.count)
-	out := d.decodeNamespace(&at, in)
-	if first, again := d.namespaces.add(out.Name); again && out.Name != "" {
-		d.refuse(at.field("name"), "is that of %s.namespaces[%d] too, names must be unique", parent.String(), first)
-	}
-	d.to.AddNamespace(out)
-	d.content.AddNamespace(d.canonicalForm(at, in))
-}
-
-func (d *decoder) decodeNamespace(at *path, in *stowagev1.Namespace) api.Namespace {
-	d.name(at, "name", in.GetName(), MaxNamespaceBytes)
-	return api.Namespace{Name: in.GetName(), Labels: d.labels(at, "labels", in.GetLabels())}
-}
-
-func (d *decoder) addWorkloadSelector(parent *path, in *stowagev1.WorkloadSelector) {
-	if d.over() {
-		return
-	}
-	at := parent.item("workload_selectors", d.workloads.count)
-	out := d.workloadSelector(&at, in)
-	id := workload{out.Kind, out.Namespace, out.Name}
+func (d *decoder) takeWorkloadSelector(at *path, item *readItem) {
+	s := &item.selector
+	id := workload{s.Kind, s.Namespace, s.Name}
 	if first, again := d.workloads.add(id); again && id.kind != api.NoWorkload && id.name != "" {
-		d.refuse(at.field("name"), "is that of %s.workload_selectors[%d], of the same kind and namespace, too", parent.String(), first)
+		d.refuse(at.field("name"), "is that of %s.workload_selectors[%d], of the same kind and namespace, too", at.parent.String(), first)
 	}
-	d.selectors = append(d.selectors, out)
-	d.content.AddWorkloadSelector(d.canonicalForm(at, in))
+	d.selectors = append(d.selectors, *s)
+	d.content.AddWorkloadSelector(item.form)
 }
 
-// class decodes a node class.
-func (d *decoder) class(at *path, in *stowagev1.NodeClass) api.NodeClass {
-	out := api.NodeClass{
-		Labels:      d.labels(at, "labels", in.GetLabels()),
-		Taints:      d.taints(at, in.GetTaints()),
-		Allocatable: d.resources(at, "allocatable", in.GetAllocatable(), true),
-		Images:      d.images(at, in.GetImages()),
+// workload is the identity of a workload selector.
+type workload struct {
+	kind            api.WorkloadKind
+	namespace, name string
+}
+
+func (r *reader) namespace(at *path, in *scan) (out api.Namespace) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.Name = in.text()
+		case sized(2):
+			out.Labels = r.labels(at, in, "labels")
+		default:
+			in.fail()
+		}
 	}
-	if !d.within(at, "name_label_keys", len(in.GetNameLabelKeys()), MaxLabels) {
-		return out
+	r.name(at, "name", out.Name, MaxNamespaceBytes)
+	return out
+}
+
+func (r *reader) workloadSelector(at *path, in *scan) api.WorkloadSelector {
+	out := api.WorkloadSelector{Namespace: "default"}
+	kind := stowagev1.WorkloadKind_WORKLOAD_KIND_UNSPECIFIED
+	for in.more() {
+		switch in.next() {
+		case number(1):
+			kind = stowagev1.WorkloadKind(in.nonzero())
+		case sized(2):
+			out.Namespace = in.text()
+			r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
+		case sized(3):
+			out.Name = in.text()
+		case sized(4):
+			out.Selector = some(r, at, in, "selector", (*reader).labelSelector)
+		default:
+			in.fail()
+		}
 	}
-	out.NameLabelKeys = in.GetNameLabelKeys()
+	r.name(at, "name", out.Name, MaxNameBytes)
+	switch kind {
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE:
+		out.Kind = api.Service
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER:
+		out.Kind = api.ReplicationController
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET:
+		out.Kind = api.ReplicaSet
+	case stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET:
+		out.Kind = api.StatefulSet
+	default:
+		r.refuse(at.field("kind"), "must be WORKLOAD_KIND_SERVICE, WORKLOAD_KIND_REPLICATION_CONTROLLER, WORKLOAD_KIND_REPLICA_SET or WORKLOAD_KIND_STATEFUL_SET")
+	}
+	mapOnly := out.Kind == api.Service || out.Kind == api.ReplicationController
+	if mapOnly && out.Selector != nil && len(out.Selector.MatchExpressions) > 0 {
+		selector := at.field("selector")
+		r.refuse(selector.field("match_expressions"), "must be empty with WORKLOAD_KIND_SERVICE and WORKLOAD_KIND_REPLICATION_CONTROLLER")
+	}
+	return out
+}
+
+func (r *reader) class(at *path, in *scan) (out api.NodeClass) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.Labels = r.labels(at, in, "labels")
+		case sized(2):
+			out.Taints = list(r, at, in, "taints", MaxTaints, (*reader).taint)
+		case sized(3):
+			out.Allocatable = one(r, at, in, "allocatable", (*reader).nodeResources)
+		case sized(4):
+			out.Images = list(r, at, in, "images", MaxImages, (*reader).image)
+		case sized(5):
+			out.NameLabelKeys = r.texts(at, in, "name_label_keys", MaxLabels)
+		default:
+			in.fail()
+		}
+	}
 	for i, key := range out.NameLabelKeys {
 		if key == "" {
-			d.refuse(at.item("name_label_keys", i), "is empty")
+			r.refuse(at.item("name_label_keys", i), "is empty")
 		}
-		d.length(at.item("name_label_keys", i), key, MaxLabelKeyBytes)
+		r.length(at.item("name_label_keys", i), key, MaxLabelKeyBytes)
 	}
 	return out
 }

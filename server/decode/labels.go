@@ -1,31 +1,153 @@
 package decode
 
 import (
+	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// labels decodes an object's labels or node selector. Their syntax is not checked beyond the lengths: there are very
-// many, and kube-scheduler does not check it either.
-func (d *decoder) labels(at *path, field string, m map[string]string) api.Labels {
-	if !d.within(at, field, len(m), MaxLabels) {
-		return nil
-	}
-	labels := api.LabelsOf(m)
+// rawEntry is an entry of a map of labels or resources.
+type rawEntry struct {
+	api.Label
+	amount uint64 // of a resource
+	field  []byte // the entry with its length
+	after  int    // how many bytes it has behind the key
+}
+
+// labels reads an object's labels or node selector, the first tag of which has been read. Their syntax is not checked beyond
+// the lengths: there are very many, and kube-scheduler does not check it either.
+func (r *reader) labels(at *path, s *scan, field string) api.Labels {
+	labels := r.entriesOf(at, s, field)
 	for i := range labels {
-		key, value := labels[i].Key, labels[i].Value
-		switch {
-		case key == "":
-			d.refuse(at.entry(field, key), "has an empty key")
-		case len(key) > MaxLabelKeyBytes:
-			d.refuse(at.entry(field, key), "has a key of %d bytes, at most %d are allowed", len(key), MaxLabelKeyBytes)
-		case len(value) > MaxLabelValueBytes:
-			d.refuse(at.entry(field, key), "has a value of %d bytes, at most %d are allowed", len(value),
-				MaxLabelValueBytes)
+		if l := &labels[i]; l.Key == "" || len(l.Key) > MaxLabelKeyBytes || len(l.Value) > MaxLabelValueBytes {
+			r.wrongLabel(at.entry(field, l.Key), l)
 		}
 	}
 	return labels
+}
+
+func (r *reader) wrongLabel(at path, l *api.Label) {
+	switch {
+	case l.Key == "":
+		r.refuse(at, "has an empty key")
+	case len(l.Key) > MaxLabelKeyBytes:
+		r.refuse(at, "has a key of %d bytes, at most %d are allowed", len(l.Key), MaxLabelKeyBytes)
+	default:
+		r.refuse(at, "has a value of %d bytes, at most %d are allowed", len(l.Value), MaxLabelValueBytes)
+	}
+}
+
+// entriesOf reads a map of strings, the first tag of which has been read.
+func (r *reader) entriesOf(at *path, s *scan, field string) api.Labels {
+	if !r.readEntries(s, sized(2)) || !r.within(at, field, len(r.entries), MaxLabels) {
+		return nil
+	}
+	out := r.to.labels.take(len(r.entries))
+	for i := range r.entries {
+		out[i] = r.entries[i].Label
+	}
+	return out
+}
+
+// readEntries reads the entries of a map, the first tag of which has been read, and puts them in order where they lie.
+func (r *reader) readEntries(s *scan, value uint64) bool {
+	from, tag := s.at, sized(s.last)
+	r.entries = r.entries[:0]
+	for more := true; more; more = s.skip(tag) {
+		at := s.at
+		entry := scan{data: s.bytes()}
+		var e rawEntry
+		if !entry.skip(sized(1)) {
+			entry.fail()
+		}
+		e.Key = entry.string()
+		e.after = len(entry.data) - entry.at
+		if !entry.skip(value) {
+			entry.fail()
+		}
+		if value == sized(2) {
+			e.Value = entry.string()
+		} else {
+			e.amount = entry.varint()
+		}
+		if entry.bad || entry.more() {
+			s.fail()
+			return false
+		}
+		e.field = s.since(at)
+		r.entries = append(r.entries, e)
+	}
+	return r.arrange(s, from, byte(tag))
+}
+
+// arrange puts a map's entries, the first of which begins at from, in the order of their keys where they lie. It reports
+// whether the keys are unique.
+func (r *reader) arrange(s *scan, from int, tag byte) bool {
+	inOrder, unique := sortEntries(r.entries)
+	if !unique {
+		s.fail()
+		return false
+	}
+	if inOrder {
+		return true
+	}
+	r.ordered = r.ordered[:0]
+	for i := range r.entries {
+		r.ordered = append(append(r.ordered, r.entries[i].field...), tag)
+	}
+	copy(s.data[from:], r.ordered[:len(r.ordered)-1])
+	for i := range r.entries {
+		e := &r.entries[i]
+		e.field = s.data[from : from+len(e.field)]
+		from += len(e.field) + 1
+		key, value := len(e.field)-e.after, len(e.field)-len(e.Value)
+		e.Key, e.Value = text(e.field[key-len(e.Key):key]), text(e.field[value:])
+	}
+	return true
+}
+
+// insertAtMost is up to how many entries it takes less to put each in its place than to call a function to compare two.
+const insertAtMost = 24
+
+// sortEntries sorts entries by key and reports whether they were, and whether the keys are unique.
+func sortEntries(entries []rawEntry) (inOrder, unique bool) {
+	inOrder = true
+	for i := 1; i < len(entries) && inOrder; i++ {
+		inOrder = entries[i-1].Key < entries[i].Key
+	}
+	if inOrder {
+		return true, true
+	}
+	if len(entries) <= insertAtMost {
+		insertEntries(entries)
+	} else {
+		slices.SortFunc(entries, func(a, b rawEntry) int { return strings.Compare(a.Key, b.Key) })
+	}
+	for i := 1; i < len(entries); i++ {
+		if entries[i].Key == entries[i-1].Key {
+			return false, false
+		}
+	}
+	return false, true
+}
+
+// insertEntries puts one entry after the other in its place among those before it.
+func insertEntries(entries []rawEntry) {
+	var starts [insertAtMost]uint64 // of keys, which mostly tell which comes first
+	for i := range entries {
+		var start [8]byte
+		copy(start[:], entries[i].Key)
+		starts[i] = binary.BigEndian.Uint64(start[:])
+	}
+	for i := 1; i < len(entries); i++ {
+		e, start, at := entries[i], starts[i], i
+		for ; at > 0 && (start < starts[at-1] || start == starts[at-1] && e.Key < entries[at-1].Key); at-- {
+			entries[at], starts[at] = entries[at-1], starts[at-1]
+		}
+		entries[at], starts[at] = e, start
+	}
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -149,7 +150,7 @@ func (s *distinct) add(name string, limit int) bool {
 			s.names = make(map[string]struct{})
 		}
 	}
-	s.names[name] = struct{}{}
+	s.names[strings.Clone(name)] = struct{}{} // it may lie in what is read
 	return true
 }
 

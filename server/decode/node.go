@@ -1,61 +1,348 @@
 package decode
 
 import (
-	"google.golang.org/protobuf/proto"
+	"encoding/binary"
+	"slices"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// takeNodes takes over what was read of nodes.
-func (d *decoder) takeNodes(at *path, c *chunk) {
-	for _, template := range c.shared {
-		d.content.Share(c.reader, template)
+// Field numbers of Node.
+const (
+	nodeName = 1 + iota
+	nodeLabels
+	nodeTaints
+	nodeUnschedulable
+	nodeAllocatable
+	nodeImages
+	nodePodCounts
+	nodePods
+	nodeClassIndex
+)
+
+// readNode is a node, and what a reader made of it.
+type readNode struct {
+	raw   []byte
+	sound bool // otherwise there is nothing else
+	met   met
+
+	node   api.Node
+	pods   uint64
+	form   []byte
+	digest content.Digest
+}
+
+// readNodes reads the nodes of a chunk.
+func (r *reader) readNodes(c *chunk) {
+	if len(c.drafts) < c.fields {
+		c.drafts = make([]engine.Draft, chunkNodes)
 	}
-	for i := range c.nodes {
-		if d.over() {
-			return
+	r.to = &c.lists
+	for in := c.from; len(c.nodes) < c.fields; {
+		field, n, _ := in.Next()
+		switch {
+		case n < 0:
+		case field == clusterNodes:
+			c.nodes = append(c.nodes, readNode{raw: in.Copy(n, &c.text)})
+			last := &c.nodes[len(c.nodes)-1]
+			if !r.node(c, path{}, last.raw, last) {
+				if again := usual(last.raw, new(stowagev1.Node)); again != nil {
+					r.node(c, path{}, again, last)
+				}
+			}
+			if last.sound {
+				r.prepare(&c.drafts[len(c.nodes)-1], &last.node)
+			}
+		default:
+			in.Skip(n)
 		}
-		n := &c.nodes[i]
-		if n.sound && d.nodes < MaxNodes && d.meet(&n.met) && d.content.AddNode(n.form, n.digest) {
-			d.countNode(&n.node, n.pods)
-			d.ended = d.to.AddDraft(d.ctx, &c.drafts[i], &n.node)
+	}
+	c.reader, c.shared = r.number, append(c.shared[:0], r.stated.fresh...)
+	r.stated.fresh = r.stated.fresh[:0]
+}
+
+// node reads a node, whose bytes it changes, and reports whether it is in the usual encoding. What it reads lies in the chunk
+// and in these bytes.
+func (r *reader) node(c *chunk, at path, raw []byte, to *readNode) (isUsual bool) {
+	r.begin(&to.met)
+	f := r.enter(at, raw)
+	in, n := &f.in, &to.node
+	*n, to.pods = api.Node{}, 0
+	counts, class := len(c.counts), len(raw)
+	head := 0 // where the fields end that come before the pods
+	countsInOrder := true
+	for in.more() {
+		from := in.at
+		switch in.next() {
+		case sized(nodeName):
+			n.Name = in.text()
+		case sized(nodeLabels):
+			n.Labels = r.labels(&f.at, in, "labels")
+		case sized(nodeTaints):
+			n.Taints = listIn(r, &f.at, in, "taints", MaxTaints, &r.to.taints, (*reader).taint)
+		case number(nodeUnschedulable):
+			n.Unschedulable = in.yes()
+		case sized(nodeAllocatable):
+			n.Allocatable = one(r, &f.at, in, "allocatable", (*reader).nodeResources)
+		case sized(nodeImages):
+			n.Images = listIn(r, &f.at, in, "images", MaxImages, &r.to.images, (*reader).image)
+		case sized(nodePodCounts):
+			countsInOrder = r.podCounts(c, &f.at, in, to)
+		case sized(nodePods):
+			r.podsOnNode(&f.at, in)
+		case number(nodeClassIndex):
+			class = from
+			r.classIndex(&f.at, in, n)
+		default:
+			in.fail()
+		}
+		if in.last <= nodeImages {
+			head = in.at
+		}
+	}
+	if r.depth--; in.bad {
+		to.sound = false
+		return false
+	}
+	r.name(&f.at, "name", n.Name, MaxNameBytes)
+	to.pods += uint64(len(r.pods))
+	if len(c.counts) > counts {
+		n.PodCounts = c.counts[counts:]
+	}
+	if !countsInOrder && to.pods <= MaxClusterPods {
+		n.PodCounts = merged(n.PodCounts)
+	}
+	canonical := r.takePods(c, n) && countsInOrder
+	if to.sound = r.sound() && to.pods <= MaxClusterPods; to.sound || r.exact != nil {
+		r.formOf(c, to, raw, raw[:head], raw[class:], canonical)
+	}
+	return true
+}
+
+// formOf finds a node's digest and its form.
+func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonical bool) {
+	whole := raw
+	if !canonical {
+		r.whole = r.form(r.whole[:0], &to.node, head, class, false)
+		whole = r.whole
+	}
+	to.digest = content.DigestOf(whole)
+	switch {
+	case r.forms == formName:
+		name := scan{data: raw}
+		name.skip(sized(nodeName))
+		name.bytes()
+		to.form = name.since(0)
+	case r.forms == formWhole || canonical && r.stated.count == 0:
+		to.form = whole
+	default:
+		from := len(c.forms)
+		c.forms = r.form(content.AppendPacked(c.forms), &to.node, head, class, true)
+		to.form = c.forms[from:]
+	}
+}
+
+// form appends the canonical form of a node, or the one that is kept, put together from its parts.
+func (r *reader) form(b []byte, n *api.Node, head, class []byte, kept bool) []byte {
+	b = append(b, head...)
+	for _, count := range n.PodCounts {
+		b = appendPodCount(b, count)
+	}
+	b = r.appendPods(b, kept)
+	return append(b, class...)
+}
+
+func (r *reader) podsOnNode(at *path, in *scan) {
+	for more := true; more; more = in.skip(sized(nodePods)) {
+		f := r.enter(at.item("pods", len(r.pods)), in.bytes())
+		r.pods = append(r.pods, rawPod{})
+		r.pod(&f.at, &f.in, onNode, &r.pods[len(r.pods)-1])
+		r.leave(f, in)
+	}
+}
+
+func (r *reader) classIndex(at *path, in *scan, n *api.Node) {
+	if i := in.uint32(); uint64(i) < uint64(len(r.classes)) {
+		n.Class = r.classes[i]
+	} else {
+		r.refuse(at.field("class_index"), "is %d, but there are %d node classes", i, len(r.classes))
+	}
+}
+
+func (r *reader) image(at *path, in *scan) (out api.Image) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.Names = r.texts(at, in, "names", MaxImageNames)
+		case number(2):
+			size := in.varint()
+			if size == 0 {
+				in.fail()
+			}
+			if out.SizeBytes = int64(size); size > MaxImageBytes {
+				r.refuse(at.field("size_bytes"), "is %d, 0 to %d are allowed", out.SizeBytes, int64(MaxImageBytes))
+			}
+		default:
+			in.fail()
+		}
+	}
+	return out
+}
+
+// podCounts reads all of a node's counted pods, of which there are very many, and tells whether they are in order, none
+// twice.
+func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder bool) {
+	inOrder = true
+	last := uint64(0) // the place of the count before, from 1
+	for i := 0; ; i++ {
+		b := s.data[s.at:]
+		size := 0
+		if len(b) > 0 {
+			size = int(b[0])
+		}
+		// Most state an index of one or two bytes, after it a count of one, and nothing else.
+		var template, count uint64
+		terminating := false
+		switch {
+		case size == 4 && len(b) >= 5 && b[1] == 1<<3 && b[2]-1 < 0x7f && b[3] == 2<<3 && b[4]-1 < 0x7f:
+			template, count = uint64(b[2]), uint64(b[4])
+			s.at += 5
+		case size == 5 && len(b) >= 6 && b[1] == 1<<3 && b[2] >= 0x80 && b[3]-1 < 0x7f && b[4] == 2<<3 && b[5]-1 < 0x7f:
+			template, count = uint64(b[2]&0x7f)|uint64(b[3])<<7, uint64(b[5])
+			s.at += 6
+		default:
+			template, count, terminating = podCount(s)
+		}
+		if count == 0 || template >= uint64(len(r.pinned)) || r.pinned[template] {
+			r.wrongCount(at.item("pod_counts", i), template, count)
 		} else {
-			decodeItem(d, at, "nodes", d.nodes, MaxNodes, n.raw, d.addNode)
+			place := 2*template + 1
+			if terminating {
+				place++
+			}
+			inOrder = inOrder && place > last
+			last = place
+			to.pods += count
+			// A count beyond that is refused with the cluster's total.
+			kept := int32(min(count, MaxClusterPods))
+			c.counts = append(c.counts, api.PodCount{Template: int(template), Count: kept, Terminating: terminating})
+		}
+		if !s.skip(sized(nodePodCounts)) {
+			return inOrder
 		}
 	}
 }
 
-func (d *decoder) addNode(parent *path, in *stowagev1.Node) {
-	if d.over() {
-		return
+// podCount reads a count.
+func podCount(s *scan) (template, count uint64, terminating bool) {
+	in := scan{data: s.bytes()}
+	for in.more() {
+		switch in.next() {
+		case number(1):
+			template = in.positive()
+		case number(2):
+			count = in.positive()
+		case number(3):
+			terminating = in.yes()
+		default:
+			in.fail()
+		}
 	}
-	at := parent.item("nodes", d.nodes)
-	var out api.Node
-	pods := d.node(&at, in, &out)
-	d.name(&at, "name", in.GetName(), MaxNameBytes)
-	if first, again := d.content.Lookup(in.GetName()); again && in.GetName() != "" {
-		d.refuse(at.field("name"), "is that of %s.nodes[%d] too, names must be unique", parent.String(), first)
+	if in.bad {
+		s.fail()
 	}
-	form := d.canonicalForm(at, in)
-	d.content.AddNode(form, content.DigestOf(form))
-	// Pods count in the order of the canonical form, so that clusters of equal content get equal answers.
-	if len(in.GetPods())+len(in.GetPodCounts()) > 1 && len(d.violations) == 0 {
-		ordered := new(stowagev1.Node)
-		if err := proto.Unmarshal(form, ordered); err != nil {
-			d.refuse(at, "%v", err)
+	return template, count, terminating
+}
+
+func (r *reader) wrongCount(at path, template, count uint64) {
+	if count == 0 {
+		r.refuse(at.field("count"), "is 0, at least 1 is required")
+	}
+	r.templateIndex(&at, uint32(template), onNode)
+}
+
+func comparePodCounts(a, b api.PodCount) int {
+	switch {
+	case a.Template != b.Template:
+		return a.Template - b.Template
+	case a.Terminating == b.Terminating:
+		return 0
+	case b.Terminating:
+		return -1
+	}
+	return 1
+}
+
+// merged sorts counts and adds up those of the same pods, which fit as a node's pods have been counted.
+func merged(counts []api.PodCount) []api.PodCount {
+	slices.SortFunc(counts, comparePodCounts)
+	out := counts[:0]
+	for _, c := range counts {
+		if n := len(out); n > 0 && comparePodCounts(out[n-1], c) == 0 {
+			out[n-1].Count += c.Count
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func appendPodCount(b []byte, c api.PodCount) []byte {
+	var field [3 * (1 + binary.MaxVarintLen32)]byte
+	f := field[:0]
+	if c.Template != 0 {
+		f = protowire.AppendVarint(append(f, 1<<3), uint64(c.Template))
+	}
+	f = protowire.AppendVarint(append(f, 2<<3), uint64(c.Count))
+	if c.Terminating {
+		f = append(f, 3<<3, 1)
+	}
+	b = protowire.AppendTag(b, nodePodCounts, protowire.BytesType)
+	return protowire.AppendBytes(b, f)
+}
+
+// takeNodes takes over what was read of nodes.
+func (d *decoder) takeNodes(parent *path, c *chunk) {
+	for _, template := range c.shared {
+		d.content.Share(c.reader, template)
+	}
+	for i := range c.nodes {
+		if d.over() || !d.room(parent, &itemKinds[clusterNodes], d.nodes) {
 			return
 		}
-		out = api.Node{}
-		d.node(&at, ordered, &out)
+		n := &c.nodes[i]
+		if n.sound && d.meet(&n.met) && d.content.AddNode(n.form, n.digest) {
+			d.countNode(&n.node, n.pods)
+			d.ended = d.to.AddDraft(d.ctx, &c.drafts[i], &n.node)
+		} else {
+			at := parent.item("nodes", d.nodes)
+			d.addNode(&at, n.raw)
+		}
 	}
-	d.countNode(&out, pods)
-	if len(d.violations) > 0 {
+}
+
+// addNode reads a node once more, and tells what is wrong with it.
+func (d *decoder) addNode(at *path, raw []byte) {
+	var n readNode
+	exactly := func(r *reader, raw []byte) bool { return r.node(new(chunk), *at, raw, &n) }
+	if !d.again(at, raw, new(stowagev1.Node), exactly) {
+		return
+	}
+	if first, again := d.content.Lookup(n.node.Name); again && n.node.Name != "" {
+		d.refuse(at.field("name"), "is that of %s.nodes[%d] too, names must be unique", at.parent.String(), first)
+	}
+	d.content.AddNode(n.form, n.digest)
+	d.countNode(&n.node, n.pods)
+	if len(d.violations) > 0 || n.pods > MaxClusterPods {
 		d.ended = d.ctx.Err()
 		return // there is no cluster to add to, and what is wrong with the node must not get there
 	}
-	d.ended = d.to.AddNode(d.ctx, &out)
+	d.ended = d.to.AddNode(d.ctx, &n.node)
 }
 
 // countNode counts a node against the limits.
@@ -86,62 +373,4 @@ func (d *decoder) bounds(at *path) {
 	if d.pods > MaxClusterPods {
 		d.refuse(at.field("nodes"), "have %d pods in all, at most %d are allowed", d.pods, MaxClusterPods)
 	}
-}
-
-// node decodes a node with its pods, and tells how many these are.
-func (d *decoder) node(at *path, in *stowagev1.Node, out *api.Node) (pods uint64) {
-	out.Name = in.GetName()
-	out.Labels = d.labels(at, "labels", in.GetLabels())
-	out.Taints = d.taints(at, in.GetTaints())
-	out.Unschedulable = in.GetUnschedulable()
-	out.Allocatable = d.resources(at, "allocatable", in.GetAllocatable(), true)
-	out.Images = d.images(at, in.GetImages())
-	if in.ClassIndex != nil {
-		if i := in.GetClassIndex(); uint64(i) < uint64(len(d.classes)) {
-			out.Class = d.classes[i]
-		} else {
-			d.refuse(at.field("class_index"), "is %d, but there are %d node classes", i, len(d.classes))
-		}
-	}
-	for i, c := range in.GetPodCounts() {
-		at := at.item("pod_counts", i)
-		if count, ok := d.podCount(&at, c); ok {
-			pods += uint64(c.GetCount())
-			out.PodCounts = append(out.PodCounts, count)
-		}
-	}
-	for i, p := range in.GetPods() {
-		at := at.item("pods", i)
-		out.Pods = append(out.Pods, d.pod(&at, p, onNode))
-	}
-	return pods + uint64(len(out.Pods))
-}
-
-func (d *decoder) podCount(at *path, in *stowagev1.PodCount) (_ api.PodCount, ok bool) {
-	if in.GetCount() == 0 {
-		d.refuse(at.field("count"), "is 0, at least 1 is required")
-	}
-	ok = d.templateIndex(at, in.GetTemplateIndex(), onNode)
-	return api.PodCount{
-		Template: int(in.GetTemplateIndex()),
-		// A count beyond that is refused with the cluster's total.
-		Count:       int32(min(in.GetCount(), MaxClusterPods)),
-		Terminating: in.GetTerminating(),
-	}, ok
-}
-
-func (d *decoder) images(at *path, in []*stowagev1.ContainerImage) []api.Image {
-	if len(in) == 0 || !d.within(at, "images", len(in), MaxImages) {
-		return nil
-	}
-	out := make([]api.Image, len(in))
-	for i, m := range in {
-		at := at.item("images", i)
-		if m.GetSizeBytes() < 0 || m.GetSizeBytes() > MaxImageBytes {
-			d.refuse(at.field("size_bytes"), "is %d, 0 to %d are allowed", m.GetSizeBytes(), int64(MaxImageBytes))
-		}
-		d.within(&at, "names", len(m.GetNames()), MaxImageNames)
-		out[i] = api.Image{Names: m.GetNames(), SizeBytes: m.GetSizeBytes()}
-	}
-	return out
 }

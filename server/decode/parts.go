@@ -79,7 +79,7 @@ func (p *parts) part(in *wire.Request) bool {
 	bytes := in.Cluster.Len()
 	p.waiting++
 	p.waitingBytes += bytes
-	items, nodes, malformed := cut(in.Cluster)
+	items, nodes, wrong := cut(in.Cluster)
 	if items.fields > 0 && !p.besideNodes(items) {
 		return false
 	}
@@ -89,7 +89,7 @@ func (p *parts) part(in *wire.Request) bool {
 	}
 	list[0].before = func() { p.grow(nodes) }
 	list[len(list)-1].after = func() {
-		p.endPart(&p.at, malformed)
+		p.endPart(&p.at, wrong)
 		p.wrong = len(p.violations) > 0
 		in.Free()
 		p.taken <- bytes

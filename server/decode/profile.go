@@ -24,7 +24,10 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 		d.refuse(at.field("name"), `is %s, only "kube-1.37" is known`, quote(in.GetName()))
 	}
 	d.pluginWeights(&at, in.GetPluginWeights(), &out.Weights)
-	out.AddedAffinity = d.nodeAffinity(&at, "added_affinity", in.GetAddedAffinity(), strict)
+	e := d.exactly()
+	e.selectors = strict
+	out.AddedAffinity = submessage(d, at.field("added_affinity"), in.GetAddedAffinity(), (*reader).nodeAffinity)
+	e.selectors = lenientValues
 	d.scoringStrategy(&at, in.GetScoringStrategy(), &out.Scoring)
 	out.IgnoredResources = d.ignored(&at, "ignored_resources", in.GetIgnoredResources())
 	out.IgnoredResourceGroups = d.ignored(&at, "ignored_resource_groups", in.GetIgnoredResourceGroups())
@@ -186,9 +189,13 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 		if c.GetLabelSelector() != nil {
 			d.refuse(at.field("label_selector"), "must be absent, the workload's selector stands for it")
 		}
-		constraint := d.spreadConstraint(&at, c, out.DefaultSpread)
+		constraint := submessage(d, at, c, (*reader).spreadConstraint)
+		if constraint == nil {
+			continue
+		}
 		// kube-scheduler merges label keys into a selector that it then replaces by the workload's.
 		constraint.MatchLabelKeys = nil
-		out.DefaultSpread = append(out.DefaultSpread, constraint)
+		out.DefaultSpread = append(out.DefaultSpread, *constraint)
 	}
+	d.uniqueSpread(&at, field, out.DefaultSpread)
 }

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"errors"
 	"math"
 	"unicode/utf8"
 
@@ -13,22 +14,19 @@ import (
 // queueField is the number of PlaceRequest.queue.
 const queueField = 2
 
-// ReadPlace decodes a PlaceRequest, but for its cluster. Queue entries that say no more than which template, how many and
-// which group, as those of long queues do, it reads by hand into messages that lie side by side: one by one they would cost
-// more than to place their pods.
-func ReadPlace(request []byte, into *stowagev1.PlaceRequest) error {
+// ReadPlace decodes a PlaceRequest, but for its cluster and its pods. Queue entries it reads by hand into messages that lie
+// side by side: one by one they would cost more than to place their pods.
+func ReadPlace(request []byte, into *stowagev1.PlaceRequest) (*Asked, error) {
 	var q queue
-	rest := request[:0]
+	var rest []byte
 	for len(request) > 0 {
 		field, kind, n := protowire.ConsumeField(request)
 		if n < 0 {
-			return protowire.ParseError(n)
+			return nil, protowire.ParseError(n)
 		}
 		if field == queueField && kind == protowire.BytesType {
-			_, _, tag := protowire.ConsumeTag(request)
-			entry, _ := protowire.ConsumeBytes(request[tag:n])
-			if err := q.take(entry); err != nil {
-				return err
+			if err := q.take(value(request[:n])); err != nil {
+				return nil, err
 			}
 		} else {
 			rest = append(rest, request[:n]...)
@@ -36,23 +34,62 @@ func ReadPlace(request []byte, into *stowagev1.PlaceRequest) error {
 		request = request[n:]
 	}
 	if err := Unmarshal(rest, into); err != nil {
-		return err
+		return nil, err
 	}
 	into.Queue = q.all
-	return nil
+	return &Asked{queue: q.pods}, nil
 }
 
-// queue is queue entries that are read.
+// placeField is the number of PlaceStreamRequest.place.
+const placeField = 1
+
+// ReadPlaceStream decodes a PlaceStreamRequest as ReadPlace does what it has.
+func ReadPlaceStream(request []byte, into *stowagev1.PlaceStreamRequest) (_ *Asked, err error) {
+	var rest, place []byte
+	for len(request) > 0 {
+		field, kind, n := protowire.ConsumeField(request)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		if field == placeField && kind == protowire.BytesType {
+			if place == nil {
+				place = []byte{}
+			}
+			place = append(place, value(request[:n])...)
+		} else {
+			rest = append(rest, request[:n]...)
+		}
+		request = request[n:]
+	}
+	if err := Unmarshal(rest, into); err != nil || place == nil {
+		return nil, err
+	}
+	into.Place = new(stowagev1.PlaceRequest)
+	a, err := ReadPlace(place, into.Place)
+	if wrong, ok := errors.AsType[*Error](err); ok {
+		err = wrong.Within("place")
+	}
+	return a, err
+}
+
+// value returns the value of a field of bytes.
+func value(field []byte) []byte {
+	_, _, n := protowire.ConsumeTag(field)
+	v, _ := protowire.ConsumeBytes(field[n:])
+	return v
+}
+
+// queue is queue entries that are read, and the pods of each as they are encoded.
 type queue struct {
 	all  []*stowagev1.PendingPods
+	pods [][]byte
 	free []queued
 }
 
-// queued is a queue entry with its parts.
+// queued is a queue entry with the pod that stands for its own.
 type queued struct {
 	pending stowagev1.PendingPods
 	pod     stowagev1.Pod
-	index   stowagev1.Pod_TemplateIndex
 	count   uint32
 }
 
@@ -67,79 +104,77 @@ func (q *queue) take(b []byte) error {
 	e := &q.free[0]
 	q.free = q.free[1:]
 	q.all = append(q.all, &e.pending)
-	if e.read(b) {
-		return nil
+	pod, ok := e.read(b)
+	q.pods = append(q.pods, pod)
+	if !ok {
+		at := (*path)(nil).item("queue", len(q.all)-1)
+		return e.unmarshal(&at, b, &q.pods[len(q.pods)-1])
 	}
+	return nil
+}
+
+// unmarshal reads an entry that is not read by hand.
+func (e *queued) unmarshal(at *path, b []byte, pod *[]byte) error {
+	proto.Reset(&e.pending)
 	if err := proto.Unmarshal(b, &e.pending); err != nil {
 		return err
 	}
 	var p problems
-	at := (*path)(nil).item("queue", len(q.all)-1)
-	p.refuseMisfit(&at, b, &e.pending)
-	return p.err()
+	if p.refuseLost(at, b, &e.pending); len(p.violations) > 0 {
+		return p.err()
+	}
+	if full := e.pending.Pod; full != nil {
+		*pod = encoded(full)
+		e.pod.Unread, e.pending.Pod = full.Unread, &e.pod
+	}
+	return nil
 }
 
-// read reads an entry, and reports whether there is nothing in it that is left to the protobuf library.
-func (e *queued) read(b []byte) bool {
+// read reads an entry and returns its pod as it is encoded. It reports whether there is nothing in it that is left to the
+// protobuf library.
+func (e *queued) read(b []byte) (pod []byte, ok bool) {
 	for len(b) > 0 {
 		field, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return false
+			return nil, false
 		}
 		b = b[n:]
 		switch {
 		case field == 1 && kind == protowire.BytesType && e.pending.Pod == nil:
-			var pod []byte
-			if pod, n = protowire.ConsumeBytes(b); n < 0 || !e.readPod(pod) {
-				return false
+			if pod, n = protowire.ConsumeBytes(b); n < 0 || hasUnread(pod) {
+				return nil, false
 			}
 			e.pending.Pod = &e.pod
 		case field == 2 && kind == protowire.VarintType:
 			var count uint64
 			if count, n = protowire.ConsumeVarint(b); count > math.MaxUint32 {
-				return false
+				return nil, false
 			}
 			e.count = uint32(count)
 			e.pending.Count = &e.count
 		case field == 3 && kind == protowire.BytesType:
 			e.pending.PodGroup, n = consumeText(b)
 		default:
-			return false
+			return nil, false
 		}
 		if n < 0 {
-			return false
+			return nil, false
 		}
 		b = b[n:]
 	}
-	return true
+	return pod, true
 }
 
-func (e *queued) readPod(b []byte) bool {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return false
+// hasUnread reports whether a pod has what answers repeat, or is malformed.
+func hasUnread(pod []byte) bool {
+	for len(pod) > 0 {
+		field, _, n := protowire.ConsumeField(pod)
+		if n < 0 || field == podUnread {
+			return true
 		}
-		b = b[n:]
-		switch {
-		case field == 1 && kind == protowire.BytesType:
-			e.pod.Name, n = consumeText(b)
-		case field == 2 && kind == protowire.VarintType:
-			var index uint64
-			if index, n = protowire.ConsumeVarint(b); index > math.MaxUint32 {
-				return false
-			}
-			e.index.TemplateIndex = uint32(index)
-			e.pod.Source = &e.index
-		default:
-			return false
-		}
-		if n < 0 {
-			return false
-		}
-		b = b[n:]
+		pod = pod[n:]
 	}
-	return true
+	return false
 }
 
 // consumeText reads a string and the bytes that it takes, less than 0 if it is none.

@@ -97,6 +97,9 @@ func (r *Request) Cluster() *Cluster {
 	return c
 }
 
+// key returns a cache key of what a decision reads of the pod, which is known, and the profile.
+func (r *Request) key(profile *stowagev1.Profile) string { return key(r.question, profile) }
+
 // FilterCall is a FilterRequest in the engine's values.
 type FilterCall struct {
 	Pod     *api.Pod
@@ -106,13 +109,13 @@ type FilterCall struct {
 // Filter decodes what a FilterRequest asks about the cluster.
 func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 	return FilterCall{
-		Pod: r.askedPod(in.GetPod()),
+		Pod: r.onePod(in.GetPod()),
 		Options: engine.FilterOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Explain:    in.GetExplain(),
 			Changes:    in.GetIncludeChanges(),
-			Key:        key(r.question, in.GetPod(), in.GetContext().GetProfile()),
+			Key:        r.key(in.GetContext().GetProfile()),
 		},
 	}
 }
@@ -126,15 +129,23 @@ type ScoreCall struct {
 // Score decodes what a ScoreRequest asks about the cluster.
 func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 	return ScoreCall{
-		Pod: r.askedPod(in.GetPod()),
+		Pod: r.onePod(in.GetPod()),
 		Options: engine.ScoreOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
-			Key:        key(r.question, in.GetPod(), in.GetContext().GetProfile()),
+			Key:        r.key(in.GetContext().GetProfile()),
 			TotalsOnly: !in.GetIncludePluginScores(),
 			Rejections: in.GetIncludeRejections(),
 		},
 	}
+}
+
+// queued is the pods of the queue as they are encoded, nil if they are in messages.
+func (r *Request) queued() [][]byte {
+	if r.question == nil {
+		return nil
+	}
+	return r.question.queue
 }
 
 // PlaceCall is a PlaceRequest in the engine's values.
@@ -146,7 +157,7 @@ type PlaceCall struct {
 // Place decodes what a PlaceRequest asks about the cluster.
 func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 	return PlaceCall{
-		Queue: r.queue(in.GetQueue()),
+		Queue: r.queue(in.GetQueue(), r.queued()),
 		Options: engine.PlaceOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),

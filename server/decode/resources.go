@@ -1,71 +1,24 @@
 package decode
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// resources decodes amounts of resources; nil stays nil. The number of pods is read of nodes only, as elsewhere it
-// means nothing.
-func (d *decoder) resources(parent *path, field string, in *stowagev1.Resources, ofNode bool) api.Resources {
-	if in == nil {
-		return nil
-	}
-	at := parent.field(field)
-	out := make(api.Resources, 0, 4+min(len(in.GetScalars()), MaxDistinctResources))
-	add := func(field, resource string, amount *int64) {
-		if amount != nil {
-			d.quantity(at.field(field), *amount)
-			out = append(out, api.Quantity{Resource: resource, Amount: *amount})
-		}
-	}
-	add("cpu_millis", api.ResourceCPU, in.CpuMillis)
-	add("memory_bytes", api.ResourceMemory, in.MemoryBytes)
-	add("ephemeral_storage_bytes", api.ResourceEphemeralStorage, in.EphemeralStorageBytes)
-	if ofNode {
-		add("pods", api.ResourcePods, in.Pods)
-	}
-	own := len(out)
-	if d.within(&at, "scalars", len(in.GetScalars()), MaxDistinctResources) {
-		for resource, amount := range in.GetScalars() {
-			out = append(out, api.Quantity{Resource: resource, Amount: amount})
-		}
-	}
-	byName := func(a, b api.Quantity) int { return strings.Compare(a.Resource, b.Resource) }
-	slices.SortFunc(out[own:], byName) // so that problems come in a fixed order
-	for _, q := range out[own:] {
-		d.scalar(&at, q)
-	}
-	slices.SortFunc(out, byName)
-	return out
-}
+// resources reads amounts of resources. The number of pods is read of nodes only, as elsewhere it means nothing.
+func (r *reader) resources(at *path, in *scan) api.Resources { return r.amounts(at, in, false) }
 
-// scalar checks an amount of a resource that has no field of its own.
-func (d *decoder) scalar(at *path, q api.Quantity) {
-	if q.Resource == "" {
-		d.refuse(at.entry("scalars", ""), "has an empty name")
-		return
-	}
-	if hasField(q.Resource) {
-		d.refuse(at.entry("scalars", q.Resource), "has a field of its own and must not be among scalars")
-		return
-	}
-	if len(q.Resource) > MaxLabelKeyBytes {
-		d.refuse(at.entry("scalars", q.Resource), "has a name of %d bytes, at most %d are allowed", len(q.Resource),
-			MaxLabelKeyBytes)
-		return
-	}
-	d.distinctResource(at.entry("scalars", q.Resource), q.Resource)
-	d.quantity(at.entry("scalars", q.Resource), q.Amount)
-}
+func (r *reader) nodeResources(at *path, in *scan) api.Resources { return r.amounts(at, in, true) }
 
-func (d *decoder) quantity(at path, amount int64) {
-	if amount < 0 {
-		d.refuse(at, "is %d, at least 0 is required", amount)
-	}
+// resourceFields are the resources that have a field of their own, by its number.
+var resourceFields = [...]struct{ field, resource string }{
+	1: {"cpu_millis", api.ResourceCPU},
+	2: {"memory_bytes", api.ResourceMemory},
+	3: {"ephemeral_storage_bytes", api.ResourceEphemeralStorage},
+	4: {"pods", api.ResourcePods},
 }
 
 // hasField reports whether a resource is no scalar.
@@ -75,6 +28,76 @@ func hasField(resource string) bool {
 		return true
 	}
 	return false
+}
+
+func (r *reader) amounts(at *path, in *scan, ofNode bool) api.Resources {
+	r.quantities = r.quantities[:0]
+	for in.more() {
+		switch tag := in.next(); tag {
+		case number(1), number(2), number(3), number(4):
+			amount, named := in.varint(), &resourceFields[tag>>3]
+			if tag == number(4) && !ofNode {
+				break
+			}
+			if amount > math.MaxInt64 {
+				r.quantity(at.field(named.field), int64(amount))
+			}
+			r.quantities = append(r.quantities, api.Quantity{Resource: named.resource, Amount: int64(amount)})
+		case sized(5):
+			r.scalarAmounts(at, in)
+		default:
+			in.fail()
+		}
+	}
+	if len(r.quantities) == 0 {
+		return api.Resources{}
+	}
+	if len(r.quantities) > 1 {
+		slices.SortFunc(r.quantities, func(a, b api.Quantity) int { return strings.Compare(a.Resource, b.Resource) })
+	}
+	out := r.to.quantities.take(len(r.quantities))
+	copy(out, r.quantities)
+	return out
+}
+
+// scalarAmounts reads a map of scalars, the first tag of which has been read, and puts it in order where it lies.
+func (r *reader) scalarAmounts(at *path, s *scan) {
+	if !r.readEntries(s, number(2)) || !r.within(at, "scalars", len(r.entries), MaxDistinctResources) {
+		return
+	}
+	for i := range r.entries {
+		e := &r.entries[i]
+		r.scalar(at, e.Key, int64(e.amount))
+		r.quantities = append(r.quantities, api.Quantity{Resource: e.Key, Amount: int64(e.amount)})
+	}
+}
+
+// scalar checks an amount of a resource that has no field of its own.
+func (r *reader) scalar(at *path, name string, amount int64) {
+	switch {
+	case name == "":
+		r.refuse(at.entry("scalars", name), "has an empty name")
+	case hasField(name):
+		r.refuse(at.entry("scalars", name), "has a field of its own and must not be among scalars")
+	case len(name) > MaxLabelKeyBytes:
+		r.refuse(at.entry("scalars", name), "has a name of %d bytes, at most %d are allowed", len(name), MaxLabelKeyBytes)
+	default:
+		switch {
+		case r.exact != nil:
+			r.exact.distinctResource(at.entry("scalars", name), name)
+		case !r.resourceNames.has(name):
+			r.scalars = append(r.scalars, name)
+		}
+		if amount < 0 {
+			r.quantity(at.entry("scalars", name), amount)
+		}
+	}
+}
+
+func (p *problems) quantity(at path, amount int64) {
+	if amount < 0 {
+		p.refuse(at, "is %d, at least 0 is required", amount)
+	}
 }
 
 // distinctResource counts a scalar resource.

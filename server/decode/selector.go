@@ -21,47 +21,59 @@ const (
 	lenient
 )
 
-// labelSelector decodes a label selector; nil stays nil.
-func (d *decoder) labelSelector(parent *path, field string, in *stowagev1.LabelSelector, l leniency) *api.LabelSelector {
-	if in == nil {
-		return nil
-	}
-	at := parent.field(field)
-	out := &api.LabelSelector{MatchLabels: d.matchLabels(&at, in.GetMatchLabels(), l)}
-	if !d.within(&at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
-		return out
-	}
-	for i, r := range in.GetMatchExpressions() {
-		at := at.item("match_expressions", i)
-		out.MatchExpressions = append(out.MatchExpressions, d.labelRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues(), l))
+// labelSelector reads a label selector, as leniently as the reader's selectors are.
+func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.MatchLabels = r.entriesOf(at, in, "match_labels")
+			r.checkMatchLabels(at, out.MatchLabels)
+		case sized(2):
+			out.MatchExpressions = list(r, at, in, "match_expressions", MaxRequirements, (*reader).labelRequirement)
+		default:
+			in.fail()
+		}
 	}
 	return out
 }
 
-func (d *decoder) matchLabels(at *path, m map[string]string, l leniency) api.Labels {
-	if !d.within(at, "match_labels", len(m), MaxLabels) {
-		return nil
-	}
-	labels := api.LabelsOf(m)
-	d.checkMatchLabels(at, labels, l)
-	return labels
-}
-
-func (d *decoder) checkMatchLabels(at *path, labels api.Labels, l leniency) {
+func (r *reader) checkMatchLabels(at *path, labels api.Labels) {
 	for _, label := range labels {
-		if l < lenient && !isLabelKey(label.Key) {
-			d.refuse(at.entry("match_labels", label.Key), "the key "+labelKeySyntax)
-		} else if l < lenientValues && !isLabelValue(label.Value) {
-			d.refuse(at.entry("match_labels", label.Key), "the value "+labelValueSyntax)
+		if r.selectors < lenient && !isLabelKey(label.Key) {
+			r.refuse(at.entry("match_labels", label.Key), "the key "+labelKeySyntax)
+		} else if r.selectors < lenientValues && !isLabelValue(label.Value) {
+			r.refuse(at.entry("match_labels", label.Key), "the value "+labelValueSyntax)
 		}
 	}
 }
 
-func (d *decoder) labelRequirement(
-	at *path, key string, operator stowagev1.LabelSelectorOperator, values []string, l leniency,
-) api.Requirement {
-	out := api.Requirement{Key: key, Values: values}
-	switch operator {
+// expression is a requirement of a selector whose operator is not looked at yet.
+type expression struct {
+	api.Requirement
+	operator int32
+	tooLong  bool // there are too many values
+}
+
+func (r *reader) expression(at *path, in *scan) (out expression) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.Key = in.text()
+		case number(2):
+			out.operator = in.nonzero()
+		case sized(3):
+			out.Values = r.texts(at, in, "values", MaxValues)
+			out.tooLong = out.Values == nil
+		default:
+			in.fail()
+		}
+	}
+	return out
+}
+
+func (r *reader) labelRequirement(at *path, in *scan) api.Requirement {
+	out := r.expression(at, in)
+	switch stowagev1.LabelSelectorOperator(out.operator) {
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_IN:
 		out.Operator = api.In
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_NOT_IN:
@@ -71,51 +83,41 @@ func (d *decoder) labelRequirement(
 	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST:
 		out.Operator = api.DoesNotExist
 	default:
-		d.refuse(at.field("operator"), "must be LABEL_SELECTOR_OPERATOR_IN, LABEL_SELECTOR_OPERATOR_NOT_IN, LABEL_SELECTOR_OPERATOR_EXISTS or LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST")
-		return out
+		r.refuse(at.field("operator"), "must be LABEL_SELECTOR_OPERATOR_IN, LABEL_SELECTOR_OPERATOR_NOT_IN, LABEL_SELECTOR_OPERATOR_EXISTS or LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST")
+		return out.Requirement
 	}
-	d.requirement(at, &out, l)
-	return out
+	r.requirement(at, &out)
+	return out.Requirement
 }
 
-func (d *decoder) nodeSelector(parent *path, field string, in *stowagev1.NodeSelector, l leniency) *api.NodeSelector {
-	if in == nil {
-		return nil
-	}
-	at := parent.field(field)
-	out := &api.NodeSelector{}
-	if !d.within(&at, "terms", len(in.GetTerms()), MaxTerms) {
-		return out
-	}
-	for i, t := range in.GetTerms() {
-		at := at.item("terms", i)
-		out.Terms = append(out.Terms, d.nodeSelectorTerm(&at, t, l))
-	}
-	return out
-}
-
-func (d *decoder) nodeSelectorTerm(at *path, in *stowagev1.NodeSelectorTerm, l leniency) api.NodeSelectorTerm {
-	var out api.NodeSelectorTerm
-	if d.within(at, "match_expressions", len(in.GetMatchExpressions()), MaxRequirements) {
-		for i, r := range in.GetMatchExpressions() {
-			at := at.item("match_expressions", i)
-			out.MatchExpressions = append(out.MatchExpressions, d.nodeRequirement(&at, r.GetKey(), r.GetOperator(), r.GetValues(), l))
-		}
-	}
-	if d.within(at, "match_fields", len(in.GetMatchFields()), MaxRequirements) {
-		for i, r := range in.GetMatchFields() {
-			at := at.item("match_fields", i)
-			out.MatchFields = append(out.MatchFields, d.nodeField(&at, r.GetKey(), r.GetOperator(), r.GetValues()))
+func (r *reader) nodeSelector(at *path, in *scan) (out api.NodeSelector) {
+	for in.more() {
+		if in.next() == sized(1) {
+			out.Terms = list(r, at, in, "terms", MaxTerms, (*reader).nodeSelectorTerm)
+		} else {
+			in.fail()
 		}
 	}
 	return out
 }
 
-func (d *decoder) nodeRequirement(
-	at *path, key string, operator stowagev1.NodeSelectorOperator, values []string, l leniency,
-) api.Requirement {
-	out := api.Requirement{Key: key, Values: values}
-	switch operator {
+func (r *reader) nodeSelectorTerm(at *path, in *scan) (out api.NodeSelectorTerm) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.MatchExpressions = list(r, at, in, "match_expressions", MaxRequirements, (*reader).nodeRequirement)
+		case sized(2):
+			out.MatchFields = list(r, at, in, "match_fields", MaxRequirements, (*reader).nodeField)
+		default:
+			in.fail()
+		}
+	}
+	return out
+}
+
+func (r *reader) nodeRequirement(at *path, in *scan) api.Requirement {
+	out := r.expression(at, in)
+	switch stowagev1.NodeSelectorOperator(out.operator) {
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
 		out.Operator = api.In
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:
@@ -129,66 +131,66 @@ func (d *decoder) nodeRequirement(
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_LT:
 		out.Operator = api.LessThan
 	default:
-		d.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN, NODE_SELECTOR_OPERATOR_NOT_IN, NODE_SELECTOR_OPERATOR_EXISTS, NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST, NODE_SELECTOR_OPERATOR_GT or NODE_SELECTOR_OPERATOR_LT")
-		return out
+		r.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN, NODE_SELECTOR_OPERATOR_NOT_IN, NODE_SELECTOR_OPERATOR_EXISTS, NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST, NODE_SELECTOR_OPERATOR_GT or NODE_SELECTOR_OPERATOR_LT")
+		return out.Requirement
 	}
-	d.requirement(at, &out, l)
-	if l == strict && out.Operator >= api.GreaterThan && len(out.Values) == 1 {
+	r.requirement(at, &out)
+	if r.selectors == strict && out.Operator >= api.GreaterThan && len(out.Values) == 1 {
 		if _, err := strconv.ParseInt(out.Values[0], 10, 64); err != nil {
-			d.refuse(at.item("values", 0), "must be a decimal integer with this operator")
+			r.refuse(at.item("values", 0), "must be a decimal integer with this operator")
 		}
 	}
-	return out
+	return out.Requirement
 }
 
 // requirement checks the key of a requirement whose operator is known, and the values against the operator.
-func (d *decoder) requirement(at *path, r *api.Requirement, l leniency) {
-	if l < lenient && !isLabelKey(r.Key) {
-		d.refuse(at.field("key"), labelKeySyntax)
+func (r *reader) requirement(at *path, q *expression) {
+	if r.selectors < lenient && !isLabelKey(q.Key) {
+		r.refuse(at.field("key"), labelKeySyntax)
 	}
-	if !d.within(at, "values", len(r.Values), MaxValues) || l == lenient {
+	if q.tooLong || r.selectors == lenient {
 		return
 	}
-	switch r.Operator {
+	switch n := len(q.Values); q.Operator {
 	case api.In, api.NotIn:
-		if len(r.Values) == 0 {
-			d.refuse(at.field("values"), "at least one is required with this operator")
+		if n == 0 {
+			r.refuse(at.field("values"), "at least one is required with this operator")
 		}
 	case api.Exists, api.DoesNotExist:
-		if len(r.Values) > 0 {
-			d.refuse(at.field("values"), "must be empty with this operator")
+		if n > 0 {
+			r.refuse(at.field("values"), "must be empty with this operator")
 		}
 	case api.GreaterThan, api.LessThan:
-		if len(r.Values) != 1 {
-			d.refuse(at.field("values"), "has %d entries, exactly one is required with this operator", len(r.Values))
+		if n != 1 {
+			r.refuse(at.field("values"), "has %d entries, exactly one is required with this operator", n)
 		}
 	}
-	if l == lenientValues {
+	if r.selectors == lenientValues {
 		return
 	}
-	for i, v := range r.Values {
+	for i, v := range q.Values {
 		if !isLabelValue(v) {
-			d.refuse(at.item("values", i), labelValueSyntax)
+			r.refuse(at.item("values", i), labelValueSyntax)
 		}
 	}
 }
 
-// nodeField decodes a requirement on a node's fields.
-func (d *decoder) nodeField(at *path, key string, operator stowagev1.NodeSelectorOperator, values []string) api.Requirement {
-	out := api.Requirement{Key: key, Values: values}
+// nodeField reads a requirement on a node's fields.
+func (r *reader) nodeField(at *path, in *scan) api.Requirement {
+	out := r.expression(at, in)
 	if out.Key != "metadata.name" {
-		d.refuse(at.field("key"), `is %s, only "metadata.name" is allowed`, quote(out.Key))
+		r.refuse(at.field("key"), `is %s, only "metadata.name" is allowed`, quote(out.Key))
 	}
-	switch operator {
+	switch stowagev1.NodeSelectorOperator(out.operator) {
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
 		out.Operator = api.In
 	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:
 		out.Operator = api.NotIn
 	default:
-		d.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN")
+		r.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN")
 	}
-	if len(out.Values) != 1 {
-		d.refuse(at.field("values"), "has %d entries, exactly one is required", len(out.Values))
+	if len(out.Values) != 1 && !out.tooLong {
+		r.refuse(at.field("values"), "has %d entries, exactly one is required", len(out.Values))
 	}
-	return out
+	return out.Requirement
 }

@@ -41,6 +41,9 @@ type encodedLabel struct {
 	sum   uint64
 }
 
+// templateLabels is the field number of PodTemplate.labels.
+const templateLabels = 2
+
 // mostLabels is how many labels may be in another order, mostEncodings how many encodings of one hash are remembered: the
 // sums of labels are easily made to be the same.
 const (
@@ -62,7 +65,7 @@ type statedTemplates struct {
 
 // statedTemplate returns the template that a pod on a node states itself, nil if it is not sound, and whether it is stated
 // in canonical form.
-func (r *reader) statedTemplate(m *met, raw []byte) (_ *statedTemplate, canonical bool) {
+func (r *reader) statedTemplate(raw []byte) (_ *statedTemplate, canonical bool) {
 	known := &r.stated
 	known.parts.cut(raw)
 	hash := known.parts.hash()
@@ -77,7 +80,7 @@ func (r *reader) statedTemplate(m *met, raw []byte) (_ *statedTemplate, canonica
 			return e.of, e.canonical && inOrder
 		}
 	}
-	template, form, ok := r.template(m, raw)
+	template, form, ok := r.ownTemplate(raw)
 	if !ok || template.Spec.NodeName != "" {
 		return nil, false
 	}
@@ -87,7 +90,7 @@ func (r *reader) statedTemplate(m *met, raw []byte) (_ *statedTemplate, canonica
 	t := known.byCanonical[string(form)]
 	if t == nil {
 		t = &statedTemplate{template: template, canonical: form}
-		if r.keepForms {
+		if r.forms == formShared {
 			t.shared = content.SharedAt(r.number, known.count)
 			known.count++
 			known.fresh = append(known.fresh, form)
@@ -203,13 +206,23 @@ func (p *templateParts) find(l *encodedLabel, from int) int {
 func (p *templateParts) unique() bool {
 	keys := make(map[string]bool, len(p.labels))
 	for _, l := range p.labels {
-		s := scan{data: l.field}
-		s.tag()
-		key, _, ok := s.label()
+		key, ok := labelKey(l.field)
 		if !ok || keys[key] {
 			return false
 		}
 		keys[key] = true
 	}
 	return true
+}
+
+// labelKey returns the key of a field of labels in the usual encoding.
+func labelKey(field []byte) (key string, ok bool) {
+	s := scan{data: field}
+	s.varint()
+	entry := scan{data: s.bytes()}
+	ok = entry.skip(sized(1))
+	key = entry.string()
+	ok = ok && entry.skip(sized(2))
+	entry.bytes()
+	return key, ok && !s.bad && !s.more() && !entry.bad && !entry.more()
 }

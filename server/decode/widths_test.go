@@ -148,7 +148,7 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 	place := proto.CloneOf(whole)
 	place.Context.Base = nil
 	place.Queue = append(place.Queue, &stowagev1.PendingPods{
-		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}, Count: new(uint32(1)),
+		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}}, Count: new(uint32(1)),
 	})
 	filter := &stowagev1.FilterRequest{Pod: pod, CandidateNodes: whole.CandidateNodes}
 	put := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: &stowagev1.SnapshotReference{
@@ -165,14 +165,20 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 		root string
 		read func([]byte) error
 	}{
-		{place, "", func(raw []byte) error { return decode.ReadPlace(raw, new(stowagev1.PlaceRequest)) }},
+		{place, "", func(raw []byte) error {
+			m := new(stowagev1.PlaceRequest)
+			pods, err := decode.ReadPlace(raw, m)
+			return placed(t, m, pods, err)
+		}},
 		{filter, "", func(raw []byte) error {
-			_, rest := decode.ReadAsked(raw)
-			return decode.Unmarshal(rest, new(stowagev1.FilterRequest))
+			_, err := decode.ReadAsked(raw, new(stowagev1.FilterRequest))
+			return err
 		}},
 		{put, "", func(raw []byte) error { return decode.Unmarshal(raw, new(stowagev1.PutSnapshotRequest)) }},
-		{&stowagev1.PlaceStreamRequest{Place: whole}, "place.", func(raw []byte) error {
-			return decode.Unmarshal(raw, new(stowagev1.PlaceStreamRequest))
+		{&stowagev1.PlaceStreamRequest{Place: whole}, "", func(raw []byte) error {
+			m := new(stowagev1.PlaceStreamRequest)
+			pods, err := decode.ReadPlaceStream(raw, m)
+			return placed(t, m.GetPlace(), pods, err)
 		}},
 	} {
 		name := test.m.ProtoReflect().Descriptor().Name()
@@ -194,6 +200,18 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 			}
 		}
 	}
+}
+
+// placed goes on with a request that was read, about the cluster of the fixture.
+func placed(t *testing.T, in *stowagev1.PlaceRequest, pods *decode.Asked, err error) error {
+	if err != nil {
+		return err
+	}
+	r := decode.NewRequest(t.Context())
+	r.Message(request().GetContext().GetCluster())
+	r.Ask(pods)
+	r.Place(in)
+	return r.Err()
 }
 
 // TestPathsOfNumbersThatDoNotFit shows where they are said to be.

@@ -13,8 +13,8 @@ import (
 // method is how requests M become calls C of the engine, and these results R.
 type method[M request, C, R any] struct {
 	name string
-	// unmarshal decodes an encoded request without its cluster. The pod that it asks about may be read apart, and then is empty
-	// in the message.
+	// unmarshal decodes an encoded request without its cluster. Pods are read apart; the message has of them only what the
+	// answer repeats.
 	unmarshal func([]byte, M) (*decode.Asked, error)
 	// remembers is whether answers are remembered.
 	remembers bool
@@ -41,8 +41,7 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 }
 
 func unmarshalAsking[M request](encoded []byte, into M) (*decode.Asked, error) {
-	pod, rest := decode.ReadAsked(encoded)
-	return pod, decode.Unmarshal(rest, into)
+	return decode.ReadAsked(encoded, into)
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
@@ -60,16 +59,12 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	name:      "Place",
-	unmarshal: unmarshalPlace,
+	unmarshal: decode.ReadPlace,
 	key:       func(*stowagev1.PlaceRequest, *decode.Asked) string { return "" },
 	read:      (*decode.Request).Place,
 	decide:    decidePlace,
 	count:     placedOf,
 	encode:    encode.Place,
-}
-
-func unmarshalPlace(encoded []byte, into *stowagev1.PlaceRequest) (*decode.Asked, error) {
-	return nil, decode.ReadPlace(encoded, into)
 }
 
 func decidePlace(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
@@ -91,7 +86,7 @@ func placedOf(p *verdict.Place) (placed, scanned int) {
 
 var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdict.ScaleDown]{
 	name:      "ScaleDown",
-	unmarshal: unmarshalScaleDown,
+	unmarshal: unmarshalAsking[*stowagev1.ScaleDownRequest],
 	key:       func(*stowagev1.ScaleDownRequest, *decode.Asked) string { return "" },
 	read:      (*decode.Request).ScaleDown,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
@@ -104,8 +99,4 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 	},
 	count:  func(d *verdict.ScaleDown) (int, int) { return len(d.Remaining), 0 },
 	encode: encode.ScaleDown,
-}
-
-func unmarshalScaleDown(encoded []byte, into *stowagev1.ScaleDownRequest) (*decode.Asked, error) {
-	return nil, decode.Unmarshal(encoded, into)
 }

@@ -97,15 +97,19 @@ func unary[T any, M interface {
 			if asked.before != nil {
 				return s.again(ctx, m.name, asked.snapshot, asked.before), nil
 			}
-			var cluster inline
-			if in.Cluster != nil {
-				cluster = func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
-			}
-			return answer(ctx, s, m, message, cluster, pod, asked.form)
+			return answer(ctx, s, m, message, inFrames(in), pod, asked.form)
 		}
 		if interceptor == nil {
 			return handle(ctx, request)
 		}
 		return interceptor(ctx, request, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
 	}
+}
+
+// inFrames decodes a request's cluster from its frames.
+func inFrames(in *wire.Request) inline {
+	if in.Cluster == nil {
+		return nil
+	}
+	return func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
 }

@@ -84,7 +84,15 @@ func TestChanges(t *testing.T) {
 		r := &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
 		}, Pod: p, IncludeChanges: changes}
-		keys[decode.FilterKey(r, nil)] = true
+		encoded, err := proto.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, err := decode.ReadAsked(encoded, new(stowagev1.FilterRequest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[decode.FilterKey(r, asked)] = true
 		a, err := s.Filter(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,11 @@ import (
 func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
 	m := new(stowagev1.PlaceStreamRequest)
 	in := wire.NewRequest(m, placeField, contextField, clusterField)
-	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
+	var pods *decode.Asked
+	in.Read = func(rest []byte) (err error) {
+		pods, err = decode.ReadPlaceStream(rest, m)
+		return err
+	}
 	if err := stream.RecvMsg(in); err != nil {
 		return err
 	}
@@ -25,31 +29,29 @@ func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
 	if in.Err() != nil {
 		return answerTo(refusal(in.Err(), decode.ErrNoMessage))
 	}
-	var cluster inline
-	if in.Cluster != nil {
-		cluster = func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
-	}
 	send := func(part *stowagev1.PlaceStreamResponse) error { return stream.SendMsg(part) }
-	return s.inParts(stream.Context(), m, cluster, send)
+	return s.inParts(stream.Context(), m, inFrames(in), pods, send)
 }
 
 // PlaceStream decides where the pods of a queue go, and tells while it does.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
 	cluster := stated(in.GetPlace().GetContext().GetCluster())
-	return s.inParts(stream.Context(), in, cluster, stream.Send)
+	return s.inParts(stream.Context(), in, cluster, nil, stream.Send)
 }
 
 func (s *Service) inParts(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, send func(*stowagev1.PlaceStreamResponse) error,
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, pods *decode.Asked,
+	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
 		return answerTo(decode.Refuse("pods_per_message", "is 0, at least 1 is required"))
 	}
-	return answerTo(within("place", s.placeStream(ctx, in, inline, send)))
+	return answerTo(within("place", s.placeStream(ctx, in, inline, pods, send)))
 }
 
 func (s *Service) placeStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, send func(*stowagev1.PlaceStreamResponse) error,
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, pods *decode.Asked,
+	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	clock := s.begin("PlaceStream")
 	if in.GetPlace() == nil {
@@ -63,6 +65,7 @@ func (s *Service) placeStream(
 	if snapshot != nil {
 		defer s.snapshots.Count(snapshot)
 	}
+	r.Ask(pods)
 	call := r.Place(place)
 	if err := r.Err(); err != nil {
 		return err

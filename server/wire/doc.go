@@ -1,4 +1,4 @@
 // Package wire keeps the clusters of requests in the frames in which gRPC receives them, so that they are decoded from
-// there once, into what the engine wants, and never become protobuf messages in between. Everything else of a request is
-// an ordinary message.
+// there once, into what the engine wants, and never become protobuf messages in between. The rest of a request is for its
+// decoder.
 package wire

@@ -95,6 +95,11 @@ func (r *Reader) Take(n int, buffer *[]byte) []byte {
 		r.pass(n)
 		return rest[:n:n]
 	}
+	return r.Copy(n, buffer)
+}
+
+// Copy returns a copy of the next n bytes, at the end of a buffer.
+func (r *Reader) Copy(n int, buffer *[]byte) []byte {
 	from := len(*buffer)
 	r.each(n, func(b []byte) { *buffer = append(*buffer, b...) })
 	return (*buffer)[from:]

@@ -1,0 +1,330 @@
+package decode
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
+)
+
+// Field numbers of Pod.
+const (
+	podName = 1 + iota
+	podTemplateIndex
+	podTemplate
+	podLabels
+	podTerminating
+	podResourceStatus
+	podUnread
+)
+
+// standing says where a pod of a request stands.
+type standing uint8
+
+const (
+	onNode standing = iota
+	pending
+	// unplaced is pending in a request whose cluster is not known yet: a template index says nothing so far.
+	unplaced
+)
+
+// rawPod is a pod that is stated one by one, and the fields that it was stated with.
+type rawPod struct {
+	pod                api.Pod
+	name, source, rest []byte
+	stated             *statedTemplate // in place of source
+	template           []byte          // canonical, of a pod that is pending
+	unread             []byte          // the fields
+	canonical          []byte          // all of it, where it is in canonical form
+}
+
+// podPlace is the place of a pod among those read, and what its canonical form begins with, to be compared.
+type podPlace struct {
+	prefix uint64
+	place  int32
+}
+
+// pod reads a pod that is stated one by one. Encoders put the source, which is one of two, in its place or last.
+func (r *reader) pod(at *path, in *scan, s standing, p *rawPod) {
+	*p = rawPod{pod: api.Pod{TemplateIndex: -1}}
+	canonical, rest := true, -1
+	for in.more() {
+		from := in.at
+		tag := in.varint()
+		switch field := tag >> 3; {
+		case field > in.last:
+			in.last = field
+		case field == podTemplateIndex, field == podTemplate:
+			canonical = false
+		default:
+			in.fail()
+		}
+		if tag>>3 > podTemplate && rest < 0 {
+			rest = from
+		}
+		switch tag {
+		case sized(podName):
+			p.pod.Name = in.text()
+			p.name = in.since(from)
+			r.length(at.field("name"), p.pod.Name, MaxNameBytes)
+		case number(podTemplateIndex), sized(podTemplate):
+			if p.source != nil || p.stated != nil {
+				in.fail()
+				break
+			}
+			if rest >= 0 {
+				p.rest, rest = in.data[rest:from], len(in.data)
+			}
+			canonical = r.source(at, in, tag, from, s, p) && canonical
+			if !canonical && in.last > podTemplate && in.more() {
+				in.fail()
+			}
+		case sized(podLabels):
+			p.pod.Labels = r.labels(at, in, "labels")
+		case number(podTerminating):
+			p.pod.Terminating = in.yes()
+		case sized(podResourceStatus):
+			r.podResourceStatus(at, in, s, p)
+		case sized(podUnread):
+			r.unread(at, in, s)
+			p.unread = in.since(from)
+		default:
+			in.fail()
+		}
+	}
+	if rest >= 0 && rest < len(in.data) {
+		p.rest = in.data[rest:]
+	}
+	if p.source == nil && p.stated == nil {
+		r.refuse(at.field("source"), "one of template_index and template is required")
+	}
+	if canonical {
+		p.canonical = in.data
+	}
+}
+
+// source reads where a pod's template is, and reports whether that is in canonical form.
+func (r *reader) source(at *path, in *scan, tag uint64, from int, s standing, p *rawPod) (canonical bool) {
+	switch {
+	case tag == number(podTemplateIndex):
+		i := in.uint32()
+		p.source = in.since(from)
+		if p.pod.TemplateIndex = int(i); s != unplaced && r.templateIndex(at, i, s) {
+			p.pod.Template = r.templates[i]
+		}
+		return true
+	case s == onNode && r.exact == nil:
+		p.stated, canonical = r.statedTemplate(in.bytes())
+		if p.stated == nil {
+			r.refuse(*at, "is wrong") // the exact reader tells how
+			return true
+		}
+		p.pod.Template = p.stated.template
+		return canonical
+	}
+	p.pod.Template = some(r, at, in, "template", (*reader).template)
+	p.source = in.since(from)
+	inner := scan{data: p.source}
+	inner.skip(sized(podTemplate))
+	p.template = inner.bytes()
+	if s == onNode && p.pod.Template.Spec.NodeName != "" {
+		at := at.field("template")
+		spec := at.field("spec")
+		r.refuse(spec.field("node_name"), "must be empty in pods on nodes")
+	}
+	return true
+}
+
+// templateIndex checks a reference to a template of the cluster.
+func (r *reader) templateIndex(at *path, i uint32, s standing) bool {
+	if uint64(i) >= uint64(len(r.templates)) {
+		r.refuse(at.field("template_index"), "is %d, but cluster.pod_templates has %d entries", i, len(r.templates))
+		return false
+	}
+	if s == onNode && r.pinned[i] {
+		r.refuse(at.field("template_index"), "refers to a template with a node_name, which pods on nodes must not have")
+		return false
+	}
+	return true
+}
+
+// podResourceStatus reads what a pod's status says of its resources, which means nothing unless the pod is on a node.
+func (r *reader) podResourceStatus(at *path, in *scan, s standing, p *rawPod) {
+	if s == onNode {
+		p.pod.ResourceStatus = some(r, at, in, "resource_status", (*reader).resourceStatus)
+		return
+	}
+	to, exact, scalars := r.problems, r.exact, len(r.scalars)
+	r.problems, r.exact = new(problems), nil
+	one(r, at, in, "resource_status", (*reader).resourceStatus)
+	r.problems, r.exact, r.scalars = to, exact, r.scalars[:scalars]
+}
+
+func (r *reader) resourceStatus(at *path, in *scan) (out api.PodResourceStatus) {
+	for in.more() {
+		switch in.next() {
+		case number(1):
+			out.ResizeInfeasible = in.yes()
+		case sized(2):
+			out.Containers = list(r, at, in, "containers", 2*MaxContainers, (*reader).containerStatus)
+		case sized(3):
+			out.Allocated = one(r, at, in, "allocated", (*reader).resources)
+		case sized(4):
+			out.Actuated, out.ResourcesPresent = one(r, at, in, "actuated", (*reader).resources), true
+		case number(5):
+			out.ResourcesPresent = in.yes()
+		default:
+			in.fail()
+		}
+	}
+	return out
+}
+
+func (r *reader) containerStatus(at *path, in *scan) (out api.ContainerResourceStatus) {
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			out.Name = in.text()
+		case sized(2):
+			out.Allocated = one(r, at, in, "allocated", (*reader).resources)
+		case sized(3):
+			out.Actuated = one(r, at, in, "actuated", (*reader).resources)
+		default:
+			in.fail()
+		}
+	}
+	r.name(at, "name", out.Name, MaxNameBytes)
+	return out
+}
+
+// unread reads what a caller could not state of a pod, which answers about pending pods repeat.
+func (r *reader) unread(at *path, in *scan, s standing) {
+	to := r.problems
+	if s == onNode {
+		r.problems = new(problems)
+	}
+	list(r, at, in, "unread", MaxUnread, (*reader).unreadField)
+	r.problems = to
+}
+
+func (r *reader) unreadField(at *path, in *scan) (checked struct{}) {
+	var object, field, consequence string
+	for in.more() {
+		switch in.next() {
+		case sized(1):
+			object = in.text()
+		case sized(2):
+			field = in.text()
+		case sized(3):
+			consequence = in.text()
+		default:
+			in.fail()
+		}
+	}
+	r.name(at, "object", object, MaxUnreadBytes)
+	r.name(at, "field", field, MaxUnreadBytes)
+	r.length(at.field("consequence"), consequence, MaxConsequenceBytes)
+	return checked
+}
+
+// takePods takes the pods of a node over in the order of their canonical forms, and reports whether the node has them so.
+func (r *reader) takePods(c *chunk, n *api.Node) (canonical bool) {
+	if len(r.pods) == 0 {
+		return true
+	}
+	canonical = true
+	r.order = r.order[:0]
+	for i := range r.pods {
+		p := &r.pods[i]
+		r.order = append(r.order, podPlace{p.prefix(), int32(i)})
+		canonical = canonical && p.canonical != nil
+	}
+	compare := func(a, b podPlace) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return r.comparePods(&r.pods[a.place], &r.pods[b.place])
+	}
+	if !slices.IsSortedFunc(r.order, compare) {
+		canonical = false
+		slices.SortFunc(r.order, compare)
+	}
+	from := len(c.pods)
+	for _, o := range r.order {
+		c.pods = append(c.pods, r.pods[o.place].pod)
+	}
+	n.Pods = c.pods[from:]
+	return canonical
+}
+
+// prefix is a number by which canonical forms are in order, but for those of which it is the same: the bytes after the
+// name's tag. Pods without a name come last, as other tags are greater.
+func (p *rawPod) prefix() uint64 {
+	if p.name == nil {
+		return ^uint64(0)
+	}
+	var b [8]byte
+	copy(b[:], p.name[1:])
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// comparePods compares canonical forms of the same prefix.
+func (r *reader) comparePods(a, b *rawPod) int {
+	if c := bytes.Compare(a.name, b.name); c != 0 {
+		return c
+	}
+	r.compared = a.append(r.compared[:0], false)
+	n := len(r.compared)
+	r.compared = b.append(r.compared, false)
+	return bytes.Compare(r.compared[:n], r.compared[n:])
+}
+
+// append appends the canonical form, or the one that is kept.
+func (p *rawPod) append(b []byte, kept bool) []byte {
+	if p.canonical != nil && (!kept || p.stated == nil) {
+		return append(b, p.canonical...)
+	}
+	b = append(b, p.name...)
+	switch {
+	case p.stated == nil:
+		b = append(b, p.source...)
+	case kept:
+		b = content.AppendShared(b, p.stated.shared)
+	default:
+		b = protowire.AppendTag(b, podTemplate, protowire.BytesType)
+		b = protowire.AppendBytes(b, p.stated.canonical)
+	}
+	return append(b, p.rest...)
+}
+
+// size is the length of what append appends.
+func (p *rawPod) size(kept bool) int {
+	if p.canonical != nil && (!kept || p.stated == nil) {
+		return len(p.canonical)
+	}
+	n := len(p.name) + len(p.source) + len(p.rest)
+	switch {
+	case p.stated == nil:
+	case kept:
+		n += content.SizeShared(p.stated.shared)
+	default:
+		n += 1 + protowire.SizeBytes(len(p.stated.canonical))
+	}
+	return n
+}
+
+// appendPods appends the fields of a node's pods, in order.
+func (r *reader) appendPods(b []byte, kept bool) []byte {
+	for _, o := range r.order {
+		p := &r.pods[o.place]
+		b = protowire.AppendTag(b, nodePods, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(p.size(kept)))
+		b = p.append(b, kept)
+	}
+	return b
+}

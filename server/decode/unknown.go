@@ -1,0 +1,144 @@
+package decode
+
+import (
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Unmarshal decodes a message that says nothing which decoding would lose.
+//
+// Protobuf decoders skip fields that they do not know. What a newer client writes there, such as one more constraint, would
+// be taken as absent, so it is refused with the path of its message. Decoders also cut a number that is too large for its
+// field: 2^32+1 becomes 1 in a field of 32 bits. What a client wrote would then not be what is decided about, and one
+// content would have several encodings, so such a number is refused with its path.
+func Unmarshal(raw []byte, into proto.Message) error {
+	if err := proto.Unmarshal(raw, into); err != nil {
+		return err
+	}
+	var p problems
+	p.refuseLost(nil, raw, into)
+	return p.err()
+}
+
+// refuseLost refuses the first field in a well-formed message that decoding loses.
+func (p *problems) refuseLost(at *path, raw []byte, m proto.Message) {
+	l := findLost(raw, m.ProtoReflect().Descriptor())
+	switch {
+	case l == nil:
+	case l.path != "":
+		p.refuse(path{parent: at, name: l.path[1:]}, "%s", l.reason)
+	case at != nil:
+		p.refuse(*at, "%s", l.reason)
+	default:
+		p.refuse(path{}, "%s", l.reason)
+	}
+}
+
+// lost is a field that decoding loses. Each step of the path has a dot before it.
+type lost struct{ path, reason string }
+
+func unknownField(number protowire.Number) string {
+	return "unknown field " + strconv.Itoa(int(number))
+}
+
+// findLost returns the first field in a well-formed message that decoding loses, nil if there is none.
+func findLost(raw []byte, m protoreflect.MessageDescriptor) *lost {
+	fields := m.Fields()
+	for at := 0; at < len(raw); {
+		number, kind, n := protowire.ConsumeTag(raw[at:])
+		size := protowire.ConsumeFieldValue(number, kind, raw[at+max(n, 0):])
+		if n < 0 || size < 0 {
+			return nil
+		}
+		f := fields.ByNumber(number)
+		if f == nil || !isOfKind(f, kind) {
+			return &lost{"", unknownField(number)}
+		}
+		value := raw[at+n : at+n+size]
+		switch {
+		case f.Message() != nil:
+			inner, _ := protowire.ConsumeBytes(value)
+			if l := findLost(inner, f.Message()); l != nil {
+				l.path = "." + step(f, raw[:at], inner) + l.path
+				return l
+			}
+		case kind == protowire.BytesType && f.Kind() != protoreflect.StringKind: // packed
+			value, _ = protowire.ConsumeBytes(value)
+			fallthrough
+		case kind == protowire.VarintType:
+			if v, fits := fitting(f.Kind(), value); !fits {
+				return &lost{"." + string(f.Name()), "is " + strconv.FormatInt(v, 10) + ", which does not fit 32 bits"}
+			}
+		}
+		at += n + size
+	}
+	return nil
+}
+
+// isOfKind reports whether a field may be of a type on the wire.
+func isOfKind(f protoreflect.FieldDescriptor, kind protowire.Type) bool {
+	if f.Message() != nil || f.Kind() == protoreflect.StringKind {
+		return kind == protowire.BytesType
+	}
+	return kind == protowire.VarintType || kind == protowire.BytesType && f.IsList()
+}
+
+// fitting returns the first of numbers that does not fit its field.
+func fitting(kind protoreflect.Kind, numbers []byte) (v int64, fits bool) {
+	for len(numbers) > 0 {
+		v, n := protowire.ConsumeVarint(numbers)
+		if n < 0 {
+			return 0, true
+		}
+		switch kind {
+		case protoreflect.EnumKind, protoreflect.Int32Kind:
+			fits = uint64(int64(int32(v))) == v
+		case protoreflect.Uint32Kind:
+			fits = uint64(uint32(v)) == v
+		default:
+			fits = true
+		}
+		if !fits {
+			return int64(v), false
+		}
+		numbers = numbers[n:]
+	}
+	return 0, true
+}
+
+// step is a message's field in a path, with the place among the elements of a list, or the key in a map.
+func step(f protoreflect.FieldDescriptor, before, inner []byte) string {
+	name := string(f.Name())
+	switch {
+	case f.IsMap():
+		return name + "[" + quote(keyOf(inner)) + "]"
+	case !f.IsList():
+		return name
+	}
+	i := 0
+	for len(before) > 0 {
+		n, _, size := protowire.ConsumeField(before)
+		if n == f.Number() {
+			i++
+		}
+		before = before[size:]
+	}
+	return name + "[" + strconv.Itoa(i) + "]"
+}
+
+// keyOf returns the key of a map's entry.
+func keyOf(entry []byte) (key string) {
+	for len(entry) > 0 {
+		number, kind, n := protowire.ConsumeTag(entry)
+		size := protowire.ConsumeFieldValue(number, kind, entry[n:])
+		if number == 1 && kind == protowire.BytesType {
+			b, _ := protowire.ConsumeBytes(entry[n:])
+			key = string(b)
+		}
+		entry = entry[n+size:]
+	}
+	return key
+}
