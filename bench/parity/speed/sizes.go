@@ -39,7 +39,7 @@ func (r *run) sizes(nodes int) error {
 				return err
 			}
 			subjects := []*subject{
-				r.emptyCall(), r.echoed(cluster), seen, r.first(w, c), r.deltas(w, c, cordon), r.whole(w, c, request),
+				r.emptyCall(), r.echoed(whole.filter), seen, r.first(w, c), r.deltas(w, c, cordon), r.whole(w, c, request),
 			}
 			for _, s := range subjects {
 				s.procs = procs
