@@ -42,7 +42,8 @@ func (r *reader) readNodes(c *chunk) {
 	if len(c.drafts) < c.fields {
 		c.drafts = make([]engine.Draft, chunkNodes)
 	}
-	r.to = &c.lists
+	r.to = &c.lists // which go with the chunk
+	defer func() { r.to = &r.kept }()
 	for in := c.from; len(c.nodes) < c.fields; {
 		field, n, _ := in.Next()
 		switch {

@@ -236,3 +236,26 @@ func TestPartsAhead(t *testing.T) {
 		t.Errorf("%d bytes of %d waited", largest, all)
 	}
 }
+
+// TestTemplatesBehindNodes has templates after nodes, and nodes after them, whose labels must not lie where theirs do.
+func TestTemplatesBehindNodes(t *testing.T) {
+	labels := func(value string) map[string]string { return map[string]string{"a": value, "b": value, "c": value} }
+	node := func(name string) *stowagev1.Cluster {
+		return &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: name, Labels: labels(name)}}}
+	}
+	pool := &spoiling{}
+	next := coming(t, [][]byte{
+		marshal(t, node("first")),
+		marshal(t, &stowagev1.Cluster{PodTemplates: []*stowagev1.PodTemplate{{Labels: labels("template")}}}),
+		marshal(t, node("second")),
+	}, pool)
+	got, err := decode.InParts(t.Context(), false, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range got.Cluster.Templates[0].Labels {
+		if l.Value != "template" {
+			t.Errorf("the template has the label %v", l)
+		}
+	}
+}
