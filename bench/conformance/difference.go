@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -107,7 +109,8 @@ func differPlugins(want, got []*stowagev1.PluginScores) []Difference {
 	}
 	w, g := byPlugin(want), byPlugin(got)
 	var out []Difference
-	for p := range stowagev1.Plugin(len(stowagev1.Plugin_name)) {
+	for _, n := range slices.Sorted(maps.Keys(stowagev1.Plugin_name)) {
+		p := stowagev1.Plugin(n)
 		out = append(out, differ(fmt.Sprintf("score %v", p), w[p], g[p])...)
 	}
 	return first(out, differ("score plugin_scores", want, got))

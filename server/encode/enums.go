@@ -6,20 +6,88 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The engine's enumerations have the contract's numbers; the test of this file compares them name by name.
+// The engine's enumerations are the contract's by these tables. The numbers of neither say anything of the other's.
 
-func plugin(p verdict.Plugin) stowagev1.Plugin { return stowagev1.Plugin(p) }
-
-func reasonType(t verdict.ReasonType) stowagev1.RejectionReason { return stowagev1.RejectionReason(t) }
-
-func topologyRule(r verdict.TopologyRule) stowagev1.TopologyRule { return stowagev1.TopologyRule(r) }
-
-func groupStatus(s verdict.GroupStatus) stowagev1.PodGroupStatus { return stowagev1.PodGroupStatus(s) }
-
-func uncountedReason(r verdict.UncountedReason) stowagev1.UncountedReason {
-	return stowagev1.UncountedReason(r)
+var plugins = [...]stowagev1.Plugin{
+	verdict.SchedulingGates:    stowagev1.Plugin_PLUGIN_SCHEDULING_GATES,
+	verdict.NodeName:           stowagev1.Plugin_PLUGIN_NODE_NAME,
+	verdict.NodeUnschedulable:  stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE,
+	verdict.TaintToleration:    stowagev1.Plugin_PLUGIN_TAINT_TOLERATION,
+	verdict.NodeAffinity:       stowagev1.Plugin_PLUGIN_NODE_AFFINITY,
+	verdict.NodePorts:          stowagev1.Plugin_PLUGIN_NODE_PORTS,
+	verdict.NodeResourcesFit:   stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+	verdict.PodTopologySpread:  stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD,
+	verdict.InterPodAffinity:   stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
+	verdict.BalancedAllocation: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
+	verdict.ImageLocality:      stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
 }
 
-func taintEffect(e api.TaintEffect) stowagev1.TaintEffect { return stowagev1.TaintEffect(e) }
+func plugin(x verdict.Plugin) stowagev1.Plugin { return plugins[x] }
 
-func resolvability(c verdict.Code) stowagev1.Resolvability { return stowagev1.Resolvability(c) }
+var reasonTypes = [...]stowagev1.RejectionReason{
+	verdict.ReasonSchedulingGated:         stowagev1.RejectionReason_REJECTION_REASON_SCHEDULING_GATED,
+	verdict.ReasonNodeName:                stowagev1.RejectionReason_REJECTION_REASON_NODE_NAME,
+	verdict.ReasonNodeUnschedulable:       stowagev1.RejectionReason_REJECTION_REASON_NODE_UNSCHEDULABLE,
+	verdict.ReasonUntoleratedTaint:        stowagev1.RejectionReason_REJECTION_REASON_UNTOLERATED_TAINT,
+	verdict.ReasonNodeAffinity:            stowagev1.RejectionReason_REJECTION_REASON_NODE_AFFINITY,
+	verdict.ReasonAddedNodeAffinity:       stowagev1.RejectionReason_REJECTION_REASON_ADDED_NODE_AFFINITY,
+	verdict.ReasonNodeAffinityConflict:    stowagev1.RejectionReason_REJECTION_REASON_NODE_AFFINITY_CONFLICT,
+	verdict.ReasonHostPort:                stowagev1.RejectionReason_REJECTION_REASON_HOST_PORT,
+	verdict.ReasonTooManyPods:             stowagev1.RejectionReason_REJECTION_REASON_TOO_MANY_PODS,
+	verdict.ReasonInsufficientResource:    stowagev1.RejectionReason_REJECTION_REASON_INSUFFICIENT_RESOURCE,
+	verdict.ReasonSpread:                  stowagev1.RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD,
+	verdict.ReasonSpreadMissingLabel:      stowagev1.RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD_MISSING_LABEL,
+	verdict.ReasonPodAffinity:             stowagev1.RejectionReason_REJECTION_REASON_POD_AFFINITY,
+	verdict.ReasonPodAntiAffinity:         stowagev1.RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY,
+	verdict.ReasonExistingPodAntiAffinity: stowagev1.RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY,
+	verdict.ReasonNarrowedOut:             stowagev1.RejectionReason_REJECTION_REASON_NARROWED_OUT,
+	verdict.ReasonNoNodes:                 stowagev1.RejectionReason_REJECTION_REASON_NO_NODES,
+	verdict.ReasonUnparsablePod:           stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD,
+	verdict.ReasonInvalidScore:            stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE,
+}
+
+func reasonType(x verdict.ReasonType) stowagev1.RejectionReason { return reasonTypes[x] }
+
+var topologyRules = [...]stowagev1.TopologyRule{
+	verdict.HardSpread:              stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD,
+	verdict.SoftSpread:              stowagev1.TopologyRule_TOPOLOGY_RULE_SOFT_SPREAD,
+	verdict.PodAffinity:             stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY,
+	verdict.PodAntiAffinity:         stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY,
+	verdict.ExistingPodAntiAffinity: stowagev1.TopologyRule_TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY,
+}
+
+func topologyRule(x verdict.TopologyRule) stowagev1.TopologyRule { return topologyRules[x] }
+
+var groupStatuses = [...]stowagev1.PodGroupStatus{
+	verdict.GroupComplete:    stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE,
+	verdict.GroupBestEffort:  stowagev1.PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT,
+	verdict.GroupInfeasible:  stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE,
+	verdict.GroupUndecided:   stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNDECIDED,
+	verdict.GroupUnattempted: stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED,
+}
+
+func groupStatus(x verdict.GroupStatus) stowagev1.PodGroupStatus { return groupStatuses[x] }
+
+var uncountedReasons = [...]stowagev1.UncountedReason{
+	verdict.MissingTopologyKey: stowagev1.UncountedReason_UNCOUNTED_REASON_MISSING_TOPOLOGY_KEY,
+	verdict.NodeAffinityPolicy: stowagev1.UncountedReason_UNCOUNTED_REASON_NODE_AFFINITY_POLICY,
+	verdict.NodeTaintsPolicy:   stowagev1.UncountedReason_UNCOUNTED_REASON_NODE_TAINTS_POLICY,
+}
+
+func uncountedReason(x verdict.UncountedReason) stowagev1.UncountedReason { return uncountedReasons[x] }
+
+var taintEffects = [...]stowagev1.TaintEffect{
+	api.NoSchedule:       stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE,
+	api.PreferNoSchedule: stowagev1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE,
+	api.NoExecute:        stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE,
+}
+
+func taintEffect(x api.TaintEffect) stowagev1.TaintEffect { return taintEffects[x] }
+
+var resolvabilities = [...]stowagev1.Resolvability{
+	verdict.Unschedulable:                stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
+	verdict.UnschedulableAndUnresolvable: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE,
+	verdict.Error:                        stowagev1.Resolvability_RESOLVABILITY_ERROR,
+}
+
+func resolvability(x verdict.Code) stowagev1.Resolvability { return resolvabilities[x] }

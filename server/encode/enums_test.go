@@ -94,3 +94,12 @@ func TestEnumsAgree(t *testing.T) {
 		"ERROR":                          resolvability(verdict.Error),
 	})
 }
+
+// TestEveryPluginIsMapped says that a plugin of the engine has a value in the contract.
+func TestEveryPluginIsMapped(t *testing.T) {
+	for p := verdict.NoPlugin + 1; p < verdict.PluginCount; p++ {
+		if plugin(p) == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
+			t.Errorf("%s has no value", p)
+		}
+	}
+}

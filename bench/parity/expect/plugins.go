@@ -23,6 +23,13 @@ var Plugins = map[string]stowagev1.Plugin{
 	names.ImageLocality:                   stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
 }
 
+// order is the order in which the default profile runs them.
+var order = []stowagev1.Plugin{
+	Plugins[names.SchedulingGates], Plugins[names.NodeName], Plugins[names.NodeUnschedulable], Plugins[names.TaintToleration],
+	Plugins[names.NodeAffinity], Plugins[names.NodePorts], Plugins[names.NodeResourcesFit], Plugins[names.PodTopologySpread],
+	Plugins[names.InterPodAffinity], Plugins[names.NodeResourcesBalancedAllocation], Plugins[names.ImageLocality],
+}
+
 // plugin returns the contract's plugin. That another plugin of the default profile takes part in a decision means that
 // the case has something Stowage does not model.
 func plugin(name string) (stowagev1.Plugin, error) {

@@ -43,7 +43,7 @@ func (g *groups) sorted() []*stowagev1.Rejection {
 		slices.Sort(group.Nodes.Indexes)
 	}
 	slices.SortFunc(g.list, func(a, b *stowagev1.Rejection) int {
-		return cmp.Or(cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Nodes.Indexes[0], b.Nodes.Indexes[0]))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Plugin), slices.Index(order, b.Plugin)), cmp.Compare(a.Nodes.Indexes[0], b.Nodes.Indexes[0]))
 	})
 	return g.list
 }

@@ -21,8 +21,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Plugin is one of kube-scheduler's plugins. They filter in the order of their
-// numbers.
+// Plugin is one of kube-scheduler's plugins. A number says nothing about the order in which plugins run: a plugin that is
+// added takes the next number, wherever kube-scheduler runs it. Responses list plugins in the order in which
+// kube-scheduler's default profile runs them (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
 type Plugin int32
 
 const (
