@@ -150,7 +150,7 @@ func TestMalformedRequests(t *testing.T) {
 		},
 	} {
 		code, reason, _, violations := why(call())
-		if code != codes.InvalidArgument || reason != "stowage/INVALID_REQUEST" {
+		if code != codes.InvalidArgument || reason != "INVALID_REQUEST" {
 			t.Errorf("%s: got %v %s", name, code, reason)
 		}
 		var fields []string
@@ -190,7 +190,7 @@ func TestServerDeadlineEndsAComputation(t *testing.T) {
 	c.MaxRequestDuration = 50 * time.Millisecond
 	r := run(t, c, t.Output(), nil, nil)
 	_, err := r.client().Place(t.Context(), long())
-	if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "stowage/CANCELLED" {
+	if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "CANCELLED" {
 		t.Errorf("got %v %s", code, reason)
 	}
 }

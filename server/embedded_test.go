@@ -32,7 +32,7 @@ func TestEmbeddedAnswersAsTheServerDoes(t *testing.T) {
 		t.Errorf("-server +embedded:\n%s", diff)
 	}
 	_, err = embedded.Filter(t.Context(), &stowagev1.FilterRequest{})
-	if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "stowage/INVALID_REQUEST" {
+	if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "INVALID_REQUEST" {
 		t.Errorf("got %v %s", code, reason)
 	}
 	h, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{})

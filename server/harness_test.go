@@ -131,7 +131,9 @@ func why(err error) (code codes.Code, reason string, retry time.Duration, bad []
 	for _, d := range s.Details() {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
-			reason = d.GetDomain() + "/" + d.GetReason()
+			if reason = d.GetReason(); d.GetDomain() != stowagev1.ErrorDomain {
+				reason = d.GetDomain() + "/" + reason
+			}
 		case *errdetails.RetryInfo:
 			retry = d.GetRetryDelay().AsDuration()
 		case *errdetails.BadRequest:

@@ -24,7 +24,7 @@ func TestPutBeyondInFlight(t *testing.T) {
 		steps = append(steps, part(cluster))
 	}
 	_, err := put(t, client, append(steps, end(""))...)
-	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "stowage/SNAPSHOT_TOO_LARGE" || retry != 0 {
+	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "SNAPSHOT_TOO_LARGE" || retry != 0 {
 		t.Errorf("%v, retry after %v", err, retry)
 	}
 	if _, err := put(t, client, steps[0], end("")); err != nil {

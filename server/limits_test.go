@@ -51,7 +51,7 @@ func TestInFlightLimit(t *testing.T) {
 		<-entered
 	}
 	_, err := r.client().Filter(t.Context(), sized(half))
-	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "stowage/OVERLOADED" || retry <= 0 {
+	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "OVERLOADED" || retry <= 0 {
 		t.Errorf("one too many: got %v %s, retry after %v", code, reason, retry)
 	}
 	if _, err := healthv1.NewHealthClient(r.conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil {
@@ -116,7 +116,7 @@ func TestRateLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.client().Filter(t.Context(), sized(1))
-	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "stowage/RATE_LIMITED" || retry <= 0 {
+	if code, reason, retry, _ := why(err); code != codes.ResourceExhausted || reason != "RATE_LIMITED" || retry <= 0 {
 		t.Errorf("got %v %s, retry after %v", code, reason, retry)
 	}
 }
@@ -124,7 +124,7 @@ func TestRateLimit(t *testing.T) {
 func TestPanic(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), &stub{filter: func(context.Context) error { panic("secret") }}, nil)
 	_, err := r.client().Filter(t.Context(), sized(1))
-	if code, reason, _, _ := why(err); code != codes.Internal || reason != "stowage/INTERNAL" {
+	if code, reason, _, _ := why(err); code != codes.Internal || reason != "INTERNAL" {
 		t.Errorf("got %v %s", code, reason)
 	}
 	if got := err.Error(); got != "rpc error: code = Internal desc = the server failed, its log tells why" {
@@ -207,5 +207,5 @@ func (s watchedStream) RecvMsg(m any) error {
 // overloaded reports whether an error says that there is too much to do at the moment.
 func overloaded(err error) bool {
 	code, reason, retry, _ := why(err)
-	return code == codes.ResourceExhausted && reason == "stowage/OVERLOADED" && retry > 0
+	return code == codes.ResourceExhausted && reason == "OVERLOADED" && retry > 0
 }

@@ -103,7 +103,7 @@ func TestNoMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = stream.RecvMsg(new(stowagev1.FilterResponse))
-			if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "stowage/INVALID_REQUEST" {
+			if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "INVALID_REQUEST" {
 				t.Errorf("%s with %s: %v", method, what, err)
 			}
 		}

@@ -64,7 +64,7 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 	}
 	scaleDown.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}}
 	_, err = client.ScaleDown(t.Context(), scaleDown)
-	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT" {
+	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "UNKNOWN_SNAPSHOT" {
 		t.Errorf("unknown snapshot: %v", err)
 	}
 }

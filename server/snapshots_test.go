@@ -75,7 +75,7 @@ func TestSnapshot(t *testing.T) {
 	whole := threeZones()
 	address := addressOf(t, whole)
 	_, err := client.Filter(t.Context(), filterOn(address, nil))
-	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT" {
+	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "UNKNOWN_SNAPSHOT" {
 		t.Errorf("before it was put: %v %s", code, reason)
 	}
 	if _, err := put(t, client, end(address)); err == nil {
@@ -168,7 +168,7 @@ func TestBadPuts(t *testing.T) {
 	} {
 		_, err := put(t, client, test.steps...)
 		code, reason, _, bad := why(err)
-		if code != test.code || reason != "stowage/"+test.reason {
+		if code != test.code || reason != test.reason {
 			t.Errorf("%s: got %v %s: %v", name, code, reason, err)
 			continue
 		}
@@ -202,7 +202,7 @@ func TestBadPuts(t *testing.T) {
 	} {
 		_, err := client.Filter(t.Context(), test.request)
 		_, reason, _, bad := why(err)
-		if reason != "stowage/"+test.reason || test.field != "" && (len(bad) == 0 || bad[0].GetField() != test.field) {
+		if reason != test.reason || test.field != "" && (len(bad) == 0 || bad[0].GetField() != test.field) {
 			t.Errorf("Filter, %s: got %s %v: %v", name, reason, bad, err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestBadPuts(t *testing.T) {
 // unknown reports whether a call failed because the server does not have the snapshot.
 func unknown[T any](_ T, err error) bool {
 	code, reason, _, _ := why(err)
-	return code == codes.FailedPrecondition && reason == "stowage/UNKNOWN_SNAPSHOT"
+	return code == codes.FailedPrecondition && reason == "UNKNOWN_SNAPSHOT"
 }
 
 // TestCutOff ends streams in the middle in ways other than closing them in order.
@@ -227,7 +227,7 @@ func TestCutOff(t *testing.T) {
 		"connection closed": func(_ func(), conn *grpc.ClientConn, _ grpc.ClientStream) error { return conn.Close() },
 		"stalled": func(_ func(), _ *grpc.ClientConn, stream grpc.ClientStream) error {
 			err := stream.RecvMsg(new(stowagev1.PutSnapshotResponse))
-			if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "stowage/CANCELLED" {
+			if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "CANCELLED" {
 				return fmt.Errorf("a stream that goes on too long ends with %w", err)
 			}
 			return nil
@@ -259,7 +259,7 @@ func TestCutOff(t *testing.T) {
 					}, Pod: &stowagev1.Pod{Name: string(make([]byte, c.MaxReceiveMessageBytes-1000))},
 				})
 				_, reason, _, _ := why(err)
-				return reason != "stowage/OVERLOADED"
+				return reason != "OVERLOADED"
 			})
 			// Any of these calls may itself last longer than the server allows.
 			eventually(t, "what came of the stream is unknown", func() bool {

@@ -121,7 +121,7 @@ func TestPlaceStreamRefuses(t *testing.T) {
 	} {
 		_, err := parts(t.Context(), client, r)
 		code, reason, _, bad := why(err)
-		if code != codes.InvalidArgument || reason != "stowage/INVALID_REQUEST" || len(bad) == 0 || bad[0].Field != field {
+		if code != codes.InvalidArgument || reason != "INVALID_REQUEST" || len(bad) == 0 || bad[0].Field != field {
 			t.Errorf("%s: %v %s %v", field, code, reason, bad)
 		}
 	}
@@ -129,7 +129,7 @@ func TestPlaceStreamRefuses(t *testing.T) {
 		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}},
 	}}
 	_, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: unknown})
-	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "stowage/UNKNOWN_SNAPSHOT" {
+	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "UNKNOWN_SNAPSHOT" {
 		t.Errorf("unknown snapshot: %v", err)
 	}
 }

@@ -32,8 +32,8 @@ func (x *Explanation) Change(c *stowagev1.Change) string {
 			text += map[bool]string{true: ", in a ", false: " and a "}[i == 0] + key + " of its own"
 		}
 		return text
-	case *stowagev1.Change_RemovedPods:
-		pods := k.RemovedPods.GetPods()
+	case *stowagev1.Change_Victims:
+		pods := k.Victims.GetPods()
 		var out []string
 		for _, p := range pods {
 			out = append(out, x.pod(p))

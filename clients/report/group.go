@@ -52,7 +52,7 @@ func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 				steps = fmt.Sprint(g.GetSteps())
 			}
 			if g.GetSteps() > 0 && g.GetPlacedCount() > 0 {
-				if !g.GetSettled() {
+				if !g.GetLocallyOptimal() {
 					scores = "≥"
 				}
 				scores += fmt.Sprint(g.GetScoreSum())

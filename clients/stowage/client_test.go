@@ -88,7 +88,7 @@ func dial(t *testing.T, replicas ...*replica) *stowage.Client {
 }
 
 func failure(code codes.Code, reason string, details ...protoadapt.MessageV1) error {
-	s, err := status.New(code, "no").WithDetails(append(details, &errdetails.ErrorInfo{Domain: "stowage", Reason: reason})...)
+	s, err := status.New(code, "no").WithDetails(append(details, &errdetails.ErrorInfo{Domain: "stowage-scheduler.github.io", Reason: reason})...)
 	if err != nil {
 		panic(err)
 	}

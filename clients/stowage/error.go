@@ -34,7 +34,7 @@ func Details(err error) Failure {
 	for _, d := range s.Details() {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
-			if d.Domain == "stowage" {
+			if d.Domain == stowagev1.ErrorDomain {
 				out.Reason = stowagev1.ErrorReason(stowagev1.ErrorReason_value["ERROR_REASON_"+d.Reason])
 			}
 		case *errdetails.BadRequest:

@@ -24,11 +24,11 @@ func (n Names) change(c *verdict.Change) *stowagev1.Change {
 			LikeNodeIndex: c.AddedNode.Like, NewDomainKeys: c.AddedNode.NewDomainKeys,
 		}}
 	case c.RemovedPods != nil:
-		removed := &stowagev1.RemovedPods{}
+		victims := &stowagev1.Victims{}
 		for i := range c.RemovedPods {
-			removed.Pods = append(removed.Pods, conflictingPod(&c.RemovedPods[i]))
+			victims.Pods = append(victims.Pods, conflictingPod(&c.RemovedPods[i]))
 		}
-		out.Kind = &stowagev1.Change_RemovedPods{RemovedPods: removed}
+		out.Kind = &stowagev1.Change_Victims{Victims: victims}
 	case c.RaisedMaxSkew != nil:
 		out.Kind = &stowagev1.Change_RaisedMaxSkew{RaisedMaxSkew: &stowagev1.RaisedMaxSkew{
 			Index: uint32(c.RaisedMaxSkew.Index), TopologyKey: c.RaisedMaxSkew.TopologyKey,

@@ -29,7 +29,7 @@ func TestChanges(t *testing.T) {
 	}
 	want := []*stowagev1.Change{
 		{Kind: &stowagev1.Change_AddedNode{AddedNode: &stowagev1.AddedNode{LikeNodeIndex: 2, NewDomainKeys: []string{"zone", "rack"}}}},
-		{Kind: &stowagev1.Change_RemovedPods{RemovedPods: &stowagev1.RemovedPods{Pods: []*stowagev1.ConflictingPod{
+		{Kind: &stowagev1.Change_Victims{Victims: &stowagev1.Victims{Pods: []*stowagev1.ConflictingPod{
 			{Namespace: "default", Name: "web-1", NodeIndex: 1, Count: 1, Origin: &stowagev1.ConflictingPod_TemplateIndex{TemplateIndex: 3}},
 			{Namespace: "default", NodeIndex: 1, Count: 2, Origin: &stowagev1.ConflictingPod_QueueIndex{QueueIndex: 4}},
 		}}}, Nodes: at(0, "a")},

@@ -177,7 +177,7 @@ func TestPlace(t *testing.T) {
 			{
 				Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 3,
 				Domains:  []*stowagev1.TopologyDomain{{TopologyKey: "zone", Value: "a"}},
-				ScoreSum: 315, Settled: true, Steps: 9,
+				ScoreSum: 315, LocallyOptimal: true, Steps: 9,
 			},
 			{
 				Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE, UnplacedCount: 2,

@@ -40,7 +40,7 @@ var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonPodAffinity:             stowagev1.RejectionReason_REJECTION_REASON_POD_AFFINITY,
 	verdict.ReasonPodAntiAffinity:         stowagev1.RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY,
 	verdict.ReasonExistingPodAntiAffinity: stowagev1.RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY,
-	verdict.ReasonNarrowedOut:             stowagev1.RejectionReason_REJECTION_REASON_NARROWED_OUT,
+	verdict.ReasonNarrowedOut:             stowagev1.RejectionReason_REJECTION_REASON_PRE_FILTER_RESULT,
 	verdict.ReasonNoNodes:                 stowagev1.RejectionReason_REJECTION_REASON_NO_NODES,
 	verdict.ReasonUnparsablePod:           stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD,
 	verdict.ReasonInvalidScore:            stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE,

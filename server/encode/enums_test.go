@@ -66,7 +66,7 @@ func TestEnumsAgree(t *testing.T) {
 		"POD_AFFINITY":                  reasonType(verdict.ReasonPodAffinity),
 		"POD_ANTI_AFFINITY":             reasonType(verdict.ReasonPodAntiAffinity),
 		"EXISTING_POD_ANTI_AFFINITY":    reasonType(verdict.ReasonExistingPodAntiAffinity),
-		"NARROWED_OUT":                  reasonType(verdict.ReasonNarrowedOut),
+		"PRE_FILTER_RESULT":             reasonType(verdict.ReasonNarrowedOut),
 		"NO_NODES":                      reasonType(verdict.ReasonNoNodes),
 		"UNPARSABLE_POD":                reasonType(verdict.ReasonUnparsablePod),
 		"INVALID_SCORE":                 reasonType(verdict.ReasonInvalidScore),

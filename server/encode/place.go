@@ -52,7 +52,7 @@ func podGroup(g *verdict.Group) *stowagev1.PodGroupPlacement {
 		UnplacedCount:   uint32(g.Unplaced),
 		Message:         g.Message,
 		ScoreSum:        g.Sum,
-		Settled:         g.Settled,
+		LocallyOptimal:  g.Settled,
 		Conflict:        podRules(g.Conflict),
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),

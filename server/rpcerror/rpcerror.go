@@ -1,5 +1,5 @@
 // Package rpcerror holds the errors that the service answers with, as proto/stowage/v1/error.proto states them: a gRPC
-// status with a google.rpc.ErrorInfo whose reason is an ErrorReason and whose domain is Domain, and the details that go
+// status with a google.rpc.ErrorInfo whose reason is an ErrorReason and whose domain is stowagev1.ErrorDomain, and the details that go
 // with that reason.
 //
 // What an answer says is fixed by the constructor. Causes that are not the caller's business stay out of it; they are
@@ -22,9 +22,6 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
-
-// Domain is the domain of every ErrorInfo.
-const Domain = "stowage"
 
 // Error is an answer that is no result.
 type Error struct {
@@ -112,7 +109,7 @@ func retryInfo(after time.Duration) *errdetails.RetryInfo {
 func build(code codes.Code, reason stowagev1.ErrorReason, message string, details ...protoadapt.MessageV1) *Error {
 	info := &errdetails.ErrorInfo{
 		Reason: strings.TrimPrefix(reason.String(), "ERROR_REASON_"),
-		Domain: Domain,
+		Domain: stowagev1.ErrorDomain,
 	}
 	s := status.New(code, message)
 	// Fails only for details that do not marshal, and these do.

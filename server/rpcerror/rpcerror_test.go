@@ -21,7 +21,7 @@ import (
 
 func TestErrors(t *testing.T) {
 	info := func(reason string) *errdetails.ErrorInfo {
-		return &errdetails.ErrorInfo{Reason: reason, Domain: "stowage"}
+		return &errdetails.ErrorInfo{Reason: reason, Domain: "stowage-scheduler.github.io"}
 	}
 	retry := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
 	invalid := &decode.Error{Violations: []decode.Violation{{Field: "pod", Description: "is required"}, {Description: "more"}}}

@@ -47,7 +47,7 @@ func reason(refusal *oracle.Refusal, text string) (*stowagev1.Reason, error) {
 	case plugin == names.SchedulingGates:
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_SCHEDULING_GATED
 	case plugin == "":
-		r.Type = stowagev1.RejectionReason_REJECTION_REASON_NARROWED_OUT
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_PRE_FILTER_RESULT
 	case plugin == names.NodeResourcesFit && strings.HasPrefix(text, "Insufficient "):
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_INSUFFICIENT_RESOURCE
 		r.Resource = strings.TrimPrefix(text, "Insufficient ")

@@ -31,7 +31,7 @@ type Change struct {
 	// Types that are valid to be assigned to Kind:
 	//
 	//	*Change_AddedNode
-	//	*Change_RemovedPods
+	//	*Change_Victims
 	//	*Change_RaisedMaxSkew
 	//	*Change_PreferredRule
 	//	*Change_LoweredRequest
@@ -89,10 +89,10 @@ func (x *Change) GetAddedNode() *AddedNode {
 	return nil
 }
 
-func (x *Change) GetRemovedPods() *RemovedPods {
+func (x *Change) GetVictims() *Victims {
 	if x != nil {
-		if x, ok := x.Kind.(*Change_RemovedPods); ok {
-			return x.RemovedPods
+		if x, ok := x.Kind.(*Change_Victims); ok {
+			return x.Victims
 		}
 	}
 	return nil
@@ -141,9 +141,9 @@ type Change_AddedNode struct {
 	AddedNode *AddedNode `protobuf:"bytes,1,opt,name=added_node,json=addedNode,proto3,oneof"`
 }
 
-type Change_RemovedPods struct {
-	// Pods gone from one node.
-	RemovedPods *RemovedPods `protobuf:"bytes,2,opt,name=removed_pods,json=removedPods,proto3,oneof"`
+type Change_Victims struct {
+	// Pods evicted from one node.
+	Victims *Victims `protobuf:"bytes,2,opt,name=victims,proto3,oneof"`
 }
 
 type Change_RaisedMaxSkew struct {
@@ -164,7 +164,7 @@ type Change_LoweredRequest struct {
 
 func (*Change_AddedNode) isChange_Kind() {}
 
-func (*Change_RemovedPods) isChange_Kind() {}
+func (*Change_Victims) isChange_Kind() {}
 
 func (*Change_RaisedMaxSkew) isChange_Kind() {}
 
@@ -229,9 +229,9 @@ func (x *AddedNode) GetNewDomainKeys() []string {
 	return nil
 }
 
-// RemovedPods is pods of one node: as few as do, of those the ones whose highest priority is lowest, of those on the node
-// with the lowest index.
-type RemovedPods struct {
+// Victims is pods to evict from one node: the fewest that suffice; among several sets, the one whose highest priority is
+// lowest; among several nodes, the one with the lowest index.
+type Victims struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
 	Pods          []*ConflictingPod `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
@@ -239,20 +239,20 @@ type RemovedPods struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RemovedPods) Reset() {
-	*x = RemovedPods{}
+func (x *Victims) Reset() {
+	*x = Victims{}
 	mi := &file_stowage_v1_change_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RemovedPods) String() string {
+func (x *Victims) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RemovedPods) ProtoMessage() {}
+func (*Victims) ProtoMessage() {}
 
-func (x *RemovedPods) ProtoReflect() protoreflect.Message {
+func (x *Victims) ProtoReflect() protoreflect.Message {
 	mi := &file_stowage_v1_change_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -264,12 +264,12 @@ func (x *RemovedPods) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RemovedPods.ProtoReflect.Descriptor instead.
-func (*RemovedPods) Descriptor() ([]byte, []int) {
+// Deprecated: Use Victims.ProtoReflect.Descriptor instead.
+func (*Victims) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_change_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *RemovedPods) GetPods() []*ConflictingPod {
+func (x *Victims) GetPods() []*ConflictingPod {
 	if x != nil {
 		return x.Pods
 	}
@@ -418,11 +418,11 @@ var File_stowage_v1_change_proto protoreflect.FileDescriptor
 const file_stowage_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"\x17stowage/v1/change.proto\x12\n" +
-	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/verdict.proto\"\xfc\x02\n" +
+	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/verdict.proto\"\xef\x02\n" +
 	"\x06Change\x126\n" +
 	"\n" +
-	"added_node\x18\x01 \x01(\v2\x15.stowage.v1.AddedNodeH\x00R\taddedNode\x12<\n" +
-	"\fremoved_pods\x18\x02 \x01(\v2\x17.stowage.v1.RemovedPodsH\x00R\vremovedPods\x12C\n" +
+	"added_node\x18\x01 \x01(\v2\x15.stowage.v1.AddedNodeH\x00R\taddedNode\x12/\n" +
+	"\avictims\x18\x02 \x01(\v2\x13.stowage.v1.VictimsH\x00R\avictims\x12C\n" +
 	"\x0fraised_max_skew\x18\x03 \x01(\v2\x19.stowage.v1.RaisedMaxSkewH\x00R\rraisedMaxSkew\x12<\n" +
 	"\x0epreferred_rule\x18\x04 \x01(\v2\x13.stowage.v1.PodRuleH\x00R\rpreferredRule\x12E\n" +
 	"\x0flowered_request\x18\x05 \x01(\v2\x1a.stowage.v1.LoweredRequestH\x00R\x0eloweredRequest\x12*\n" +
@@ -430,8 +430,8 @@ const file_stowage_v1_change_proto_rawDesc = "" +
 	"\x04kind\"[\n" +
 	"\tAddedNode\x12&\n" +
 	"\x0flike_node_index\x18\x01 \x01(\rR\rlikeNodeIndex\x12&\n" +
-	"\x0fnew_domain_keys\x18\x02 \x03(\tR\rnewDomainKeys\"=\n" +
-	"\vRemovedPods\x12.\n" +
+	"\x0fnew_domain_keys\x18\x02 \x03(\tR\rnewDomainKeys\"9\n" +
+	"\aVictims\x12.\n" +
 	"\x04pods\x18\x01 \x03(\v2\x1a.stowage.v1.ConflictingPodR\x04pods\"l\n" +
 	"\rRaisedMaxSkew\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12!\n" +
@@ -459,7 +459,7 @@ var file_stowage_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_stowage_v1_change_proto_goTypes = []any{
 	(*Change)(nil),         // 0: stowage.v1.Change
 	(*AddedNode)(nil),      // 1: stowage.v1.AddedNode
-	(*RemovedPods)(nil),    // 2: stowage.v1.RemovedPods
+	(*Victims)(nil),        // 2: stowage.v1.Victims
 	(*RaisedMaxSkew)(nil),  // 3: stowage.v1.RaisedMaxSkew
 	(*LoweredRequest)(nil), // 4: stowage.v1.LoweredRequest
 	(*PodRule)(nil),        // 5: stowage.v1.PodRule
@@ -468,12 +468,12 @@ var file_stowage_v1_change_proto_goTypes = []any{
 }
 var file_stowage_v1_change_proto_depIdxs = []int32{
 	1, // 0: stowage.v1.Change.added_node:type_name -> stowage.v1.AddedNode
-	2, // 1: stowage.v1.Change.removed_pods:type_name -> stowage.v1.RemovedPods
+	2, // 1: stowage.v1.Change.victims:type_name -> stowage.v1.Victims
 	3, // 2: stowage.v1.Change.raised_max_skew:type_name -> stowage.v1.RaisedMaxSkew
 	5, // 3: stowage.v1.Change.preferred_rule:type_name -> stowage.v1.PodRule
 	4, // 4: stowage.v1.Change.lowered_request:type_name -> stowage.v1.LoweredRequest
 	6, // 5: stowage.v1.Change.nodes:type_name -> stowage.v1.NodeList
-	7, // 6: stowage.v1.RemovedPods.pods:type_name -> stowage.v1.ConflictingPod
+	7, // 6: stowage.v1.Victims.pods:type_name -> stowage.v1.ConflictingPod
 	7, // [7:7] is the sub-list for method output_type
 	7, // [7:7] is the sub-list for method input_type
 	7, // [7:7] is the sub-list for extension type_name
@@ -491,7 +491,7 @@ func file_stowage_v1_change_proto_init() {
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_change_proto_msgTypes[0].OneofWrappers = []any{
 		(*Change_AddedNode)(nil),
-		(*Change_RemovedPods)(nil),
+		(*Change_Victims)(nil),
 		(*Change_RaisedMaxSkew)(nil),
 		(*Change_PreferredRule)(nil),
 		(*Change_LoweredRequest)(nil),

@@ -22,7 +22,7 @@ const (
 )
 
 // ErrorReason is the reason in the google.rpc.ErrorInfo of an error, by its name without the prefix. The domain is
-// "stowage".
+// "stowage-scheduler.github.io".
 type ErrorReason int32
 
 const (

@@ -40,8 +40,8 @@ const (
 // again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node considered
 // (percentageOfNodesToScore: 100).
 //
-// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage"; INVALID_ARGUMENT also carries
-// google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
+// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io"; INVALID_ARGUMENT
+// also carries google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
 // (for example "context.cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries
 // google.rpc.RetryInfo.
 type PlacementServiceClient interface {
@@ -154,8 +154,8 @@ type PlacementService_PutSnapshotClient = grpc.ClientStreamingClient[PutSnapshot
 // again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node considered
 // (percentageOfNodesToScore: 100).
 //
-// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage"; INVALID_ARGUMENT also carries
-// google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
+// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io"; INVALID_ARGUMENT
+// also carries google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
 // (for example "context.cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries
 // google.rpc.RetryInfo.
 type PlacementServiceServer interface {

@@ -361,9 +361,9 @@ type PodGroupPlacement struct {
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// With JOINT: the sum of the total scores of its pods.
 	ScoreSum int64 `protobuf:"varint,8,opt,name=score_sum,json=scoreSum,proto3" json:"score_sum,omitempty"`
-	// With JOINT: whether no pod's move to the node that is best for it would raise score_sum. False if the search ended
-	// before that was known.
-	Settled bool `protobuf:"varint,9,opt,name=settled,proto3" json:"settled,omitempty"`
+	// With JOINT: whether the placement is locally optimal: no pod's move to the node that is best for it raises score_sum.
+	// False if the search ended before that was known.
+	LocallyOptimal bool `protobuf:"varint,9,opt,name=locally_optimal,json=locallyOptimal,proto3" json:"locally_optimal,omitempty"`
 	// With JOINT, if it is proven that not all pods can have a node: rules that no placement of all satisfies together.
 	// Empty if there is no candidate node.
 	Conflict []*PodRule `protobuf:"bytes,10,rep,name=conflict,proto3" json:"conflict,omitempty"`
@@ -464,9 +464,9 @@ func (x *PodGroupPlacement) GetScoreSum() int64 {
 	return 0
 }
 
-func (x *PodGroupPlacement) GetSettled() bool {
+func (x *PodGroupPlacement) GetLocallyOptimal() bool {
 	if x != nil {
-		return x.Settled
+		return x.LocallyOptimal
 	}
 	return false
 }
@@ -672,7 +672,7 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"_max_steps\"b\n" +
 	"\x10PodGroupTopology\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12:\n" +
-	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyR\x06policy\"\xa6\x04\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyR\x06policy\"\xb5\x04\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.stowage.v1.PodGroupStatusR\x06status\x12!\n" +
@@ -681,8 +681,8 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\adomains\x18\x05 \x03(\v2\x1a.stowage.v1.TopologyDomainR\adomains\x12@\n" +
 	"\x1afirst_unplaced_queue_index\x18\x06 \x01(\rH\x00R\x17firstUnplacedQueueIndex\x88\x01\x01\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x12\x1b\n" +
-	"\tscore_sum\x18\b \x01(\x03R\bscoreSum\x12\x18\n" +
-	"\asettled\x18\t \x01(\bR\asettled\x12/\n" +
+	"\tscore_sum\x18\b \x01(\x03R\bscoreSum\x12'\n" +
+	"\x0flocally_optimal\x18\t \x01(\bR\x0elocallyOptimal\x12/\n" +
 	"\bconflict\x18\n" +
 	" \x03(\v2\x13.stowage.v1.PodRuleR\bconflict\x12)\n" +
 	"\x10conflict_minimal\x18\v \x01(\bR\x0fconflictMinimal\x12\x14\n" +

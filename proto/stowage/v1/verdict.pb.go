@@ -206,8 +206,8 @@ const (
 	RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY RejectionReason = 14
 	// The node's domain holds a pod that requires to be apart from the pod.
 	RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY RejectionReason = 15
-	// The node is not among those that a plugin narrowed the search to before filtering.
-	RejectionReason_REJECTION_REASON_NARROWED_OUT RejectionReason = 16
+	// The node is not in the PreFilterResult of a plugin, so kube-scheduler does not filter it.
+	RejectionReason_REJECTION_REASON_PRE_FILTER_RESULT RejectionReason = 16
 	// The cluster has no nodes.
 	RejectionReason_REJECTION_REASON_NO_NODES RejectionReason = 17
 	// kube-scheduler cannot parse a selector or a term of the pod. The message says which.
@@ -236,7 +236,7 @@ var (
 		13: "REJECTION_REASON_POD_AFFINITY",
 		14: "REJECTION_REASON_POD_ANTI_AFFINITY",
 		15: "REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY",
-		16: "REJECTION_REASON_NARROWED_OUT",
+		16: "REJECTION_REASON_PRE_FILTER_RESULT",
 		17: "REJECTION_REASON_NO_NODES",
 		18: "REJECTION_REASON_UNPARSABLE_POD",
 		19: "REJECTION_REASON_INVALID_SCORE",
@@ -258,7 +258,7 @@ var (
 		"REJECTION_REASON_POD_AFFINITY":                  13,
 		"REJECTION_REASON_POD_ANTI_AFFINITY":             14,
 		"REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY":    15,
-		"REJECTION_REASON_NARROWED_OUT":                  16,
+		"REJECTION_REASON_PRE_FILTER_RESULT":             16,
 		"REJECTION_REASON_NO_NODES":                      17,
 		"REJECTION_REASON_UNPARSABLE_POD":                18,
 		"REJECTION_REASON_INVALID_SCORE":                 19,
@@ -414,7 +414,7 @@ func (x *Reason) GetResource() string {
 // Rejection is a group of nodes that one plugin refused for the same reasons.
 type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The plugin. With NARROWED_OUT, the first of the plugins that narrowed the search.
+	// The plugin. With PRE_FILTER_RESULT, the first of the plugins that returned a PreFilterResult.
 	Plugin Plugin `protobuf:"varint,1,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
 	// Whether evicting pods could help.
 	Resolvability Resolvability `protobuf:"varint,2,opt,name=resolvability,proto3,enum=stowage.v1.Resolvability" json:"resolvability,omitempty"`
@@ -520,7 +520,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x19RESOLVABILITY_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bRESOLVABILITY_UNSCHEDULABLE\x10\x01\x120\n" +
 	",RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x17\n" +
-	"\x13RESOLVABILITY_ERROR\x10\x03*\x97\x06\n" +
+	"\x13RESOLVABILITY_ERROR\x10\x03*\x9c\x06\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -538,8 +538,8 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	".REJECTION_REASON_TOPOLOGY_SPREAD_MISSING_LABEL\x10\f\x12!\n" +
 	"\x1dREJECTION_REASON_POD_AFFINITY\x10\r\x12&\n" +
 	"\"REJECTION_REASON_POD_ANTI_AFFINITY\x10\x0e\x12/\n" +
-	"+REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY\x10\x0f\x12!\n" +
-	"\x1dREJECTION_REASON_NARROWED_OUT\x10\x10\x12\x1d\n" +
+	"+REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY\x10\x0f\x12&\n" +
+	"\"REJECTION_REASON_PRE_FILTER_RESULT\x10\x10\x12\x1d\n" +
 	"\x19REJECTION_REASON_NO_NODES\x10\x11\x12#\n" +
 	"\x1fREJECTION_REASON_UNPARSABLE_POD\x10\x12\x12\"\n" +
 	"\x1eREJECTION_REASON_INVALID_SCORE\x10\x13BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
