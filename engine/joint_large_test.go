@@ -169,7 +169,7 @@ func randomGroup(t *testing.T, seed uint64) (*api.Cluster, []engine.Pending, *en
 }
 
 func TestPlaceJointlyConflicts(t *testing.T) {
-	for seed := range uint64(500 / slowdown) {
+	for seed := range uint64(cases(500)) {
 		_, group, c := randomGroup(t, seed)
 		o := engine.JointOptions{Profile: api.Kube137()}
 		got, err := c.PlaceJointly(context.Background(), group, o)
@@ -189,7 +189,7 @@ func TestPlaceJointlyConflicts(t *testing.T) {
 func TestPlaceJointlyCutShort(t *testing.T) {
 	seen := make(map[verdict.JointStatus]int)
 	expired := 0
-	for seed := range uint64(200 / slowdown) {
+	for seed := range uint64(cases(200)) {
 		stated, group, c := randomGroup(t, seed)
 		whole, err := c.PlaceJointly(context.Background(), group, engine.JointOptions{Profile: api.Kube137()})
 		if err != nil {

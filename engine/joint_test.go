@@ -127,9 +127,9 @@ func sum(of []int64) (total int64) {
 
 // TestPlaceJointlyAgainstAllPlacements holds the answers about small clusters against every placement there is.
 func TestPlaceJointlyAgainstAllPlacements(t *testing.T) {
-	cases := uint64(3000 / slowdown)
+	n := cases(3000)
 	outcomes := make(map[verdict.JointStatus]int)
-	for seed := range cases {
+	for seed := range uint64(n) {
 		stated, group, candidates := enginetest.RandomGroup(rand.New(rand.NewPCG(seed, 4)))
 		var queue []engine.Pending
 		for _, m := range group {
@@ -142,7 +142,7 @@ func TestPlaceJointlyAgainstAllPlacements(t *testing.T) {
 	}
 	t.Log(outcomes)
 	for _, status := range []verdict.JointStatus{verdict.JointComplete, verdict.JointInfeasible, searched} {
-		if outcomes[status] < int(cases)/100 {
+		if outcomes[status] < n/100 {
 			t.Errorf("outcomes %v: the cases no longer exercise all", outcomes)
 		}
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
-// slowdown is by how much the race detector slows tests down, about.
-var slowdown = 1
-
 var placements = flag.Int("placements", 100_000, "how many random placements TestPlaceEqualsScanning compares at least")
 
 // TestPlaceEqualsScanning places random queues and expects what scanning every node for each pod places: the same nodes,
@@ -23,7 +20,7 @@ var placements = flag.Int("placements", 100_000, "how many random placements Tes
 func TestPlaceEqualsScanning(t *testing.T) {
 	t.Parallel()
 	placed, unplaced := 0, 0
-	for seed := uint64(0); placed < *placements/slowdown; seed++ {
+	for seed := uint64(0); placed < cases(*placements); seed++ {
 		p, u := comparePlacements(t, seed)
 		if t.Failed() {
 			return

@@ -388,16 +388,16 @@ func TestJointGroupOfEqualPods(t *testing.T) {
 }
 
 // TestGroupsEqualNaive compares groups that are placed in order with the naive way.
-func TestGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, 3000/slowdown, false) }
+func TestGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, cases(3000), false) }
 
 // TestJointGroupsEqualNaive compares groups that are placed jointly with the naive way.
-func TestJointGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, 600/slowdown, true) }
+func TestJointGroupsEqualNaive(t *testing.T) { groupsEqualNaive(t, cases(600), true) }
 
-func groupsEqualNaive(t *testing.T, cases int, joint bool) {
+func groupsEqualNaive(t *testing.T, n int, joint bool) {
 	t.Parallel()
 	statuses := make(map[verdict.GroupStatus]int)
 	inDomains := 0
-	for seed := range uint64(cases) {
+	for seed := range uint64(n) {
 		c := randomGroups(rand.New(rand.NewPCG(seed, 5)), joint)
 		compiled, err := engine.Compile(context.Background(), c.stated)
 		if err != nil {
@@ -441,7 +441,7 @@ func groupsEqualNaive(t *testing.T, cases int, joint bool) {
 			}
 		}
 	}
-	if statuses[verdict.GroupComplete] < cases/4 || statuses[verdict.GroupBestEffort] < cases/20 || statuses[verdict.GroupInfeasible] < cases/20 || inDomains < cases/4 {
+	if statuses[verdict.GroupComplete] < n/4 || statuses[verdict.GroupBestEffort] < n/20 || statuses[verdict.GroupInfeasible] < n/20 || inDomains < n/4 {
 		t.Errorf("%v, %d in domains: the cases no longer exercise all", statuses, inDomains)
 	}
 }

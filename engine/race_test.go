@@ -2,4 +2,4 @@
 
 package engine_test
 
-func init() { slowdown = 10 }
+func init() { raceDetector = true }

@@ -41,8 +41,8 @@ func TestStowage(t *testing.T) {
 		t.Errorf("the corpus has %d cases only", len(cases))
 	}
 	step := int64(1)
-	if raceDetector {
-		step = 4 // each case in one way; `make unit` runs all without the detector
+	if raceDetector || testing.Short() {
+		step = 4 // each case in one way
 	}
 	inProcess := conformance.Direct(placement.New(0, nil))
 	for i, way := range []struct {

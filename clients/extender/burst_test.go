@@ -23,8 +23,12 @@ var bursts = flag.Int("bursts", 2, "runs of TestBurst for each way to decide")
 // after the other, binds beside that, in any order and late, and knows of no rule itself. Watchers hear of binds late, and
 // some binds fail. No two pods of a group may end up in one domain, and none may be left over that has room.
 func TestBurst(t *testing.T) {
+	runs := *bursts
+	if testing.Short() {
+		runs = 1
+	}
 	for _, decide := range []Decide{AtBind, AtFilter} {
-		for run := range *bursts {
+		for run := range runs {
 			t.Run(fmt.Sprintf("%s/%d", decide, run), func(t *testing.T) { burst(t, decide, uint64(run)) })
 		}
 	}

@@ -1,0 +1,18 @@
+package engine_test
+
+import "testing"
+
+// raceDetector is whether the tests are built with the race detector, which makes them about ten times slower.
+var raceDetector bool
+
+// cases returns how many of n random cases a test tries: all of them, a tenth with -short or with the race detector, a
+// fortieth with both.
+func cases(n int) int {
+	switch {
+	case raceDetector && testing.Short():
+		return n / 40
+	case raceDetector || testing.Short():
+		return n / 10
+	}
+	return n
+}
