@@ -146,7 +146,7 @@ func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
 	w.mutex.Lock()
 	w.beforePatch = func() { <-blocked }
 	w.mutex.Unlock()
-	for _, name := range strings.Fields("h1 h2 h3 h4 h5 h6 h7 h8 h9 h10 h11 h12 h13 h14 h15 h16 h17 h18 h19 h20") {
+	for name := range strings.FieldsSeq("h1 h2 h3 h4 h5 h6 h7 h8 h9 h10 h11 h12 h13 h14 h15 h16 h17 h18 h19 h20") {
 		huge := priority(pod(name), 10)
 		huge.Spec.NodeSelector = map[string]string{"no": "where"}
 		w.create(huge)
@@ -164,7 +164,7 @@ func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
 func TestAGroupOfWhichOneIsOutdatedIsDecidedAnewAsAWhole(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
 	release := w.block("first")
-	first, g1, g2 := pod("first"), member(pod("g-1"), "g", "2"), member(pod("g-2"), "g", "2")
+	first, g1, g2 := pod("first"), member(pod("g-1"), "2"), member(pod("g-2"), "2")
 	w.create(first)
 	w.asked(1)
 	w.create(g1, g2)
@@ -187,7 +187,7 @@ func TestAGroupOfWhichOneIsOutdatedIsDecidedAnewAsAWhole(t *testing.T) {
 // The API server has too much to do for the first member, and its node is filled before it is sent again.
 func TestAMemberThatIsNotSentAgainTakesItsGroupBack(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"))
-	g1, g2 := member(pod("g-1"), "g", "2"), member(pod("g-2"), "g", "2")
+	g1, g2 := member(pod("g-1"), "2"), member(pod("g-2"), "2")
 	var tried atomic.Bool
 	w.bad(func(name string) error {
 		if tried.Swap(true) {
@@ -209,7 +209,7 @@ func TestAMemberThatIsNotSentAgainTakesItsGroupBack(t *testing.T) {
 func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
 	release := w.block("g-1", "g-2")
-	g1, g2, g3 := member(pod("g-1"), "g", "1"), member(pod("g-2"), "g", "1"), member(pod("g-3"), "g", "1")
+	g1, g2, g3 := member(pod("g-1"), "1"), member(pod("g-2"), "1"), member(pod("g-3"), "1")
 	w.create(g1)
 	w.asked(1)
 	w.create(g2, g3)

@@ -274,7 +274,7 @@ func (w *world) bound(names ...string) []string {
 	return out
 }
 
-// waits waits until a pod says that it waits, for a reason that contains some words.
+// waits returns when a pod says that it waits, for a reason that contains some words.
 func (w *world) waits(name, words string) {
 	w.t.Helper()
 	eventually(w.t, func() error {
@@ -355,8 +355,8 @@ func priority(p *corev1.Pod, priority int32) *corev1.Pod {
 	return p
 }
 
-func member(p *corev1.Pod, group, minimum string) *corev1.Pod {
-	p.Labels = map[string]string{batch.GroupNameLabel: group}
+func member(p *corev1.Pod, minimum string) *corev1.Pod {
+	p.Labels = map[string]string{batch.GroupNameLabel: "g"}
 	if minimum != "" {
 		p.Labels[batch.MinAvailableLabel] = minimum
 	}

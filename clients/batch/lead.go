@@ -66,7 +66,7 @@ func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, sc
 		defer close(ended)
 		elector.Run(electing)
 	}()
-	lost := false
+	var lost bool
 	select {
 	case leading := <-led:
 		keepElecting()

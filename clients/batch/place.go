@@ -184,7 +184,8 @@ func (q *question) without(err error) []verdict {
 			continue
 		}
 		i, err := strconv.Atoi(found[2])
-		entry, group, parts := -1, "", []string{found[3], violation.Description}
+		entry, parts := -1, []string{found[3], violation.Description}
+		var group string
 		switch {
 		case err != nil:
 			continue

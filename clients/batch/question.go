@@ -102,8 +102,7 @@ func because(w why, format string, args ...any) error {
 
 // whyOf returns the class of an error; without one, the pods themselves are the reason.
 func whyOf(err error) why {
-	var b becauseError
-	if errors.As(err, &b) {
+	if b, ok := errors.AsType[becauseError](err); ok {
 		return b.why
 	}
 	return undecidable

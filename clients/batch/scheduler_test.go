@@ -77,10 +77,10 @@ func TestOnlyItsOwnPodsAreScheduled(t *testing.T) {
 
 func TestAGroupIsBoundAsAWholeOrNotAtAll(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "2"))
-	w.create(member(pod("g-1"), "g", "3"))
+	w.create(member(pod("g-1"), "3"))
 	w.waits("g-1", "pod group g has 1 of at least 3 pods")
 	w.because("g-1", corev1.PodReasonSchedulingGated)
-	w.create(member(pod("g-2"), "g", "3"), member(pod("g-3"), "g", "3"), member(pod("g-4"), "g", "3"))
+	w.create(member(pod("g-2"), "3"), member(pod("g-3"), "3"), member(pod("g-4"), "3"))
 	for _, name := range []string{"g-1", "g-2", "g-3", "g-4"} {
 		w.waits(name, "Insufficient cpu")
 		w.because(name, corev1.PodReasonUnschedulable)
@@ -112,14 +112,14 @@ func TestAGroupIsBoundAsAWholeOrNotAtAll(t *testing.T) {
 // As when a Job replaces a pod that failed after the others were done. The informer brings none that has ended.
 func TestMembersThatSucceededCountForTheirGroup(t *testing.T) {
 	ended := func(name string, phase corev1.PodPhase) *corev1.Pod {
-		p := member(pod(name), "g", "3")
+		p := member(pod(name), "3")
 		p.Spec.NodeName, p.Status.Phase = "a", phase
 		return p
 	}
 	w := start(t, batch.Options{}, node("a", "2"), ended("g-1", corev1.PodSucceeded), ended("g-2", corev1.PodFailed))
-	w.create(member(pod("g-3"), "g", "3"))
+	w.create(member(pod("g-3"), "3"))
 	w.waits("g-3", "pod group g has 2 of at least 3 pods")
-	w.create(member(pod("g-4"), "g", "3"))
+	w.create(member(pod("g-4"), "3"))
 	w.bound("g-3", "g-4")
 }
 
@@ -130,7 +130,7 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	}}}
 	refused := pod("refused")
 	refused.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 0, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
-	minimum := member(pod("minimum"), "g", "many")
+	minimum := member(pod("minimum"), "many")
 	grouped := pod("grouped")
 	grouped.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &grouped.Name}
 	w := start(t, batch.Options{}, node("a", "8"), claims, refused, minimum, grouped, pod("good"))
@@ -215,7 +215,7 @@ func TestACallThatFailsForAllIsNotMadeForEach(t *testing.T) {
 // A pod that another scheduler binds while it is being placed is left to that one, and the others of its batch are placed.
 func TestAPodThatIsBoundElsewhereMeanwhileStopsNoOther(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "8"))
-	first := member(pod("g-1"), "g", "2")
+	first := member(pod("g-1"), "2")
 	w.create(first)
 	w.waits("g-1", "pod group g has 1 of at least 2 pods")
 	w.mutex.Lock()
@@ -229,7 +229,7 @@ func TestAPodThatIsBoundElsewhereMeanwhileStopsNoOther(t *testing.T) {
 		w.decided(first)
 	}
 	w.mutex.Unlock()
-	w.create(member(pod("g-2"), "g", "2"))
+	w.create(member(pod("g-2"), "2"))
 	w.bound("g-1", "g-2")
 	if conditions := w.pod("g-2").Status.Conditions; len(conditions) > 0 {
 		t.Error(conditions)

@@ -15,11 +15,11 @@ func (q *question) connect(ctx context.Context) (stowagev1.PlacementServiceClien
 		if err != nil {
 			return nil, nil, err
 		}
-		return c, func() { c.Close() }, nil
+		return c, func() { _ = c.Close() }, nil
 	}
 	conn, stop, err := server.NewEmbedded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return stowagev1.NewPlacementServiceClient(conn), func() { stop() }, nil
+	return stowagev1.NewPlacementServiceClient(conn), func() { _ = stop() }, nil
 }

@@ -91,13 +91,13 @@ func (s *screen) tick() {
 		frame.WriteString(cut(line, columns) + eraseLine + "\r\n")
 	}
 	frame.WriteString(eraseBelow)
-	io.WriteString(s.w, frame.String())
+	fmt.Fprint(s.w, frame.String())
 	s.drawing = s.now().Sub(start)
 }
 
 func (s *screen) close() {
 	if s.shown {
-		io.WriteString(s.w, leaveScreen)
+		fmt.Fprint(s.w, leaveScreen)
 	}
 }
 

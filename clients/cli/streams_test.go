@@ -30,9 +30,9 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestInterruptedWhileReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, w := io.Pipe()
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	go func() {
-		w.Write([]byte("#")) // returns when the command reads
+		_, _ = w.Write([]byte("#")) // returns when the command reads
 		cancel()
 	}()
 	var stderr bytes.Buffer

@@ -46,7 +46,7 @@ func (s *streaming) start(t *testing.T) string {
 	server := grpc.NewServer()
 	stowagev1.RegisterPlacementServiceServer(server, s)
 	done := make(chan struct{})
-	go func() { defer close(done); server.Serve(listener) }()
+	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
 	return listener.Addr().String()
 }

@@ -84,10 +84,9 @@ func entryBytes(key string, value int) int { return field(field(len(key)) + 1 + 
 
 // state is a node's properties, its own or those of its class.
 type state struct {
-	labels        map[string]string
-	nameLabelKeys []string
-	taints        []*stowagev1.Taint
-	allocatable   *stowagev1.Resources
+	labels      map[string]string
+	taints      []*stowagev1.Taint
+	allocatable *stowagev1.Resources
 }
 
 // selected is the wanted properties of a node.

@@ -117,8 +117,8 @@ func TestAServerReadsItsFilesAgain(t *testing.T) {
 	}
 	server := &http.Server{TLSConfig: config, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }),
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
-	go server.Serve(listener)
-	defer server.Close()
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
 	reach := func(roots *x509.CertPool, certificates ...tls.Certificate) bool {
 		c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
 			RootCAs: roots, ServerName: "extender", Certificates: certificates,
@@ -161,7 +161,7 @@ func x509ofServer(t *testing.T, address string, client tls.Certificate) *x509.Ce
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	pool := x509.NewCertPool()
 	pool.AddCert(conn.ConnectionState().PeerCertificates[0])
 	return pool
@@ -183,7 +183,7 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 			Certificates: []tls.Certificate{server.pair(t)}, ClientCAs: client.pool(t), ClientAuth: tls.RequireAndVerifyClientCert,
 		})))
 		stowagev1.RegisterPlacementServiceServer(s, placing{})
-		go s.Serve(listener)
+		go func() { _ = s.Serve(listener) }()
 		return s, listener.Addr().String()
 	}
 	first, address := serve(net.JoinHostPort(servertest.Host(), "0"))
@@ -202,7 +202,7 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 	}
 	right := connect.Stowage{StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage"}
 	place, closing := dial(right)
-	defer closing()
+	defer func() { _ = closing() }()
 	if err := place(); err != nil {
 		t.Error(err)
 	}
@@ -216,7 +216,7 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 		if err := place(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		closing()
+		_ = closing()
 	}
 	first.Stop()
 	server.renew(t, "stowage")

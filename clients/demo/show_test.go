@@ -17,7 +17,7 @@ func decider(t *testing.T) scenarios.Decider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop() })
+	t.Cleanup(func() { _ = stop() })
 	return scenarios.Client(stowagev1.NewPlacementServiceClient(conn))
 }
 
@@ -65,7 +65,7 @@ func TestShowPutsStepsBesideEachOther(t *testing.T) {
 
 func TestShowTellsWhatDoesNotHold(t *testing.T) {
 	c := load(t)[0]
-	wrong := func(ctx context.Context, q *scenarios.Question) (*scenarios.Answer, error) {
+	wrong := func(_ context.Context, q *scenarios.Question) (*scenarios.Answer, error) {
 		return &scenarios.Answer{Place: &stowagev1.PlaceResponse{Placements: []*stowagev1.Placement{{}}}}, nil
 	}
 	var b strings.Builder

@@ -223,12 +223,12 @@ func explained(err error) error {
 	}
 	d := stowage.Details(err)
 	if len(d.Violations) == 0 {
-		return fmt.Errorf("Stowage does not answer: %w", err)
+		return fmt.Errorf("Stowage does not answer: %w", err) //nolint:staticcheck // ST1005: a name
 	}
 	var texts []string
 	for _, v := range d.Violations {
 		field := strings.TrimPrefix(strings.TrimPrefix(v.Field, "pod.template."), "pod.")
 		texts = append(texts, field+": "+v.Description)
 	}
-	return fmt.Errorf("Stowage rejects the request: %s", strings.Join(texts, "; "))
+	return fmt.Errorf("Stowage rejects the request: %s", strings.Join(texts, "; ")) //nolint:staticcheck // ST1005: a name
 }

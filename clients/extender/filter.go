@@ -59,7 +59,7 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 		return nil, err
 	}
 	e.decisions.add(&decision{pod: args.Pod, found: found, made: made, open: len(found.feasible) > 0})
-	return e.filtered(found, *args.NodeNames, found.feasible), nil
+	return e.filtered(found, found.feasible), nil
 }
 
 // decide returns the best node alone and assumes the pod there.
@@ -75,14 +75,14 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 		return nil, err
 	}
 	if len(found.best) == 0 {
-		return e.filtered(found, *args.NodeNames, nil), nil
+		return e.filtered(found, nil), nil
 	}
 	node := found.view.NodeName(found.best[0])
 	if err := e.cluster.Assume(nil, live.Assumption{Pod: args.Pod, Node: node}); err != nil {
 		return nil, err
 	}
 	e.decisions.add(&decision{pod: args.Pod, found: found, made: made, node: node})
-	return e.filtered(found, *args.NodeNames, found.best[:1]), nil
+	return e.filtered(found, found.best[:1]), nil
 }
 
 // again forgets the last decision about a pod: kube-scheduler filters the pod again only if that had no result. If the pod
@@ -131,7 +131,7 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 // filtered is the result of Filter. NodeNames is never nil: without that and Nodes, kube-scheduler takes no node as
 // feasible and reports nothing. It reads the reasons only if no node is left (pkg/scheduler/schedule_one.go schedulePod,
 // v1.37).
-func (e *Extender) filtered(found *evaluation, names []string, feasible []uint32) *extenderv1.ExtenderFilterResult {
+func (e *Extender) filtered(found *evaluation, feasible []uint32) *extenderv1.ExtenderFilterResult {
 	out := &extenderv1.ExtenderFilterResult{
 		NodeNames: new([]string), FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{},
 	}

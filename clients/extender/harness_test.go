@@ -279,7 +279,7 @@ func (a *apiServer) bind(b *corev1.Binding) error {
 	a.tried++
 	var failing error
 	if a.fail != nil {
-		done := false
+		var done bool
 		if failing, done = a.fail(); failing != nil && !done {
 			return failing
 		}

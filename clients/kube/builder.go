@@ -311,7 +311,7 @@ func (b *Builder) expandQueue() {
 		if err == nil {
 			err = b.enqueue(s.origin, templateSpec, stamps...)
 		}
-		b.misreadPods(s.origin, uint32(len(stamps)), err)
+		_ = b.misreadPods(s.origin, uint32(len(stamps)), err)
 	}
 }
 

@@ -148,7 +148,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 		out, err = PodGroup(object, b.runningIn[name])
 	}
 	if err != nil {
-		b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
+		_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
 		return nil, missing
 	}
 	b.around.groups[name] = groupUnread(object, b.runningIn[name])

@@ -180,7 +180,7 @@ func (f fieldInObject) converted(t *testing.T) string {
 	b := kube.NewBuilder(kube.Options{})
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: m}, status: {allocatable: {pods: 9}}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: other, uid: u}}`)))
-	out := ""
+	var out string
 	if f.node != nil {
 		out = fmt.Sprint(b.AddNode(f.node))
 	} else {

@@ -85,7 +85,7 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 // API server may still hold the original.
 func trimmed(o any) (any, error) {
 	if m, err := meta.Accessor(o); err != nil || len(m.GetManagedFields()) == 0 {
-		return o, nil
+		return o, nil //nolint:nilerr // what is no object has no managed fields
 	}
 	from := reflect.ValueOf(o).Elem()
 	to := reflect.New(from.Type())

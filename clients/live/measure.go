@@ -25,8 +25,8 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 	if err != nil {
 		return err
 	}
-	of := func(key, value string) metric.ObserveOption {
-		return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
+	of := func(kind string) metric.ObserveOption {
+		return metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", kind)))
 	}
 	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		c.mutex.Lock()
@@ -43,11 +43,11 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 			kinds[r.kind]++
 		}
 		kinds["Node"] = len(c.model.refusedNodes()) // including nodes that a pod closes
-		o.ObserveInt64(objects, int64(nodes), of("kind", "Node"))
-		o.ObserveInt64(objects, int64(pods), of("kind", "Pod"))
-		o.ObserveInt64(objects, int64(assumed), of("kind", "assumed"))
+		o.ObserveInt64(objects, int64(nodes), of("Node"))
+		o.ObserveInt64(objects, int64(pods), of("Pod"))
+		o.ObserveInt64(objects, int64(assumed), of("assumed"))
 		for kind, n := range kinds {
-			o.ObserveInt64(refused, int64(n), of("kind", kind))
+			o.ObserveInt64(refused, int64(n), of(kind))
 		}
 		return nil
 	}, objects, refused)

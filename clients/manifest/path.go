@@ -45,6 +45,6 @@ func (r *Reader) readFile(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return r.Read(path, f)
 }

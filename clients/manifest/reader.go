@@ -71,7 +71,7 @@ func (r *Reader) documents(name string, in *bufio.Reader) {
 	for n := 1; ; n++ {
 		at := fmt.Sprintf("%s: document %d", name, n)
 		doc, err := docs.Read()
-		if err == io.EOF || len(r.errs) >= maximumErrors {
+		if errors.Is(err, io.EOF) || len(r.errs) >= maximumErrors {
 			return
 		}
 		if err != nil {

@@ -160,7 +160,7 @@ func plural(n uint64, noun string) string {
 func WriteWrapped(w io.Writer, indent, text string, width int) {
 	line := indent
 	empty := true
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
 			fmt.Fprintln(w, line)
 			line, empty = indent+"  ", true

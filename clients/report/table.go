@@ -22,7 +22,7 @@ func table(w io.Writer, rows ...[]string) {
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}
-	t.Flush()
+	_ = t.Flush() // to memory
 	for line := range strings.Lines(text.String()) {
 		fmt.Fprintln(w, strings.TrimRight(line, " \n")) // empty last cells leave their padding
 	}

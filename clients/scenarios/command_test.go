@@ -52,7 +52,7 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 	return append(args, "-o", "json"), m
 }
 
-// runs runs the command and returns what it prints. Its exit code must agree with what was asked for.
+// runs executes the command and returns what it prints. Its exit code must agree with what was asked for.
 func runs(ctx context.Context, args []string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	if code := cli.Run(ctx, args, nil, &stdout, &stderr); code > 1 {

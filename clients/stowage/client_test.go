@@ -68,7 +68,7 @@ func startAt(t *testing.T, address string, failures ...error) *replica {
 	stowagev1.RegisterPlacementServiceServer(r.server, r)
 	grpc_health_v1.RegisterHealthServer(r.server, r.health)
 	done := make(chan struct{})
-	go func() { defer close(done); r.server.Serve(listener) }()
+	go func() { defer close(done); _ = r.server.Serve(listener) }()
 	t.Cleanup(func() { r.server.Stop(); <-done })
 	return r
 }

@@ -82,14 +82,14 @@ func Example_batchScheduler() {
 	if err != nil {
 		panic(err)
 	}
-	defer stop()
+	defer func() { _ = stop() }()
 	client := stowagev1.NewPlacementServiceClient(conn)
 
 	cluster := &memory{
 		nodes: []*corev1.Node{node("a", "2"), node("b", "2")},
 		pods: []*corev1.Pod{
-			pendingPod("batch-1", "1", 0), pendingPod("batch-2", "1", 0), pendingPod("batch-3", "1", 0),
-			pendingPod("batch-4", "1", 0), pendingPod("urgent", "1", 10),
+			pendingPod("batch-1", 0), pendingPod("batch-2", 0), pendingPod("batch-3", 0),
+			pendingPod("batch-4", 0), pendingPod("urgent", 10),
 		},
 	}
 	bound, err := schedule(ctx, client, cluster)
@@ -136,16 +136,16 @@ func node(name, cpu string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
 		}},
 	}
 }
 
-func pendingPod(name, cpu string, priority int32) *corev1.Pod {
+func pendingPod(name string, priority int32) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
 		Spec: corev1.PodSpec{Priority: &priority, Containers: []corev1.Container{{
-			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}},
 		}}},
 	}
 }

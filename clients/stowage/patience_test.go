@@ -104,7 +104,7 @@ func TestPatienceEndsThoughTheServerComesBack(t *testing.T) {
 	stowagev1.RegisterPlacementServiceServer(server, &crashing{crash: func() { (*connection.Load()).Close() }})
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 	done := make(chan struct{})
-	go func() { defer close(done); server.Serve(listener) }()
+	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
 	c, err := stowage.Dial([]string{listener.Addr().String()}, stowage.WithPatience(6*time.Second),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
