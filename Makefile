@@ -7,7 +7,7 @@ SHELL := /bin/bash
 TOOL := go tool -modfile=go.tools.mod
 BUF := $(TOOL) buf
 PROTOVALIDATE := build/protovalidate/buf/validate/validate.proto
-# How long `make fuzz` spends on each fuzz target. `make test` gives a number of runs: at the end of a time, Go 1.26 may report
+# How long `make fuzz` spends on each fuzz target. `make check` gives a number of runs: at the end of a time, Go 1.26 may report
 # the end itself as a failure (golang/go#75804).
 FUZZTIME ?= 30s
 
@@ -30,15 +30,26 @@ demo: ## Start a server and show decisions about ordinary manifests, over gRPC.
 build: ## Build the commands into bin/.
 	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/... ./clients/cmd/...
 
+# Some tests wait for deadlines of seconds: more of them run at a time than there are processors.
+GOTEST := go test -parallel 8
+
+# The engine and the server come first, so that there are results while the clients' dependencies are compiled.
 .PHONY: test
-test: lint generated tidy unit ## Run everything that must hold: lint, generated code, tests with the race detector, short fuzzing.
+test: ## Test every package with the race detector, random cases cut short: some minutes, the first time more to compile.
+	@echo "Each package is a line, printed when its tests have run. The first time, dependencies are compiled before."
+	@$(GOTEST) -race -short -timeout 20m ./engine/... ./proto/... ./server/... ./...
+	@echo "All passed. make check runs all random cases, the linters and short fuzzing as well."
+
+.PHONY: check
+check: lint generated tidy unit ## Run everything that must hold: lint, generated code, all tests, short fuzzing. Some twenty minutes.
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 	@$(MAKE) --no-print-directory breaking
 
+# With the race detector some tests try fewer cases: these packages are tested without it as well.
 .PHONY: unit
-unit: ## Run the tests with the race detector.
-	go test -race -timeout 1h ./...
-	go test ./bench/conformance
+unit: ## Run all tests with all their cases, with the race detector.
+	$(GOTEST) -race -timeout 1h ./...
+	$(GOTEST) -timeout 1h ./engine ./server ./bench/conformance
 	go -C deploy/image test -timeout 5m ./...
 
 .PHONY: lint
