@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -42,11 +44,17 @@ func (a *Affinity) Count() *Affinity {
 		t.Counts = topology.Count(t.Column, members, nil)
 		t.Counts[topology.None] = 0
 	}
+	a.findMatched(members)
+	return a
+}
+
+func (a *Affinity) findMatched(members []topology.Members) {
+	a.matched = 0
 	if len(a.Terms) == 1 {
 		for _, n := range a.Terms[0].Counts {
 			a.matched += n
 		}
-		return a
+		return
 	}
 	for i := range members {
 		m := &members[i]
@@ -61,7 +69,25 @@ func (a *Affinity) Count() *Affinity {
 			}
 		}
 	}
-	return a
+}
+
+// Fork returns the rule with counts of its own.
+func (a *Affinity) Fork() *Affinity { return a.Only(func(int) bool { return true }) }
+
+// Only returns the rule with some of its terms, by index, and counts of its own. Pods still have to match all terms.
+func (a *Affinity) Only(keep func(term int) bool) *Affinity {
+	only := *a.Count()
+	only.Terms = nil
+	for i, t := range a.Terms {
+		if keep(i) {
+			t.Counts = slices.Clone(t.Counts)
+			only.Terms = append(only.Terms, t)
+		}
+	}
+	if len(only.Terms) < len(a.Terms) {
+		only.findMatched(a.Pods.members())
+	}
+	return &only
 }
 
 // Anywhere reports whether a node is in a domain of any term.
@@ -84,12 +110,7 @@ func (a *Affinity) First() bool { return a.Self && a.Matched() == 0 }
 // FirstWithout reports whether a pod on a node could be there as the first of its set. It counts own among the pods that
 // match, which is 0 or 1.
 func (a *Affinity) FirstWithout(node uint32, own int64) bool {
-	for i := range a.Terms {
-		if a.Terms[i].Column.Domain[node] == topology.None {
-			return false
-		}
-	}
-	return a.Self && a.Matched() == own
+	return a.Self && a.Matched() == own && a.Offers(node, WithKey)
 }
 
 // Rejected returns the nodes that the terms reject as the state was when the rule was compiled.
@@ -154,6 +175,19 @@ func (t *Term) Level(domain int32) Level {
 	}
 	return WithKey
 }
+
+// Offers reports whether a node's domains have a level for all terms.
+func (a *Affinity) Offers(node uint32, level Level) bool {
+	for i := range a.Terms {
+		if t := &a.Terms[i]; t.Level(t.Column.Domain[node]) < level {
+			return false
+		}
+	}
+	return true
+}
+
+// Allows reports whether the rule allows a node.
+func (a *Affinity) Allows(node uint32) bool { return a.Offers(node, a.Needs()) }
 
 // Needs returns the level that a node's domains must have for all terms.
 func (a *Affinity) Needs() Level {

@@ -70,6 +70,13 @@ func (e *Exclusion) Domain(node uint32) (domain int32, in bool) {
 	return domain, domain != topology.None
 }
 
+// SameDomain reports whether two nodes are in one domain.
+func (e *Exclusion) SameDomain(a, b uint32) bool {
+	d, in := e.Domain(a)
+	other, _ := e.Domain(b)
+	return in && d == other
+}
+
 // Domains returns how many domains there are, topology.None included.
 func (e *Exclusion) Domains() int {
 	if e.Column == nil {

@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -193,8 +195,10 @@ func (r *Spread) missing() nodeset.Set {
 }
 
 // skew returns by how much a domain with a number of pods would exceed the minimum with the pod in it.
-func (r *Spread) skew(count int64) int64 {
-	skew := count - r.minimum
+func (r *Spread) skew(count int64) int64 { return r.skewOver(r.minimum, count) }
+
+func (r *Spread) skewOver(minimum, count int64) int64 {
+	skew := count - minimum
 	if r.SelfMatch {
 		skew++
 	}
@@ -206,6 +210,43 @@ func (r *Spread) Skew(domain int32) int64 { return r.skew(r.Counts()[domain]) }
 
 // AllowsCount reports whether the pod may be in a domain with a number of pods.
 func (r *Spread) AllowsCount(count int64) bool { return r.skew(count) <= r.MaxSkew }
+
+// AllowsOver reports whether the pod may be in a domain with a number of other pods if the minimum is the given one.
+func (r *Spread) AllowsOver(minimum, count int64) bool {
+	return r.skewOver(minimum, count) <= r.MaxSkew
+}
+
+// Allows reports whether the rule allows a node.
+func (r *Spread) Allows(node uint32) bool {
+	d := r.Column.Domain[node]
+	return d != topology.None && r.AllowsCount(r.Counts()[d])
+}
+
+// HighestMinimum returns the highest minimum that a number of additional pods can reach, at most bound or what it is now.
+func (r *Spread) HighestMinimum(pods int, bound int64) int64 {
+	minimum := r.Count().minimum
+	if r.least == 0 {
+		return minimum
+	}
+	for ; minimum < bound; minimum++ {
+		for d, present := range r.present {
+			if present && r.counts[d] <= minimum {
+				pods--
+			}
+		}
+		if pods < 0 {
+			break
+		}
+	}
+	return minimum
+}
+
+// Fork returns the rule with counts of its own.
+func (r *Spread) Fork() *Spread {
+	fork := *r.Count()
+	fork.counts = slices.Clone(r.counts)
+	return &fork
+}
 
 // Add counts pods that come to a node, or leave it if count is negative, and reports whether they count there.
 func (r *Spread) Add(node uint32, count int64) bool {
