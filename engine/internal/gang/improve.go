@@ -30,13 +30,13 @@ func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Join
 
 // consider reports whether a placement, by pod, is right, and keeps it if it is better than what is known.
 func (j *joining) consider(ctx context.Context, nodes []uint32) (right bool, err error) {
-	if slices.Contains(j.rules.Wrong(j.spots(nodes)), true) {
+	if slices.Contains(j.rules.Rejected(j.spots(nodes)), true) {
 		return false, nil
 	}
 	p := &placed{nodes: nodes, scores: make([]int64, len(nodes))}
-	known := make(map[joint.Spot]int64)
+	known := make(map[joint.Assignment]int64)
 	for i, n := range nodes {
-		at := joint.Spot{Replicas: j.pods[i].replicas, Node: n}
+		at := joint.Assignment{Replicas: j.pods[i].replicas, Node: n}
 		total, ok := known[at]
 		if !ok {
 			score, err := j.score(ctx, nodes, i)
@@ -59,10 +59,10 @@ func (j *joining) consider(ctx context.Context, nodes []uint32) (right bool, err
 	return true, nil
 }
 
-func (j *joining) spots(nodes []uint32) []joint.Spot {
-	spots := make([]joint.Spot, len(nodes))
+func (j *joining) spots(nodes []uint32) []joint.Assignment {
+	spots := make([]joint.Assignment, len(nodes))
 	for i, n := range nodes {
-		spots[i] = joint.Spot{Replicas: j.pods[i].replicas, Node: n}
+		spots[i] = joint.Assignment{Replicas: j.pods[i].replicas, Node: n}
 	}
 	return spots
 }

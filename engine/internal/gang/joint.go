@@ -50,7 +50,7 @@ func newJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 		group:     group,
 		options:   o,
 		order:     place.Preference(s.Names, o.Seed),
-		effort:    &joint.Effort{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
+		effort:    &joint.Budget{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
 	}
 }
 
@@ -62,7 +62,7 @@ type joining struct {
 	group     []place.Pending
 	options   JointOptions
 	order     []uint32
-	effort    *joint.Effort
+	effort    *joint.Budget
 
 	rules *joint.Group
 	of    []int // the replicas of each entry
@@ -171,7 +171,7 @@ func equal(a, b *api.Pod) bool {
 }
 
 // nodesOf returns the nodes by pod.
-func (j *joining) nodesOf(spots []joint.Spot) []uint32 {
+func (j *joining) nodesOf(spots []joint.Assignment) []uint32 {
 	byReplicas := make(map[int][]uint32)
 	for _, s := range spots {
 		byReplicas[s.Replicas] = append(byReplicas[s.Replicas], s.Node)
@@ -261,14 +261,14 @@ func (j *joining) queues() [][]run {
 
 // keepPart keeps what is right of a placement by entry, if that is more than is known.
 func (j *joining) keepPart(nodes [][]uint32) {
-	var spots []joint.Spot
+	var spots []joint.Assignment
 	var entries []int
 	for e := range nodes {
 		for _, n := range nodes[e] {
-			spots, entries = append(spots, joint.Spot{Replicas: j.of[e], Node: n}), append(entries, e)
+			spots, entries = append(spots, joint.Assignment{Replicas: j.of[e], Node: n}), append(entries, e)
 		}
 	}
-	for wrong := j.rules.Wrong(spots); slices.Contains(wrong, true); wrong = j.rules.Wrong(spots) {
+	for wrong := j.rules.Rejected(spots); slices.Contains(wrong, true); wrong = j.rules.Rejected(spots) {
 		kept := 0
 		for i := range spots {
 			if !wrong[i] {

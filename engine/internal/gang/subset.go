@@ -108,7 +108,7 @@ func (p *placer) joining(ctx context.Context, g *grouped, counts []int, candidat
 		state:     p.State,
 		options:   JointOptions{Candidates: candidates, Seed: p.Options.Seed},
 		order:     p.prefer,
-		effort:    &joint.Effort{Context: ctx, Limit: g.limit(), Steps: found.Steps},
+		effort:    &joint.Budget{Context: ctx, Limit: g.limit(), Steps: found.Steps},
 	}
 	for i, e := range g.Entries {
 		if counts[i] > 0 {

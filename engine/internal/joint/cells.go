@@ -2,223 +2,216 @@ package joint
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// cell is the nodes that are in the same domains.
+// cell is the nodes in the same domains of all keys that divide the nodes.
 type cell struct {
-	domains []int32 // by key; with a single one 1 if the nodes have it, 0 otherwise
-	counted []bool  // by evens: whether the nodes' pods count
+	node    uint32  // one of the nodes, for its domains
+	domains []int32 // by key; for a single key 1 if the nodes have it, 0 otherwise
+	counted []bool  // by spread: whether the nodes' pods count
 	takes   []bool  // by replicas: whether any node can take such a pod
 	classes []class
 }
 
-// class is the nodes of a cell that no rule tells apart.
+// class is the nodes of a cell between which no rule distinguishes.
 type class struct {
 	id      int
-	allowed []bool  // by replicas
-	room    []int64 // by resource
-	counts  []int64 // by evens of single keys: the pods that count
-	met     []bool  // by withs of single keys: whether pods are there that the terms match
-	nodes   []uint32
+	allowed []bool   // by replicas
+	room    []int64  // by resource
+	counts  []int64  // by spread: the pods that count, if the key is single
+	met     []bool   // by terms: whether pods match, if the key is single
+	nodes   []uint32 // the first, at most one for each pod of the group
 }
 
-// findCells divides the nodes that any pod may go to into cells and classes.
-func (m *model) findCells(order []uint32, anyOne nodeset.Set, allowed []nodeset.Set) {
-	cells := make(map[string]int)
+// findCells divides the nodes that any pod can use into cells and classes.
+func (m *model) findCells(order []uint32, usable nodeset.Set, allowed []nodeset.Set) {
 	type inCell struct{ cell, class int }
-	classes := make(map[inCell]int)
-	ids := make(map[string]int)
-	var at, b []byte
+	cells, ids, classes := make(map[string]int), make(map[string]int), make(map[inCell]int)
+	var in cell
+	var k class
+	var b []byte
 	for _, n := range order {
-		if !anyOne.Has(n) {
+		if !usable.Has(n) {
 			continue
 		}
-		at = m.appendCell(at[:0], n)
-		c, ok := cells[string(at)]
-		if !ok {
-			c = len(m.cells)
-			cells[string(at)] = c
-			m.cells = append(m.cells, m.cell(n))
+		m.setCell(&in, n)
+		b = in.appendKey(b[:0])
+		c := number(cells, b)
+		if c == len(m.cells) {
+			in.takes = make([]bool, len(m.replicas))
+			m.cells = append(m.cells, in)
+			in = cell{}
 		}
-		in := &m.cells[c]
-		k := m.class(n, allowed)
+		m.setClass(&k, n, allowed)
 		b = k.appendKey(b[:0])
-		id, ok := ids[string(b)]
+		k.id = number(ids, b)
+		i, ok := classes[inCell{c, k.id}]
 		if !ok {
-			id = len(ids)
-			ids[string(b)] = id
+			i = len(m.cells[c].classes)
+			classes[inCell{c, k.id}] = i
+			m.cells[c].add(k)
+			k = class{}
 		}
-		i, ok := classes[inCell{c, id}]
-		if !ok {
-			i = len(in.classes)
-			classes[inCell{c, id}] = i
-			k.id = id
-			in.classes = append(in.classes, k)
-			for r, yes := range k.allowed {
-				in.takes[r] = in.takes[r] || yes
-			}
-		}
-		if known := &in.classes[i]; len(known.nodes) < m.g.pods {
+		if known := &m.cells[c].classes[i]; len(known.nodes) < m.pods {
 			known.nodes = append(known.nodes, n)
 		}
 	}
 }
 
-func (m *model) appendCell(b []byte, n uint32) []byte {
-	for i := range m.keys {
-		b = binary.AppendUvarint(b, uint64(m.keys[i].domain(n)))
+// number returns the number of a key. Keys are numbered in order.
+func number(numbers map[string]int, key []byte) int {
+	n, ok := numbers[string(key)]
+	if !ok {
+		n = len(numbers)
+		numbers[string(key)] = n
 	}
-	for i := range m.evens {
-		b = append(b, bit(m.evens[i].Counted.Has(n)))
-	}
-	return b
+	return n
 }
 
-func bit(v bool) byte {
-	if v {
-		return 1
-	}
-	return 0
-}
-
-func (m *model) cell(n uint32) cell {
-	c := cell{takes: make([]bool, len(m.g.replicas))}
+func (m *model) setCell(c *cell, n uint32) {
+	c.node, c.domains, c.counted = n, c.domains[:0], c.counted[:0]
 	for i := range m.keys {
 		c.domains = append(c.domains, m.keys[i].domain(n))
 	}
-	for i := range m.evens {
-		c.counted = append(c.counted, m.evens[i].Counted.Has(n))
+	for i := range m.spread {
+		c.counted = append(c.counted, m.spread[i].Counted.Has(n))
 	}
-	return c
 }
 
-func (m *model) class(n uint32, allowed []nodeset.Set) class {
-	k := class{
-		allowed: make([]bool, len(allowed)),
-		room:    make([]int64, len(m.resources)),
-		counts:  make([]int64, len(m.evens)),
-		met:     make([]bool, len(m.withs)),
+func (c *cell) appendKey(b []byte) []byte {
+	for _, d := range c.domains {
+		b = binary.AppendUvarint(b, uint64(d))
 	}
+	return appendBits(b, c.counted)
+}
+
+func (c *cell) add(k class) {
+	c.classes = append(c.classes, k)
+	for r, allowed := range k.allowed {
+		c.takes[r] = c.takes[r] || allowed
+	}
+}
+
+func (m *model) setClass(k *class, n uint32, allowed []nodeset.Set) {
+	*k = class{allowed: k.allowed[:0], room: k.room[:0], counts: k.counts[:0], met: k.met[:0]}
 	for r := range allowed {
-		k.allowed[r] = allowed[r].Has(n)
+		k.allowed = append(k.allowed, allowed[r].Has(n))
 	}
 	for i := range m.resources {
 		x := &m.resources[i]
-		k.room[i] = x.usable(x.room(n))
+		k.room = append(k.room, x.usable(x.room(n)))
 	}
-	for i := range m.evens {
-		if e := &m.evens[i]; m.keys[e.key].single {
-			k.counts[i] = e.Counts()[e.Column.Domain[n]]
+	for i := range m.spread {
+		counts := int64(0)
+		if s := &m.spread[i]; m.keys[s.key].single {
+			counts = s.Counts()[s.Column.Domain[n]]
 		}
+		k.counts = append(k.counts, counts)
 	}
-	for i := range m.withs {
-		if w := &m.withs[i]; m.keys[w.key].single {
-			k.met[i] = w.inhabited[w.column.Domain[n]]
-		}
+	for i := range m.terms {
+		t := &m.terms[i]
+		k.met = append(k.met, m.keys[t.key].single && t.Terms[t.at].MatchedWithout(n, 0))
 	}
-	return k
 }
 
 func (k *class) appendKey(b []byte) []byte {
-	for _, v := range k.allowed {
-		b = append(b, bit(v))
-	}
+	b = appendBits(appendBits(b, k.allowed), k.met)
 	for _, v := range k.room {
 		b = binary.AppendVarint(b, v)
 	}
 	for _, v := range k.counts {
 		b = binary.AppendVarint(b, v)
 	}
-	for _, v := range k.met {
-		b = append(b, bit(v))
+	return b
+}
+
+func appendBits(b []byte, bits []bool) []byte {
+	for _, bit := range bits {
+		b = append(b, byte(count(bit)))
 	}
 	return b
 }
 
-// findAlike finds the domains of a key that can be swapped: they mean the same to the rules on the key, and have equal
+// findEquivalent finds the equivalent domains of a key: the rules on the key treat them alike, and they have equivalent
 // nodes in equal domains of all other keys.
-func (m *model) findAlike(at int) {
+func (m *model) findEquivalent(at int) {
 	k := &m.keys[at]
 	parts := make([][]string, k.column.Len())
 	k.cells = make([][]int, k.column.Len())
-	var b []byte
 	for c := range m.cells {
-		in := &m.cells[c]
-		b = b[:0]
-		for i, d := range in.domains {
-			if i != at {
-				b = binary.AppendUvarint(b, uint64(d))
-			}
-		}
-		for _, counted := range in.counted {
-			b = append(b, bit(counted))
-		}
-		// The order of the classes does not matter.
-		nodes := make([][2]int, len(in.classes))
-		for i := range in.classes {
-			nodes[i] = [2]int{in.classes[i].id, len(in.classes[i].nodes)}
-		}
-		slices.SortFunc(nodes, func(a, b [2]int) int { return a[0] - b[0] })
-		b = binary.AppendUvarint(b, uint64(len(nodes)))
-		for _, n := range nodes {
-			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(n[0])), uint64(n[1]))
-		}
-		d := in.domains[at]
-		parts[d] = append(parts[d], string(b))
+		d := m.cells[c].domains[at]
+		parts[d] = append(parts[d], m.cells[c].part(at))
 		k.cells[d] = append(k.cells[d], c)
 	}
-	k.alike = make([]int32, len(parts))
-	numbers := make(map[string]int32)
+	k.equivalent = make([]int, len(parts))
+	numbers := make(map[string]int)
+	var b []byte
 	for d := range parts {
-		b = binary.AppendUvarint(b[:0], uint64(bit(d == topology.None)))
-		for i := range m.evens {
-			if e := &m.evens[i]; e.key == at {
-				b = binary.AppendVarint(append(b, bit(e.Present()[d])), e.Counts()[d])
+		b = append(b[:0], byte(count(d == topology.None)))
+		for i := range m.spread {
+			if s := &m.spread[i]; s.key == at {
+				b = binary.AppendVarint(append(b, byte(count(s.Present()[d]))), s.Counts()[d])
 			}
 		}
-		for i := range m.withs {
-			if w := &m.withs[i]; w.key == at {
-				b = append(b, bit(w.inhabited[d]))
+		for i := range m.terms {
+			if t := &m.terms[i]; t.key == at {
+				b = append(b, byte(t.Terms[t.at].Level(int32(d))))
 			}
 		}
 		slices.Sort(parts[d])
 		for _, part := range parts[d] {
 			b = append(b, part...)
 		}
-		number, ok := numbers[string(b)]
-		if !ok {
-			number = int32(len(numbers))
-			numbers[string(b)] = number
-		}
-		k.alike[d] = number
+		k.equivalent[d] = number(numbers, b)
 	}
 }
 
-// findFrozen finds the bounds of constraints' minimums that no pod of the group can raise.
-func (m *model) findFrozen() {
-	for i := range m.evens {
-		e := &m.evens[i]
-		if m.keys[e.key].single || e.Floor() {
-			continue
+// part returns bytes that are equal for cells with equivalent nodes in the same domains of all keys but one.
+func (c *cell) part(but int) string {
+	var b []byte
+	for i, d := range c.domains {
+		if i != but {
+			b = binary.AppendUvarint(b, uint64(d))
 		}
-		reachable := make([]bool, e.Column.Len())
-		for c := range m.cells {
-			cell := &m.cells[c]
-			for r, matches := range e.matches {
-				if matches && cell.takes[r] && cell.counted[i] {
-					reachable[cell.domains[e.key]] = true
-				}
+	}
+	b = appendBits(b, c.counted)
+	// The order of the classes does not matter.
+	nodes := make([][2]int, len(c.classes))
+	for i := range c.classes {
+		nodes[i] = [2]int{c.classes[i].id, len(c.classes[i].nodes)}
+	}
+	slices.SortFunc(nodes, func(a, b [2]int) int { return a[0] - b[0] })
+	b = binary.AppendUvarint(b, uint64(len(nodes)))
+	for _, n := range nodes {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(n[0])), uint64(n[1]))
+	}
+	return string(b)
+}
+
+// findBound finds the bound of a constraint's minimum.
+func (m *model) findBound(i int) {
+	s := &m.spread[i]
+	s.bound = math.MaxInt64
+	if m.keys[s.key].single {
+		return
+	}
+	reachable := make([]bool, s.Column.Len())
+	for c := range m.cells {
+		cell := &m.cells[c]
+		for r, matches := range s.matches {
+			if matches && cell.takes[r] && cell.counted[i] {
+				reachable[cell.domains[s.key]] = true
 			}
 		}
-		e.frozen = -1
-		for d, present := range e.Present() {
-			if present && !reachable[d] && (e.frozen < 0 || e.Counts()[d] < e.frozen) {
-				e.frozen = e.Counts()[d]
-			}
+	}
+	for d, present := range s.Present() {
+		if present && !reachable[d] {
+			s.bound = min(s.bound, s.Counts()[d])
 		}
 	}
 }

@@ -5,18 +5,19 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// option is cells that are equal to the rest of the group.
+// option is equivalent cells for a pod.
 type option struct {
 	cells []int
-	// unmet is how many affinity terms wait for other pods there, crowd how many pods are in domains that are to have equal
-	// numbers.
+	// unmet is the number of affinity terms that would wait for other pods there, crowd the number of pods in the domains
+	// of the pod's spread constraints.
 	unmet, crowd int64
 }
 
-// next returns the replicas with the fewest places for a pod, and these places, the best first. It returns -1 if a pod
+// next returns the replicas with the fewest options for a pod, and these options, the best first. It returns -1 if a pod
 // has none.
 func (s *search) next() (r int, options []option) {
 	r = -1
@@ -41,38 +42,33 @@ func (s *search) next() (r int, options []option) {
 	return r, options
 }
 
-// options returns the places for a pod, and whether these are all: if other replicas have been found to have few, it stops
-// at as many.
+// options returns the options for a pod, and whether these are all. If other replicas have few, it stops at as many.
 func (s *search) options(r, other, few int) (options []option, all bool) {
-	index := make(map[string]int)
-	lows := make([]int64, len(s.evens))
-	for i := range s.evens {
-		if s.evens[i].replicas == r && s.totals[i] != nil {
-			lows[i] = s.lowest(i)
+	numbers := make(map[string]int)
+	minimums := make([]int64, len(s.spread))
+	for i := range s.spread {
+		if s.spread[i].replicas == r && s.spreads[i] != nil {
+			minimums[i] = s.highest(i)
 		}
 	}
 	var b []byte
-	for c := range s.model.cells {
-		if !s.fits(r, c, lows) {
+	for c := range s.cells {
+		if !s.fits(r, c, minimums) {
 			continue
 		}
 		b = b[:0]
-		for k, d := range s.model.cells[c].domains {
-			number := d
+		for k, d := range s.cells[c].domains {
+			id := int64(d)
 			if key := &s.keys[k]; !key.single && s.touched[k][d] == 0 {
-				number = -1 - key.alike[d]
+				id = -1 - int64(key.equivalent[d])
 			}
-			b = binary.AppendVarint(b, int64(number))
+			b = binary.AppendVarint(b, id)
 		}
-		for _, counted := range s.model.cells[c].counted {
-			b = append(b, bit(counted))
-		}
-		at, ok := index[string(b)]
-		if !ok {
-			if at = len(options); other >= 0 && at == few {
+		at := number(numbers, appendBits(b, s.cells[c].counted))
+		if at == len(options) {
+			if other >= 0 && at == few {
 				return nil, false
 			}
-			index[string(b)] = at
 			options = append(options, option{})
 		}
 		options[at].cells = append(options[at].cells, c)
@@ -80,16 +76,16 @@ func (s *search) options(r, other, few int) (options []option, all bool) {
 	return options, true
 }
 
-// scarce reports whether there are too few domains for pods that cannot share any.
+// scarce reports whether there are too few domains for pods that exclude each other.
 func (s *search) scarce(r int, options []option) bool {
-	for _, k := range s.parted[r][r] {
+	for _, k := range s.exclusive[r][r] {
 		if s.keys[k].single {
 			continue
 		}
 		domains := make(map[int32]bool)
 		for _, o := range options {
 			for _, c := range o.cells {
-				domains[s.model.cells[c].domains[k]] = true
+				domains[s.cells[c].domains[k]] = true
 			}
 		}
 		if !domains[topology.None] && len(domains) < s.left[r] {
@@ -100,24 +96,23 @@ func (s *search) scarce(r int, options []option) bool {
 }
 
 func (s *search) rank(r int, o *option) {
-	cell := &s.model.cells[o.cells[0]]
-	for i := range s.withs {
-		w := &s.withs[i]
-		if s.company[i] == nil {
+	cell := &s.cells[o.cells[0]]
+	for i := range s.terms {
+		t := &s.terms[i]
+		d := cell.domains[t.key]
+		if s.keys[t.key].single || s.affinities[t.replicas].Terms[t.at].Level(d) == rule.WithMatch {
 			continue
 		}
-		d := cell.domains[w.key]
-		waits := !w.inhabited[d] && s.company[i][d] == 0
-		if w.replicas == r && waits && !s.exempt(r, 0) {
+		if t.replicas == r && !s.first(r, cell, 0) {
 			o.unmet++
 		}
-		if s.g.replicas[w.replicas].wanted[r] && waits && s.touched[w.key][d] > 0 {
+		if t.matches[r] && d != topology.None && s.touched[t.key][d] > 0 {
 			o.unmet--
 		}
 	}
-	for i := range s.evens {
-		if e := &s.evens[i]; e.replicas == r && s.totals[i] != nil {
-			o.crowd += s.totals[i][cell.domains[e.key]]
+	for i, counted := range s.spreads {
+		if constraint := &s.spread[i]; constraint.replicas == r && counted != nil {
+			o.crowd += counted.Counts()[cell.domains[constraint.key]]
 		}
 	}
 }

@@ -1,12 +1,12 @@
-// Package joint finds a placement of a group of pods in which every required rule holds at the end: each pod's node would
-// be accepted if that pod were the last to be placed, all the others being where they go.
+// Package joint places a group of pods as a whole. At the end every required rule holds: each pod's node would be feasible
+// if that pod were the last to be placed.
 //
-// The search is complete: unless it is stopped it finds such a placement, or has proven that there is none. Nodes that no
-// rule of the group can tell apart are not tried one by one. A topology key under which every node where pods may go is a
-// domain of its own, like the host name, does not divide the nodes; all other keys do, into cells. First the pods are
-// spread over the cells, with the rules on those keys looking ahead; of untouched domains that are alike only one is
-// tried, and of equal pods only one order. The pods of a cell are then divided into those that share a node, and each such
-// lot is matched to a node of its own.
+// The search is complete: within its budget it finds such a placement or proves that there is none. Nodes between which no
+// rule of the group distinguishes are one class, and the search tries one of them. A topology key divides the nodes into
+// cells, unless each of its domains has at most one node for the group, as with the host name. First the search assigns
+// the pods to cells, and the rules on the dividing keys look ahead. It tries one of equivalent domains without pods of the
+// group, and one order of equal pods. Then it packs the pods of a cell into bins, one bin for each node that takes pods,
+// and matches the bins to nodes.
 package joint
 
 import (
@@ -15,12 +15,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Replicas is equal pods. The rules of all replicas of a group are compiled against one state, in which none of them is
-// placed.
+// Replicas are equal pods. The rules of all replicas of a group are compiled against one state, without the group's pods.
 type Replicas struct {
 	Pod   *cluster.Pending
 	Rules *rule.Set
@@ -30,94 +28,103 @@ type Replicas struct {
 	Unplaceable []verdict.JointRule
 }
 
-// Group is a group of pods and the rules that are to hold for it.
+// Group is a group of pods and the rules of its pods.
 type Group struct {
 	// Rules are all rules, in a fixed order.
 	Rules []verdict.JointRule
 
-	nodes    int
-	pods     int
-	replicas []replicas
+	nodes      int
+	pods       int
+	candidates nodeset.Set
+	replicas   []replicas
+	resources  []resource
 }
 
-// replicas is equal pods with their rules.
+// replicas are equal pods with their rules, but for those about resources.
 type replicas struct {
-	count  int
-	limits []limit
-	needs  []need
-	apart  []apart
-	with   []with
-	// wanted says, by replicas, which match all affinity terms; helped whether any does, self whether these do.
-	wanted       []bool
-	helped, self bool
-	even         []even
+	count      int
+	limits     []limit
+	spread     []spread
+	affinity   *affinity // nil without terms
+	exclusions []exclusion
 }
 
-// limit is a rule that looks at nodes and at the pods that are on them already.
+// index is the place of a rule in Group.Rules.
+type index int
+
+func (i index) in(rules []bool) bool { return rules[i] }
+
+// limit is a rule that does not depend on where the group's pods go.
 type limit struct {
-	rule    int
-	allowed nodeset.Set
+	index
+	rejected nodeset.Set
 }
 
-// need is an amount of a resource.
-type need struct {
-	rule int
-	rule.Need
+// exclusion is an exclusion between pods of the group.
+type exclusion struct {
+	index
+	*rule.Exclusion
+	excludes []bool // by replicas
 }
 
-// apart is an exclusion between pods of the group.
-type apart struct {
-	rule   int
-	key    string
-	column *topology.Column // nil: each node is a domain
-	from   []bool           // by replicas
-}
-
-// together reports whether two nodes are in one domain.
-func (a *apart) together(m, n uint32) bool {
-	if a.column == nil {
-		return m == n
-	}
-	d := a.column.Domain[m]
-	return d != topology.None && d == a.column.Domain[n]
-}
-
-// with is an affinity term.
-type with struct {
-	rule      int
-	key       string
-	column    *topology.Column
-	inhabited []bool // by domain: those with pods that the terms match
-}
-
-// even is a hard spread constraint.
-type even struct {
-	rule int
+// spread is a hard spread constraint.
+type spread struct {
+	index
 	*rule.Spread
-	matches []bool // by replicas: those that count
+	matches []bool // by replicas
 }
 
-// NewGroup finds the rules of a group in a cluster of a number of nodes. Candidates are those that its pods may go to.
+// affinity is the required affinity terms.
+type affinity struct {
+	*rule.Affinity
+	rules   []index // by term
+	matches []bool  // by replicas: whether the pods match all terms
+}
+
+// inGroup reports whether pods of the group match the terms.
+func (a *affinity) inGroup() bool { return slices.Contains(a.matches, true) }
+
+// NewGroup returns a group in a cluster with a number of nodes. Its pods may go to the candidates.
 func NewGroup(nodes int, members []Replicas, candidates nodeset.Set) *Group {
-	g := &Group{nodes: nodes, replicas: make([]replicas, len(members))}
+	g := &Group{nodes: nodes, candidates: candidates, replicas: make([]replicas, len(members))}
 	for i, m := range members {
 		g.pods += m.Count
-		g.replicas[i] = g.compile(members, i, candidates)
+		g.replicas[i] = g.compile(members, i)
+	}
+	for i := range g.resources {
+		g.resources[i].findSums(g.replicas)
 	}
 	return g
 }
 
-func (g *Group) rule(r verdict.JointRule) int {
-	g.Rules = append(g.Rules, r)
-	return len(g.Rules) - 1
+func (g *Group) number(id verdict.JointRule, entry int) index {
+	id.Entry = entry
+	g.Rules = append(g.Rules, id)
+	return index(len(g.Rules) - 1)
 }
 
-func (g *Group) compile(members []Replicas, i int, candidates nodeset.Set) replicas {
+func (g *Group) compile(members []Replicas, i int) replicas {
 	m := members[i]
-	r := replicas{count: m.Count, limits: []limit{{noRule, candidates}}}
-	limited := func(id verdict.JointRule, rejected nodeset.Set) {
-		id.Entry = m.Entry
-		r.limits = append(r.limits, limit{g.rule(id), nodeset.Full(g.nodes).Minus(rejected)})
+	r := replicas{count: m.Count}
+	limited := func(id verdict.JointRule, rejected nodeset.Set) index {
+		l := limit{g.number(id, m.Entry), rejected}
+		r.limits = append(r.limits, l)
+		return l.index
+	}
+	those := func(match func(*cluster.Pending) bool) []bool {
+		matches := make([]bool, len(members))
+		for i := range members {
+			matches[i] = match(members[i].Pod)
+		}
+		return matches
+	}
+	exclude := func(e *rule.Exclusion) {
+		switch {
+		case e.Excludes != nil:
+			r.exclusions = append(r.exclusions, exclusion{limited(e.ID, e.Rejected()), e, those(e.Excludes)})
+		case !e.Rejected().Empty():
+			limited(e.ID, e.Rejected())
+		}
 	}
 	for _, id := range m.Unplaceable {
 		limited(id, nodeset.Full(g.nodes))
@@ -125,62 +132,58 @@ func (g *Group) compile(members []Replicas, i int, candidates nodeset.Set) repli
 	for _, s := range m.Rules.StaticByID() {
 		limited(s.ID, s.Rejected)
 	}
-	exclude := func(e *rule.Exclusion) {
-		if e.Excludes == nil {
-			if !e.Rejected().Empty() {
-				limited(e.ID, e.Rejected())
-			}
-			return
-		}
-		limited(e.ID, e.Rejected())
-		a := apart{rule: len(g.Rules) - 1, key: e.ID.TopologyKey, column: e.Column}
-		for _, other := range members {
-			a.from = append(a.from, e.Excludes(other.Pod))
-		}
-		r.apart = append(r.apart, a)
-	}
 	m.Rules.EachExclusion(true, exclude)
 	for _, n := range m.Rules.Fit.Needs() {
-		id := verdict.JointRule{Entry: m.Entry, Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
-		r.needs = append(r.needs, need{g.rule(id), n})
+		id := verdict.JointRule{Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
+		g.resource(n, len(members)).need(i, n.Amount, g.number(id, m.Entry))
 	}
 	for _, s := range m.Rules.Spread {
-		e := even{Spread: s.Count(), rule: g.ruleOf(s.ID, m.Entry)}
-		for _, other := range members {
-			e.matches = append(e.matches, s.Matches(other.Pod.Shape))
-		}
-		r.even = append(r.even, e)
+		matches := those(func(p *cluster.Pending) bool { return s.Matches(p.Shape) })
+		r.spread = append(r.spread, spread{g.number(s.ID, m.Entry), s.Count(), matches})
 	}
-	g.addAffinity(&r, members, m)
+	if a := m.Rules.Affinity; a != nil {
+		r.affinity = &affinity{Affinity: a.Count()}
+		r.affinity.matches = those(func(p *cluster.Pending) bool { return a.Matches(p.Shape) })
+		for _, t := range a.Terms {
+			r.affinity.rules = append(r.affinity.rules, g.number(t.ID, m.Entry))
+		}
+	}
 	m.Rules.EachExclusion(false, exclude)
 	return r
 }
 
-// noRule is the rule of what cannot be given up.
-const noRule = -1
-
-func (g *Group) ruleOf(id verdict.JointRule, entry int) int {
-	id.Entry = entry
-	return g.rule(id)
+// without returns the group without some rules, which keep their numbers.
+func (g *Group) without(rules []bool) *Group {
+	if !slices.Contains(rules, true) {
+		return g
+	}
+	w := *g
+	w.replicas, w.resources = slices.Clone(g.replicas), nil
+	for i := range w.replicas {
+		r := &w.replicas[i]
+		r.limits, r.spread, r.exclusions = without(r.limits, rules), without(r.spread, rules), without(r.exclusions, rules)
+		r.affinity = r.affinity.without(rules)
+	}
+	for _, x := range g.resources {
+		if x = x.without(rules); slices.ContainsFunc(x.rules, index.exists) {
+			w.resources = append(w.resources, x)
+		}
+	}
+	return &w
 }
 
-func (g *Group) addAffinity(r *replicas, members []Replicas, m Replicas) {
-	a := m.Rules.Affinity
-	r.wanted = make([]bool, len(members))
-	if a == nil {
-		return
+func without[T interface{ in(rules []bool) bool }](all []T, rules []bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(r T) bool { return r.in(rules) })
+}
+
+func (a *affinity) without(rules []bool) *affinity {
+	if a == nil || !slices.ContainsFunc(a.rules, func(i index) bool { return i.in(rules) }) {
+		return a
 	}
-	for i, other := range members {
-		r.wanted[i] = a.Matches(other.Pod.Shape)
+	w := &affinity{rules: without(a.rules, rules), matches: a.matches}
+	if len(w.rules) == 0 {
+		return nil
 	}
-	r.self = a.Self
-	r.helped = slices.Contains(r.wanted, true)
-	for i := range a.Count().Terms {
-		t := &a.Terms[i]
-		inhabited := make([]bool, len(t.Counts))
-		for d, n := range t.Counts {
-			inhabited[d] = n > 0
-		}
-		r.with = append(r.with, with{g.ruleOf(t.ID, m.Entry), t.ID.TopologyKey, t.Column, inhabited})
-	}
+	w.Affinity = a.Only(func(term int) bool { return !a.rules[term].in(rules) })
+	return w
 }

@@ -1,212 +1,195 @@
 package joint
 
 import (
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// model is a group's rules, without those that are given up, over cells of nodes.
+// model is a group's rules over cells of nodes.
 type model struct {
-	g     *Group
-	given []bool // by rule: up; nil for none
-
-	keys      []key
-	evens     []evenRule
-	withs     []withRule
-	resources []resource
-	cells     []cell
-	// parted holds, by replicas, by replicas, the keys under which two pods may not share a domain.
-	parted [][][]int
-	clash  [][]bool // whether two pods may not share a node, whatever the keys
+	*Group
+	keys   []key
+	spread []spreadRule
+	terms  []term // whose pods can be in the group
+	cells  []cell
+	// exclusive holds, by replicas, by replicas, the keys under which two pods may not share a domain.
+	exclusive [][][]int
 }
 
 // key is a topology key.
 type key struct {
 	name   string
-	column *topology.Column
-	// single says that the key does not divide the nodes into cells, as each domain has one of those where pods may go.
+	column *topology.Column // nil: each node is a domain
+	// single says that no domain has more than one node for the group. Such a key does not divide the nodes into cells.
 	single bool
-	// alike numbers the domains: those with equal numbers can be swapped, and nothing changes. cells are those of each
-	// domain. Not with single.
-	alike []int32
-	cells [][]int
+	// equivalent numbers the domains, equivalent ones equally: swapping them changes nothing. cells are those of each
+	// domain. Both are nil for a single key.
+	equivalent []int
+	cells      [][]int
 }
 
-type evenRule struct {
-	*even
+// spreadRule is a hard spread constraint of some replicas.
+type spreadRule struct {
+	*spread
 	replicas int
 	key      int
-	// low is the minimum if the group cannot raise it.
-	low int64
-	// frozen is what the minimum cannot exceed, as no pod that counts may go to some domain: 0 with Floor, -1 if there is no
-	// such domain.
-	frozen int64
+	// bound limits the minimum: the lowest count of the domains to which no pod that counts can go.
+	bound int64
 }
 
-type withRule struct {
-	*with
+// own returns how many of the counted pods a pod with the constraint is itself, where nodes count or do not.
+func (s *spreadRule) own(counted bool) int64 { return count(s.matches[s.replicas] && counted) }
+
+// term is a required affinity term of some replicas.
+type term struct {
+	*affinity
 	replicas int
+	at       int // among the terms of the replicas
 	key      int
 }
 
-func (m *model) on(rule int) bool { return rule == noRule || m.given == nil || !m.given[rule] }
+// own returns how many of the matching pods a pod with the term is itself.
+func (t *term) own() int64 { return count(t.matches[t.replicas]) }
 
-// model makes the model. Order is the nodes in order of preference.
-func (g *Group) model(order []uint32, given []bool) *model {
-	m := &model{g: g, given: given}
-	m.findResources()
-	allowed := make([]nodeset.Set, len(g.replicas))
-	anyOne := nodeset.New(g.nodes)
-	for i := range g.replicas {
-		allowed[i] = m.allowed(i)
-		anyOne.Or(allowed[i])
+func count(v bool) int64 {
+	if v {
+		return 1
 	}
-	m.findKeys(anyOne)
-	m.findCells(order, anyOne, allowed)
+	return 0
+}
+
+// newModel returns the model of a group. Order is the nodes in order of preference.
+func newModel(g *Group, order []uint32) *model {
+	m := &model{Group: g}
+	allowed := make([]nodeset.Set, len(g.replicas))
+	usable := nodeset.New(g.nodes)
+	for i := range g.replicas {
+		allowed[i] = g.allowed(i)
+		usable.Or(allowed[i])
+	}
+	m.findKeys(usable)
+	m.findCells(order, usable, allowed)
 	for i := range m.keys {
 		if !m.keys[i].single {
-			m.findAlike(i)
+			m.findEquivalent(i)
 		}
 	}
-	m.findFrozen()
+	for i := range m.spread {
+		m.findBound(i)
+	}
 	return m
 }
 
-// allowed returns the nodes that can take a pod with nothing else of the group placed, or with what it wants to be with.
-func (m *model) allowed(i int) nodeset.Set {
-	r := &m.g.replicas[i]
-	set := nodeset.Full(m.g.nodes)
+// allowed returns the nodes that can take a pod if the group's other pods are not placed, or meet its affinity terms.
+func (g *Group) allowed(i int) nodeset.Set {
+	r := &g.replicas[i]
+	set := g.candidates.Clone()
 	for _, l := range r.limits {
-		if m.on(l.rule) {
-			set.And(l.allowed)
-		}
+		set.AndNot(l.rejected)
 	}
-	for j := range r.even {
-		if e := &r.even[j]; m.on(e.rule) {
-			set.And(e.Column.Having)
-		}
+	for j := range r.spread {
+		set.And(r.spread[j].Column.Having)
 	}
-	for j := range r.with {
-		w := &r.with[j]
-		switch {
-		case !m.on(w.rule):
-		case r.helped:
-			set.And(w.column.Having)
-		default:
-			set.And(w.column.Where(table(w.inhabited)))
-		}
+	level := rule.WithMatch
+	if r.affinity != nil && r.affinity.inGroup() {
+		level = rule.WithKey
 	}
-	for j := range r.needs {
-		n := &r.needs[j]
-		if !m.on(n.rule) {
-			continue
-		}
-		for node := range set.All() {
-			if n.Room(node) < n.Amount {
-				set.Remove(node)
-			}
+	for node := range set.All() {
+		if r.affinity != nil && !r.affinity.Offers(node, level) || g.lacksRoom(i, node) {
+			set.Remove(node)
 		}
 	}
 	return set
 }
 
-func table(in []bool) []uint8 {
-	t := make([]uint8, len(in))
-	for d, yes := range in {
-		if yes {
-			t[d] = 1
+func (g *Group) lacksRoom(replicas int, node uint32) bool {
+	for i := range g.resources {
+		if x := &g.resources[i]; x.rules[replicas].exists() && x.requests[replicas] > x.room(node) {
+			return true
 		}
 	}
-	return t
+	return false
 }
 
-// findKeys finds the rules between pods of the group and the keys that they are about.
-func (m *model) findKeys(anyOne nodeset.Set) {
-	of := m.g.replicas
-	m.parted, m.clash = make([][][]int, len(of)), make([][]bool, len(of))
-	for i := range of {
-		m.parted[i], m.clash[i] = make([][]int, len(of)), make([]bool, len(of))
+// findKeys finds the rules between pods of the group and their keys.
+func (m *model) findKeys(usable nodeset.Set) {
+	m.exclusive = make([][][]int, len(m.replicas))
+	for i := range m.exclusive {
+		m.exclusive[i] = make([][]int, len(m.replicas))
 	}
-	for i := range of {
-		r := &of[i]
-		for j := range r.apart {
-			m.part(i, &r.apart[j], anyOne)
+	for i := range m.replicas {
+		r := &m.replicas[i]
+		for j := range r.exclusions {
+			m.exclude(i, &r.exclusions[j], usable)
 		}
-		for j := range r.with {
-			if w := &r.with[j]; r.helped && m.on(w.rule) {
-				m.withs = append(m.withs, withRule{with: w, replicas: i, key: m.key(w.key, w.column, anyOne)})
+		if a := r.affinity; a != nil && a.inGroup() {
+			for at := range a.Terms {
+				k := m.key(a.Terms[at].ID.TopologyKey, a.Terms[at].Column, usable)
+				m.terms = append(m.terms, term{affinity: a, replicas: i, at: at, key: k})
 			}
 		}
-		for j := range r.even {
-			e := &r.even[j]
-			if !m.on(e.rule) {
-				continue
+		for j := range r.spread {
+			s := &r.spread[j]
+			k := m.key(s.ID.TopologyKey, s.Column, usable)
+			m.spread = append(m.spread, spreadRule{spread: s, replicas: i, key: k})
+			if s.HighestMinimum(m.matching(s), math.MaxInt64) > s.Minimum() {
+				m.keys[k].single = false
 			}
-			rule := evenRule{even: e, replicas: i, key: m.key(e.ID.TopologyKey, e.Column, anyOne), low: e.minimum(e.Counts())}
-			if !e.Floor() && m.raises(&rule) {
-				m.keys[rule.key].single = false
-			}
-			m.evens = append(m.evens, rule)
 		}
 	}
 }
 
-// part adds an exclusion of some replicas.
-func (m *model) part(i int, a *apart, anyOne nodeset.Set) {
-	if !m.on(a.rule) {
-		return
-	}
-	for other, from := range a.from {
-		switch {
-		case !from:
-		case a.column == nil:
-			m.clash[i][other], m.clash[other][i] = true, true
-		default:
-			k := m.key(a.key, a.column, anyOne)
-			m.parted[i][other] = append(m.parted[i][other], k)
-			m.parted[other][i] = append(m.parted[other][i], k)
+// exclude adds an exclusion of some replicas.
+func (m *model) exclude(i int, e *exclusion, usable nodeset.Set) {
+	for other, excluded := range e.excludes {
+		if excluded {
+			k := m.key(e.ID.TopologyKey, e.Column, usable)
+			m.exclusive[i][other] = append(m.exclusive[i][other], k)
+			m.exclusive[other][i] = append(m.exclusive[other][i], k)
 		}
 	}
 }
 
-func (m *model) key(name string, column *topology.Column, anyOne nodeset.Set) int {
+func (m *model) key(name string, column *topology.Column, usable nodeset.Set) int {
 	if i := slices.IndexFunc(m.keys, func(k key) bool { return k.name == name }); i >= 0 {
 		return i
 	}
 	k := key{name: name, column: column, single: true}
-	seen := make([]bool, column.Len())
-	for n := range anyOne.All() {
-		if d := column.Domain[n]; d != topology.None {
-			k.single = k.single && !seen[d]
-			seen[d] = true
+	if column != nil {
+		seen := make([]bool, column.Len())
+		for n := range usable.All() {
+			if d := column.Domain[n]; d != topology.None {
+				k.single = k.single && !seen[d]
+				seen[d] = true
+			}
 		}
 	}
 	m.keys = append(m.keys, k)
 	return len(m.keys) - 1
 }
 
-// raises reports whether the group's pods are enough to raise the minimum.
-func (m *model) raises(e *evenRule) bool {
-	least, pods := 0, 0
-	for d, present := range e.Present() {
-		if present && e.Counts()[d] == e.low {
-			least++
-		}
-	}
-	for i, matches := range e.matches {
+// matching returns how many pods of the group count for a constraint.
+func (m *model) matching(s *spread) int {
+	pods := 0
+	for i, matches := range s.matches {
 		if matches {
-			pods += m.g.replicas[i].count
+			pods += m.replicas[i].count
 		}
 	}
-	return least <= pods
+	return pods
 }
 
 // domain returns what cell.domains holds for a node.
 func (k *key) domain(n uint32) int32 {
-	if d := k.column.Domain[n]; !k.single || d == topology.None {
-		return d
+	switch {
+	case k.column == nil:
+		return 1
+	case k.single && k.column.Domain[n] != topology.None:
+		return 1
 	}
-	return 1
+	return k.column.Domain[n]
 }

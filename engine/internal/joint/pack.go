@@ -3,43 +3,42 @@ package joint
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// packing divides the pods of a cell into lots, each of which shares a node.
+// packing divides the pods of a cell into bins, each for one node, and matches the bins to classes of nodes.
 type packing struct {
 	s    *search
 	cell *cell
 	pods []int // replicas, ascending
-	all  bool
-	// exempt says, by replicas, which pods' affinity terms hold wherever the keys are.
-	exempt []bool
+	all  bool  // whether all pods of the group are assigned
+	// first says, by replicas, whether pods may go wherever the keys of their affinity terms are.
+	first []bool
 
-	lots [][]int // replicas
-	// at is each lot's class, taken how many lots each class has.
-	at, taken []int
-	settling  bool // whether affinity has to hold now
-	// visited says, by class, in which round of moving lots it was last thought of.
+	bins [][]int // replicas
+	// class is each bin's class, taken the number of bins that each class has.
+	class, taken []int
+	settling     bool // whether affinity has to hold now
+	// visited holds, by class, the last round of matching that tried to move its bins.
 	visited []int
 	round   int
 }
 
 func (s *search) newPacking(c int, all bool) *packing {
-	cell := &s.model.cells[c]
-	p := &packing{s: s, cell: cell, all: all, exempt: make([]bool, len(s.left))}
+	cell := &s.cells[c]
+	p := &packing{s: s, cell: cell, all: all, first: make([]bool, len(s.left))}
 	p.taken, p.visited = make([]int, len(cell.classes)), make([]int, len(cell.classes))
 	for r, n := range s.in[c] {
 		for range n {
 			p.pods = append(p.pods, r)
 		}
-		p.exempt[r] = n > 0 && s.exempt(r, 1)
+		p.first[r] = n > 0 && s.first(r, cell, 1)
 	}
 	return p
 }
 
-// place places the pods from the i-th on and reports whether it did. Of equal pods, one goes to no earlier lot than those
-// before it.
+// place places the pods from the i-th on and reports whether it did. Of equal pods, none goes to a bin before the bin of
+// the pod before it.
 func (p *packing) place(i, first int) bool {
 	if i == len(p.pods) {
 		return p.settle()
@@ -48,95 +47,95 @@ func (p *packing) place(i, first int) bool {
 	if i == 0 || p.pods[i-1] != r {
 		first = 0
 	}
-	for l := first; l <= len(p.lots); l++ {
-		if l < len(p.lots) && (!p.joins(r, l) || p.seen(l)) {
+	for b := first; b <= len(p.bins); b++ {
+		if b < len(p.bins) && (!p.joins(r, b) || p.repeats(b)) {
 			continue
 		}
-		if !p.s.effort.Spend(1) {
+		if !p.s.budget.Spend(1) {
 			return false
 		}
-		before := slices.Clone(p.at)
-		if p.join(r, l) {
-			if p.place(i+1, l) {
+		before := slices.Clone(p.class)
+		if p.join(r, b) {
+			if p.place(i+1, b) {
 				return true
 			}
-			p.leave(l, before)
+			p.leave(b, before)
 		}
 	}
 	return false
 }
 
-// join puts a pod into a lot, which may be a new one, and reports whether it did: if the lots do not all find a class
-// then, nothing changes.
-func (p *packing) join(r, l int) bool {
-	if l == len(p.lots) {
-		p.lots, p.at = append(p.lots, nil), append(p.at, nowhere)
+// join puts a pod into a bin, which may be a new one. If then not all bins have a class, it changes nothing and returns
+// false.
+func (p *packing) join(r, b int) bool {
+	if b == len(p.bins) {
+		p.bins, p.class = append(p.bins, nil), append(p.class, unmatched)
 	}
-	lot := p.lots[l]
-	p.lots[l] = append(slices.Clip(lot), r)
-	was := p.at[l]
-	if was != nowhere {
-		if p.fits(l, was) {
+	bin := p.bins[b]
+	p.bins[b] = append(slices.Clip(bin), r)
+	was := p.class[b]
+	if was != unmatched {
+		if p.fits(b, was) {
 			return true
 		}
 		p.taken[was]--
-		p.at[l] = nowhere
+		p.class[b] = unmatched
 	}
-	if p.matches(l) {
+	if p.match(b) {
 		return true
 	}
-	if was == nowhere {
-		p.lots, p.at = p.lots[:l], p.at[:l]
+	if was == unmatched {
+		p.bins, p.class = p.bins[:b], p.class[:b]
 		return false
 	}
 	p.taken[was]++
-	p.lots[l], p.at[l] = lot, was
+	p.bins[b], p.class[b] = bin, was
 	return false
 }
 
-// leave takes the last pod out of a lot and puts the lots where they were before it joined.
-func (p *packing) leave(l int, at []int) {
-	for _, c := range p.at {
-		p.taken[c]--
-	}
-	for _, c := range at {
-		p.taken[c]++
-	}
-	p.at = at
-	if p.lots[l] = p.lots[l][:len(p.lots[l])-1]; len(p.lots[l]) == 0 {
-		p.lots = p.lots[:l]
+// leave takes the last pod out of a bin and restores the classes of the bins.
+func (p *packing) leave(b int, class []int) {
+	p.restore(class)
+	if p.bins[b] = p.bins[b][:len(p.bins[b])-1]; len(p.bins[b]) == 0 {
+		p.bins = p.bins[:b]
 	}
 }
 
-// extend packs one pod more than before, of which no pod goes to another lot. It changes nothing if it fails.
+// restore matches the bins to the given classes.
+func (p *packing) restore(class []int) {
+	clear(p.taken)
+	for _, c := range class {
+		p.taken[c]++
+	}
+	p.class = class
+}
+
+// extend adds a pod to a packing, whose other pods stay in their bins. If it fails it changes nothing.
 func (p *packing) extend(before *packing, r int) bool {
-	p.lots, p.at, p.taken = slices.Clone(before.lots), slices.Clone(before.at), slices.Clone(before.taken)
-	for l := range len(p.lots) + 1 {
-		if l < len(p.lots) && !p.joins(r, l) {
+	p.bins, p.class, p.taken = slices.Clone(before.bins), slices.Clone(before.class), slices.Clone(before.taken)
+	for b := range len(p.bins) + 1 {
+		if b < len(p.bins) && !p.joins(r, b) {
 			continue
 		}
-		if !p.s.effort.Spend(1) {
+		if !p.s.budget.Spend(1) {
 			break
 		}
-		if p.join(r, l) {
+		if p.join(r, b) {
 			return true
 		}
 	}
-	p.lots, p.at = nil, nil
-	clear(p.taken)
+	p.bins = nil
+	p.restore(nil)
 	return false
 }
 
-// nowhere is the class of a lot without one.
-const nowhere = -1
+// unmatched is the class of a bin without one.
+const unmatched = -1
 
-// joins reports whether nothing keeps a pod from sharing a node with a lot.
-func (p *packing) joins(r, l int) bool {
-	for _, other := range p.lots[l] {
-		if p.s.clash[r][other] {
-			return false
-		}
-		for _, k := range p.s.parted[r][other] {
+// joins reports whether no exclusion keeps a pod out of a bin.
+func (p *packing) joins(r, b int) bool {
+	for _, other := range p.bins[b] {
+		for _, k := range p.s.exclusive[r][other] {
 			if p.cell.domains[k] != topology.None {
 				return false
 			}
@@ -145,33 +144,33 @@ func (p *packing) joins(r, l int) bool {
 	return true
 }
 
-// seen reports whether an earlier lot is the same.
-func (p *packing) seen(l int) bool {
-	return slices.ContainsFunc(p.lots[:l], func(lot []int) bool { return slices.Equal(lot, p.lots[l]) })
+// repeats reports whether an earlier bin has equal pods.
+func (p *packing) repeats(b int) bool {
+	return slices.ContainsFunc(p.bins[:b], func(bin []int) bool { return slices.Equal(bin, p.bins[b]) })
 }
 
-// matches finds a class for a lot that has none, moving others if need be. It changes nothing if it fails.
-func (p *packing) matches(l int) bool {
+// match finds a class for a bin that has none, and moves other bins if necessary. If it fails it changes nothing.
+func (p *packing) match(b int) bool {
 	p.round++
-	return p.match(l)
+	return p.augment(b)
 }
 
-func (p *packing) match(l int) bool {
+func (p *packing) augment(b int) bool {
 	for c := range p.cell.classes {
-		if p.visited[c] != p.round && p.taken[c] < len(p.cell.classes[c].nodes) && p.fits(l, c) {
+		if p.visited[c] != p.round && p.taken[c] < len(p.cell.classes[c].nodes) && p.fits(b, c) {
 			p.taken[c]++
-			p.at[l] = c
+			p.class[b] = c
 			return true
 		}
 	}
 	for c := range p.cell.classes {
-		if p.visited[c] == p.round || !p.fits(l, c) {
+		if p.visited[c] == p.round || !p.fits(b, c) {
 			continue
 		}
 		p.visited[c] = p.round
-		for other, at := range p.at {
-			if at == c && p.match(other) {
-				p.at[l] = c
+		for other, class := range p.class {
+			if class == c && p.augment(other) {
+				p.class[b] = c
 				return true
 			}
 		}
@@ -179,98 +178,91 @@ func (p *packing) match(l int) bool {
 	return false
 }
 
-// fits reports whether a node of a class can take a lot, or one to which pods are added.
-func (p *packing) fits(l, c int) bool {
+// fits reports whether a node of a class can take a bin, possibly with more pods.
+func (p *packing) fits(b, c int) bool {
 	k := &p.cell.classes[c]
-	lot := p.lots[l]
-	for _, r := range lot {
+	bin := p.bins[b]
+	for _, r := range bin {
 		if !k.allowed[r] {
 			return false
 		}
 	}
 	for i := range p.s.resources {
 		x := &p.s.resources[i]
-		var sum int64
-		checked := false
-		for _, r := range lot {
-			sum = saturating.Add(sum, x.amounts[r])
-			checked = checked || x.checked[r]
-		}
-		if checked && sum > k.room[i] {
+		if x.sum(bin) > k.room[i] && slices.ContainsFunc(bin, func(r int) bool { return x.rules[r].exists() }) {
 			return false
 		}
 	}
-	for i := range p.s.evens {
-		if e := &p.s.evens[i]; p.s.totals[i] == nil && slices.Contains(lot, e.replicas) {
-			total := k.counts[i] + e.beside(p.cell.counted[i])
-			for _, r := range lot {
-				if e.matches[r] && p.cell.counted[i] {
-					total++
-				}
-			}
-			if total-e.MaxSkew > e.low {
-				return false
-			}
+	for i := range p.s.spread {
+		constraint := &p.s.spread[i]
+		if p.s.spreads[i] != nil || !slices.Contains(bin, constraint.replicas) {
+			continue
+		}
+		others := k.counts[i] - constraint.own(p.cell.counted[i])
+		if p.cell.counted[i] {
+			others += matching(constraint.matches, bin)
+		}
+		if !constraint.AllowsCount(others) {
+			return false
 		}
 	}
-	return !p.settling || p.accompanied(lot, k)
+	return !p.settling || p.affinityHolds(bin, k)
 }
 
-// settle finds classes for the lots that are also right for what is only known once all pods are placed.
+// matching returns the number of pods of a bin that match.
+func matching(matches []bool, bin []int) (pods int64) {
+	for _, r := range bin {
+		pods += count(matches[r])
+	}
+	return pods
+}
+
+// settle finds classes for the bins that also satisfy the affinity terms with single keys, once all pods are assigned.
 func (p *packing) settle() bool {
-	if !p.all || !slices.ContainsFunc(p.s.company, func(pods []int32) bool { return pods == nil }) {
+	if !p.all || !p.s.settles() {
 		return true
 	}
-	at := slices.Clone(p.at)
+	before := slices.Clone(p.class)
 	clear(p.taken)
-	for l := range p.at {
-		p.at[l] = nowhere
+	for b := range p.class {
+		p.class[b] = unmatched
 	}
 	p.settling = true
 	settled := true
-	for l := 0; settled && l < len(p.lots); l++ {
-		settled = p.matches(l)
+	for b := 0; settled && b < len(p.bins); b++ {
+		settled = p.match(b)
 	}
 	p.settling = false
 	if !settled {
-		clear(p.taken)
-		for _, c := range at {
-			p.taken[c]++
-		}
-		p.at = at
+		p.restore(before)
 	}
 	return settled
 }
 
-// accompanied reports whether a lot's affinity terms that are about single keys hold on a node of a class.
-func (p *packing) accompanied(lot []int, k *class) bool {
-	for i := range p.s.withs {
-		w := &p.s.withs[i]
-		if p.s.company[i] != nil || p.exempt[w.replicas] || k.met[i] || !slices.Contains(lot, w.replicas) {
+// affinityHolds reports whether the affinity terms with single keys hold for a bin on a node of a class.
+func (p *packing) affinityHolds(bin []int, k *class) bool {
+	for i := range p.s.terms {
+		t := &p.s.terms[i]
+		if !p.s.keys[t.key].single || p.first[t.replicas] || k.met[i] || !slices.Contains(bin, t.replicas) {
 			continue
 		}
-		r := &p.s.g.replicas[w.replicas]
-		helpers := -count(r.wanted[w.replicas])
-		for _, other := range lot {
-			helpers += count(r.wanted[other])
-		}
-		if helpers == 0 {
+		if matching(t.matches, bin) == t.own() {
 			return false
 		}
 	}
 	return true
 }
 
-// spots returns where the pods go.
-func (p *packing) spots() []Spot {
-	var spots []Spot
+// assignments returns where the pods go.
+func (p *packing) assignments() []Assignment {
+	var assigned []Assignment
 	next := make([]int, len(p.taken))
-	for l, lot := range p.lots {
-		c := p.at[l]
-		for _, r := range lot {
-			spots = append(spots, Spot{r, p.cell.classes[c].nodes[next[c]]})
+	for b, bin := range p.bins {
+		c := p.class[b]
+		for _, r := range bin {
+			assigned = append(assigned, Assignment{r, p.cell.classes[c].nodes[next[c]]})
 		}
 		next[c]++
 	}
-	return spots
+	return assigned
 }

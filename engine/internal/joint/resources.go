@@ -3,40 +3,59 @@ package joint
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 )
 
-// resource is a resource that pods need.
+// resource is a resource that pods of the group request.
 type resource struct {
-	amounts []int64 // by replicas
-	checked []bool  // by replicas
-	room    func(uint32) int64
-	sums    []int64 // what several pods may need together, ascending; nil if that is too much
-	total   int64
+	name     string
+	requests []int64 // by replicas
+	rules    []index // by replicas: the rule that the request must fit; none without one
+	room     func(node uint32) int64
+	sums     []int64 // what several pods can request together, ascending; nil if there are too many sums
+	total    int64
 }
 
-func (m *model) findResources() {
-	index := make(map[string]int)
-	for i := range m.g.replicas {
-		r := &m.g.replicas[i]
-		for j := range r.needs {
-			n := &r.needs[j]
-			at, ok := index[n.Resource]
-			if !ok {
-				at = len(m.resources)
-				index[n.Resource] = at
-				m.resources = append(m.resources, resource{
-					amounts: make([]int64, len(m.g.replicas)), checked: make([]bool, len(m.g.replicas)), room: n.Room,
-				})
-			}
-			m.resources[at].amounts[i] = n.Amount
-			m.resources[at].checked[i] = m.on(n.rule)
+// none is the index of no rule.
+const none index = -1
+
+func (i index) exists() bool { return i != none }
+
+// resource returns a resource of the group, which has a number of replicas.
+func (g *Group) resource(n rule.Need, replicas int) *resource {
+	i := slices.IndexFunc(g.resources, func(x resource) bool { return x.name == n.Resource })
+	if i < 0 {
+		i = len(g.resources)
+		g.resources = append(g.resources, resource{
+			name: n.Resource, requests: make([]int64, replicas), rules: slices.Repeat([]index{none}, replicas), room: n.Room,
+		})
+	}
+	return &g.resources[i]
+}
+
+func (x *resource) need(replicas int, amount int64, rule index) {
+	x.requests[replicas], x.rules[replicas] = amount, rule
+}
+
+// without returns the resource without some rules. The pods still use what they request.
+func (x resource) without(rules []bool) resource {
+	x.rules = slices.Clone(x.rules)
+	for r, i := range x.rules {
+		if i.exists() && i.in(rules) {
+			x.rules[r] = none
 		}
 	}
-	m.resources = slices.DeleteFunc(m.resources, func(r resource) bool { return !slices.Contains(r.checked, true) })
-	for i := range m.resources {
-		m.resources[i].findSums(m.g.replicas)
+	return x
+}
+
+// sum returns what the pods of a bin request.
+func (x *resource) sum(bin []int) int64 {
+	var sum int64
+	for _, r := range bin {
+		sum = saturating.Add(sum, x.requests[r])
 	}
+	return sum
 }
 
 // maxSums bounds resource.sums.
@@ -44,14 +63,14 @@ const maxSums = 1024
 
 func (x *resource) findSums(of []replicas) {
 	x.sums = []int64{0}
-	for i, amount := range x.amounts {
-		x.total = saturating.Add(x.total, saturating.Mul(amount, int64(of[i].count)))
+	for i, request := range x.requests {
+		x.total = saturating.Add(x.total, saturating.Mul(request, int64(of[i].count)))
 		for range of[i].count {
-			if amount == 0 || x.sums == nil {
+			if request == 0 || x.sums == nil {
 				break
 			}
 			for _, s := range x.sums {
-				x.sums = append(x.sums, saturating.Add(s, amount))
+				x.sums = append(x.sums, saturating.Add(s, request))
 			}
 			slices.Sort(x.sums)
 			if x.sums = slices.Compact(x.sums); len(x.sums) > maxSums {
@@ -61,7 +80,7 @@ func (x *resource) findSums(of []replicas) {
 	}
 }
 
-// usable returns which part of a node's room pods can use up. Nodes with the same are equal to the group.
+// usable returns how much of a node's room the group's pods can use up. Nodes with equal results are equivalent.
 func (x *resource) usable(room int64) int64 {
 	if room < 0 {
 		return -1

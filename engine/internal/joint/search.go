@@ -5,48 +5,50 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// Effort is what searching may cost: so many steps, until the context ends. A step is one pod tried in one place, or
-// whatever else the caller takes for one.
-type Effort struct {
+// Budget limits the steps of a search, which also stops when the context ends. A step is one pod tried in one place, or
+// what the caller spends.
+type Budget struct {
 	Context context.Context
 	Limit   int
-	Steps   int // taken so far
+	Steps   int // spent so far
 }
 
-// Spend takes steps, and reports whether there was enough left.
-func (e *Effort) Spend(steps int) bool {
-	if e.Over() {
+// Spend spends steps, and reports whether the budget was not exhausted before.
+func (b *Budget) Spend(steps int) bool {
+	if b.Exhausted() {
 		return false
 	}
-	e.Steps += steps
+	b.Steps += steps
 	return true
 }
 
-// Over reports whether nothing is left.
-func (e *Effort) Over() bool { return e.Steps >= e.Limit || e.Context.Err() != nil }
+// Exhausted reports whether nothing is left.
+func (b *Budget) Exhausted() bool { return b.Steps >= b.Limit || b.Context.Err() != nil }
 
-// Search finds a placement that satisfies all rules but those given up, nil if there is none. Order is the nodes in order
-// of preference, of which a search among equal ones takes the first. Known says whether the effort was enough to tell;
-// without, nothing was found.
-func (g *Group) Search(order []uint32, given []bool, effort *Effort) (spots []Spot, known bool) {
-	m := g.model(order, given)
-	for _, more := range m.relaxations() {
-		part := *effort
-		part.Limit = effort.Steps + (effort.Limit-effort.Steps)/8
-		spots, known := g.model(order, more).solve(&part)
-		effort.Steps = part.Steps
-		if spots == nil && known {
+// Search finds a placement that satisfies all rules but the dropped ones; nil if it finds none. Order is the nodes in
+// order of preference: of equivalent nodes the search takes the first. Without known the budget did not suffice, and
+// there may be a placement.
+func (g *Group) Search(order []uint32, dropped []bool, budget *Budget) (assigned []Assignment, known bool) {
+	m := newModel(g.without(dropped), order)
+	for _, relaxed := range m.relaxations() {
+		part := *budget
+		part.Limit = budget.Steps + (budget.Limit-budget.Steps)/8
+		assigned, known := newModel(relaxed, order).solve(&part)
+		budget.Steps = part.Steps
+		if assigned == nil && known {
 			return nil, true
 		}
 	}
-	return m.solve(effort)
+	return m.solve(budget)
 }
 
-// relaxations returns what else to give up so that what is left is about few cells: if that alone cannot be satisfied, it
-// shows soon. One after the other leaves the rules on one key more, in ascending order of their numbers of domains.
-func (m *model) relaxations() [][]bool {
+// relaxations returns the group without the rules on some keys, so that few cells are left: the search soon finds out if
+// no placement satisfies the others. Each keeps the rules on one key more, in ascending order of their numbers of domains.
+func (m *model) relaxations() []*Group {
 	var keys []*key
 	for i := range m.keys {
 		if k := &m.keys[i]; !k.single {
@@ -54,150 +56,147 @@ func (m *model) relaxations() [][]bool {
 		}
 	}
 	slices.SortStableFunc(keys, func(a, b *key) int { return cmp.Compare(a.column.Len(), b.column.Len()) })
-	var all [][]bool
+	var relaxed []*Group
 	for kept := 1; kept < len(keys); kept++ {
-		given := make([]bool, len(m.g.Rules))
-		copy(given, m.given)
-		for i, r := range m.g.Rules {
-			given[i] = given[i] || slices.ContainsFunc(keys[kept:], func(k *key) bool { return k.name == r.TopologyKey })
+		dropped := make([]bool, len(m.Rules))
+		for i, r := range m.Rules {
+			dropped[i] = slices.ContainsFunc(keys[kept:], func(k *key) bool { return k.name == r.TopologyKey })
 		}
-		all = append(all, given)
+		relaxed = append(relaxed, m.without(dropped))
 	}
-	return all
+	return relaxed
 }
 
-func (m *model) solve(effort *Effort) (spots []Spot, known bool) {
-	parts := m.parts()
-	if len(parts) > 1 {
-		// Without the others a part has no less room, and nothing else changes for it. To look at it alone keeps a part that
-		// has no place from being tried again with every placement of the others.
-		for _, part := range parts {
-			if !newSearch(m, part, effort).place() {
-				return nil, !effort.Over()
+func (m *model) solve(budget *Budget) (assigned []Assignment, known bool) {
+	components := m.components()
+	if len(components) > 1 {
+		// A component alone has no less room, and nothing else changes for it. If it has no placement, the search need not
+		// find that again for each placement of the others.
+		for _, component := range components {
+			if !newSearch(m, component, budget).place() {
+				return nil, !budget.Exhausted()
 			}
 		}
 	}
-	s := newSearch(m, slices.Concat(parts...), effort)
+	s := newSearch(m, slices.Concat(components...), budget)
 	if s.place() {
-		return s.spots(), true
+		return s.assignments(), true
 	}
-	return nil, !effort.Over()
+	return nil, !budget.Exhausted()
 }
 
-// parts divides the replicas into parts that no rule connects but for what nodes have room for.
-func (m *model) parts() [][]int {
-	of := make([]int, len(m.g.replicas)) // the first replicas of each one's part
+// components divides the replicas so that no rule connects two components, apart from rules about single nodes.
+func (m *model) components() [][]int {
+	of := make([]int, len(m.replicas)) // the first replicas of each one's component
 	for i := range of {
 		of[i] = i
 	}
-	join := func(a, b int) {
-		a, b = of[a], of[b]
-		for i := range of {
-			if of[i] == a || of[i] == b {
-				of[i] = min(a, b)
+	join := func(i int, others []bool) {
+		for j, connected := range others {
+			if a, b := of[i], of[j]; connected && a != b {
+				for r := range of {
+					if of[r] == a || of[r] == b {
+						of[r] = min(a, b)
+					}
+				}
 			}
 		}
 	}
-	for i := range of {
-		for j := range of {
-			if len(m.parted[i][j]) > 0 {
-				join(i, j)
+	for i := range m.replicas {
+		for j := range m.replicas[i].exclusions {
+			if e := &m.replicas[i].exclusions[j]; e.Column != nil {
+				join(i, e.excludes)
 			}
 		}
 	}
-	for i := range m.withs {
-		w := &m.withs[i]
-		for j, wanted := range m.g.replicas[w.replicas].wanted {
-			if wanted {
-				join(w.replicas, j)
-			}
-		}
+	for i := range m.terms {
+		join(m.terms[i].replicas, m.terms[i].matches)
 	}
-	for i := range m.evens {
-		for j, matches := range m.evens[i].matches {
-			if matches {
-				join(m.evens[i].replicas, j)
-			}
-		}
+	for i := range m.spread {
+		join(m.spread[i].replicas, m.spread[i].matches)
 	}
-	parts := make([][]int, len(of))
+	components := make([][]int, len(of))
 	for i, first := range of {
-		parts[first] = append(parts[first], i)
+		components[first] = append(components[first], i)
 	}
-	return slices.DeleteFunc(parts, func(part []int) bool { return len(part) == 0 })
+	return slices.DeleteFunc(components, func(component []int) bool { return len(component) == 0 })
 }
 
-// search is the pods in cells, so far, and what the rules look at.
+// search assigns pods to cells.
 type search struct {
 	*model
-	effort *Effort
+	budget *Budget
 
-	total int     // pods without a place
+	total int     // pods to assign
 	left  []int   // the same by replicas
 	in    [][]int // pods by cell, by replicas; nil for a cell that never had any
-	cells []int   // that have pods, in the order in which they got them
+	used  []int   // cells with pods, in the order in which they got them
+	tried [][]int // by replicas, by cell: positive if all such placements have been tried
 
-	touched   [][]int32   // pods by key, by domain; nil for a single key
-	parting   [][][]int32 // by replicas, by key, by domain: pods that may not share the domain; nil for none
-	company   [][]int32   // by withs, by domain: pods that the terms match; nil for a single key
-	found     []int       // by replicas: pods that match the terms, in any domain of their keys
-	totals    [][]int64   // by evens, by domain; nil for a single key
-	forbidden [][]int     // by replicas, by cell: as all such placements have been tried
+	touched    [][]int32        // pods by key, by domain; nil for a single key
+	excluding  [][][]int32      // by replicas, by key, by domain: pods that exclude these; nil for none
+	affinities []*rule.Affinity // by replicas; nil without terms. Under a single key no domain's count means anything
+	spreads    []*rule.Spread   // nil for a single key
 
 	packed map[string]*packing // nil for what cannot be packed
 	now    []*packing          // by cell; nil without pods
-	final  []*packing          // of cells, when all pods are placed
+	final  []*packing          // of used cells, when all pods are assigned
 }
 
-// newSearch returns a search for a place for some replicas.
-func newSearch(m *model, of []int, effort *Effort) *search {
-	n := len(m.g.replicas)
+// newSearch returns a search for some replicas.
+func newSearch(m *model, of []int, budget *Budget) *search {
+	n := len(m.replicas)
 	s := &search{
-		model:     m,
-		effort:    effort,
-		left:      make([]int, n),
-		in:        make([][]int, len(m.cells)),
-		touched:   make([][]int32, len(m.keys)),
-		parting:   make([][][]int32, n),
-		company:   make([][]int32, len(m.withs)),
-		found:     make([]int, n),
-		totals:    make([][]int64, len(m.evens)),
-		forbidden: make([][]int, n),
-		packed:    make(map[string]*packing),
-		now:       make([]*packing, len(m.cells)),
+		model:      m,
+		budget:     budget,
+		left:       make([]int, n),
+		in:         make([][]int, len(m.cells)),
+		tried:      make([][]int, n),
+		touched:    make([][]int32, len(m.keys)),
+		excluding:  make([][][]int32, n),
+		affinities: make([]*rule.Affinity, n),
+		spreads:    make([]*rule.Spread, len(m.spread)),
+		packed:     make(map[string]*packing),
+		now:        make([]*packing, len(m.cells)),
 	}
 	for k := range m.keys {
-		if !m.keys[k].single {
-			s.touched[k] = make([]int32, m.keys[k].column.Len())
+		s.touched[k] = m.perDomain(k)
+	}
+	for i := range m.terms {
+		if t := &m.terms[i]; s.affinities[t.replicas] == nil {
+			s.affinities[t.replicas] = t.Fork()
 		}
 	}
-	for i := range m.withs {
-		if k := m.withs[i].key; !m.keys[k].single {
-			s.company[i] = make([]int32, m.keys[k].column.Len())
-		}
-	}
-	for i := range m.evens {
-		if e := &m.evens[i]; !m.keys[e.key].single {
-			s.totals[i] = slices.Clone(e.Counts())
+	for i := range m.spread {
+		if constraint := &m.spread[i]; !m.keys[constraint.key].single {
+			s.spreads[i] = constraint.Fork()
 		}
 	}
 	for _, r := range of {
-		s.left[r] = m.g.replicas[r].count
+		s.left[r] = m.replicas[r].count
 		s.total += s.left[r]
-		s.forbidden[r] = make([]int, len(m.cells))
-		s.parting[r] = make([][]int32, len(m.keys))
-		for _, keys := range m.parted[r] {
-			for _, k := range keys {
-				if !m.keys[k].single && s.parting[r][k] == nil {
-					s.parting[r][k] = make([]int32, m.keys[k].column.Len())
-				}
+	}
+	for r := range n {
+		s.tried[r] = make([]int, len(m.cells))
+		s.excluding[r] = make([][]int32, len(m.keys))
+		for _, k := range slices.Concat(m.exclusive[r]...) {
+			if s.excluding[r][k] == nil {
+				s.excluding[r][k] = m.perDomain(k)
 			}
 		}
 	}
 	return s
 }
 
-// place places the pods that are left and reports whether it did.
+// perDomain returns numbers by domain of a key; nil for a single key.
+func (m *model) perDomain(k int) []int32 {
+	if m.keys[k].single {
+		return nil
+	}
+	return make([]int32, m.keys[k].column.Len())
+}
+
+// place assigns the pods that are left and reports whether it did.
 func (s *search) place() bool {
 	if s.total == 0 {
 		return s.complete()
@@ -209,28 +208,27 @@ func (s *search) place() bool {
 	tried := 0
 	done := false
 	for _, o := range options {
-		if done = s.try(r, o.cells[0]); done || s.effort.Over() {
+		if done = s.try(r, o.cells[0]); done || s.budget.Exhausted() {
 			break
 		}
-		// No placement of what is left has such a pod in any of these cells: any of the equal pods could have been the one
-		// that was tried.
-		s.forbid(r, o.cells, 1)
+		// No placement of what is left has such a pod in any of these cells: the pods are equal, and so are the cells.
+		s.markTried(r, o.cells, 1)
 		tried++
 	}
 	for _, o := range options[:tried] {
-		s.forbid(r, o.cells, -1)
+		s.markTried(r, o.cells, -1)
 	}
 	return done
 }
 
-func (s *search) forbid(r int, cells []int, by int) {
+func (s *search) markTried(r int, cells []int, by int) {
 	for _, c := range cells {
-		s.forbidden[r][c] += by
+		s.tried[r][c] += by
 	}
 }
 
 func (s *search) try(r, c int) bool {
-	if !s.effort.Spend(1) {
+	if !s.budget.Spend(1) {
 		return false
 	}
 	before := s.now[c]
@@ -244,57 +242,57 @@ func (s *search) try(r, c int) bool {
 	return false
 }
 
-// add puts a pod into a cell or, with by -1, takes it out again.
+// add assigns a pod to a cell, or with -1 takes it back.
 func (s *search) add(r, c int, by int) {
-	cell := &s.model.cells[c]
+	cell := &s.cells[c]
 	s.total -= by
 	s.left[r] -= by
 	if s.in[c] == nil {
 		s.in[c] = make([]int, len(s.left))
 	}
 	if by > 0 && !slices.ContainsFunc(s.in[c], positive) {
-		s.cells = append(s.cells, c)
+		s.used = append(s.used, c)
 	}
 	s.in[c][r] += by
 	if by < 0 && !slices.ContainsFunc(s.in[c], positive) {
-		s.cells = s.cells[:len(s.cells)-1]
+		s.used = s.used[:len(s.used)-1]
 	}
 	for k, pods := range s.touched {
 		if pods != nil {
 			pods[cell.domains[k]] += int32(by)
 		}
 	}
-	for other, keys := range s.parted[r] {
+	for other, keys := range s.exclusive[r] {
 		for _, k := range keys {
-			if pods := s.parting[other][k]; pods != nil {
+			if pods := s.excluding[other][k]; pods != nil {
 				pods[cell.domains[k]] += int32(by)
 			}
 		}
 	}
-	for other := range s.g.replicas {
-		if s.g.replicas[other].wanted[r] && s.keyed(other, cell) {
-			s.found[other] += by
+	for other, a := range s.affinities {
+		if a != nil && s.replicas[other].affinity.matches[r] {
+			a.Add(cell.node, int64(by))
 		}
 	}
-	for i, pods := range s.company {
-		if w := &s.withs[i]; pods != nil && s.g.replicas[w.replicas].wanted[r] {
-			pods[cell.domains[w.key]] += int32(by)
-		}
-	}
-	for i, totals := range s.totals {
-		if e := &s.evens[i]; totals != nil && e.matches[r] && cell.counted[i] {
-			totals[cell.domains[e.key]] += int64(by)
+	for i, counted := range s.spreads {
+		if counted != nil && s.spread[i].matches[r] {
+			counted.Add(cell.node, int64(by))
 		}
 	}
 }
 
 func positive(n int) bool { return n > 0 }
 
+// settles reports whether terms have single keys, so that packing must settle them when all pods are assigned.
+func (m *model) settles() bool {
+	return slices.ContainsFunc(m.terms, func(t term) bool { return m.keys[t.key].single })
+}
+
 // complete reports whether the placement of all pods satisfies every rule.
 func (s *search) complete() bool {
-	settle := slices.ContainsFunc(s.company, func(pods []int32) bool { return pods == nil })
+	settle := s.settles()
 	s.final = s.final[:0]
-	for _, c := range s.cells {
+	for _, c := range s.used {
 		p := s.now[c]
 		if settle {
 			p = s.packing(c, true, func(p *packing) bool { return p.place(0, 0) })
@@ -307,18 +305,19 @@ func (s *search) complete() bool {
 	return true
 }
 
-// pack returns how the pods of a cell find nodes there, as far as can be told before all pods are placed; nil if they do
-// not, or the effort is over. Before is how they did without the last one, nil if there were none.
+// pack packs the pods of a cell, as far as the assigned pods tell whether they have nodes; nil if they have none or the
+// budget is exhausted. Before is the packing without the last pod, nil if there were no pods.
 func (s *search) pack(c, last int, before *packing) *packing {
 	return s.packing(c, false, func(p *packing) bool { return before != nil && p.extend(before, last) || p.place(0, 0) })
 }
 
-// packing returns what place makes of the pods of a cell, nil if it fails, or what it once did.
+// packing returns what place makes of the pods of a cell, or once made of equal ones; nil if it fails. With all, all pods
+// are assigned.
 func (s *search) packing(c int, all bool, place func(*packing) bool) *packing {
-	b := binary.AppendUvarint([]byte{bit(all)}, uint64(c))
+	b := binary.AppendUvarint([]byte{byte(count(all))}, uint64(c))
 	for r, n := range s.in[c] {
 		b = binary.AppendUvarint(b, uint64(n))
-		b = append(b, bit(all && n > 0 && s.exempt(r, 1)))
+		b = append(b, byte(count(all && n > 0 && s.first(r, &s.cells[c], 1))))
 	}
 	p, ok := s.packed[string(b)]
 	if !ok {
@@ -331,10 +330,10 @@ func (s *search) packing(c int, all bool, place func(*packing) bool) *packing {
 	return p
 }
 
-func (s *search) spots() []Spot {
-	var spots []Spot
+func (s *search) assignments() []Assignment {
+	var assigned []Assignment
 	for _, p := range s.final {
-		spots = append(spots, p.spots()...)
+		assigned = append(assigned, p.assignments()...)
 	}
-	return spots
+	return assigned
 }

@@ -45,36 +45,31 @@ func (g *Group) order() []uint32 {
 	return order
 }
 
-func (g *Group) satisfied(spots []Spot, given []bool) bool {
-	for i := range spots {
-		if !g.right(spots, i, given) {
-			return false
-		}
-	}
-	return true
+func (g *Group) satisfied(assigned []Assignment) bool {
+	return !slices.Contains(g.Rejected(assigned), true)
 }
 
-// possible reports whether any placement satisfies the rules that are not given up, by trying all.
-func (g *Group) possible(given []bool) bool {
-	var spots []Spot
+// possible reports whether any placement satisfies the rules, by trying all.
+func (g *Group) possible() bool {
+	var assigned []Assignment
 	var place func(replicas, pods int) bool
 	place = func(replicas, pods int) bool {
 		switch {
 		case replicas == len(g.replicas):
-			return g.satisfied(spots, given)
+			return g.satisfied(assigned)
 		case pods == g.replicas[replicas].count:
 			return place(replicas+1, 0)
 		}
 		first := uint32(0)
 		if pods > 0 {
-			first = spots[len(spots)-1].Node
+			first = assigned[len(assigned)-1].Node
 		}
 		for n := first; n < uint32(g.nodes); n++ {
-			spots = append(spots, Spot{replicas, n})
+			assigned = append(assigned, Assignment{replicas, n})
 			if place(replicas, pods+1) {
 				return true
 			}
-			spots = spots[:len(spots)-1]
+			assigned = assigned[:len(assigned)-1]
 		}
 		return false
 	}
@@ -91,7 +86,7 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 		for i := range given {
 			given[i] = rng.IntN(4) == 0
 		}
-		effort := &Effort{Context: context.Background(), Limit: 1 << 20}
+		effort := &Budget{Context: context.Background(), Limit: 1 << 20}
 		spots, known := g.Search(g.order(), given, effort)
 		steps += effort.Steps
 		switch {
@@ -99,7 +94,7 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 			t.Errorf("seed %d: too much effort", seed)
 		case spots == nil:
 			none++
-			if g.possible(given) {
+			if g.without(given).possible() {
 				t.Errorf("seed %d: there is a placement without the rules %v", seed, given)
 			}
 		default:
@@ -113,7 +108,7 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 					t.Errorf("seed %d: %d instead of %d of replicas %d placed", seed, n, g.replicas[r].count, r)
 				}
 			}
-			if !g.satisfied(spots, given) {
+			if !g.without(given).satisfied(spots) {
 				t.Errorf("seed %d: %v is wrong without the rules %v", seed, spots, given)
 			}
 		}
@@ -147,8 +142,8 @@ func TestSearchUncountedNode(t *testing.T) {
 		for i, r := range g.Rules {
 			given[i] = r.Entry == 0 && r.Plugin == verdict.NodeAffinity
 		}
-		spots, known := g.Search(g.order(), given, &Effort{Context: context.Background(), Limit: 1000})
-		if want := g.possible(given); !known || (spots != nil) != want {
+		spots, known := g.Search(g.order(), given, &Budget{Context: context.Background(), Limit: 1000})
+		if want := g.without(given).possible(); !known || (spots != nil) != want {
 			t.Errorf("%s: found %v, but it is possible: %v", key, spots, want)
 		}
 	}
@@ -159,15 +154,15 @@ func TestSearchEffort(t *testing.T) {
 	cut := 0
 	for seed := range uint64(200) {
 		g := group(t, rand.New(rand.NewPCG(seed, 6)))
-		whole := &Effort{Context: context.Background(), Limit: 1 << 20}
+		whole := &Budget{Context: context.Background(), Limit: 1 << 20}
 		want, _ := g.Search(g.order(), nil, whole)
 		for limit := range whole.Steps + 2 {
-			effort := &Effort{Context: context.Background(), Limit: limit}
+			effort := &Budget{Context: context.Background(), Limit: limit}
 			spots, known := g.Search(g.order(), nil, effort)
 			switch {
 			case effort.Steps > limit:
 				t.Errorf("seed %d: %d steps of %d", seed, effort.Steps, limit)
-			case spots != nil && slices.Contains(g.Wrong(spots), true):
+			case spots != nil && slices.Contains(g.Rejected(spots), true):
 				t.Errorf("seed %d: with %d steps, %v is wrong", seed, limit, spots)
 			case known && (spots == nil) != (want == nil):
 				t.Errorf("seed %d: with %d steps %v, with enough %v", seed, limit, spots, want)
