@@ -3,6 +3,7 @@ package joint
 import (
 	"context"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -17,24 +18,30 @@ import (
 
 func group(t *testing.T, rng *rand.Rand) *Group {
 	t.Helper()
-	stated, members, _ := enginetest.RandomGroup(rng)
-	return groupOf(t, stated, members)
+	input, members, _ := enginetest.RandomGroup(rng)
+	return groupOf(t, input, members)
 }
 
-func groupOf(t *testing.T, stated *api.Cluster, members []enginetest.Member) *Group {
+func groupOf(t *testing.T, input *api.Cluster, pods []enginetest.Member) *Group {
+	t.Helper()
+	nodes, of := members(t, input, pods)
+	return NewGroup(nodes, of, nodeset.Full(nodes))
+}
+
+// members compiles pods in a cluster, and returns its number of nodes.
+func members(t *testing.T, input *api.Cluster, pods []enginetest.Member) (nodes int, of []Replicas) {
 	t.Helper()
 	ctx := context.Background()
-	c, err := cluster.Compile(ctx, stated)
+	c, err := cluster.Compile(ctx, input)
 	if err != nil {
 		t.Fatal(err)
 	}
 	state := cluster.NewState(ctx, c)
-	var of []Replicas
-	for i := range members {
-		d := decide.New(decide.NewFramework(api.Kube137(), registry.Plugins), state, state.Compile(&members[i].Pod))
-		of = append(of, Replicas{Entry: i, Count: members[i].Count, Pod: d.Pod, Rules: d.Rules()})
+	for i := range pods {
+		d := decide.New(decide.NewFramework(api.Kube137(), registry.Plugins), state, state.Compile(&pods[i].Pod))
+		of = append(of, Replicas{Entry: i, Count: pods[i].Count, Pod: d.Pod, Rules: d.Rules()})
 	}
-	return NewGroup(c.Len(), of, nodeset.Full(c.Len()))
+	return c.Len(), of
 }
 
 func (g *Group) order() []uint32 {
@@ -76,31 +83,31 @@ func (g *Group) possible() bool {
 	return place(0, 0)
 }
 
-// TestSearchWithoutSomeRules gives up rules at random.
+// TestSearchWithoutSomeRules drops rules at random.
 func TestSearchWithoutSomeRules(t *testing.T) {
 	found, none, steps := 0, 0, 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		g := group(t, rng)
-		given := make([]bool, len(g.Rules))
-		for i := range given {
-			given[i] = rng.IntN(4) == 0
+		dropped := make([]bool, len(g.Rules))
+		for i := range dropped {
+			dropped[i] = rng.IntN(4) == 0
 		}
-		effort := &Budget{Context: context.Background(), Limit: 1 << 20}
-		spots, known := g.Search(g.order(), given, effort)
-		steps += effort.Steps
+		budget := &Budget{Context: context.Background(), Limit: 1 << 20}
+		assigned, known := g.Search(g.order(), dropped, budget)
+		steps += budget.Steps
 		switch {
 		case !known:
-			t.Errorf("seed %d: too much effort", seed)
-		case spots == nil:
+			t.Errorf("seed %d: the budget did not suffice", seed)
+		case assigned == nil:
 			none++
-			if g.without(given).possible() {
-				t.Errorf("seed %d: there is a placement without the rules %v", seed, given)
+			if g.without(dropped).possible() {
+				t.Errorf("seed %d: there is a placement without the rules %v", seed, dropped)
 			}
 		default:
 			found++
 			counts := make([]int, len(g.replicas))
-			for _, s := range spots {
+			for _, s := range assigned {
 				counts[s.Replicas]++
 			}
 			for r, n := range counts {
@@ -108,12 +115,12 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 					t.Errorf("seed %d: %d instead of %d of replicas %d placed", seed, n, g.replicas[r].count, r)
 				}
 			}
-			if !g.without(given).satisfied(spots) {
-				t.Errorf("seed %d: %v is wrong without the rules %v", seed, spots, given)
+			if !g.without(dropped).satisfied(assigned) {
+				t.Errorf("seed %d: %v is wrong without the rules %v", seed, assigned, dropped)
 			}
 		}
 	}
-	if steps > 23_515 {
+	if steps > 23_495 {
 		t.Errorf("%d steps: the search looks ahead less far than it did", steps)
 	}
 	if found < 500 || none < 500 {
@@ -122,7 +129,7 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 }
 
 // TestSearchUncountedNode has a pod on a node that does not count for the pod's own constraint, as its node selector is
-// given up, and another pod come to the domain afterwards.
+// dropped, and another pod come to the domain afterwards.
 func TestSearchUncountedNode(t *testing.T) {
 	for _, key := range []string{"topology.kubernetes.io/zone", "kubernetes.io/hostname"} {
 		web := func(cpu int) enginetest.Member {
@@ -138,34 +145,34 @@ func TestSearchUncountedNode(t *testing.T) {
 		g := groupOf(t, enginetest.Cluster(
 			enginetest.MakeNode("small").Zone("a").Label("disk", "ssd").Allocate("cpu", 1000, "pods", 9),
 			enginetest.MakeNode("large").Zone("a")), []enginetest.Member{first, second})
-		given := make([]bool, len(g.Rules))
+		dropped := make([]bool, len(g.Rules))
 		for i, r := range g.Rules {
-			given[i] = r.Entry == 0 && r.Plugin == verdict.NodeAffinity
+			dropped[i] = r.Entry == 0 && r.Plugin == verdict.NodeAffinity
 		}
-		spots, known := g.Search(g.order(), given, &Budget{Context: context.Background(), Limit: 1000})
-		if want := g.without(given).possible(); !known || (spots != nil) != want {
-			t.Errorf("%s: found %v, but it is possible: %v", key, spots, want)
+		assigned, known := g.Search(g.order(), dropped, &Budget{Context: context.Background(), Limit: 1000})
+		if want := g.without(dropped).possible(); !known || (assigned != nil) != want {
+			t.Errorf("%s: found %v, but it is possible: %v", key, assigned, want)
 		}
 	}
 }
 
-// TestSearchEffort gives the search less effort than it takes.
-func TestSearchEffort(t *testing.T) {
+// TestSearchBudget gives the search fewer steps than it takes.
+func TestSearchBudget(t *testing.T) {
 	cut := 0
 	for seed := range uint64(200) {
 		g := group(t, rand.New(rand.NewPCG(seed, 6)))
 		whole := &Budget{Context: context.Background(), Limit: 1 << 20}
 		want, _ := g.Search(g.order(), nil, whole)
 		for limit := range whole.Steps + 2 {
-			effort := &Budget{Context: context.Background(), Limit: limit}
-			spots, known := g.Search(g.order(), nil, effort)
+			budget := &Budget{Context: context.Background(), Limit: limit}
+			assigned, known := g.Search(g.order(), nil, budget)
 			switch {
-			case effort.Steps > limit:
-				t.Errorf("seed %d: %d steps of %d", seed, effort.Steps, limit)
-			case spots != nil && slices.Contains(g.Rejected(spots), true):
-				t.Errorf("seed %d: with %d steps, %v is wrong", seed, limit, spots)
-			case known && (spots == nil) != (want == nil):
-				t.Errorf("seed %d: with %d steps %v, with enough %v", seed, limit, spots, want)
+			case budget.Steps > limit:
+				t.Errorf("seed %d: %d steps of %d", seed, budget.Steps, limit)
+			case assigned != nil && slices.Contains(g.Rejected(assigned), true):
+				t.Errorf("seed %d: with %d steps, %v is wrong", seed, limit, assigned)
+			case known && (assigned == nil) != (want == nil):
+				t.Errorf("seed %d: with %d steps %v, with enough %v", seed, limit, assigned, want)
 			case !known:
 				cut++
 			}
@@ -173,5 +180,34 @@ func TestSearchEffort(t *testing.T) {
 	}
 	if cut < 1000 {
 		t.Errorf("only %d searches ended early", cut)
+	}
+}
+
+// TestSearchHonoursEveryKind fails for a kind of rule that rule.Set has, and that the search ignores.
+func TestSearchHonoursEveryKind(t *testing.T) {
+	full, pod := enginetest.RejectedByEveryKind()
+	nodes, of := members(t, full, []enginetest.Member{{Pod: pod.Pod, Count: 1}})
+	for kind, rules := range enginetest.Kinds(of[0].Rules) {
+		if reflect.ValueOf(*rules).IsZero() {
+			t.Errorf("%s: no such rule rejects the node of RejectedByEveryKind", kind)
+			continue
+		}
+		g := NewGroup(nodes, []Replicas{{Pod: of[0].Pod, Rules: rules, Count: 1}}, nodeset.Full(nodes))
+		search := func(dropped []bool) []Assignment {
+			assigned, known := g.Search(g.order(), dropped, &Budget{Context: context.Background(), Limit: 10})
+			if !known {
+				t.Errorf("%s: the budget did not suffice", kind)
+			}
+			return assigned
+		}
+		if search(nil) != nil {
+			t.Errorf("%s: the search ignores the kind", kind)
+		}
+		if search(slices.Repeat([]bool{true}, len(g.Rules))) == nil {
+			t.Errorf("%s: the search honours a rule that is dropped", kind)
+		}
+		if !g.Rejected([]Assignment{{0, 0}})[0] {
+			t.Errorf("%s: the check of a placement ignores the kind", kind)
+		}
 	}
 }

@@ -1,0 +1,35 @@
+package enginetest
+
+import (
+	"iter"
+	"reflect"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+)
+
+// RejectedByEveryKind returns a cluster of one node, and a pod for which each kind of rule rejects the node.
+func RejectedByEveryKind() (*api.Cluster, *Pod) {
+	const hostname = "kubernetes.io/hostname"
+	running := MakePod("running").Label("app", "db")
+	p := MakePod("pending").Request("cpu", 2000)
+	p.spec().NodeSelector = api.Labels{{Key: "disk", Value: "ssd"}}
+	p.Spread("zone", 1, Selects("app", "web"))
+	p.Affinity(hostname, Selects("app", "cache"))
+	p.AntiAffinity(hostname, Selects("app", "db"))
+	return Cluster(MakeNode("full").Allocate("cpu", 1000, "pods", 10).Run(running)), p
+}
+
+// Kinds iterates over the kinds of rules by the names of the fields of rule.Set, each with the set's rules of that kind.
+func Kinds(s *rule.Set) iter.Seq2[string, *rule.Set] {
+	return func(yield func(string, *rule.Set) bool) {
+		all := reflect.ValueOf(s).Elem()
+		for i := range all.NumField() {
+			only := &rule.Set{}
+			reflect.ValueOf(only).Elem().Field(i).Set(all.Field(i))
+			if !yield(all.Type().Field(i).Name, only) {
+				return
+			}
+		}
+	}
+}
