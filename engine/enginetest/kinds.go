@@ -8,16 +8,17 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// RejectedByEveryKind returns a cluster of one node, and a pod for which each kind of rule rejects the node.
+// RejectedByEveryKind returns a cluster of one node with two pods, and a pod for which each kind of rule rejects the node,
+// even without one of the two.
 func RejectedByEveryKind() (*api.Cluster, *Pod) {
 	const hostname = "kubernetes.io/hostname"
-	running := MakePod("running").Label("app", "db")
+	running := func(name string) *Pod { return MakePod(name).Label("app", "db") }
 	p := MakePod("pending").Request("cpu", 2000)
 	p.spec().NodeSelector = api.Labels{{Key: "disk", Value: "ssd"}}
 	p.Spread("zone", 1, Selects("app", "web"))
 	p.Affinity(hostname, Selects("app", "cache"))
 	p.AntiAffinity(hostname, Selects("app", "db"))
-	return Cluster(MakeNode("full").Allocate("cpu", 1000, "pods", 10).Run(running)), p
+	return Cluster(MakeNode("full").Allocate("cpu", 1000, "pods", 10).Run(running("a"), running("b"))), p
 }
 
 // Kinds iterates over the kinds of rules by the names of the fields of rule.Set, each with the set's rules of that kind.
