@@ -32,7 +32,7 @@ func (o PlaceOptions) Forgetting() PlaceOptions {
 
 // WithFew returns options by which keys with up to so many domains have few.
 func (o PlaceOptions) WithFew(most int) PlaceOptions {
-	o.tuning.Few = func(domains, _ int) bool { return domains <= most }
+	o.tuning.LowCardinality = func(domains, _ int) bool { return domains <= most }
 	return o
 }
 

@@ -10,30 +10,30 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// contender is a group of feasible nodes.
+// contender is a bucket whose nodes are feasible.
 type contender struct {
-	group, cell  int32
-	own, settled bool
-	live         int32 // nodes
+	bucket, cell int32
+	own, exact   bool
+	live         int32 // number of nodes
 	values       []int64
-	wishes       int64
+	preferred    int64
 	spread       int64
-	// top is the entry of the group's best node, or, until that is settled, one that is not lower. score is what all nodes
-	// of the group score, in the place of scores in entries.
+	// top is the heap entry of the best node, or an upper bound of it until exact is set. score is the score that all
+	// nodes of the bucket have in common, shifted above the resource score.
 	top, score uint64
 }
 
-// Best returns the node that the next of the template's pods goes to, and whether there is one.
-func (t *Template) Best() (uint32, bool) {
-	t.catchUp()
-	if t.base != nil && t.vain > len(t.board.all) {
-		t.absorb()
+// Best returns the best node for the next pod of the class, and whether one is feasible.
+func (cl *Class) Best() (uint32, bool) {
+	cl.catchUp()
+	if cl.base != nil && cl.misses > len(cl.board.all) {
+		cl.absorb()
 	}
-	cs := t.feasible()
+	cs := cl.feasible()
 	if len(cs) == 0 {
 		return 0, false
 	}
-	t.score(cs)
+	cl.score(cs)
 	for {
 		best := &cs[0]
 		for i := range cs[1:] {
@@ -41,88 +41,88 @@ func (t *Template) Best() (uint32, bool) {
 				best = c
 			}
 		}
-		if best.settled {
-			return t.board.nodeOf(^uint32(best.top)), true
+		if best.exact {
+			return cl.board.nodeOf(^uint32(best.top)), true
 		}
-		best.settled = true
-		best.top = t.settle(best)
+		best.exact = true
+		best.top = cl.refresh(best)
 	}
 }
 
-// settle returns the entry of a contending group's best node.
-func (t *Template) settle(c *contender) uint64 {
+// refresh returns the heap entry of the best node of a contender.
+func (cl *Class) refresh(c *contender) uint64 {
 	if c.own {
-		return t.own.settle(c.group)
+		return cl.own.refresh(c.bucket)
 	}
-	if t.own == nil {
-		return t.base.settle(c.group)
+	if cl.own == nil {
+		return cl.base.refresh(c.bucket)
 	}
-	top, vain := t.base.bestBut(c.group, t.left)
-	t.vain += vain
+	top, misses := cl.base.bestExcept(c.bucket, cl.removed)
+	cl.misses += misses
 	return top
 }
 
-// feasible returns the groups whose nodes can take the pod.
-func (t *Template) feasible() []contender {
-	cs := t.board.contenders[:0]
-	if t.anyRefused {
-		t.anyRefused = false
-		clear(t.refused)
+// feasible returns the buckets whose nodes are feasible.
+func (cl *Class) feasible() []contender {
+	cs := cl.board.contenders[:0]
+	if cl.anyRejected {
+		cl.anyRejected = false
+		clear(cl.rejected)
 	}
-	if t.base != nil {
-		for _, g := range t.base.active {
-			group := &t.base.groups[g]
-			live := group.live
-			if t.own != nil {
-				live -= t.leftLive[g]
+	if cl.base != nil {
+		for _, i := range cl.base.active {
+			b := &cl.base.buckets[i]
+			live := b.live
+			if cl.own != nil {
+				live -= cl.removedLive[i]
 			}
 			if live > 0 {
-				cs = append(cs, contender{group: g, cell: group.cell, live: live, values: t.usual, top: group.heap[0]})
-				cs = t.contend(cs)
+				cs = append(cs, contender{bucket: i, cell: b.cell, live: live, values: cl.usual, top: b.heap[0]})
+				cs = cl.contend(cs)
 			}
 		}
 	}
-	if t.own != nil {
-		for _, g := range t.own.active {
-			group := &t.own.groups[g]
+	if cl.own != nil {
+		for _, i := range cl.own.active {
+			b := &cl.own.buckets[i]
 			cs = append(cs, contender{
-				group: g, cell: group.cell, own: true, live: group.live, values: t.own.valuesOf(g), top: group.heap[0],
+				bucket: i, cell: b.cell, own: true, live: b.live, values: cl.own.valuesOf(i), top: b.heap[0],
 			})
-			cs = t.contend(cs)
+			cs = cl.contend(cs)
 		}
 	}
-	t.board.contenders = cs
+	cl.board.contenders = cs
 	return cs
 }
 
-// contend drops the last contender if its nodes cannot take the pod.
-func (t *Template) contend(cs []contender) []contender {
+// contend drops the last contender if its nodes are infeasible.
+func (cl *Class) contend(cs []contender) []contender {
 	c := &cs[len(cs)-1]
-	if !t.allows(c.cell, c.values) {
-		t.anyRefused = true
-		t.refused[c.cell] = 1
+	if !cl.allows(c.cell, c.values) {
+		cl.anyRejected = true
+		cl.rejected[c.cell] = 1
 		return cs[:len(cs)-1]
 	}
-	if t.wishesAt != noValue {
-		c.wishes = c.values[t.wishesAt]
+	if cl.preferredAt != noValue {
+		c.preferred = c.values[cl.preferredAt]
 	}
-	for i := range t.wishes {
-		if k := &t.wishes[i]; k.cells != nil {
-			c.wishes += t.preferred.Tallies[i].ByDomain[k.cells[c.cell]]
+	for i := range cl.preferredKeys {
+		if k := &cl.preferredKeys[i]; k.cells != nil {
+			c.preferred += cl.preferred.Tallies[i].ByDomain[k.cells[c.cell]]
 		}
 	}
 	return cs
 }
 
-// allows reports whether the pod's and other pods' rules let it go to a group's nodes.
-func (t *Template) allows(cell int32, values []int64) bool {
-	for i := range t.apart {
-		if k := &t.apart[i]; k.cells != nil && t.rules.Exclusions[i].Counts()[k.cells[cell]] > 0 {
+// allows reports whether spread constraints, affinity, anti-affinity and host ports allow the nodes of a bucket.
+func (cl *Class) allows(cell int32, values []int64) bool {
+	for i := range cl.exclusionKeys {
+		if k := &cl.exclusionKeys[i]; k.cells != nil && cl.rules.Exclusions[i].Counts()[k.cells[cell]] > 0 {
 			return false
 		}
 	}
-	for i := range t.hard {
-		k, r := &t.hard[i], t.rules.Spread[i]
+	for i := range cl.spreadKeys {
+		k, r := &cl.spreadKeys[i], cl.rules.Spread[i]
 		if k.cells != nil {
 			if !r.AllowsCount(r.Counts()[k.cells[cell]]) {
 				return false
@@ -131,71 +131,71 @@ func (t *Template) allows(cell int32, values []int64) bool {
 			return false
 		}
 	}
-	if len(t.together) == 0 {
+	if len(cl.affinityKeys) == 0 {
 		return true
 	}
-	needed := t.rules.Affinity.Needs()
-	if t.togetherAt != noValue && rule.Level(values[t.togetherAt]) < needed {
+	needed := cl.rules.Affinity.Needs()
+	if cl.affinityAt != noValue && rule.Level(values[cl.affinityAt]) < needed {
 		return false
 	}
-	for i := range t.together {
-		if k := &t.together[i]; k.cells != nil && t.terms[i].Level(k.cells[cell]) < needed {
+	for i := range cl.affinityKeys {
+		if k := &cl.affinityKeys[i]; k.cells != nil && cl.terms[i].Level(k.cells[cell]) < needed {
 			return false
 		}
 	}
 	return true
 }
 
-// score sets the contenders' entries.
-func (t *Template) score(cs []contender) {
-	w := &t.cycle.Profile.Weights
+// score sets the common scores of the contenders.
+func (cl *Class) score(cs []contender) {
+	w := &cl.cycle.Profile.Weights
 	mostTaints, mostAffinity := int64(0), int64(0)
 	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range cs {
 		c := &cs[i]
-		if t.taints != nil {
-			mostTaints = max(mostTaints, t.taints[c.cell])
+		if cl.taints != nil {
+			mostTaints = max(mostTaints, cl.taints[c.cell])
 		}
-		if t.affinity != nil {
-			mostAffinity = max(mostAffinity, t.affinity[c.cell])
+		if cl.affinity != nil {
+			mostAffinity = max(mostAffinity, cl.affinity[c.cell])
 		}
-		lowest, highest = min(lowest, c.wishes), max(highest, c.wishes)
+		lowest, highest = min(lowest, c.preferred), max(highest, c.preferred)
 	}
-	leastSpread, mostSpread := t.scoreSpread(cs)
+	leastSpread, mostSpread := cl.scoreSpread(cs)
 	for i := range cs {
 		c := &cs[i]
-		total := w.InterPodAffinity * interpodaffinity.Normalized(c.wishes, lowest, highest)
-		if t.taints != nil {
-			total += w.TaintToleration * plugin.Normalized(t.taints[c.cell], mostTaints, true)
+		total := w.InterPodAffinity * interpodaffinity.Normalized(c.preferred, lowest, highest)
+		if cl.taints != nil {
+			total += w.TaintToleration * plugin.Normalized(cl.taints[c.cell], mostTaints, true)
 		}
-		if t.affinity != nil {
-			total += w.NodeAffinity * plugin.Normalized(t.affinity[c.cell], mostAffinity, false)
+		if cl.affinity != nil {
+			total += w.NodeAffinity * plugin.Normalized(cl.affinity[c.cell], mostAffinity, false)
 		}
-		if t.images != nil {
-			total += w.ImageLocality * t.images[c.cell]
+		if cl.images != nil {
+			total += w.ImageLocality * cl.images[c.cell]
 		}
-		if len(t.soft) > 0 && t.scored[c.cell] {
+		if len(cl.softKeys) > 0 && cl.scored[c.cell] {
 			total += w.PodTopologySpread * podtopologyspread.Normalized(c.spread, leastSpread, mostSpread)
 		}
 		c.score = uint64(total) << 32
 	}
 }
 
-// scoreSpread sets the contenders' raw scores by soft constraints, and returns the least and the most.
-func (t *Template) scoreSpread(cs []contender) (least, most int64) {
-	if len(t.soft) == 0 {
+// scoreSpread sets the raw scores by soft constraints and returns their range.
+func (cl *Class) scoreSpread(cs []contender) (least, most int64) {
+	if len(cl.softKeys) == 0 {
 		return 0, 0
 	}
-	weights := t.weights(cs)
+	weights := cl.weights(cs)
 	least = math.MaxInt64
 	for i := range cs {
 		c := &cs[i]
-		if !t.scored[c.cell] {
+		if !cl.scored[c.cell] {
 			continue
 		}
 		var sum float64
-		for j := range t.soft {
-			k, s := &t.soft[j], &t.softly[j]
+		for j := range cl.softKeys {
+			k, s := &cl.softKeys[j], &cl.soft[j]
 			if k.cells == nil {
 				if count := c.values[k.value]; count >= 0 {
 					sum += s.Term(count, weights[j])
@@ -210,33 +210,33 @@ func (t *Template) scoreSpread(cs []contender) (least, most int64) {
 	return least, most
 }
 
-// weights returns the weights of the soft constraints, which depend on how many domains the feasible nodes have.
-func (t *Template) weights(cs []contender) []float64 {
-	weights := make([]float64, len(t.soft))
+// weights returns the weights of the soft constraints. They depend on the number of domains with feasible nodes.
+func (cl *Class) weights(cs []contender) []float64 {
+	weights := make([]float64, len(cl.softKeys))
 	at := 0
-	for i := range t.soft {
-		s := &t.softly[i]
+	for i := range cl.softKeys {
+		s := &cl.soft[i]
 		domains := 0
 		switch {
 		case s.PerNode != nil:
 			for j := range cs {
-				if t.scored[cs[j].cell] {
+				if cl.scored[cs[j].cell] {
 					domains += int(cs[j].live)
 				}
 			}
-		case t.soft[i].cells != nil:
+		case cl.softKeys[i].cells != nil:
 			seen := make([]bool, s.Slots())
 			for j := range cs {
-				if slot := s.Slot(t.soft[i].cells[cs[j].cell]); t.scored[cs[j].cell] && !seen[slot] {
+				if slot := s.Slot(cl.softKeys[i].cells[cs[j].cell]); cl.scored[cs[j].cell] && !seen[slot] {
 					seen[slot] = true
 					domains++
 				}
 			}
-		case !t.anyRefused:
-			domains = t.present[at].slots
+		case !cl.anyRejected:
+			domains = cl.present[at].slots
 			at++
 		default:
-			domains = t.slotsOf(&t.present[at], cs)
+			domains = cl.slotsOf(&cl.present[at], cs)
 			at++
 		}
 		weights[i] = s.Weight(domains)

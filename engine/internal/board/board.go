@@ -18,40 +18,40 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Board is what the templates of one request have in common.
+// Board holds what the classes of one request share.
 type Board struct {
-	state *cluster.State
-	few   func(domains, nodes int) bool
+	state          *cluster.State
+	lowCardinality func(domains, nodes int) bool
 
-	all    []uint32 // every node
-	rank   []uint32 // by node: its place in the order of ties; nil if that is its index
-	ranked []uint32 // the nodes in that order
-	placed []uint32 // the nodes that pods were placed on, in order
+	all    []uint32 // all nodes
+	rank   []uint32 // by node: position in tie-break order; nil if that is the index
+	ranked []uint32 // nodes in tie-break order
+	placed []uint32 // nodes of the assumed pods, in order
 
 	whole     *partition
 	resources map[string]*resources
 	sets      []listed
-	indexes   map[shared]*index
+	indexes   map[indexKey]*index
 	members   map[*topology.Column]*members
 	bytes     int64
 
 	contenders []contender
 }
 
-// shared is what the indexes of two templates without values of their own have in common if they are the same.
-type shared struct {
+// indexKey identifies an index. Classes without values of their own share the index of equal keys.
+type indexKey struct {
 	resources *resources
 	cells     *partition
 	nodes     *uint64 // the first word of one of Board.sets
 }
 
-// listed is a set of nodes and its nodes in order.
+// listed is a set of nodes with its indexes.
 type listed struct {
 	nodeset.Set
 	indexes []uint32
 }
 
-// members is the nodes of each domain: nodes[ends[d-1]:ends[d]].
+// members holds the nodes of each domain: nodes[ends[d-1]:ends[d]].
 type members struct {
 	nodes []uint32
 	ends  []int32
@@ -64,21 +64,21 @@ func (m *members) of(d int32) []uint32 {
 	return m.nodes[m.ends[d-1]:m.ends[d]]
 }
 
-// New returns a board of a state that owns its resources. Of equally good nodes the one first in order is chosen, or the
-// first of those that are equal in that, too; without an order, the first. few says which topology keys have so few
-// domains that these are told apart; nil stands for Few.
-func New(s *cluster.State, order []uint64, few func(domains, nodes int) bool) *Board {
-	if few == nil {
-		few = Few
+// New returns a board of a state that owns its resources. Ties between equally good nodes go to the lowest order, then
+// to the lowest index; a nil order is the order of indexes. lowCardinality selects the topology keys whose domains
+// become cells; nil stands for LowCardinality.
+func New(s *cluster.State, order []uint64, lowCardinality func(domains, nodes int) bool) *Board {
+	if lowCardinality == nil {
+		lowCardinality = LowCardinality
 	}
 	b := &Board{
-		state:     s,
-		few:       few,
-		all:       make([]uint32, s.Len()),
-		whole:     &partition{cell: make([]int32, s.Len()), first: []uint32{0}},
-		resources: make(map[string]*resources),
-		indexes:   make(map[shared]*index),
-		members:   make(map[*topology.Column]*members),
+		state:          s,
+		lowCardinality: lowCardinality,
+		all:            make([]uint32, s.Len()),
+		whole:          &partition{cell: make([]int32, s.Len()), first: []uint32{0}},
+		resources:      make(map[string]*resources),
+		indexes:        make(map[indexKey]*index),
+		members:        make(map[*topology.Column]*members),
 	}
 	for i := range b.all {
 		b.all[i] = uint32(i)
@@ -95,20 +95,20 @@ func New(s *cluster.State, order []uint64, few func(domains, nodes int) bool) *B
 	return b
 }
 
-// Few reports whether a key has few domains. To tell domains apart costs some for each of them when the best node is
-// looked for, not to do so costs more for each of a domain's nodes when a pod is placed there.
-func Few(domains, nodes int) bool { return domains*domains <= 32*nodes }
+// LowCardinality reports whether a topology key divides nodes into cells. A cell costs time in each call of Best; a
+// domain without cells costs time for each of its nodes when a pod is assumed there.
+func LowCardinality(domains, nodes int) bool { return domains*domains <= 32*nodes }
 
-// maxWeight is what the weights may add up to at most, so that every score fits into half an entry of a heap.
+// maxWeight bounds the sum of the weights, so that every score fits into half a heap entry.
 const maxWeight = 1 << 24
 
-// known are the plugins whose scores a board keeps.
+// known are the plugins whose scores a board maintains.
 var known = []*plugin.Plugin{
 	tainttoleration.Plugin, nodeaffinity.Plugin, noderesources.Fit, podtopologyspread.Plugin, interpodaffinity.Plugin,
 	noderesources.Balanced, imagelocality.Plugin,
 }
 
-// Fits reports whether the scores of plugins can be kept on a board.
+// Fits reports whether a board can maintain the scores of plugins.
 func Fits(scorers []*plugin.Plugin, w *api.Weights) bool {
 	for _, p := range scorers {
 		if weight := p.Weight(w); weight < 0 || weight > maxWeight/8 || !slices.Contains(known, p) {
@@ -118,10 +118,10 @@ func Fits(scorers []*plugin.Plugin, w *api.Weights) bool {
 	return true
 }
 
-// Bytes estimates the memory that the board and its templates take.
+// Bytes estimates the memory of the board and its classes.
 func (b *Board) Bytes() int64 { return b.bytes }
 
-// Placed tells that a pod was placed on a node, after State.Assume.
+// Placed records that a pod was assumed on a node. It follows State.Assume.
 func (b *Board) Placed(node uint32) { b.placed = append(b.placed, node) }
 
 func (b *Board) rankOf(n uint32) uint32 {

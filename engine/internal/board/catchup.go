@@ -6,112 +6,112 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// effect is what changes for a template with each pod of a group of the state.
+// effect is what each pod of a group of the state changes for a class.
 type effect struct {
-	group, seen int // of its pods so many are taken in
-	// spread and soft are the indexes of the rules for which the pods count; affinity says that they match the affinity
-	// terms; apart is what they weigh for exclusions; preferred is what they add to the tallies of preferred terms, nil for
-	// nothing.
+	group, seen int // seen counts the assumed pods that have been added
+	// spread and soft are the indexes of the constraints that count the pods. affinity is set if they match the
+	// affinity terms. exclusions are their weights for exclusions. preferred are their additions to the tallies of
+	// preferred terms; nil for none.
 	spread, soft []int
 	affinity     bool
-	apart        []weight
+	exclusions   []weight
 	preferred    []int64
 }
 
-// weight is what a pod weighs for the exclusion with an index.
+// weight is the weight of a pod for the exclusion with an index.
 type weight struct {
 	exclusion int
 	weight    int64
 }
 
-// addEffects finds what pods of groups that were added since change.
-func (t *Template) addEffects() {
-	s := t.cycle.State
+// addEffects finds the effects of groups that were added to the state.
+func (cl *Class) addEffects() {
+	s := cl.cycle.State
 	first, last := s.Added()
-	for i := max(first, t.groups); i < last; i++ {
+	for i := max(first, cl.seenGroups); i < last; i++ {
 		g := s.Group(i)
-		e := effect{group: i, preferred: t.preferred.Weights(g)}
-		for j, r := range t.rules.Spread {
+		e := effect{group: i, preferred: cl.preferred.Weights(g)}
+		for j, r := range cl.rules.Spread {
 			if r.Pods.Weight(g) != 0 {
 				e.spread = append(e.spread, j)
 			}
 		}
-		for j := range t.softly {
-			if t.softly[j].Matches(t.cycle, g) {
+		for j := range cl.soft {
+			if cl.soft[j].Matches(cl.cycle, g) {
 				e.soft = append(e.soft, j)
 			}
 		}
-		e.affinity = t.rules.Affinity != nil && t.rules.Affinity.Pods.Weight(g) != 0
-		for j, x := range t.rules.Exclusions {
+		e.affinity = cl.rules.Affinity != nil && cl.rules.Affinity.Pods.Weight(g) != 0
+		for j, x := range cl.rules.Exclusions {
 			if w := x.Pods.Weight(g); w != 0 {
-				e.apart = append(e.apart, weight{j, w})
+				e.exclusions = append(e.exclusions, weight{j, w})
 			}
 		}
-		if len(e.spread)+len(e.soft)+len(e.apart) > 0 || e.affinity || e.preferred != nil {
-			t.effects = append(t.effects, e)
+		if len(e.spread)+len(e.soft)+len(e.exclusions) > 0 || e.affinity || e.preferred != nil {
+			cl.effects = append(cl.effects, e)
 		}
 	}
-	t.groups = last
+	cl.seenGroups = last
 }
 
-// dropsNodes reports whether pods to come may take nodes away from the pod other than by taking resources.
-func (t *Template) dropsNodes() bool {
-	for i := range t.apart {
-		if t.apart[i].cells == nil {
+// dropsNodes reports whether assumed pods can make a node infeasible other than by using its resources.
+func (cl *Class) dropsNodes() bool {
+	for i := range cl.exclusionKeys {
+		if cl.exclusionKeys[i].cells == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// catchUp takes in the pods that were placed since.
-func (t *Template) catchUp() {
-	if t.base != nil {
-		t.base.resources.catchUp(t.board)
-		t.base.catchUp()
+// catchUp adds the pods that were assumed since the last call.
+func (cl *Class) catchUp() {
+	if cl.base != nil {
+		cl.base.resources.catchUp(cl.board)
+		cl.base.catchUp()
 	}
-	if t.own != nil {
-		t.catchUpOwn()
+	if cl.own != nil {
+		cl.catchUpOwn()
 	}
-	for i := range t.effects {
-		e := &t.effects[i]
-		for assumed := t.cycle.State.Group(e.group).Assumed; e.seen < len(assumed); e.seen++ {
-			t.add(e, assumed[e.seen])
+	for i := range cl.effects {
+		e := &cl.effects[i]
+		for assumed := cl.cycle.State.Group(e.group).Assumed; e.seen < len(assumed); e.seen++ {
+			cl.add(e, assumed[e.seen])
 		}
 	}
 }
 
-func (t *Template) catchUpOwn() {
-	r := t.own.resources
-	r.catchUp(t.board)
-	for _, n := range r.filled[t.own.filled:] {
+func (cl *Class) catchUpOwn() {
+	r := cl.own.resources
+	r.catchUp(cl.board)
+	for _, n := range r.filled[cl.own.filled:] {
 		// Base may have dropped the node already.
-		if t.own.where[n] > 0 || t.base != nil && t.nodes.Has(n) && !t.left.Has(n) {
-			t.lose(n)
+		if cl.own.bucketOf[n] > 0 || cl.base != nil && cl.nodes.Has(n) && !cl.removed.Has(n) {
+			cl.uncount(n)
 		}
-		if t.base != nil && t.nodes.Has(n) && t.left.Has(n) {
-			t.leftLive[t.base.hint[t.base.cells.cell[n]]-1]--
+		if cl.base != nil && cl.nodes.Has(n) && cl.removed.Has(n) {
+			cl.removedLive[cl.base.hint[cl.base.cells.cell[n]]-1]--
 		}
 	}
-	t.own.catchUp()
+	cl.own.catchUp()
 }
 
-// add takes in a pod on a node.
-func (t *Template) add(e *effect, n uint32) {
+// add counts a pod on a node.
+func (cl *Class) add(e *effect, n uint32) {
 	moves := false
-	moving := t.moving[:0]
+	moving := cl.moving[:0]
 	changed := func(k *key, domain int32) {
 		if k.cells == nil && !slices.Contains(moving, columnDomain{k.column, domain}) {
 			moving = append(moving, columnDomain{k.column, domain})
 		}
 	}
 	for _, i := range e.spread {
-		if t.rules.Spread[i].Add(n, 1) {
-			changed(&t.hard[i], t.hard[i].column.Domain[n])
+		if cl.rules.Spread[i].Add(n, 1) {
+			changed(&cl.spreadKeys[i], cl.spreadKeys[i].column.Domain[n])
 		}
 	}
 	for _, i := range e.soft {
-		s := &t.softly[i]
+		s := &cl.soft[i]
 		if !s.AddPod(n) {
 			continue
 		}
@@ -123,69 +123,69 @@ func (t *Template) add(e *effect, n uint32) {
 		if d == topology.None {
 			d = s.Column().Empty
 		}
-		changed(&t.soft[i], d)
+		changed(&cl.softKeys[i], d)
 	}
-	t.addMatching(e, n, changed)
-	for _, w := range e.apart {
-		t.exclude(w, n)
+	cl.addMatching(e, n, changed)
+	for _, w := range e.exclusions {
+		cl.exclude(w, n)
 	}
 	for i, weight := range e.preferred {
 		if weight != 0 {
-			t.preferred.Tallies[i].Add(n, weight)
-			changed(&t.wishes[i], t.wishes[i].column.Domain[n])
+			cl.preferred.Tallies[i].Add(n, weight)
+			changed(&cl.preferredKeys[i], cl.preferredKeys[i].column.Domain[n])
 		}
 	}
 	if moves {
-		t.move(n)
+		cl.move(n)
 	}
 	for _, m := range moving {
-		for _, n := range t.board.membersOf(m.column).of(m.domain) {
-			t.move(n)
+		for _, n := range cl.board.membersOf(m.column).of(m.domain) {
+			cl.move(n)
 		}
 	}
-	t.moving = moving
+	cl.moving = moving
 }
 
-// addMatching counts a pod that matches required affinity terms.
-func (t *Template) addMatching(e *effect, n uint32, changed func(k *key, domain int32)) {
+// addMatching counts a pod that matches the required affinity terms.
+func (cl *Class) addMatching(e *effect, n uint32, changed func(k *key, domain int32)) {
 	if !e.affinity {
 		return
 	}
-	t.rules.Affinity.Add(n, 1)
-	for i, term := range t.terms {
+	cl.rules.Affinity.Add(n, 1)
+	for i, term := range cl.terms {
 		if d := term.Column.Domain[n]; d != topology.None && term.Counts[d] == 1 {
-			changed(&t.together[i], d)
+			changed(&cl.affinityKeys[i], d)
 		}
 	}
 }
 
-// exclude counts a pod on a node for an exclusion, and drops the nodes of its domain if it is the first one there.
-func (t *Template) exclude(w weight, n uint32) {
-	if !t.rules.Exclusions[w.exclusion].Add(n, w.weight) {
+// exclude counts a pod for an exclusion. The first pod of a domain makes its nodes infeasible.
+func (cl *Class) exclude(w weight, n uint32) {
+	if !cl.rules.Exclusions[w.exclusion].Add(n, w.weight) {
 		return
 	}
-	switch k := &t.apart[w.exclusion]; {
+	switch k := &cl.exclusionKeys[w.exclusion]; {
 	case k.cells != nil:
 	case k.column == nil:
-		t.drop(n)
+		cl.drop(n)
 	default:
-		for _, m := range t.board.membersOf(k.column).of(k.column.Domain[n]) {
-			t.drop(m)
+		for _, m := range cl.board.membersOf(k.column).of(k.column.Domain[n]) {
+			cl.drop(m)
 		}
 	}
 }
 
-// move puts a node where its values belong now.
-func (t *Template) move(n uint32) {
-	if !t.live(n) {
+// move puts a node into the bucket of its current values.
+func (cl *Class) move(n uint32) {
+	if !cl.live(n) {
 		return
 	}
-	t.valuesOf(n, t.values)
-	if t.own.where[n] == 0 && slices.Equal(t.values, t.usual) {
+	cl.valuesOf(n, cl.values)
+	if cl.own.bucketOf[n] == 0 && slices.Equal(cl.values, cl.usual) {
 		return
 	}
-	t.own.move(n, t.values)
-	t.leave(n)
+	cl.own.move(n, cl.values)
+	cl.remove(n)
 }
 
 type columnDomain struct {

@@ -10,36 +10,36 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// divide divides the nodes into cells by all that is the same for the nodes of a cell.
-func (t *Template) divide() *partition {
-	b, c := t.board, t.cycle
+// divide divides the nodes into cells. Nodes of a cell share everything that cells are divided by.
+func (cl *Class) divide() *partition {
+	b, c := cl.board, cl.cycle
 	cells := b.whole
 	by := func(column *topology.Column) key {
-		if column != nil && b.few(column.Len(), len(b.all)) {
+		if column != nil && b.lowCardinality(column.Len(), len(b.all)) {
 			cells = b.divide(cells, column.Domain, column.Len())
 		}
 		return key{column: column}
 	}
-	for _, r := range t.rules.Spread {
-		t.hard = append(t.hard, by(r.Column))
+	for _, r := range cl.rules.Spread {
+		cl.spreadKeys = append(cl.spreadKeys, by(r.Column))
 	}
-	for i := range t.softly {
-		if s := &t.softly[i]; s.PerNode != nil {
-			t.soft = append(t.soft, key{column: s.Column()})
+	for i := range cl.soft {
+		if s := &cl.soft[i]; s.PerNode != nil {
+			cl.softKeys = append(cl.softKeys, key{column: s.Column()})
 		} else {
-			t.soft = append(t.soft, by(s.Column()))
+			cl.softKeys = append(cl.softKeys, by(s.Column()))
 		}
 	}
-	for _, term := range t.terms {
-		t.together = append(t.together, by(term.Column))
+	for _, term := range cl.terms {
+		cl.affinityKeys = append(cl.affinityKeys, by(term.Column))
 	}
-	for _, e := range t.rules.Exclusions {
-		t.apart = append(t.apart, by(e.Column))
+	for _, e := range cl.rules.Exclusions {
+		cl.exclusionKeys = append(cl.exclusionKeys, by(e.Column))
 	}
-	for i := range t.preferred.Tallies {
-		t.wishes = append(t.wishes, by(t.preferred.Tallies[i].Column))
+	for i := range cl.preferred.Tallies {
+		cl.preferredKeys = append(cl.preferredKeys, by(cl.preferred.Tallies[i].Column))
 	}
-	// static divides by a score that never changes, and returns it; nil if it is the same for all nodes.
+	// static divides by a score that never changes, and returns the score; nil if all nodes have the same.
 	static := func(scores []int64) []int64 {
 		if scores == nil {
 			return nil
@@ -55,23 +55,23 @@ func (t *Template) divide() *partition {
 	taints := static(byNode(c, untolerated))
 	affinity := static(nodeaffinity.Weights(c, b.all))
 	images := static(imagelocality.ByNode(c))
-	if len(t.soft) > 0 && !t.scorable.Full(len(b.all)) {
+	if len(cl.softKeys) > 0 && !cl.scorable.Full(len(b.all)) {
 		scored := make([]int32, len(b.all))
-		for n := range t.scorable.All() {
+		for n := range cl.scorable.All() {
 			scored[n] = 1
 		}
 		cells = b.divide(cells, scored, 2)
 	}
-	t.refused = make([]byte, len(cells.first))
-	t.taints, t.affinity, t.images = byCell(cells, taints), byCell(cells, affinity), byCell(cells, images)
+	cl.rejected = make([]byte, len(cells.first))
+	cl.taints, cl.affinity, cl.images = byCell(cells, taints), byCell(cells, affinity), byCell(cells, images)
 	for _, n := range cells.first {
-		t.scored = append(t.scored, t.scorable.Has(n))
+		cl.scored = append(cl.scored, cl.scorable.Has(n))
 	}
 	domains := make(map[*topology.Column][]int32)
-	for _, keys := range [][]key{t.hard, t.soft, t.together, t.apart, t.wishes} {
+	for _, keys := range [][]key{cl.spreadKeys, cl.softKeys, cl.affinityKeys, cl.exclusionKeys, cl.preferredKeys} {
 		for i := range keys {
 			k := &keys[i]
-			if k.column == nil || !b.few(k.column.Len(), len(b.all)) {
+			if k.column == nil || !b.lowCardinality(k.column.Len(), len(b.all)) {
 				continue
 			}
 			of := domains[k.column]
@@ -84,15 +84,15 @@ func (t *Template) divide() *partition {
 			k.cells = of
 		}
 	}
-	for i := range t.softly {
-		if t.softly[i].PerNode != nil {
-			t.soft[i].cells = nil
+	for i := range cl.soft {
+		if cl.soft[i].PerNode != nil {
+			cl.softKeys[i].cells = nil
 		}
 	}
 	return cells
 }
 
-// byCell returns the cells' values of what is the same for the nodes of a cell.
+// byCell returns values that all nodes of a cell share, by cell.
 func byCell(cells *partition, values []int64) []int64 {
 	if values == nil {
 		return nil
@@ -104,7 +104,7 @@ func byCell(cells *partition, values []int64) []int64 {
 	return of
 }
 
-// byNode returns the nodes' numbers of taints; nil if all are equal.
+// byNode returns the number of untolerated taints by node; nil if all are equal.
 func byNode(c *plugin.Cycle, byClass []int64) []int64 {
 	equal := true
 	for _, v := range byClass {

@@ -1,19 +1,19 @@
-// Package board finds the best node for one pod after the other, where each placed pod counts for the next, without
-// asking about every node each time. It finds what filtering and scoring all nodes anew would.
+// Package board finds the best node for each pod of a queue without evaluating every node for every pod. The result is
+// that of filtering and scoring all nodes anew.
 //
-// Pods that nothing tells apart are one Template. Of a template, the nodes are divided into groups, so that within a
-// group all nodes have the same scores but for what their own resources make of it, and either all are feasible or none:
+// A Class is the board's view of one equivalence class. It divides the nodes into buckets. The nodes of a bucket are all
+// feasible or all infeasible, and their scores differ only by resource score:
 //
-//   - What never changes (taints, node affinity, images, which nodes count) divides nodes into cells.
-//   - A topology key with few domains divides cells further; how many pods its domains have is looked up for each group
-//     when the template is asked for its best node, so that a pod that counts for a third of all nodes moves none of them.
-//   - A key with many domains, as hostnames are, or racks, divides by what its domains count: nodes move to another group
-//     when their domain's count changes, and only the groups that occur cost anything.
+//   - Properties that no pod changes (taints, node affinity, images, inclusion policies) divide nodes into cells.
+//   - A topology key of low cardinality divides the cells further. Best looks up the pod counts of its domains once per
+//     bucket, so a pod that counts for a third of all nodes moves none of them.
+//   - A key of high cardinality (hostnames, racks) divides nodes by the pod counts of their domains. A node moves to
+//     another bucket when the count of its domain changes.
 //
-// Scores are normalized over the feasible nodes, which comes down to the feasible groups. Within a group the best node is
-// on top of a heap by resource score and tie-break, whose entries are upper bounds: a node whose score fell is found out
-// when it comes to the top, one whose score rose is entered again. Resource scores are kept by what pods ask for, and
-// follow only the nodes that pods were placed on.
+// Scores are normalized over the feasible nodes, and therefore over the feasible buckets. A bucket keeps its nodes in a
+// heap ordered by resource score and tie-break. Heap entries are upper bounds: an entry whose score fell is corrected when
+// it reaches the top, and a node whose score rose is entered again. Resource scores are kept per distinct request and
+// updated only for nodes that pods were assumed on.
 //
-// What of this several templates have in common they share. Nothing is worked out before it is asked for.
+// Classes share cells, heaps and resource scores where these are equal. Everything is computed on first use.
 package board

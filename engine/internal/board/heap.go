@@ -1,6 +1,6 @@
 package board
 
-// A heap has its highest entry first; those at 2i+1 and 2i+2 are not higher than that at i.
+// A heap is a binary max-heap: the entries at 2i+1 and 2i+2 are not higher than that at i.
 
 func heapify(h []uint64) {
 	for i := len(h)/2 - 1; i >= 0; i-- {

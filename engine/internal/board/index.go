@@ -7,41 +7,41 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// index is nodes in groups. Templates that group the same nodes in the same way share one.
+// index holds nodes in buckets. Classes that divide the same nodes in the same way share one.
 type index struct {
 	board     *Board
 	resources *resources
 	cells     *partition
-	groups    []group
-	active    []int32 // the groups that have nodes
-	where     []int32 // by node: its group plus one, 0 if it is in none
-	// filled and risen are how much of the lists of resources has been taken in.
+	buckets   []bucket
+	active    []int32 // buckets with nodes
+	bucketOf  []int32 // by node: its bucket plus one, 0 for none
+	// filled and risen are how much of the lists of resources has been applied.
 	filled, risen int
 
-	// width is how many values groups differ in besides the cell: values[g*width:] are those of group g.
+	// width is the number of values of a bucket: values[i*width:] are those of bucket i.
 	width   int
 	values  []int64
-	byValue map[string]int32 // groups by cell and values
-	hint    []int32          // by cell: the group last looked up plus one
+	byValue map[string]int32 // buckets by cell and values
+	hint    []int32          // by cell: the bucket of the last look-up plus one
 	key     []byte
 
-	frontier []place // of bestBut
+	frontier []heapEntry // of bestExcept
 }
 
-type group struct {
+type bucket struct {
 	cell int32
-	live int32 // nodes
-	at   int32 // place in active
-	// heap holds an entry at least as high as its due for each of the nodes, besides outdated ones.
+	live int32 // number of nodes
+	at   int32 // position in active
+	// heap has, for each node, an entry that is at least the node's current one. It may also have outdated entries.
 	heap []uint64
 }
 
-// newIndex puts those of some nodes that have room into groups. value tells the values of a node.
+// newIndex divides the nodes that have room into buckets. value returns the values of a node.
 func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width int, value func(n uint32, to []int64)) *index {
 	x := &index{
 		board: b, resources: r, cells: cells,
-		where:  make([]int32, len(b.all)),
-		filled: len(r.filled), risen: len(r.risen),
+		bucketOf: make([]int32, len(b.all)),
+		filled:   len(r.filled), risen: len(r.risen),
 		width: width,
 		hint:  make([]int32, len(cells.first)),
 	}
@@ -60,37 +60,37 @@ func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width in
 		cell := cells.cell[n]
 		g := x.hint[cell] - 1
 		if width > 0 || g < 0 {
-			g = x.group(cell, values)
+			g = x.bucket(cell, values)
 		}
-		x.where[n] = g + 1
-		x.groups[g].live++
+		x.bucketOf[n] = g + 1
+		x.buckets[g].live++
 		total++
 	}
 	entries := make([]uint64, total)
-	for i := range x.groups {
-		g := &x.groups[i]
+	for i := range x.buckets {
+		g := &x.buckets[i]
 		g.heap, entries = entries[:0:g.live], entries[g.live:]
 		g.at = int32(i)
 		x.active = append(x.active, int32(i))
 	}
 	for _, n := range nodes {
-		if g := x.where[n] - 1; g >= 0 {
-			x.groups[g].heap = append(x.groups[g].heap, x.entry(n))
+		if g := x.bucketOf[n] - 1; g >= 0 {
+			x.buckets[g].heap = append(x.buckets[g].heap, x.entry(n))
 		}
 	}
-	for i := range x.groups {
-		heapify(x.groups[i].heap)
+	for i := range x.buckets {
+		heapify(x.buckets[i].heap)
 	}
 	return x
 }
 
-// entry returns a node's entry in a heap: its resource score, then its place in the order of ties, the first highest.
+// entry returns the heap entry of a node: resource score, then inverted tie-break rank.
 func (x *index) entry(n uint32) uint64 {
 	return uint64(x.resources.score[n])<<32 | uint64(^x.board.rankOf(n))
 }
 
-// group returns the group of a cell and values, a new one if there is none.
-func (x *index) group(cell int32, values []int64) int32 {
+// bucket returns the bucket of a cell and values. It adds a missing one.
+func (x *index) bucket(cell int32, values []int64) int32 {
 	if g := x.hint[cell] - 1; g >= 0 && slices.Equal(x.valuesOf(g), values) {
 		return g
 	}
@@ -113,15 +113,14 @@ func (x *index) group(cell int32, values []int64) int32 {
 }
 
 func (x *index) add(cell int32, values []int64) int32 {
-	x.groups = append(x.groups, group{cell: cell})
+	x.buckets = append(x.buckets, bucket{cell: cell})
 	x.values = append(x.values, values...)
-	return int32(len(x.groups) - 1)
+	return int32(len(x.buckets) - 1)
 }
 
-// valuesOf returns the values of a group.
 func (x *index) valuesOf(g int32) []int64 { return x.values[int(g)*x.width : int(g+1)*x.width] }
 
-// catchUp takes in what became of resources, and returns the nodes that became full.
+// catchUp applies changes of resources. It returns the nodes that became full.
 func (x *index) catchUp() (filled []uint32) {
 	filled = x.resources.filled[x.filled:]
 	x.filled += len(filled)
@@ -130,32 +129,32 @@ func (x *index) catchUp() (filled []uint32) {
 	}
 	for ; x.risen < len(x.resources.risen); x.risen++ {
 		n := x.resources.risen[x.risen]
-		if g := x.where[n] - 1; g >= 0 {
+		if g := x.bucketOf[n] - 1; g >= 0 {
 			x.enter(g, n)
 		}
 	}
 	return filled
 }
 
-// drop takes out a node.
+// drop removes a node.
 func (x *index) drop(n uint32) {
-	if g := x.where[n] - 1; g >= 0 {
-		x.leave(g)
-		x.where[n] = 0
+	if g := x.bucketOf[n] - 1; g >= 0 {
+		x.shrink(g)
+		x.bucketOf[n] = 0
 	}
 }
 
-// move puts a node into the group of its cell and values, wherever it was before.
+// move moves a node to the bucket of its cell and values.
 func (x *index) move(n uint32, values []int64) {
-	if from := x.where[n] - 1; from >= 0 {
+	if from := x.bucketOf[n] - 1; from >= 0 {
 		if slices.Equal(x.valuesOf(from), values) {
 			return
 		}
-		x.leave(from)
+		x.shrink(from)
 	}
-	to := x.group(x.cells.cell[n], values)
-	x.where[n] = to + 1
-	g := &x.groups[to]
+	to := x.bucket(x.cells.cell[n], values)
+	x.bucketOf[n] = to + 1
+	g := &x.buckets[to]
 	if g.live++; g.live == 1 {
 		g.at = int32(len(x.active))
 		x.active = append(x.active, to)
@@ -163,31 +162,31 @@ func (x *index) move(n uint32, values []int64) {
 	x.enter(to, n)
 }
 
-// leave makes a group have a node less.
-func (x *index) leave(i int32) {
-	g := &x.groups[i]
+// shrink counts one node less in a bucket.
+func (x *index) shrink(i int32) {
+	g := &x.buckets[i]
 	if g.live--; g.live > 0 {
 		return
 	}
 	g.heap = g.heap[:0]
 	last := x.active[len(x.active)-1]
-	x.active[g.at], x.groups[last].at = last, g.at
+	x.active[g.at], x.buckets[last].at = last, g.at
 	x.active = x.active[:len(x.active)-1]
 }
 
 func (x *index) enter(g int32, n uint32) {
-	h := append(x.groups[g].heap, x.entry(n))
-	x.groups[g].heap = h
+	h := append(x.buckets[g].heap, x.entry(n))
+	x.buckets[g].heap = h
 	up(h, len(h)-1)
 }
 
-// settle makes the top of a group's heap its best node's entry, and returns it.
-func (x *index) settle(i int32) uint64 {
-	g := &x.groups[i]
+// refresh corrects the top of a bucket's heap and returns it.
+func (x *index) refresh(i int32) uint64 {
+	g := &x.buckets[i]
 	for {
 		top := g.heap[0]
 		n := x.board.nodeOf(^uint32(top))
-		if x.where[n] != i+1 {
+		if x.bucketOf[n] != i+1 {
 			last := len(g.heap) - 1
 			g.heap[0] = g.heap[last]
 			g.heap = g.heap[:last]
@@ -200,22 +199,22 @@ func (x *index) settle(i int32) uint64 {
 	}
 }
 
-// place is a place in a heap and the entry there, or, without a place, the entry that is due to a node.
-type place struct {
+// heapEntry is an entry with its position in a heap, or the current entry of a node, without a position.
+type heapEntry struct {
 	entry uint64
 	at    int
 }
 
-// bestBut returns the entry of a group's best node out of those that are not in left, of which there must be one, and
-// how many entries were looked at in vain.
-func (x *index) bestBut(i int32, left nodeset.Set) (entry uint64, vain int) {
-	x.settle(i)
-	h := x.groups[i].heap
-	if !left.Has(x.board.nodeOf(^uint32(h[0]))) {
+// bestExcept returns the entry of the best node of a bucket that is not in removed, and how many entries it skipped.
+// There must be such a node.
+func (x *index) bestExcept(i int32, removed nodeset.Set) (entry uint64, misses int) {
+	x.refresh(i)
+	h := x.buckets[i].heap
+	if !removed.Has(x.board.nodeOf(^uint32(h[0]))) {
 		return h[0], 0
 	}
 	f := x.frontier[:0]
-	push := func(p place) {
+	push := func(p heapEntry) {
 		f = append(f, p)
 		at := len(f) - 1
 		for at > 0 && f[(at-1)/2].entry < p.entry {
@@ -226,10 +225,10 @@ func (x *index) bestBut(i int32, left nodeset.Set) (entry uint64, vain int) {
 	}
 	below := func(at int) {
 		for child := 2*at + 1; child <= 2*at+2 && child < len(h); child++ {
-			push(place{h[child], child})
+			push(heapEntry{h[child], child})
 		}
 	}
-	pop := func() place {
+	pop := func() heapEntry {
 		top, last := f[0], f[len(f)-1]
 		f = f[:len(f)-1]
 		at := 0
@@ -248,18 +247,18 @@ func (x *index) bestBut(i int32, left nodeset.Set) (entry uint64, vain int) {
 		}
 		return top
 	}
-	const due = -1
+	const current = -1
 	below(0)
 	for {
 		p := pop()
-		if p.at == due {
+		if p.at == current {
 			x.frontier = f
-			return p.entry, vain
+			return p.entry, misses
 		}
-		vain++
+		misses++
 		below(p.at)
-		if n := x.board.nodeOf(^uint32(p.entry)); x.where[n] == i+1 && !left.Has(n) {
-			push(place{x.entry(n), due})
+		if n := x.board.nodeOf(^uint32(p.entry)); x.bucketOf[n] == i+1 && !removed.Has(n) {
+			push(heapEntry{x.entry(n), current})
 		}
 	}
 }

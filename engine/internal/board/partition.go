@@ -5,7 +5,7 @@ import "slices"
 // partition divides all nodes into cells.
 type partition struct {
 	cell     []int32  // by node
-	first    []uint32 // a node of each cell
+	first    []uint32 // by cell: a node
 	children []child
 }
 
@@ -14,7 +14,7 @@ type child struct {
 	*partition
 }
 
-// divide returns the partition whose cells are the nodes that share a cell of p and a value, of 0..limit-1.
+// divide returns the partition whose cells are the nodes that share a cell of p and a value in 0..limit-1.
 func (b *Board) divide(p *partition, values []int32, limit int) *partition {
 	for _, c := range p.children {
 		if &c.values[0] == &values[0] || slices.Equal(c.values, values) {
@@ -32,7 +32,7 @@ func (b *Board) divide(p *partition, values []int32, limit int) *partition {
 	return divided
 }
 
-// denseTable is up to how many pairs of cell and value are looked up in a table.
+// denseTable bounds the size of the look-up table by cell and value.
 const denseTable = 1 << 20
 
 func (p *partition) by(values []int32, limit int) *partition {

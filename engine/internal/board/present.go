@@ -6,31 +6,32 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 )
 
-// presence counts, for a soft constraint by value, the nodes that may take the pod.
+// presence counts feasible nodes by slot, for a soft constraint by value.
 type presence struct {
 	soft  *podtopologyspread.Soft
 	nodes []int32 // by slot
-	slots int     // that have any
-	// remaining is how many slots are left without the nodes of some cells, as long as no node is lost.
+	slots int     // slots with nodes
+	// remaining caches the number of slots without the nodes of rejected cells. A node that becomes infeasible clears
+	// it.
 	remaining map[string]int
 }
 
-// countPresent counts, for soft constraints by value, the nodes of each slot.
-func (t *Template) countPresent() {
-	for i := range t.soft {
-		if s := &t.softly[i]; t.soft[i].cells == nil && s.PerNode == nil {
-			t.present = append(t.present, presence{soft: s, nodes: make([]int32, s.Slots()), remaining: make(map[string]int)})
+// countPresent counts the nodes of each slot, for soft constraints by value.
+func (cl *Class) countPresent() {
+	for i := range cl.softKeys {
+		if s := &cl.soft[i]; cl.softKeys[i].cells == nil && s.PerNode == nil {
+			cl.present = append(cl.present, presence{soft: s, nodes: make([]int32, s.Slots()), remaining: make(map[string]int)})
 		}
 	}
-	if t.present == nil {
+	if cl.present == nil {
 		return
 	}
-	for n := range t.board.all {
-		if !t.live(uint32(n)) || !t.scorable.Has(uint32(n)) {
+	for n := range cl.board.all {
+		if !cl.live(uint32(n)) || !cl.scorable.Has(uint32(n)) {
 			continue
 		}
-		for i := range t.present {
-			p := &t.present[i]
+		for i := range cl.present {
+			p := &cl.present[i]
 			slot := p.soft.Slot(p.soft.Column().Domain[n])
 			if p.nodes[slot]++; p.nodes[slot] == 1 {
 				p.slots++
@@ -39,13 +40,13 @@ func (t *Template) countPresent() {
 	}
 }
 
-// lose counts a node that cannot take the pod any more.
-func (t *Template) lose(n uint32) {
-	if t.present == nil || !t.scorable.Has(n) {
+// uncount removes a node that became infeasible.
+func (cl *Class) uncount(n uint32) {
+	if cl.present == nil || !cl.scorable.Has(n) {
 		return
 	}
-	for i := range t.present {
-		p := &t.present[i]
+	for i := range cl.present {
+		p := &cl.present[i]
 		slot := p.soft.Slot(p.soft.Column().Domain[n])
 		if p.nodes[slot]--; p.nodes[slot] == 0 {
 			p.slots--
@@ -54,45 +55,45 @@ func (t *Template) lose(n uint32) {
 	}
 }
 
-// refusedByValue reports whether of the groups of a cell some may be refused and others not.
-func (t *Template) refusedByValue() bool {
-	return t.togetherAt != noValue || slices.ContainsFunc(t.hard, func(k key) bool { return k.cells == nil })
+// rejectedByValue reports whether one cell can have both feasible and rejected buckets.
+func (cl *Class) rejectedByValue() bool {
+	return cl.affinityAt != noValue || slices.ContainsFunc(cl.spreadKeys, func(k key) bool { return k.cells == nil })
 }
 
-// slotsOf counts the slots of a constraint that have contending nodes.
-func (t *Template) slotsOf(p *presence, cs []contender) int {
-	if t.refusedByValue() {
-		return t.countSlots(p.soft, cs)
+// slotsOf counts the slots of a constraint that have feasible nodes.
+func (cl *Class) slotsOf(p *presence, cs []contender) int {
+	if cl.rejectedByValue() {
+		return cl.countSlots(p.soft, cs)
 	}
-	slots, known := p.remaining[string(t.refused)]
+	slots, known := p.remaining[string(cl.rejected)]
 	if !known {
-		slots = t.countSlots(p.soft, cs)
-		p.remaining[string(t.refused)] = slots
+		slots = cl.countSlots(p.soft, cs)
+		p.remaining[string(cl.rejected)] = slots
 	}
 	return slots
 }
 
-func (t *Template) countSlots(s *podtopologyspread.Soft, cs []contender) int {
-	var ofBase, ofOwn []bool // whether a group contends
-	if t.base != nil {
-		ofBase = make([]bool, len(t.base.groups))
+func (cl *Class) countSlots(s *podtopologyspread.Soft, cs []contender) int {
+	var ofBase, ofOwn []bool // whether a bucket contends
+	if cl.base != nil {
+		ofBase = make([]bool, len(cl.base.buckets))
 	}
-	ofOwn = make([]bool, len(t.own.groups))
+	ofOwn = make([]bool, len(cl.own.buckets))
 	for i := range cs {
 		if c := &cs[i]; c.own {
-			ofOwn[c.group] = t.scored[c.cell]
+			ofOwn[c.bucket] = cl.scored[c.cell]
 		} else {
-			ofBase[c.group] = t.scored[c.cell]
+			ofBase[c.bucket] = cl.scored[c.cell]
 		}
 	}
 	seen := make([]bool, s.Slots())
 	slots := 0
-	for n := range t.board.all {
+	for n := range cl.board.all {
 		contends := false
-		if g := t.own.where[n] - 1; g >= 0 {
+		if g := cl.own.bucketOf[n] - 1; g >= 0 {
 			contends = ofOwn[g]
-		} else if t.live(uint32(n)) {
-			contends = ofBase[t.base.where[n]-1]
+		} else if cl.live(uint32(n)) {
+			contends = ofBase[cl.base.bucketOf[n]-1]
 		}
 		if slot := s.Slot(s.Column().Domain[n]); contends && !seen[slot] {
 			seen[slot] = true

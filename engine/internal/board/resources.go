@@ -6,15 +6,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// resources is how nodes' resources look to pods that ask for the same.
+// resources holds the resource scores of nodes for one distinct request.
 type resources struct {
 	fit    *rule.Fit
 	scorer *noderesources.Scorer
-	score  []int32 // by node; full where there is no room
-	seen   int     // how many of Board.placed are counted in
-	// filled and risen are the nodes that became full, and those whose score rose, in order.
+	score  []int32 // by node; full without room
+	seen   int     // how many of Board.placed are counted
+	// filled are the nodes that became full, risen those whose score rose, in order.
 	filled, risen []uint32
-	// invalid says that some node with room has, or had, a score that kube-scheduler does not take.
+	// invalid is set once a node with room has a score that kube-scheduler rejects.
 	invalid bool
 }
 
@@ -58,7 +58,7 @@ func (r *resources) scoreOn(n uint32) (score int32, valid bool) {
 	return int32(weighted), true
 }
 
-// catchUp looks at the nodes that pods were placed on since.
+// catchUp updates the nodes that pods were assumed on.
 func (r *resources) catchUp(b *Board) {
 	for ; r.seen < len(b.placed); r.seen++ {
 		n := b.placed[r.seen]

@@ -6,44 +6,44 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// numberValues gives values of groups to what is told apart by value, and returns how many there are.
-func (t *Template) numberValues() int {
+// numberValues assigns values of buckets to the keys without cells, and returns the number of values.
+func (cl *Class) numberValues() int {
 	width := 0
 	next := func(usual int64) int {
 		width++
-		t.usual = append(t.usual, usual)
+		cl.usual = append(cl.usual, usual)
 		return width - 1
 	}
-	for _, keys := range [][]key{t.hard, t.soft} {
+	for _, keys := range [][]key{cl.spreadKeys, cl.softKeys} {
 		for i := range keys {
 			if keys[i].cells == nil {
 				keys[i].value = next(0)
 			}
 		}
 	}
-	t.togetherAt, t.wishesAt = noValue, noValue
-	for i := range t.together {
-		if t.together[i].cells == nil && t.togetherAt == noValue {
-			t.togetherAt = next(int64(rule.WithKey))
+	cl.affinityAt, cl.preferredAt = noValue, noValue
+	for i := range cl.affinityKeys {
+		if cl.affinityKeys[i].cells == nil && cl.affinityAt == noValue {
+			cl.affinityAt = next(int64(rule.WithKey))
 		}
 	}
-	for i := range t.wishes {
-		if t.wishes[i].cells == nil && t.wishesAt == noValue {
-			t.wishesAt = next(0)
+	for i := range cl.preferredKeys {
+		if cl.preferredKeys[i].cells == nil && cl.preferredAt == noValue {
+			cl.preferredAt = next(0)
 		}
 	}
 	return width
 }
 
-// valuesOf tells the values that groups are told apart by.
-func (t *Template) valuesOf(n uint32, to []int64) {
-	for i := range t.hard {
-		if k := &t.hard[i]; k.cells == nil {
-			to[k.value] = t.rules.Spread[i].Counts()[k.column.Domain[n]]
+// valuesOf computes the values of a node.
+func (cl *Class) valuesOf(n uint32, to []int64) {
+	for i := range cl.spreadKeys {
+		if k := &cl.spreadKeys[i]; k.cells == nil {
+			to[k.value] = cl.rules.Spread[i].Counts()[k.column.Domain[n]]
 		}
 	}
-	for i := range t.soft {
-		k, s := &t.soft[i], &t.softly[i]
+	for i := range cl.softKeys {
+		k, s := &cl.softKeys[i], &cl.soft[i]
 		switch d := k.column.Domain[n]; {
 		case k.cells != nil:
 		case d == topology.None:
@@ -54,76 +54,76 @@ func (t *Template) valuesOf(n uint32, to []int64) {
 			to[k.value] = s.Count(d)
 		}
 	}
-	if t.togetherAt != noValue {
+	if cl.affinityAt != noValue {
 		level := rule.WithMatch
-		for i := range t.together {
-			if k := &t.together[i]; k.cells == nil {
-				level = min(level, t.terms[i].Level(k.column.Domain[n]))
+		for i := range cl.affinityKeys {
+			if k := &cl.affinityKeys[i]; k.cells == nil {
+				level = min(level, cl.terms[i].Level(k.column.Domain[n]))
 			}
 		}
-		to[t.togetherAt] = int64(level)
+		to[cl.affinityAt] = int64(level)
 	}
-	if t.wishesAt != noValue {
-		to[t.wishesAt] = 0
-		for i := range t.wishes {
-			if k := &t.wishes[i]; k.cells == nil {
-				to[t.wishesAt] += t.preferred.Tallies[i].ByDomain[k.column.Domain[n]]
+	if cl.preferredAt != noValue {
+		to[cl.preferredAt] = 0
+		for i := range cl.preferredKeys {
+			if k := &cl.preferredKeys[i]; k.cells == nil {
+				to[cl.preferredAt] += cl.preferred.Tallies[i].ByDomain[k.column.Domain[n]]
 			}
 		}
 	}
 }
 
-// unusual returns the nodes that may have other values than the usual ones.
-func (t *Template) unusual() nodeset.Set {
-	nodes := nodeset.New(len(t.board.all))
+// unusual returns the nodes whose values may differ from the usual ones.
+func (cl *Class) unusual() nodeset.Set {
+	nodes := nodeset.New(len(cl.board.all))
 	count := func(k *key, byDomain []int64) {
 		if k.cells == nil {
-			nodes.Or(where(k.column, byDomain))
+			nodes.Or(nodesIn(k.column, byDomain))
 		}
 	}
 	lacking := func(k *key) {
-		if k.cells == nil && !k.column.Having.Full(len(t.board.all)) {
-			nodes.Or(nodeset.Full(len(t.board.all)).Minus(k.column.Having))
+		if k.cells == nil && !k.column.Having.Full(len(cl.board.all)) {
+			nodes.Or(nodeset.Full(len(cl.board.all)).Minus(k.column.Having))
 		}
 	}
-	for i := range t.hard {
-		count(&t.hard[i], t.rules.Spread[i].Counts())
+	for i := range cl.spreadKeys {
+		count(&cl.spreadKeys[i], cl.rules.Spread[i].Counts())
 	}
-	for i := range t.soft {
-		lacking(&t.soft[i])
-		if s := &t.softly[i]; s.PerNode != nil {
+	for i := range cl.softKeys {
+		lacking(&cl.softKeys[i])
+		if s := &cl.soft[i]; s.PerNode != nil {
 			for n, count := range s.PerNode {
 				if count != 0 {
 					nodes.Add(uint32(n))
 				}
 			}
 		} else {
-			count(&t.soft[i], s.Counts())
+			count(&cl.softKeys[i], s.Counts())
 		}
 	}
-	for i := range t.together {
-		lacking(&t.together[i])
-		count(&t.together[i], t.terms[i].Counts)
+	for i := range cl.affinityKeys {
+		lacking(&cl.affinityKeys[i])
+		count(&cl.affinityKeys[i], cl.terms[i].Counts)
 	}
-	for i := range t.wishes {
-		count(&t.wishes[i], t.preferred.Tallies[i].ByDomain)
+	for i := range cl.preferredKeys {
+		count(&cl.preferredKeys[i], cl.preferred.Tallies[i].ByDomain)
 	}
 	return nodes
 }
 
-// occupied returns the nodes in domains, told apart by value, that the pod must stay out of.
-func (t *Template) occupied() nodeset.Set {
-	nodes := nodeset.New(len(t.board.all))
-	for i := range t.apart {
-		if k := &t.apart[i]; k.cells == nil {
-			nodes.Or(where(k.column, t.rules.Exclusions[i].Counts()))
+// occupied returns the nodes that exclusions without cells reject.
+func (cl *Class) occupied() nodeset.Set {
+	nodes := nodeset.New(len(cl.board.all))
+	for i := range cl.exclusionKeys {
+		if k := &cl.exclusionKeys[i]; k.cells == nil {
+			nodes.Or(nodesIn(k.column, cl.rules.Exclusions[i].Counts()))
 		}
 	}
 	return nodes
 }
 
-// where returns the nodes of the domains that have a count.
-func where(column *topology.Column, byDomain []int64) nodeset.Set {
+// nodesIn returns the nodes of the domains with a count.
+func nodesIn(column *topology.Column, byDomain []int64) nodeset.Set {
 	table := make([]uint8, len(byDomain))
 	for d, count := range byDomain {
 		if count != 0 {

@@ -17,23 +17,23 @@ import (
 type Class struct {
 	Pod  *cluster.Pending
 	Scan bool // evaluate every node for each pod
-	// Decision is nil until a pod of the class is to be placed.
+	// Decision is nil until the class's first pod is placed.
 	Decision *decide.Decision
 
 	pods       int
-	board      *board.Board // that onBoard is on
-	onBoard    *board.Template
-	rejected   *decide.Outcome // of filtering when no node could take a pod, after rejectedAt moves
+	board      *board.Board // the board of onBoard
+	onBoard    *board.Class
+	rejected   *decide.Outcome // the outcome of filtering when no node was feasible, after rejectedAt moves
 	rejectedAt int
-	failure    *decide.Failure // why kube-scheduler failed to score the last pod; nil if it did not
+	failure    *decide.Failure // of kube-scheduler to score the last pod; nil for none
 }
 
-// Copy returns a class of the same pods, to be placed on other candidates.
+// Copy returns the class for other candidates.
 func (c *Class) Copy(scan bool) *Class {
 	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan}
 }
 
-// Error returns the text of the error with which kube-scheduler failed on the last pod, empty if it did not.
+// Error returns the error with which kube-scheduler fails on the last pod, empty for none.
 func (c *Class) Error(candidates int) string {
 	if rejected := c.Decision.PreFilter().Rejected; rejected != nil && rejected.Code == verdict.Error {
 		return rejected.Message(candidates)
@@ -44,14 +44,14 @@ func (c *Class) Error(candidates int) string {
 	return ""
 }
 
-// classKey is equal for pods of one template whose own labels differ in nothing that a selector reads.
+// classKey is equal for pods of one template whose own labels are equal as far as selectors read them.
 type classKey struct {
 	template    *api.PodTemplate
 	labels      string
 	terminating bool
 }
 
-// maxCompared is how many classes of one shape a pod is compared with.
+// maxCompared bounds the classes of one shape that a pod is compared with.
 const maxCompared = 8
 
 // classes returns the equivalence class of each queue entry.
@@ -105,7 +105,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 	return entries, nil
 }
 
-// choose decides which classes are placed by scanning.
+// choose selects the classes that are placed by scanning.
 func (q *Queue) choose(classes []*Class) {
 	fits := board.Fits(q.Framework.Scorers, q.Framework.Weights())
 	for _, c := range classes {
@@ -115,12 +115,12 @@ func (q *Queue) choose(classes []*Class) {
 	}
 }
 
-// pays reports whether a number of pods is worth what the board costs: about one scan, and something for each other class.
-// It goes by what the cluster states, and not by what the cluster has come to know by the changes that led to it: the
-// answer tells which pods were placed by scanning.
+// pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan, and
+// some time per class. The answer depends on the cluster alone, not on the deltas that led to it, because
+// Placement.Scanned reports it.
 func pays(pods, nodes, classes int) bool { return pods > 1 && pods*nodes > classes }
 
-// selected returns the keys of the pods' own labels that a rule reads; nil if no pod has labels of its own.
+// selected returns the keys of the pods' own labels that some rule reads; nil if no pod has labels of its own.
 func (q *Queue) selected() map[string]bool {
 	own := false
 	for i := range q.Pending {
@@ -144,7 +144,7 @@ func (q *Queue) selected() map[string]bool {
 	return keys
 }
 
-// onlyKeys returns the labels of some keys, and a string that is equal for equal ones.
+// onlyKeys returns the labels with the given keys, and a string that is equal for equal labels.
 func onlyKeys(labels api.Labels, keys map[string]bool) (api.Labels, string) {
 	var only api.Labels
 	var b []byte
@@ -158,7 +158,7 @@ func onlyKeys(labels api.Labels, keys map[string]bool) (api.Labels, string) {
 	return only, string(b)
 }
 
-// equal reports whether two templates of pods of one shape state the same constraints.
+// equal reports whether two templates of one shape have the same constraints.
 func equal(a, b *api.PodTemplate) bool {
 	return a == b || a.Controller == b.Controller && reflect.DeepEqual(&a.Spec, &b.Spec)
 }

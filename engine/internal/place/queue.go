@@ -1,4 +1,4 @@
-// Package place places the pods of a queue one by one. Each placed pod counts for the next.
+// Package place places the pods of a queue one by one. It assumes each placed pod on its node before it places the next.
 package place
 
 import (
@@ -13,25 +13,25 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Pending is a queue entry: a number of equal pods in a row.
+// Pending is a queue entry: a number of identical pods in a row.
 type Pending struct {
 	Pod   api.Pod
 	Count int
 }
 
-// Watcher is told where the pods of a queue go while they are placed. Its error ends the call.
+// Watcher receives placements as they are decided. An error that it returns ends the call.
 type Watcher interface {
-	// Placed tells that the next pod of an entry goes to a node.
+	// Placed reports the node of the next pod of an entry.
 	Placed(entry int, node uint32) error
-	// Entry tells that an entry is done.
+	// Entry reports that an entry is done.
 	Entry(entry int, p *verdict.Placement) error
-	// Group tells that a group is done, after its pods and entries.
+	// Group reports that a pod group is done, after its pods and entries.
 	Group(group int, g *verdict.Group) error
 }
 
-// Options say how a queue is placed.
+// Options are the arguments of placing a queue.
 type Options struct {
-	// Seed chooses among the best nodes.
+	// Seed breaks ties between the best nodes.
 	Seed    uint64
 	Explain bool
 	Changes bool
@@ -41,14 +41,14 @@ type Options struct {
 	Tuning Tuning
 }
 
-// Tuning says how nodes are found. No answer depends on it.
+// Tuning selects how the best node is found. No answer depends on it.
 type Tuning struct {
-	Board bool                          // use the board even where scanning costs less
-	Few   func(domains, nodes int) bool // as in board.New
-	Bytes int64                         // in place of maxBoardBytes, unless 0
+	Board          bool                          // use the board even where scanning costs less
+	LowCardinality func(domains, nodes int) bool // as in board.New
+	Bytes          int64                         // replaces maxBoardBytes unless 0
 }
 
-// Queue is pods that are being placed.
+// Queue is a queue that is being placed.
 type Queue struct {
 	State      *cluster.State
 	Framework  *decide.Framework
@@ -59,24 +59,24 @@ type Queue struct {
 	Classes []*Class
 	// Placements are the results by entry.
 	Placements []verdict.Placement
-	// Explainer finds changes for a pod that no candidate takes.
+	// Explainer finds changes for a pod without a feasible node.
 	Explainer Explainer
 
-	order   []uint64 // as TieBreak
+	order   []uint64 // as TieBreak returns it
 	board   *board.Board
-	alike   []*decide.Decision // of pods with different static rules, the first maxAlike
-	passing []nodeset.Set      // what static returns for these
-	moves   int                // pods assumed and forgotten so far
-	listed  int                // nodes in rejections so far
+	alike   []*decide.Decision // decisions with different static rules, at most maxAlike
+	passing []nodeset.Set      // by alike: the result of Static
+	moves   int                // number of pods assumed and forgotten
+	listed  int                // number of nodes listed in rejections
 	within  []*Class           // of queues on some of the nodes
-	silent  bool               // whether to leave out why a pod is not placed
+	silent  bool               // leave out why a pod is unplaced
 }
 
-// Explainer finds changes that would let a candidate take a pod that none takes.
+// Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
 type Explainer func(context.Context, *decide.Decision, nodeset.Set) ([]verdict.Change, error)
 
-// New returns a queue with the equivalence classes of its pods. The state is the queue's from now on. With an error, which is
-// the context's, the queue has no classes.
+// New returns a queue with the equivalence classes of its pods. It takes over the state. If it returns an error, which
+// is the context's, the queue has no classes.
 func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates nodeset.Set, pending []Pending, o Options) (*Queue, error) {
 	q := &Queue{
 		State: s, Framework: f, Candidates: candidates, Pending: pending, Options: o,
@@ -89,8 +89,8 @@ func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates 
 	return q, err
 }
 
-// Within returns a queue that places pods of the same entries on some of the nodes. It gives no reasons unless explain is
-// set. The caller fills in the classes of the entries that it places; the slice is the same for all such queues.
+// Within returns a queue for the same entries on some of the nodes. It explains unplaced pods only if explain is set.
+// The caller sets the classes of the entries that it places; all queues of Within share that slice.
 func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
 	within := *q
 	within.Candidates = nodes
@@ -110,14 +110,14 @@ func (q *Queue) Forget(n int) {
 	q.board = nil
 }
 
-// ForgetOf undoes every assumed pod after the first n, which a queue that Within returned has assumed.
+// ForgetOf undoes every assumed pod after the first n that a queue of Within assumed.
 func (q *Queue) ForgetOf(within *Queue, n int) {
 	within.Forget(n)
 	q.moves, q.listed = within.moves, within.listed
 }
 
-// Place places a number of pods of an entry. Nothing changes when one finds no node, so that the first that finds none
-// answers for those after it.
+// Place places a number of pods of an entry. A pod without a feasible node changes nothing, so the first one answers
+// for the rest of the entry.
 func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Placement, watch Watcher) error {
 	c := q.Classes[entry]
 	q.Decision(c)
@@ -150,20 +150,20 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 	return nil
 }
 
-// Assume counts a pod of an entry on a node from now on.
+// Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
 	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, entry)
 	q.moves++
 	switch {
 	case pod.Frees():
-		q.board = nil // the board assumes that free amounts only decrease
+		q.board = nil // the board relies on free amounts that only decrease
 	case q.board != nil:
 		q.board.Placed(node)
 	}
 }
 
-// best returns the best node for the next pod of a class, and whether there is one.
+// best returns the best node for the next pod of a class, and whether one is feasible.
 func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (uint32, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, false, err
@@ -174,11 +174,11 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 	}
 	if c.board == nil || c.board != q.board {
 		if q.board == nil || q.board.Bytes() > cmp.Or(q.Options.Tuning.Bytes, maxBoardBytes) {
-			q.board = board.New(q.State, q.order, q.Options.Tuning.Few)
+			q.board = board.New(q.State, q.order, q.Options.Tuning.LowCardinality)
 		}
 		c.board, c.onBoard = q.board, nil
 		if nodes := q.Static(c.Decision); nodes != nil {
-			c.onBoard = q.board.Template(c.Decision.Cycle, c.Decision.Rules(), nodes)
+			c.onBoard = q.board.Class(c.Decision.Cycle, c.Decision.Rules(), nodes)
 		}
 	}
 	if c.onBoard == nil {
@@ -192,10 +192,10 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 	return node, found, ctx.Err()
 }
 
-// maxAlike is how many decisions are compared with to share static rules.
+// maxAlike bounds the decisions that share their static rules.
 const maxAlike = 16
 
-// Decision returns the decision about a class's pods. It shares static rules with a decision before, if it can.
+// Decision returns the decision for a class. It shares the static rules of an earlier decision where these are equal.
 func (q *Queue) Decision(c *Class) *decide.Decision {
 	if c.Decision == nil {
 		c.Decision = q.decide(c.Pod)
@@ -235,7 +235,7 @@ func (q *Queue) Static(d *decide.Decision) nodeset.Set {
 	return d.Static(q.Candidates)
 }
 
-// maxBoardBytes is the size of a board from which on a new one is begun before another class is added.
+// maxBoardBytes is the size at which a new board replaces the current one before another class is added.
 const maxBoardBytes = 1 << 29
 
 // scan evaluates every node for a pod of a class.
@@ -259,7 +259,7 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	return q.First(scored.Best), true, nil
 }
 
-// First returns the node that comes first in the order of ties.
+// First returns the first node in tie-break order.
 func (q *Queue) First(nodes []uint32) uint32 {
 	first := nodes[0]
 	if q.order == nil {
@@ -273,7 +273,7 @@ func (q *Queue) First(nodes []uint32) uint32 {
 	return first
 }
 
-// Compare compares two nodes in the order of ties.
+// Compare compares two nodes in tie-break order.
 func (q *Queue) Compare(a, b uint32) int {
 	if q.order == nil {
 		return cmp.Compare(a, b)
@@ -281,7 +281,7 @@ func (q *Queue) Compare(a, b uint32) int {
 	return cmp.Or(cmp.Compare(q.order[a], q.order[b]), cmp.Compare(a, b))
 }
 
-// explain tells why no node can take a class's pods.
+// explain records why a class's pods have no feasible node.
 func (q *Queue) explain(ctx context.Context, c *Class, result *verdict.Placement) error {
 	if q.silent {
 		return nil

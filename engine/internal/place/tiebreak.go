@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// TieBreak returns a number per node: of equally good nodes, the one with the lowest number is chosen, and of those with
-// equal numbers the one with the lowest index. nil stands for all equal.
+// TieBreak returns a number per node. Ties between equally good nodes go to the lowest number, then to the lowest
+// index. nil stands for equal numbers.
 func TieBreak(names []string, seed uint64) []uint64 {
 	if seed == 0 {
 		return nil
@@ -33,7 +33,7 @@ func splitmix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Preference returns the nodes in the order of ties.
+// Preference returns the nodes in tie-break order.
 func Preference(names []string, seed uint64) []uint32 {
 	nodes := make([]uint32, len(names))
 	for i := range nodes {
