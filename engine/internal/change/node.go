@@ -18,23 +18,23 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// addNode looks for a node that takes the pod if there is one more like it: at best in domains that are there already,
-// otherwise in a new one of a single key, otherwise in new ones of as few keys as can be told.
-func (w *wish) addNode() error {
-	like := w.models()
+// addNode looks for a node whose copy is feasible. It prefers a copy in existing domains, then one in a new domain of a
+// single key, then one in new domains of a minimal set of keys.
+func (s *search) addNode() error {
+	like := s.models()
 	if len(like) == 0 {
 		return nil
 	}
-	keys := w.dividing()
+	keys := s.topologyKeys()
 	keys = keys[:min(len(keys), maxTriedKeys)]
 	tries := [][]string{nil}
 	for _, key := range keys {
 		tries = append(tries, []string{key})
 	}
-	t := &oneMore{wish: w, like: like}
+	t := &extraNode{search: s, like: like}
 	for _, fresh := range tries {
 		if i, found, err := t.anyLike(fresh); found || err != nil {
-			return w.keep(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: fresh}}, []uint32{}, err)
+			return s.add(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: fresh}}, []uint32{}, err)
 		}
 	}
 	if len(keys) < 2 {
@@ -56,15 +56,15 @@ func (w *wish) addNode() error {
 			k++
 		}
 	}
-	return w.keep(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: keys}}, []uint32{}, nil)
+	return s.add(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: keys}}, []uint32{}, nil)
 }
 
-// models returns the candidates that a node could be like that takes the pod: those that are likely first, then by index.
-// One that has too little of something, or taints, is like no such node.
-func (w *wish) models() []uint32 {
-	needs := w.rules.Fit.Needs()
-	nodes := w.without(func(p *plugin.Plugin) bool {
-		return static(p) && p != nodeaffinity.Plugin && p != nodename.Plugin // which look at what a new node has of its own
+// models returns the nodes to copy, likely ones first. Nodes with too little allocatable, or whose taints or other
+// static properties reject the pod, are no models.
+func (s *search) models() []uint32 {
+	needs := s.rules.Fit.Needs()
+	nodes := s.passing(func(p *plugin.Plugin) bool {
+		return static(p) && p != nodeaffinity.Plugin && p != nodename.Plugin // a copy has a name of its own
 	})
 	var out []uint32
 	rank := make(map[uint32]int)
@@ -74,9 +74,9 @@ func (w *wish) models() []uint32 {
 		}
 		out = append(out, n)
 		switch {
-		case refuses(w.refused[nodeaffinity.Plugin], n):
+		case has(s.rejected[nodeaffinity.Plugin], n):
 			rank[n] = 2
-		case w.refusedByPods(n):
+		case s.rejectedByPods(n):
 			rank[n] = 1
 		}
 	}
@@ -84,35 +84,35 @@ func (w *wish) models() []uint32 {
 	return out
 }
 
-// refusedByPods reports whether a node is rejected because of pods in its topology domains.
-func (w *wish) refusedByPods(n uint32) bool {
-	for p, refused := range w.refused {
-		if !static(p) && p != nodeports.Plugin && p != noderesources.Fit && refuses(refused, n) {
+// rejectedByPods reports whether pods in its topology domains make a node infeasible.
+func (s *search) rejectedByPods(n uint32) bool {
+	for p, rejected := range s.rejected {
+		if !static(p) && p != nodeports.Plugin && p != noderesources.Fit && has(rejected, n) {
 			return true
 		}
 	}
 	return false
 }
 
-func refuses(refused nodeset.Set, n uint32) bool { return refused != nil && refused.Has(n) }
+func has(set nodeset.Set, n uint32) bool { return set != nil && set.Has(n) }
 
-// dividing returns the topology keys by which it may matter that a node is a domain of its own.
-func (w *wish) dividing() []string {
+// topologyKeys returns the topology keys under which a new domain may matter.
+func (s *search) topologyKeys() []string {
 	var keys []string
 	add := func(key string) {
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
-	for _, r := range w.rules.Spread {
+	for _, r := range s.rules.Spread {
 		add(r.ID.TopologyKey)
 	}
-	if a := w.rules.Affinity; a != nil { // which the first pod of its set finds anywhere, if there is the key
+	if a := s.rules.Affinity; a != nil {
 		for i := range a.Terms {
 			add(a.Terms[i].ID.TopologyKey)
 		}
 	}
-	for _, e := range w.rules.Exclusions {
+	for _, e := range s.rules.Exclusions {
 		if e.Column != nil {
 			add(e.ID.TopologyKey)
 		}
@@ -120,16 +120,16 @@ func (w *wish) dividing() []string {
 	return keys
 }
 
-// oneMore tries nodes that are like others.
-type oneMore struct {
-	*wish
+// extraNode tries copies of nodes.
+type extraNode struct {
+	*search
 	like []uint32
 
-	asked []intern.ID // keys of labels that decide; nil until known
+	keys []intern.ID // as labelKeys returns them; nil until known
 }
 
-// hopeless reports whether a node like another is certainly refused for the domains that it is in.
-func (t *oneMore) hopeless(like uint32, fresh []string) bool {
+// surelyRejected reports whether anti-affinity rejects the copy of a node because of its existing domains.
+func (t *extraNode) surelyRejected(like uint32, fresh []string) bool {
 	s := t.State
 	return slices.ContainsFunc(t.rules.Exclusions, func(e *rule.Exclusion) bool {
 		if e.Column == nil || !e.Rejected().Has(like) || slices.Contains(fresh, e.ID.TopologyKey) {
@@ -140,13 +140,13 @@ func (t *oneMore) hopeless(like uint32, fresh []string) bool {
 	})
 }
 
-// anyLike returns the first node such that one more like it takes the pod, with values of its own under some keys.
-func (t *oneMore) anyLike(fresh []string) (uint32, bool, error) {
+// anyLike returns the first node whose copy is feasible with new values of some keys.
+func (t *extraNode) anyLike(fresh []string) (uint32, bool, error) {
 	seen := make(map[string]bool)
 	var key []byte
 	left := maxTriedNodes
 	for _, n := range t.like {
-		if t.hopeless(n, fresh) {
+		if t.surelyRejected(n, fresh) {
 			continue
 		}
 		key = t.appendKey(key[:0], n, fresh)
@@ -165,10 +165,10 @@ func (t *oneMore) anyLike(fresh []string) (uint32, bool, error) {
 	return 0, false, nil
 }
 
-// takes decides on the cluster with one node more.
-func (t *oneMore) takes(like uint32, fresh []string) (bool, error) {
+// takes reports whether the copy of a node is feasible.
+func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
 	s := t.State
-	name := unheardOf(func(name string) bool { _, known := s.Symbols.Lookup(name); return known })
+	name := unusedName(func(name string) bool { _, known := s.Symbols.Lookup(name); return known })
 	node := s.Like(like, name)
 	var own api.Labels
 	for _, key := range fresh {
@@ -181,12 +181,12 @@ func (t *oneMore) takes(like uint32, fresh []string) (bool, error) {
 		return false, err
 	}
 	last := uint32(with.Len() - 1)
-	taking, err := t.taking(with, t.Pod, nodeset.Of(with.Len(), []uint32{last}))
-	return taking != nil, err
+	feasible, err := t.firstFeasible(with, t.Pod, nodeset.Of(with.Len(), []uint32{last}))
+	return feasible != nil, err
 }
 
-// unheardOf returns a name that nobody knows.
-func unheardOf(known func(string) bool) string {
+// unusedName returns a name that is not known.
+func unusedName(known func(string) bool) string {
 	for i := 0; ; i++ {
 		if name := fmt.Sprint("\x00new-", i); !known(name) {
 			return name
@@ -194,18 +194,17 @@ func unheardOf(known func(string) bool) string {
 	}
 }
 
-// appendKey appends what two nodes have in common only if it makes no difference to the pod which of them one more is
-// like.
-func (t *oneMore) appendKey(b []byte, n uint32, fresh []string) []byte {
+// appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
+func (t *extraNode) appendKey(b []byte, n uint32, fresh []string) []byte {
 	s := t.State
-	if t.asked == nil {
-		t.asked = t.askedKeys()
+	if t.keys == nil {
+		t.keys = t.labelKeys()
 	}
 	b = binary.AppendUvarint(b, uint64(s.Taints.Class[n]))
 	if s.Unschedulable.Has(n) {
 		b = append(b, 1)
 	}
-	for _, key := range t.asked {
+	for _, key := range t.keys {
 		if slices.Contains(fresh, s.Symbols.Name(key)) {
 			continue
 		}
@@ -221,8 +220,8 @@ func (t *oneMore) appendKey(b []byte, n uint32, fresh []string) []byte {
 	return b
 }
 
-// askedKeys returns the keys of the node labels that decide whether a node takes the pod.
-func (t *oneMore) askedKeys() []intern.ID {
+// labelKeys returns the keys of the node labels that the pod's rules read.
+func (t *extraNode) labelKeys() []intern.ID {
 	keys := []intern.ID{}
 	add := func(id intern.ID) {
 		if !slices.Contains(keys, id) {
@@ -250,7 +249,7 @@ func (t *oneMore) askedKeys() []intern.ID {
 	if t.Profile.AddedAffinity != nil {
 		selected(t.Profile.AddedAffinity.Required)
 	}
-	for _, key := range t.dividing() {
+	for _, key := range t.topologyKeys() {
 		of(key)
 	}
 	return keys

@@ -9,16 +9,16 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// obstacle is a rule that refuses nodes because of pods that are somewhere.
+// obstacle is a rule that rejects nodes because of pods. All victims that it counts for a node have to go.
 type obstacle struct {
-	refused nodeset.Set
-	column  *topology.Column // of what pods are in the way for a node; nil for one domain of all nodes
-	perNode bool             // each node is a domain
-	inWay   map[int]bool     // groups
-	holder  []int64          // by domain: the node with such pods, nobody or several
+	rejected nodeset.Set
+	column   *topology.Column // domains of the victims; nil for one domain of all nodes
+	perNode  bool             // each node is a domain
+	victims  map[int]bool     // groups
+	holder   []int64          // by domain: the node of the victims, none or many
 }
 
-const nobody, several = -1, -2
+const none, many = -1, -2
 
 func (o *obstacle) domain(n uint32) int {
 	switch {
@@ -30,34 +30,41 @@ func (o *obstacle) domain(n uint32) int {
 	return int(o.column.Domain[n])
 }
 
-func (r *removing) obstacle(refused nodeset.Set, column *topology.Column, domains int) *obstacle {
-	o := obstacle{refused: refused, column: column, inWay: make(map[int]bool), holder: make([]int64, domains)}
+func (r *victimSearch) obstacle(rejected nodeset.Set, column *topology.Column, domains int) *obstacle {
+	o := obstacle{rejected: rejected, column: column, victims: make(map[int]bool), holder: make([]int64, domains)}
 	for d := range o.holder {
-		o.holder[d] = nobody
+		o.holder[d] = none
 	}
 	r.obstacles = append(r.obstacles, o)
 	return &r.obstacles[len(r.obstacles)-1]
 }
 
-// add says that the pods of a group are in the way.
+// add makes the pods of a group victims.
 func (o *obstacle) add(group int, g *cluster.Group) {
-	if o.inWay[group] {
+	if o.victims[group] {
 		return
 	}
-	o.inWay[group] = true
+	o.victims[group] = true
 	for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
 		for _, n := range nodes {
-			if h := &o.holder[o.domain(n)]; *h == nobody {
-				*h = int64(n)
-			} else if *h != int64(n) {
-				*h = several
-			}
+			hold(&o.holder[o.domain(n)], n)
 		}
 	}
 }
 
-// findExclusions finds the pods that may not be in the pod's domain.
-func (r *removing) findExclusions() {
+// hold records that a node has victims.
+func hold(holder *int64, node uint32) {
+	switch *holder {
+	case none:
+		*holder = int64(node)
+	case int64(node):
+	default:
+		*holder = many
+	}
+}
+
+// findExclusions finds the pods that anti-affinity and host ports keep out of the pod's domain.
+func (r *victimSearch) findExclusions() {
 	for _, e := range r.rules.Exclusions {
 		if !r.candidates.Meets(e.Rejected()) {
 			continue
@@ -70,67 +77,38 @@ func (r *removing) findExclusions() {
 	}
 }
 
-// findCompany finds the pods that required affinity asks for. Where a node is refused because they are elsewhere, the pod
-// could be the first of its set if they were gone.
-func (r *removing) findCompany() {
+// findAffinity finds the pods that match the required affinity terms. If the pod matches them too, it can be the first of
+// its set once all others are gone.
+func (r *victimSearch) findAffinity() {
 	a := r.rules.Affinity
 	if a == nil {
 		return
 	}
-	for i := range a.Terms {
-		r.columns = append(r.columns, a.Terms[i].Column)
-	}
-	holder := int64(nobody)
-	hold := func(n uint32, count int) {
-		if !r.somewhere(n) {
-			return
-		}
-		r.together += count
-		if holder == nobody {
-			holder = int64(n)
-		} else if holder != int64(n) {
-			holder = several
-		}
-	}
+	r.terms, r.self, r.matching = a.Terms, a.Self, int(a.Matched())
+	holder := int64(none)
 	for i, g := range a.Pods.Groups {
-		r.wanted[i] = true
-		for j, n := range g.Nodes {
-			hold(n, g.Count(j))
-		}
-		for _, n := range g.Assumed {
-			hold(n, 1)
-		}
-	}
-	missing := nodeset.New(r.State.Len())
-	for i := range a.Terms {
-		counts := a.Terms[i].Counts
-		r.company = append(r.company, counts)
-		lonely := make([]uint8, len(counts))
-		for d, n := range counts {
-			if n == 0 {
-				lonely[d] = 1
+		r.matched[i] = true
+		for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
+			for _, n := range nodes {
+				if a.Anywhere(n) {
+					hold(&holder, n)
+				}
 			}
 		}
-		missing.Or(r.columns[i].Where(lonely))
 	}
 	if a.First() {
 		return
 	}
-	o := r.obstacle(missing, nil, 1)
-	o.inWay, o.holder[0] = r.wanted, holder
-	if !r.self || holder == nobody {
-		o.holder[0] = several
+	o := r.obstacle(a.Rejected(), nil, 1)
+	o.victims, o.holder[0] = r.matched, holder
+	if !r.self || holder == none {
+		o.holder[0] = many
 	}
 }
 
-// somewhere reports whether a node is in a domain of any required affinity term.
-func (r *removing) somewhere(n uint32) bool {
-	return slices.ContainsFunc(r.columns, func(c *topology.Column) bool { return c.Domain[n] != topology.None })
-}
-
-// survey works out for each candidate which pods would have to go, and keeps what is best.
-func (r *removing) survey() {
-	targets := r.without(static)
+// survey finds the best victim sets of all candidates.
+func (r *victimSearch) survey() {
+	targets := r.passing(static)
 	for to := range targets.All() {
 		if r.State.Ended() || r.picks > maxPicks {
 			break
@@ -139,19 +117,18 @@ func (r *removing) survey() {
 		if !ok {
 			continue
 		}
-		if t.from != nobody {
+		if t.from != none {
 			r.consider(uint32(t.from), t)
 		} else {
 			r.spread(t)
 		}
 	}
-	slices.SortFunc(r.best, func(a, b removal) int { return a.compare(&b) })
+	slices.SortFunc(r.best, func(a, b victimSet) int { return a.compare(&b) })
 }
 
-// spread considers a target to which nothing but constraints on spreading is in the way, so that pods may go from many
-// nodes. Targets of the same domains are alike, and as far as the pods' domains are others than the target's own, so are
-// those that exceed as much.
-func (r *removing) spread(t *target) {
+// spread considers a target that only spread constraints reject, so that the victims may be on many nodes. Targets in
+// the same domains are equal. Targets with equal skew are also equal for victims outside of their own domains.
+func (r *victimSearch) spread(t *target) {
 	exceeded := func(i int) bool {
 		return slices.ContainsFunc(t.excess, func(e excess) bool { return e.constraint == i })
 	}
@@ -164,8 +141,8 @@ func (r *removing) spread(t *target) {
 			alike = binary.AppendVarint(alike, h.Skew(h.Column.Domain[t.node]))
 		}
 	}
-	for i := range r.columns {
-		d := uint64(r.columns[i].Domain[t.node])
+	for i := range r.terms {
+		d := uint64(r.terms[i].Column.Domain[t.node])
 		alike, same = binary.AppendUvarint(alike, d), binary.AppendUvarint(same, d)
 	}
 	if r.seen[string(same)+"="] {

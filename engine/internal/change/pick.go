@@ -8,34 +8,33 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 )
 
-// kind is equal pods that may go.
+// kind is identical pods that may become victims.
 type kind struct {
 	cluster.Occupant
-	gives   []int64 // what one of them gives, by need
-	wanted  bool    // whether the pod's required affinity asks for them
-	leaving bool    // whether they are terminating
+	gives       []int64 // what one of them frees, by need
+	matches     bool    // whether they match the required affinity terms of the pod
+	terminating bool
 }
 
-// picking looks for the fewest pods that together give what is needed.
-type picking struct {
+// picker finds a minimum-size set of victims that frees what is needed.
+type picker struct {
 	kinds  []kind
 	needs  []int64
-	chosen []int // by kind: how many go
+	chosen []int // by kind: number of victims
 
-	// Of the wanted pods, of which there are together in all, so many may go as leave says, or all if the pod is one
-	// itself; gone are gone already.
-	leave, together, gone int
+	// Of the matching pods, spare may go, or all if the pod matches its own terms; gone of them are victims already.
+	spare, matching, gone int
 	self                  bool
 
-	most  [][]int64 // by kind, by need: the most that one of this kind and those behind gives
+	most  [][]int64 // by kind, by need: the maximum that one pod of this kind or a later one frees
 	picks int
 }
 
-// pick reports whether enough can be picked. As few pods as can be are: of those sets the one whose highest priority is
-// lowest, and of those the first. If it takes too long to tell, it is one of which none could be left out.
-func (p *picking) pick() bool {
+// pick finds a minimum-size victim set and reports whether there is one. Ties go to the lowest maximum priority, then
+// to order. If the search exceeds its budget, the result is a set without a superfluous victim.
+func (p *picker) pick() bool {
 	slices.SortStableFunc(p.kinds, func(a, b kind) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(bit(b.leaving), bit(a.leaving)))
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(bit(b.terminating), bit(a.terminating)))
 	})
 	p.chosen = make([]int, len(p.kinds))
 	all := 0
@@ -77,8 +76,8 @@ func bit(b bool) int {
 	return 0
 }
 
-// bound finds what those of the kinds before last can give at most.
-func (p *picking) bound(last int) {
+// bound computes most for the kinds before last.
+func (p *picker) bound(last int) {
 	p.most = slices.Grow(p.most[:0], last+1)[:last+1]
 	p.most[last] = make([]int64, len(p.needs))
 	for i := last - 1; i >= 0; i-- {
@@ -89,8 +88,8 @@ func (p *picking) bound(last int) {
 	}
 }
 
-// choose chooses a number of pods from one kind on, up to before another one.
-func (p *picking) choose(from, last, pods, wanted int) bool {
+// choose picks a number of victims from the kinds from..last-1.
+func (p *picker) choose(from, last, pods, matched int) bool {
 	if p.picks++; p.picks > maxPicksOfNode {
 		return false
 	}
@@ -102,7 +101,7 @@ func (p *picking) choose(from, last, pods, wanted int) bool {
 		enough = enough && need <= 0
 	}
 	if pods == 0 {
-		return enough && (wanted <= p.leave || p.self && wanted == p.together)
+		return enough && (matched <= p.spare || p.self && matched == p.matching)
 	}
 	if from == last {
 		return false
@@ -111,7 +110,7 @@ func (p *picking) choose(from, last, pods, wanted int) bool {
 	for n := min(pods, k.Count); n >= 0; n-- {
 		p.give(k, int64(n))
 		p.chosen[from] = n
-		if p.choose(from+1, last, pods-n, wanted+n*bit(k.wanted)) {
+		if p.choose(from+1, last, pods-n, matched+n*bit(k.matches)) {
 			p.give(k, -int64(n))
 			return true
 		}
@@ -121,34 +120,34 @@ func (p *picking) choose(from, last, pods, wanted int) bool {
 	return false
 }
 
-func (p *picking) give(k *kind, pods int64) {
+func (p *picker) give(k *kind, pods int64) {
 	for j, gives := range k.gives {
 		p.needs[j] -= gives * pods
 	}
 }
 
-// shrink lets all pods go, and then those stay of the highest priority first that can.
-func (p *picking) shrink() bool {
-	wanted := p.gone
+// shrink makes all pods victims and then reprieves as many as possible, highest priority first.
+func (p *picker) shrink() bool {
+	matched := p.gone
 	for i := range p.kinds {
 		k := &p.kinds[i]
 		p.chosen[i] = k.Count
 		p.give(k, int64(k.Count))
-		wanted += k.Count * bit(k.wanted)
+		matched += k.Count * bit(k.matches)
 	}
-	for _, first := range []bool{true, false} { // those that should stay
+	for _, matches := range []bool{true, false} { // matching pods first
 		for i := len(p.kinds) - 1; i >= 0; i-- {
 			k := &p.kinds[i]
-			for p.chosen[i] > 0 && k.wanted == first {
+			for p.chosen[i] > 0 && k.matches == matches {
 				p.give(k, -1)
 				if slices.ContainsFunc(p.needs, func(need int64) bool { return need > 0 }) {
 					p.give(k, 1)
 					break
 				}
 				p.chosen[i]--
-				wanted -= bit(k.wanted)
+				matched -= bit(k.matches)
 			}
 		}
 	}
-	return wanted <= p.leave || p.self && wanted == p.together
+	return matched <= p.spare || p.self && matched == p.matching
 }

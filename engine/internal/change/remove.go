@@ -8,87 +8,86 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// removePods looks for the fewest pods of one node without which a candidate takes the pod. For each candidate it is
-// worked out which pods would have to go, then it is decided without them, the fewest first.
-func (w *wish) removePods() error {
-	r := w.removing()
+// removePods looks for a minimum-size set of victims on one node. It proposes a set per candidate and verifies these
+// sets by filtering, smallest first.
+func (s *search) removePods() error {
+	r := s.victimSearch()
 	r.survey()
 	for i := range r.best {
 		m := &r.best[i]
 		if i == maxTriedRemovals {
 			break
 		}
-		taking, err := w.taking(w.State.Without(m.from, m.gone), w.Pod, w.candidates)
+		node, err := s.firstFeasible(s.State.Without(m.from, m.victims), s.Pod, s.candidates)
 		if err != nil {
 			return err
 		}
-		if taking == nil {
+		if node == nil {
 			continue
 		}
 		c := verdict.Change{}
-		for _, o := range m.gone {
-			g := w.State.Group(o.Group)
+		for _, o := range m.victims {
+			g := s.State.Group(o.Group)
 			c.RemovedPods = append(c.RemovedPods, verdict.ConflictingPod{
-				Namespace: w.State.Symbols.Name(g.Namespace), Name: o.Name, Node: m.from, Count: o.Count,
+				Namespace: s.State.Symbols.Name(g.Namespace), Name: o.Name, Node: m.from, Count: o.Count,
 				Template: g.Template, Queue: o.Queue,
 			})
 		}
-		return w.keep(c, taking, nil)
+		return s.add(c, node, nil)
 	}
 	return nil
 }
 
-// removal is pods of one node without which another, or the same, should take the pod.
-type removal struct {
+// victimSet is pods of one node whose removal should make a node feasible.
+type victimSet struct {
 	from, to uint32
-	gone     []cluster.Occupant
+	victims  []cluster.Occupant
 	pods     int
-	priority int32 // highest of theirs
+	priority int32 // highest of the victims
 }
 
-func (a *removal) compare(b *removal) int {
+func (a *victimSet) compare(b *victimSet) int {
 	return cmp.Or(cmp.Compare(a.pods, b.pods), cmp.Compare(a.priority, b.priority),
 		cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 }
 
-// removing is the search for pods that would have to go.
-type removing struct {
-	*wish
-	assumed map[uint32][]int // places in the assumed pods, by node
-	// obstacles are the rules by which all of some pods would have to go.
+// victimSearch is the search for victims.
+type victimSearch struct {
+	*search
+	assumed map[uint32][]int // indexes of assumed pods, by node
+	// obstacles are the rules that make all pods of a domain victims.
 	obstacles []obstacle
 	needs     []rule.Need
-	// wanted is the groups that the pod's required affinity matches, of which one pod has to stay in each term's domain.
-	wanted   map[int]bool
-	columns  []*topology.Column // by term
-	company  [][]int64          // by term, by domain: how many of these there are
-	together int                // how many there are in any domain
-	self     bool               // whether the pod matches its own affinity
-	counting []map[int]bool     // by constraint: groups
-	domains  [][][]uint32       // by constraint, as nodesOf
+	// matched are the groups that match the required affinity terms. One of their pods has to stay in the domain of
+	// each term.
+	matched  map[int]bool
+	terms    []rule.Term    // of the required affinity
+	matching int            // pods that match them in a domain of any term
+	self     bool           // whether the pod matches its own terms
+	counting []map[int]bool // by constraint: groups that count
+	domains  [][][]uint32   // by constraint, as nodesOf returns them
 	seen     map[string]bool
-	best     []removal
+	best     []victimSet
 	picks    int
 }
 
-func (w *wish) removing() *removing {
-	r := &removing{
-		wish: w, assumed: make(map[uint32][]int), wanted: make(map[int]bool),
-		seen: make(map[string]bool), domains: make([][][]uint32, len(w.rules.Spread)),
-		needs: w.rules.Fit.Needs(), self: w.rules.Affinity != nil && w.rules.Affinity.Self,
+func (s *search) victimSearch() *victimSearch {
+	r := &victimSearch{
+		search: s, assumed: make(map[uint32][]int), matched: make(map[int]bool),
+		seen: make(map[string]bool), domains: make([][][]uint32, len(s.rules.Spread)),
+		needs: s.rules.Fit.Needs(),
 	}
-	for i, a := range w.State.AssumedPods() {
+	for i, a := range s.State.AssumedPods() {
 		r.assumed[a.Node] = append(r.assumed[a.Node], i)
 	}
 	r.findExclusions()
-	r.findCompany()
-	for _, s := range w.rules.Spread {
+	r.findAffinity()
+	for _, spread := range s.rules.Spread {
 		counts := make(map[int]bool)
-		for g := range s.Pods.Groups {
+		for g := range spread.Pods.Groups {
 			counts[g] = true
 		}
 		r.counting = append(r.counting, counts)
@@ -96,18 +95,18 @@ func (w *wish) removing() *removing {
 	return r
 }
 
-// nodesOf returns the nodes of each domain of a constraint.
-func (r *removing) nodesOf(constraint int) [][]uint32 {
+// nodesOf returns the nodes of each domain of a spread constraint.
+func (r *victimSearch) nodesOf(constraint int) [][]uint32 {
 	if r.domains[constraint] == nil {
 		r.domains[constraint] = r.rules.Spread[constraint].Column.Nodes(nodeset.Full(r.State.Len()))
 	}
 	return r.domains[constraint]
 }
 
-// target is a candidate, and what has to be gone before it takes the pod.
+// target is a candidate with what rejects it.
 type target struct {
 	node      uint32
-	from      int64 // the node where pods have to go, nobody if that is open
+	from      int64 // the node of the victims, none if it is open
 	obstacles []*obstacle
 	short     []shortage
 	excess    []excess
@@ -118,23 +117,23 @@ type shortage struct {
 	amount int64
 }
 
-// excess is by how many pods a domain exceeds a constraint.
+// excess is the number of pods by which a domain exceeds maxSkew.
 type excess struct {
 	constraint int
 	pods       int64
 }
 
-// target tells what is in the way on a node; not ok if pods gone from one node cannot help.
-func (r *removing) target(n uint32) (t *target, ok bool) {
-	t = &target{node: n, from: nobody}
+// target finds what rejects a node; not ok if removing pods of a single node cannot help.
+func (r *victimSearch) target(n uint32) (t *target, ok bool) {
+	t = &target{node: n, from: none}
 	at := func(node int64) bool {
-		if t.from == nobody {
+		if t.from == none {
 			t.from = node
 		}
 		return t.from == node
 	}
-	for _, column := range r.columns {
-		if !column.Having.Has(n) {
+	for i := range r.terms {
+		if !r.terms[i].Column.Having.Has(n) {
 			return nil, false
 		}
 	}
@@ -149,11 +148,11 @@ func (r *removing) target(n uint32) (t *target, ok bool) {
 	}
 	for i := range r.obstacles {
 		o := &r.obstacles[i]
-		if o.refused == nil || !o.refused.Has(n) {
+		if o.rejected == nil || !o.rejected.Has(n) {
 			continue
 		}
 		h := o.holder[o.domain(n)]
-		if h == several || !at(h) {
+		if h == many || !at(h) {
 			return nil, false
 		}
 		t.obstacles = append(t.obstacles, o)
@@ -166,14 +165,14 @@ func (r *removing) target(n uint32) (t *target, ok bool) {
 			t.excess = append(t.excess, excess{i, over})
 		}
 	}
-	return t, t.from != nobody || len(t.excess) > 0
+	return t, t.from != none || len(t.excess) > 0
 }
 
-// consider works out which pods would have to go from a node.
-func (r *removing) consider(from uint32, t *target) {
+// consider picks victims on a node for a target.
+func (r *victimSearch) consider(from uint32, t *target) {
 	occupants := r.State.Occupants(from, r.assumed[from])
-	m := removal{from: from, to: t.node}
-	p := &picking{leave: r.leave(from, t), self: r.self, together: r.together}
+	m := victimSet{from: from, to: t.node}
+	p := &picker{spare: r.spare(from, t), self: r.self, matching: r.matching}
 	p.needs = make([]int64, 0, len(t.short)+len(t.excess))
 	for _, s := range t.short {
 		p.needs = append(p.needs, s.amount)
@@ -182,7 +181,7 @@ func (r *removing) consider(from uint32, t *target) {
 		p.needs = append(p.needs, e.pods)
 	}
 	for _, o := range occupants {
-		k := kind{Occupant: o, gives: make([]int64, 0, len(p.needs)), wanted: r.wanted[o.Group] && r.somewhere(from)}
+		k := kind{Occupant: o, gives: make([]int64, 0, len(p.needs)), matches: r.matched[o.Group] && r.rules.Affinity.Anywhere(from)}
 		for _, s := range t.short {
 			if s.need.Resource == "pods" {
 				k.gives = append(k.gives, 1)
@@ -196,17 +195,17 @@ func (r *removing) consider(from uint32, t *target) {
 				h.Column.Domain[from] == h.Column.Domain[t.node]
 			k.gives = append(k.gives, map[bool]int64{true: 1}[counts])
 		}
-		if slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.inWay[k.Group] }) {
+		if slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.victims[k.Group] }) {
 			m.take(o)
 			for j, gives := range k.gives {
 				p.needs[j] = saturating.Sub(p.needs[j], saturating.Mul(gives, int64(o.Count)))
 			}
-			if k.wanted {
+			if k.matches {
 				p.gone += o.Count
 			}
 			continue
 		}
-		k.leaving = r.State.Group(o.Group).Terminating
+		k.terminating = r.State.Group(o.Group).Terminating
 		p.kinds = append(p.kinds, k)
 	}
 	found := p.pick()
@@ -225,28 +224,27 @@ func (r *removing) consider(from uint32, t *target) {
 	}
 	r.best = append(r.best, m)
 	if len(r.best) > 4*maxTriedRemovals {
-		slices.SortFunc(r.best, func(a, b removal) int { return a.compare(&b) })
+		slices.SortFunc(r.best, func(a, b victimSet) int { return a.compare(&b) })
 		r.best = r.best[:maxTriedRemovals]
 	}
 }
 
-func (m *removal) take(o cluster.Occupant) {
+func (m *victimSet) take(o cluster.Occupant) {
 	if m.pods == 0 || o.Priority > m.priority {
 		m.priority = o.Priority
 	}
-	m.gone = append(m.gone, o)
+	m.victims = append(m.victims, o)
 	m.pods += o.Count
 }
 
-// leave returns how many of the pods that the pod's required affinity asks for may go from a node at most, if others are
-// to be there for it where it goes.
-func (r *removing) leave(from uint32, t *target) int {
-	leave := r.together
-	for i := range r.company {
-		column := r.columns[i]
-		if d := column.Domain[t.node]; column.Domain[from] == d {
-			leave = min(leave, int(r.company[i][d])-1)
+// spare returns how many matching pods of a node may become victims so that the target's domains keep one.
+func (r *victimSearch) spare(from uint32, t *target) int {
+	spare := r.matching
+	for i := range r.terms {
+		term := &r.terms[i]
+		if d := term.Column.Domain[t.node]; term.Column.Domain[from] == d {
+			spare = min(spare, int(term.Counts[d])-1)
 		}
 	}
-	return leave
+	return spare
 }

@@ -14,22 +14,19 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// raiseMaxSkew looks for the least maxSkew of each of the pod's own hard constraints.
-func (w *wish) raiseMaxSkew() error {
-	if len(w.Pod.Spec().Spread) == 0 || w.butFor(podtopologyspread.Plugin).Empty() {
+// raiseMaxSkew looks for the lowest sufficient maxSkew of each hard spread constraint.
+func (s *search) raiseMaxSkew() error {
+	if len(s.Pod.Spec().Spread) == 0 || s.passingBut(podtopologyspread.Plugin).Empty() {
 		return nil
 	}
-	for _, h := range w.rules.Spread {
+	for _, h := range s.rules.Spread {
 		raised := func(to int32) func(*api.PodSpec) {
 			return func(spec *api.PodSpec) {
 				spec.Spread = slices.Clone(spec.Spread)
 				spec.Spread[h.ID.Index].MaxSkew = to
 			}
 		}
-		pod, template := *w.Pod.Pod, *w.Pod.Template
-		raised(math.MaxInt32)(&template.Spec)
-		pod.Template, pod.TemplateIndex = &template, -1
-		outcome, err := decide.New(w.Framework, w.State, w.State.Compile(&pod)).Filter(w.ctx, w.candidates)
+		outcome, err := decide.New(s.Framework, s.State, s.compile(raised(math.MaxInt32))).Filter(s.ctx, s.candidates)
 		if err != nil {
 			return err
 		}
@@ -42,11 +39,11 @@ func (w *wish) raiseMaxSkew() error {
 		if !any {
 			continue
 		}
-		to := int32(least) // at most the number of pods, that of the pod included
-		taking, err := w.differently(raised(to))
-		err = w.keep(verdict.Change{RaisedMaxSkew: &verdict.RaisedMaxSkew{
+		to := int32(least) // at most the number of pods, including the pod
+		node, err := s.withSpec(raised(to))
+		err = s.add(verdict.Change{RaisedMaxSkew: &verdict.RaisedMaxSkew{
 			Index: h.ID.Index, TopologyKey: h.ID.TopologyKey, From: int32(h.MaxSkew), To: to,
-		}}, taking, err)
+		}}, node, err)
 		if err != nil {
 			return err
 		}
@@ -54,19 +51,19 @@ func (w *wish) raiseMaxSkew() error {
 	return nil
 }
 
-// preferRules tries each of the pod's required rules as one that is only preferred.
-func (w *wish) preferRules() error {
+// preferRules tries each required rule of the pod as a preferred one.
+func (s *search) preferRules() error {
 	tried := 0
 	try := func(rule verdict.JointRule, change func(*api.PodSpec)) error {
 		if tried++; tried > maxTriedRules {
 			return nil
 		}
-		taking, err := w.differently(change)
-		return w.keep(verdict.Change{PreferredRule: &rule}, taking, err)
+		node, err := s.withSpec(change)
+		return s.add(verdict.Change{PreferredRule: &rule}, node, err)
 	}
-	spec := w.Pod.Spec()
+	spec := s.Pod.Spec()
 	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) &&
-		!w.butFor(nodeaffinity.Plugin, podtopologyspread.Plugin).Empty() { // which counts the nodes that match
+		!s.passingBut(nodeaffinity.Plugin, podtopologyspread.Plugin).Empty() { // it counts the matching nodes
 		err := try(verdict.JointRule{Plugin: verdict.NodeAffinity}, func(spec *api.PodSpec) {
 			spec.NodeSelector, spec.NodeAffinity = nil, nil
 		})
@@ -74,7 +71,7 @@ func (w *wish) preferRules() error {
 			return err
 		}
 	}
-	if !w.butFor(podtopologyspread.Plugin).Empty() {
+	if !s.passingBut(podtopologyspread.Plugin).Empty() {
 		for i := range spec.Spread {
 			if spec.Spread[i].ScheduleAnyway {
 				continue
@@ -90,7 +87,7 @@ func (w *wish) preferRules() error {
 			}
 		}
 	}
-	if w.butFor(interpodaffinity.Plugin).Empty() {
+	if s.passingBut(interpodaffinity.Plugin).Empty() {
 		return nil
 	}
 	for _, terms := range []struct {
@@ -100,16 +97,16 @@ func (w *wish) preferRules() error {
 		{verdict.PodAffinity, func(s *api.PodSpec) **api.PodAffinity { return &s.PodAffinity }},
 		{verdict.PodAntiAffinity, func(s *api.PodSpec) **api.PodAffinity { return &s.PodAntiAffinity }},
 	} {
-		stated := *terms.of(spec)
-		if stated == nil {
+		affinity := *terms.of(spec)
+		if affinity == nil {
 			continue
 		}
-		for i := range stated.Required {
+		for i := range affinity.Required {
 			err := try(verdict.JointRule{
-				Plugin: verdict.InterPodAffinity, Rule: terms.rule, Index: i, TopologyKey: stated.Required[i].TopologyKey,
+				Plugin: verdict.InterPodAffinity, Rule: terms.rule, Index: i, TopologyKey: affinity.Required[i].TopologyKey,
 			}, func(spec *api.PodSpec) {
-				without := *stated
-				without.Required = slices.Delete(slices.Clone(stated.Required), i, i+1)
+				without := *affinity
+				without.Required = slices.Delete(slices.Clone(affinity.Required), i, i+1)
 				*terms.of(spec) = &without
 			})
 			if err != nil {
@@ -120,14 +117,14 @@ func (w *wish) preferRules() error {
 	return nil
 }
 
-// lowerRequests looks for the most that the pod could ask for of each resource.
-func (w *wish) lowerRequests() error {
-	nodes := w.butFor(noderesources.Fit)
+// lowerRequests looks for the highest sufficient request of each resource.
+func (s *search) lowerRequests() error {
+	nodes := s.passingBut(noderesources.Fit)
 	if nodes.Empty() {
 		return nil
 	}
-	needs := w.rules.Fit.Needs()
-	room := make([]int64, len(needs)) // most on a node that lacks nothing else
+	needs := s.rules.Fit.Needs()
+	room := make([]int64, len(needs)) // maximum over the nodes that lack nothing else
 	for i := range room {
 		room[i] = -1
 	}
@@ -144,17 +141,17 @@ func (w *wish) lowerRequests() error {
 			short = i
 		}
 		if short >= 0 && short < len(needs) {
-			room[short] = max(room[short], needs[short].Room(n), 0) // nobody looks whether there is room for nothing
+			room[short] = max(room[short], needs[short].Room(n), 0) // Fit ignores a request of 0
 		}
 	}
 	for i := range needs {
 		if room[i] < 0 || needs[i].Resource == api.ResourcePods {
 			continue
 		}
-		taking, err := w.differently(func(spec *api.PodSpec) { request(spec, needs[i].Resource, room[i]) })
-		err = w.keep(verdict.Change{LoweredRequest: &verdict.LoweredRequest{
+		node, err := s.withSpec(func(spec *api.PodSpec) { request(spec, needs[i].Resource, room[i]) })
+		err = s.add(verdict.Change{LoweredRequest: &verdict.LoweredRequest{
 			Resource: needs[i].Resource, From: needs[i].Amount, To: room[i],
-		}}, taking, err)
+		}}, node, err)
 		if err != nil {
 			return err
 		}
@@ -162,7 +159,7 @@ func (w *wish) lowerRequests() error {
 	return nil
 }
 
-// request makes a pod ask for another amount of one resource, and for all others as before, in one container.
+// request changes the request for one resource and moves all requests to one container.
 func request(spec *api.PodSpec, resource string, amount int64) {
 	all := slices.Clone(requests.Pending(spec))
 	for i := range all {

@@ -15,27 +15,27 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// attempt is what a domain took.
+// attempt is the result of placing a group in a domain.
 type attempt struct {
 	*trial
 	domain *domain
-	full   int64 // how full it is with it
+	full   int64 // utilization of the domain with the group
 	group  *verdict.Group
 }
 
-// together places a group in one domain, or in few.
-func (p *placer) together(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
+// inOneDomain places a group in one domain. A group that prefers that may go to several.
+func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.Group) (*trial, error) {
 	s, err := p.survey(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	var refused *attempt
+	var rejected *attempt
 	for _, key := range g.Keys {
 		domains, err := s.domains(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		failed, err := s.failing(ctx, domains)
+		failed, err := s.erring(ctx, domains)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func (p *placer) together(ctx context.Context, g *grouped, found *verdict.Group)
 		}
 		if best != nil {
 			t := best.trial
-			if t.placed < g.pods && !g.Joint { // once more, to say why
+			if t.placed < g.pods && !g.Joint { // again, to explain
 				if t, err = s.inDomain(ctx, best.domain, g.counts, g.minimum, true); err != nil {
 					return nil, err
 				}
@@ -62,17 +62,17 @@ func (p *placer) together(ctx context.Context, g *grouped, found *verdict.Group)
 			found.Domains = []verdict.Domain{best.domain.Domain}
 			return t, nil
 		}
-		if worst != nil && (refused == nil || worst.placed > refused.placed) {
-			refused = worst
-			refused.report(found)
+		if worst != nil && (rejected == nil || worst.placed > rejected.placed) {
+			rejected = worst
+			rejected.report(found)
 		}
 	}
 	if g.Preferred {
-		return p.spreadOut(ctx, s, found)
+		return p.acrossDomains(ctx, s, found)
 	}
 	keys := strings.Join(g.Keys, ", ")
 	found.Message = fmt.Sprintf("no domain of %s takes the %s required", keys, g.required())
-	if refused == nil {
+	if rejected == nil {
 		t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
 		for i, n := range g.counts {
 			t.placements[i].Unplaced = n
@@ -84,27 +84,27 @@ func (p *placer) together(ctx context.Context, g *grouped, found *verdict.Group)
 			found.Status = verdict.GroupUndecided
 			found.Message = fmt.Sprintf("no domain of %s that takes the %s required was found in %d steps", keys, g.required(), found.Steps)
 		}
-		return refused.trial, nil
+		return rejected.trial, nil
 	}
-	t, err := s.inDomain(ctx, refused.domain, g.counts, g.minimum, true)
+	t, err := s.inDomain(ctx, rejected.domain, g.counts, g.minimum, true)
 	if err != nil {
 		return nil, err
 	}
-	found.Message += fmt.Sprintf("; %s=%s takes %d", refused.domain.Key, refused.domain.Value, t.placed)
+	found.Message += fmt.Sprintf("; %s=%s takes %d", rejected.domain.Key, rejected.domain.Value, t.placed)
 	return t, nil
 }
 
-// failing returns what becomes of a group that is placed in order if kube-scheduler fails on a pod of it in one of the domains,
-// nil if it does not. It then places the group nowhere (pkg/scheduler/schedule_one_podgroup.go
+// erring returns the trial of a group that is placed in order if kube-scheduler fails with an error on one of its pods
+// in some domain, nil otherwise. Such a group is placed nowhere (pkg/scheduler/schedule_one_podgroup.go
 // podGroupSchedulingPlacementAlgorithm, v1.37).
-func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error) {
-	mayFail := func(e int) bool {
+func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) {
+	mayError := func(e int) bool {
 		t := s.p.Classes[e]
 		rejected := t.Decision.PreFilter().Rejected
 		return rejected != nil && rejected.Code == verdict.Error || t.Decision.PreScoreFailure(t.Pod.Spec()) != nil ||
 			!noderesources.NewScorer(t.Decision.Cycle).ValidOn(s.p.Candidates)
 	}
-	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayFail) {
+	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayError) {
 		return nil, nil
 	}
 	for _, d := range domains {
@@ -119,9 +119,9 @@ func (s *survey) failing(ctx context.Context, domains []*domain) (*trial, error)
 	return nil, nil
 }
 
-// best returns the domain with the highest score of those that take the group's minimum, nil if none does, and then the
-// one that took most of the pods; or one in which kube-scheduler fails on a pod.
-func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Group) (best, refused *attempt, err error) {
+// best returns the domain with the highest score among those that take the group's minimum. If none does, rejected is
+// the one that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
+func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Group) (best, rejected *attempt, err error) {
 	p, g := s.p, s.g
 	most := 0
 	for _, d := range domains {
@@ -135,11 +135,11 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 		return d.bound < g.minimum
 	})
 	for _, d := range domains {
-		d.score = s.score(d.bound, most, noderesources.PlacementBound(p.State.Resources, &p.profile.Scoring, s.asked, d.nodes))
+		d.score = s.score(d.bound, most, noderesources.PlacementBound(p.State.Resources, &p.profile.Scoring, s.requested, d.nodes))
 	}
 	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.score, a.score), p.before(a, b)) })
 	var taken []*attempt
-	reached := 0 // the most pods that a domain took
+	reached := 0 // maximum number of pods that a domain took
 	for _, d := range domains {
 		if best != nil && reached == most && (d.score < best.score(s, most) || d.score == best.score(s, most) && p.before(best.domain, d) < 0) {
 			break
@@ -152,8 +152,8 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 			return nil, a, nil
 		}
 		if a.placed < g.minimum {
-			if refused == nil || a.placed > refused.placed || a.placed == refused.placed && p.before(a.domain, refused.domain) < 0 {
-				refused = a
+			if rejected == nil || a.placed > rejected.placed || a.placed == rejected.placed && p.before(a.domain, rejected.domain) < 0 {
+				rejected = a
 			}
 			continue
 		}
@@ -172,14 +172,14 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 		best.report(found)
 		return best, nil, nil
 	}
-	if refused == nil && len(failed) > 0 && !g.Joint {
-		d := slices.MinFunc(failed, p.roomier)
-		refused = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
+	if rejected == nil && len(failed) > 0 && !g.Joint {
+		d := slices.MinFunc(failed, p.byBound)
+		rejected = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
 	}
-	return nil, refused, nil
+	return nil, rejected, nil
 }
 
-// report says what is known of a group that is placed jointly, or is not.
+// report copies the result of a joint placement.
 func (a *attempt) report(found *verdict.Group) {
 	if a.group == nil {
 		return
@@ -191,17 +191,17 @@ func (a *attempt) report(found *verdict.Group) {
 
 func (a *attempt) score(s *survey, most int) int64 { return s.score(a.placed, most, a.full) }
 
-// score is kube-scheduler's of a domain that takes so many pods where the best takes most, and is then so full: PodGroupPodsCount
-// (pkg/scheduler/framework/plugins/podgrouppodscount, v1.37), whose weight is 1, and NodeResourcesFit.
+// score is kube-scheduler's score of a domain: PodGroupPodsCount (pkg/scheduler/framework/plugins/podgrouppodscount,
+// v1.37) with weight 1, from the pods placed and the maximum of all domains, plus NodeResourcesFit.
 func (s *survey) score(placed, most int, full int64) int64 {
 	return int64(placed)*plugin.MaxScore/int64(max(most, 1)) + full*s.p.profile.Weights.NodeResourcesFit
 }
 
-func (s *survey) full(d *domain, asked api.Resources) int64 {
-	return noderesources.PlacementScore(s.p.State.Resources, &s.p.profile.Scoring, asked, d.nodes)
+func (s *survey) full(d *domain, requested api.Resources) int64 {
+	return noderesources.PlacementScore(s.p.State.Resources, &s.p.profile.Scoring, requested, d.nodes)
 }
 
-// attempt tries to place the group in a domain, and leaves the state as it is.
+// attempt places the group in a domain and undoes it.
 func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.Group) (*attempt, error) {
 	a := &attempt{domain: d}
 	var err error
@@ -239,10 +239,10 @@ func (s *survey) clear(d *domain) {
 	}
 }
 
-// smallDomain is up to how many nodes a domain is scanned for each pod.
+// smallDomain is the number of nodes up to which a domain is scanned for each pod.
 const smallDomain = 64
 
-// inDomain places so many pods of each entry one by one in a domain, and leaves the state as it is.
+// inDomain places a number of pods per entry in a domain, in queue order, and undoes it.
 func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum int, explain bool) (*trial, error) {
 	p := s.p
 	within := *p
@@ -257,7 +257,7 @@ func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum 
 		within.Classes[e] = c
 	}
 	mark := len(p.State.AssumedPods())
-	t, err := within.inTurn(ctx, s.g, counts, minimum)
+	t, err := within.inQueueOrder(ctx, s.g, counts, minimum)
 	p.ForgetOf(within.Queue, mark)
 	s.clear(d)
 	return t, err

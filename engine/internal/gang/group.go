@@ -1,4 +1,4 @@
-// Package gang places groups of pods: in the queue's order or jointly, anywhere, in one topology domain, or in few.
+// Package gang places pod groups: in queue order or jointly, on any nodes, in one topology domain or in a few.
 package gang
 
 import (
@@ -11,18 +11,19 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Group is queue entries that are placed together, when the first of them is at the head of the queue.
+// Group is queue entries that are placed together when the first of them is at the head of the queue.
 type Group struct {
 	Name string
 	// Entries are indexes into the queue, in ascending order.
 	Entries []int
-	// Minimum is how many of the pods have to get a node: fewer never do. 0 stands for all.
+	// Minimum is the number of pods that must be placed for any to be placed. 0 stands for all.
 	Minimum int
-	// Joint asks for a placement of the group as a whole, by PlaceJointly, in so many Steps.
+	// Joint asks for a placement of the group as a whole, by Jointly, within a number of Steps.
 	Joint bool
 	Steps int
-	// Keys are topology keys: the group goes to one domain of the first that has one that takes the minimum. With
-	// Preferred it goes to few domains of the last one if there is none, or else anywhere.
+	// Keys are topology keys, in order of preference. The group goes to one domain of the first key with a domain that
+	// takes the minimum. With Preferred, a group without such a domain goes to several domains of the last key, or else
+	// anywhere.
 	Keys      []string
 	Preferred bool
 }
@@ -33,13 +34,14 @@ type placer struct {
 	groups  []Group
 	results []verdict.Group
 	profile *api.Profile
-	prefer  []uint32 // nodes in the order of ties; nil until needed
+	prefer  []uint32 // nodes in tie-break order; nil until needed
 }
 
-// Place places a queue with groups, whose results it sets. What it has decided when an error comes is in the results, too.
+// Place places a queue with groups and sets their results. If it returns an error, the results hold what was decided
+// before.
 func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []Group, results []verdict.Group) error {
 	p := &placer{Queue: q, groups: groups, results: results, profile: profile}
-	of, err := p.grouped()
+	of, err := p.queued()
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []G
 	return nil
 }
 
-// CutOff completes the results of a queue whose deadline came before its end.
+// CutOff completes the results of a queue after its deadline.
 func CutOff(q *place.Queue, groups []Group, results []verdict.Group) {
 	for i := range q.Placements {
 		r := &q.Placements[i]
@@ -76,21 +78,21 @@ func CutOff(q *place.Queue, groups []Group, results []verdict.Group) {
 	}
 }
 
-// grouped is a group that is being placed.
-type grouped struct {
+// queued is a group with the pods of its entries.
+type queued struct {
 	*Group
 	index   int
-	counts  []int // of pods, by Entries
+	counts  []int // number of pods by Entries
 	pods    int
 	minimum int
 	done    bool
 }
 
-// grouped returns the group of each queue entry. Groups that have none are done.
-func (p *placer) grouped() ([]*grouped, error) {
-	of := make([]*grouped, len(p.Pending))
+// queued returns the group of each queue entry. It reports groups without entries as done.
+func (p *placer) queued() ([]*queued, error) {
+	of := make([]*queued, len(p.Pending))
 	for i := range p.groups {
-		g := &grouped{Group: &p.groups[i], index: i}
+		g := &queued{Group: &p.groups[i], index: i}
 		for _, e := range g.Entries {
 			of[e] = g
 			g.counts = append(g.counts, p.Pending[e].Count)
@@ -110,23 +112,23 @@ func (p *placer) grouped() ([]*grouped, error) {
 	return of, nil
 }
 
-// trial is one way of placing a group.
+// trial is one way to place a group.
 type trial struct {
 	placements []verdict.Placement // by Group.Entries
 	placed     int
 	first      int // as verdict.Group.First
-	// failure is why the whole group is not placed, if kube-scheduler fails on one of its pods.
+	// failure is the message of a group that is placed nowhere because kube-scheduler fails with an error on one of its
+	// pods.
 	failure string
 }
 
-// group places a group.
-func (p *placer) group(ctx context.Context, g *grouped) error {
+func (p *placer) group(ctx context.Context, g *queued) error {
 	g.done = true
 	found := &p.results[g.index]
 	var t *trial
 	var err error
 	if len(g.Keys) > 0 {
-		t, err = p.together(ctx, g, found)
+		t, err = p.inOneDomain(ctx, g, found)
 	} else {
 		t, err = p.anywhere(ctx, g, found)
 	}
@@ -134,15 +136,15 @@ func (p *placer) group(ctx context.Context, g *grouped) error {
 		*found = verdict.Group{}
 		return err
 	}
-	g.settle(t, found)
+	g.report(t, found)
 	for i, e := range g.Entries {
 		p.Placements[e] = t.placements[i]
 	}
 	return p.tell(g)
 }
 
-// anywhere places a group's pods on any candidates, and leaves the state as it was if they are too few.
-func (p *placer) anywhere(ctx context.Context, g *grouped, found *verdict.Group) (*trial, error) {
+// anywhere places a group on any candidates, and undoes a placement below the minimum.
+func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.Group) (*trial, error) {
 	if g.Joint {
 		t, err := p.jointly(ctx, g, p.Candidates, found)
 		if err == nil && t.placed >= g.minimum {
@@ -151,7 +153,7 @@ func (p *placer) anywhere(ctx context.Context, g *grouped, found *verdict.Group)
 		return t, err
 	}
 	mark := len(p.State.AssumedPods())
-	t, err := p.inTurn(ctx, g, g.counts, g.minimum)
+	t, err := p.inQueueOrder(ctx, g, g.counts, g.minimum)
 	if err == nil && t.placed < g.minimum {
 		p.Forget(mark)
 		found.Message = t.failure
@@ -159,8 +161,8 @@ func (p *placer) anywhere(ctx context.Context, g *grouped, found *verdict.Group)
 	return t, err
 }
 
-// inTurn places pods of a group one by one, so many of each entry, until it is clear that they will be too few.
-func (p *placer) inTurn(ctx context.Context, g *grouped, counts []int, minimum int) (*trial, error) {
+// inQueueOrder places a number of pods per entry one by one. It stops once the minimum is out of reach.
+func (p *placer) inQueueOrder(ctx context.Context, g *queued, counts []int, minimum int) (*trial, error) {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	left := 0
 	for _, n := range counts {
@@ -191,15 +193,15 @@ func (p *placer) inTurn(ctx context.Context, g *grouped, counts []int, minimum i
 	return t, nil
 }
 
-// fail gives up a group because kube-scheduler fails on a pod of an entry
+// fail rejects the whole group because kube-scheduler fails with an error on a pod of an entry
 // (pkg/scheduler/schedule_one_podgroup.go podGroupSchedulingDefaultAlgorithm, v1.37).
 func (t *trial) fail(err string, entry int) {
 	t.failure = "failed to schedule other pod from a pod group: " + err
 	t.first, t.placed = entry, 0
 }
 
-// commit counts the pods of a trial from now on.
-func (p *placer) commit(g *grouped, t *trial) {
+// commit assumes the pods of a trial.
+func (p *placer) commit(g *queued, t *trial) {
 	for i, e := range g.Entries {
 		for _, n := range t.placements[i].Nodes {
 			p.Assume(e, n)
@@ -207,8 +209,8 @@ func (p *placer) commit(g *grouped, t *trial) {
 	}
 }
 
-// settle says what became of a group. Too few pods are none.
-func (g *grouped) settle(t *trial, found *verdict.Group) {
+// report sets the result of a group. A trial below the minimum places no pod.
+func (g *queued) report(t *trial, found *verdict.Group) {
 	if t.placed < g.minimum {
 		if found.Status == 0 {
 			found.Status = verdict.GroupInfeasible
@@ -216,7 +218,7 @@ func (g *grouped) settle(t *trial, found *verdict.Group) {
 		if found.Message == "" {
 			found.Message = fmt.Sprintf("%d of the %s required can be placed", t.placed, g.required())
 		}
-		g.withdraw(t)
+		g.unplace(t)
 	} else if found.Status == 0 {
 		found.Status = verdict.GroupBestEffort
 		if t.placed == g.pods {
@@ -228,16 +230,16 @@ func (g *grouped) settle(t *trial, found *verdict.Group) {
 	found.Placed, found.Unplaced, found.First = t.placed, g.pods-t.placed, t.first
 }
 
-// required names the minimum.
-func (g *grouped) required() string {
+// required returns the minimum as text.
+func (g *queued) required() string {
 	if g.minimum == 1 {
 		return "1 pod"
 	}
 	return fmt.Sprintf("%d pods", g.minimum)
 }
 
-// withdraw takes the nodes of a trial away.
-func (g *grouped) withdraw(t *trial) {
+// unplace removes the nodes from a trial.
+func (g *queued) unplace(t *trial) {
 	for i := range t.placements {
 		r := &t.placements[i]
 		r.Nodes, r.Scores, r.Unplaced = nil, nil, g.counts[i]
@@ -248,12 +250,12 @@ func (g *grouped) withdraw(t *trial) {
 	t.placed = 0
 }
 
-// unschedulable is why pods are not placed that could be, or were not asked about, if their group is not
+// unschedulable is the message for pods that are unplaced only because their group is
 // (pkg/scheduler/schedule_one_podgroup.go errPodGroupUnschedulable, v1.37).
 const unschedulable = "pod group is unschedulable"
 
-// tell tells the watcher of a group.
-func (p *placer) tell(g *grouped) error {
+// tell reports a group to the watcher.
+func (p *placer) tell(g *queued) error {
 	w := p.Options.Watch
 	if w == nil {
 		return nil

@@ -90,7 +90,7 @@ func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 	return d.Score(ctx, outcome.Feasible.Indexes(), true)
 }
 
-// improve moves pods as long as that makes the sum of scores higher, and reports whether no move is left that does.
+// improve moves pods as long as a move raises the sum of scores, and reports whether no such move is left.
 func (j *joining) improve(ctx context.Context) (settled bool, err error) {
 	for unmoved, i := 0, 0; unmoved < len(j.pods); i = (i + 1) % len(j.pods) {
 		if !j.effort.Spend(1 + len(j.pods)) {
@@ -107,7 +107,7 @@ func (j *joining) improve(ctx context.Context) (settled bool, err error) {
 	return true, nil
 }
 
-// move moves a pod to the best node for it, if that makes the sum of scores higher.
+// move moves a pod to the best node that keeps the placement valid, if that raises the sum of scores.
 func (j *joining) move(ctx context.Context, i int) error {
 	score, err := j.score(ctx, j.best.nodes, i)
 	if err != nil {

@@ -15,30 +15,30 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// JointOptions are the arguments of Jointly besides the group.
+// JointOptions are the arguments of Jointly.
 type JointOptions struct {
 	Candidates nodeset.Set
-	// Seed chooses among equally good nodes.
+	// Seed breaks ties between equally good nodes.
 	Seed uint64
-	// Steps bounds the search: a step is one pod tried in one place, or filtered and scored; 0 stands for JointSteps.
+	// Steps is the budget of the search. A step tries one pod in one place, or filters and scores one pod. 0 stands for
+	// JointSteps.
 	Steps int
 }
 
-// JointSteps is how far Jointly searches unless told otherwise.
+// JointSteps is the default budget of Jointly.
 const JointSteps = 1 << 20
 
-// Jointly places a group of pods as a whole, which kube-scheduler does not. A placement is right if every required
-// rule holds at the end: each pod's node would be accepted if that pod were the last to be placed, all the others being
-// where they go. If there is a right placement it is found, otherwise the result says that there is none and which rules
-// cannot hold together, unless the search ends before: after so many steps, or with the context's deadline. For groups of
-// up to 8 pods the default number of steps is meant to be enough.
+// Jointly places a group of pods as a whole, which kube-scheduler does not do. A placement is valid if every required
+// rule holds at the end: each pod's node is feasible for that pod with all others assumed. Jointly finds a valid
+// placement if there is one. Otherwise it proves that there is none, and returns conflicting rules. The step budget or
+// the context's deadline may end the search before that. The default budget is meant to suffice for groups of up to 8
+// pods.
 //
-// Of right placements, those with a higher sum of the pods' scores are preferred, where a pod's score is its total as if
-// it were the last to be placed. What is looked at is: what comes out if the pods are placed one by one, in the group's
-// order, in the reverse order, and in turns of one pod of each entry, as far as that is right; if it never is, what the
-// search finds first. From the best of these, pod by pod in the group's order, a pod is moved to the node with the highest
-// score for it that keeps the placement right, if that makes the sum higher; until no such move does. The result need not
-// have the highest sum of all. Equally good nodes are chosen among as in Place.
+// Among valid placements, Jointly prefers a high sum of scores. A pod's score is its total score with all others
+// assumed. Jointly places the pods one by one in the group's order, in reverse order, and in turns of one pod per
+// entry. If none of these placements is valid, it searches. It then improves the best placement: pod by pod, in the
+// group's order, it moves a pod to the node with the highest score that keeps the placement valid and raises the sum,
+// until no such move is left. The result is locally optimal; a higher sum may exist. Ties are broken as in Place.
 func Jointly(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) (*verdict.Joint, error) {
 	return newJoining(ctx, f, s, group, o).result(ctx)
 }
@@ -54,11 +54,11 @@ func newJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 	}
 }
 
-// joining is one call of Jointly, in a state that may have pods placed already and that it leaves as it is.
+// joining is one call of Jointly. It leaves the state unchanged.
 type joining struct {
 	framework *decide.Framework
 	state     *cluster.State
-	brief     bool // whether to leave out conflicts
+	brief     bool // leave out conflicts
 	group     []place.Pending
 	options   JointOptions
 	order     []uint32
@@ -75,7 +75,7 @@ type joining struct {
 // pod is a pod of the group.
 type pod struct{ entry, replicas int }
 
-// placed is a right placement.
+// placed is a valid placement.
 type placed struct {
 	nodes  []uint32 // by pod
 	scores []int64  // by pod
@@ -113,7 +113,7 @@ func (j *joining) complete(result *verdict.Joint) {
 	}
 }
 
-// found finds the best right placement, and returns what else there is to say. The result is there even with an error.
+// found finds the best valid placement and completes the rest of the result, which is returned even with an error.
 func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
 	result := &verdict.Joint{}
 	if err := j.inOrder(ctx); err != nil {
@@ -164,7 +164,7 @@ func (j *joining) compile(ctx context.Context) {
 	j.rules = joint.NewGroup(j.state.Len(), members, j.options.Candidates)
 }
 
-// equal reports whether pods to be placed are the same but for their names.
+// equal reports whether pending pods differ only in their names.
 func equal(a, b *api.Pod) bool {
 	return (a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
 		slices.Equal(a.Labels, b.Labels) && a.Terminating == b.Terminating
@@ -184,7 +184,7 @@ func (j *joining) nodesOf(spots []joint.Assignment) []uint32 {
 	return nodes
 }
 
-// inOrder places the pods one by one in several orders, and keeps what is right.
+// inOrder places the pods one by one in several orders.
 func (j *joining) inOrder(ctx context.Context) error {
 	for _, queue := range j.queues() {
 		if !j.effort.Spend(len(j.pods)) {
@@ -230,10 +230,10 @@ func (j *joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]
 	return q.Placements, nil
 }
 
-// run is pods of one entry in a row.
+// run is a number of consecutive pods of one entry.
 type run struct{ entry, count int }
 
-// queues returns the different orders in which to place the pods.
+// queues returns the distinct orders in which to place the pods.
 func (j *joining) queues() [][]run {
 	var given, turns []run
 	for e := range j.group {
@@ -287,8 +287,8 @@ func (j *joining) keepPart(nodes [][]uint32) {
 	}
 }
 
-// conflict returns rules that cannot hold together: all those without which the search does not find a placement, by
-// giving up as many of the others as can be at once. It reports whether none of them can be given up.
+// conflict returns rules that no placement satisfies together. It drops rules, as many at once as possible, as long as
+// the search still proves that there is no placement. minimal reports that none of the remaining rules can be dropped.
 func (j *joining) conflict() (rules []verdict.JointRule, minimal bool) {
 	all := j.rules.Rules
 	given := make([]bool, len(all))
@@ -298,7 +298,7 @@ func (j *joining) conflict() (rules []verdict.JointRule, minimal bool) {
 		for i := from; i < to; i++ {
 			given[i] = true
 		}
-		// One hard question must not keep the others from being asked.
+		// One hard search must not use up the budget of the others.
 		part := *j.effort
 		part.Limit = part.Steps + (part.Limit-part.Steps)/16
 		spots, known := j.rules.Search(j.order, given, &part)

@@ -10,17 +10,17 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Probe takes the steps of a joint placement one by one, for tests.
+// Probe runs the steps of a joint placement separately, for tests.
 type Probe struct{ *joining }
 
-// NewProbe returns the steps of Jointly.
+// NewProbe returns a probe of one call of Jointly.
 func NewProbe(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) Probe {
 	p := Probe{newJoining(ctx, f, s, group, o)}
 	p.compile(ctx)
 	return p
 }
 
-// Search searches, without placing the pods one by one first, and without improving what is found.
+// Search runs the search alone, without placing the pods in order and without improvement.
 func (p Probe) Search() (nodes []uint32, known bool, steps int) {
 	spots, known := p.rules.Search(p.order, nil, p.effort)
 	if spots != nil {
@@ -29,13 +29,13 @@ func (p Probe) Search() (nodes []uint32, known bool, steps int) {
 	return nodes, known, p.effort.Steps
 }
 
-// InOrder reports whether placing the pods one by one in some order gives a placement that satisfies the rules.
+// InOrder reports whether placing the pods one by one in some order gives a valid placement.
 func (p Probe) InOrder(ctx context.Context) (bool, error) {
 	err := p.inOrder(ctx)
 	return p.best != nil, err
 }
 
-// HoldTogether reports whether the search finds a placement that satisfies some rules and need not satisfy others.
+// HoldTogether reports whether the search finds a placement that satisfies the given rules.
 func (p Probe) HoldTogether(rules []verdict.JointRule) bool {
 	given := make([]bool, len(p.rules.Rules))
 	for i, r := range p.rules.Rules {

@@ -13,12 +13,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// jointly places as many of a group's pods as it can as a whole, but for fewer than the minimum, and leaves the state as
-// it is. found.Steps counts on.
-func (p *placer) jointly(ctx context.Context, g *grouped, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
-	var part *verdict.Joint // the most pods that are right together
+// jointly places as many of a group's pods as possible as a whole, at least the minimum, and leaves the state
+// unchanged. It adds to found.Steps.
+func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
+	var part *verdict.Joint // the most pods that are valid together
 	var partOf []int
-	var known [][]uint32 // the same, to answer with if the deadline comes
+	var known [][]uint32 // the same, for the answer at the deadline
 	var knownOf []int
 	undecided := false
 	for counts := range p.subsets(g) {
@@ -66,7 +66,7 @@ func (p *placer) jointly(ctx context.Context, g *grouped, candidates nodeset.Set
 			}
 		}
 		better, err := p.joining(ctx, g, counts, candidates, found).improved(ctx, nodes)
-		if err == context.DeadlineExceeded { // without scores, but right
+		if err == context.DeadlineExceeded { // valid, but without scores
 			return g.joined(&verdict.Joint{Nodes: nodes}, counts, found), nil
 		}
 		if err != nil {
@@ -82,7 +82,7 @@ func (p *placer) jointly(ctx context.Context, g *grouped, candidates nodeset.Set
 		t.first = found.Conflict[0].Entry
 	}
 	for _, rule := range found.Conflict {
-		if rule.Error != "" && rule.Plugin != verdict.InterPodAffinity { // which rejects, and does not fail
+		if rule.Error != "" && rule.Plugin != verdict.InterPodAffinity { // InterPodAffinity rejects the pod without an error
 			t.fail(rule.Error, rule.Entry)
 			break
 		}
@@ -96,10 +96,10 @@ func (p *placer) jointly(ctx context.Context, g *grouped, candidates nodeset.Set
 	return t, nil
 }
 
-func (g *grouped) limit() int { return cmp.Or(g.Steps, JointSteps) }
+func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
-// joining is the question where so many pods of each entry go.
-func (p *placer) joining(ctx context.Context, g *grouped, counts []int, candidates nodeset.Set, found *verdict.Group) *joining {
+// joining returns the joint placement of a number of pods per entry.
+func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.Group) *joining {
 	if p.prefer == nil {
 		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
 	}
@@ -118,7 +118,7 @@ func (p *placer) joining(ctx context.Context, g *grouped, counts []int, candidat
 	return j
 }
 
-// entriesOf iterates over the entries that have pods, and their places among those.
+// entriesOf iterates over the entries that have pods, and their positions among these.
 func entriesOf(counts []int) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		at := 0
@@ -134,8 +134,8 @@ func entriesOf(counts []int) iter.Seq2[int, int] {
 	}
 }
 
-// rules returns rules of pods of a group as those of queue entries.
-func (g *grouped) rules(rules []verdict.JointRule, counts []int) []verdict.JointRule {
+// rules translates the entries of rules to queue entries.
+func (g *queued) rules(rules []verdict.JointRule, counts []int) []verdict.JointRule {
 	var entries []int
 	for i := range entriesOf(counts) {
 		entries = append(entries, g.Entries[i])
@@ -147,8 +147,8 @@ func (g *grouped) rules(rules []verdict.JointRule, counts []int) []verdict.Joint
 	return of
 }
 
-// joined returns the trial that a placement of so many pods of each entry is.
-func (g *grouped) joined(result *verdict.Joint, counts []int, found *verdict.Group) *trial {
+// joined returns the trial of a joint placement of a number of pods per entry.
+func (g *queued) joined(result *verdict.Joint, counts []int, found *verdict.Group) *trial {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	for i, at := range entriesOf(counts) {
 		t.placements[i].Nodes = result.Nodes[at]
@@ -162,7 +162,7 @@ func (g *grouped) joined(result *verdict.Joint, counts []int, found *verdict.Gro
 		if r.Unplaced = g.counts[i] - len(r.Nodes); r.Unplaced == 0 {
 			continue
 		}
-		r.Message = leftOut
+		r.Message = noMorePods
 		if t.first < 0 {
 			t.first = g.Entries[i]
 		}
@@ -171,8 +171,8 @@ func (g *grouped) joined(result *verdict.Joint, counts []int, found *verdict.Gro
 	return t
 }
 
-// leftOut is why pods of a group are not placed that is placed jointly.
-const leftOut = "no placement of more of the pod group's pods was found"
+// noMorePods is the message for unplaced pods of a jointly placed group.
+const noMorePods = "no placement of more of the pod group's pods was found"
 
 func sum(counts []int) int {
 	total := 0
@@ -192,13 +192,14 @@ func count(nodes [][]uint32) int {
 	return n
 }
 
-// subsets iterates over how many pods of each entry to place, the most in all first, down to the minimum; among equally
-// many first those with more pods of earlier entries. Of those that differ by equal pods it has the first.
-func (p *placer) subsets(g *grouped) iter.Seq[[]int] {
+// subsets iterates over the numbers of pods per entry to place: largest sums first, down to the minimum, and among
+// equal sums those with more pods of earlier entries. Of subsets that differ only by identical pods it yields the
+// first.
+func (p *placer) subsets(g *queued) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		counts := slices.Clone(g.counts)
-		rest := make([]int, len(counts))  // the pods of all later entries
-		alike := make([]int, len(counts)) // and of those with equal pods
+		rest := make([]int, len(counts))  // pods of all later entries
+		alike := make([]int, len(counts)) // pods of later entries of the same class
 		sums := make(map[*place.Class]int, len(counts))
 		for i := len(counts) - 1; i >= 0; i-- {
 			t := p.Classes[g.Entries[i]]
@@ -208,7 +209,7 @@ func (p *placer) subsets(g *grouped) iter.Seq[[]int] {
 			alike[i] = sums[t]
 			sums[t] += counts[i]
 		}
-		// Entries from the i-th on leave out n pods, among them all those that are equal to pods left out already: owed.
+		// Entries from the i-th on leave out n pods. owed of them are identical to pods that are left out already.
 		out := make(map[*place.Class]bool, len(counts))
 		var leave func(i, n, owed int) bool
 		leave = func(i, n, owed int) bool {

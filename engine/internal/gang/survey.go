@@ -14,37 +14,37 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// domain is the candidates of a topology domain.
+// domain is the candidates in a topology domain.
 type domain struct {
 	verdict.Domain
 	nodes []uint32
-	lead  uint32 // its first node in the order of ties
-	bound int    // more pods of a group than this have no room
-	score int64  // no more can it have
+	lead  uint32 // first node in tie-break order
+	bound int    // upper bound of the pods that it takes
+	score int64  // upper bound
 }
 
-// survey is what is looked at to find domains for a group.
+// survey is the state of the search for a group's domains.
 type survey struct {
-	p     *placer
-	g     *grouped
-	kinds []surveyed  // by template of the group, that of its first entry first
-	of    []int       // by entry of the group: which of kinds
-	now   nodeset.Set // where the first entry's first pod can go; nil if that is not known
-	asked api.Resources
-	set   nodeset.Set // of the domain at hand
-	// undecided says that it is not known of some domain whether it takes the minimum.
+	p         *placer
+	g         *queued
+	kinds     []capacity  // by class of the group; that of the first entry first
+	of        []int       // by entry of the group: index of kinds
+	now       nodeset.Set // nodes that are feasible for the first entry's first pod; nil if unknown
+	requested api.Resources
+	set       nodeset.Set // nodes of the current domain
+	// undecided is set if a joint search ended before it decided whether a domain takes the minimum.
 	undecided bool
 }
 
-// surveyed is what bounds how many of a template's pods a domain takes.
-type surveyed struct {
-	needs   []rule.Need
-	allowed nodeset.Set        // nodes that may take one
-	single  []*topology.Column // keys of which no domain takes two
-	alone   bool               // whether no node takes two
+// capacity bounds how many pods of a class a domain takes.
+type capacity struct {
+	needs      []rule.Need
+	allowed    nodeset.Set        // nodes that static rules and exclusions allow
+	exclusive  []*topology.Column // keys whose domains take one pod each
+	onePerNode bool               // whether a node takes one pod only
 }
 
-func (p *placer) survey(ctx context.Context, g *grouped) (*survey, error) {
+func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
 	s := &survey{p: p, g: g, set: nodeset.New(p.State.Len())}
 	var specs []*api.PodSpec
 	kinds := make(map[*place.Class]int)
@@ -59,20 +59,20 @@ func (p *placer) survey(ctx context.Context, g *grouped) (*survey, error) {
 			}
 			kind = len(s.kinds)
 			kinds[t] = kind
-			s.kinds = append(s.kinds, p.surveyed(t))
+			s.kinds = append(s.kinds, p.capacity(t))
 		}
 		s.of = append(s.of, kind)
 	}
 	if slices.ContainsFunc(g.Entries, func(e int) bool { return p.Classes[e].Pod.Frees() }) {
 		for i := range s.kinds {
-			s.kinds[i].needs = nil // room grows
+			s.kinds[i].needs = nil // assumed pods free resources
 		}
 	}
-	s.asked = noderesources.Total(specs, g.counts)
+	s.requested = noderesources.Total(specs, g.counts)
 	if g.Joint {
 		return s, nil
 	}
-	// The first pod of a group that is placed in order finds what is there now.
+	// The first pod of a group that is placed in queue order is filtered against the current state.
 	now, err := p.Classes[g.Entries[0]].Decision.Filter(ctx, p.Candidates)
 	if err != nil {
 		return nil, err
@@ -81,10 +81,9 @@ func (p *placer) survey(ctx context.Context, g *grouped) (*survey, error) {
 	return s, nil
 }
 
-// surveyed returns what bounds a template's pods.
-func (p *placer) surveyed(t *place.Class) surveyed {
+func (p *placer) capacity(t *place.Class) capacity {
 	rules := t.Decision.Rules()
-	s := surveyed{needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
+	s := capacity{needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
 	if static := p.Static(t.Decision); static != nil {
 		s.allowed = static.Clone()
 	}
@@ -94,9 +93,9 @@ func (p *placer) surveyed(t *place.Class) surveyed {
 			continue
 		}
 		if e.Column == nil {
-			s.alone = true
+			s.onePerNode = true
 		} else {
-			s.single = append(s.single, e.Column)
+			s.exclusive = append(s.exclusive, e.Column)
 		}
 	}
 	return s
@@ -110,7 +109,7 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 		return nil, nil
 	}
 	column := p.State.Column(id)
-	pods := s.byKind(s.g.counts)
+	pods := s.perClass(s.g.counts)
 	var domains []*domain
 	for d, nodes := range column.Nodes(p.Candidates) {
 		if d == topology.None || len(nodes) == 0 {
@@ -129,16 +128,16 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 	return domains, nil
 }
 
-// before compares domains in the order of ties.
+// before compares domains in tie-break order.
 func (p *placer) before(a, b *domain) int { return p.Compare(a.lead, b.lead) }
 
-// roomier compares domains by what they have room for, most first, and then in the order of ties.
-func (p *placer) roomier(a, b *domain) int {
+// byBound compares domains by bound, highest first, then in tie-break order.
+func (p *placer) byBound(a, b *domain) int {
 	return cmp.Or(cmp.Compare(b.bound, a.bound), p.before(a, b))
 }
 
-// byKind returns how many pods of each template so many pods of each entry are.
-func (s *survey) byKind(counts []int) []int {
+// perClass adds up numbers of pods by entry to numbers by class.
+func (s *survey) perClass(counts []int) []int {
 	pods := make([]int, len(s.kinds))
 	for i, n := range counts {
 		pods[s.of[i]] += n
@@ -146,8 +145,8 @@ func (s *survey) byKind(counts []int) []int {
 	return pods
 }
 
-// bound returns how many of so many pods of each template have room on nodes, each template for itself. first of them are the
-// first entry's.
+// bound returns an upper bound of the pods that fit on nodes, out of a number per class. It bounds each class
+// separately. first is the number of pods of the first entry.
 func (s *survey) bound(nodes []uint32, pods []int, first int) int {
 	sum := 0
 	for kind, n := range pods {
@@ -159,24 +158,24 @@ func (s *survey) bound(nodes []uint32, pods []int, first int) int {
 	return sum
 }
 
-func (e *surveyed) bound(nodes []uint32, count int) int {
-	for _, column := range e.single {
-		count = min(count, e.domains(column, nodes, count))
+func (c *capacity) bound(nodes []uint32, count int) int {
+	for _, column := range c.exclusive {
+		count = min(count, c.domains(column, nodes, count))
 	}
 	room := 0
 	for _, n := range nodes {
 		if room >= count {
 			break
 		}
-		if !e.allowed.Has(n) {
+		if !c.allowed.Has(n) {
 			continue
 		}
 		fit := int64(count)
-		if e.alone {
+		if c.onePerNode {
 			fit = 1
 		}
-		for k := range e.needs {
-			need := &e.needs[k]
+		for k := range c.needs {
+			need := &c.needs[k]
 			fit = min(fit, max(0, need.Room(n))/need.Amount)
 		}
 		room += int(fit)
@@ -184,11 +183,11 @@ func (e *surveyed) bound(nodes []uint32, count int) int {
 	return min(room, count)
 }
 
-// domains returns how many domains of a key nodes are in, or limit if some are in none.
-func (e *surveyed) domains(column *topology.Column, nodes []uint32, limit int) int {
+// domains returns the number of domains of a key that nodes are in. It returns limit if a node lacks the key.
+func (c *capacity) domains(column *topology.Column, nodes []uint32, limit int) int {
 	seen := make(map[int32]struct{})
 	for _, n := range nodes {
-		if !e.allowed.Has(n) {
+		if !c.allowed.Has(n) {
 			continue
 		}
 		d := column.Domain[n]

@@ -8,12 +8,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// spreadOut places a group in few domains of its last key, or anywhere.
-func (p *placer) spreadOut(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
+// acrossDomains places a group in as few domains of its last key as it finds, or else anywhere.
+func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
 	g := s.g
-	place := s.fewDomains
+	place := s.acrossInOrder
 	if g.Joint {
-		place = s.fewDomainsJointly
+		place = s.acrossJointly
 	}
 	t, err := place(ctx, found)
 	if err != nil || t != nil {
@@ -22,8 +22,9 @@ func (p *placer) spreadOut(ctx context.Context, s *survey, found *verdict.Group)
 	return p.anywhere(ctx, g, found)
 }
 
-// fewDomains places the group in few domains of its last key, one by one; nil if that does not place its minimum.
-func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, error) {
+// acrossInOrder fills one domain of the last key after the other, in queue order; nil if that places less than the
+// minimum.
+func (s *survey) acrossInOrder(ctx context.Context, found *verdict.Group) (*trial, error) {
 	p, g := s.p, s.g
 	domains, err := s.domains(ctx, g.Keys[len(g.Keys)-1])
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, 
 	left := slices.Clone(g.counts)
 	mark := len(p.State.AssumedPods())
 	for sum.placed < g.pods {
-		t, d, err := s.mostIn(ctx, domains, left)
+		t, d, err := s.bestDomain(ctx, domains, left)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, 
 	}
 	for i, n := range left {
 		if n > 0 {
-			sum.placements[i].Unplaced, sum.placements[i].Message = n, noFurtherDomain
+			sum.placements[i].Unplaced, sum.placements[i].Message = n, noMoreDomains
 			if sum.first < 0 {
 				sum.first = g.Entries[i]
 			}
@@ -68,22 +69,22 @@ func (s *survey) fewDomains(ctx context.Context, found *verdict.Group) (*trial, 
 	return sum, nil
 }
 
-// noFurtherDomain is why pods of a group are not placed whose minimum is.
-const noFurtherDomain = "no further topology domain takes the pod"
+// noMoreDomains is the message for unplaced pods of a placed group.
+const noMoreDomains = "no further topology domain takes the pod"
 
-// mostIn returns what the domain takes that takes most of so many pods of each entry, nil if none takes any.
-func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*trial, *domain, error) {
+// bestDomain returns the domain that takes most of a number of pods per entry, and its trial; nil if none takes any.
+func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int) (*trial, *domain, error) {
 	p := s.p
 	var best *trial
 	var in *domain
-	pods := s.byKind(counts)
+	pods := s.perClass(counts)
 	for _, d := range domains {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 		d.bound = s.bound(d.nodes, pods, counts[0])
 	}
-	slices.SortFunc(domains, p.roomier)
+	slices.SortFunc(domains, p.byBound)
 	for _, d := range domains {
 		if d.bound == 0 || best != nil && (d.bound < best.placed || d.bound == best.placed && p.before(in, d) < 0) {
 			break
@@ -99,23 +100,24 @@ func (s *survey) mostIn(ctx context.Context, domains []*domain, counts []int) (*
 	return best, in, nil
 }
 
-// fewDomainsJointly places the group in few domains of its last key; nil if that does not place its minimum.
-func (s *survey) fewDomainsJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
+// acrossJointly places the group jointly in 2, 4, 8, ... domains of the last key; nil if that places less than the
+// minimum.
+func (s *survey) acrossJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
 	p, g := s.p, s.g
 	key := g.Keys[len(g.Keys)-1]
 	domains, err := s.domains(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(domains, p.roomier)
+	slices.SortFunc(domains, p.byBound)
 	for n := 2; n < 2*len(domains); n *= 2 {
-		together := nodeset.New(p.State.Len())
+		union := nodeset.New(p.State.Len())
 		for _, d := range domains[:min(n, len(domains))] {
-			together.Or(s.nodesOf(d))
+			union.Or(s.nodesOf(d))
 			s.clear(d)
 		}
 		result := verdict.Group{Steps: found.Steps}
-		t, err := p.jointly(ctx, g, together, &result)
+		t, err := p.jointly(ctx, g, union, &result)
 		if err != nil {
 			return nil, err
 		}
