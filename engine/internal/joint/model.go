@@ -94,25 +94,32 @@ func (g *Group) allowed(i int) nodeset.Set {
 	for j := range r.spread {
 		set.And(r.spread[j].Column.Having)
 	}
-	level := rule.WithMatch
-	if r.affinity != nil && r.affinity.inGroup() {
-		level = rule.WithKey
+	if r.affinity != nil {
+		r.affinity.restrict(set)
 	}
-	for node := range set.All() {
-		if r.affinity != nil && !r.affinity.Offers(node, level) || g.lacksRoom(i, node) {
-			set.Remove(node)
+	for j := range g.resources {
+		if x := &g.resources[j]; x.rules[i].exists() {
+			for node := range set.All() {
+				if x.requests[i] > x.room(node) {
+					set.Remove(node)
+				}
+			}
 		}
 	}
 	return set
 }
 
-func (g *Group) lacksRoom(replicas int, node uint32) bool {
-	for i := range g.resources {
-		if x := &g.resources[i]; x.rules[replicas].exists() && x.requests[replicas] > x.room(node) {
-			return true
+// restrict keeps the nodes whose domains have matching pods, or can get them from the group.
+func (a *affinity) restrict(set nodeset.Set) {
+	level := rule.WithMatch
+	if a.inGroup() {
+		level = rule.WithKey
+	}
+	for node := range set.All() {
+		if !a.Offers(node, level) {
+			set.Remove(node)
 		}
 	}
-	return false
 }
 
 // findKeys finds the rules between pods of the group and their keys.
