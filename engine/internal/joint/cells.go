@@ -18,7 +18,7 @@ type cell struct {
 	classes []class
 }
 
-// class is the nodes of a cell between which no rule distinguishes.
+// class is the nodes of a cell that all rules treat alike.
 type class struct {
 	id      int
 	allowed []bool   // by replicas

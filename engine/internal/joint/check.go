@@ -6,7 +6,8 @@ type Assignment struct {
 	Node     uint32
 }
 
-// Rejected returns, by assignment, whether rules reject the node if of the group only the assigned pods are placed.
+// Rejected returns, by assignment, whether rules reject the node if of the group only the assigned pods are placed. It
+// counts them in the rules and takes them back, so calls must not overlap.
 func (g *Group) Rejected(assigned []Assignment) []bool {
 	for _, a := range assigned {
 		g.add(a, 1)

@@ -1,12 +1,17 @@
 // Package joint places a group of pods as a whole. At the end every required rule holds: each pod's node would be feasible
 // if that pod were the last to be placed.
 //
-// The search is complete: within its budget it finds such a placement or proves that there is none. Nodes between which no
-// rule of the group distinguishes are one class, and the search tries one of them. A topology key divides the nodes into
-// cells, unless each of its domains has at most one node for the group, as with the host name. First the search assigns
-// the pods to cells, and the rules on the dividing keys look ahead. It tries one of equivalent domains without pods of the
-// group, and one order of equal pods. Then it packs the pods of a cell into bins, one bin for each node that takes pods,
-// and matches the bins to nodes.
+// The search is complete: within its budget it finds such a placement or proves that there is none. A topology key divides
+// the nodes into cells, unless no domain has more than one node for the group, as with the host name. The search assigns
+// the pods to cells, one pod a step. After each step it checks whether the rules on the dividing keys can still hold, and
+// whether each cell has nodes for its pods: it packs the pods of a cell into bins, one bin for a node, and matches the
+// bins to nodes.
+//
+// The search skips what is equivalent. Nodes of a cell that the rules treat alike form a class. Of equivalent domains
+// without pods of the group it tries one, and of equal pods one order.
+//
+// The arithmetic of the rules is in package rule. The search adds its pods to forks of spread constraints and affinity
+// terms, so one search does not see the pods of another.
 package joint
 
 import (

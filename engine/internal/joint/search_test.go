@@ -116,7 +116,7 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 				}
 			}
 			if !g.without(dropped).satisfied(assigned) {
-				t.Errorf("seed %d: %v is wrong without the rules %v", seed, assigned, dropped)
+				t.Errorf("seed %d: rules reject %v without the rules %v", seed, assigned, dropped)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestSearchBudget(t *testing.T) {
 			case budget.Steps > limit:
 				t.Errorf("seed %d: %d steps of %d", seed, budget.Steps, limit)
 			case assigned != nil && slices.Contains(g.Rejected(assigned), true):
-				t.Errorf("seed %d: with %d steps, %v is wrong", seed, limit, assigned)
+				t.Errorf("seed %d: with %d steps, rules reject %v", seed, limit, assigned)
 			case known && (assigned == nil) != (want == nil):
 				t.Errorf("seed %d: with %d steps %v, with enough %v", seed, limit, assigned, want)
 			case !known:
