@@ -19,6 +19,12 @@ func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
 		p.PluginWeights = append(p.PluginWeights, &stowagev1.PluginWeight{Plugin: expect.Plugins[name], Weight: new(c.Weights[name])})
 	}
+	for _, name := range c.DisabledScores {
+		p.PluginWeights = append(p.PluginWeights, &stowagev1.PluginWeight{Plugin: expect.Plugins[name], Weight: new(int32(0))})
+	}
+	for _, name := range c.DisabledFilters {
+		p.DisabledFilters = append(p.DisabledFilters, expect.Plugins[name])
+	}
 	if a := c.NodeAffinity; a != nil && a.AddedAffinity != nil {
 		spec, err := converted(corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: a.AddedAffinity}})
 		if err != nil {

@@ -24,6 +24,9 @@ func (d *draw) config() {
 			c.Weights[plugin] = int32(pick(d, 1, 2, 5, 10, 1000))
 		}
 	}
+	if d.focus(disabling) {
+		d.disabled(c)
+	}
 	if d.chance(chanceOf(d, nodeAffinity)) {
 		c.NodeAffinity = &schedulerv1.NodeAffinityArgs{AddedAffinity: d.addedAffinity()}
 	}
@@ -41,6 +44,20 @@ func (d *draw) config() {
 	}
 	if d.chance(chanceOf(d, defaultSpread)) {
 		c.PodTopologySpread = &schedulerv1.PodTopologySpreadArgs{DefaultingType: schedulerv1.ListDefaulting, DefaultConstraints: d.defaultConstraints()}
+	}
+}
+
+var filterPlugins = []string{
+	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread",
+	"InterPodAffinity",
+}
+
+// disabled draws plugins that do not filter, do not score, or do neither.
+func (d *draw) disabled(c *scenario.Config) {
+	c.DisabledFilters = some(d, 0.2, filterPlugins...)
+	c.DisabledScores = some(d, 0.2, scoringPlugins...)
+	for _, plugin := range c.DisabledScores {
+		delete(c.Weights, plugin)
 	}
 }
 

@@ -19,8 +19,14 @@ import (
 func profileOf(c *scenario.Config) (*config.KubeSchedulerProfile, error) {
 	name := "default-scheduler"
 	profile := schedulerv1.KubeSchedulerProfile{SchedulerName: &name}
+	profile.Plugins = &schedulerv1.Plugins{}
+	for _, plugin := range c.DisabledFilters {
+		disable(plugin, &profile.Plugins.PreFilter, &profile.Plugins.Filter)
+	}
+	for _, plugin := range c.DisabledScores {
+		disable(plugin, &profile.Plugins.PreScore, &profile.Plugins.Score)
+	}
 	if len(c.Weights) > 0 {
-		profile.Plugins = &schedulerv1.Plugins{}
 		for _, plugin := range slices.Sorted(maps.Keys(c.Weights)) {
 			weight := c.Weights[plugin]
 			profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, schedulerv1.Plugin{Name: plugin, Weight: &weight})
@@ -51,6 +57,12 @@ func profileOf(c *scenario.Config) (*config.KubeSchedulerProfile, error) {
 		return nil, &InvalidConfigError{err}
 	}
 	return &internal.Profiles[0], nil
+}
+
+func disable(plugin string, at ...*schedulerv1.PluginSet) {
+	for _, set := range at {
+		set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin})
+	}
 }
 
 // InvalidConfigError says that kube-scheduler would not start with the case's configuration.

@@ -56,6 +56,9 @@ type Config struct {
 	BalancedAllocation *schedulerv1.NodeResourcesBalancedAllocationArgs `json:"balancedAllocation,omitempty"`
 	InterPodAffinity   *schedulerv1.InterPodAffinityArgs                `json:"interPodAffinity,omitempty"`
 	PodTopologySpread  *schedulerv1.PodTopologySpreadArgs               `json:"podTopologySpread,omitempty"`
+	// DisabledFilters and DisabledScores are plugins that do not filter, and that do not score.
+	DisabledFilters []string `json:"disabledFilters,omitempty"`
+	DisabledScores  []string `json:"disabledScores,omitempty"`
 	// TolerationComparisonOperators is the feature gate TaintTolerationComparisonOperators of the scheduler.
 	TolerationComparisonOperators bool `json:"tolerationComparisonOperators,omitempty"`
 }

@@ -19,12 +19,13 @@ type Framework struct {
 	// Scorers are the plugins that score feasible nodes.
 	Scorers []*plugin.Plugin
 
+	all   []*plugin.Plugin
 	order map[verdict.Plugin]int
 }
 
 // NewFramework returns the framework of a profile. plugins are all plugins there are, in the order in which they run.
 func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
-	f := &Framework{profile: profile, order: make(map[verdict.Plugin]int, len(plugins))}
+	f := &Framework{profile: profile, all: plugins, order: make(map[verdict.Plugin]int, len(plugins))}
 	for i, p := range plugins {
 		f.order[p.Name] = i
 		if !profile.DisabledFilters.Has(uint8(p.Name)) {
@@ -47,9 +48,10 @@ func (f *Framework) SortRejections(rejections []verdict.Rejection) {
 	})
 }
 
-// Alike reports whether the static rules of two pods are equal, and so are the nodes to which PreFilter restricts them.
+// Alike reports whether the static rules of two pods are equal, and so are the nodes to which PreFilter restricts them. It
+// asks plugins that do not filter, too: PodTopologySpread reads node affinity and tolerations whether or not these filter.
 func (f *Framework) Alike(a, b *api.PodSpec) bool {
-	for _, p := range f.Filters {
+	for _, p := range f.all {
 		if p.Alike != nil && !p.Alike(a, b) {
 			return false
 		}
