@@ -72,7 +72,7 @@ func toys() []*plugin.Plugin {
 
 // toyCluster has two nodes in each of the zones a, b and c. The first of each zone is kept out of; those of a have room for
 // most, so that they would be taken first.
-func toyCluster(t *testing.T, on map[string]*enginetest.Pod) *engine.Cluster {
+func toyCluster(t *testing.T, on map[string]*enginetest.Pod, plugins ...*plugin.Plugin) *engine.Cluster {
 	t.Helper()
 	var nodes []*enginetest.Node
 	for _, zone := range []string{"a", "b", "c"} {
@@ -87,7 +87,10 @@ func toyCluster(t *testing.T, on map[string]*enginetest.Pod) *engine.Cluster {
 			nodes = append(nodes, n)
 		}
 	}
-	return compiled(t, enginetest.Cluster(nodes...)).WithPlugins(toys()...)
+	if plugins == nil {
+		plugins = toys()
+	}
+	return compiled(t, enginetest.Cluster(nodes...)).WithPlugins(plugins...)
 }
 
 func quiet() *enginetest.Pod { return enginetest.MakePod("quiet").Request("cpu", 1_000) }
@@ -137,7 +140,13 @@ func TestToyPluginEverywhere(t *testing.T) {
 		"domains by node": engine.PlaceOptions{}.WithBoard().WithFew(0),
 		"forgetting":      engine.PlaceOptions{}.WithBoard().Forgetting(),
 	} {
-		t.Run("Place/"+name, func(t *testing.T) { testToyPlace(t, o, one) })
+		t.Run("Place/"+name, func(t *testing.T) {
+			testToyPlace(t, toyCluster(t, one), o)
+			// A plugin with static rules may have others, and then does not say which pods are alike.
+			mixed := toys()
+			mixed[0].Alike = nil
+			testToyPlace(t, toyCluster(t, one, mixed...), o)
+		})
 	}
 	t.Run("groups", testToyGroups)
 	t.Run("Changes", func(t *testing.T) {
@@ -191,12 +200,13 @@ func TestToyPluginEverywhere(t *testing.T) {
 }
 
 // testToyPlace places quiet and noisy pods: the noisy ones have the template of the quiet ones, and a label of their own.
-func testToyPlace(t *testing.T, o engine.PlaceOptions, on map[string]*enginetest.Pod) {
+func testToyPlace(t *testing.T, c *engine.Cluster, o engine.PlaceOptions) {
+	t.Helper()
 	o.Profile = api.Kube137()
 	own := quiet().Pod
 	own.Labels = api.Labels{{Key: noisy, Value: "yes"}}
 	queue := []engine.Pending{{Pod: quiet().Pod, Count: 3}, {Pod: own, Count: 4}, {Pod: quiet().Pod, Count: 1}}
-	p, err := toyCluster(t, on).Place(t.Context(), queue, o)
+	p, err := c.Place(t.Context(), queue, o)
 	if err != nil {
 		t.Fatal(err)
 	}

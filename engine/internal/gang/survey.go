@@ -84,7 +84,7 @@ func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
 func (p *placer) capacity(t *place.Class) capacity {
 	rules := t.Decision.Rules()
 	s := capacity{needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
-	if static := p.Static(t.Decision); static != nil {
+	if static := p.Static(t.Decision, rules); static != nil {
 		s.allowed = static.Clone()
 	}
 	for _, e := range rules.Exclusions {

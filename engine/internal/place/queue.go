@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -177,8 +178,9 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 			q.board = board.New(q.State, q.order, q.Options.Tuning.LowCardinality)
 		}
 		c.board, c.onBoard = q.board, nil
-		if nodes := q.Static(c.Decision); nodes != nil {
-			c.onBoard = q.board.Class(c.Decision.Cycle, c.Decision.Rules(), nodes)
+		rules := c.Decision.Rules()
+		if nodes := q.Static(c.Decision, rules); nodes != nil {
+			c.onBoard = q.board.Class(c.Decision.Cycle, rules, nodes)
 		}
 	}
 	if c.onBoard == nil {
@@ -219,8 +221,20 @@ func (q *Queue) decide(pod *cluster.Pending) *decide.Decision {
 	return d
 }
 
-// Static returns the candidates that pass PreFilter and the static rules; nil if the pod is rejected as a whole.
-func (q *Queue) Static(d *decide.Decision) nodeset.Set {
+// Static returns the candidates that pass PreFilter and the static rules; nil if the pod is rejected as a whole. The set
+// must not be changed.
+func (q *Queue) Static(d *decide.Decision, rules *rule.Set) nodeset.Set {
+	nodes := q.static(d)
+	for i := range rules.Static { // of plugins that have other rules, too
+		if rejected := rules.Static[i].Rejected; nodes != nil && nodes.Meets(rejected) {
+			nodes = nodes.Minus(rejected)
+		}
+	}
+	return nodes
+}
+
+// static is Static by the rules of plugins that have no others. Pods that are alike share the set.
+func (q *Queue) static(d *decide.Decision) nodeset.Set {
 	if d.Gated() != nil || d.PreFilter().Rejected != nil {
 		return nil
 	}
