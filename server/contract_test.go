@@ -3,10 +3,12 @@ package server
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
 // TestCountZero has a queue with an entry of no pods, one without a count and one of two pods; and scales down to zero.
@@ -121,6 +123,65 @@ func TestDisabledPlugins(t *testing.T) {
 		}
 		if err != nil || placed.PlacedCount != want {
 			t.Errorf("%s: %d pods are placed, want %d: %v", name, placed.GetPlacedCount(), want, err)
+		}
+	}
+}
+
+// TestGetServerInfo compares what a server tells of itself with what it was configured to and with what it does.
+func TestGetServerInfo(t *testing.T) {
+	c := testConfig()
+	c.MaxSnapshotBytes, c.MaxRequestDuration, c.RateLimitPerSecond, c.RateLimitBurst = 12345678, time.Minute, 1e6, 1000
+	client := run(t, c, t.Output(), nil, nil).client()
+	info, err := client.GetServerInfo(t.Context(), &stowagev1.GetServerInfoRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Release != telemetry.Version() {
+		t.Errorf("release %q", info.Release)
+	}
+	l := info.Limits
+	if l.GetMaxReceiveMessageBytes() != uint64(c.MaxReceiveMessageBytes) || l.GetMaxSnapshotBytes() != 12345678 ||
+		l.GetMaxInFlightBytes() != uint64(c.MaxInFlightBytes) || l.GetMaxRequestDuration().AsDuration() != time.Minute ||
+		l.GetMaxRequestsPerSecond() != 1e6 {
+		t.Errorf("limits %v", l)
+	}
+	if len(info.Profiles) == 0 {
+		t.Fatal("no profile")
+	}
+	// Whatever the profile tells may be asked for, and nothing else.
+	var filters []stowagev1.Plugin
+	var weights []*stowagev1.PluginWeight
+	known := map[stowagev1.Plugin]*stowagev1.PluginInfo{}
+	for _, p := range info.Profiles[0].Plugins {
+		known[p.Plugin] = p
+		if p.Filters {
+			filters = append(filters, p.Plugin)
+		}
+		if p.DefaultWeight != nil {
+			weights = append(weights, &stowagev1.PluginWeight{Plugin: p.Plugin, Weight: p.DefaultWeight})
+		}
+	}
+	ask := func(p *stowagev1.Profile) error {
+		p.Name = info.Profiles[0].Name
+		on := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: threeZones()}, Profile: p}
+		_, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: on, Pod: apart()})
+		return err
+	}
+	if err := ask(&stowagev1.Profile{DisabledFilters: filters, PluginWeights: weights}); err != nil {
+		t.Error(err)
+	}
+	for n := range stowagev1.Plugin_name {
+		p := stowagev1.Plugin(n)
+		if info := known[p]; info.GetFilters() != (ask(&stowagev1.Profile{DisabledFilters: []stowagev1.Plugin{p}}) == nil) {
+			t.Errorf("%v filters: %v", p, info.GetFilters())
+		} else if scores := info != nil && info.DefaultWeight != nil; scores !=
+			(ask(&stowagev1.Profile{PluginWeights: []*stowagev1.PluginWeight{{Plugin: p}}}) == nil) {
+			t.Errorf("%v scores: %v", p, scores)
+		}
+	}
+	for n, name := range stowagev1.Feature_name {
+		if f := stowagev1.Feature(n); n != 0 && !slices.Contains(info.Features, f) {
+			t.Errorf("%s is not told", name)
 		}
 	}
 }

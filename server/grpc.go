@@ -69,6 +69,7 @@ func newGRPC(
 	}
 	s := grpc.NewServer(options...)
 	if p, ok := service.(*placement.Service); ok {
+		p.SetLimits(limits(c))
 		placement.Register(s, p)
 	} else {
 		stowagev1.RegisterPlacementServiceServer(s, service)
@@ -77,4 +78,20 @@ func newGRPC(
 	healthv1.RegisterHealthServer(s, h)
 	reflection.RegisterV1(s)
 	return s, h
+}
+
+// limits are those that a configuration sets. The largest number there is stands for none.
+func limits(c *config.Config) placement.Limits {
+	out := placement.Limits{
+		SnapshotBytes:     c.MaxSnapshotBytes,
+		RequestDuration:   c.MaxRequestDuration,
+		RequestsPerSecond: c.RateLimitPerSecond,
+	}
+	if c.MaxReceiveMessageBytes < math.MaxInt32 {
+		out.ReceiveMessageBytes = int64(c.MaxReceiveMessageBytes)
+	}
+	if c.MaxInFlightBytes < math.MaxInt64 {
+		out.InFlightBytes = c.MaxInFlightBytes
+	}
+	return out
 }

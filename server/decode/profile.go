@@ -9,6 +9,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// kube137 is the name of the default profile.
+const kube137 = "kube-1.37"
+
 // maxPluginWeight bounds a plugin's weight; the sum of a node's weighted scores then fits an int64 by far.
 const maxPluginWeight = 1_000_000
 
@@ -20,8 +23,8 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 		return out
 	}
 	at := path{name: "context.profile"}
-	if in.GetName() != "" && in.GetName() != "kube-1.37" {
-		d.refuse(at.field("name"), `is %s, only "kube-1.37" is known`, quote(in.GetName()))
+	if in.GetName() != "" && in.GetName() != kube137 {
+		d.refuse(at.field("name"), "is %s, only %q is known", quote(in.GetName()), kube137)
 	}
 	d.pluginWeights(&at, in.GetPluginWeights(), &out.Weights)
 	e := d.exactly()
@@ -198,4 +201,19 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 		out.DefaultSpread = append(out.DefaultSpread, *constraint)
 	}
 	d.uniqueSpread(&at, field, out.DefaultSpread)
+}
+
+// ProfileInfo describes the default profile, with plugins in the given order.
+func ProfileInfo(plugins []stowagev1.Plugin) *stowagev1.ProfileInfo {
+	out := &stowagev1.ProfileInfo{Name: kube137}
+	weights := api.Kube137().Weights
+	for _, p := range plugins {
+		info := &stowagev1.PluginInfo{Plugin: p}
+		_, info.Filters = filterPlugins[p]
+		if w := pluginWeight(&weights, p); w != nil {
+			info.DefaultWeight = new(int32(*w))
+		}
+		out.Plugins = append(out.Plugins, info)
+	}
+	return out
 }

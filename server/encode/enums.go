@@ -24,6 +24,9 @@ var plugins = [...]stowagev1.Plugin{
 
 func plugin(x verdict.Plugin) stowagev1.Plugin { return plugins[x] }
 
+// Plugins are the plugins in the order in which they run.
+func Plugins() []stowagev1.Plugin { return plugins[verdict.NoPlugin+1:] }
+
 var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonSchedulingGated:         stowagev1.RejectionReason_REJECTION_REASON_SCHEDULING_GATED,
 	verdict.ReasonNodeName:                stowagev1.RejectionReason_REJECTION_REASON_NODE_NAME,

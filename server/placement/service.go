@@ -24,6 +24,7 @@ type Service struct {
 	snapshots *snapshots.Cache
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
+	limits    Limits
 }
 
 // New returns a service that keeps so many bytes of snapshots, and measures its decisions unless decisions is nil.

@@ -1107,7 +1107,7 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\x81\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\x81\x02\n" +
 	"\rFilterRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
@@ -1206,14 +1206,15 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
-	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement2\xbd\x03\n" +
+	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement2\x93\x04\n" +
 	"\x10PlacementService\x12?\n" +
 	"\x06Filter\x12\x19.stowage.v1.FilterRequest\x1a\x1a.stowage.v1.FilterResponse\x12<\n" +
 	"\x05Score\x12\x18.stowage.v1.ScoreRequest\x1a\x19.stowage.v1.ScoreResponse\x12<\n" +
 	"\x05Place\x12\x18.stowage.v1.PlaceRequest\x1a\x19.stowage.v1.PlaceResponse\x12P\n" +
 	"\vPlaceStream\x12\x1e.stowage.v1.PlaceStreamRequest\x1a\x1f.stowage.v1.PlaceStreamResponse0\x01\x12H\n" +
 	"\tScaleDown\x12\x1c.stowage.v1.ScaleDownRequest\x1a\x1d.stowage.v1.ScaleDownResponse\x12P\n" +
-	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01\x12T\n" +
+	"\rGetServerInfo\x12 .stowage.v1.GetServerInfoRequest\x1a!.stowage.v1.GetServerInfoResponseBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_placement_service_proto_rawDescOnce sync.Once
@@ -1229,33 +1230,35 @@ func file_stowage_v1_placement_service_proto_rawDescGZIP() []byte {
 
 var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_stowage_v1_placement_service_proto_goTypes = []any{
-	(*FilterRequest)(nil),       // 0: stowage.v1.FilterRequest
-	(*FilterResponse)(nil),      // 1: stowage.v1.FilterResponse
-	(*ScoreRequest)(nil),        // 2: stowage.v1.ScoreRequest
-	(*ScoreResponse)(nil),       // 3: stowage.v1.ScoreResponse
-	(*PluginScores)(nil),        // 4: stowage.v1.PluginScores
-	(*PlaceRequest)(nil),        // 5: stowage.v1.PlaceRequest
-	(*PendingPods)(nil),         // 6: stowage.v1.PendingPods
-	(*PlaceResponse)(nil),       // 7: stowage.v1.PlaceResponse
-	(*Placement)(nil),           // 8: stowage.v1.Placement
-	(*PlaceStreamRequest)(nil),  // 9: stowage.v1.PlaceStreamRequest
-	(*PlaceStreamResponse)(nil), // 10: stowage.v1.PlaceStreamResponse
-	(*QueuePlacement)(nil),      // 11: stowage.v1.QueuePlacement
-	(*DecisionContext)(nil),     // 12: stowage.v1.DecisionContext
-	(*Pod)(nil),                 // 13: stowage.v1.Pod
-	(*CandidateNodes)(nil),      // 14: stowage.v1.CandidateNodes
-	(*NodeList)(nil),            // 15: stowage.v1.NodeList
-	(*Rejection)(nil),           // 16: stowage.v1.Rejection
-	(*Explanation)(nil),         // 17: stowage.v1.Explanation
-	(*Change)(nil),              // 18: stowage.v1.Change
-	(*UnreadField)(nil),         // 19: stowage.v1.UnreadField
-	(Plugin)(0),                 // 20: stowage.v1.Plugin
-	(*PodGroup)(nil),            // 21: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),   // 22: stowage.v1.PodGroupPlacement
-	(*ScaleDownRequest)(nil),    // 23: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),  // 24: stowage.v1.PutSnapshotRequest
-	(*ScaleDownResponse)(nil),   // 25: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil), // 26: stowage.v1.PutSnapshotResponse
+	(*FilterRequest)(nil),         // 0: stowage.v1.FilterRequest
+	(*FilterResponse)(nil),        // 1: stowage.v1.FilterResponse
+	(*ScoreRequest)(nil),          // 2: stowage.v1.ScoreRequest
+	(*ScoreResponse)(nil),         // 3: stowage.v1.ScoreResponse
+	(*PluginScores)(nil),          // 4: stowage.v1.PluginScores
+	(*PlaceRequest)(nil),          // 5: stowage.v1.PlaceRequest
+	(*PendingPods)(nil),           // 6: stowage.v1.PendingPods
+	(*PlaceResponse)(nil),         // 7: stowage.v1.PlaceResponse
+	(*Placement)(nil),             // 8: stowage.v1.Placement
+	(*PlaceStreamRequest)(nil),    // 9: stowage.v1.PlaceStreamRequest
+	(*PlaceStreamResponse)(nil),   // 10: stowage.v1.PlaceStreamResponse
+	(*QueuePlacement)(nil),        // 11: stowage.v1.QueuePlacement
+	(*DecisionContext)(nil),       // 12: stowage.v1.DecisionContext
+	(*Pod)(nil),                   // 13: stowage.v1.Pod
+	(*CandidateNodes)(nil),        // 14: stowage.v1.CandidateNodes
+	(*NodeList)(nil),              // 15: stowage.v1.NodeList
+	(*Rejection)(nil),             // 16: stowage.v1.Rejection
+	(*Explanation)(nil),           // 17: stowage.v1.Explanation
+	(*Change)(nil),                // 18: stowage.v1.Change
+	(*UnreadField)(nil),           // 19: stowage.v1.UnreadField
+	(Plugin)(0),                   // 20: stowage.v1.Plugin
+	(*PodGroup)(nil),              // 21: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),     // 22: stowage.v1.PodGroupPlacement
+	(*ScaleDownRequest)(nil),      // 23: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),    // 24: stowage.v1.PutSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 25: stowage.v1.GetServerInfoRequest
+	(*ScaleDownResponse)(nil),     // 26: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 27: stowage.v1.PutSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 28: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	12, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
@@ -1297,14 +1300,16 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	9,  // 36: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
 	23, // 37: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
 	24, // 38: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	1,  // 39: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 40: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 41: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	10, // 42: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	25, // 43: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	26, // 44: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	39, // [39:45] is the sub-list for method output_type
-	33, // [33:39] is the sub-list for method input_type
+	25, // 39: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	1,  // 40: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 41: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 42: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	10, // 43: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	26, // 44: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	27, // 45: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	28, // 46: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	40, // [40:47] is the sub-list for method output_type
+	33, // [33:40] is the sub-list for method input_type
 	33, // [33:33] is the sub-list for extension type_name
 	33, // [33:33] is the sub-list for extension extendee
 	0,  // [0:33] is the sub-list for field type_name
@@ -1321,6 +1326,7 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()
 	file_stowage_v1_scale_down_proto_init()
+	file_stowage_v1_server_info_proto_init()
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_placement_service_proto_msgTypes[6].OneofWrappers = []any{}

@@ -19,12 +19,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PlacementService_Filter_FullMethodName      = "/stowage.v1.PlacementService/Filter"
-	PlacementService_Score_FullMethodName       = "/stowage.v1.PlacementService/Score"
-	PlacementService_Place_FullMethodName       = "/stowage.v1.PlacementService/Place"
-	PlacementService_PlaceStream_FullMethodName = "/stowage.v1.PlacementService/PlaceStream"
-	PlacementService_ScaleDown_FullMethodName   = "/stowage.v1.PlacementService/ScaleDown"
-	PlacementService_PutSnapshot_FullMethodName = "/stowage.v1.PlacementService/PutSnapshot"
+	PlacementService_Filter_FullMethodName        = "/stowage.v1.PlacementService/Filter"
+	PlacementService_Score_FullMethodName         = "/stowage.v1.PlacementService/Score"
+	PlacementService_Place_FullMethodName         = "/stowage.v1.PlacementService/Place"
+	PlacementService_PlaceStream_FullMethodName   = "/stowage.v1.PlacementService/PlaceStream"
+	PlacementService_ScaleDown_FullMethodName     = "/stowage.v1.PlacementService/ScaleDown"
+	PlacementService_PutSnapshot_FullMethodName   = "/stowage.v1.PlacementService/PutSnapshot"
+	PlacementService_GetServerInfo_FullMethodName = "/stowage.v1.PlacementService/GetServerInfo"
 )
 
 // PlacementServiceClient is the client API for PlacementService service.
@@ -59,6 +60,8 @@ type PlacementServiceClient interface {
 	ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error)
 	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
 	PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error)
+	// GetServerInfo tells the server's release, its profiles, limits and features.
+	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
 
 type placementServiceClient struct {
@@ -141,6 +144,16 @@ func (c *placementServiceClient) PutSnapshot(ctx context.Context, opts ...grpc.C
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PlacementService_PutSnapshotClient = grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse]
 
+func (c *placementServiceClient) GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetServerInfoResponse)
+	err := c.cc.Invoke(ctx, PlacementService_GetServerInfo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PlacementServiceServer is the server API for PlacementService service.
 // All implementations must embed UnimplementedPlacementServiceServer
 // for forward compatibility.
@@ -173,6 +186,8 @@ type PlacementServiceServer interface {
 	ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error)
 	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
 	PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error
+	// GetServerInfo tells the server's release, its profiles, limits and features.
+	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedPlacementServiceServer()
 }
 
@@ -200,6 +215,9 @@ func (UnimplementedPlacementServiceServer) ScaleDown(context.Context, *ScaleDown
 }
 func (UnimplementedPlacementServiceServer) PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method PutSnapshot not implemented")
+}
+func (UnimplementedPlacementServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
 }
 func (UnimplementedPlacementServiceServer) mustEmbedUnimplementedPlacementServiceServer() {}
 func (UnimplementedPlacementServiceServer) testEmbeddedByValue()                          {}
@@ -312,6 +330,24 @@ func _PlacementService_PutSnapshot_Handler(srv interface{}, stream grpc.ServerSt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PlacementService_PutSnapshotServer = grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]
 
+func _PlacementService_GetServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetServerInfoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlacementServiceServer).GetServerInfo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlacementService_GetServerInfo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlacementServiceServer).GetServerInfo(ctx, req.(*GetServerInfoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PlacementService_ServiceDesc is the grpc.ServiceDesc for PlacementService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -334,6 +370,10 @@ var PlacementService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ScaleDown",
 			Handler:    _PlacementService_ScaleDown_Handler,
+		},
+		{
+			MethodName: "GetServerInfo",
+			Handler:    _PlacementService_GetServerInfo_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,72 @@
+package placement
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/telemetry"
+)
+
+// Limits are what the server around a service limits. Those that are 0 limit nothing.
+type Limits struct {
+	ReceiveMessageBytes, InFlightBytes, SnapshotBytes int64
+	RequestDuration                                   time.Duration
+	RequestsPerSecond                                 float64
+}
+
+// features are what the service can do.
+var features = []stowagev1.Feature{
+	stowagev1.Feature_FEATURE_PLACE_STREAM,
+	stowagev1.Feature_FEATURE_JOINT_PLACEMENT,
+	stowagev1.Feature_FEATURE_CHANGES,
+	stowagev1.Feature_FEATURE_SCALE_DOWN,
+	stowagev1.Feature_FEATURE_DISABLED_PLUGINS,
+}
+
+// SetLimits sets the limits that GetServerInfo tells. It is called before the service is used.
+func (s *Service) SetLimits(l Limits) { s.limits = l }
+
+// GetServerInfo tells the release, profiles, limits and features.
+func (s *Service) GetServerInfo(_ context.Context, in *stowagev1.GetServerInfoRequest) (*stowagev1.GetServerInfoResponse, error) {
+	if number, _, n := protowire.ConsumeTag(in.ProtoReflect().GetUnknown()); n > 0 {
+		return nil, answerTo(decode.Refuse("", "unknown field %d", number))
+	}
+	limits := &stowagev1.ServerLimits{
+		MaxReceiveMessageBytes:  bytesLimit(s.limits.ReceiveMessageBytes),
+		MaxInFlightBytes:        bytesLimit(s.limits.InFlightBytes),
+		MaxSnapshotBytes:        bytesLimit(s.limits.SnapshotBytes),
+		MaxClusterPods:          decode.MaxClusterPods,
+		MaxQueuePods:            decode.MaxQueuePods,
+		MaxJointPods:            decode.MaxJointPods,
+		MaxDeletions:            engine.MaxDeletions,
+		MaxDistinctResources:    decode.MaxDistinctResources,
+		MaxDistinctTopologyKeys: decode.MaxDistinctTopologyKeys,
+		MaxInherited:            decode.MaxInherited,
+	}
+	if d := s.limits.RequestDuration; d > 0 {
+		limits.MaxRequestDuration = durationpb.New(d)
+	}
+	if r := s.limits.RequestsPerSecond; r > 0 {
+		limits.MaxRequestsPerSecond = &r
+	}
+	return &stowagev1.GetServerInfoResponse{
+		Release:  telemetry.Version(),
+		Profiles: []*stowagev1.ProfileInfo{decode.ProfileInfo(encode.Plugins())},
+		Limits:   limits,
+		Features: features,
+	}, nil
+}
+
+func bytesLimit(n int64) *uint64 {
+	if n <= 0 {
+		return nil
+	}
+	return new(uint64(n))
+}
