@@ -57,7 +57,7 @@ func TestInterleavings(t *testing.T) {
 			}
 		}
 	})
-	if puts == 0 || deltas < 20 || refused == 0 || gone == 0 || asked < 20 {
+	if puts == 0 || deltas < 5 || refused == 0 || gone == 0 || asked < 20 {
 		t.Errorf("%d puts, %d deltas, %d refused, %d gone, %d questions", puts, deltas, refused, gone, asked)
 	}
 }
