@@ -73,7 +73,7 @@ func filter(t *testing.T, c *engine.Cluster, pod *enginetest.Pod) *verdict.Filte
 // TestLargeAmountsFit goes by what kube-scheduler computes: what is asked for is compared with the difference of what is
 // allocatable and the sum of what the pods ask for, all of 64 bits (noderesources/fit.go fitsRequest, v1.37).
 func TestLargeAmountsFit(t *testing.T) {
-	const max = math.MaxInt64
+	const largest = math.MaxInt64
 	for _, test := range []struct {
 		allocatable int64
 		there       []int64
@@ -83,16 +83,16 @@ func TestLargeAmountsFit(t *testing.T) {
 		{16 << 50, nil, 16<<50 + 1},
 		{16 << 50, []int64{15 << 50}, 1 << 50},
 		{16 << 50, []int64{15 << 50}, 1<<50 + 1},
-		{max, nil, max},
-		{max, []int64{1}, max},
-		{max, []int64{1}, max - 1},
-		{max, []int64{1 << 62, 1<<62 - 1}, 1},
-		{8 << 30, []int64{max}, 1},
-		{8 << 30, []int64{max, 1}, 1},            // as if nothing were there, and more
-		{8 << 30, []int64{max, 1}, 8<<30 + 1},    // what is asked for beyond that
-		{8 << 30, []int64{max, max, 2}, 8 << 30}, // around once
-		{8 << 30, []int64{max, max, 2}, 8<<30 + 1},
-		{max, []int64{max, 1}, max}, // the difference does not fit
+		{largest, nil, largest},
+		{largest, []int64{1}, largest},
+		{largest, []int64{1}, largest - 1},
+		{largest, []int64{1 << 62, 1<<62 - 1}, 1},
+		{8 << 30, []int64{largest}, 1},
+		{8 << 30, []int64{largest, 1}, 1},                // as if nothing were there, and more
+		{8 << 30, []int64{largest, 1}, 8<<30 + 1},        // what is asked for beyond that
+		{8 << 30, []int64{largest, largest, 2}, 8 << 30}, // around once
+		{8 << 30, []int64{largest, largest, 2}, 8<<30 + 1},
+		{largest, []int64{largest, 1}, largest}, // the difference does not fit
 		{0, []int64{1 << 62, 1 << 62, 1 << 62}, 1},
 	} {
 		for _, resource := range []string{"memory", "cpu", "ephemeral-storage", "example.com/tokens"} {

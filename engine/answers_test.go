@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -59,7 +60,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	stated := enginetest.Big(100, true)
 	c := compiled(t, stated)
 	pod := &api.Pod{TemplateIndex: 2, Template: stated.Templates[2]}
-	max := c.MaxBytes()
+	most := c.MaxBytes()
 	var want *verdict.Score
 	for i := range 10_000 {
 		c.Keep(fmt.Sprint("kept-", i), i, 1000)
@@ -76,8 +77,8 @@ func TestRememberedIsBounded(t *testing.T) {
 	if got := c.Kept("kept-7"); got != 7 {
 		t.Errorf("%v is kept in the place of 7", got)
 	}
-	if got := c.Bytes(); got > max || got < max/2 {
-		t.Errorf("%d bytes, at most %d are promised", got, max)
+	if got := c.Bytes(); got > most || got < most/2 {
+		t.Errorf("%d bytes, at most %d are promised", got, most)
 	}
 }
 
@@ -86,10 +87,10 @@ func TestRememberAtMost(t *testing.T) {
 	stated := enginetest.Big(100, true)
 	for _, room := range []int64{0, 100_000, 1 << 20, 1 << 40} {
 		c := compiled(t, stated)
-		base, max := c.Bytes(), c.MaxBytes()
+		base, most := c.Bytes(), c.MaxBytes()
 		c.RememberAtMost(room)
-		if got := c.MaxBytes(); got > max || got > base+room && room > 100_000 {
-			t.Errorf("with room for %d: MaxBytes = %d, it was %d", room, got, max)
+		if got := c.MaxBytes(); got > most || got > base+room && room > 100_000 {
+			t.Errorf("with room for %d: MaxBytes = %d, it was %d", room, got, most)
 		}
 		for i := range 1500 {
 			template := stated.Templates[i%len(stated.Templates)]
@@ -126,7 +127,7 @@ func TestRememberedOnlyWhole(t *testing.T) {
 	cancel()
 	filter, score := engine.FilterOptions{Profile: api.Kube137(), Key: "k"}, engine.ScoreOptions{Profile: api.Kube137(), Key: "k"}
 	before := c.Bytes()
-	if _, err := c.Filter(ended, &pods[0], filter); err != context.Canceled {
+	if _, err := c.Filter(ended, &pods[0], filter); !errors.Is(err, context.Canceled) {
 		t.Errorf("Filter: %v", err)
 	}
 	if c.Bytes() != before {
@@ -136,7 +137,7 @@ func TestRememberedOnlyWhole(t *testing.T) {
 		if _, err := c.Score(context.Background(), &pods[0], score); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.Score(ended, &pods[0], score); err != context.Canceled {
+		if _, err := c.Score(ended, &pods[0], score); !errors.Is(err, context.Canceled) {
 			t.Errorf("Score: %v", err)
 		}
 	}

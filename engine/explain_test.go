@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -124,7 +125,7 @@ func TestEndsAnywhere(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if err != context.Canceled {
+		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		looks++
@@ -154,7 +155,7 @@ func TestEndsWithoutAnAnswer(t *testing.T) {
 	}
 	for looks := 0; ; looks++ {
 		got, err := c.Place(&countdown{Context: context.Background(), left: looks}, queue, o)
-		if err == context.Canceled {
+		if errors.Is(err, context.Canceled) {
 			continue
 		}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

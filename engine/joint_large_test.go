@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -224,7 +225,7 @@ func TestPlaceJointlyCutShort(t *testing.T) {
 		}
 		for calls := 0; calls < 800; calls += 1 + calls/8 {
 			got, err := c.PlaceJointly(&deadline{context.Background(), calls}, group, engine.JointOptions{Profile: api.Kube137()})
-			if err == context.DeadlineExceeded && got == nil {
+			if errors.Is(err, context.DeadlineExceeded) && got == nil {
 				expired++
 				continue
 			}
@@ -260,7 +261,7 @@ func TestPlaceJointlyCancelled(t *testing.T) {
 	cancel()
 	for seed := range uint64(20) {
 		_, group, c := randomGroup(t, seed)
-		if got, err := c.PlaceJointly(ctx, group, engine.JointOptions{Profile: api.Kube137()}); err != context.Canceled {
+		if got, err := c.PlaceJointly(ctx, group, engine.JointOptions{Profile: api.Kube137()}); !errors.Is(err, context.Canceled) {
 			t.Errorf("seed %d: %v %v", seed, got, err)
 		}
 	}

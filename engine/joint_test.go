@@ -248,7 +248,7 @@ func hashed(revision string, keys ...string) *enginetest.Pod {
 	return p
 }
 
-func TestPlaceJointly(t *testing.T) {
+func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 	selects := func(name string) *api.LabelSelector { return enginetest.Selects("app", name) }
 	spread := func() *enginetest.Pod {
 		return app("web").Spread(zone, 1, selects("web")).Spread(hostname, 1, selects("web"))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/change"
@@ -57,7 +58,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}
 	result := &verdict.Place{Placements: q.Placements, Groups: groups}
-	if err == context.DeadlineExceeded && o.Partial {
+	if errors.Is(err, context.DeadlineExceeded) && o.Partial {
 		result.Partial = true
 		gang.CutOff(q, o.Groups, groups)
 		err = nil

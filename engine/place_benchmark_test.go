@@ -45,8 +45,7 @@ func BenchmarkPlace(b *testing.B) {
 			stated.Nodes[0].Pods = append(stated.Nodes[0].Pods, enginetest.MakePod("noise").Label("noise", "yes").Pod)
 			c := compiled(b, stated)
 			queue := benchmarkQueue(stated, bench.templates, bench.racks)
-			stated = nil // to be collected before time is taken
-			runtime.GC()
+			runtime.GC() // before time is taken
 			o := engine.PlaceOptions{Profile: api.Kube137()}
 			scanning := start()
 			want, err := c.PlaceByScanning(ctx, queue[:bench.sample], o)

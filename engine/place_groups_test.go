@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -38,7 +39,7 @@ func job(cpu int64) *enginetest.Pod {
 	return enginetest.MakePod("job").Label("app", "job").Request("cpu", cpu, "memory", int64(1<<30))
 }
 
-func TestGroups(t *testing.T) {
+func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 	self := enginetest.Selects("app", "job")
 	busy := func(nodes []*enginetest.Node, on ...int) []*enginetest.Node {
 		for _, n := range on {
@@ -433,7 +434,7 @@ func TestPartialPlace(t *testing.T) {
 		t.Errorf("ended early only %d times", partly)
 	}
 	o.Partial, o.Watch = false, nil
-	if _, err := c.Place(&ending{context.Background(), 3}, queue, o); err != context.DeadlineExceeded {
+	if _, err := c.Place(&ending{context.Background(), 3}, queue, o); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("not asked for, partly: %v", err)
 	}
 }
@@ -461,7 +462,7 @@ func TestJointGroupAtItsDeadline(t *testing.T) {
 	group := []engine.Pending{{Pod: job(500).AntiAffinity(zone, apart).Pod, Count: 5}}
 	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Groups: []engine.Group{{Entries: []int{0}, Minimum: 2, Joint: true}}}
 	inTime := 0
-	for looks := 0; looks < 5000; looks++ {
+	for looks := range 5000 {
 		got, err := c.Place(&ending{context.Background(), looks}, group, o)
 		if err != nil {
 			t.Fatal(err)

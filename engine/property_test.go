@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -186,17 +187,17 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := engine.Compile(ctx, stated); err != context.Canceled {
+	if _, err := engine.Compile(ctx, stated); !errors.Is(err, context.Canceled) {
 		t.Errorf("Compile: %v", err)
 	}
-	if _, err := c.Filter(ctx, &pods[0], engine.FilterOptions{Profile: api.Kube137()}); err != context.Canceled {
+	if _, err := c.Filter(ctx, &pods[0], engine.FilterOptions{Profile: api.Kube137()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Filter: %v", err)
 	}
-	if _, err := c.Score(ctx, &pods[0], engine.ScoreOptions{Profile: api.Kube137()}); err != context.Canceled {
+	if _, err := c.Score(ctx, &pods[0], engine.ScoreOptions{Profile: api.Kube137()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Score: %v", err)
 	}
 	queue := []engine.Pending{{Pod: pods[0], Count: 1}}
-	if _, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()}); err != context.Canceled {
+	if _, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Place: %v", err)
 	}
 }

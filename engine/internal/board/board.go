@@ -177,8 +177,8 @@ func (b *Board) membersOf(column *topology.Column) *members {
 	}
 	m.nodes = make([]uint32, m.ends[len(m.ends)-1])
 	at := slices.Clone(m.ends)
-	for n := len(column.Domain) - 1; n >= 0; n-- {
-		if d := column.Domain[n]; d != topology.None {
+	for n, d := range slices.Backward(column.Domain) {
+		if d != topology.None {
 			at[d]--
 			m.nodes[at[d]] = uint32(n)
 		}

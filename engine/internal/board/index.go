@@ -120,9 +120,9 @@ func (x *index) add(cell int32, values []int64) int32 {
 
 func (x *index) valuesOf(g int32) []int64 { return x.values[int(g)*x.width : int(g+1)*x.width] }
 
-// catchUp applies changes of resources. It returns the nodes that became full.
-func (x *index) catchUp() (filled []uint32) {
-	filled = x.resources.filled[x.filled:]
+// catchUp applies changes of resources.
+func (x *index) catchUp() {
+	filled := x.resources.filled[x.filled:]
 	x.filled += len(filled)
 	for _, n := range filled {
 		x.drop(n)
@@ -133,7 +133,6 @@ func (x *index) catchUp() (filled []uint32) {
 			x.enter(g, n)
 		}
 	}
-	return filled
 }
 
 // drop removes a node.
@@ -175,9 +174,9 @@ func (x *index) shrink(i int32) {
 }
 
 func (x *index) enter(g int32, n uint32) {
-	h := append(x.buckets[g].heap, x.entry(n))
-	x.buckets[g].heap = h
-	up(h, len(h)-1)
+	b := &x.buckets[g]
+	b.heap = append(b.heap, x.entry(n))
+	up(b.heap, len(b.heap)-1)
 }
 
 // refresh corrects the top of a bucket's heap and returns it.

@@ -49,9 +49,9 @@ type victimSet struct {
 	priority int32 // highest of the victims
 }
 
-func (a *victimSet) compare(b *victimSet) int {
-	return cmp.Or(cmp.Compare(a.pods, b.pods), cmp.Compare(a.priority, b.priority),
-		cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+func (v *victimSet) compare(other *victimSet) int {
+	return cmp.Or(cmp.Compare(v.pods, other.pods), cmp.Compare(v.priority, other.priority),
+		cmp.Compare(v.from, other.from), cmp.Compare(v.to, other.to))
 }
 
 // victimSearch is the search for victims.

@@ -30,13 +30,13 @@ func (s *search) raiseMaxSkew() error {
 		if err != nil {
 			return err
 		}
-		least, any := int64(0), false
+		least, found := int64(0), false
 		for n := range outcome.Feasible.All() {
-			if skew := h.Skew(h.Column.Domain[n]); !any || skew < least {
-				least, any = skew, true
+			if skew := h.Skew(h.Column.Domain[n]); !found || skew < least {
+				least, found = skew, true
 			}
 		}
-		if !any {
+		if !found {
 			continue
 		}
 		to := int32(least) // at most the number of pods, including the pod

@@ -167,7 +167,9 @@ func (g *grouping) pod(p *api.Pod) (group int32, t *template, usage *Usage) {
 		t = &g.c.templates[p.TemplateIndex]
 	} else {
 		first := g.byPointer[p.Template]
-		for t = first; t != nil && t.index != p.TemplateIndex; t = t.next {
+		t = first
+		for t != nil && t.index != p.TemplateIndex {
+			t = t.next
 		}
 		if t == nil {
 			own := g.compiled(p.Template, p.TemplateIndex)

@@ -24,7 +24,7 @@ func (c *Cluster) Image(name string) (nodes nodeset.Set, sizeBytes int64) {
 		return nil, 0
 	}
 	nodes = nodeset.Of(c.Len(), m.nodes)
-	first := uint32(noNode)
+	first := noNode
 	if len(m.nodes) > 0 {
 		first, sizeBytes = m.nodes[0], m.sizes[0]
 	}

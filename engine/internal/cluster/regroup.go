@@ -81,7 +81,7 @@ func (g *Group) recount(changes []recount) bool {
 			nodes, counts = append(nodes, r.node), append(counts, count)
 		}
 	}
-	g.Nodes, g.Counts = append(nodes, g.Nodes[from:]...), append(counts, before[from:]...)
+	g.Nodes, g.Counts = append(nodes, g.Nodes[from:]...), append(counts, before[from:]...) //nolint:gocritic // appendAssign: both are built here, for the group
 	if !slices.ContainsFunc(g.Counts, func(n int32) bool { return n != 1 }) {
 		g.Counts = nil
 	}

@@ -159,8 +159,8 @@ func (s *sizes) deep(v reflect.Value) {
 	case reflect.String:
 		s.add(v.Len() + allocOverhead)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			s.deep(v.Field(i))
+		for _, field := range v.Fields() {
+			s.deep(field)
 		}
 	case reflect.Map:
 		entry := int(v.Type().Key().Size() + v.Type().Elem().Size())
@@ -178,8 +178,8 @@ func flat(t reflect.Type) bool {
 	case reflect.Pointer, reflect.Slice, reflect.String, reflect.Map:
 		return false
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if !flat(t.Field(i).Type) {
+		for field := range t.Fields() {
+			if !flat(field.Type) {
 				return false
 			}
 		}

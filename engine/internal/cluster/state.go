@@ -128,13 +128,13 @@ func (s *State) Occupied(t *Term) nodeset.Set {
 	if s.changed || entries <= s.Len() || !t.shared(s.Symbols) {
 		return column.Inhabited(members)
 	}
-	table, any := make([]uint8, column.Len()), false
+	table, found := make([]uint8, column.Len()), false
 	for d, n := range s.Counts(t) { // so that the counts are there for others
 		if d != topology.None && n > 0 {
-			table[d], any = 1, true
+			table[d], found = 1, true
 		}
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	return column.Where(table)

@@ -3,6 +3,7 @@ package gang
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -20,7 +21,7 @@ func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Join
 	}
 	result := &verdict.Joint{}
 	var err error
-	if result.Settled, err = j.improve(ctx); err != nil && err != context.DeadlineExceeded {
+	if result.Settled, err = j.improve(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
 	j.complete(result)

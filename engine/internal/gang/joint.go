@@ -3,6 +3,7 @@ package gang
 import (
 	"cmp"
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 
@@ -86,7 +87,7 @@ func (j *joining) result(ctx context.Context) (*verdict.Joint, error) {
 	j.compile(ctx)
 	result, err := j.found(ctx)
 	result.Steps = j.effort.Steps
-	if err == context.DeadlineExceeded && (j.best != nil || j.parts != nil) {
+	if errors.Is(err, context.DeadlineExceeded) && (j.best != nil || j.parts != nil) {
 		err = nil
 	}
 	if err != nil {

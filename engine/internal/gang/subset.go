@@ -3,6 +3,7 @@ package gang
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -35,7 +36,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		if n := count(j.parts); n >= g.minimum && n > count(known) {
 			known, knownOf = j.parts, counts
 		}
-		if err == context.DeadlineExceeded && known != nil {
+		if errors.Is(err, context.DeadlineExceeded) && known != nil {
 			return g.joined(&verdict.Joint{Nodes: known}, knownOf, found), nil
 		}
 		if err != nil {
@@ -66,7 +67,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 			}
 		}
 		better, err := p.joining(ctx, g, counts, candidates, found).improved(ctx, nodes)
-		if err == context.DeadlineExceeded { // valid, but without scores
+		if errors.Is(err, context.DeadlineExceeded) { // valid, but without scores
 			return g.joined(&verdict.Joint{Nodes: nodes}, counts, found), nil
 		}
 		if err != nil {

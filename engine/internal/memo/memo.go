@@ -49,7 +49,10 @@ func (m *Map[K, V]) Limit() int64 { return m.limit.Load() }
 
 // Lower makes the map remember so many bytes at most, if that is less than before. What is there stays.
 func (m *Map[K, V]) Lower(limit int64) {
-	for old := m.limit.Load(); limit < old && !m.limit.CompareAndSwap(old, limit); old = m.limit.Load() {
+	for {
+		if old := m.limit.Load(); limit >= old || m.limit.CompareAndSwap(old, limit) {
+			return
+		}
 	}
 }
 

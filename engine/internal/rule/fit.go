@@ -124,7 +124,7 @@ func (f *Fit) FullOn(n uint32) bool {
 	}
 	for i := range f.scalars {
 		s := &f.scalars[i]
-		if _, allocatable, used := s.on(n); s.request > allocatable-used {
+		if allocatable, used := s.on(n); s.request > allocatable-used {
 			return true
 		}
 	}
@@ -152,12 +152,12 @@ func exceed(full nodeset.Set, allocatable, used []int64, request int64, least []
 	}
 }
 
-func (s *scalar) on(n uint32) (found bool, allocatable, requested int64) {
+func (s *scalar) on(n uint32) (allocatable, requested int64) {
 	i, ok := s.column.Find(n)
 	if !ok {
-		return false, 0, 0
+		return 0, 0
 	}
-	return true, s.column.Allocatable[i], s.column.Requested[i]
+	return s.column.Allocatable[i], s.column.Requested[i]
 }
 
 // Indexes of what can be short: pods, the lanes, then the scalars.
@@ -191,7 +191,7 @@ func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
 		}
 		for i := range f.scalars {
 			s := &f.scalars[i]
-			_, allocatable, used := s.on(n)
+			allocatable, used := s.on(n)
 			if s.request > allocatable-used && !yield(shortage{firstScalar + i, verdict.ResourceShortage{
 				Node: n, Resource: s.name, Requested: s.request, Used: used, Allocatable: allocatable,
 			}}) {

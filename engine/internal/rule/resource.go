@@ -35,8 +35,8 @@ func (f *Fit) Needs() []Need {
 		s := &f.scalars[i]
 		needs = append(needs, Need{
 			s.name, s.request,
-			func(n uint32) int64 { _, allocatable, _ := s.on(n); return allocatable },
-			func(n uint32) int64 { _, _, used := s.on(n); return used },
+			func(n uint32) int64 { allocatable, _ := s.on(n); return allocatable },
+			func(n uint32) int64 { _, used := s.on(n); return used },
 		})
 	}
 	return needs

@@ -110,7 +110,7 @@ func (e *evenRule) without(p *spot) int64 {
 }
 
 // failing returns how many plugins would refuse a replica where it is, if it came there now, and tells the rules.
-func (r *replicaRules) failing(s *scaling, p *spot, tell func(verdict.JointRule)) int {
+func (r *replicaRules) failing(p *spot, tell func(verdict.JointRule)) int {
 	plugins := make(map[verdict.Plugin]bool)
 	broken := func(rule verdict.JointRule) {
 		plugins[rule.Plugin] = true

@@ -213,7 +213,7 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 		if p.Count == 0 {
 			continue
 		}
-		failing := s.rules.failing(s, p, nil)
+		failing := s.rules.failing(p, nil)
 		harm := s.rules.harm(p)
 		if failing > 0 {
 			harm--
@@ -237,7 +237,7 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	chosen := &s.spots[slices.MinFunc(best, func(a, b int) int { return s.compare(&s.spots[a], &s.spots[b], &scores) })]
 	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1)}
 	if bestFailing > 0 {
-		s.rules.failing(s, chosen, func(r verdict.JointRule) { out.Broken = append(out.Broken, r) })
+		s.rules.failing(chosen, func(r verdict.JointRule) { out.Broken = append(out.Broken, r) })
 	} else {
 		out.Score = scores.of(chosen.node).total
 	}

@@ -68,18 +68,18 @@ func Add(counts []int64, c *Column, m Members, weight int64) (touched bool) {
 }
 
 // Mark sets the domains of pods, but for None, to 1 in a table by domain, and reports whether there is any.
-func Mark(table []uint8, c *Column, m Members) (any bool) {
+func Mark(table []uint8, c *Column, m Members) (found bool) {
 	for j, n := range m.Nodes {
 		if d := c.Domain[n]; d != None && m.Count(j) > 0 {
-			table[d], any = 1, true
+			table[d], found = 1, true
 		}
 	}
 	for _, n := range m.Assumed {
 		if d := c.Domain[n]; d != None {
-			table[d], any = 1, true
+			table[d], found = 1, true
 		}
 	}
-	return any
+	return found
 }
 
 // PerNode returns the number of pods of all members per node, of n nodes.

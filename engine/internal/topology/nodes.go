@@ -45,11 +45,11 @@ func (c *Column) Inhabited(members []Members) nodeset.Set {
 		return On(len(c.Domain), members)
 	}
 	table := make([]uint8, c.Len())
-	any := false
+	found := false
 	for i := range members {
-		any = Mark(table, c, members[i]) || any
+		found = Mark(table, c, members[i]) || found
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	return c.Where(table)
