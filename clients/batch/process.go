@@ -95,7 +95,7 @@ func (c *Config) serve(ctx context.Context, scheduler *Scheduler, lock *lease.Lo
 	group.Go(func() error {
 		defer func() {
 			stop()
-			admin.Close()
+			_ = admin.Close()
 		}()
 		if lock == nil {
 			return process.UnlessDone(ctx, scheduler.Run(ctx, serving))

@@ -1,6 +1,7 @@
 package compact_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -200,7 +201,7 @@ func inFull(t *rapid.T, c *stowagev1.Cluster, names bool) *stowagev1.Cluster {
 		}
 		slices.SortFunc(n.Images, func(a, b *stowagev1.ContainerImage) int { return slices.Compare(a.Names, b.Names) })
 		slices.SortStableFunc(n.Pods, func(a, b *stowagev1.Pod) int {
-			return strings.Compare(fmt.Sprint(marshalled(a)), fmt.Sprint(marshalled(b)))
+			return bytes.Compare(marshalled(a), marshalled(b))
 		})
 	}
 	out.PodTemplates, out.NodeClasses = nil, nil

@@ -65,7 +65,7 @@ func TestShowPutsStepsBesideEachOther(t *testing.T) {
 
 func TestShowTellsWhatDoesNotHold(t *testing.T) {
 	c := load(t)[0]
-	wrong := func(_ context.Context, q *scenarios.Question) (*scenarios.Answer, error) {
+	wrong := func(_ context.Context, _ *scenarios.Question) (*scenarios.Answer, error) {
 		return &scenarios.Answer{Place: &stowagev1.PlaceResponse{Placements: []*stowagev1.Placement{{}}}}, nil
 	}
 	var b strings.Builder

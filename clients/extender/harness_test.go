@@ -59,8 +59,8 @@ func start(t testing.TB, o Options, objects ...runtime.Object) *world {
 func read(t testing.TB, w *world) *world {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- w.cluster.Run(ctx) }()
+	done := make(chan struct{})
+	go func() { defer close(done); _ = w.cluster.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
 	waiting, stop := context.WithTimeout(ctx, patience)
 	defer stop()

@@ -25,7 +25,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return c.run(ctx, log, api, func(extender, admin net.Addr) {})
+	return c.run(ctx, log, api, func(_, _ net.Addr) {})
 }
 
 // run is Run with a client of the API server. listening gets the addresses of the listeners.

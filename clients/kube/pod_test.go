@@ -14,7 +14,7 @@ import (
 )
 
 // TestPendingPod gives each case as a pod's spec and the spec of the contract that it becomes.
-func TestPendingPod(t *testing.T) {
+func TestPendingPod(t *testing.T) { //nolint:funlen // a table of cases
 	for _, c := range []struct{ name, meta, spec, want string }{
 		{
 			name: "quantities round up to whole units",

@@ -59,8 +59,8 @@ func startDialled(t *testing.T, o live.Options, dial []grpc.DialOption, objects 
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
+	done := make(chan struct{})
+	go func() { defer close(done); _ = w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
 	waiting, stop := context.WithTimeout(ctx, patience)
 	defer stop()

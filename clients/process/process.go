@@ -114,7 +114,7 @@ func ErrorLog(log *slog.Logger) *stdlog.Logger {
 // UnlessDone drops the error of a loop that ended because its context did.
 func UnlessDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was told to end
 	}
 	return err
 }

@@ -82,7 +82,7 @@ defaultSpread:
 
 func TestArgumentsThatAreRefused(t *testing.T) {
 	const at = "profiles[0].pluginConfig[0].args"
-	testRefused(t, schedulerconfig.Options{}, []refused{
+	testRefused(t, []refused{
 		{"twice", `
 pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]`, `
 profiles[0].pluginConfig[1].name: Duplicate value: "NodeAffinity"`},

@@ -258,7 +258,8 @@ func (r *reader) ordered(set []configv1.Plugin, path *field.Path) {
 // getValidScoreWeights).
 func (r *reader) weightOf(p plugin, custom *configv1.Plugins, multi []configv1.Plugin, path *field.Path) int32 {
 	is := func(e configv1.Plugin) bool { return e.Name == p.name }
-	entry, at := configv1.Plugin{}, path
+	var entry configv1.Plugin
+	at := path
 	if i := slices.IndexFunc(custom.Score.Enabled, is); i >= 0 {
 		entry, at = custom.Score.Enabled[i], path.Child("score", "enabled").Index(i).Child("weight")
 	} else {

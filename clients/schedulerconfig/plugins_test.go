@@ -51,7 +51,7 @@ pluginWeights: [{plugin: PLUGIN_IMAGE_LOCALITY, weight: 5}]`},
 		{"disabled by multiPoint and enabled by score", `
 plugins: {multiPoint: {disabled: [{name: ImageLocality}]}, score: {enabled: [{name: ImageLocality}]}}`, `{}`},
 	})
-	testRefused(t, schedulerconfig.Options{}, []refused{
+	testRefused(t, []refused{
 		{"negative", `
 plugins: {score: {enabled: [{name: ImageLocality, weight: -1}]}}`, `
 profiles[0].plugins.score.enabled[0].weight: Invalid value: -1: must be in [0, 1000000]`},
@@ -83,7 +83,7 @@ pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 5}}
 }
 
 func TestPluginsThatAreRefused(t *testing.T) {
-	testRefused(t, schedulerconfig.Options{}, []refused{
+	testRefused(t, []refused{
 		{"not of kube-scheduler, at every extension point", `
 plugins:
   preEnqueue: {enabled: [{name: A}]}
@@ -188,7 +188,7 @@ pluginWeights:
 plugins: {preEnqueue: {disabled: [{name: "*"}]}}`, `
 disabledFilters: [PLUGIN_SCHEDULING_GATES]`},
 	})
-	testRefused(t, schedulerconfig.Options{}, []refused{
+	testRefused(t, []refused{
 		{"filter alone, of a plugin that rejects nodes in preFilter", `
 plugins: {filter: {disabled: [{name: NodeAffinity}]}}`, `
 profiles[0].plugins.filter: Forbidden: NodeAffinity rejects nodes in preFilter: disable both`},

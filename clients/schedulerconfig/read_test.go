@@ -48,7 +48,7 @@ type accepted struct{ name, profile, want string }
 func testAccepted(t *testing.T, o schedulerconfig.Options, cases []accepted) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := schedulerconfig.Read([]byte(indented(c.profile)), o)
+			got, err := schedulerconfig.Read([]byte(indented(c.profile)), schedulerconfig.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,10 +62,10 @@ func testAccepted(t *testing.T, o schedulerconfig.Options, cases []accepted) {
 // refused is a configuration and its errors, line by line.
 type refused struct{ name, profile, want string }
 
-func testRefused(t *testing.T, o schedulerconfig.Options, cases []refused) {
+func testRefused(t *testing.T, cases []refused) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := schedulerconfig.Read([]byte(indented(c.profile)), o)
+			got, err := schedulerconfig.Read([]byte(indented(c.profile)), schedulerconfig.Options{})
 			if err == nil {
 				t.Fatalf("accepted as %v", got)
 			}
@@ -201,7 +201,7 @@ extenders:
 func TestTheConfigurationsOfTheExtender(t *testing.T) {
 	for file, factor := range map[string]int32{"scheduler.yaml": 1, "scheduler-exact.yaml": 10} {
 		e := &schedulerconfig.Extender{Plugins: []string{"InterPodAffinity", "PodTopologySpread"}, WeightFactor: factor}
-		got, err := schedulerconfig.ReadFile(filepath.Join("../../deploy/extender", file), schedulerconfig.Options{Extender: e})
+		got, err := schedulerconfig.ReadFile(filepath.Join("..", "..", "deploy", "extender", file), schedulerconfig.Options{Extender: e})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
