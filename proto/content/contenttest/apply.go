@@ -14,7 +14,7 @@ import (
 
 // Apply applies a delta to a cluster without disorder, one thing after the other, or tells that it cannot. It looks no
 // further into what the cluster and the delta state than it must.
-func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) {
+func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) { //nolint:funlen // the plain way, one field after the other
 	c = proto.CloneOf(c)
 	d = proto.CloneOf(d)
 	find := func(name string) int {

@@ -1,3 +1,4 @@
+// Package stowagev1 is the contract in Go, generated from the protos beside it.
 package stowagev1
 
 // PodCount is how many pods an entry has: its count, 1 if that is absent.
