@@ -2,6 +2,7 @@ package decode_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -201,7 +202,7 @@ func TestCountingNamesEnds(t *testing.T) {
 	r := decode.On(ctx, c)
 	cancel()
 	r.Filter(&stowagev1.FilterRequest{Pod: asking(nil, []string{"mine"})})
-	if err := r.Err(); err != context.Canceled {
+	if err := r.Err(); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -43,7 +43,7 @@ func wantPodTerm() api.PodAffinityTerm {
 	}
 }
 
-func TestEveryField(t *testing.T) {
+func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contract
 	got, err := decode.Place(request())
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func podTerm() *stowagev1.PodAffinityTerm {
 }
 
 // request is a sound request in which every field of the contract is set.
-func request() *stowagev1.PlaceRequest {
+func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the contract
 	template := &stowagev1.PodTemplate{
 		Namespace: "prod",
 		Labels:    map[string]string{"tier": "a", "app": "web"},

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -36,7 +37,7 @@ func TestClusterOfARequest(t *testing.T) {
 		cluster []byte
 	}{
 		{raw, want, marshalled(t, cluster)},
-		{append(raw[:len(raw):len(raw)], more...), merged, bytes.Repeat(marshalled(t, cluster), 2)},
+		{slices.Concat(raw, more), merged, bytes.Repeat(marshalled(t, cluster), 2)},
 	} {
 		for at := range test.raw {
 			got := new(stowagev1.PlaceStreamRequest)
