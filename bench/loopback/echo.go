@@ -45,11 +45,13 @@ func ServeEcho() (*Server, error) {
 
 // What these return, gRPC sends and then frees.
 
+//nolint:revive // context-as-argument: the order is that of gRPC's methods
 func echo(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	received := new(pieces)
 	return received, decode(received)
 }
 
+//nolint:revive // context-as-argument: the order is that of gRPC's methods
 func count(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	received := new(pieces)
 	if err := decode(received); err != nil {
