@@ -48,7 +48,7 @@ type accepted struct{ name, profile, want string }
 func testAccepted(t *testing.T, o schedulerconfig.Options, cases []accepted) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := schedulerconfig.Read([]byte(indented(c.profile)), schedulerconfig.Options{})
+			got, err := schedulerconfig.Read([]byte(indented(c.profile)), o)
 			if err != nil {
 				t.Fatal(err)
 			}
