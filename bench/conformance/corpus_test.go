@@ -66,7 +66,7 @@ func TestCorpusComesBack(t *testing.T) {
 
 func TestTruncatedCorpusIsAnError(t *testing.T) {
 	data := written(t, twoCases())
-	for length := range len(data) {
+	for length := range data {
 		var last error
 		for _, err := range conformance.Read(bytes.NewReader(data[:length])) {
 			last = err

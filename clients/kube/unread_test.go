@@ -75,10 +75,10 @@ func keys[V any](m map[string]V) []string {
 }
 
 func everyField(of reflect.Type, prefix string, yield func(key string)) {
-	for i := range of.NumField() {
-		key := prefix + "." + of.Field(i).Name
+	for field := range of.Fields() {
+		key := prefix + "." + field.Name
 		if nestedFields[key] {
-			inner := of.Field(i).Type
+			inner := field.Type
 			for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 				inner = inner.Elem()
 			}

@@ -65,7 +65,7 @@ func (r *reader) controller(at *path, in *scan) api.ControllerReference {
 }
 
 func controllerOf(apiVersion, kindName, name string) api.ControllerReference {
-	kind := api.NoWorkload
+	var kind api.WorkloadKind
 	switch [2]string{apiVersion, kindName} {
 	case [2]string{"v1", "ReplicationController"}:
 		kind = api.ReplicationController
