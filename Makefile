@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 TOOL := go tool -modfile=go.tools.mod
 BUF := $(TOOL) buf
+GOLANGCI := $(TOOL) golangci-lint
 PROTOVALIDATE := build/protovalidate/buf/validate/validate.proto
 # How long `make fuzz` spends on each fuzz target. `make check` gives a number of runs: at the end of a time, Go 1.26 may report
 # the end itself as a failure (golang/go#75804).
@@ -58,7 +59,8 @@ lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
 	$(BUF) format --diff --exit-code proto
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
-	go vet ./...
+	$(GOLANGCI) run
+	go -C deploy/image tool -modfile=../../go.tools.mod golangci-lint run
 
 .PHONY: generate
 generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos.
