@@ -45,10 +45,8 @@ func (o *obstacle) add(group int, g *cluster.Group) {
 		return
 	}
 	o.victims[group] = true
-	for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
-		for _, n := range nodes {
-			hold(&o.holder[o.domain(n)], n)
-		}
+	for n := range g.All() {
+		hold(&o.holder[o.domain(n)], n)
 	}
 }
 
@@ -88,11 +86,9 @@ func (r *victimSearch) findAffinity() {
 	holder := int64(none)
 	for i, g := range a.Pods.Groups {
 		r.matched[i] = true
-		for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
-			for _, n := range nodes {
-				if a.Anywhere(n) {
-					hold(&holder, n)
-				}
+		for n := range g.All() {
+			if a.Anywhere(n) {
+				hold(&holder, n)
 			}
 		}
 	}

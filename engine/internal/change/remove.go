@@ -21,7 +21,12 @@ func (s *search) removePods() error {
 		if i == maxTriedRemovals {
 			break
 		}
-		node, err := s.firstFeasible(s.State.Without(m.from, m.victims), s.Pod, s.candidates)
+		mark := s.State.Mark()
+		for j := range m.victims {
+			s.State.Evict(m.from, &m.victims[j])
+		}
+		node, err := s.firstFeasible(s.State, s.Pod, s.candidates)
+		s.State.Undo(mark)
 		if err != nil {
 			return err
 		}
@@ -29,12 +34,8 @@ func (s *search) removePods() error {
 			continue
 		}
 		c := verdict.Change{}
-		for _, o := range m.victims {
-			g := s.State.Group(o.Group)
-			c.RemovedPods = append(c.RemovedPods, verdict.ConflictingPod{
-				Namespace: s.State.Symbols.Name(g.Namespace), Name: o.Name, Node: m.from, Count: o.Count,
-				Template: g.Template, Queue: o.Queue,
-			})
+		for j := range m.victims {
+			c.RemovedPods = append(c.RemovedPods, s.State.ConflictingPod(m.from, &m.victims[j]))
 		}
 		return s.add(c, node, nil)
 	}
@@ -57,7 +58,6 @@ func (v *victimSet) compare(other *victimSet) int {
 // victimSearch is the search for victims.
 type victimSearch struct {
 	*search
-	assumed map[uint32][]int // indexes of assumed pods, by node
 	// obstacles are the rules that make all pods of a domain victims.
 	obstacles []obstacle
 	needs     []rule.Need
@@ -76,12 +76,9 @@ type victimSearch struct {
 
 func (s *search) victimSearch() *victimSearch {
 	r := &victimSearch{
-		search: s, assumed: make(map[uint32][]int), matched: make(map[int]bool),
+		search: s, matched: make(map[int]bool),
 		seen: make(map[string]bool), domains: make([][][]uint32, len(s.rules.Spread)),
 		needs: s.rules.Fit.Needs(),
-	}
-	for i, a := range s.State.AssumedPods() {
-		r.assumed[a.Node] = append(r.assumed[a.Node], i)
 	}
 	r.findExclusions()
 	r.findAffinity()
@@ -170,7 +167,7 @@ func (r *victimSearch) target(n uint32) (t *target, ok bool) {
 
 // consider picks victims on a node for a target.
 func (r *victimSearch) consider(from uint32, t *target) {
-	occupants := r.State.Occupants(from, r.assumed[from])
+	occupants := r.State.Occupants(from)
 	m := victimSet{from: from, to: t.node}
 	p := &picker{spare: r.spare(from, t), self: r.self, matching: r.matching}
 	p.needs = make([]int64, 0, len(t.short)+len(t.excess))

@@ -108,9 +108,6 @@ func (c *Cluster) Templates() []*api.PodTemplate { return c.stated }
 // Classes returns the node classes that the cluster was stated with.
 func (c *Cluster) Classes() []*api.NodeClass { return c.classes }
 
-// Named returns the pods on a node that were stated one by one.
-func (c *Cluster) Named(node uint32) []NamedPod { return c.rows[node].named }
-
 // CompareOn orders the groups on a node as their pods were stated there; those that have none there come last.
 func (c *Cluster) CompareOn(node uint32, a, b int) int {
 	pods := c.rows[node].pods

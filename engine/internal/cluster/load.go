@@ -69,8 +69,11 @@ func (g *grouping) loadOf(p *api.Pod, usage *Usage) int32 {
 	return g.loads.find(usage, p.Template.Spec.Priority)
 }
 
-// load returns what each pod of a group takes that is only counted.
-func (c *Cluster) load(group int) load {
+// loadAt returns what each pod of a group takes, and its priority.
+func (c *Cluster) loadAt(place, group int32) (*Usage, int32) {
+	if place != asTemplate {
+		return &c.loads[place].Usage, c.loads[place].priority
+	}
 	t := &c.templates[c.groups[group].Template]
-	return load{t.usage, t.stated.Spec.Priority}
+	return &t.usage, t.stated.Spec.Priority
 }

@@ -34,9 +34,9 @@ func newPerNode(nodes int) *perNode {
 }
 
 // PerNode returns what compute makes of the nodes' resources, a number of each, which is remembered by a key as long as
-// nothing has been placed. The result must not be changed.
+// no pod is assumed or evicted. The result must not be changed.
 func (s *State) PerNode(key string, compute func() []uint8) []uint8 {
-	if s.changed {
+	if s.changed() {
 		return compute()
 	}
 	return s.perNode.Get(key, func() ([]uint8, int64, bool) {

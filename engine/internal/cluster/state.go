@@ -12,38 +12,32 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// State is one request's view of a cluster. It is used by one goroutine at a time, though many may read it while none
-// changes it.
+// State is one request's view of a cluster, with a journal of the pods that the request assumes and evicts. It is used by
+// one goroutine at a time.
 type State struct {
 	*Cluster
 	// ctx ends the request. Long loops look at it; what they leave unfinished when it has ended is never answered.
 	ctx context.Context
 	// Symbols extends the cluster's strings by those of the request.
 	Symbols *intern.Table
-	// Resources are the cluster's until a pod is assumed or OwnResources is called.
+	// Resources are the cluster's until a pod is assumed or evicted, or OwnResources is called.
 	Resources *Resources
 
-	groups  []Group
-	ports   []int
-	added   map[intern.ID]int // groups that the request added, by shape
-	changed bool
-	assumed []Assumed
-	vacated map[int]bool // groups that pods were taken from, which are no longer the cluster's
+	groups []Group // the cluster's until ownGroups is called
+	ports  []int
+	added  map[intern.ID]int // groups that the request added, by shape
 	// antiAffinity and wishes are the terms of the groups that the request added.
 	antiAffinity, wishes terms
+
+	assumed []assumed
+	evicted []eviction
+	// What follows from the journal: the places of the assumed pods by node, nil until needed; and of evicted pods, nil
+	// before the first, the cluster's groups and which of the named ones they are.
+	byNode    map[uint32][]int32
+	recounted []recounted
+	gone      map[namedPod]bool
 	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.
 	explained int
-}
-
-// Assumed is a pod that the request placed.
-type Assumed struct {
-	Node  uint32
-	Group int
-	// Queue is the index of the queue entry it came from.
-	Queue int
-	Name  string
-
-	pod *Pending
 }
 
 // NewState returns a state in which nothing has been placed.
@@ -86,9 +80,6 @@ func (s *State) Group(i int) *Group { return &s.groups[i] }
 // PortGroups returns the groups whose pods have host ports.
 func (s *State) PortGroups() []int { return s.ports }
 
-// AssumedPods returns the pods that the request placed, in order.
-func (s *State) AssumedPods() []Assumed { return s.assumed }
-
 // NamespaceLabels returns a namespace's labels, none if nobody has heard of it.
 func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byName[name] }
 
@@ -107,7 +98,7 @@ func (s *State) Column(key intern.ID) *topology.Column {
 // incoming pod's, the assumed ones included. The result must not be changed.
 func (s *State) Counts(t *Term) []int64 {
 	count := func() []int64 { return topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil) }
-	if s.changed || !t.shared(s.Symbols) {
+	if s.changed() || !t.shared(s.Symbols) {
 		return count()
 	}
 	key := string(t.appendKey(nil))
@@ -125,7 +116,7 @@ func (s *State) Occupied(t *Term) nodeset.Set {
 	for i := range members {
 		entries += members[i].Len()
 	}
-	if s.changed || entries <= s.Len() || !t.shared(s.Symbols) {
+	if s.changed() || entries <= s.Len() || !t.shared(s.Symbols) {
 		return column.Inhabited(members)
 	}
 	table, found := make([]uint8, column.Len()), false
@@ -172,23 +163,10 @@ func (s *State) OwnResources() {
 	}
 }
 
-// Assume counts a placed pod with a name from now on.
-func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
-	s.changed = true
-	s.OwnResources()
-	g := &s.groups[s.Expect(p)]
-	g.Assumed = append(g.Assumed, node)
-	s.Resources.add(node, &p.usage, 1)
-	s.assumed = append(s.assumed, Assumed{Node: node, Group: p.group, Queue: queue, Name: name, pod: p})
-}
-
 // groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not
 // matter: two groups count like one.
 func (s *State) groupOf(shape *Shape) int {
-	if s.added == nil {
-		s.added = make(map[intern.ID]int)
-		s.groups = slices.Clone(s.groups)
-	}
+	s.ownGroups()
 	id := shape.identity(s.Symbols, -1)
 	if i, ok := s.added[id]; ok {
 		return i

@@ -66,12 +66,9 @@ func (s *State) Plus(ctx context.Context, node *api.Node) (*State, error) {
 	}
 	f := *s
 	f.ctx, f.Cluster, f.Symbols = ctx, c, intern.Extend(c.symbols)
-	if s.Resources == s.Cluster.resources {
-		f.Resources = c.resources
-		return &f, nil
+	if f.Resources = c.resources; s.Resources != s.Cluster.resources {
+		f.Resources = s.Resources.grown(c.resources)
 	}
-	f.changed = true
-	f.Resources = s.Resources.grown(c.resources)
 	return &f, nil
 }
 

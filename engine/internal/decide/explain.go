@@ -36,7 +36,7 @@ func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdic
 	for _, r := range e.Failing {
 		d.State.Explain(verdict.EntryCost + len(r.Nodes))
 	}
-	x := &plugin.Explaining{Explanation: e, Candidates: candidates, Finder: plugin.NewFinder(d.State)}
+	x := &plugin.Explaining{Explanation: e, Candidates: candidates}
 	for _, p := range d.Filters {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func (s *survey) acrossInOrder(ctx context.Context, found *verdict.Group) (*tria
 	}
 	sum := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	left := slices.Clone(g.counts)
-	mark := len(p.State.AssumedPods())
+	mark := p.State.Mark()
 	for sum.placed < g.pods {
 		t, d, err := s.bestDomain(ctx, domains, left)
 		if err != nil {
@@ -54,7 +54,7 @@ func (s *survey) acrossInOrder(ctx context.Context, found *verdict.Group) (*tria
 		sum.placed += t.placed
 	}
 	if sum.placed < g.minimum {
-		p.Forget(mark)
+		p.Undo(mark)
 		found.Domains = nil
 		return nil, nil
 	}

@@ -256,9 +256,9 @@ func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum 
 		}
 		within.Classes[e] = c
 	}
-	mark := len(p.State.AssumedPods())
+	mark := p.State.Mark()
 	t, err := within.inQueueOrder(ctx, s.g, counts, minimum)
-	p.ForgetOf(within.Queue, mark)
+	p.UndoOf(within.Queue, mark)
 	s.clear(d)
 	return t, err
 }

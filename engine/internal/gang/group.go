@@ -152,10 +152,10 @@ func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.Group) 
 		}
 		return t, err
 	}
-	mark := len(p.State.AssumedPods())
+	mark := p.State.Mark()
 	t, err := p.inQueueOrder(ctx, g, g.counts, g.minimum)
 	if err == nil && t.placed < g.minimum {
-		p.Forget(mark)
+		p.Undo(mark)
 		found.Message = t.failure
 	}
 	return t, err

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -15,7 +13,7 @@ import (
 // improved is a placement by entry that is known to be right, and what moving its pods makes of it. The result is nil if
 // it is not right.
 func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Joint, error) {
-	j.compile(ctx)
+	j.compile()
 	if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil || j.best == nil {
 		return nil, err
 	}
@@ -70,20 +68,13 @@ func (j *joining) spots(nodes []uint32) []joint.Assignment {
 
 // score scores the nodes for a pod, all others being where they go.
 func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
-	state := j.state.Fork(ctx)
-	compiled := make([]*cluster.Pending, len(j.group))
-	pending := func(p pod) *cluster.Pending {
-		if compiled[p.replicas] == nil {
-			compiled[p.replicas] = state.Compile(&j.group[p.entry].Pod)
-		}
-		return compiled[p.replicas]
-	}
+	defer j.state.Undo(j.state.Mark())
 	for other, n := range nodes {
-		if other != i {
-			state.Assume(pending(j.pods[other]), "", n, j.pods[other].entry)
+		if p := j.pods[other]; other != i {
+			j.state.Assume(j.decisions[p.replicas].Pod, "", n, p.entry)
 		}
 	}
-	d := decide.New(j.framework, state, pending(j.pods[i]))
+	d := j.decisions[j.pods[i].replicas]
 	outcome, err := d.Filter(ctx, j.options.Candidates)
 	if err != nil {
 		return nil, err

@@ -65,9 +65,10 @@ type joining struct {
 	order     []uint32
 	effort    *joint.Budget
 
-	rules *joint.Group
-	of    []int // the replicas of each entry
-	pods  []pod // of the group, in order
+	rules     *joint.Group
+	decisions []*decide.Decision // by replicas
+	of        []int              // the replicas of each entry
+	pods      []pod              // of the group, in order
 
 	best  *placed    // the best right placement so far
 	parts [][]uint32 // nodes by entry, the most that are right together
@@ -84,7 +85,7 @@ type placed struct {
 }
 
 func (j *joining) result(ctx context.Context) (*verdict.Joint, error) {
-	j.compile(ctx)
+	j.compile()
 	result, err := j.found(ctx)
 	result.Steps = j.effort.Steps
 	if errors.Is(err, context.DeadlineExceeded) && (j.best != nil || j.parts != nil) {
@@ -143,15 +144,15 @@ func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
 }
 
 // compile finds out which entries are equal, and the group's rules.
-func (j *joining) compile(ctx context.Context) {
-	state := j.state.Fork(ctx)
+func (j *joining) compile() {
 	var members []joint.Replicas
 	for i := range j.group {
 		p := &j.group[i]
 		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod) })
 		if at < 0 {
 			at = len(members)
-			d := decide.New(j.framework, state, state.Compile(&p.Pod))
+			d := decide.New(j.framework, j.state, j.state.Compile(&p.Pod))
+			j.decisions = append(j.decisions, d)
 			members = append(members, joint.Replicas{
 				Pod: d.Pod, Rules: d.Rules(), Entry: i, Unplaceable: d.Unplaceable(j.options.Candidates),
 			})
@@ -219,7 +220,8 @@ func (j *joining) inOrder(ctx context.Context) error {
 }
 
 func (j *joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
-	q, err := place.New(ctx, j.framework, j.state.Fork(ctx), j.options.Candidates, pending, place.Options{Seed: j.options.Seed})
+	defer j.state.Undo(j.state.Mark())
+	q, err := place.New(ctx, j.framework, j.state, j.options.Candidates, pending, place.Options{Seed: j.options.Seed})
 	if err != nil {
 		return nil, err
 	}

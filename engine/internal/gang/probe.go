@@ -16,7 +16,7 @@ type Probe struct{ *joining }
 // NewProbe returns a probe of one call of Jointly.
 func NewProbe(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) Probe {
 	p := Probe{newJoining(ctx, f, s, group, o)}
-	p.compile(ctx)
+	p.compile()
 	return p
 }
 

@@ -76,7 +76,7 @@ type Queue struct {
 // Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
 type Explainer func(context.Context, *decide.Decision, nodeset.Set) ([]verdict.Change, error)
 
-// New returns a queue with the equivalence classes of its pods. It takes over the state. If it returns an error, which
+// New returns a queue with the equivalence classes of its pods. It assumes pods in the state. If it returns an error, which
 // is the context's, the queue has no classes.
 func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates nodeset.Set, pending []Pending, o Options) (*Queue, error) {
 	q := &Queue{
@@ -104,16 +104,16 @@ func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
 	return &within
 }
 
-// Forget undoes every assumed pod after the first n.
-func (q *Queue) Forget(n int) {
-	q.State.Release(n)
+// Undo undoes what the state assumed after a mark.
+func (q *Queue) Undo(to cluster.Mark) {
+	q.State.Undo(to)
 	q.moves++
 	q.board = nil
 }
 
-// ForgetOf undoes every assumed pod after the first n that a queue of Within assumed.
-func (q *Queue) ForgetOf(within *Queue, n int) {
-	within.Forget(n)
+// UndoOf undoes what a queue of Within assumed after a mark.
+func (q *Queue) UndoOf(within *Queue, to cluster.Mark) {
+	within.Undo(to)
 	q.moves, q.listed = within.moves, within.listed
 }
 

@@ -95,7 +95,6 @@ type Explaining struct {
 	*verdict.Explanation
 	Candidates nodeset.Set
 	Rules      *rule.Set // the plugin's
-	Finder     *Finder
 }
 
 // Both returns the nodes that are in a and b, where nil stands for all nodes.

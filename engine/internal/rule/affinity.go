@@ -57,15 +57,9 @@ func (a *Affinity) findMatched(members []topology.Members) {
 		return
 	}
 	for i := range members {
-		m := &members[i]
-		for j, n := range m.Nodes {
+		for n, count := range members[i].All() {
 			if a.Anywhere(n) {
-				a.matched += int64(m.Count(j))
-			}
-		}
-		for _, n := range m.Assumed {
-			if a.Anywhere(n) {
-				a.matched++
+				a.matched += int64(count)
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func (s *scaling) find(selects *api.LabelSelector) {
 			continue
 		}
 		first := len(s.spots)
-		for _, o := range s.State.Occupants(n, nil) {
+		for _, o := range s.State.Occupants(n) {
 			if replicas[o.Group] {
 				s.spots = append(s.spots, spot{o, n})
 				s.add(n, o.Count)
@@ -197,10 +197,9 @@ func (s *scaling) spreadAfter(spread []verdict.ReplicaSpread) {
 }
 
 func (s *scaling) conflicting(p *spot, count int) verdict.ConflictingPod {
-	g := s.State.Group(p.Group)
-	return verdict.ConflictingPod{
-		Namespace: s.State.Symbols.Name(g.Namespace), Name: p.Name, Node: p.node, Count: count, Template: g.Template, Queue: -1,
-	}
+	o := p.Occupant
+	o.Count = count
+	return s.State.ConflictingPod(p.node, &o)
 }
 
 // deleteNext deletes the replica whose turn it is.
@@ -241,7 +240,9 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	} else {
 		out.Score = scores.of(chosen.node).total
 	}
-	s.State.Vacate(chosen.node, &chosen.Occupant)
+	one := chosen.Occupant
+	one.Count = 1
+	s.State.Evict(chosen.node, &one)
 	s.rules.remove(chosen)
 	s.add(chosen.node, -1)
 	chosen.Count--

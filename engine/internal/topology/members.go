@@ -1,7 +1,9 @@
 package topology
 
-// Members is pods of one kind: Counts[i] of them on node Nodes[i], or one on each if Counts is nil, and one more on each of
-// Assumed.
+import "iter"
+
+// Members is pods of one kind: Counts[i] of them, which may be 0, on node Nodes[i], or one on each if Counts is nil, and one
+// more on each of Assumed.
 type Members struct {
 	Nodes   []uint32
 	Counts  []int32
@@ -17,6 +19,22 @@ func (m *Members) Count(i int) int {
 		return 1
 	}
 	return int(m.Counts[i])
+}
+
+// All iterates over nodes with pods, and how many these are. A node may come more than once.
+func (m *Members) All() iter.Seq2[uint32, int] {
+	return func(yield func(uint32, int) bool) {
+		for i, n := range m.Nodes {
+			if count := m.Count(i); count > 0 && !yield(n, count) {
+				return
+			}
+		}
+		for _, n := range m.Assumed {
+			if !yield(n, 1) {
+				return
+			}
+		}
+	}
 }
 
 // AllCounts returns Counts, those that are left out included.
@@ -55,7 +73,7 @@ func Add(counts []int64, c *Column, m Members, weight int64) (touched bool) {
 		for j, n := range m.Nodes {
 			d := domain[n]
 			counts[d] += int64(pods[j]) * weight
-			some |= d - None
+			some |= (d - None) & (-pods[j] >> 31) // of nodes with pods
 		}
 	}
 	touched = some != 0

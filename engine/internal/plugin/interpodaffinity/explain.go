@@ -37,7 +37,7 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 		if e.ID.Rule == verdict.PodAntiAffinity {
 			counts.Selector = c.Pod.AntiAffinity[e.ID.Index].Selector.Text(c.State.Symbols)
 		}
-		x.Truncated = !inTheWay(c, x.Finder, e, &counts)
+		x.Truncated = !inTheWay(c, e, &counts)
 		x.Topology = append(x.Topology, counts)
 	}
 }
@@ -61,7 +61,7 @@ func describe(c *plugin.Cycle, id verdict.JointRule, column *topology.Column, co
 
 // inTheWay cuts counts to what may still be explained, names pods in the domains that are refused, in order of their
 // nodes, and reports whether that is all of it.
-func inTheWay(c *plugin.Cycle, f *plugin.Finder, e *rule.Exclusion, t *verdict.TopologyCounts) bool {
+func inTheWay(c *plugin.Cycle, e *rule.Exclusion, t *verdict.TopologyCounts) bool {
 	complete := plugin.Explained(c.State, t)
 	type place struct {
 		node  uint32
@@ -70,11 +70,9 @@ func inTheWay(c *plugin.Cycle, f *plugin.Finder, e *rule.Exclusion, t *verdict.T
 	column := e.Column
 	places := make([][]place, column.Len())
 	for i, g := range e.Pods.Groups {
-		for _, nodes := range [][]uint32{g.Nodes, g.Assumed} {
-			for _, n := range nodes {
-				d := column.Domain[n]
-				places[d] = append(places[d], place{n, i})
-			}
+		for n := range g.All() {
+			d := column.Domain[n]
+			places[d] = append(places[d], place{n, i})
 		}
 	}
 	for i := range t.Domains {
@@ -94,7 +92,7 @@ func inTheWay(c *plugin.Cycle, f *plugin.Finder, e *rule.Exclusion, t *verdict.T
 			if room == 0 {
 				break
 			}
-			pods := f.On(p.node, p.group, room)
+			pods := c.State.ConflictingPods(p.node, p.group, room)
 			if !c.State.Explain(verdict.EntryCost * len(pods)) {
 				return false
 			}

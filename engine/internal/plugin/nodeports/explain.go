@@ -35,7 +35,7 @@ func conflicts(c *plugin.Cycle, x *plugin.Explaining, e *rule.Exclusion) []verdi
 		slices.SortFunc(groups, func(a, b int) int { return c.State.CompareOn(n, a, b) })
 		for _, i := range groups {
 			port := ports[i]
-			for _, h := range x.Finder.On(n, i, verdict.MaxConflictingPods) {
+			for _, h := range c.State.ConflictingPods(n, i, verdict.MaxConflictingPods) {
 				if len(out) == verdict.MaxDetails {
 					return out
 				}

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Occupant is a pod on a node, or several equal ones.
+type Occupant struct {
+	Group    int
+	Name     string // empty if only counted
+	Count    int
+	Priority int32
+	// Queue is the index of the queue entry that the pod was placed from, -1 if it was on its node before.
+	Queue int
+
+	usage *Usage
+	place int32 // among the pods that are assumed or named on the node; -1 if only counted
+}
+
+// namedPod is a pod of the cluster that was stated one by one.
+type namedPod struct {
+	node  uint32
+	place int32 // in row.named
+}
+
+// Uses returns how much one of these pods takes of a resource.
+func (o *Occupant) Uses(resource string) int64 {
+	if lane := slices.Index(LaneNames[:], resource); lane >= 0 {
+		return o.usage.Amounts[lane]
+	}
+	for _, q := range o.usage.Scalars {
+		if q.Resource == resource {
+			return q.Amount
+		}
+	}
+	return 0
+}
+
+// Occupants returns the pods on a node: those that are only counted by group, those stated one by one, those assumed, each
+// in the order stated.
+func (s *State) Occupants(node uint32) []Occupant {
+	counted, named, assumed := s.occupants(node, anyGroup)
+	return append(append(counted, named...), assumed...)
+}
+
+const anyGroup = -1
+
+func (s *State) occupants(node uint32, group int) (counted, named, assumed []Occupant) {
+	row := s.rows[node]
+	for i := range row.named {
+		p := &row.named[i]
+		if group != anyGroup && int(p.Group) != group || s.gone[namedPod{node, int32(i)}] {
+			continue
+		}
+		usage, priority := s.loadAt(p.load, p.Group)
+		named = append(named, Occupant{
+			Group: int(p.Group), Name: p.Name, Count: 1, Priority: priority, Queue: -1, usage: usage, place: int32(i),
+		})
+	}
+	for _, p := range row.pods {
+		if group != anyGroup && int(p.group) != group {
+			continue
+		}
+		count := int(p.count)
+		if s.recounted != nil {
+			count = s.groups[p.group].On(node)
+		}
+		for i := range named {
+			if named[i].Group == int(p.group) {
+				count--
+			}
+		}
+		if count > 0 {
+			usage, priority := s.loadAt(asTemplate, p.group)
+			counted = append(counted, Occupant{
+				Group: int(p.group), Count: count, Priority: priority, Queue: -1, usage: usage, place: -1,
+			})
+		}
+	}
+	for _, i := range s.assumedOn(node) {
+		a := &s.assumed[i]
+		if (group == anyGroup || a.pod.group == group) && !a.evicted {
+			assumed = append(assumed, Occupant{
+				Group: a.pod.group, Name: a.name, Count: 1, Priority: a.pod.Spec().Priority, Queue: a.queue, usage: &a.pod.usage, place: i,
+			})
+		}
+	}
+	return counted, named, assumed
+}
+
+// assumedOn returns the places of the pods assumed on a node.
+func (s *State) assumedOn(node uint32) []int32 {
+	if s.byNode == nil {
+		s.byNode = make(map[uint32][]int32)
+		for i := range s.assumed {
+			n := s.assumed[i].node
+			s.byNode[n] = append(s.byNode[n], int32(i))
+		}
+	}
+	return s.byNode[node]
+}
+
+// ConflictingPod describes pods on a node.
+func (s *State) ConflictingPod(node uint32, o *Occupant) verdict.ConflictingPod {
+	g := &s.groups[o.Group]
+	return verdict.ConflictingPod{
+		Namespace: s.Symbols.Name(g.Namespace), Name: o.Name, Node: node, Count: o.Count, Template: g.Template, Queue: o.Queue,
+	}
+}
+
+// ConflictingPods returns the pods of a group on a node, in at most limit entries: those stated one by one, then the
+// others as one entry, then those that the request placed.
+func (s *State) ConflictingPods(node uint32, group, limit int) []verdict.ConflictingPod {
+	counted, named, assumed := s.occupants(node, group)
+	occupants := slices.Concat(named, counted, assumed)
+	out := make([]verdict.ConflictingPod, min(limit, len(occupants)))
+	for i := range out {
+		out[i] = s.ConflictingPod(node, &occupants[i])
+	}
+	return out
+}
