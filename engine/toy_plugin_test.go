@@ -18,7 +18,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// The names of the plugins that only this test registers.
+// These plugins are registered by this test alone.
 const (
 	keepOut verdict.Plugin = verdict.PluginCount + iota
 	quietZone
@@ -26,8 +26,8 @@ const (
 
 const toyZone, noisy = "zone", "noisy"
 
-// toys are a static plugin, which rejects nodes with the label keep-out, and one that counts: a noisy pod rejects the zones
-// of other noisy pods.
+// toys returns a static plugin, which rejects nodes with the label keep-out, and one that counts: a noisy pod rejects
+// the zones of other noisy pods.
 func toys() []*plugin.Plugin {
 	return []*plugin.Plugin{
 		{
@@ -54,15 +54,10 @@ func toys() []*plugin.Plugin {
 					return
 				}
 				s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
-					ID:     verdict.JointRule{Plugin: quietZone, TopologyKey: toyZone},
-					Reason: verdict.Reason{Message: "node(s) were in a noisy zone"},
-					Column: c.State.Column(c.State.Symbols.Intern(toyZone)),
-					Pods: rule.All(c.State, func(g *cluster.Group) int64 {
-						if isNoisy(g.Shape) {
-							return 1
-						}
-						return 0
-					}),
+					ID:       verdict.JointRule{Plugin: quietZone, TopologyKey: toyZone},
+					Reason:   verdict.Reason{Message: "node(s) were in a noisy zone"},
+					Column:   c.State.Column(c.State.Symbols.Intern(toyZone)),
+					Pods:     rule.Matching(c.State.Groups(), func(g *cluster.Group) bool { return isNoisy(g.Shape) }),
 					Excludes: func(other *cluster.Pending) bool { return isNoisy(other.Shape) },
 				}))
 			},
@@ -70,8 +65,8 @@ func toys() []*plugin.Plugin {
 	}
 }
 
-// toyCluster has two nodes in each of the zones a, b and c. The first of each zone is kept out of; those of a have room for
-// most, so that they would be taken first.
+// toyCluster has two nodes in each of the zones a, b and c. The first node of each zone is rejected by its label. Those
+// of zone a have the most room and would be taken first.
 func toyCluster(t *testing.T, on map[string]*enginetest.Pod, plugins ...*plugin.Plugin) *engine.Cluster {
 	t.Helper()
 	var nodes []*enginetest.Node
@@ -99,7 +94,8 @@ func loud() *enginetest.Pod  { return quiet().Label(noisy, "yes") }
 // On the nodes of toyCluster.
 var allowed = []uint32{1, 3, 5}
 
-// TestToyPluginEverywhere registers a static plugin and one that counts, and asks everything that decides about nodes.
+// TestToyPluginEverywhere registers a static plugin and one that counts, and checks that everything that decides about
+// nodes honours them.
 func TestToyPluginEverywhere(t *testing.T) {
 	profile := api.Kube137()
 	rejectedBy := func(rejections []verdict.Rejection, p verdict.Plugin) []uint32 {
@@ -120,7 +116,7 @@ func TestToyPluginEverywhere(t *testing.T) {
 		same(t, f.Feasible, []uint32{1, 5})
 		same(t, rejectedBy(f.Rejections, keepOut), []uint32{0, 2, 4})
 		same(t, rejectedBy(f.Rejections, quietZone), []uint32{3})
-		// An explanation asks each plugin on its own.
+		// An explanation evaluates each plugin on its own.
 		same(t, rejectedBy(f.Explanation.Failing, keepOut), []uint32{0, 2, 4})
 		same(t, rejectedBy(f.Explanation.Failing, quietZone), []uint32{2, 3})
 	})
@@ -137,8 +133,8 @@ func TestToyPluginEverywhere(t *testing.T) {
 		"by scanning":     {Scan: true},
 		"as it pays":      {},
 		"with the board":  engine.PlaceOptions{}.WithBoard(),
-		"domains by node": engine.PlaceOptions{}.WithBoard().WithFew(0),
-		"forgetting":      engine.PlaceOptions{}.WithBoard().Forgetting(),
+		"domains by node": engine.PlaceOptions{}.WithBoard().WithLowCardinality(0),
+		"forgetting":      engine.PlaceOptions{}.WithBoard().ForgettingClasses(),
 	} {
 		t.Run("Place/"+name, func(t *testing.T) {
 			testToyPlace(t, toyCluster(t, one), o)
@@ -174,7 +170,7 @@ func TestToyPluginEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("ScaleDown", func(t *testing.T) {
-		// Of four replicas, one is where it is kept out, and two are in one zone.
+		// One of four replicas is on a node with keep-out, and two are in one zone.
 		on := map[string]*enginetest.Pod{"a0": loud(), "b1": loud(), "c1": loud()}
 		d, err := toyCluster(t, on).ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
 		if err != nil {
@@ -199,7 +195,8 @@ func TestToyPluginEverywhere(t *testing.T) {
 	})
 }
 
-// testToyPlace places quiet and noisy pods: the noisy ones have the template of the quiet ones, and a label of their own.
+// testToyPlace places quiet and noisy pods. The noisy ones have the template of the quiet ones and a label of their
+// own.
 func testToyPlace(t *testing.T, c *engine.Cluster, o engine.PlaceOptions) {
 	t.Helper()
 	o.Profile = api.Kube137()

@@ -239,7 +239,7 @@ func (cl *Class) weights(cs []contender) []float64 {
 			domains = cl.slotsOf(&cl.present[at], cs)
 			at++
 		}
-		weights[i] = s.Weight(domains)
+		weights[i] = podtopologyspread.NormalizingWeight(domains)
 	}
 	return weights
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Decision is what is worked out about one pod.
+// Decision decides about one pod in a state.
 type Decision struct {
 	*plugin.Cycle
 	*Framework
-	// Failure is why kube-scheduler fails to score the pod, after Score; nil if it does not.
+	// Failure is kube-scheduler's failure to score the pod, set by Score; nil for none.
 	Failure *Failure
 }
 
-// New returns the decision about a pod. It works out what holds however the nodes fill up.
+// New returns the decision about a pod. It evaluates node affinity and taints, which do not depend on other pods.
 func New(f *Framework, s *cluster.State, pod *cluster.Pending) *Decision {
 	return &Decision{Framework: f, Cycle: &plugin.Cycle{
 		State:     s,
@@ -105,8 +105,8 @@ func rejections(p *plugin.Plugin, rejected []rule.Rejection) []verdict.Rejection
 	return out
 }
 
-// EachFilter compiles the rules of one filter after the other until use returns false. A filter without rules is skipped.
-// Each is compiled only when its turn comes, so that a filter that rejects every node saves the counting of later ones.
+// EachFilter compiles the rules of each filter plugin and passes them to use until use returns false. It skips a plugin
+// without rules. Compiling one plugin at a time saves the counting of later ones when no node is left.
 func (d *Decision) EachFilter(ctx context.Context, use func(*plugin.Plugin, *rule.Set) bool) error {
 	for _, p := range d.Filters {
 		if err := ctx.Err(); err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Explain runs each plugin over every candidate on its own, and collects what plugins tell about their counts, as far as
-// the request may still explain.
+// Explain runs each plugin on all candidates and collects the details of its counts, within the budget of the request.
 func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdict.Explanation, error) {
 	e := &verdict.Explanation{}
 	if !d.State.Explain(0) {

@@ -1,5 +1,5 @@
-// Package decide decides about one pod as kube-scheduler's scheduling cycle does: it filters and scores the nodes, and
-// explains what it found.
+// Package decide runs kube-scheduler's scheduling cycle for one pod: it filters and scores the nodes, and explains the
+// outcome.
 package decide
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Framework is a profile and the plugins that it enables, in the order in which they run.
+// Framework is a profile with its enabled plugins, in the order in which they run.
 type Framework struct {
 	profile *api.Profile
 	// Filters are the plugins that decide whether a node is feasible.
@@ -23,7 +23,7 @@ type Framework struct {
 	order map[verdict.Plugin]int
 }
 
-// NewFramework returns the framework of a profile. plugins are all plugins there are, in the order in which they run.
+// NewFramework returns the framework of a profile. plugins are all plugins, in the order in which they run.
 func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
 	f := &Framework{profile: profile, all: plugins, order: make(map[verdict.Plugin]int, len(plugins))}
 	for i, p := range plugins {
@@ -59,7 +59,7 @@ func (f *Framework) Alike(a, b *api.PodSpec) bool {
 	return true
 }
 
-// Labels returns the keys of pod labels that rules read otherwise than by a selector of a pod.
+// Labels returns the keys of pod labels that rules read directly, without a selector.
 func (f *Framework) Labels() []string {
 	var keys []string
 	for _, p := range f.Filters {
@@ -68,7 +68,7 @@ func (f *Framework) Labels() []string {
 	return keys
 }
 
-// FollowsOwnRules reports whether a plugin's scores follow from rules of the pod, and not from how full nodes are.
+// FollowsOwnRules reports whether a plugin's scores follow from rules of the pod, not from the utilization of nodes.
 func (f *Framework) FollowsOwnRules(name verdict.Plugin) bool {
 	return slices.ContainsFunc(f.Scorers, func(p *plugin.Plugin) bool { return p.Name == name && p.OwnRules })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// PodRejection is that a plugin rejects the pod before any node is filtered.
+// PodRejection is the rejection of a pod before any node is filtered.
 type PodRejection struct {
 	Plugin verdict.Plugin
 	Code   verdict.Code
@@ -21,7 +21,7 @@ func (r *PodRejection) of(nodes nodeset.Set) verdict.Rejection {
 	return verdict.Rejection{Plugin: r.Plugin, Code: r.Code, Reasons: []verdict.Reason{r.Reason}, Nodes: nodes.Indexes()}
 }
 
-// Message returns kube-scheduler's event text for a number of candidates. For code Error it is the error's text
+// Message returns kube-scheduler's event text for a number of candidates. For code Error it is the text of the error
 // (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, v1.37).
 func (r *PodRejection) Message(candidates int) string {
 	if r.Code == verdict.Error {
@@ -45,12 +45,12 @@ func (d *Decision) Gated() *PodRejection {
 
 // PreFilterResult is the result of PreFilter.
 type PreFilterResult struct {
-	// Rejected is not nil if a plugin rejects the pod.
+	// Rejected is nil if no plugin rejects the pod.
 	Rejected *PodRejection
-	// Nodes are the nodes that remain to be considered, nil for all.
+	// Nodes are the nodes to consider, nil for all.
 	Nodes nodeset.Set
 
-	by []verdict.Plugin // that restrict the nodes
+	by []verdict.Plugin // plugins that restrict the nodes
 }
 
 // excluded returns the rejection of a node that PreFilter excludes.
@@ -105,7 +105,7 @@ func (d *Decision) PreFilter() *PreFilterResult {
 	return result
 }
 
-// RejectedBy returns the rejection by a plugin's PreFilter alone, nil if there is none.
+// RejectedBy returns the rejection of the pod by one plugin's PreFilter, nil if there is none.
 func (d *Decision) RejectedBy(p *plugin.Plugin) *PodRejection {
 	if p.PreFilter == nil {
 		return nil
@@ -116,8 +116,8 @@ func (d *Decision) RejectedBy(p *plugin.Plugin) *PodRejection {
 	return nil
 }
 
-// Unplaceable returns rules by which kube-scheduler places the pod on none of the candidates, or on one at most: it is
-// gated, a plugin rejects it as a whole, or it cannot be scored.
+// Unplaceable returns rules that keep kube-scheduler from placing the pod on any candidate, or on more than one:
+// scheduling gates, rejections of the pod as a whole, and errors of PreScore.
 func (d *Decision) Unplaceable(candidates nodeset.Set) []verdict.JointRule {
 	var rules []verdict.JointRule
 	if gated := d.Gated(); gated != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37), and tells each
-// plugin's scores unless only the totals are asked for. Where kube-scheduler fails to score the pod, Failure says so.
+// Score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37). With
+// totalsOnly it leaves out the scores by plugin. It sets Failure where kube-scheduler fails to score the pod.
 func (d *Decision) Score(ctx context.Context, feasible []uint32, totalsOnly bool) (*verdict.Score, error) {
 	result := &verdict.Score{Nodes: feasible}
 	d.Failure = nil
@@ -71,8 +71,8 @@ func best(nodes []uint32, totals []int64) []uint32 {
 	return out
 }
 
-// Failure is that kube-scheduler fails to score a pod. It does so only where several nodes are feasible: a single one is
-// taken without scoring (pkg/scheduler/schedule_one.go schedulePod, v1.37).
+// Failure is kube-scheduler's failure to score a pod. It needs several feasible nodes, because kube-scheduler takes a
+// single one without scoring (pkg/scheduler/schedule_one.go schedulePod, v1.37).
 type Failure struct {
 	Plugin  verdict.Plugin
 	Reason  verdict.Reason
@@ -98,10 +98,10 @@ func (f *Framework) PreScoreFailure(spec *api.PodSpec) *Failure {
 	return nil
 }
 
-// firstInvalid finds the first score that kube-scheduler does not accept: that of the first node, and there of the first
-// plugin (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
+// firstInvalid finds the first score that kube-scheduler rejects: that of the first node, and there of the first plugin
+// (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
 type firstInvalid struct {
-	at     int // among the feasible nodes, or their number if there is none
+	at     int // index of the node, or the number of nodes for none
 	plugin verdict.Plugin
 	score  int64
 }

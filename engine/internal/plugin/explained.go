@@ -5,8 +5,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Explained takes the cost of counts from what the request may still explain. Domains for which nothing is left are cut
-// off; it reports whether none are.
+// Explained charges the cost of counts to the request's budget for explanations. It cuts off the domains that exceed
+// the budget, and reports whether the counts are complete.
 func Explained(s *cluster.State, t *verdict.TopologyCounts) bool {
 	for _, u := range t.Uncounted {
 		s.Explain(len(u.Nodes))

@@ -12,7 +12,7 @@ func Normalize(scores []int64, reverse bool) {
 	}
 }
 
-// Normalized returns what Normalize makes of one of the scores, of which most is the largest.
+// Normalized returns the normalized form of one score; most is the highest score.
 func Normalized(score, most int64, reverse bool) int64 {
 	if most != 0 {
 		score = MaxScore * score / most

@@ -1,8 +1,8 @@
-// Package plugin is what kube-scheduler's plugins have in common. Each has a package of its own below this one, which
-// exports one value: its Plugin. Package registry lists them.
+// Package plugin defines what kube-scheduler's plugins have in common. Each plugin is a package below this one and
+// exports its Plugin. Package registry lists them.
 //
-// A plugin that filters compiles a pod into rules, against the state of a request. Whatever decides about the pod reads
-// these rules.
+// A filter plugin compiles a pod into rules, against the state of a request. Everything that decides about the pod
+// reads these rules.
 package plugin
 
 import (
@@ -16,59 +16,58 @@ import (
 // MaxScore is the highest normalized score (k8s.io/kube-scheduler/framework MaxNodeScore, v0.37).
 const MaxScore = 100
 
-// Plugin is one of kube-scheduler's plugins. A function that is nil is an extension point that the plugin does not have.
+// Plugin is one of kube-scheduler's plugins. A nil function is an extension point that the plugin does not implement.
 type Plugin struct {
 	Name verdict.Plugin
-	// PreEnqueue returns why a pod is kept out of the queue, and whether it is.
+	// PreEnqueue returns the reason that keeps a pod out of the queue, and whether there is one.
 	PreEnqueue func(*api.PodSpec) (verdict.Reason, bool)
 	// PreFilter rejects the pod as a whole, or restricts the nodes to consider.
 	PreFilter func(*api.PodSpec) PreFilterResult
-	// Compile adds what the plugin requires of a node to a set of rules. It reads the state, which must not change until
-	// the rules have counted.
+	// Compile adds the plugin's rules to a set. The state must not change until the rules have counted.
 	Compile func(*Cycle, *rule.Set)
-	// Alike reports whether Compile and PreFilter do the same for two pods, whatever pods there are. It is there if all
+	// Alike reports whether Compile and PreFilter have equal results for two pods in every state. It is set if all
 	// rules are static.
 	Alike func(a, b *api.PodSpec) bool
-	// Labels are the keys of pod labels that the rules read otherwise than by a selector of a pod.
+	// Labels are the keys of pod labels that the rules read directly, without a selector.
 	Labels []string
-	// Explain adds details to an explanation. It stops when no more may be explained.
+	// Explain adds details to an explanation, within the request's budget.
 	Explain func(*Cycle, *Explaining)
 
-	// PreScoreError returns the text of the error with which PreScore fails, empty if it does not.
+	// PreScoreError returns the error of PreScore, empty for none.
 	PreScoreError func(*api.PodSpec) string
 	// Score returns the normalized scores of feasible nodes; nil if the plugin skips the pod.
 	Score  func(c *Cycle, feasible []uint32) []int64
 	Weight func(*api.Weights) int64
-	// Unbounded says that Score may return what is not in 0..MaxScore, where kube-scheduler's integers overflow.
+	// Unbounded is set if kube-scheduler's integers can overflow, so that Score returns a value outside of 0..MaxScore.
 	Unbounded bool
-	// OwnRules says that Score follows from rules of the pod, and not from how full nodes are.
+	// OwnRules is set if Score follows from rules of the pod, not from the utilization of nodes.
 	OwnRules bool
 }
 
-// PreFilterResult is what a plugin finds before nodes are filtered.
+// PreFilterResult is the result of a plugin's PreFilter.
 type PreFilterResult struct {
-	// Code is 0 unless the pod is rejected, for Reason.
+	// Code is 0 unless the plugin rejects the pod, for Reason.
 	Code   verdict.Code
 	Reason verdict.Reason
-	// Restricted says that only the nodes with the given names are considered.
+	// Restricted is set if only the nodes with the given names are considered.
 	Restricted bool
 	Names      []string
 }
 
-// Cycle is the decision about one pod.
+// Cycle is the scheduling cycle of one pod.
 type Cycle struct {
 	State   *cluster.State
 	Pod     *cluster.Pending
 	Profile *api.Profile
-	// Required is the nodes that match the pod's node selector and required node affinity; nil if all do.
+	// Required are the nodes that match the pod's node selector and required node affinity; nil for all.
 	Required nodeset.Set
-	// Tolerated is the nodes without NoSchedule and NoExecute taints that the pod does not tolerate; nil if all are.
+	// Tolerated are the nodes without untolerated NoSchedule and NoExecute taints; nil for all.
 	Tolerated nodeset.Set
 
 	scores []int64
 }
 
-// Scores returns n scores of 0. Unless they are kept, the next call returns the same ones.
+// Scores returns n zero scores. The next call reuses them unless KeepScores is called.
 func (c *Cycle) Scores(n int) []int64 {
 	if cap(c.scores) < n {
 		c.scores = make([]int64, n)
@@ -79,10 +78,10 @@ func (c *Cycle) Scores(n int) []int64 {
 	return c.scores
 }
 
-// KeepScores makes the scores that Scores returned last the caller's.
+// KeepScores passes the scores of the last call of Scores to the caller.
 func (c *Cycle) KeepScores() { c.scores = nil }
 
-// Without returns the nodes that are not in a set; nil is all nodes, in both directions.
+// Without returns the nodes that are not in a set; nil stands for all nodes and then for none.
 func (c *Cycle) Without(nodes nodeset.Set) nodeset.Set {
 	if nodes == nil {
 		return nil
@@ -90,7 +89,7 @@ func (c *Cycle) Without(nodes nodeset.Set) nodeset.Set {
 	return nodeset.Full(c.State.Len()).Minus(nodes)
 }
 
-// Explaining is an explanation in the making.
+// Explaining is an explanation that plugins add to.
 type Explaining struct {
 	*verdict.Explanation
 	Candidates nodeset.Set

@@ -9,11 +9,11 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Affinity rejects the nodes that are not, for each term, in a domain with pods that match all terms. The first pod of a
-// set that matches its own terms may go wherever the keys are.
+// Affinity rejects the nodes that are not, for each term, in a domain with pods that match all terms. The first pod of
+// a set that matches its own terms is allowed wherever the keys are.
 type Affinity struct {
 	Terms []Term
-	// Self says that the pod matches its own terms.
+	// Self reports whether the pod matches its own terms.
 	Self bool
 	Pods Pods
 
@@ -25,20 +25,20 @@ type Affinity struct {
 type Term struct {
 	ID     verdict.JointRule
 	Column *topology.Column
-	// Counts is how many pods match all terms, by domain. It is there after Affinity.Count.
+	// Counts is the number of pods that match all terms, by domain. Affinity.Count computes it.
 	Counts []int64
 }
 
 // Matches reports whether the pods of a shape match all terms.
 func (a *Affinity) Matches(s *cluster.Shape) bool { return a.Pods.Weight(&cluster.Group{Shape: s}) > 0 }
 
-// Count counts the pods of the state, unless that is done.
+// Count counts the pods of the state, once.
 func (a *Affinity) Count() *Affinity {
 	if a.counted {
 		return a
 	}
 	a.counted = true
-	members := a.Pods.members()
+	members := a.Pods.Members()
 	for i := range a.Terms {
 		t := &a.Terms[i]
 		t.Counts = topology.Count(t.Column, members, nil)
@@ -79,7 +79,7 @@ func (a *Affinity) Only(keep func(term int) bool) *Affinity {
 		}
 	}
 	if len(only.Terms) < len(a.Terms) {
-		only.findMatched(a.Pods.members())
+		only.findMatched(a.Pods.Members())
 	}
 	return &only
 }
@@ -94,11 +94,11 @@ func (a *Affinity) Anywhere(node uint32) bool {
 	return false
 }
 
-// Matched returns how many pods that match all terms are in a domain of any term.
+// Matched returns the number of pods that match all terms in a domain of any term.
 func (a *Affinity) Matched() int64 { return a.Count().matched }
 
-// First reports whether the pod may be the first of its set: it matches its own terms, and no pod that matches them is in
-// a domain of any term.
+// First reports whether the pod can be the first of its set: it matches its own terms, and no matching pod is in a
+// domain of any term.
 func (a *Affinity) First() bool { return a.Self && a.Matched() == 0 }
 
 // FirstWithout reports whether a pod on a node could be there as the first of its set. It counts own among the pods that
@@ -107,12 +107,12 @@ func (a *Affinity) FirstWithout(node uint32, own int64) bool {
 	return a.Self && a.Matched() == own && a.Offers(node, WithKey)
 }
 
-// Rejected returns the nodes that the terms reject as the state was when the rule was compiled.
+// Rejected returns the rejected nodes at the time of compilation.
 func (a *Affinity) Rejected() nodeset.Set {
 	nodes := len(a.Terms[0].Column.Domain)
 	allowed, having := nodeset.Full(nodes), nodeset.Full(nodes)
 	found := false
-	members := a.Pods.members()
+	members := a.Pods.Members()
 	for i := range a.Terms {
 		column := a.Terms[i].Column
 		if inhabited := column.Inhabited(members); inhabited != nil {
@@ -129,7 +129,7 @@ func (a *Affinity) Rejected() nodeset.Set {
 	return nodeset.Full(nodes).Minus(allowed)
 }
 
-// Add counts pods that match all terms and come to a node, or leave it if count is negative.
+// Add adds pods that match all terms on a node; a negative count removes them.
 func (a *Affinity) Add(node uint32, count int64) {
 	a.Count()
 	for i := range a.Terms {
@@ -143,16 +143,16 @@ func (a *Affinity) Add(node uint32, count int64) {
 	}
 }
 
-// MatchedWithout reports whether there is a pod that matches in the node's domain, own pods of the node left out.
+// MatchedWithout reports whether the domain of a node has a matching pod, ignoring own pods on the node.
 func (t *Term) MatchedWithout(node uint32, own int64) bool {
 	d := t.Column.Domain[node]
 	return d != topology.None && t.Counts[d] > own
 }
 
-// Level tells what a domain of a term offers.
+// Level is what a domain provides for a term.
 type Level int64
 
-// The levels, each of which includes those before it.
+// The levels in ascending order. A level includes the lower ones.
 const (
 	WithoutKey Level = iota
 	WithKey

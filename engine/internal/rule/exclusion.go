@@ -9,15 +9,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Exclusion rejects the nodes in whose domain there is any pod of some: required anti-affinity in either direction, and
-// host ports, for which each node is a domain.
+// Exclusion rejects the domains that contain any of its pods: required anti-affinity in either direction, and host
+// ports with each node as a domain.
 type Exclusion struct {
 	ID     verdict.JointRule
 	Reason verdict.Reason
 	Column *topology.Column // nil: each node is a domain
 	Pods   Pods
-	// Excludes reports whether the pod and another one that is to be placed, too, cannot share a domain. It is nil if the
-	// rule is one of the pods on nodes; that pod has the rule then.
+	// Excludes reports whether the pod and another pending pod cannot share a domain. It is nil for a rule of existing
+	// pods.
 	Excludes func(other *cluster.Pending) bool
 
 	state    *cluster.State
@@ -26,33 +26,21 @@ type Exclusion struct {
 	counts   []int64     // by domain; nil until known
 }
 
-// NewExclusion returns a rule about the nodes of a state.
+// NewExclusion returns a rule for the nodes of a state.
 func NewExclusion(s *cluster.State, e Exclusion) *Exclusion {
 	e.state = s
 	return &e
 }
 
-// NewTermExclusion returns the rule that a term of the pod to be placed is.
+// NewTermExclusion returns the rule of an anti-affinity term of the pod.
 func NewTermExclusion(s *cluster.State, t *cluster.Term, e Exclusion) *Exclusion {
 	e.state, e.term = s, t
 	e.Column = s.Column(t.TopologyKey)
-	weight := func(g *cluster.Group) int64 {
-		if t.Matches(g.Namespace, nil, g.Labels) {
-			return 1
-		}
-		return 0
-	}
-	e.Pods = Pods{Weight: weight, Groups: func(yield func(int, *cluster.Group) bool) {
-		for i, g := range s.Selectable(t.Selector) {
-			if weight(g) != 0 && !yield(i, g) {
-				return
-			}
-		}
-	}}
+	e.Pods = Matching(s.Selectable(t.Selector), func(g *cluster.Group) bool { return t.Matches(g.Namespace, nil, g.Labels) })
 	return &e
 }
 
-// EachExclusion passes the exclusions to a function: those for which each node is a domain, or the others.
+// EachExclusion passes the exclusions to a function: those with each node as a domain, or the others.
 func (s *Set) EachExclusion(byNode bool, use func(*Exclusion)) {
 	for _, e := range s.Exclusions {
 		if (e.Column == nil) == byNode {
@@ -77,7 +65,7 @@ func (e *Exclusion) SameDomain(a, b uint32) bool {
 	return in && d == other
 }
 
-// Domains returns how many domains there are, topology.None included.
+// Domains returns the number of domains, including topology.None.
 func (e *Exclusion) Domains() int {
 	if e.Column == nil {
 		return e.state.Len()
@@ -85,7 +73,7 @@ func (e *Exclusion) Domains() int {
 	return e.Column.Len()
 }
 
-// Counts returns the weight of the pods by domain. Nodes that lack the key count nowhere.
+// Counts returns the weights of the pods by domain; 0 for topology.None.
 func (e *Exclusion) Counts() []int64 {
 	if e.counts == nil {
 		e.count()
@@ -98,7 +86,7 @@ func (e *Exclusion) count() {
 	case e.term != nil:
 		e.counts = slices.Clone(e.state.Counts(e.term))
 	case e.Column == nil:
-		e.counts = topology.PerNode(e.state.Len(), e.Pods.members())
+		e.counts = topology.PerNode(e.state.Len(), e.Pods.Members())
 	default:
 		e.counts = make([]int64, e.Domains())
 		for _, g := range e.Pods.Groups {
@@ -110,7 +98,7 @@ func (e *Exclusion) count() {
 	}
 }
 
-// Rejected returns the nodes that the rule rejects as the state was when the rule was compiled.
+// Rejected returns the rejected nodes at the time of compilation.
 func (e *Exclusion) Rejected() nodeset.Set {
 	if e.rejected == nil {
 		e.rejected = e.occupied()
@@ -124,9 +112,9 @@ func (e *Exclusion) occupied() nodeset.Set {
 	case e.term != nil:
 		set = e.state.Occupied(e.term)
 	case e.Column != nil:
-		set = e.Column.Inhabited(e.Pods.members())
+		set = e.Column.Inhabited(e.Pods.Members())
 	default:
-		set = topology.On(e.state.Len(), e.Pods.members())
+		set = topology.On(e.state.Len(), e.Pods.Members())
 	}
 	if set == nil {
 		set = nodeset.New(e.state.Len())
@@ -134,14 +122,14 @@ func (e *Exclusion) occupied() nodeset.Set {
 	return set
 }
 
-// Allows reports whether the rule allows a node, one pod that weighs own in its domain left out.
+// Allows reports whether the rule allows a node, ignoring a pod of weight own in its domain.
 func (e *Exclusion) Allows(node uint32, own int64) bool {
 	d, in := e.Domain(node)
 	return !in || e.Counts()[d] <= own
 }
 
-// Add counts pods of a weight that come to a node, or leave it if the weight is negative. It reports whether the domain
-// changes between occupied and not.
+// Add adds pods of a weight on a node; a negative weight removes them. It reports whether the domain changed between
+// empty and occupied.
 func (e *Exclusion) Add(node uint32, weight int64) (turned bool) {
 	d, in := e.Domain(node)
 	if !in || weight == 0 {

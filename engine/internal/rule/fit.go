@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Fit rejects the nodes that have too little left of what the pod requests: of one pod more, and of each resource.
+// Fit rejects the nodes with insufficient free resources: room for one pod, and each resource that the pod requests.
 type Fit struct {
 	state     *cluster.State
 	resources *cluster.Resources
@@ -24,7 +24,7 @@ type scalar struct {
 	column  *cluster.Scalar // nil if no node has the resource
 }
 
-// NewFit returns the rule of a pod that makes some requests. Amounts of 0 request nothing.
+// NewFit returns the rule of a pod with the given requests. Amounts of 0 request nothing.
 func NewFit(s *cluster.State, requests api.Resources) *Fit {
 	f := &Fit{state: s, resources: s.Resources}
 	for _, q := range requests {
@@ -37,10 +37,10 @@ func NewFit(s *cluster.State, requests api.Resources) *Fit {
 	return f
 }
 
-// reject returns the nodes that lack room, grouped by what they lack.
+// reject returns the nodes without room, grouped by missing resources.
 func (f *Fit) reject(in nodeset.Set) []Rejection {
 	var rejections []Rejection
-	groups := make(map[string]int) // by what is lacking
+	groups := make(map[string]int) // by missing resources
 	var key []byte
 	for n := range f.fullOf(in).All() {
 		key = key[:0]
@@ -63,7 +63,7 @@ func (f *Fit) reject(in nodeset.Set) []Rejection {
 	return rejections
 }
 
-// sparse is from how many times as many nodes there are on those in question are looked at one by one.
+// sparse is the ratio of all nodes to given nodes from which on the given nodes are checked one by one.
 const sparse = 16
 
 func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
@@ -82,7 +82,7 @@ func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
 	return full
 }
 
-// Full returns the nodes that lack room.
+// Full returns the nodes without room.
 func (f *Fit) Full() nodeset.Set {
 	r := f.resources
 	full := nodeset.New(len(r.Pods))
@@ -111,7 +111,7 @@ func (f *Fit) Full() nodeset.Set {
 	return full
 }
 
-// FullOn reports whether a node lacks room.
+// FullOn reports whether a node is without room.
 func (f *Fit) FullOn(n uint32) bool {
 	r := f.resources
 	if r.Pods[n] >= r.AllowedPods[n] {
@@ -131,8 +131,8 @@ func (f *Fit) FullOn(n uint32) bool {
 	return false
 }
 
-// exceed adds the nodes with less left than is requested. least is what the fullest node of each word has left; nil if that
-// is not known.
+// exceed adds the nodes with less free than requested. least is the minimum that is free in each word of nodes; nil if
+// unknown.
 func exceed(full nodeset.Set, allocatable, used []int64, request int64, least []int64) {
 	for w := range full {
 		if least != nil && request <= least[w] {
@@ -172,7 +172,7 @@ type shortage struct {
 	verdict.ResourceShortage
 }
 
-// shortages iterates over what a node lacks, in kube-scheduler's order, scalars by name.
+// shortages iterates over the missing resources of a node, in kube-scheduler's order, scalars by name.
 func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
 	r := f.resources
 	return func(yield func(shortage) bool) {
@@ -201,7 +201,7 @@ func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
 	}
 }
 
-// Shortages returns what the nodes lack, node by node, at most verdict.MaxDetails.
+// Shortages returns the missing resources node by node, at most verdict.MaxDetails.
 func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 	var out []verdict.ResourceShortage
 	for n := range in.All() {

@@ -5,20 +5,20 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 )
 
-// Need is an amount of a resource that the pod must find.
+// Need is a required amount of a resource.
 type Need struct {
 	Resource          string
 	Amount            int64
 	allocatable, used func(uint32) int64
 }
 
-// Room returns how much a node has left of the resource.
+// Room returns the free amount on a node.
 func (n *Need) Room(node uint32) int64 { return n.allocatable(node) - n.used(node) }
 
-// Allocatable returns how much a node has of the resource in all.
+// Allocatable returns the allocatable amount on a node.
 func (n *Need) Allocatable(node uint32) int64 { return n.allocatable(node) }
 
-// Needs returns what the pod must find: room for a pod, and the resources that it requests. There are none without a rule.
+// Needs returns the required amounts: room for one pod, and the resources that the pod requests; none without a rule.
 func (f *Fit) Needs() []Need {
 	if f == nil {
 		return nil

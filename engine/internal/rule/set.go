@@ -1,9 +1,10 @@
-// Package rule holds the kinds of rules that plugins compile pods into. A kind is the only code that knows its arithmetic.
+// Package rule defines the kinds of rules that plugins compile pods into. A kind is the only code that knows its
+// arithmetic.
 //
-// Static rules depend on nodes alone. The other kinds count pods or their requests: Fit by node, Exclusion, Affinity and
-// Spread by topology domain. They reject nodes as a set, decide about one node, and count pods that come and go.
+// Static rules depend on nodes alone. The other kinds count pods or their requests: Fit by node, Exclusion, Affinity
+// and Spread by topology domain. A rule rejects a set of nodes, decides about one node, and adds and removes pods.
 //
-// A plugin compiles a pod into a Set. Everything that decides reads the Set, and so honours every plugin alike.
+// A plugin compiles a pod into a Set. Everything that decides reads the Set, and thereby honours every plugin alike.
 package rule
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Set is the rules of a pod, by kind. Within a kind they are in the order of the plugins. Fit and Affinity are nil if the pod
-// has no such rule.
+// Set is the rules of a pod, by kind. Rules of a kind are in the order of their plugins. Fit and Affinity are nil if
+// the pod has no such rule.
 type Set struct {
 	Static     []Static
 	Fit        *Fit
@@ -25,7 +26,7 @@ type Set struct {
 	Exclusions []*Exclusion
 }
 
-// Static rejects nodes whatever pods there are.
+// Static is a rule that depends on nodes alone.
 type Static struct {
 	ID       verdict.JointRule
 	Code     verdict.Code
@@ -38,7 +39,7 @@ func (s *Set) Empty() bool {
 	return s.Fit == nil && s.Affinity == nil && len(s.Static)+len(s.Spread)+len(s.Exclusions) == 0
 }
 
-// StaticByID returns the static rules, those with equal IDs, which follow each other, as one.
+// StaticByID returns the static rules with consecutive ones of equal ID merged.
 func (s *Set) StaticByID() []Static {
 	var merged []Static
 	for i, rule := range s.Static {
@@ -53,7 +54,7 @@ func (s *Set) StaticByID() []Static {
 	return merged
 }
 
-// Reject returns the nodes of in that the rules reject, by reason. The first rule that rejects a node gives the reason.
+// Reject returns the nodes of in that the rules reject, by reason: that of the first rule that rejects the node.
 func (s *Set) Reject(in nodeset.Set) []Rejection {
 	r := rejecting{rest: in}
 	for i := range s.Static {
@@ -88,13 +89,13 @@ func (s *Set) Rejected(in nodeset.Set) nodeset.Set {
 	return all
 }
 
-// Rejection is nodes that rules reject for the same reasons.
+// Rejection is nodes that are rejected for the same reasons.
 type Rejection struct {
 	Code    verdict.Code
 	Reasons []verdict.Reason
 	Nodes   []uint32 // ascending
 
-	set nodeset.Set // the nodes, if they came as a set
+	set nodeset.Set // the nodes, if known as a set
 }
 
 // RemoveFrom removes the nodes from a set.
@@ -119,7 +120,7 @@ func (r *Rejection) AddTo(set nodeset.Set) {
 	}
 }
 
-// rejecting groups the nodes that rules reject, one rule after the other, by reason.
+// rejecting groups rejected nodes by reason, one rule after the other.
 type rejecting struct {
 	rest   nodeset.Set
 	copied bool
@@ -132,7 +133,7 @@ type rejected struct {
 	nodes  nodeset.Set
 }
 
-// reject rejects those of the remaining nodes that are in a set; nil is the empty set.
+// reject rejects the remaining nodes that are in a set; nil is the empty set.
 func (r *rejecting) reject(nodes nodeset.Set, code verdict.Code, reason verdict.Reason) {
 	if nodes == nil || !r.rest.Meets(nodes) {
 		return
@@ -164,27 +165,33 @@ func (r *rejecting) rejections() []Rejection {
 
 // Pods are the pods that a rule counts.
 type Pods struct {
-	// Groups iterates over the groups of the state whose pods count.
+	// Groups iterates over the groups of the state that count.
 	Groups iter.Seq2[int, *cluster.Group]
-	// Weight returns what one pod of a group counts, 0 if it does not.
+	// Weight returns the count of one pod of a group, 0 for none.
 	Weight func(*cluster.Group) int64
 }
 
-// All returns the pods of all groups for which weight is not 0.
-func All(s *cluster.State, weight func(*cluster.Group) int64) Pods {
+// Matching returns the pods of some groups that match. Each counts 1.
+func Matching(groups iter.Seq2[int, *cluster.Group], matches func(*cluster.Group) bool) Pods {
 	return Pods{
 		Groups: func(yield func(int, *cluster.Group) bool) {
-			for i, g := range s.Groups() {
-				if weight(g) != 0 && !yield(i, g) {
+			for i, g := range groups {
+				if matches(g) && !yield(i, g) {
 					return
 				}
 			}
 		},
-		Weight: weight,
+		Weight: func(g *cluster.Group) int64 {
+			if matches(g) {
+				return 1
+			}
+			return 0
+		},
 	}
 }
 
-func (p *Pods) members() []topology.Members {
+// Members returns the pods by group.
+func (p *Pods) Members() []topology.Members {
 	var members []topology.Members
 	for _, g := range p.Groups {
 		members = append(members, g.Members)

@@ -9,30 +9,30 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Spread rejects the nodes that lack the topology key, and those in whose domain the pod would exceed the skew.
+// Spread rejects the nodes without the topology key, and those in whose domain the pod would exceed maxSkew.
 type Spread struct {
 	ID         verdict.JointRule
 	Column     *topology.Column
 	MaxSkew    int64
 	MinDomains int
-	// SelfMatch says that the pod counts itself.
+	// SelfMatch reports whether the pod counts itself.
 	SelfMatch bool
-	// Counted is the nodes whose pods count. The minimum is over the domains of these nodes.
+	// Counted are the nodes whose pods count. The minimum is over their domains.
 	Counted nodeset.Set
 	Pods    Pods
 	// Key is equal for rules with equal Pods.
 	Key string
 
 	members  []topology.Members
-	present  []bool  // whether a domain has nodes that count
+	present  []bool  // domains with nodes that count
 	counts   []int64 // by domain; nil until counted
-	domains  int     // that have nodes that count
+	domains  int     // number of domains with nodes that count
 	minimum  int64
-	least    int         // domains that have the minimum; 0 if there are fewer domains than MinDomains
-	exceeded nodeset.Set // nodes whose domain the pod would make exceed MaxSkew
+	least    int         // number of domains with the minimum; 0 below MinDomains
+	exceeded nodeset.Set // nodes in whose domain the pod would exceed MaxSkew
 }
 
-// CompileSpread finds the nodes that the rules of one pod reject. Rules that count the same pods are counted together.
+// CompileSpread computes the rejected nodes of the rules of one pod. It counts rules with equal pods together.
 func CompileSpread(rules []*Spread) {
 	var toCount []*Spread
 	for i, r := range rules {
@@ -43,7 +43,7 @@ func CompileSpread(rules []*Spread) {
 			}
 		}
 		if r.members == nil {
-			r.members = r.Pods.members()
+			r.members = r.Pods.Members()
 		}
 		if m := r.members; r.Column.Each() && (len(m) == 0 || len(m) == 1 && len(m[0].Assumed) == 0) {
 			r.compileByNode()
@@ -63,7 +63,7 @@ func CompileSpread(rules []*Spread) {
 	}
 }
 
-// compileByNode finds the nodes that are rejected where each node is a domain, and one group at most has pods that count.
+// compileByNode computes the rejected nodes where each node is a domain and at most one group has pods that count.
 func (r *Spread) compileByNode() {
 	r.domains = r.Counted.Len()
 	var pods topology.Members
@@ -71,7 +71,7 @@ func (r *Spread) compileByNode() {
 		pods = r.members[0]
 	}
 	if r.domains >= r.MinDomains {
-		with := 0 // domains that have pods
+		with := 0 // domains with pods
 		for i, n := range pods.Nodes {
 			if r.Counted.Has(n) {
 				if count := int64(pods.Count(i)); with == 0 || count < r.minimum {
@@ -93,7 +93,7 @@ func (r *Spread) compileByNode() {
 	}
 }
 
-// countSpread counts. A domain with nodes that count is there even if it holds no pod that counts.
+// countSpread counts the pods of rules. A domain with nodes that count is present even without pods.
 func countSpread(rules []*Spread) {
 	for i, r := range rules {
 		if r.counts != nil {
@@ -116,7 +116,7 @@ func countSpread(rules []*Spread) {
 	}
 }
 
-// someCounted returns Counted, nil if that is all nodes.
+// someCounted returns Counted, nil for all nodes.
 func (r *Spread) someCounted() nodeset.Set {
 	if r.Counted.Full(len(r.Column.Domain)) {
 		return nil
@@ -141,7 +141,7 @@ func (r *Spread) findPresent() {
 	}
 }
 
-// findMinimum finds the least of the counts. Too few domains count as one without pods.
+// findMinimum computes the minimum. It is 0 below MinDomains.
 func (r *Spread) findMinimum() {
 	r.minimum, r.least = 0, 0
 	if r.Floor() {
@@ -158,7 +158,7 @@ func (r *Spread) findMinimum() {
 	}
 }
 
-// Count counts the pods by domain, unless that is done.
+// Count counts the pods by domain, once.
 func (r *Spread) Count() *Spread {
 	if r.counts == nil {
 		countSpread([]*Spread{r})
@@ -166,10 +166,10 @@ func (r *Spread) Count() *Spread {
 	return r
 }
 
-// Floor reports whether the minimum is 0 whatever is counted, because there are fewer domains than MinDomains.
+// Floor reports whether the minimum is 0 because there are fewer domains than MinDomains.
 func (r *Spread) Floor() bool { return r.domains < r.MinDomains }
 
-// Present returns which domains have nodes that count. It must not be changed.
+// Present reports by domain whether it has nodes that count. It must not be changed.
 func (r *Spread) Present() []bool { return r.Count().present }
 
 // Counts returns the number of pods by domain. It must not be changed.
@@ -183,7 +183,7 @@ func (r *Spread) Counts() []int64 {
 // Minimum returns the global minimum.
 func (r *Spread) Minimum() int64 { return r.minimum }
 
-// Matches reports whether the pods of a shape count on nodes that count.
+// Matches reports whether pods of a shape count, on nodes that count.
 func (r *Spread) Matches(s *cluster.Shape) bool { return r.Pods.Weight(&cluster.Group{Shape: s}) > 0 }
 
 func (r *Spread) missing() nodeset.Set {
@@ -271,7 +271,7 @@ func (r *Spread) Add(node uint32, count int64) bool {
 	return true
 }
 
-// Count counts what the rules have not counted yet, so that pods may be added.
+// Count counts the pods of all rules, so that Add can change the counts.
 func (s *Set) Count() {
 	countSpread(s.Spread)
 	if s.Affinity != nil {

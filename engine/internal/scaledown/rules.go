@@ -9,23 +9,23 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// replicaRules tells which replicas would be refused where they are, as replicas are deleted.
+// replicaRules evaluates the workload's rules for replicas where they are, while replicas are deleted.
 type replicaRules struct {
 	*rule.Set
 	static []rule.Static
 	needs  []rule.Need
-	// What one replica of a group counts for each rule. Groups without replicas are not there.
+	// By group: the weight of one replica for each rule. Only groups with replicas are present.
 	exclusions []map[int]int64
 	affinity   map[int]int64
-	spread     []evenRule
+	spread     []spreadRule
 }
 
-// evenRule is a hard spread constraint.
-type evenRule struct {
+// spreadRule is a hard spread constraint.
+type spreadRule struct {
 	*rule.Spread
 	of map[int]int64
-	// limit is how many replicas are in domains that would exceed maxSkew if the minimum were one less.
-	limit int
+	// atLimit is the number of replicas in domains that would exceed maxSkew if the minimum decreased by one.
+	atLimit int
 }
 
 func (s *scaling) findRules(ctx context.Context) error {
@@ -50,12 +50,12 @@ func (s *scaling) findRules(ctx context.Context) error {
 		r.affinity = of(&r.Affinity.Pods)
 	}
 	for _, k := range r.Spread {
-		r.spread = append(r.spread, evenRule{Spread: k, of: of(&k.Pods)})
+		r.spread = append(r.spread, spreadRule{Spread: k, of: of(&k.Pods)})
 	}
 	return ctx.Err()
 }
 
-// remove takes one replica out of the counts.
+// remove removes one replica from the counts.
 func (r *replicaRules) remove(p *spot) {
 	for i, e := range r.Exclusions {
 		e.Add(p.node, -r.exclusions[i][p.Group])
@@ -70,11 +70,11 @@ func (r *replicaRules) remove(p *spot) {
 	}
 }
 
-// prepare finds what harm looks up.
+// prepare computes what disruption needs.
 func (r *replicaRules) prepare(s *scaling) {
 	for i := range r.spread {
 		e := &r.spread[i]
-		if e.limit = 0; e.Floor() {
+		if e.atLimit = 0; e.Floor() {
 			continue
 		}
 		minimum := e.Minimum()
@@ -82,14 +82,14 @@ func (r *replicaRules) prepare(s *scaling) {
 			p := &s.spots[j]
 			if d := e.Column.Domain[p.node]; p.Count > 0 && d != topology.None && e.skew(p, minimum) <= e.MaxSkew &&
 				e.skew(p, minimum-1) > e.MaxSkew {
-				e.limit += p.Count
+				e.atLimit += p.Count
 			}
 		}
 	}
 }
 
-// skew returns by how much a replica's domain exceeds a minimum.
-func (e *evenRule) skew(p *spot, minimum int64) int64 {
+// skew returns by how much the domain of a replica exceeds a minimum.
+func (e *spreadRule) skew(p *spot, minimum int64) int64 {
 	n := e.Counts()[e.Column.Domain[p.node]] - minimum
 	if e.of[p.Group] > 0 && e.Counted.Has(p.node) {
 		n--
@@ -100,8 +100,8 @@ func (e *evenRule) skew(p *spot, minimum int64) int64 {
 	return n
 }
 
-// without returns the minimum if a replica were gone.
-func (e *evenRule) without(p *spot) int64 {
+// without returns the minimum after the deletion of a replica.
+func (e *spreadRule) without(p *spot) int64 {
 	d := e.Column.Domain[p.node]
 	if e.Floor() || e.of[p.Group] == 0 || !e.Counted.Has(p.node) || e.Counts()[d] != e.Minimum() {
 		return e.Minimum()
@@ -109,8 +109,8 @@ func (e *evenRule) without(p *spot) int64 {
 	return e.Minimum() - 1
 }
 
-// failing returns how many plugins would refuse a replica where it is, if it came there now, and tells the rules.
-func (r *replicaRules) failing(p *spot, tell func(verdict.JointRule)) int {
+// rejections returns how many plugins would reject a replica where it is, and passes on the rules that reject it.
+func (r *replicaRules) rejections(p *spot, tell func(verdict.JointRule)) int {
 	plugins := make(map[verdict.Plugin]bool)
 	broken := func(rule verdict.JointRule) {
 		plugins[rule.Plugin] = true
@@ -135,7 +135,7 @@ func (r *replicaRules) failing(p *spot, tell func(verdict.JointRule)) int {
 			uses = 1
 		}
 		room := need.Room(p.node)
-		// What a node does not have is not used up there.
+		// A replica uses no more than the node has.
 		if need.Amount > room+min(uses, need.Allocatable(p.node)-room) {
 			broken(verdict.JointRule{Plugin: verdict.NodeResourcesFit, Resource: need.Resource})
 		}
@@ -161,23 +161,23 @@ func (r *replicaRules) failing(p *spot, tell func(verdict.JointRule)) int {
 	return len(plugins)
 }
 
-// harm returns how many replicas would be refused where they are because one is gone, and are not otherwise.
-func (r *replicaRules) harm(p *spot) int {
-	harm := 0
+// disruption returns how many replicas would be rejected where they are because of the deletion of one.
+func (r *replicaRules) disruption(p *spot) int {
+	disruption := 0
 	for i := range r.spread {
 		if e := &r.spread[i]; e.without(p) < e.Minimum() {
-			harm = max(harm, e.limit)
+			disruption = max(disruption, e.atLimit)
 		}
 	}
 	if r.affinity[p.Group] == 0 || r.Affinity.Matched() <= 2 {
-		return harm
+		return disruption
 	}
 	for i := range r.Affinity.Terms {
-		// The last but one leaves the last alone.
+		// The deletion of the second last leaves the last one without a match.
 		t := &r.Affinity.Terms[i]
 		if d := t.Column.Domain[p.node]; d != topology.None && t.Counts[d] == 2 {
-			harm = max(harm, 1)
+			disruption = max(disruption, 1)
 		}
 	}
-	return harm
+	return disruption
 }

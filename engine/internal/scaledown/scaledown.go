@@ -1,4 +1,4 @@
-// Package scaledown tells which replicas of a workload to delete.
+// Package scaledown selects the replicas of a workload to delete.
 package scaledown
 
 import (
@@ -14,25 +14,25 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Options are the arguments of Run besides the pod.
+// Options are the arguments of Run.
 type Options struct {
 	// Selector selects the replicas among the pods of the pod's namespace; nil for the pod's labels.
 	Selector *api.LabelSelector
-	// Replicas is how many remain.
+	// Replicas is the number of replicas to keep.
 	Replicas int
 }
 
-// MaxDeletions bounds how many replicas a call of Run deletes.
+// MaxDeletions bounds the deletions of one call of Run.
 const MaxDeletions = 10_000
 
 // maxSpreadKeys bounds ScaleDown.Spread.
 const maxSpreadKeys = 16
 
-// Run tells which replicas of a workload, of which the pod is one, to delete. One after the other is chosen, all
-// that remain being where they are: one that leaves the fewest replicas where they would be refused; of these the one that
-// is refused itself by the most plugins, then the one whose node the pod's own rules say the least good of, then one in the
-// domain with the most replicas, on the node with the most, with the lowest score. If that would be more than MaxDeletions,
-// none is deleted.
+// Run selects the replicas of a workload to delete. The pod is one of them. Run selects one replica at a time, with the
+// remaining ones in place. The criteria, in order: the fewest other replicas that its deletion causes to be rejected
+// where they are; the most plugins that reject it; the lowest score by the pod's own rules; the domain with the most
+// replicas; the node with the most replicas; the lowest total score. If more than MaxDeletions replicas have to go, Run
+// deletes none.
 func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *api.Pod, o Options) (*verdict.ScaleDown, error) {
 	state.OwnResources()
 	s := &scaling{Decision: decide.New(f, state, state.Compile(pod))}
@@ -51,7 +51,7 @@ func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *ap
 			return nil, err
 		}
 		deleted.Cost = int32(-count)
-		if last := len(result.Deletions) - 1; last >= 0 && isOneMore(&result.Deletions[last], deleted) {
+		if last := len(result.Deletions) - 1; last >= 0 && repeats(&result.Deletions[last], deleted) {
 			result.Deletions[last].Pod.Count++
 			result.Deletions[last].Cost = deleted.Cost
 			continue
@@ -67,38 +67,38 @@ func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *ap
 	return result, ctx.Err()
 }
 
-// isOneMore reports whether a deletion is one more of the last, which is only counted.
-func isOneMore(last, next *verdict.ScaledPod) bool {
+// repeats reports whether a deletion repeats the last one, of a pod that is only counted.
+func repeats(last, next *verdict.ScaledPod) bool {
 	a, b := last.Pod, next.Pod
 	a.Count, b.Count = 0, 0
 	return a == b && a.Name == "" && last.Score == next.Score && slices.Equal(last.Broken, next.Broken)
 }
 
-// scaling is one call of ScaleDown.
+// scaling is one call of Run.
 type scaling struct {
 	*decide.Decision
 	spots []spot
 	left  int
-	// keys are the topology keys of the pod's rules, with the number of replicas in each domain and on each node.
+	// keys are the topology keys of the pod's rules with the replicas per domain; nodes are the replicas per node.
 	keys  []tally
 	nodes []int
 	rules replicaRules
 }
 
-// spot is equal replicas on one node. Count is how many remain.
+// spot is identical replicas on one node. Count is the number that remains.
 type spot struct {
 	cluster.Occupant
 	node uint32
 }
 
-// tally is how many replicas there are in each domain of a topology key.
+// tally counts replicas by domain of a topology key.
 type tally struct {
 	key    string
 	column *topology.Column
 	counts []int
 }
 
-// find finds the replicas, by node, and of one node in the order in which they remain.
+// find finds the replicas, ordered by node and name.
 func (s *scaling) find(selects *api.LabelSelector) {
 	if selects == nil {
 		selects = &api.LabelSelector{MatchLabels: s.Pod.Template.Labels.With(s.Pod.Pod.Labels)}
@@ -132,7 +132,7 @@ func (s *scaling) find(selects *api.LabelSelector) {
 	}
 }
 
-// add counts replicas of a node, less if count is negative.
+// add counts replicas on a node; count may be negative.
 func (s *scaling) add(node uint32, count int) {
 	s.left += count
 	s.nodes[node] += count
@@ -177,7 +177,7 @@ func (s *scaling) spreadBefore() []verdict.ReplicaSpread {
 		for d, value := range t.column.Values {
 			if d != topology.None {
 				spread.Domains = append(spread.Domains, verdict.DomainReplicas{
-					Value: s.State.Symbols.Name(value), Before: t.counts[d], After: d, // until it is known
+					Value: s.State.Symbols.Name(value), Before: t.counts[d], After: d, // the domain; spreadAfter replaces it
 				})
 			}
 		}
@@ -202,41 +202,41 @@ func (s *scaling) conflicting(p *spot, count int) verdict.ConflictingPod {
 	return s.State.ConflictingPod(p.node, &o)
 }
 
-// deleteNext deletes the replica whose turn it is.
+// deleteNext deletes one replica.
 func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	s.rules.prepare(s)
-	best, bestHarm, bestFailing := []int(nil), 0, 0
-	var sound []uint32 // nodes of replicas that no plugin refuses
+	best, bestDisruption, bestRejections := []int(nil), 0, 0
+	var accepted []uint32 // nodes of the replicas that no plugin rejects
 	for i := range s.spots {
 		p := &s.spots[i]
 		if p.Count == 0 {
 			continue
 		}
-		failing := s.rules.failing(p, nil)
-		harm := s.rules.harm(p)
-		if failing > 0 {
-			harm--
-		} else if len(sound) == 0 || sound[len(sound)-1] != p.node {
-			sound = append(sound, p.node)
+		rejections := s.rules.rejections(p, nil)
+		disruption := s.rules.disruption(p)
+		if rejections > 0 {
+			disruption--
+		} else if len(accepted) == 0 || accepted[len(accepted)-1] != p.node {
+			accepted = append(accepted, p.node)
 		}
-		switch c := cmp.Or(cmp.Compare(harm, bestHarm), cmp.Compare(bestFailing, failing)); {
+		switch c := cmp.Or(cmp.Compare(disruption, bestDisruption), cmp.Compare(bestRejections, rejections)); {
 		case best == nil || c < 0:
-			best, bestHarm, bestFailing = append(best[:0], i), harm, failing
+			best, bestDisruption, bestRejections = append(best[:0], i), disruption, rejections
 		case c == 0:
 			best = append(best, i)
 		}
 	}
 	var scores scores
-	if bestFailing == 0 {
+	if bestRejections == 0 {
 		var err error
-		if scores, err = s.score(ctx, sound); err != nil {
+		if scores, err = s.score(ctx, accepted); err != nil {
 			return nil, err
 		}
 	}
 	chosen := &s.spots[slices.MinFunc(best, func(a, b int) int { return s.compare(&s.spots[a], &s.spots[b], &scores) })]
 	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1)}
-	if bestFailing > 0 {
-		s.rules.failing(chosen, func(r verdict.JointRule) { out.Broken = append(out.Broken, r) })
+	if bestRejections > 0 {
+		s.rules.rejections(chosen, func(r verdict.JointRule) { out.Broken = append(out.Broken, r) })
 	} else {
 		out.Score = scores.of(chosen.node).total
 	}
@@ -249,13 +249,13 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	return out, ctx.Err()
 }
 
-// scores are the scores of nodes, ascending.
+// scores are the scores of nodes; nodes is ascending.
 type scores struct {
 	nodes []uint32
 	list  []nodeScore
 }
 
-// nodeScore is a node's total score, and what the plugins of the pod's own rules have of it.
+// nodeScore is a node's total score, and the part that follows from the pod's own rules.
 type nodeScore struct{ own, total int64 }
 
 func (s *scores) of(node uint32) nodeScore {
@@ -285,7 +285,7 @@ func (s *scaling) score(ctx context.Context, nodes []uint32) (scores, error) {
 	return out, nil
 }
 
-// compare is negative if a goes before b, of which as many plugins refuse each.
+// compare orders replicas with equal disruption and rejections: the one to delete first is less.
 func (s *scaling) compare(a, b *spot, scores *scores) int {
 	x, y := scores.of(a.node), scores.of(b.node)
 	c := cmp.Compare(x.own, y.own)

@@ -17,13 +17,13 @@ var Plugin = &plugin.Plugin{
 	Weight: func(w *api.Weights) int64 { return w.ImageLocality },
 }
 
-// What an image counts for, in bytes.
+// Image sizes outside of this range do not count, in bytes.
 const (
 	minBytes         = 23 << 20
 	maxBytesPerImage = 1000 << 20
 )
 
-// Score returns the nodes' scores. An image counts by its size and by the share of all nodes that have it.
+// Score returns the nodes' scores. An image counts with its size times the share of nodes that have it.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	scores := c.Scores(len(feasible))
 	sums, images := sums(c)
@@ -36,7 +36,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// ByNode returns all nodes' scores; nil if these are 0.
+// ByNode returns the scores of all nodes; nil if all are 0.
 func ByNode(c *plugin.Cycle) []int64 {
 	scores, images := sums(c)
 	for n, sum := range scores {
@@ -50,7 +50,7 @@ func score(sum, images int64) int64 {
 	return plugin.MaxScore * (min(max(sum, minBytes), most) - minBytes) / (most - minBytes)
 }
 
-// sums returns what the pod's images count for by node, nil if no node has any of them, and how many they are.
+// sums returns the sizes of the pod's images by node, nil if no node has one, and the number of images.
 func sums(c *plugin.Cycle) (sums []int64, images int64) {
 	spec := c.Pod.Spec()
 	images = int64(len(spec.ImageVolumes))
@@ -68,7 +68,7 @@ func sums(c *plugin.Cycle) (sums []int64, images int64) {
 	return sums, images
 }
 
-// add counts an image on the nodes that have it.
+// add adds an image to the nodes that have it.
 func add(c *plugin.Cycle, sums []int64, name string) []int64 {
 	nodes, size := c.State.Image(normalized(name))
 	if nodes == nil || c.State.Ended() {
@@ -85,7 +85,7 @@ func add(c *plugin.Cycle, sums []int64, name string) []int64 {
 	return sums
 }
 
-// normalized gives an image name without a tag the tag that container runtimes add.
+// normalized adds the default tag to an image name without a tag, as container runtimes do.
 func normalized(name string) string {
 	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
 		return name + ":latest"

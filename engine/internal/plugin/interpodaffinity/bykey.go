@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// byKey adds up pods per domain of several topology keys.
+// byKey adds up weights of pods by domain of several topology keys.
 type byKey struct {
 	state   *cluster.State
 	keys    []intern.ID
@@ -25,7 +25,7 @@ func (b *byKey) add(key intern.ID, m topology.Members, weight int64) {
 	}
 }
 
-// index returns where a key is, with counts of 0 if it is new.
+// index returns the index of a key. It adds a missing one.
 func (b *byKey) index(key intern.ID) int {
 	i := slices.Index(b.keys, key)
 	if i < 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// explain tells what each required term counted: the pod's affinity terms, its anti-affinity terms, and the anti-affinity
-// terms of pods on nodes that select it, by topology key.
+// explain adds the counts of each required term: the pod's affinity terms, its anti-affinity terms, and by topology key
+// the anti-affinity terms of existing pods that select the pod.
 func explain(c *plugin.Cycle, x *plugin.Explaining) {
 	if a := x.Rules.Affinity; a != nil {
 		for i := range a.Count().Terms {
@@ -59,8 +59,8 @@ func describe(c *plugin.Cycle, id verdict.JointRule, column *topology.Column, co
 	return t
 }
 
-// inTheWay cuts counts to what may still be explained, names pods in the domains that are refused, in order of their
-// nodes, and reports whether that is all of it.
+// inTheWay cuts counts to the budget, lists the conflicting pods of infeasible domains in order of their nodes, and
+// reports whether the list is complete.
 func inTheWay(c *plugin.Cycle, e *rule.Exclusion, t *verdict.TopologyCounts) bool {
 	complete := plugin.Explained(c.State, t)
 	type place struct {

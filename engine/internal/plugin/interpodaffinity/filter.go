@@ -1,8 +1,8 @@
-// Package interpodaffinity keeps pods with or apart from other pods, per topology domain: required terms filter,
-// preferred ones score (pkg/scheduler/framework/plugins/interpodaffinity, v1.37).
+// Package interpodaffinity implements affinity and anti-affinity between pods, per topology domain: required terms
+// filter, preferred ones score (pkg/scheduler/framework/plugins/interpodaffinity, v1.37).
 //
-// Rules hold both ways: a pod on a node that requires to be apart from the incoming pod blocks its whole domain, and
-// what pods on nodes wish for counts when the incoming pod is scored.
+// Terms are symmetric: a required anti-affinity term of an existing pod rejects the incoming pod in the whole domain,
+// and preferred terms of existing pods count in the incoming pod's scores.
 package interpodaffinity
 
 import (
@@ -61,21 +61,9 @@ func id(c *plugin.Cycle, kind verdict.TopologyRule, index int, key intern.ID) ve
 
 func compileAffinity(c *plugin.Cycle) *rule.Affinity {
 	terms := c.Pod.Affinity
-	weight := func(g *cluster.Group) int64 {
-		if matchesAll(terms, g.Shape) {
-			return 1
-		}
-		return 0
-	}
 	a := &rule.Affinity{
 		Self: matchesAll(terms, c.Pod.Shape),
-		Pods: rule.Pods{Weight: weight, Groups: func(yield func(int, *cluster.Group) bool) {
-			for i, g := range c.State.Selectable(terms[0].Selector) {
-				if weight(g) != 0 && !yield(i, g) {
-					return
-				}
-			}
-		}},
+		Pods: rule.Matching(c.State.Selectable(terms[0].Selector), func(g *cluster.Group) bool { return matchesAll(terms, g.Shape) }),
 	}
 	for i := range terms {
 		key := terms[i].TopologyKey
@@ -93,15 +81,15 @@ func matchesAll(terms []cluster.Term, s *cluster.Shape) bool {
 	return true
 }
 
-// excludes reports whether a pod's anti-affinity term keeps it and another pod that is to be placed apart. Either pod's
-// decision may find so: the two look differently at namespaces that the cluster does not have.
+// excludes reports whether an anti-affinity term of a pod keeps another pending pod out of its domain. It evaluates
+// both directions, because they differ for namespaces that the cluster does not have.
 func excludes(p *cluster.Pending, term int, other *cluster.Pending) bool {
 	return p.AntiAffinity[term].Matches(other.Namespace, nil, other.Shape.Labels) ||
 		p.Shape.AntiAffinity[term].Matches(other.Namespace, other.NamespaceLabels, other.Shape.Labels)
 }
 
-// compileExisting compiles the required anti-affinity terms of pods on nodes that select the pod: one rule for each
-// topology key, in the order of the keys' names. A pod with two such terms of one key counts twice.
+// compileExisting compiles the required anti-affinity terms of existing pods that select the pod: one rule per topology
+// key, in the order of the keys' names. A pod with two such terms of one key counts twice.
 func compileExisting(c *plugin.Cycle) []*rule.Exclusion {
 	var keys []intern.ID
 	groups := make(map[intern.ID][]int)
@@ -138,7 +126,7 @@ func compileExisting(c *plugin.Cycle) []*rule.Exclusion {
 	return rules
 }
 
-// existing returns how many required anti-affinity terms with a key a group's pods have that select the pod.
+// existing returns the number of required anti-affinity terms with a key that select the pod, per pod of a group.
 func existing(c *plugin.Cycle, g *cluster.Group, key intern.ID) (terms int64) {
 	for i := range g.AntiAffinity {
 		if t := &g.AntiAffinity[i]; t.TopologyKey == key && selects(t, c) {
@@ -148,7 +136,7 @@ func existing(c *plugin.Cycle, g *cluster.Group, key intern.ID) (terms int64) {
 	return terms
 }
 
-// selects reports whether a term of pods on nodes selects the pod.
+// selects reports whether a term of an existing pod selects the pod.
 func selects(t *cluster.Term, c *plugin.Cycle) bool {
 	return t.Matches(c.Pod.Namespace, c.Pod.NamespaceLabels, c.Pod.Shape.Labels)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Preferred adds up the weights of preferred terms of both sides, in a form that pods can be added to one by one.
+// Preferred holds the weights of the preferred terms of the pod and of existing pods, and can add pods one by one.
 type Preferred struct {
 	Tallies []Tally
 
 	cycle *plugin.Cycle
 }
 
-// Tally is the weights in each domain of a key; that of topology.None is 0.
+// Tally is the sum of weights by domain of a key; 0 for topology.None.
 type Tally struct {
 	Column   *topology.Column
 	ByDomain []int64
@@ -31,11 +31,11 @@ func (t *Tally) Add(node uint32, weight int64) {
 	}
 }
 
-// NewPreferred adds up the weights of the pods that there are. Keys of groups that the state expects are there, too, unless
-// the request has ended.
+// NewPreferred adds up the weights of existing pods. It includes the keys of groups that the state expects, unless the
+// request has ended.
 func NewPreferred(c *plugin.Cycle) *Preferred {
 	p := &Preferred{cycle: c}
-	by := wishes(c)
+	by := preferredTerms(c)
 	for i, column := range by.columns {
 		by.counts[i][topology.None] = 0
 		p.Tallies = append(p.Tallies, Tally{Column: column, ByDomain: by.counts[i], key: by.keys[i]})
@@ -43,7 +43,7 @@ func NewPreferred(c *plugin.Cycle) *Preferred {
 	return p
 }
 
-// Weights returns what one pod of a group adds to each tally; nil if nothing.
+// Weights returns what one pod of a group adds to each tally; nil for nothing.
 func (p *Preferred) Weights(g *cluster.Group) []int64 {
 	c := p.cycle
 	if skipped(c) {

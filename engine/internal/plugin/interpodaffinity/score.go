@@ -8,9 +8,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Score returns the nodes' normalized scores; nil if no preference of either side touches a node.
+// Score returns the nodes' normalized scores; nil if no preferred term of either side touches a node.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
-	by := wishes(c)
+	by := preferredTerms(c)
 	if !by.touched {
 		return nil
 	}
@@ -25,14 +25,14 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// wishes adds up the weights of the preferences of both sides.
-func wishes(c *plugin.Cycle) *byKey {
+// preferredTerms adds up the weights of the terms of both sides that count for scores.
+func preferredTerms(c *plugin.Cycle) *byKey {
 	by := &byKey{state: c.State}
 	if skipped(c) {
 		return by
 	}
-	addWishes(by, c, c.Pod.PreferredAffinity, 1)
-	addWishes(by, c, c.Pod.PreferredAntiAffinity, -1)
+	addOwnTerms(by, c, c.Pod.PreferredAffinity, 1)
+	addOwnTerms(by, c, c.Pod.PreferredAntiAffinity, -1)
 	for t := range c.State.Wishes(c.Pod) {
 		if weight := weightOf(c, t.Required, t.Weight); weight != 0 {
 			by.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, weight)
@@ -41,14 +41,14 @@ func wishes(c *plugin.Cycle) *byKey {
 	return by
 }
 
-// skipped reports whether preferences do not count for the pod.
+// skipped reports whether the profile ignores the terms that count for the pod's scores.
 func skipped(c *plugin.Cycle) bool {
 	own := len(c.Pod.PreferredAffinity)+len(c.Pod.PreferredAntiAffinity) > 0
 	return c.Profile.IgnorePreferredTermsOfExistingPods && !own
 }
 
-// weightOf returns what a term of pods on nodes counts for. What they require to be with counts as a wish, too, of the
-// profile's weight.
+// weightOf returns the weight of a term of existing pods. Their required affinity terms count with the weight of the
+// profile.
 func weightOf(c *plugin.Cycle, required bool, weight int64) int64 {
 	if required {
 		return int64(c.Profile.HardPodAffinityWeight)
@@ -56,8 +56,8 @@ func weightOf(c *plugin.Cycle, required bool, weight int64) int64 {
 	return weight
 }
 
-// addWishes gathers the pods that the pod's own preferred terms match.
-func addWishes(by *byKey, c *plugin.Cycle, terms []cluster.WeightedTerm, sign int64) {
+// addOwnTerms adds the pods that the pod's own preferred terms match.
+func addOwnTerms(by *byKey, c *plugin.Cycle, terms []cluster.WeightedTerm, sign int64) {
 	for i := range terms {
 		t := &terms[i]
 		for _, m := range c.State.Matching(&t.Term) {
@@ -66,7 +66,7 @@ func addWishes(by *byKey, c *plugin.Cycle, terms []cluster.WeightedTerm, sign in
 	}
 }
 
-// normalize stretches scores to 0..MaxScore between the lowest and the highest; all are 0 if these are equal.
+// normalize scales scores to 0..MaxScore between the lowest and the highest. All are 0 if these are equal.
 func normalize(scores []int64) {
 	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, s := range scores {
@@ -81,7 +81,7 @@ func normalize(scores []int64) {
 	}
 }
 
-// Normalized returns where a score stands between the lowest and the highest.
+// Normalized returns the normalized form of one score.
 func Normalized(score, lowest, highest int64) int64 {
 	if lowest == highest {
 		return 0

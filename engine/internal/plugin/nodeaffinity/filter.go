@@ -25,7 +25,7 @@ var Plugin = &plugin.Plugin{
 	OwnRules: true,
 }
 
-// preFilter restricts the nodes to those that every term names, if each term names some.
+// preFilter restricts the nodes to those that the terms name, if every term names nodes.
 func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
 	if spec.NodeAffinity == nil {
 		return plugin.PreFilterResult{}

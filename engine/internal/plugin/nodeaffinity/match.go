@@ -1,5 +1,5 @@
-// Package nodeaffinity keeps pods on the nodes that their node selector and node affinity ask for, and prefers those
-// that they wish for (pkg/scheduler/framework/plugins/nodeaffinity, v1.37).
+// Package nodeaffinity implements node selectors and node affinity: required terms filter, preferred ones score
+// (pkg/scheduler/framework/plugins/nodeaffinity, v1.37).
 package nodeaffinity
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Required returns the nodes that match a node selector and a required node affinity; nil if that is all nodes.
+// Required returns the nodes that match a node selector and required node affinity; nil for all.
 func Required(s *cluster.State, spec *api.PodSpec) nodeset.Set {
 	var set nodeset.Set
 	for _, r := range selector.CompileNodeLabels(s.Symbols, spec.NodeSelector) {
@@ -36,8 +36,8 @@ func anyTerm(s *cluster.State, sel *api.NodeSelector) nodeset.Set {
 }
 
 // term returns the nodes that match a term; nil if none can.
-func term(s *cluster.State, stated api.NodeSelectorTerm) nodeset.Set {
-	t, ok := selector.CompileNodeTerm(s.Symbols, stated)
+func term(s *cluster.State, selects api.NodeSelectorTerm) nodeset.Set {
+	t, ok := selector.CompileNodeTerm(s.Symbols, selects)
 	if !ok {
 		return nil
 	}
@@ -63,7 +63,7 @@ func term(s *cluster.State, stated api.NodeSelectorTerm) nodeset.Set {
 	return set
 }
 
-// matching returns the nodes whose label meets a requirement, by asking once per value that occurs.
+// matching returns the nodes whose label meets a requirement. It evaluates each distinct value once.
 func matching(s *cluster.State, r *selector.Requirement) nodeset.Set {
 	column := s.Column(r.Key)
 	table := make([]uint8, column.Len())
@@ -75,7 +75,7 @@ func matching(s *cluster.State, r *selector.Requirement) nodeset.Set {
 	return column.Where(table)
 }
 
-// intersect returns the nodes of both sets, nil standing for all. It may change a.
+// intersect returns the nodes of both sets; nil stands for all. It may change a.
 func intersect(a, b nodeset.Set) nodeset.Set {
 	if a == nil {
 		return b

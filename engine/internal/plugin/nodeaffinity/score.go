@@ -6,8 +6,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Score returns the nodes' normalized scores: the sum of the weights of the wishes they fulfil. nil if neither the pod
-// nor the profile has any, or if kube-scheduler cannot parse the pod's.
+// Score returns the nodes' normalized scores: the sums of the weights of matching preferred terms. nil if neither the
+// pod nor the profile has any, or if kube-scheduler cannot parse the pod's terms.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	scores := Weights(c, feasible)
 	plugin.Normalize(scores, false)
@@ -16,28 +16,28 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 
 // Weights returns the scores before they are normalized.
 func Weights(c *plugin.Cycle, of []uint32) []int64 {
-	var wishes []api.PreferredNodeTerm
+	var terms []api.PreferredNodeTerm
 	if a := c.Profile.AddedAffinity; a != nil {
-		wishes = append(wishes, a.Preferred...)
+		terms = append(terms, a.Preferred...)
 	}
 	if a := c.Pod.Spec().NodeAffinity; a != nil {
 		if selector.PreferredNodeTermsError(a.Preferred) != "" {
 			return nil
 		}
-		wishes = append(wishes, a.Preferred...)
+		terms = append(terms, a.Preferred...)
 	}
-	if len(wishes) == 0 {
+	if len(terms) == 0 {
 		return nil
 	}
 	scores := c.Scores(len(of))
-	for _, w := range wishes {
-		nodes := term(c.State, w.Preference)
+	for _, t := range terms {
+		nodes := term(c.State, t.Preference)
 		if nodes == nil || c.State.Ended() {
 			continue
 		}
 		for i, n := range of {
 			if nodes.Has(n) {
-				scores[i] += int64(w.Weight)
+				scores[i] += int64(t.Weight)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Package nodename lets a pod that names a node go to that node only
+// Package nodename restricts a pod with a node name to that node
 // (pkg/scheduler/framework/plugins/nodename, v1.37).
 package nodename
 

@@ -15,7 +15,7 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 	c.State.Explain(verdict.EntryCost * len(x.PortConflicts))
 }
 
-// conflicts returns the pods that hold a port that the pod asks for, node by node, at most verdict.MaxDetails.
+// conflicts returns the pods that occupy a requested host port, node by node, at most verdict.MaxDetails.
 func conflicts(c *plugin.Cycle, x *plugin.Explaining, e *rule.Exclusion) []verdict.HostPortConflict {
 	var out []verdict.HostPortConflict
 	wanted := newPorts(c.Pod.HostPorts)

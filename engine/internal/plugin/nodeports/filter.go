@@ -1,8 +1,9 @@
-// Package nodeports keeps pods off nodes where a host port that they ask for is taken
+// Package nodeports rejects nodes where a requested host port is occupied
 // (pkg/scheduler/framework/plugins/nodeports, v1.37).
 package nodeports
 
 import (
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
@@ -21,26 +22,21 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		return
 	}
 	wanted := newPorts(c.Pod.HostPorts)
-	weight := func(g *cluster.Group) int64 {
-		if _, clashes := wanted.conflict(g.HostPorts); clashes {
-			return 1
+	clashes := func(ports []api.HostPort) bool {
+		_, clashes := wanted.conflict(ports)
+		return clashes
+	}
+	groups := func(yield func(int, *cluster.Group) bool) {
+		for _, i := range c.State.PortGroups() {
+			if c.State.Ended() || !yield(i, c.State.Group(i)) {
+				return
+			}
 		}
-		return 0
 	}
 	s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
-		ID:     verdict.JointRule{Plugin: verdict.NodePorts},
-		Reason: verdict.ReasonOf(verdict.ReasonHostPort),
-		Pods: rule.Pods{Weight: weight, Groups: func(yield func(int, *cluster.Group) bool) {
-			for _, i := range c.State.PortGroups() {
-				g := c.State.Group(i)
-				if c.State.Ended() || weight(g) != 0 && !yield(i, g) {
-					return
-				}
-			}
-		}},
-		Excludes: func(other *cluster.Pending) bool {
-			_, clashes := wanted.conflict(other.HostPorts)
-			return clashes
-		},
+		ID:       verdict.JointRule{Plugin: verdict.NodePorts},
+		Reason:   verdict.ReasonOf(verdict.ReasonHostPort),
+		Pods:     rule.Matching(groups, func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
+		Excludes: func(other *cluster.Pending) bool { return clashes(other.HostPorts) },
 	}))
 }

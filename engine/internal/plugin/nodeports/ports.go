@@ -2,7 +2,7 @@ package nodeports
 
 import "github.com/stowage-scheduler/stowage/engine/api"
 
-// ports is host ports to look up.
+// ports are host ports to look up.
 type ports map[portKey]*addresses
 
 type portKey struct {
@@ -10,7 +10,7 @@ type portKey struct {
 	protocol api.Protocol
 }
 
-// addresses is where a port is asked for: every address, or some.
+// addresses are the addresses of a port.
 type addresses struct {
 	every bool
 	some  map[string]bool
@@ -34,7 +34,7 @@ func newPorts(list []api.HostPort) ports {
 	return p
 }
 
-// conflict returns the first of the other ports that clashes with one of these, and whether one does.
+// conflict returns the first of some ports that conflicts with one of p, and whether one does.
 func (p ports) conflict(other []api.HostPort) (api.HostPort, bool) {
 	for _, h := range other {
 		if a := p[portKey{h.Port, h.Protocol}]; a != nil && (a.every || everyAddress(h.HostIP) || a.some[h.HostIP]) {

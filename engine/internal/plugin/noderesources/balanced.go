@@ -8,8 +8,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 )
 
-// BalancedScore returns the nodes' NodeResourcesBalancedAllocation scores: by how much the pod would even out the
-// utilization of the node's resources, 75 where it changes nothing. nil if the pod asks for none of the resources.
+// BalancedScore returns the nodes' NodeResourcesBalancedAllocation scores: by how much the pod would balance the
+// utilization of the node's resources, 75 for no change. nil if the pod requests none of the resources.
 func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	columns := balancedColumns(c)
 	if columns == nil {
@@ -46,7 +46,8 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// balancedColumns returns the resources that NodeResourcesBalancedAllocation looks at; nil if the pod asks for none.
+// balancedColumns returns the resources that NodeResourcesBalancedAllocation reads; nil if the pod requests none of
+// them.
 func balancedColumns(c *plugin.Cycle) []column {
 	asked := requests.Pending(c.Pod.Spec())
 	columns := make([]column, len(c.Profile.BalancedResources))
@@ -61,7 +62,7 @@ func balancedColumns(c *plugin.Cycle) []column {
 	return columns
 }
 
-// unusual is in place of an evenness that is not in 0..100: where the sum of what the pods of a node ask for is negative.
+// unusual replaces an evenness outside of 0..100, which results from a negative sum of requests.
 const unusual = math.MaxUint8
 
 func usually(evenness int64) uint8 {
@@ -88,17 +89,17 @@ func current(columns []column, nodes int) []uint8 {
 	return out
 }
 
-// balance returns the score of a node that is so even with the pod, and so even without.
+// balance returns the score of a node from its evenness with and without the pod.
 func balance(with, without int64) int64 {
 	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-without)/2
 }
 
-// ofTwo reports whether evennessOfTwo can be asked instead of evenness.
+// ofTwo reports whether evennessOfTwo applies.
 func ofTwo(columns []column) bool {
 	return len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil
 }
 
-// evennessOfTwo is evenness of two resources that each node has some of, or none.
+// evennessOfTwo is evenness for two resources that every node has a value of.
 func evennessOfTwo(requestedA, allocatableA, requestedB, allocatableB int64) int64 {
 	if allocatableA == 0 || allocatableB == 0 {
 		return plugin.MaxScore
@@ -114,9 +115,9 @@ func evennessOfTwo(requestedA, allocatableA, requestedB, allocatableB int64) int
 	return int64(float64(1-math.Abs((a-b)/2)) * plugin.MaxScore)
 }
 
-// evenness returns 100 less the standard deviation, in percent, of the resources' utilization. The order of the
-// operations on floats is kube-scheduler's, so that results are equal to the last bit; the conversions keep compilers
-// from fusing a multiplication and an addition.
+// evenness returns 100 minus the standard deviation of the resources' utilization, in percent. The order of float
+// operations is kube-scheduler's, so that results are equal to the last bit. The conversions keep compilers from fusing
+// a multiplication and an addition.
 func evenness(columns []column, n uint32, withPod bool, fractions []float64) int64 {
 	fractions = fractions[:0]
 	var total float64

@@ -1,5 +1,5 @@
-// Package noderesources keeps pods off nodes with too little left of what they request, and prefers nodes by how full
-// and how evenly used they would be (pkg/scheduler/framework/plugins/noderesources, v1.37).
+// Package noderesources rejects nodes with insufficient free resources, and scores nodes by utilization and its balance
+// (pkg/scheduler/framework/plugins/noderesources, v1.37).
 package noderesources
 
 import (
@@ -32,7 +32,7 @@ var Balanced = &plugin.Plugin{
 	Unbounded: true,
 }
 
-// NewFit returns the rule that a node has room for the pod. Of the scalar resources, ignored ones do not count.
+// NewFit returns the rule that the node has room for the pod. Ignored scalar resources do not count.
 func NewFit(c *plugin.Cycle) *rule.Fit {
 	requested := requests.Pending(c.Pod.Spec())
 	counted := make(api.Resources, 0, len(requested))

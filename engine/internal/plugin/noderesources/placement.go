@@ -11,15 +11,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 )
 
-// PlacementScore returns how full nodes are as a whole with pods to come, which ask for so much in all, each as
-// requests.PendingDefaulted counts it (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go scorePlacement
+// PlacementScore returns the utilization of nodes as a whole with pending pods. requested is their sum, as
+// requests.PendingDefaulted counts (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go scorePlacement
 // with MostAllocated, v1.37).
 func PlacementScore(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) int64 {
 	return average(shares(r, s, asked, nodes))
 }
 
-// PlacementBound returns the highest PlacementScore that any of those pods have. It may be more than that of all: a resource
-// that only the others ask for does not count.
+// PlacementBound returns an upper bound of PlacementScore over all subsets of the pods. A subset may lack a resource,
+// which then does not count.
 func PlacementBound(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) int64 {
 	var counted, optional []share
 	for _, c := range shares(r, s, asked, nodes) {
@@ -38,13 +38,13 @@ func PlacementBound(r *cluster.Resources, s *api.ScoringStrategy, asked api.Reso
 	return best
 }
 
-// share is how full nodes are of a resource.
+// share is the utilization of a resource.
 type share struct {
 	resource        string
 	percent, weight int64
 }
 
-// shares returns how full nodes are of each resource that they have and that counts.
+// shares returns the utilization of each resource that counts and that nodes have.
 func shares(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) []share {
 	var all []share
 	for _, resource := range s.Resources {
@@ -77,13 +77,13 @@ func average(shares []share) int64 {
 	return sum / weights
 }
 
-// total is a sum over nodes, which may be more than an int64 holds.
+// total is a sum over nodes. It may exceed an int64.
 type total struct {
-	exact int64 // unless rough is more than maxExactTotal
+	exact int64 // valid up to a rough value of maxExactTotal
 	rough float64
 }
 
-// maxExactTotal is up to what 100 times a total fits an int64.
+// maxExactTotal is a total whose hundredfold fits an int64.
 const maxExactTotal = 1 << 56
 
 func (t *total) add(amount int64) {
@@ -91,7 +91,7 @@ func (t *total) add(amount int64) {
 	t.rough += float64(amount)
 }
 
-// percentOf returns which percentage t is of a total, 100 if it is more.
+// percentOf returns t as a percentage of a total, at most 100.
 func (t total) percentOf(of total) int64 {
 	if max(t.rough, of.rough) > maxExactTotal {
 		return int64(min(t.rough/of.rough, 1) * plugin.MaxScore)
@@ -99,7 +99,7 @@ func (t total) percentOf(of total) int64 {
 	return min(t.exact, of.exact) * plugin.MaxScore / of.exact
 }
 
-// Total adds up what pods ask for where NodeResourcesFit scores, so many of each.
+// Total adds up the requests of a number of pods per spec, as NodeResourcesFit counts them for scores.
 func Total(pods []*api.PodSpec, counts []int) api.Resources {
 	var sum api.Resources
 	for i, spec := range pods {

@@ -25,12 +25,12 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// usual reports whether leastAllocatedOfTwo can be asked.
+// usual reports whether leastAllocatedOfTwo applies.
 func usual(c *plugin.Cycle, columns []column) bool {
 	return c.Profile.Scoring.Type == api.LeastAllocated && len(columns) == 2 && columns[0].usual() && columns[1].usual()
 }
 
-// fitColumns returns the resources that NodeResourcesFit scores by.
+// fitColumns returns the resources that NodeResourcesFit scores.
 func fitColumns(c *plugin.Cycle) []column {
 	columns := make([]column, len(c.Profile.Scoring.Resources))
 	asked := requests.PendingDefaulted(c.Pod.Spec())
@@ -41,7 +41,7 @@ func fitColumns(c *plugin.Cycle) []column {
 	return columns
 }
 
-// strategy returns how one node is scored.
+// strategy returns the score function of a strategy.
 func strategy(s *api.ScoringStrategy) func([]column, uint32) int64 {
 	switch s.Type {
 	case api.MostAllocated:
@@ -52,7 +52,7 @@ func strategy(s *api.ScoringStrategy) func([]column, uint32) int64 {
 	return leastAllocated
 }
 
-// column is one resource of the nodes as a score looks at it.
+// column is one resource of the nodes, as scores read it.
 type column struct {
 	weight                 int64
 	request                int64
@@ -61,8 +61,8 @@ type column struct {
 	skip                   bool
 }
 
-// newColumn returns a resource's column. Where the score counts defaults for requests that are left out, cpu and memory
-// of the nodes' pods are counted with them.
+// newColumn returns the column of a resource. With defaulted, the cpu and memory requests of existing pods include the
+// defaults for missing requests.
 func newColumn(r *cluster.Resources, name string, asked api.Resources, defaulted bool) column {
 	var c column
 	c.request, _ = asked.Get(name)
@@ -79,10 +79,10 @@ func newColumn(r *cluster.Resources, name string, asked api.Resources, defaulted
 	return c
 }
 
-// usual reports whether every node has a value of the resource, and its weight is 1.
+// usual reports whether the resource is a lane and its weight is 1.
 func (c *column) usual() bool { return c.allocatable != nil && c.weight == 1 }
 
-// on returns what a node has of the resource and what is taken; a node that has none is left out of scores.
+// on returns a node's allocatable and allocated amounts. Scores leave out a node without allocatable amount.
 func (c *column) on(n uint32) (allocatable, allocated int64) {
 	if c.skip {
 		return 0, 0
@@ -96,16 +96,23 @@ func (c *column) on(n uint32) (allocatable, allocated int64) {
 	return 0, 0
 }
 
-func leastAllocated(columns []column, n uint32) int64 {
+func leastAllocated(columns []column, n uint32) int64 { return mean(columns, n, free) }
+
+func mostAllocated(columns []column, n uint32) int64 {
+	return mean(columns, n, func(allocatable, requested int64) int64 {
+		return min(requested, allocatable) * plugin.MaxScore / allocatable
+	})
+}
+
+// mean returns the weighted mean of the scores of the resources that a node has, rounded down.
+func mean(columns []column, n uint32, score func(allocatable, requested int64) int64) int64 {
 	var sum, weights int64
 	for i := range columns {
 		c := &columns[i]
-		allocatable, allocated := c.on(n)
-		if allocatable == 0 {
-			continue
+		if allocatable, allocated := c.on(n); allocatable != 0 {
+			sum += score(allocatable, allocated+c.request) * c.weight
+			weights += c.weight
 		}
-		sum += free(allocatable, allocated+c.request) * c.weight
-		weights += c.weight
 	}
 	if weights == 0 {
 		return 0
@@ -113,7 +120,7 @@ func leastAllocated(columns []column, n uint32) int64 {
 	return sum / weights
 }
 
-// leastAllocatedOfTwo is leastAllocated of two resources with weights of 1, of which every node has some or none.
+// leastAllocatedOfTwo is leastAllocated for two lanes with weights of 1.
 func leastAllocatedOfTwo(a, b *column, feasible []uint32, scores []int64) {
 	for i, n := range feasible {
 		allocatableA, allocatableB := a.allocatable[n], b.allocatable[n]
@@ -125,10 +132,10 @@ func leastAllocatedOfTwo(a, b *column, feasible []uint32, scores []int64) {
 	}
 }
 
-// free returns which percentage of what is allocatable is not requested, rounded down; 0 if more is requested than
-// there is. Up to maxExact a float holds what is divided exactly, and the quotient, which is at least 1/allocatable away
-// from the next integer, cannot be rounded up to it; to divide floats is faster. Beyond that it is kube-scheduler's
-// expression on integers of 64 bits, overflow included.
+// free returns the unrequested percentage of an allocatable amount, rounded down; 0 if more is requested. Up to
+// maxExact the division uses floats, which is faster: both operands are exact, and the quotient is at least
+// 1/allocatable away from the next integer, so it is not rounded up. Above maxExact it is kube-scheduler's expression
+// on 64-bit integers, overflow included.
 func free(allocatable, requested int64) int64 {
 	if requested > allocatable || allocatable == 0 {
 		return 0
@@ -142,24 +149,7 @@ func free(allocatable, requested int64) int64 {
 
 const maxExact = 1 << 45
 
-func mostAllocated(columns []column, n uint32) int64 {
-	var sum, weights int64
-	for i := range columns {
-		c := &columns[i]
-		allocatable, allocated := c.on(n)
-		if allocatable == 0 {
-			continue
-		}
-		sum += min(allocated+c.request, allocatable) * plugin.MaxScore / allocatable * c.weight
-		weights += c.weight
-	}
-	if weights == 0 {
-		return 0
-	}
-	return sum / weights
-}
-
-// requestedToCapacityRatio scores by a function of utilization. Resources that score 0 are left out of the mean.
+// requestedToCapacityRatio scores by a function of utilization. The mean leaves out resources that score 0.
 func requestedToCapacityRatio(shape []api.ShapePoint) func([]column, uint32) int64 {
 	return func(columns []column, n uint32) int64 {
 		var sum, weights int64
@@ -185,7 +175,7 @@ func requestedToCapacityRatio(shape []api.ShapePoint) func([]column, uint32) int
 	}
 }
 
-// interpolate evaluates a function given by points, with scores of 0..10 taken to 0..MaxScore, in integers
+// interpolate evaluates a piecewise linear function in integers, with scores of 0..10 scaled to 0..MaxScore
 // (pkg/scheduler/framework/plugins/helper/shape_score.go, v1.37).
 func interpolate(shape []api.ShapePoint, utilization int64) int64 {
 	const scale = plugin.MaxScore / 10

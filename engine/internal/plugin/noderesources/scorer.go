@@ -9,13 +9,13 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 )
 
-// Scorer scores one node at a time for a pod, as its resources are then.
+// Scorer scores single nodes for a pod, by their current resources.
 type Scorer struct {
 	fit, balanced             []column // balanced is nil if the plugin skips the pod
 	of                        func([]column, uint32) int64
 	fitWeight, balancedWeight int64
 	fractions                 []float64
-	usual                     bool // leastAllocated of two resources, whose evenness is evennessOfTwo
+	usual                     bool // least allocated of two lanes, balanced of two lanes
 }
 
 // NewScorer returns a scorer. The state must own its resources.
@@ -32,8 +32,8 @@ func NewScorer(c *plugin.Cycle) *Scorer {
 	return s
 }
 
-// On returns a node's weighted scores of both plugins together, and whether both are valid: kube-scheduler's are not where
-// its integers overflow.
+// On returns the sum of the weighted scores of both plugins, and whether both are valid. They are invalid where
+// kube-scheduler's integers overflow.
 func (s *Scorer) On(n uint32) (score int64, valid bool) {
 	var fit, evened int64
 	if s.usual {
@@ -52,7 +52,7 @@ func (s *Scorer) On(n uint32) (score int64, valid bool) {
 	return s.fitWeight*fit + s.balancedWeight*evened, (Valid(fit) || s.fitWeight == 0) && (Valid(evened) || s.balancedWeight == 0)
 }
 
-// ValidOn reports whether the scores of all of some nodes are valid.
+// ValidOn reports whether the scores of all given nodes are valid.
 func (s *Scorer) ValidOn(nodes nodeset.Set) bool {
 	for n := range nodes.All() {
 		if _, valid := s.On(n); !valid {
@@ -62,11 +62,11 @@ func (s *Scorer) ValidOn(nodes nodeset.Set) bool {
 	return true
 }
 
-// Valid reports whether kube-scheduler takes a plugin's score
-// (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
+// Valid reports whether kube-scheduler accepts a plugin's score (pkg/scheduler/framework/runtime/framework.go
+// RunScorePlugins, v1.37).
 func Valid(score int64) bool { return uint64(score) <= plugin.MaxScore }
 
-// Key returns what two pods have in common only if filters and scores of this package are the same for both.
+// Key returns a cache key of the pod's requests. Pods with equal keys have equal filters and scores in this package.
 func Key(c *plugin.Cycle) string {
 	var b []byte
 	spec := c.Pod.Spec()

@@ -1,4 +1,4 @@
-// Package nodeunschedulable keeps pods off unschedulable nodes, unless they tolerate the taint that goes with it
+// Package nodeunschedulable rejects unschedulable nodes for pods that do not tolerate the unschedulable taint
 // (pkg/scheduler/framework/plugins/nodeunschedulable, v1.37).
 package nodeunschedulable
 

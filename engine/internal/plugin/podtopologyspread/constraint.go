@@ -1,5 +1,5 @@
-// Package podtopologyspread keeps the numbers of matching pods per topology domain alike: hard constraints filter, soft
-// ones score (pkg/scheduler/framework/plugins/podtopologyspread, v1.37).
+// Package podtopologyspread implements topology spread constraints: hard constraints (DoNotSchedule) filter, soft ones
+// (ScheduleAnyway) score (pkg/scheduler/framework/plugins/podtopologyspread, v1.37).
 package podtopologyspread
 
 import (
@@ -7,11 +7,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// HostnameKey is the topology key that soft constraints count per node instead of per value.
+// HostnameKey is the topology key whose soft constraints count by node instead of by value.
 const HostnameKey = "kubernetes.io/hostname"
 
 var systemDefaults = []api.TopologySpreadConstraint{
@@ -27,8 +28,8 @@ type constraint struct {
 	column   *topology.Column
 }
 
-// constraints returns the pod's hard or soft constraints. Only a pod that has none of either kind has the default ones,
-// and only if something selects it. There are none where kube-scheduler cannot parse them.
+// constraints returns the pod's hard or soft constraints. A pod without constraints of either kind has the default ones
+// if some workload selects it. There are none where kube-scheduler cannot parse them.
 func constraints(c *plugin.Cycle, soft bool) []constraint {
 	own := c.Pod.Spec().Spread
 	if len(own) > 0 {
@@ -37,11 +38,11 @@ func constraints(c *plugin.Cycle, soft bool) []constraint {
 		}
 		return compile(c, own, soft, nil)
 	}
-	stated := c.Profile.DefaultSpread
+	defaults := c.Profile.DefaultSpread
 	if c.Profile.SystemDefaultSpread {
-		stated = systemDefaults
+		defaults = systemDefaults
 	}
-	compiled := compile(c, stated, soft, &selector.Selector{})
+	compiled := compile(c, defaults, soft, &selector.Selector{})
 	if len(compiled) == 0 {
 		return nil
 	}
@@ -55,10 +56,10 @@ func constraints(c *plugin.Cycle, soft bool) []constraint {
 	return compiled
 }
 
-func compile(c *plugin.Cycle, stated []api.TopologySpreadConstraint, soft bool, selects *selector.Selector) []constraint {
+func compile(c *plugin.Cycle, specs []api.TopologySpreadConstraint, soft bool, selects *selector.Selector) []constraint {
 	var out []constraint
-	for i := range stated {
-		s := &stated[i]
+	for i := range specs {
+		s := &specs[i]
 		if s.ScheduleAnyway != soft {
 			continue
 		}
@@ -73,7 +74,7 @@ func compile(c *plugin.Cycle, stated []api.TopologySpreadConstraint, soft bool, 
 	return out
 }
 
-// withAllKeys returns the nodes that have every constraint's topology key.
+// withAllKeys returns the nodes that have the topology keys of all constraints.
 func withAllKeys(n int, cs []constraint) nodeset.Set {
 	set := nodeset.Full(n)
 	for i := range cs {
@@ -82,7 +83,7 @@ func withAllKeys(n int, cs []constraint) nodeset.Set {
 	return set
 }
 
-// included returns the nodes of in that the constraint's inclusion policies let count.
+// included returns the nodes of in that the inclusion policies include.
 func (k *constraint) included(c *plugin.Cycle, in nodeset.Set) nodeset.Set {
 	if !k.IgnoreNodeAffinity {
 		in = plugin.Both(in, c.Required)
@@ -93,7 +94,7 @@ func (k *constraint) included(c *plugin.Cycle, in nodeset.Set) nodeset.Set {
 	return in
 }
 
-// some returns a set of nodes, nil if that is all of them.
+// some returns a set of nodes, nil for all.
 func some(c *plugin.Cycle, nodes nodeset.Set) nodeset.Set {
 	if nodes.Full(c.State.Len()) {
 		return nil
@@ -101,27 +102,29 @@ func some(c *plugin.Cycle, nodes nodeset.Set) nodeset.Set {
 	return nodes
 }
 
-// count returns how many pods that count are on some nodes, by domain.
+// count returns the number of matching pods on nodes, by domain.
 func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) []int64 {
 	return topology.Count(k.column, k.matching(c), some(c, in))
 }
 
-// matching returns the pods that count.
-func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
-	if k.selector.Empty() {
-		return nil
-	}
-	var members []topology.Members
-	for _, g := range c.State.Selectable(k.selector) {
-		if k.matches(c, g) {
-			members = append(members, g.Members)
+// pods returns the matching pods.
+func (k *constraint) pods(c *plugin.Cycle) rule.Pods {
+	groups := func(yield func(int, *cluster.Group) bool) {
+		if !k.selector.Empty() {
+			c.State.Selectable(k.selector)(yield)
 		}
 	}
-	return members
+	return rule.Matching(groups, func(g *cluster.Group) bool { return k.Matches(c, g) })
 }
 
-// matches reports whether a group's pods count: of the pod's own namespace, not terminating, selected. An empty selector
-// counts none (common.go countPodsMatchSelector).
-func (k *constraint) matches(c *plugin.Cycle, g *cluster.Group) bool {
+// matching returns the matching pods by group.
+func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
+	pods := k.pods(c)
+	return pods.Members()
+}
+
+// Matches reports whether a group's pods match: in the pod's namespace, not terminating, selected. An empty selector
+// matches none (common.go countPodsMatchSelector).
+func (k *constraint) Matches(c *plugin.Cycle, g *cluster.Group) bool {
 	return g.Namespace == c.Pod.Namespace && !g.Terminating && !k.selector.Empty() && k.selector.Matches(g.Labels)
 }

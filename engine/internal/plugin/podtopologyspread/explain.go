@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// explain tells what each constraint counted, in the order of the pod's constraints.
+// explain adds the counts of each constraint, in the order of the pod's constraints.
 func explain(c *plugin.Cycle, x *plugin.Explaining) {
 	var out []verdict.TopologyCounts
 	add := func(t verdict.TopologyCounts) {
@@ -74,7 +74,7 @@ func explainSoft(c *plugin.Cycle, k *constraint, eligible nodeset.Set) verdict.T
 	return t
 }
 
-// describe returns what hard and soft constraints have in common: the constraint, and which nodes it leaves out.
+// describe returns the constraint and the nodes that it does not count.
 func (k *constraint) describe(c *plugin.Cycle, rule verdict.TopologyRule, eligible nodeset.Set) verdict.TopologyCounts {
 	t := verdict.TopologyCounts{
 		Rule:        rule,

@@ -2,7 +2,6 @@ package podtopologyspread
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
@@ -30,7 +29,7 @@ func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
 }
 
 // compileHard compiles the hard constraints. A node counts if it has the keys of all of them and the inclusion policies
-// let it.
+// include it.
 func compileHard(c *plugin.Cycle, s *rule.Set) {
 	hard := constraints(c, false)
 	if len(hard) == 0 {
@@ -46,12 +45,6 @@ func compileHard(c *plugin.Cycle, s *rule.Set) {
 }
 
 func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
-	weight := func(g *cluster.Group) int64 {
-		if k.matches(c, g) {
-			return 1
-		}
-		return 0
-	}
 	return &rule.Spread{
 		ID: verdict.JointRule{
 			Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: k.index, TopologyKey: k.TopologyKey,
@@ -62,15 +55,6 @@ func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 		SelfMatch:  k.selector.Matches(c.Pod.Shape.Labels),
 		Counted:    k.included(c, eligible),
 		Key:        string(k.selector.AppendKey(nil)),
-		Pods: rule.Pods{Weight: weight, Groups: func(yield func(int, *cluster.Group) bool) {
-			if k.selector.Empty() {
-				return
-			}
-			for i, g := range c.State.Selectable(k.selector) {
-				if weight(g) != 0 && !yield(i, g) {
-					return
-				}
-			}
-		}},
+		Pods:       k.pods(c),
 	}
 }

@@ -5,14 +5,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// preFilterError returns the text of the error with which the plugin fails before filtering, empty if it does not
-// (filtering.go calPreFilterState, v1.37).
+// preFilterError returns the error of PreFilter, empty for none (filtering.go calPreFilterState, v1.37).
 func preFilterError(spec *api.PodSpec) string {
 	return within("get constraints from pod: obtaining pod's hard topology spread constraints: ", parseError(spec, false))
 }
 
-// PreScoreError returns the text of the error with which the plugin fails before scoring, empty if it does not
-// (scoring.go PreScore, v1.37).
+// PreScoreError returns the error of PreScore, empty for none (scoring.go PreScore, v1.37).
 func PreScoreError(spec *api.PodSpec) string {
 	return within("calculating preScoreState: obtaining pod's soft topology spread constraints: ", parseError(spec, true))
 }
@@ -24,8 +22,8 @@ func within(context, err string) string {
 	return context + err
 }
 
-// parseError returns the text of the error with which a pod's hard or soft constraints fail to parse, empty if they parse
-// (common.go filterTopologySpreadConstraints, v1.37).
+// parseError returns the error in a pod's hard or soft constraints, empty for none (common.go
+// filterTopologySpreadConstraints, v1.37).
 func parseError(spec *api.PodSpec, soft bool) string {
 	for i := range spec.Spread {
 		if spec.Spread[i].ScheduleAnyway != soft {

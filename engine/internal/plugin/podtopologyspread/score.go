@@ -8,21 +8,13 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// soft is a soft constraint with its counts.
-type soft struct {
-	constraint
-	perNode  []int64   // matching pods by node, with HostnameKey
-	byDomain []float64 // what a domain adds to the raw score, otherwise
-	weight   float64
-}
-
 // Score returns the nodes' normalized scores; nil if the pod has no soft constraints.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
-	cs := constraints(c, true)
-	if len(cs) == 0 {
+	compiled := constraints(c, true)
+	if len(compiled) == 0 {
 		return nil
 	}
-	eligible := scorable(c, cs)
+	softs, eligible := newSofts(c, compiled)
 	scored := feasible
 	if !eligible.Full(c.State.Len()) {
 		scored = make([]uint32, 0, len(feasible))
@@ -32,9 +24,8 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 			}
 		}
 	}
-	softs := make([]soft, len(cs))
-	for i := range cs {
-		softs[i] = newSoft(c, cs[i], eligible, scored)
+	for i := range softs {
+		softs[i].weigh(scored)
 	}
 
 	raw := c.Scores(len(feasible))
@@ -45,7 +36,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 			lowest, highest = min(lowest, raw[i]), max(highest, raw[i])
 		}
 	}
-	// Few values occur, as a rule, and many in a row.
+	// Distinct values are usually few, with long runs.
 	last, normalized := int64(-1), int64(0)
 	for i, n := range feasible {
 		switch {
@@ -61,7 +52,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return raw
 }
 
-// Normalized returns the score of a raw score between the lowest and the highest.
+// Normalized returns the normalized form of one raw score.
 func Normalized(raw, lowest, highest int64) int64 {
 	if highest == 0 {
 		return plugin.MaxScore
@@ -69,8 +60,8 @@ func Normalized(raw, lowest, highest int64) int64 {
 	return plugin.MaxScore * (highest + lowest - raw) / highest
 }
 
-// scorable returns the nodes that soft constraints score. With the system's default ones a node that lacks the zone key is
-// still scored by hostname.
+// scorable returns the nodes that soft constraints score. With the system's default constraints, a node without the
+// zone key is still scored by hostname.
 func scorable(c *plugin.Cycle, cs []constraint) nodeset.Set {
 	if len(c.Pod.Spec().Spread) > 0 || !c.Profile.SystemDefaultSpread {
 		return withAllKeys(c.State.Len(), cs)
@@ -78,36 +69,31 @@ func scorable(c *plugin.Cycle, cs []constraint) nodeset.Set {
 	return nodeset.Full(c.State.Len())
 }
 
-// newSoft counts. Pods on all eligible nodes count, but only in domains of nodes that are scored; for HostnameKey each
-// node counts on its own, whatever the inclusion policies.
-func newSoft(c *plugin.Cycle, k constraint, eligible nodeset.Set, scored []uint32) soft {
-	s := soft{constraint: k}
-	if k.TopologyKey == HostnameKey {
-		s.perNode = topology.PerNode(c.State.Len(), k.matching(c))
-		s.weight = normalizingWeight(len(scored))
-		return s
+// weigh computes the weight, and what each domain adds to the raw score. Pods on all eligible nodes count, but only in
+// domains of nodes that are scored.
+func (s *Soft) weigh(scored []uint32) {
+	if s.PerNode != nil {
+		s.weight = NormalizingWeight(len(scored))
+		return
 	}
-	slotOf := k.slots()
-	present := make([]bool, len(slotOf))
+	present := make([]bool, len(s.slotOf))
 	size := 0
 	for _, n := range scored {
-		if slot := slotOf[k.column.Domain[n]]; !present[slot] {
+		if slot := s.Slot(s.column.Domain[n]); !present[slot] {
 			present[slot] = true
 			size++
 		}
 	}
-	s.weight = normalizingWeight(size)
-	slots := k.bySlot(c, k.included(c, eligible), slotOf)
-	s.byDomain = make([]float64, len(slotOf))
+	s.weight = NormalizingWeight(size)
+	s.byDomain = make([]float64, len(s.slotOf))
 	for d := range s.byDomain {
 		if d != topology.None {
-			s.byDomain[d] = s.term(slots[slotOf[d]], s.weight)
+			s.byDomain[d] = s.Term(s.Count(int32(d)), s.weight)
 		}
 	}
-	return s
 }
 
-// slots returns where each domain counts: nodes without the key count as if its value were empty.
+// slots returns the slot in which each domain counts. Nodes without the key share the slot of the empty value.
 func (k *constraint) slots() []int32 {
 	slotOf := make([]int32, k.column.Len())
 	for d := range slotOf {
@@ -118,7 +104,7 @@ func (k *constraint) slots() []int32 {
 	return slotOf
 }
 
-// bySlot returns how many pods that count are on some nodes, by slot.
+// bySlot returns the number of matching pods on nodes, by slot.
 func (k *constraint) bySlot(c *plugin.Cycle, in nodeset.Set, slotOf []int32) []int64 {
 	slots := make([]int64, len(slotOf))
 	for d, count := range k.count(c, in) {
@@ -127,21 +113,22 @@ func (k *constraint) bySlot(c *plugin.Cycle, in nodeset.Set, slotOf []int32) []i
 	return slots
 }
 
-// term returns what a number of matching pods adds to the raw score. The conversion keeps compilers from fusing the
+// Term returns the raw score of a number of matching pods. The conversion keeps compilers from fusing the
 // multiplication and the addition, which would change the last bit.
-func (k *constraint) term(count int64, weight float64) float64 {
+func (k *constraint) Term(count int64, weight float64) float64 {
 	return float64(float64(count)*weight) + float64(k.MaxSkew-1)
 }
 
-// normalizingWeight keeps constraints with few domains from counting for less than those with many.
-func normalizingWeight(domains int) float64 { return math.Log(float64(domains + 2)) }
+// NormalizingWeight returns the weight of a constraint by its number of scored domains, or scored nodes with
+// HostnameKey. It keeps constraints with few domains from counting less than those with many.
+func NormalizingWeight(domains int) float64 { return math.Log(float64(domains + 2)) }
 
-// addUp sets the nodes' raw scores, adding up in kube-scheduler's order.
-func addUp(raw []int64, softs []soft, feasible []uint32) {
-	if len(softs) == 1 && softs[0].perNode == nil {
+// addUp sets the nodes' raw scores. It adds up the terms in kube-scheduler's order.
+func addUp(raw []int64, softs []Soft, feasible []uint32) {
+	if len(softs) == 1 && softs[0].PerNode == nil {
 		rounded := make([]int64, len(softs[0].byDomain))
 		for d, term := range softs[0].byDomain {
-			rounded[d] = int64(math.Round(term))
+			rounded[d] = Round(term)
 		}
 		for i, n := range feasible {
 			raw[i] = rounded[softs[0].column.Domain[n]]
@@ -153,12 +140,12 @@ func addUp(raw []int64, softs []soft, feasible []uint32) {
 		for j := range softs {
 			s := &softs[j]
 			switch d := s.column.Domain[n]; {
-			case s.perNode == nil:
+			case s.PerNode == nil:
 				score += s.byDomain[d]
 			case d != topology.None:
-				score += s.term(s.perNode[n], s.weight)
+				score += s.Term(s.PerNode[n], s.weight)
 			}
 		}
-		raw[i] = int64(math.Round(score))
+		raw[i] = Round(score)
 	}
 }

@@ -1,4 +1,4 @@
-// Package schedulinggates holds back pods that have scheduling gates
+// Package schedulinggates rejects pods with scheduling gates
 // (pkg/scheduler/framework/plugins/schedulinggates, v1.37).
 package schedulinggates
 

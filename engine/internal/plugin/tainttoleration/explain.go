@@ -14,8 +14,7 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 	}
 }
 
-// untolerated returns the NoSchedule and NoExecute taints that the pod does not tolerate, in order of the first node that
-// has them.
+// untolerated returns the untolerated NoSchedule and NoExecute taints, in the order of their first nodes.
 func untolerated(c *plugin.Cycle, in nodeset.Set) []verdict.UntoleratedTaint {
 	if c.Tolerated == nil {
 		return nil

@@ -11,8 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Tolerated returns the nodes without NoSchedule and NoExecute taints that the tolerations do not tolerate; nil if that
-// is all nodes.
+// Tolerated returns the nodes without untolerated NoSchedule and NoExecute taints; nil for all.
 func Tolerated(s *cluster.State, tolerations []api.Toleration, p *api.Profile) nodeset.Set {
 	ok := make([]uint8, len(s.Taints.Lists))
 	all := true
@@ -32,8 +31,7 @@ func Tolerated(s *cluster.State, tolerations []api.Toleration, p *api.Profile) n
 	return nodeset.Where(s.Taints.Class, ok)
 }
 
-// FirstUntolerated returns the index of the first NoSchedule or NoExecute taint that no toleration tolerates, -1 if
-// there is none.
+// FirstUntolerated returns the index of the first untolerated NoSchedule or NoExecute taint, -1 for none.
 func FirstUntolerated(taints []api.Taint, tolerations []api.Toleration, p *api.Profile) int {
 	for i := range taints {
 		if hard(&taints[i]) && !Tolerate(tolerations, &taints[i], p) {

@@ -7,8 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 )
 
-// Score returns the nodes' normalized scores: the fewer PreferNoSchedule taints that the pod does not tolerate, the
-// better.
+// Score returns the nodes' normalized scores: fewer untolerated PreferNoSchedule taints are better.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	untolerated := UntoleratedPreferences(c)
 	scores := c.Scores(len(feasible))
@@ -25,7 +24,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// UntoleratedPreferences returns how many PreferNoSchedule taints of each class of nodes the pod does not tolerate.
+// UntoleratedPreferences returns the number of untolerated PreferNoSchedule taints by class of nodes.
 func UntoleratedPreferences(c *plugin.Cycle) []int64 {
 	var tolerations []api.Toleration
 	for _, t := range c.Pod.Spec().Tolerations {

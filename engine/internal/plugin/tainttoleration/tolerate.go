@@ -1,5 +1,5 @@
-// Package tainttoleration keeps pods off nodes with taints that they do not tolerate, and prefers nodes with few of the
-// milder ones (pkg/scheduler/framework/plugins/tainttoleration, v1.37).
+// Package tainttoleration rejects nodes with untolerated NoSchedule and NoExecute taints, and prefers nodes with few
+// untolerated PreferNoSchedule taints (pkg/scheduler/framework/plugins/tainttoleration, v1.37).
 package tainttoleration
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// Tolerate reports whether any of the tolerations tolerates the taint.
+// Tolerate reports whether a toleration tolerates the taint.
 func Tolerate(tolerations []api.Toleration, taint *api.Taint, p *api.Profile) bool {
 	for i := range tolerations {
 		if tolerates(&tolerations[i], taint, p.TolerationComparisonOperators) {
@@ -46,7 +46,7 @@ func tolerates(t *api.Toleration, taint *api.Taint, comparisons bool) bool {
 	return value > bound
 }
 
-// decimal parses a decimal integer written in the one canonical way: no plus sign, no leading zeros, no minus zero.
+// decimal parses a decimal integer in canonical form: no plus sign, no leading zeros, no minus zero.
 func decimal(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s
