@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// mostScored is the most that a node may have of a resource for kube-scheduler's scores not to overflow.
+// mostScored is the highest amount of a resource on a node for which kube-scheduler's scores do not overflow.
 const mostScored = math.MaxInt64 / 100
 
 // enlarge makes some of the amounts as large as the API allows.
@@ -53,7 +53,7 @@ func enlarge(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 	}
 }
 
-// sumOf is what kube-scheduler's sum of amounts on a node is: of 64 bits.
+// sumOf is kube-scheduler's 64-bit sum of amounts.
 func sumOf(amounts ...int64) (sum int64) {
 	for _, a := range amounts {
 		sum += a
@@ -70,8 +70,8 @@ func filter(t *testing.T, c *engine.Cluster, pod *enginetest.Pod) *verdict.Filte
 	return f
 }
 
-// TestLargeAmountsFit goes by what kube-scheduler computes: what is asked for is compared with the difference of what is
-// allocatable and the sum of what the pods ask for, all of 64 bits (noderesources/fit.go fitsRequest, v1.37).
+// TestLargeAmountsFit follows kube-scheduler's computation: the request is compared with the allocatable amount minus
+// the sum of the pods' requests, in 64 bits (noderesources/fit.go fitsRequest, v1.37).
 func TestLargeAmountsFit(t *testing.T) {
 	const largest = math.MaxInt64
 	for _, test := range []struct {
@@ -116,7 +116,8 @@ func TestLargeAmountsFit(t *testing.T) {
 	}
 }
 
-// TestLargeAmountsOfOnePod adds up a pod's containers without bound. kube-scheduler takes the lowest 64 bits of the sum.
+// TestLargeAmountsOfOnePod adds up a pod's containers without bound. kube-scheduler keeps the lowest 64 bits of the
+// sum.
 func TestLargeAmountsOfOnePod(t *testing.T) {
 	const half = 1 << 62
 	pod := func(amounts ...int64) *enginetest.Pod {
@@ -152,7 +153,7 @@ func TestLargeAmountsOfOnePod(t *testing.T) {
 	}
 }
 
-// TestPodThatFrees places a pod whose sum is -2 in 64 bits, after which a node that was full has room for 2 bytes.
+// TestPodThatFrees places a pod with a 64-bit sum of -2. A full node then has 2 bytes free.
 func TestPodThatFrees(t *testing.T) {
 	freeing := enginetest.MakePod("freeing")
 	all := api.Container{Requests: enginetest.Resources("memory", int64(math.MaxInt64))}
@@ -224,7 +225,7 @@ func TestLargeAmountsAreScored(t *testing.T) {
 	}
 }
 
-// TestPlaceWhereScoresOverflow says what becomes of pods that kube-scheduler fails to score.
+// TestPlaceWhereScoresOverflow places pods that kube-scheduler fails to score.
 func TestPlaceWhereScoresOverflow(t *testing.T) {
 	huge := enginetest.MakeNode("huge").Allocate("cpu", 8000, "memory", int64(93e15), "pods", 10)
 	place := func(c *engine.Cluster, o engine.PlaceOptions) *verdict.Place {

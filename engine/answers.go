@@ -7,28 +7,27 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Bounds of the answers that a cluster remembers, in bytes: some for every cluster and some for each node. An answer
-// takes 4 bytes a node.
+// Bounds of the cached answers of a cluster, in bytes, per cluster and per node. An answer takes 4 bytes a node.
 const (
 	answersRemembered        = 2 << 20
 	answersRememberedPerNode = 2048
 )
 
-// answers are what a cluster remembers by FilterOptions.Key.
+// answers is the cache of answers by FilterOptions.Key.
 type answers = memo.Map[string, *answer]
 
 func newAnswers(nodes int) *answers {
 	return memo.New[string, *answer](answersRemembered + int64(nodes)*answersRememberedPerNode)
 }
 
-// answer is what filtering came to for one pod. It is immutable.
+// answer is the result of filtering for one pod. It is immutable.
 type answer struct {
 	feasible   []uint32
 	rejections []verdict.Rejection
 	message    string
 }
 
-// messageFor returns kube-scheduler's event text for a pod that is not placed, which it may fail to score.
+// messageFor returns kube-scheduler's event text for an unplaced pod, including failures to score it.
 func (a *answer) messageFor(f *decide.Framework, pod *api.Pod) string {
 	if len(a.feasible) > 1 {
 		if failure := f.PreScoreFailure(&pod.Template.Spec); failure != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// TestRemembered asks with a key from many goroutines, in any order of Filter and Score, and compares with answers that
-// were worked out without.
+// TestRemembered runs Filter and Score with a key from many goroutines, in any order, and compares with uncached
+// answers.
 func TestRemembered(t *testing.T) {
 	ctx := context.Background()
 	profiles := []*api.Profile{api.Kube137(), api.Kube137()}
@@ -98,7 +98,7 @@ func TestRememberAtMost(t *testing.T) {
 			if _, err := c.Score(ctx, pod, engine.ScoreOptions{Profile: api.Kube137(), Key: fmt.Sprint("key-", i)}); err != nil {
 				t.Fatal(err)
 			}
-			// Away from all pods but those with two labels, which are more than the nodes, so that counts of them are remembered.
+			// The term matches more pods than there are nodes, so that the counts are cached.
 			first, second := template.Labels[0], stated.Templates[(i+1+i/len(stated.Templates))%len(stated.Templates)].Labels[0]
 			others := &api.LabelSelector{MatchExpressions: []api.Requirement{
 				{Key: first.Key, Operator: api.NotIn, Values: []string{first.Value, second.Value}},
@@ -115,7 +115,7 @@ func TestRememberAtMost(t *testing.T) {
 			t.Errorf("with room for %d: %d bytes are remembered", room, got)
 		}
 		if got := c.Bytes() - c.Remembered(); got < base*9/10 || got > base*11/10 {
-			t.Errorf("with room for %d: %d bytes besides what is remembered, before %d", room, got, base)
+			t.Errorf("with room for %d: %d bytes in addition to the caches, before %d", room, got, base)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestRememberedOnlyWhole(t *testing.T) {
 		t.Errorf("Filter: %v", err)
 	}
 	if c.Bytes() != before {
-		t.Error("an answer nobody got was remembered")
+		t.Error("an answer of an ended request was cached")
 	}
 	for range 2 {
 		if _, err := c.Score(context.Background(), &pods[0], score); err != nil {

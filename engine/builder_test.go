@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// answers is everything that a cluster says about some pods.
+// answers is the cluster's results for some pods.
 type answers struct {
 	Names  []string
 	Filter []*verdict.Filter
@@ -53,7 +53,7 @@ func ask(t testing.TB, c *engine.Cluster, pods []api.Pod) answers {
 	return a
 }
 
-// difference is cmp.Diff, which is slow, of what differs only.
+// difference is cmp.Diff of the differing parts only, because cmp.Diff is slow.
 func difference(want, got answers) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
@@ -70,7 +70,7 @@ func compiled(t testing.TB, stated *api.Cluster) *engine.Cluster {
 	return c
 }
 
-// TestClassesAsIfSpelledOut compares clusters with classes with the same ones whose nodes state everything themselves.
+// TestClassesAsIfSpelledOut compares clusters with node classes with the same clusters without them.
 func TestClassesAsIfSpelledOut(t *testing.T) {
 	classed := 0
 	for seed := range uint64(300) {

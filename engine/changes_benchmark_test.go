@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
-// BenchmarkChanges looks for changes for pods that no node of Big takes.
+// BenchmarkChanges looks for changes for pods without feasible nodes in Big.
 func BenchmarkChanges(b *testing.B) {
 	const zone, host = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 	pods := map[string]*enginetest.Pod{
@@ -20,7 +20,7 @@ func BenchmarkChanges(b *testing.B) {
 			Spread(zone, 1, enginetest.Selects("tier", "tier-1")).
 			Spread("example.com/rack", 1, enginetest.Selects("tier", "tier-1")),
 		"rackAntiAffinity": enginetest.MakePod("new").AntiAffinity("example.com/rack", &api.LabelSelector{}),
-		"selector":         enginetest.MakePod("new").Affinity(zone, enginetest.Selects("app", "nobody")),
+		"selector":         enginetest.MakePod("new").Affinity(zone, enginetest.Selects("app", "unmatched")),
 	}
 	for _, nodes := range []int{5_000, 50_000} {
 		c := compiled(b, enginetest.Big(nodes, true))

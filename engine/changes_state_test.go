@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// changesText is changes without what tells pods apart that are stated in different ways.
+// changesText formats changes without the differences between counted, named and assumed pods.
 func changesText(changes []verdict.Change) string {
 	text := ""
 	for _, c := range changes {
@@ -37,7 +37,7 @@ func changesText(changes []verdict.Change) string {
 	return text
 }
 
-// TestChangesHoweverStated asks about clusters whose pods are counted, named, or placed by the same call.
+// TestChangesHoweverStated compares clusters with counted, named and assumed pods.
 func TestChangesHoweverStated(t *testing.T) {
 	compared, placed := 0, 0
 	for seed := range uint64(400) {

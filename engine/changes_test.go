@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// TestChanges compares the changes that are found with all that could be, each decided on with a cluster that is compiled
+// TestChanges compares the changes that are found with all possible ones, each verified in a cluster that is compiled
 // with it.
 func TestChanges(t *testing.T) {
 	kinds := make(map[string]int)
@@ -87,8 +87,8 @@ func kindOf(c *verdict.Change) string {
 	return "request"
 }
 
-// difference tells in what two answers differ that should be alike. Of nodes to add it is only known how many keys need new
-// values; of pods that are gone others might do as well.
+// difference compares two lists of changes. Of additional nodes it compares the number of new domains only, of removed
+// pods their number and priority, because several sets may be minimal.
 func (b *changesByHand) difference(want, got []verdict.Change) string {
 	text := func(c *verdict.Change) string {
 		switch {
@@ -194,7 +194,7 @@ func required(a *api.PodAffinity) []api.PodAffinityTerm {
 	return a.Required
 }
 
-// with returns the first node that takes the pod with another spec, of which the lists that are changed are its own.
+// with returns the first feasible node for the pod with another spec. change must copy the lists that it changes.
 func (b *changesByHand) with(change func(*api.PodSpec)) []uint32 {
 	pod, template := *b.pod, *b.pod.Template
 	pod.Template = &template

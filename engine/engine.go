@@ -1,11 +1,11 @@
-// Package engine decides where pods go, as kube-scheduler v1.37 does with every node considered.
+// Package engine decides on which nodes pods are placed, as kube-scheduler v1.37 does when it evaluates every node.
 //
-// Compile, or a Builder, turns a stated cluster into an immutable one; With derives another from it. Filter, Score and Place read it; what a call changes is its
-// own, so any number of calls may share a cluster without locks. The same arguments give the same result, whatever the
-// parallelism.
+// Compile builds an immutable Cluster from an api.Cluster, a Builder does so part by part, and With derives one cluster
+// from another. Filter, Score, Place and ScaleDown read a Cluster and change only their own state, so any number of
+// calls share one without locks. Equal arguments give equal results, at any parallelism.
 //
-// The engine is pure: values in, values out, no clock, randomness, logging or IO. A call returns the context's error if
-// the context ends before the answer is there, and no other error.
+// The engine is pure: values in, values out, no clock, randomness, logging or IO. A call that cannot finish before its
+// context ends returns the context's error. There is no other error.
 package engine
 
 import (
@@ -39,7 +39,7 @@ func newCluster(compiled *cluster.Cluster) *Cluster {
 	}
 }
 
-// Compile compiles a cluster. It keeps no reference to c's slices.
+// Compile builds a cluster. It keeps no reference to c's slices.
 func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 	compiled, err := cluster.Compile(ctx, c)
 	if err != nil {
@@ -48,8 +48,9 @@ func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 	return newCluster(compiled), nil
 }
 
-// With returns the cluster that a change turns c into; c stays as it is, and the two share what the change leaves alone.
-// Every answer is that of the resulting cluster compiled anew. Of the change's nodes nothing is kept, as with Builder.
+// With returns the cluster that results from a change. c stays unchanged; the clusters share what the change does not
+// affect. Every answer equals that of the resulting cluster compiled from scratch. With keeps nothing of the change's
+// nodes, as Builder does.
 func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error) {
 	compiled, err := c.compiled.With(ctx, change)
 	if err != nil {
@@ -71,11 +72,10 @@ func (c *Cluster) Names() []string { return c.compiled.Names }
 // Node returns the index of the node with a name, and whether there is one.
 func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name) }
 
-// Bytes estimates the memory that the cluster keeps: what it remembers at the moment and what it shares with other
-// clusters are included.
+// Bytes estimates the memory of the cluster, including its caches and what it shares with other clusters.
 func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() + c.kept.Taken() }
 
-// MaxBytes is what Bytes may grow to as the cluster remembers more.
+// MaxBytes is the limit of Bytes when all caches are full.
 func (c *Cluster) MaxBytes() int64 {
 	bytes := c.Bytes() + c.compiled.ToFind()
 	for _, m := range c.memos() {
@@ -84,20 +84,20 @@ func (c *Cluster) MaxBytes() int64 {
 	return bytes
 }
 
-// CopiedByChange estimates how many bytes With copies, besides what the change itself states. It depends on whether nodes
-// are added and whether some are removed.
+// CopiedByChange estimates the bytes that With copies in addition to the change itself. It depends on whether the
+// change adds nodes and whether it removes some.
 func (c *Cluster) CopiedByChange(added, removed bool) int64 {
 	return c.compiled.CopiedByChange(added, removed)
 }
 
-// Remembered is the part of Bytes that grows as the cluster remembers more.
+// Remembered is the part of Bytes that caches take.
 func (c *Cluster) Remembered() int64 {
 	return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken()
 }
 
-// RememberAtMost makes the cluster remember so many bytes in all, or what it does already; the terms and labels of its
-// pods and the room of its nodes it finds in any case. It may be called while the cluster is asked, and no answer depends
-// on it.
+// RememberAtMost limits the caches to a total size, or to their current size if that is larger. The indexes of terms
+// and labels and the free resources of nodes are exempt. It may run concurrently with other calls, and no answer
+// depends on it.
 func (c *Cluster) RememberAtMost(bytes int64) {
 	room := max(0, bytes-c.Remembered()-c.compiled.ToFind())
 	var may int64
@@ -116,30 +116,30 @@ func (c *Cluster) RememberAtMost(bytes int64) {
 
 func (c *Cluster) memos() []memo.Bounded { return append(c.compiled.Memos(), c.answers, c.kept) }
 
-// Bounds of what callers keep with a cluster, in bytes: some for every cluster and some for each node. An encoded answer
-// takes some 2 bytes a node for a filter and 4 for a score.
+// Bounds of the values that callers keep with a cluster, in bytes, per cluster and per node. An encoded answer takes
+// about 2 bytes a node for Filter and 4 for Score.
 const (
 	keptBytes        = 2 << 20
 	keptBytesPerNode = 2048
 )
 
-// Kept returns what Keep was first given for a key, nil if nothing.
+// Kept returns the value that Keep first stored under a key, nil for none.
 func (c *Cluster) Kept(key string) any {
 	v, _ := c.kept.Load(key)
 	return v
 }
 
-// Keep keeps a value of a caller's, which follows from the cluster and takes so many bytes, as long as the cluster, if
-// there is room for it.
+// Keep stores a caller's value of a size with the cluster, if there is room. The value must follow from the cluster and
+// the key.
 func (c *Cluster) Keep(key string, v any, bytes int64) { c.kept.Keep(key, v, bytes+int64(len(key))) }
 
-// Templates returns the pod templates that the cluster was stated with. They must not be changed.
+// Templates returns the pod templates of the cluster. They must not be changed.
 func (c *Cluster) Templates() []*api.PodTemplate { return c.compiled.Templates() }
 
-// Classes returns the node classes that the cluster was stated with. They must not be changed.
+// Classes returns the node classes of the cluster. They must not be changed.
 func (c *Cluster) Classes() []*api.NodeClass { return c.compiled.Classes() }
 
-// FilterOptions are the arguments of Filter besides the pod.
+// FilterOptions are the arguments of Filter in addition to the pod.
 type FilterOptions struct {
 	Profile *api.Profile
 	// Candidates are the nodes to consider, in ascending order without duplicates; nil for all.
@@ -147,16 +147,16 @@ type FilterOptions struct {
 	Explain    bool
 	// Changes asks for Filter.Changes.
 	Changes bool
-	// Key is the caller's promise that calls with equal keys, other than "", have equal pods and profiles. The cluster
-	// may then remember the answer, unless it is about some nodes only. What an answer holds must not be changed.
+	// Key is a cache key. Calls with equal keys, other than "", must have equal pods and profiles. The cluster may
+	// cache the answer unless Candidates or Explain is set. A cached answer must not be changed.
 	Key string
 }
 
-// ScoreOptions are the arguments of Score besides the pod.
+// ScoreOptions are the arguments of Score in addition to the pod.
 type ScoreOptions struct {
 	Profile    *api.Profile
 	Candidates []uint32
-	// Key is as in FilterOptions: Score may remember, and use, which nodes can take the pod.
+	// Key is as in FilterOptions. Score caches, and uses, the feasible nodes.
 	Key string
 	// TotalsOnly leaves out Score.Plugins.
 	TotalsOnly bool
@@ -164,7 +164,7 @@ type ScoreOptions struct {
 	Rejections bool
 }
 
-// Filter tells which nodes can take the pod, and why the others cannot.
+// Filter returns the feasible nodes for the pod, and why the others are infeasible.
 func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*verdict.Filter, error) {
 	key := o.Key
 	if o.Candidates != nil || o.Explain {
@@ -189,7 +189,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	return result, nil
 }
 
-// Score tells how good each node is that can take the pod.
+// Score returns the scores of the feasible nodes.
 func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*verdict.Score, error) {
 	key := o.Key
 	if o.Candidates != nil {
@@ -214,9 +214,9 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	return result, nil
 }
 
-func (c *Cluster) candidates(stated []uint32) nodeset.Set {
-	if stated == nil {
+func (c *Cluster) candidates(nodes []uint32) nodeset.Set {
+	if nodes == nil {
 		return nodeset.Full(c.compiled.Len())
 	}
-	return nodeset.Of(c.compiled.Len(), stated)
+	return nodeset.Of(c.compiled.Len(), nodes)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// manyTerms is a pod with many anti-affinity terms by hostname, and nodes with pods that all of them match.
+// manyTerms returns a pod with many anti-affinity terms by hostname, and nodes with pods that match all of them.
 func manyTerms(t *testing.T, nodes, terms int) (*engine.Cluster, *api.Pod) {
 	t.Helper()
 	var all []*enginetest.Node
@@ -56,7 +56,7 @@ func TestExplanationIsBounded(t *testing.T) {
 		t.Errorf("explained %d, truncated: %v", n, cut.Explanation.Truncated)
 	}
 
-	// The bound is for all entries of a queue together, and the answers themselves stay whole.
+	// The budget is shared by all entries of a queue. The placements stay complete.
 	queue := make([]engine.Pending, 3)
 	for i := range queue {
 		queue[i] = engine.Pending{Pod: *pod, Count: 1}
@@ -97,7 +97,7 @@ func TestPortConflictsNameTheHolder(t *testing.T) {
 	}
 }
 
-// countdown is a context that ends after it has been looked at a number of times.
+// countdown is a context that ends after a number of calls of Err.
 type countdown struct {
 	context.Context
 	left int
@@ -110,7 +110,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestEndsAnywhere ends a decision at each point where it looks, and checks that nothing half-done stays behind.
+// TestEndsAnywhere ends a decision at each check of the context, and verifies that no partial result is kept.
 func TestEndsAnywhere(t *testing.T) {
 	c, pod := manyTerms(t, 5, 3)
 	fresh, _ := manyTerms(t, 5, 3)
@@ -142,7 +142,7 @@ func TestEndsAnywhere(t *testing.T) {
 	}
 }
 
-// TestEndsWithoutAnAnswer ends decisions at each point where they look: what comes back is the error or the truth.
+// TestEndsWithoutAnAnswer ends decisions at each check of the context. The result is the error or the correct answer.
 func TestEndsWithoutAnAnswer(t *testing.T) {
 	app := enginetest.Selects("app", "web")
 	c := compile(t, enginetest.MakeNode("a").Zone("a").Run(enginetest.MakePod("web").Label("app", "web")), enginetest.MakeNode("b").Zone("b"))

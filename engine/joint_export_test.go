@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// JointOptions are the arguments of PlaceJointly besides the group.
+// JointOptions are the arguments of PlaceJointly in addition to the group.
 type JointOptions struct {
 	Profile    *api.Profile
 	Candidates []uint32
@@ -17,7 +17,7 @@ type JointOptions struct {
 	Steps      int
 }
 
-// JointSteps is how far PlaceJointly searches unless told otherwise.
+// JointSteps is the default budget of PlaceJointly.
 const JointSteps = gang.JointSteps
 
 func (c *Cluster) probe(ctx context.Context, group []Pending, o JointOptions) gang.Probe {
@@ -33,17 +33,17 @@ func (c *Cluster) PlaceJointly(ctx context.Context, group []Pending, o JointOpti
 	return gang.Jointly(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), group, c.joint(o))
 }
 
-// SearchJointly is PlaceJointly without placing the pods one by one first, and without improving what is found.
+// SearchJointly runs the search alone, without placing the pods in order and without improvement.
 func (c *Cluster) SearchJointly(ctx context.Context, group []Pending, o JointOptions) (nodes []uint32, known bool, steps int) {
 	return c.probe(ctx, group, o).Search()
 }
 
-// InOrderJointly reports whether placing the pods one by one in some order comes to a right placement.
+// InOrderJointly reports whether placing the pods one by one in some order gives a valid placement.
 func (c *Cluster) InOrderJointly(ctx context.Context, group []Pending, o JointOptions) (bool, error) {
 	return c.probe(ctx, group, o).InOrder(ctx)
 }
 
-// HoldTogether reports whether the search finds a placement that satisfies some rules and need not satisfy others.
+// HoldTogether reports whether the search finds a placement that satisfies the given rules.
 func (c *Cluster) HoldTogether(ctx context.Context, group []Pending, o JointOptions, rules []verdict.JointRule) (bool, error) {
 	return c.probe(ctx, group, o).HoldTogether(rules), ctx.Err()
 }

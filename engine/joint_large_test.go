@@ -18,8 +18,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// unequalRacks returns 5,000 nodes in 1,250 racks and 3 zones, hardly two of which have as much room. Only the first six
-// have no pod of the application x.
+// unequalRacks returns 5,000 nodes in 1,250 racks and 3 zones with different amounts of free resources. Only the first
+// six nodes have no pod of the application x.
 func unequalRacks() []*enginetest.Node {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var nodes []*enginetest.Node
@@ -37,7 +37,7 @@ func unequalRacks() []*enginetest.Node {
 	return nodes
 }
 
-// distinct returns eight pods, no two of which ask for the same, each made by change what it is to be.
+// distinct returns eight pods with pairwise different requests. change modifies each.
 func distinct(cpu int, change func(i int, p *enginetest.Pod)) []engine.Pending {
 	var group []engine.Pending
 	for i := range 8 {
@@ -59,7 +59,7 @@ func special(p *enginetest.Pod) {
 	p.Template.Spec.NodeSelector = api.Labels{{Key: "special", Value: "yes"}}
 }
 
-// TestPlaceJointlyOnManyNodes bounds the steps that the search takes, alone and with all that PlaceJointly does besides.
+// TestPlaceJointlyOnManyNodes bounds the steps of the search, alone and as part of PlaceJointly.
 func TestPlaceJointlyOnManyNodes(t *testing.T) {
 	ctx := context.Background()
 	unequal := compile(t, unequalRacks()...)
@@ -100,10 +100,10 @@ func TestPlaceJointlyOnManyNodes(t *testing.T) {
 		}())}, verdict.JointInfeasible, 50, 1000, 1, false},
 		{"in one rack, almost too much", unequal, distinct(4500, func(_ int, p *enginetest.Pod) { p.Affinity("rack", everyG) }),
 			verdict.JointComplete, 5000, 5000, 0, false},
-		{"two halves by rack, one of which needs the largest nodes", unequal, distinct(100, func(i int, p *enginetest.Pod) {
+		{"two halves by rack: one needs the largest nodes", unequal, distinct(100, func(i int, p *enginetest.Pod) {
 			p.Request("cpu", 100+9900*(i/4)+137*i, "memory", (1+i)<<30).Affinity("rack", half(i))
 		}), verdict.JointComplete, 13_000, 20_000, 0, false},
-		{"two halves by rack, one of which fits nowhere", unequal, distinct(100, func(i int, p *enginetest.Pod) {
+		{"two halves by rack: one fits nowhere", unequal, distinct(100, func(i int, p *enginetest.Pod) {
 			p.Request("cpu", 100+11_880*(i/4), "memory", (1+i)<<30).Affinity("rack", half(i))
 		}), verdict.JointInfeasible, 500, 50_000, 5, true},
 		{"racks apart, three zones for what needs four", unequal, distinct(300, func(i int, p *enginetest.Pod) {
@@ -143,7 +143,7 @@ func TestPlaceJointlyOnManyNodes(t *testing.T) {
 	}
 }
 
-// checkConflict checks that the rules cannot hold together, though they can without any one of them.
+// checkConflict checks that the rules cannot be satisfied together, but can without any one of them.
 func checkConflict(t *testing.T, c *engine.Cluster, group []engine.Pending, o engine.JointOptions, got *verdict.Joint) {
 	t.Helper()
 	for without := -1; without < len(got.Conflict) && (without < 0 || got.Minimal); without++ {
@@ -186,7 +186,7 @@ func TestPlaceJointlyConflicts(t *testing.T) {
 	}
 }
 
-// TestPlaceJointlyCutShort ends the search by steps or by deadline at every point, and expects what there is to be right.
+// TestPlaceJointlyCutShort ends the search by steps or by deadline at every point. What it returns must be valid.
 func TestPlaceJointlyCutShort(t *testing.T) {
 	seen := make(map[verdict.JointStatus]int)
 	expired := 0
@@ -243,7 +243,7 @@ func TestPlaceJointlyCutShort(t *testing.T) {
 	}
 }
 
-// deadline is a context whose deadline is after so many calls of Err.
+// deadline is a context that ends after a number of calls of Err.
 type deadline struct {
 	context.Context
 	calls int
@@ -267,7 +267,7 @@ func TestPlaceJointlyCancelled(t *testing.T) {
 	}
 }
 
-// TestPlaceJointlyTheSame asks from many goroutines, with any parallelism, and expects one answer.
+// TestPlaceJointlyTheSame places from many goroutines, with any parallelism, and expects equal results.
 func TestPlaceJointlyTheSame(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for seed := range uint64(30) {
@@ -298,7 +298,7 @@ func TestPlaceJointlyTheSame(t *testing.T) {
 
 func TestPlaceJointlySeed(t *testing.T) {
 	c := compile(t, kindZones()...)
-	// Neither can be placed first, so that the search chooses.
+	// Neither pod can be placed first, so that the search has to choose.
 	group := []engine.Pending{
 		pending(1, app("a").Affinity(hostname, enginetest.Selects("app", "b"))),
 		pending(1, app("b").Affinity(hostname, enginetest.Selects("app", "a"))),

@@ -51,7 +51,7 @@ func score(t *testing.T, c *engine.Cluster, pod *api.Pod, candidates []uint32) *
 	return s
 }
 
-// totals returns the pods' total scores in a placement, and whether it is right.
+// totals returns the pods' total scores in a placement, and whether it is valid.
 func totals(t *testing.T, stated *api.Cluster, pods []api.Pod, nodes []uint32, candidates []uint32) ([]int64, bool) {
 	t.Helper()
 	out := make([]int64, len(pods))
@@ -66,8 +66,8 @@ func totals(t *testing.T, stated *api.Cluster, pods []api.Pod, nodes []uint32, c
 	return out, true
 }
 
-// bruteForce returns a right placement, nil if there is none. Of equal pods it tries one order; nodes that a pod cannot go
-// to for what does not depend on where others are, or depends on them only for the worse, it does not try.
+// bruteForce returns a valid placement, nil for none. It tries one order of identical pods, and skips nodes that a pod
+// is rejected on wherever the others are.
 func bruteForce(t *testing.T, stated *api.Cluster, queue []engine.Pending, candidates []uint32) []uint32 {
 	t.Helper()
 	pods, entries := flat(queue)
@@ -125,7 +125,7 @@ func sum(of []int64) (total int64) {
 	return total
 }
 
-// TestPlaceJointlyAgainstAllPlacements holds the answers about small clusters against every placement there is.
+// TestPlaceJointlyAgainstAllPlacements compares the results for small clusters with all placements.
 func TestPlaceJointlyAgainstAllPlacements(t *testing.T) {
 	n := cases(3000)
 	outcomes := make(map[verdict.JointStatus]int)
@@ -203,7 +203,7 @@ func checkJoint(t *testing.T, name string, stated *api.Cluster, queue []engine.P
 	}
 }
 
-// checkSettled checks that no pod's move to the best node for it makes the sum higher.
+// checkSettled checks that no single-pod move to its best node raises the sum.
 func checkSettled(t *testing.T, name string, stated *api.Cluster, pods []api.Pod, nodes []uint32, candidates []uint32, have int64) {
 	t.Helper()
 	for i := range pods {
@@ -240,8 +240,8 @@ func pending(count int, p *enginetest.Pod) engine.Pending {
 	return engine.Pending{Pod: p.Pod, Count: count}
 }
 
-// hashed returns a pod of a revision of a Deployment, which is to be apart from its others by host: all, or with keys those
-// of its revision.
+// hashed returns a pod of a revision of a Deployment with anti-affinity by hostname to its other pods: to all, or with
+// keys to those of its revision.
 func hashed(revision string, keys ...string) *enginetest.Pod {
 	p := app("web").Label("pod-template-hash", revision).AntiAffinity(hostname, enginetest.Selects("app", "web"))
 	p.Template.Spec.PodAntiAffinity.Required[0].MatchLabelKeys = keys
@@ -257,7 +257,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 		name  string
 		nodes []*enginetest.Node
 		group []engine.Pending
-		// unplaced is how many pods find no node one by one.
+		// unplaced is the number of pods without a node when placed one by one.
 		unplaced int
 		want     [][]uint32
 		conflict []verdict.JointRule

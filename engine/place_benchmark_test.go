@@ -24,7 +24,7 @@ import (
 func BenchmarkPlace(b *testing.B) {
 	for _, bench := range []struct {
 		nodes, templates int
-		racks            bool // spread over 1,250 racks besides zones
+		racks            bool // spread over 1,250 racks in addition to zones
 		sample           int  // pods to scan for
 	}{
 		{5000, 1, false, 1000},

@@ -15,8 +15,8 @@ import (
 
 var placements = flag.Int("placements", 100_000, "how many random placements TestPlaceEqualsScanning compares at least")
 
-// TestPlaceEqualsScanning places random queues and expects what scanning every node for each pod places: the same nodes,
-// and the same words where there is none.
+// TestPlaceEqualsScanning compares random queues with placing by scanning: the same nodes, and the same messages for
+// unplaced pods.
 func TestPlaceEqualsScanning(t *testing.T) {
 	t.Parallel()
 	placed, unplaced := 0, 0
@@ -32,13 +32,13 @@ func TestPlaceEqualsScanning(t *testing.T) {
 	}
 }
 
-// FuzzPlace is TestPlaceEqualsScanning of seeds that nobody has tried.
+// FuzzPlace is TestPlaceEqualsScanning with new seeds.
 func FuzzPlace(f *testing.F) {
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) { comparePlacements(t, seed) })
 }
 
-// comparePlacements compares one random queue's placements and returns how many pods were placed, and how many not.
+// comparePlacements compares the placements of one random queue, and returns the numbers of placed and unplaced pods.
 func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 	t.Helper()
 	ctx := context.Background()
@@ -75,10 +75,10 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 	}
 	for how, o := range map[string]engine.PlaceOptions{
 		"as it pays":             o,
-		"keys by value":          o.WithBoard().WithFew(0),
-		"some keys by value":     o.WithBoard().WithFew(5),
-		"keys by their domain":   o.WithBoard().WithFew(1000),
-		"as it pays, forgetting": o.Forgetting(),
+		"keys by value":          o.WithBoard().WithLowCardinality(0),
+		"some keys by value":     o.WithBoard().WithLowCardinality(5),
+		"keys by their domain":   o.WithBoard().WithLowCardinality(1000),
+		"as it pays, forgetting": o.ForgettingClasses(),
 	} {
 		p, err := c.Place(ctx, queue, o)
 		if err != nil {

@@ -99,7 +99,7 @@ func randomGroups(rng *rand.Rand, joint bool) groupCase {
 	return c
 }
 
-// naive places a queue with groups by nothing but Place of a group's entries, or PlaceJointly, on clusters compiled anew.
+// naive places a queue with groups by calls of Place and PlaceJointly alone, on clusters compiled from scratch.
 type naive struct {
 	t *testing.T
 	groupCase
@@ -131,7 +131,7 @@ func (n *naive) run() {
 	}
 }
 
-// place returns where so many pods of entries would go, by entry.
+// place returns the nodes of a number of pods per entry.
 func (n *naive) place(g *engine.Group, entries, counts []int, candidates []uint32) [][]uint32 {
 	if n.compiled == nil {
 		var err error
@@ -157,8 +157,7 @@ func (n *naive) place(g *engine.Group, entries, counts []int, candidates []uint3
 	return nodes
 }
 
-// jointly returns where the most pods of a group can be placed as a whole, leaving out as many of the last entries as need
-// be.
+// jointly returns the joint placement of most pods of a group. It leaves out pods of the last entries first.
 func (n *naive) jointly(g *engine.Group, candidates []uint32) [][]uint32 {
 	nodes := make([][]uint32, len(g.Entries))
 	pods, combinations := 0, 1
@@ -359,7 +358,7 @@ func (n *naive) full(domain []uint32, entries []int, nodes [][]uint32) int64 {
 	return sum / weights
 }
 
-// TestJointGroupOfEqualPods places pods that are equal but stated one by one, as those of a StatefulSet are.
+// TestJointGroupOfEqualPods places identical pods with an entry each, as those of a StatefulSet.
 func TestJointGroupOfEqualPods(t *testing.T) {
 	var queue []engine.Pending
 	var entries []int
@@ -376,7 +375,7 @@ func TestJointGroupOfEqualPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Three of 45 pods are left out: which of those that are equal makes no difference.
+	// Three of 45 identical pods are left out, in any combination.
 	if g := got.Groups[0]; g.Placed != 42 || !g.Settled || g.Steps > 50_000 {
 		t.Errorf("%+v", g)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// racked is nodes with 4 CPUs in racks in zones: so many racks a zone, so many nodes a rack.
+// racked returns nodes with 4 CPUs: a number of racks per zone, a number of nodes per rack.
 func racked(zones, racks, nodes int) []*enginetest.Node {
 	var all []*enginetest.Node
 	for z := range zones {
@@ -30,7 +30,7 @@ func racked(zones, racks, nodes int) []*enginetest.Node {
 	return all
 }
 
-// single is a node in a rack that takes one pod, with a MiB of memory for each milli-CPU.
+// single returns a node in a rack that takes one pod, with a MiB of memory for each milli-CPU.
 func single(name, in string, cpu, gpus int64) *enginetest.Node {
 	return enginetest.MakeNode(name).Allocate("cpu", cpu, "memory", cpu<<20, "pods", int64(1), gpu, gpus).Label(rack, in)
 }
@@ -332,7 +332,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 	}
 }
 
-// watched puts together what a Watcher is told.
+// watched records the calls of a Watcher.
 type watched struct {
 	nodes  [][]uint32
 	groups map[int]verdict.Group
@@ -360,7 +360,7 @@ func (w *watched) Group(i int, g *verdict.Group) error {
 	return nil
 }
 
-// ending is a context whose deadline comes after it was looked at so many times.
+// ending is a context whose deadline comes after a number of calls of Err.
 type ending struct {
 	context.Context
 	left int
@@ -373,8 +373,8 @@ func (c *ending) Err() error {
 	return nil
 }
 
-// TestPartialPlace ends a call at every moment and expects what was placed until then: the beginning of the whole, in
-// which no group is divided, and nobody told of more.
+// TestPartialPlace ends a call at every moment and expects the placements so far: a prefix of the whole without a
+// divided group, and equal to what the watcher received.
 func TestPartialPlace(t *testing.T) {
 	queue := []engine.Pending{
 		{Pod: job(1000).Pod, Count: 3}, {Pod: job(3000).Pod, Count: 2}, {Pod: job(3000).Pod, Count: 9}, {Pod: job(500).Pod, Count: 2},
@@ -439,7 +439,7 @@ func TestPartialPlace(t *testing.T) {
 	}
 }
 
-// TestDomainsLookAtDeadline expects that surveying domains ends with the context, however many there are.
+// TestDomainsLookAtDeadline expects that surveying domains ends with the context, for any number of domains.
 func TestDomainsLookAtDeadline(t *testing.T) {
 	c := compile(t, racked(1, 200, 1)...)
 	for _, preferred := range []bool{false, true} {
@@ -454,8 +454,8 @@ func TestDomainsLookAtDeadline(t *testing.T) {
 	}
 }
 
-// TestJointGroupAtItsDeadline ends a call at every moment of a search that does not end by itself, and expects that pods
-// that are known to be right together are placed.
+// TestJointGroupAtItsDeadline ends a call at every moment of an endless search, and expects that pods with a valid
+// placement are placed.
 func TestJointGroupAtItsDeadline(t *testing.T) {
 	c := compile(t, racked(3, 4, 2)...)
 	apart := enginetest.Selects("app", "job")

@@ -107,7 +107,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestScanned expects pods that cannot be placed faster to be counted, and to go where they would go otherwise.
+// TestScanned expects that pods that the board cannot place are counted as scanned, and go where they would go
+// otherwise.
 func TestScanned(t *testing.T) {
 	redash := enginetest.MakePod("redash").Label("app", "redash").SpreadSoftly(zone, 1, enginetest.Selects("app", "redash"))
 	queue := []engine.Pending{{Pod: redash.Pod, Count: 5}, {Pod: enginetest.MakePod("other").Pod, Count: 1}}

@@ -69,7 +69,7 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 	}
 }
 
-// TestSharedCluster decides from many goroutines on one cluster, with any parallelism, and expects one answer.
+// TestSharedCluster decides from many goroutines on one cluster, with any parallelism, and expects equal results.
 func TestSharedCluster(t *testing.T) {
 	ctx := context.Background()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -127,7 +127,7 @@ func TestSharedCluster(t *testing.T) {
 }
 
 // TestFilterCoversCandidates checks that every candidate is either feasible or in one rejection, that explanations
-// repeat each rejection, and that nothing is said of other nodes.
+// repeat each rejection, and that no other node is listed.
 func TestFilterCoversCandidates(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(300) {
@@ -221,7 +221,7 @@ func TestTieBreakSeed(t *testing.T) {
 	}
 }
 
-// TestFilterOfFewNodes filters one node at a time, and expects what filtering all says of it.
+// TestFilterOfFewNodes filters one node at a time, and compares with filtering all.
 func TestFilterOfFewNodes(t *testing.T) {
 	ctx := context.Background()
 	checked := 0

@@ -15,10 +15,10 @@ type question struct {
 	ctx        context.Context
 	pod        *api.Pod
 	profile    *api.Profile
-	key        string // empty if the answer is not to be remembered
+	key        string // empty if the answer is not cached
 	candidates nodeset.Set
 
-	d *decide.Decision // nil until something must be worked out
+	d *decide.Decision // nil until needed
 }
 
 func (q *question) decision() *decide.Decision {
@@ -31,7 +31,7 @@ func (q *question) decision() *decide.Decision {
 
 func (q *question) framework() *decide.Framework { return q.c.framework(q.profile) }
 
-// answer returns what filtering comes to, from memory if it was asked before.
+// answer returns the result of filtering, from the cache if possible.
 func (q *question) answer() (*answer, error) {
 	if a, ok := q.c.answers.Load(q.key); ok {
 		return a, q.ctx.Err()

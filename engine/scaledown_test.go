@@ -33,8 +33,8 @@ func scaled(t *testing.T, stated *api.Cluster, down *verdict.ScaleDown) *api.Clu
 	return &less
 }
 
-// homeless returns how many pods called replica-* would be refused where they are if they came last.
-func homeless(t *testing.T, stated *api.Cluster, pod *api.Pod) int {
+// rejectedReplicas returns the number of pods called replica-* that would be rejected where they are.
+func rejectedReplicas(t *testing.T, stated *api.Cluster, pod *api.Pod) int {
 	t.Helper()
 	count := 0
 	for i := range stated.Nodes {
@@ -58,7 +58,7 @@ func homeless(t *testing.T, stated *api.Cluster, pod *api.Pod) int {
 	return count
 }
 
-// perZone counts replicas by zone, and how far the numbers are apart.
+// perZone counts replicas by zone, and returns their skew.
 func perZone(stated *api.Cluster) (counts map[string]int, apart int) {
 	counts = make(map[string]int)
 	for _, n := range stated.Nodes {
@@ -77,7 +77,7 @@ func perZone(stated *api.Cluster) (counts map[string]int, apart int) {
 	return counts, most - least
 }
 
-// TestScaleDownEvenly deletes replicas with one rule about zones, and expects what remains to be as even as it can be.
+// TestScaleDownEvenly deletes replicas with one rule on zones, and expects the lowest skew.
 func TestScaleDownEvenly(t *testing.T) {
 	rules := map[string]func(*enginetest.Pod){
 		"preferred anti-affinity": func(p *enginetest.Pod) { p.PreferAntiAffinity(100, zoneKey, enginetest.Selects("app", "web")) },
@@ -121,7 +121,7 @@ func TestScaleDownEvenly(t *testing.T) {
 				}
 				before, _ := perZone(stated)
 				after, apart := perZone(scaled(t, stated, down))
-				if best := evenest(before, remain); apart != best {
+				if best := lowestSkew(before, remain); apart != best {
 					t.Errorf("seed %d: %v became %v, which is %d apart, and %d can be", seed, before, after, apart, best)
 				}
 				for i, d := range down.Deletions {
@@ -139,12 +139,12 @@ func TestScaleDownEvenly(t *testing.T) {
 	}
 }
 
-// evenest returns how little apart the domains' numbers can be once so many replicas remain.
-func evenest(counts map[string]int, remain int) int {
+// lowestSkew returns the lowest possible skew of the domains for a number of remaining replicas.
+func lowestSkew(counts map[string]int, remain int) int {
 	best := 1 << 30
 	for low := 0; low <= remain; low++ {
 		for high := low; high <= low+best && high <= remain; high++ {
-			// Every domain between low and high, or what it has if that is less.
+			// Every domain has between low and high replicas, or all that it had.
 			least, most, floor := 0, 0, 1<<30
 			for _, n := range counts {
 				least += min(low, n)
@@ -159,8 +159,8 @@ func evenest(counts map[string]int, remain int) int {
 	return best
 }
 
-// TestScaleDownKeepsRules deletes replicas of random rules from random small clusters, and compares how many of those that
-// remain would be refused where they are with the least that any choice leaves.
+// TestScaleDownKeepsRules deletes replicas with random rules from small random clusters. No choice leaves fewer
+// remaining replicas that would be rejected where they are.
 func TestScaleDownKeepsRules(t *testing.T) {
 	asked, broken, worse, more := 0, 0, 0, 0
 	for seed := range uint64(cases(1500)) {
@@ -185,8 +185,8 @@ func TestScaleDownKeepsRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := homeless(t, scaled(t, stated, down), pod)
-		best := fewestHomeless(t, stated, pod, replicas, remain)
+		got := rejectedReplicas(t, scaled(t, stated, down), pod)
+		best := fewestRejected(t, stated, pod, replicas, remain)
 		asked++
 		if best > 0 {
 			broken++
@@ -195,7 +195,7 @@ func TestScaleDownKeepsRules(t *testing.T) {
 			worse++
 			more += got - best
 		}
-		// What is said of the first deletion is what Filter says.
+		// The result of the first deletion equals that of Filter.
 		if len(down.Deletions) > 0 {
 			checkDeletion(t, seed, stated, pod, &down.Deletions[0])
 		}
@@ -227,8 +227,8 @@ func checkDeletion(t *testing.T, seed uint64, stated *api.Cluster, pod *api.Pod,
 	}
 }
 
-// fewestHomeless tries every choice of replicas to delete.
-func fewestHomeless(t *testing.T, stated *api.Cluster, pod *api.Pod, replicas, remain int) int {
+// fewestRejected tries all choices of replicas to delete.
+func fewestRejected(t *testing.T, stated *api.Cluster, pod *api.Pod, replicas, remain int) int {
 	t.Helper()
 	at := make(map[string]uint32)
 	for i := range stated.Nodes {
@@ -245,7 +245,7 @@ func fewestHomeless(t *testing.T, stated *api.Cluster, pod *api.Pod, replicas, r
 			}
 		}
 		if len(down.Deletions) == replicas-remain {
-			best = min(best, homeless(t, scaled(t, stated, down), pod))
+			best = min(best, rejectedReplicas(t, scaled(t, stated, down), pod))
 		}
 	}
 	return best

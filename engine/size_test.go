@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
-// TestBytes compares the estimate of a cluster's memory with what the heap grows by.
+// TestBytes compares the estimate of a cluster's memory with the growth of the heap.
 func TestBytes(t *testing.T) {
 	for name, stated := range map[string]func() *api.Cluster{
 		"classes":    func() *api.Cluster { return enginetest.Big(2000, true) },

@@ -47,7 +47,7 @@ func filtered(t *testing.T, c *engine.Cluster, p *enginetest.Pod) *verdict.Filte
 	return f
 }
 
-// TestUnparsableOnNodes says that a pod on a node occupies what it occupies, whatever of its rules cannot be parsed.
+// TestUnparsableOnNodes checks that an existing pod uses its resources even if its rules cannot be parsed.
 func TestUnparsableOnNodes(t *testing.T) {
 	full := typo(enginetest.MakePod("daemon").Label("app", "daemon").Request("cpu", 8000).HostPort(80)).
 		AntiAffinity(zoneKey, enginetest.Selects("app", "web")).
@@ -87,8 +87,8 @@ func equalNodes(a, b []uint32) bool {
 	return true
 }
 
-// TestUnparsablePods says what becomes of pods that kube-scheduler rejects as a whole or fails on. The others of the queue
-// are placed.
+// TestUnparsablePods places pods that kube-scheduler rejects as a whole or fails on. The others of the queue are
+// placed.
 func TestUnparsablePods(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -159,7 +159,7 @@ func TestUnparsablePods(t *testing.T) {
 	}
 }
 
-// TestUnparsablePreference says that a pod that kube-scheduler would fail to score is placed where it need not be scored.
+// TestUnparsablePreference checks that a pod that kube-scheduler fails to score is placed where it need not be scored.
 func TestUnparsablePreference(t *testing.T) {
 	c := compile(t, threeZones()...)
 	one := typo(enginetest.MakePod("odd"))
@@ -184,7 +184,7 @@ func TestUnparsablePreference(t *testing.T) {
 	}
 }
 
-// TestUnparsableInGroups says that a pod that kube-scheduler fails on has no place in a group either.
+// TestUnparsableInGroups checks that a pod that kube-scheduler fails on is not placed in a group either.
 func TestUnparsableInGroups(t *testing.T) {
 	c := compile(t, threeZones()...)
 	for _, joint := range []bool{false, true} {
@@ -228,7 +228,7 @@ func TestUnparsableInGroups(t *testing.T) {
 	}
 }
 
-// TestInvalidScoreInADomain says that a group goes to no domain if kube-scheduler fails to score a pod of it in one.
+// TestInvalidScoreInADomain checks that a group goes to no domain if kube-scheduler fails to score a pod of it in one.
 func TestInvalidScoreInADomain(t *testing.T) {
 	huge := func(name string) *enginetest.Node {
 		return enginetest.MakeNode(name).Zone("b").Allocate("cpu", 8000, "memory", int64(92_300_000_000_000_000), "pods", 110)
@@ -241,7 +241,7 @@ func TestInvalidScoreInADomain(t *testing.T) {
 	}
 }
 
-// TestConflictingFieldsAreExplained says that an explanation gives the reason of the rejection.
+// TestConflictingFieldsAreExplained checks that an explanation gives the reason of the rejection.
 func TestConflictingFieldsAreExplained(t *testing.T) {
 	pod := enginetest.MakePod("p")
 	name := func(n string) api.Requirement {

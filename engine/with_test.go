@@ -18,8 +18,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// TestWithAsIfCompiled applies random changes, each to a random one of the clusters derived so far, and compares the
-// result with the resulting cluster compiled anew. In the end all the bases must still be what they were.
+// TestWithAsIfCompiled applies random changes, each to a random one of the clusters derived so far, and compares with
+// the resulting cluster compiled from scratch. All bases must stay unchanged.
 func TestWithAsIfCompiled(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
@@ -127,7 +127,7 @@ func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *ap
 	return change, &result
 }
 
-// TestScannedAsIfCompiled removes the only node with its pods: what is left has to look like what never had them.
+// TestScannedAsIfCompiled removes the only node with its pods. The result equals a cluster that never had them.
 func TestScannedAsIfCompiled(t *testing.T) {
 	node := api.Node{Name: "node"}
 	for i := range 4 {
@@ -150,7 +150,7 @@ func TestScannedAsIfCompiled(t *testing.T) {
 	}
 }
 
-// TestNoNodesLeft asks about a cluster whose only node was removed with its pods, for a pod that all of those would match.
+// TestNoNodesLeft evaluates a cluster whose only node was removed, for a pod that matched all pods of that node.
 func TestNoNodesLeft(t *testing.T) {
 	stated := &api.Cluster{Nodes: []api.Node{{Name: "node"}}}
 	for i := range 4 {
@@ -196,8 +196,8 @@ func TestNoNodesLeft(t *testing.T) {
 	}
 }
 
-// TestManyClasses says that a class does not cost more the more there are: ten times as many take ten times the processor
-// time, not a hundred times.
+// TestManyClasses checks that the cost of a class does not grow with the number of classes: ten times as many take ten
+// times the processor time, not a hundred times.
 func TestManyClasses(t *testing.T) {
 	class := func() *api.NodeClass {
 		return &api.NodeClass{Images: []api.Image{{Names: []string{"image"}, SizeBytes: 1}}}

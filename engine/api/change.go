@@ -1,35 +1,36 @@
 package api
 
-// Change turns one cluster into another. Its parts apply in the order of the fields.
+// Change transforms a cluster. Its parts apply in the order of the fields.
 type Change struct {
-	// Templates and Classes are new, or take the place of ones that no node of the resulting cluster refers to unless it
-	// is in Replaced or Added.
+	// Templates and Classes are new, or replace ones that no node of the resulting cluster refers to, except nodes in
+	// Replaced and Added.
 	Templates []IndexedTemplate
 	Classes   []IndexedClass
-	// Removed are the indexes of nodes to remove, ascending. Those behind them move up.
+	// Removed are the indexes of nodes to remove, ascending. Later nodes move up.
 	Removed []uint32
-	// Replaced are nodes that take the place of others, ascending by index, none of which is in Removed.
+	// Replaced are nodes with new contents, ascending by index; none is in Removed.
 	Replaced []Replacement
-	// Added are nodes that come after all others.
+	// Added are nodes to append.
 	Added []Node
-	// Namespaces and WorkloadSelectors are complete lists; nil if they stay as they are.
+	// Namespaces and WorkloadSelectors are complete lists; nil for no change.
 	Namespaces        []Namespace
 	WorkloadSelectors []WorkloadSelector
 }
 
-// IndexedTemplate is a template and its index in Cluster.Templates; the number of templates so far for a new one.
+// IndexedTemplate is a template with its index in Cluster.Templates. The index of a new one is the number of templates
+// so far.
 type IndexedTemplate struct {
 	Index    int
 	Template *PodTemplate
 }
 
-// IndexedClass is a class and its index in Cluster.Classes; the number of classes so far for a new one.
+// IndexedClass is a class with its index in Cluster.Classes. The index of a new one is the number of classes so far.
 type IndexedClass struct {
 	Index int
 	Class *NodeClass
 }
 
-// Replacement is a node, and the index of the one it replaces in the cluster that is changed.
+// Replacement is a node with the index of the node it replaces, in the cluster before the change.
 type Replacement struct {
 	Index uint32
 	Node  Node

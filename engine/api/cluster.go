@@ -1,6 +1,6 @@
 package api
 
-// Cluster is everything that a decision depends on besides the pod and the profile.
+// Cluster is everything that a decision depends on, except the pod and the profile.
 type Cluster struct {
 	Nodes             []Node
 	Templates         []*PodTemplate
@@ -15,12 +15,12 @@ type NodeClass struct {
 	Taints      []Taint
 	Allocatable Resources
 	Images      []Image
-	// NameLabelKeys are the keys of labels whose value is the node's name. They win over Labels.
+	// NameLabelKeys are the keys of labels whose value is the node's name. They override Labels.
 	NameLabelKeys []string
 }
 
-// Node is a node and the pods on it. Its own labels and resources win over those of its class with the same key, its
-// taints and images come after the class's.
+// Node is a node with its pods. Its labels and resources override those of its class with equal keys. Its taints and
+// images follow those of the class.
 type Node struct {
 	Name string // not empty, unique
 	// Class is one of Cluster.Classes; nil for none.
@@ -34,7 +34,7 @@ type Node struct {
 	Pods          []Pod
 }
 
-// PodCount says how many pods of a template are on a node.
+// PodCount is a number of pods of a template on a node.
 type PodCount struct {
 	Template    int   // index into Cluster.Templates
 	Count       int32 // at least 1
@@ -53,7 +53,7 @@ type Namespace struct {
 	Labels Labels
 }
 
-// WorkloadKind is the kind of object whose selector takes part in default spreading.
+// WorkloadKind is the kind of an object whose selector takes part in default spreading.
 type WorkloadKind uint8
 
 // The kinds. NoWorkload is any other kind.

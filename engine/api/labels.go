@@ -35,7 +35,7 @@ func (l Labels) Get(key string) (string, bool) {
 	return l[i].Value, true
 }
 
-// With returns l and other together; other wins where both have a key.
+// With returns the union of l and other; other overrides equal keys.
 func (l Labels) With(other Labels) Labels {
 	if len(other) == 0 {
 		return l

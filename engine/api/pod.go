@@ -1,20 +1,19 @@
 package api
 
-// Pod is one pod: a template, and what this pod alone has.
+// Pod is a pod: a template and the fields of this pod alone.
 type Pod struct {
 	Name string
-	// Template is what the pod was made from; templates may be shared by pointer, and pods that share one are compiled
-	// faster. Not nil.
+	// Template is not nil. Pods that share one by pointer compile faster.
 	Template *PodTemplate
 	// TemplateIndex is the template's index in Cluster.Templates, -1 if it is the pod's own.
 	TemplateIndex int
-	// Labels stand beside those of the template and win where both have a key.
+	// Labels are added to those of the template and override equal keys.
 	Labels         Labels
 	Terminating    bool
 	ResourceStatus *PodResourceStatus
 }
 
-// PodTemplate is what pods stamped from one workload share.
+// PodTemplate is what the pods of one workload share.
 type PodTemplate struct {
 	Namespace  string // not empty
 	Labels     Labels
@@ -75,17 +74,17 @@ type HostPort struct {
 	HostIP   string // empty for every address
 }
 
-// PodResourceStatus is what a pod's status says of its resources.
+// PodResourceStatus is the status of a pod's resources.
 type PodResourceStatus struct {
 	ResizeInfeasible bool
 	Containers       []ContainerResourceStatus
-	// Allocated and Actuated are pod-level; nil if the status does not state them.
+	// Allocated and Actuated are pod-level; nil if absent from the status.
 	Allocated, Actuated Resources
-	// ResourcesPresent says whether status.resources is there, as it is wherever Actuated is.
+	// ResourcesPresent reports whether status.resources is present, as it is with Actuated.
 	ResourcesPresent bool
 }
 
-// ContainerResourceStatus is what a container's status says of its resources; nil if it does not state them.
+// ContainerResourceStatus is the status of a container's resources; nil for absent ones.
 type ContainerResourceStatus struct {
 	Name                string
 	Allocated, Actuated Resources

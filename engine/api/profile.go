@@ -1,9 +1,9 @@
 package api
 
-// Profile says how to decide: the arguments of kube-scheduler's plugins.
+// Profile is the configuration of kube-scheduler's plugins.
 type Profile struct {
 	Weights Weights
-	// DisabledFilters are the plugins, by their numbers in verdict.Plugin, that do not take part in filtering.
+	// DisabledFilters are the plugins, by their numbers in verdict.Plugin, that do not filter.
 	DisabledFilters                    PluginSet
 	AddedAffinity                      *NodeAffinity
 	Scoring                            ScoringStrategy
@@ -12,14 +12,14 @@ type Profile struct {
 	IgnoredResourceGroups              []string
 	HardPodAffinityWeight              int32
 	IgnorePreferredTermsOfExistingPods bool
-	// SystemDefaultSpread says that the default spread constraints are kube-scheduler's own; otherwise DefaultSpread.
+	// SystemDefaultSpread selects kube-scheduler's own default spread constraints instead of DefaultSpread.
 	SystemDefaultSpread bool
 	DefaultSpread       []TopologySpreadConstraint
 	// TolerationComparisonOperators is the feature gate TaintTolerationComparisonOperators.
 	TolerationComparisonOperators bool
 }
 
-// Weights are the scoring plugins' weights. One of 0 disables the plugin's scoring.
+// Weights are the weights of the scoring plugins. A weight of 0 disables scoring by the plugin.
 type Weights struct {
 	TaintToleration    int64
 	NodeAffinity       int64

@@ -11,14 +11,14 @@ const (
 // Quantity is an amount of one resource.
 type Quantity = QuantityOf[int64]
 
-// QuantityOf is an amount of one resource as a number of some type.
+// QuantityOf is an amount of one resource, as a number of type N.
 type QuantityOf[N any] struct {
 	Resource string
 	Amount   N
 }
 
-// Resources is an amount per resource. A resource that is absent differs from one whose amount is 0.
-// Invariants: sorted by resource, resources unique, amounts not negative.
+// Resources is an amount per resource. An absent resource differs from an amount of 0. Invariants: sorted by resource,
+// resources unique, amounts not negative.
 type Resources []Quantity
 
 // Get returns the amount of a resource and whether it is present.

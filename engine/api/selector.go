@@ -20,8 +20,8 @@ type Requirement struct {
 	Values   []string
 }
 
-// LabelSelector selects what has all of MatchLabels and meets all of MatchExpressions. A nil selector selects nothing,
-// an empty one everything.
+// LabelSelector selects objects with all of MatchLabels that meet all of MatchExpressions. A nil selector selects
+// nothing, an empty one everything.
 type LabelSelector struct {
 	MatchLabels      Labels
 	MatchExpressions []Requirement
@@ -39,19 +39,19 @@ type NodeSelectorTerm struct {
 	MatchFields      []Requirement
 }
 
-// PreferredNodeTerm is a weighted wish for nodes.
+// PreferredNodeTerm is a weighted preferred node affinity term.
 type PreferredNodeTerm struct {
 	Weight     int32
 	Preference NodeSelectorTerm
 }
 
-// NodeAffinity says which nodes a pod wants. A Required that is present without terms matches no node.
+// NodeAffinity is a pod's node affinity. A Required without terms matches no node.
 type NodeAffinity struct {
 	Required  *NodeSelector
 	Preferred []PreferredNodeTerm
 }
 
-// PodAffinityTerm selects pods, and the topology domains those are in.
+// PodAffinityTerm selects pods, and thereby the topology domains that contain them.
 type PodAffinityTerm struct {
 	LabelSelector     *LabelSelector
 	Namespaces        []string
@@ -62,19 +62,19 @@ type PodAffinityTerm struct {
 	MismatchLabelKeys []string
 }
 
-// WeightedPodAffinityTerm is a weighted wish.
+// WeightedPodAffinityTerm is a weighted preferred term.
 type WeightedPodAffinityTerm struct {
 	Weight int32
 	Term   PodAffinityTerm
 }
 
-// PodAffinity says which pods a pod wants to be with, or apart from.
+// PodAffinity is a pod's affinity or anti-affinity to other pods.
 type PodAffinity struct {
 	Required  []PodAffinityTerm
 	Preferred []WeightedPodAffinityTerm
 }
 
-// TaintEffect is what a taint does to pods that do not tolerate it.
+// TaintEffect is the effect of a taint on pods that do not tolerate it.
 type TaintEffect uint8
 
 // The effects. EveryEffect occurs in tolerations only.
@@ -91,7 +91,7 @@ type Taint struct {
 	Effect     TaintEffect
 }
 
-// TolerationOperator is how a toleration compares its value with a taint's.
+// TolerationOperator is the comparison of a toleration's value with a taint's.
 type TolerationOperator uint8
 
 // The operators.
@@ -102,7 +102,7 @@ const (
 	TolerationGreaterThan
 )
 
-// Toleration lets a pod onto nodes with matching taints.
+// Toleration tolerates matching taints.
 type Toleration struct {
 	Key      string
 	Operator TolerationOperator
@@ -110,8 +110,8 @@ type Toleration struct {
 	Effect   TaintEffect
 }
 
-// TopologySpreadConstraint keeps the numbers of matching pods per topology domain alike.
-// Invariants: MaxSkew and MinDomains are at least 1.
+// TopologySpreadConstraint limits the skew of matching pods over topology domains. Invariants: MaxSkew and MinDomains
+// are at least 1.
 type TopologySpreadConstraint struct {
 	MaxSkew        int32
 	TopologyKey    string

@@ -15,7 +15,7 @@ const (
 )
 
 // Big returns a cluster like that of bench/bigcluster: nodes of 60 pools with 18 labels each, and 30 pods a node of 500
-// templates. With classes, what the nodes of a pool share is stated once.
+// templates. With classes, the nodes of a pool share a node class.
 func Big(nodes int, classes bool) *api.Cluster {
 	rng := rand.New(rand.NewPCG(1, uint64(nodes)))
 	c := &api.Cluster{Namespaces: []api.Namespace{{Name: "default"}, {Name: "apps", Labels: api.Labels{{Key: "team", Value: "a"}}}}}
@@ -50,7 +50,7 @@ func Big(nodes int, classes bool) *api.Cluster {
 	return c
 }
 
-// Spelled returns a node that states itself what it has of its class.
+// Spelled returns a node with the contents of its class inlined.
 func Spelled(n api.Node) api.Node {
 	class := n.Class
 	if class == nil {

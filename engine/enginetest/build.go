@@ -86,7 +86,7 @@ func Cluster(nodes ...*Node) *api.Cluster {
 // Pod builds a pod.
 type Pod struct{ api.Pod }
 
-// MakePod starts a pod in the namespace default, with one container that asks for nothing.
+// MakePod starts a pod in the namespace default, with one container without requests.
 func MakePod(name string) *Pod {
 	return &Pod{api.Pod{Name: name, TemplateIndex: -1, Template: &api.PodTemplate{
 		Namespace: "default",
@@ -108,7 +108,7 @@ func (p *Pod) Label(key, value string) *Pod {
 	return p
 }
 
-// Request replaces the container's requests by pairs of name and amount.
+// Request sets the container's requests from pairs of name and amount.
 func (p *Pod) Request(pairs ...any) *Pod {
 	p.spec().Containers[0].Requests = Resources(pairs...)
 	return p

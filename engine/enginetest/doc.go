@@ -1,3 +1,3 @@
-// Package enginetest helps to test the engine and what stands on it: builders of clusters and pods that read like a
-// manifest, and texts of results that read like prose.
+// Package enginetest helps to test the engine and its users: builders of clusters and pods, random ones, and results as
+// text.
 package enginetest

@@ -7,14 +7,14 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// Member is equal pods of a group.
+// Member is identical pods of a group.
 type Member struct {
 	Pod   api.Pod
 	Count int
 }
 
-// RandomGroup returns a very small cluster, a group of pods to place together, and the nodes that they may go to, nil for
-// all: drawn so that about half of the groups can be placed, and few of them without looking at the whole.
+// RandomGroup returns a small cluster, a group of pods to place jointly, and its candidates, nil for all. About half of
+// the groups can be placed, most of these only jointly.
 func RandomGroup(rng *rand.Rand) (c *api.Cluster, group []Member, candidates []uint32) {
 	c = &api.Cluster{Namespaces: []api.Namespace{{Name: "default", Labels: api.Labels{{Key: "team", Value: "a"}}}, {Name: "other"}}}
 	zones := 1 + rng.IntN(3)

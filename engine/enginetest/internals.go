@@ -7,10 +7,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// LabelSelectorError returns the error text of a label selector that Kubernetes does not parse, empty if it does.
+// LabelSelectorError returns the error of a label selector that Kubernetes does not parse, empty for none.
 func LabelSelectorError(s *api.LabelSelector) string { return selector.LabelSelectorError(s) }
 
-// PreferredNodeTermsError returns the error text of preferred node terms that Kubernetes does not parse, empty if it does.
+// PreferredNodeTermsError returns the error of preferred node terms that Kubernetes does not parse, empty for none.
 func PreferredNodeTermsError(terms []api.PreferredNodeTerm) string {
 	return selector.PreferredNodeTermsError(terms)
 }

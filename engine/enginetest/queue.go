@@ -9,11 +9,11 @@ import (
 
 var topologyKeys = []string{
 	"topology.kubernetes.io/zone", "topology.kubernetes.io/zone", "kubernetes.io/hostname", "kubernetes.io/hostname",
-	"example.com/rack", "disk", "example.com/nobody-has-it",
+	"example.com/rack", "disk", "example.com/absent",
 }
 
-// RandomQueue returns a cluster, a profile and a queue of pods of few templates, drawn so that every plugin has something
-// to say, to pods on nodes and to each other.
+// RandomQueue returns a cluster, a profile and a queue of pods of few templates. Every plugin has an effect on it,
+// between pending pods and with existing pods.
 func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 	c := &api.Cluster{
 		Namespaces: []api.Namespace{
@@ -299,7 +299,7 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 	return p
 }
 
-// RandomProfile returns a profile, half of the time kube-scheduler's own.
+// RandomProfile returns a random profile, or with probability 1/2 kube-scheduler's own.
 func RandomProfile(rng *rand.Rand) *api.Profile {
 	p := api.Kube137()
 	if rng.IntN(2) == 0 {

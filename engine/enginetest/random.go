@@ -7,8 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// Random returns a small cluster and pods to place, drawn so that every plugin has something to say and few decisions
-// are all or nothing.
+// Random returns a small cluster and pods to place. Every plugin has an effect, and few decisions accept or reject all
+// nodes.
 func Random(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 	var nodes []*Node
 	for i := range 3 + rng.IntN(10) {

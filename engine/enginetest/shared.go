@@ -7,8 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// RandomShared returns a cluster like that of Random in which nodes have classes, and pods are stated in every way: by
-// template, counted or by name, with and without labels and status of their own, and in full.
+// RandomShared returns a cluster like Random's in which nodes have classes and pods have every form: of a template,
+// counted or named, with and without own labels and status, and in full.
 func RandomShared(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 	c, pods := Random(rng)
 	for range 2 + rng.IntN(4) {
@@ -50,7 +50,7 @@ func RandomClass(rng *rand.Rand) *api.NodeClass {
 	return class
 }
 
-// RandomSharedNode returns a node of a cluster's classes, with pods of its templates and others.
+// RandomSharedNode returns a node of the classes of a cluster, with pods of its templates and others.
 func RandomSharedNode(rng *rand.Rand, c *api.Cluster, name string) api.Node {
 	n := randomNode(rng, name).Node
 	if rng.IntN(4) > 0 {

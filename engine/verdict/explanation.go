@@ -2,16 +2,16 @@ package verdict
 
 import "github.com/stowage-scheduler/stowage/engine/api"
 
-// Explanation tells everything that stands between a pod and each candidate node.
+// Explanation lists everything that makes candidates infeasible for a pod.
 type Explanation struct {
-	// Failing holds what each plugin says when asked about every candidate on its own, in ascending order of plugin,
-	// then of first node.
+	// Failing holds the rejections of each plugin, evaluated on all candidates, in ascending order of plugin, then of
+	// first node.
 	Failing           []Rejection
 	Topology          []TopologyCounts
 	UntoleratedTaints []UntoleratedTaint
 	Shortages         []ResourceShortage
 	PortConflicts     []HostPortConflict
-	// Truncated says that parts are left out, as the request's explanations reached MaxExplained.
+	// Truncated reports that parts are missing because the request's explanations reached MaxExplained.
 	Truncated bool
 }
 
@@ -19,11 +19,11 @@ type Explanation struct {
 const (
 	// MaxConflictingPods bounds DomainCount.Conflicting.
 	MaxConflictingPods = 10
-	// MaxExplained bounds what the explanations of one request cost together: 1 for each node that they list, and
-	// EntryCost for each domain and each pod.
+	// MaxExplained bounds the total cost of the explanations of one request: 1 per listed node, and EntryCost per
+	// domain and per pod.
 	MaxExplained = 2_000_000
 	EntryCost    = 8
-	// MaxListedNodes bounds the nodes that the rejections of one call of Place list together.
+	// MaxListedNodes bounds the nodes that the rejections of one call of Place list in total.
 	MaxListedNodes = 2_000_000
 	// MaxDetails bounds Explanation.Shortages and Explanation.PortConflicts.
 	MaxDetails = 1000
@@ -41,7 +41,7 @@ const (
 	ExistingPodAntiAffinity
 )
 
-// TopologyCounts is what one rule counted.
+// TopologyCounts is the counts of one rule.
 type TopologyCounts struct {
 	Rule TopologyRule
 	// Index is the index of the constraint in the pod's constraints, or of the term in its required terms of that kind.
@@ -66,19 +66,19 @@ type DomainCount struct {
 	Conflicting []ConflictingPod
 }
 
-// ConflictingPod is a pod that stands in the way, or several equal ones on one node.
+// ConflictingPod is a pod that conflicts with the pod, or several identical ones on one node.
 type ConflictingPod struct {
 	Namespace string
 	Name      string // empty if only counted
 	Node      uint32
 	Count     int
-	// Template is the index of the pod's template in the cluster, -1 if it has none there.
+	// Template is the index of the pod's template in the cluster, -1 for none.
 	Template int
-	// Queue is the index of the queue entry that the pod was placed from, -1 if it was on its node before.
+	// Queue is the index of the queue entry that the pod was placed from, -1 for an existing pod.
 	Queue int
 }
 
-// UncountedReason is why a node's pods did not count for a spread constraint.
+// UncountedReason is the reason why the pods of a node do not count for a spread constraint.
 type UncountedReason uint8
 
 // The reasons.
@@ -88,26 +88,26 @@ const (
 	NodeTaintsPolicy
 )
 
-// UncountedNodes is nodes that did not count for one reason.
+// UncountedNodes are nodes that do not count for one reason.
 type UncountedNodes struct {
 	Reason UncountedReason
 	Nodes  []uint32
 }
 
-// UntoleratedTaint is a taint that keeps the pod away.
+// UntoleratedTaint is a taint that the pod does not tolerate.
 type UntoleratedTaint struct {
 	Taint api.Taint
 	Nodes []uint32
 }
 
-// ResourceShortage is a resource of which a node has too little.
+// ResourceShortage is an insufficient resource of a node.
 type ResourceShortage struct {
 	Node                         uint32
 	Resource                     string
 	Requested, Used, Allocatable int64
 }
 
-// HostPortConflict is a host port that is taken.
+// HostPortConflict is an occupied host port.
 type HostPortConflict struct {
 	Node   uint32
 	Port   int32

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// FitError returns kube-scheduler's event text for a pod that none of the given number of nodes can take
-// (pkg/scheduler/framework/types.go FitError, v1.37): how many nodes each reason holds for, sorted as text.
+// FitError returns kube-scheduler's event text for a pod without feasible nodes (pkg/scheduler/framework/types.go
+// FitError, v1.37): the number of nodes by reason, sorted as text.
 func FitError(nodes int, rejections []Rejection) string {
 	counts := make(map[string]int)
 	for _, r := range rejections {
@@ -27,7 +27,7 @@ func FitError(nodes int, rejections []Rejection) string {
 	return text
 }
 
-// PodError returns kube-scheduler's event text for a pod that is refused as a whole, before any node is looked at.
+// PodError returns kube-scheduler's event text for a pod that is rejected as a whole, before any node is evaluated.
 func PodError(nodes int, reason Reason) string {
 	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, reason.Message)
 }

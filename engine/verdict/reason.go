@@ -1,6 +1,6 @@
 package verdict
 
-// ReasonType is why a plugin refused a node, or a pod as a whole.
+// ReasonType is the reason why a plugin rejects a node, or a pod as a whole.
 type ReasonType uint8
 
 // The reasons.
@@ -54,13 +54,13 @@ type Reason struct {
 // ReasonOf returns the reason of a type whose text is fixed.
 func ReasonOf(t ReasonType) Reason { return Reason{Type: t, Message: texts[t]} }
 
-// UnparsablePod returns the reason that a plugin cannot parse a selector of the pod, with the text of its error.
+// UnparsablePod returns the reason of a plugin that cannot parse a selector of the pod, with the text of its error.
 func UnparsablePod(message string) Reason { return Reason{Type: ReasonUnparsablePod, Message: message} }
 
-// InvalidScore returns the reason that kube-scheduler does not accept a node's score, with the text of its error.
+// InvalidScore returns the reason of a score that kube-scheduler rejects, with the text of its error.
 func InvalidScore(message string) Reason { return Reason{Type: ReasonInvalidScore, Message: message} }
 
-// InsufficientResource returns the reason that a resource falls short.
+// InsufficientResource returns the reason of an insufficient resource.
 func InsufficientResource(resource string) Reason {
 	return Reason{Type: ReasonInsufficientResource, Message: "Insufficient " + resource, Resource: resource}
 }

@@ -1,6 +1,6 @@
 package verdict
 
-// Rejection is a group of nodes that one plugin refused for the same reasons.
+// Rejection is nodes that one plugin rejects for the same reasons.
 type Rejection struct {
 	Plugin  Plugin
 	Code    Code
@@ -21,23 +21,22 @@ const (
 	Error
 )
 
-// Filter is the answer to: which nodes can take the pod, and why not the others.
+// Filter is the result of filtering: the feasible nodes, and the reasons for the others.
 type Filter struct {
 	Feasible []uint32
 	// Rejections are in ascending order of plugin, then of their first node. Every candidate that is not feasible is in
 	// exactly one.
 	Rejections []Rejection
-	// Message is kube-scheduler's event text if nothing is feasible, or if it fails to score the pod.
+	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it.
 	Message string
-	// Explanation is nil unless asked for.
+	// Explanation is nil unless requested.
 	Explanation *Explanation
-	// Changes are what would let a node take the pod, if asked for and nothing is feasible: each alone, none of them more
-	// than is needed, in the order of Change's kinds. A kind of which none was found may be missing because too many were
-	// tried.
+	// Changes are changes that make a node feasible, if requested and no node is: each sufficient alone and minimal, in
+	// the order of Change's kinds. A kind may be missing because the budget of its search was spent.
 	Changes []Change
 }
 
-// PluginScores is one plugin's weighted scores.
+// PluginScores is the weighted scores of one plugin.
 type PluginScores struct {
 	Plugin Plugin
 	Weight int64
@@ -45,16 +44,16 @@ type PluginScores struct {
 	Scores []int64
 }
 
-// Score is the answer to: how good is each node that can take the pod.
+// Score is the result of scoring the feasible nodes.
 type Score struct {
 	Nodes []uint32
 	// Plugins holds the plugins that did not skip the pod, in ascending order.
 	Plugins []PluginScores
 	Totals  []int64
 	Best    []uint32
-	// Message is kube-scheduler's event text if nothing is feasible, or if it fails to score the pod, which then has neither
-	// Totals nor Best.
+	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it. Such a
+	// pod has neither Totals nor Best.
 	Message string
-	// Rejections are as in Filter, if asked for.
+	// Rejections are as in Filter, if requested.
 	Rejections []Rejection
 }
