@@ -163,23 +163,23 @@ func (b *changesByHand) changes() []verdict.Change {
 			}
 		}
 	}
-	prefer := func(rule verdict.JointRule, change func(*api.PodSpec)) {
+	prefer := func(rule verdict.PodRule, change func(*api.PodSpec)) {
 		if n := b.with(change); len(n) > 0 {
 			out = append(out, verdict.Change{PreferredRule: &rule, Nodes: n})
 		}
 	}
-	prefer(verdict.JointRule{Plugin: verdict.NodeAffinity}, func(s *api.PodSpec) { s.NodeSelector, s.NodeAffinity = nil, nil })
+	prefer(verdict.PodRule{Plugin: verdict.NodeAffinity}, func(s *api.PodSpec) { s.NodeSelector, s.NodeAffinity = nil, nil })
 	for i, k := range spec.Spread {
-		prefer(verdict.JointRule{Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: i, TopologyKey: k.TopologyKey},
+		prefer(verdict.PodRule{Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: i, TopologyKey: k.TopologyKey},
 			func(s *api.PodSpec) { s.Spread[i].ScheduleAnyway = true })
 	}
 	for i := range required(spec.PodAffinity) {
-		prefer(verdict.JointRule{
+		prefer(verdict.PodRule{
 			Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, Index: i, TopologyKey: spec.PodAffinity.Required[i].TopologyKey,
 		}, func(s *api.PodSpec) { s.PodAffinity.Required = slices.Delete(s.PodAffinity.Required, i, i+1) })
 	}
 	for i := range required(spec.PodAntiAffinity) {
-		prefer(verdict.JointRule{
+		prefer(verdict.PodRule{
 			Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, Index: i,
 			TopologyKey: spec.PodAntiAffinity.Required[i].TopologyKey,
 		}, func(s *api.PodSpec) { s.PodAntiAffinity.Required = slices.Delete(s.PodAntiAffinity.Required, i, i+1) })

@@ -44,6 +44,6 @@ func (c *Cluster) InOrderJointly(ctx context.Context, group []Pending, o JointOp
 }
 
 // HoldTogether reports whether the search finds a placement that satisfies the given rules.
-func (c *Cluster) HoldTogether(ctx context.Context, group []Pending, o JointOptions, rules []verdict.JointRule) (bool, error) {
+func (c *Cluster) HoldTogether(ctx context.Context, group []Pending, o JointOptions, rules []verdict.PodRule) (bool, error) {
 	return c.probe(ctx, group, o).HoldTogether(rules), ctx.Err()
 }

@@ -192,10 +192,10 @@ func checkJoint(t *testing.T, name string, stated *api.Cluster, queue []engine.P
 		if diff := cmp.Diff(scores, slices.Concat(got.Scores...)); diff != "" || got.Sum != sum(scores) {
 			t.Errorf("%s: sum %d, scores (-want +got):\n%s", name, got.Sum, diff)
 		}
-		if !got.Settled {
+		if !got.LocallyOptimal {
 			t.Errorf("%s: not settled", name)
 		}
-		checkSettled(t, name, stated, pods, nodes, candidates, got.Sum)
+		checkLocallyOptimal(t, name, stated, pods, nodes, candidates, got.Sum)
 	case verdict.JointInfeasible:
 		if at := bruteForce(t, stated, queue, candidates); at != nil {
 			t.Errorf("%s: said to be infeasible, but %v is right", name, at)
@@ -203,8 +203,8 @@ func checkJoint(t *testing.T, name string, stated *api.Cluster, queue []engine.P
 	}
 }
 
-// checkSettled checks that no single-pod move to its best node raises the sum.
-func checkSettled(t *testing.T, name string, stated *api.Cluster, pods []api.Pod, nodes []uint32, candidates []uint32, have int64) {
+// checkLocallyOptimal checks that no single-pod move to its best node raises the sum.
+func checkLocallyOptimal(t *testing.T, name string, stated *api.Cluster, pods []api.Pod, nodes []uint32, candidates []uint32, have int64) {
 	t.Helper()
 	for i := range pods {
 		s := score(t, others(t, stated, pods, nodes, i), &pods[i], candidates)
@@ -260,7 +260,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 		// unplaced is the number of pods without a node when placed one by one.
 		unplaced int
 		want     [][]uint32
-		conflict []verdict.JointRule
+		conflict []verdict.PodRule
 	}{
 		{
 			name:  "11: affinity to a pod that comes later",
@@ -303,7 +303,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 				pending(1, app("other").Request("cpu", 100)),
 			},
 			unplaced: 1,
-			conflict: []verdict.JointRule{
+			conflict: []verdict.PodRule{
 				{Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: "kind.zone"},
 			},
 		},
@@ -316,7 +316,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 				pending(1, app("c").AntiAffinity(hostname, selects("a")).AntiAffinity("kind.zone", selects("b"))),
 			},
 			unplaced: 1,
-			conflict: []verdict.JointRule{
+			conflict: []verdict.PodRule{
 				{Entry: 1, Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, TopologyKey: "kind.zone"},
 				{Entry: 2, Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, Index: 1, TopologyKey: "kind.zone"},
 			},
@@ -326,7 +326,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 			nodes:    kindZones()[:2],
 			group:    []engine.Pending{pending(1, app("a").Request("cpu", 100)), pending(3, app("b").Request("cpu", 4500))},
 			unplaced: 1,
-			conflict: []verdict.JointRule{{Entry: 1, Plugin: verdict.NodeResourcesFit, Resource: "cpu"}},
+			conflict: []verdict.PodRule{{Entry: 1, Plugin: verdict.NodeResourcesFit, Resource: "cpu"}},
 		},
 		{
 			name:  "room for any two of three",
@@ -335,14 +335,14 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 				pending(1, app("a").Request("cpu", 400)), pending(1, app("b").Request("cpu", 400)), pending(1, app("c").Request("cpu", 400)),
 			},
 			unplaced: 1,
-			conflict: []verdict.JointRule{{Entry: 2, Plugin: verdict.NodeResourcesFit, Resource: "cpu"}},
+			conflict: []verdict.PodRule{{Entry: 2, Plugin: verdict.NodeResourcesFit, Resource: "cpu"}},
 		},
 		{
 			name:     "host ports",
 			nodes:    kindZones()[:2],
 			group:    []engine.Pending{pending(3, app("a").HostPort(80))},
 			unplaced: 1,
-			conflict: []verdict.JointRule{{Plugin: verdict.NodePorts}},
+			conflict: []verdict.PodRule{{Plugin: verdict.NodePorts}},
 		},
 		{
 			name: "a pod on a node is in the way of one domain, a selector of the other",
@@ -354,7 +354,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 				return p
 			}())},
 			unplaced: 1,
-			conflict: []verdict.JointRule{
+			conflict: []verdict.PodRule{
 				{Plugin: verdict.NodeAffinity},
 				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity, TopologyKey: "kind.zone"},
 			},
@@ -364,7 +364,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 			nodes:    []*enginetest.Node{enginetest.MakeNode("a").Run(hashed("1")), enginetest.MakeNode("b").Run(hashed("1"))},
 			group:    []engine.Pending{pending(1, hashed("2"))},
 			unplaced: 1,
-			conflict: []verdict.JointRule{
+			conflict: []verdict.PodRule{
 				{Plugin: verdict.InterPodAffinity, Rule: verdict.ExistingPodAntiAffinity, TopologyKey: "kubernetes.io/hostname"},
 			},
 		},
@@ -381,7 +381,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 				pending(1, app("a").Affinity(zone, selects("b"))), pending(1, app("b").AntiAffinity(zone, selects("a"))),
 			},
 			unplaced: 1,
-			conflict: []verdict.JointRule{{Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, TopologyKey: zone}},
+			conflict: []verdict.PodRule{{Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, TopologyKey: zone}},
 		},
 		{
 			name:  "19: nodes without the topology key",
@@ -390,7 +390,7 @@ func TestPlaceJointly(t *testing.T) { //nolint:funlen // a table of cases
 				pending(3, app("a").AntiAffinity(zone, selects("a"))), pending(1, app("b").Spread(zone, 1, selects("b"))),
 			},
 			unplaced: 1,
-			conflict: []verdict.JointRule{
+			conflict: []verdict.PodRule{
 				{Entry: 1, Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, TopologyKey: zone},
 			},
 		},

@@ -50,8 +50,8 @@ func TestEveryKindEverywhere(t *testing.T) {
 			for name, o := range map[string]engine.PlaceOptions{
 				"by scanning": {Scan: true},
 				"board":       engine.PlaceOptions{}.WithBoard(),
-				"in order":    {Groups: []engine.Group{{Name: "g", Entries: []int{0}}}},
-				"jointly":     {Groups: []engine.Group{{Name: "g", Entries: []int{0}, Joint: true}}},
+				"in order":    {Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}}}},
+				"jointly":     {Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}, Joint: true}}},
 			} {
 				o.Profile = profile
 				p, err := c.Place(t.Context(), []engine.Pending{{Pod: pod.Pod, Count: 3}}, o)

@@ -16,8 +16,8 @@ import (
 // Pending is a queue entry: a number of identical pods in a row.
 type Pending = place.Pending
 
-// Group is queue entries that are placed together.
-type Group = gang.Group
+// PodGroup is queue entries that are placed together.
+type PodGroup = gang.PodGroup
 
 // Watcher receives placements as they are decided.
 type Watcher = place.Watcher
@@ -33,7 +33,7 @@ type PlaceOptions struct {
 	// Changes asks for Placement.Changes.
 	Changes bool
 	// Groups are entries that are placed together. An entry is in at most one.
-	Groups []Group
+	Groups []PodGroup
 	// Partial asks for the placements so far when the context's deadline comes.
 	Partial bool
 	// Watch receives placements as they are decided; may be nil.
@@ -52,7 +52,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		Seed: o.Seed, Explain: o.Explain, Changes: o.Changes, Watch: o.Watch, Scan: o.Scan, Tuning: o.tuning,
 	})
 	q.Explainer = change.Find
-	groups := make([]verdict.Group, len(o.Groups))
+	groups := make([]verdict.PodGroupPlacement, len(o.Groups))
 	if err == nil {
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}

@@ -23,7 +23,7 @@ type groupCase struct {
 	stated  *api.Cluster
 	profile *api.Profile
 	queue   []engine.Pending
-	groups  []engine.Group
+	groups  []engine.PodGroup
 	seed    uint64
 }
 
@@ -78,7 +78,7 @@ func randomGroups(rng *rand.Rand, joint bool) groupCase {
 		}
 	}
 	for i, entries := range of {
-		g := engine.Group{Name: fmt.Sprint(i), Entries: entries}
+		g := engine.PodGroup{Name: fmt.Sprint(i), Entries: entries}
 		pods := 0
 		for _, e := range entries {
 			pods += c.queue[e].Count
@@ -132,7 +132,7 @@ func (n *naive) run() {
 }
 
 // place returns the nodes of a number of pods per entry.
-func (n *naive) place(g *engine.Group, entries, counts []int, candidates []uint32) [][]uint32 {
+func (n *naive) place(g *engine.PodGroup, entries, counts []int, candidates []uint32) [][]uint32 {
 	if n.compiled == nil {
 		var err error
 		if n.compiled, err = engine.Compile(context.Background(), n.stated); err != nil {
@@ -158,7 +158,7 @@ func (n *naive) place(g *engine.Group, entries, counts []int, candidates []uint3
 }
 
 // jointly returns the joint placement of most pods of a group. It leaves out pods of the last entries first.
-func (n *naive) jointly(g *engine.Group, candidates []uint32) [][]uint32 {
+func (n *naive) jointly(g *engine.PodGroup, candidates []uint32) [][]uint32 {
 	nodes := make([][]uint32, len(g.Entries))
 	pods, combinations := 0, 1
 	for _, e := range g.Entries {
@@ -370,13 +370,13 @@ func TestJointGroupOfEqualPods(t *testing.T) {
 		queue = append(queue, engine.Pending{Pod: job(cpu).Pod, Count: 1 + i%2})
 		entries = append(entries, i)
 	}
-	o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{{Entries: entries, Joint: true, Minimum: 1}}}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{{Entries: entries, Joint: true, Minimum: 1}}}
 	got, err := compile(t, racked(1, 1, 42)...).Place(context.Background(), queue, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Three of 45 identical pods are left out, in any combination.
-	if g := got.Groups[0]; g.Placed != 42 || !g.Settled || g.Steps > 50_000 {
+	if g := got.Groups[0]; g.Placed != 42 || !g.LocallyOptimal || g.Steps > 50_000 {
 		t.Errorf("%+v", g)
 	}
 	for i := range queue {

@@ -52,9 +52,9 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		name  string
 		nodes []*enginetest.Node
 		queue []engine.Pending
-		group engine.Group
+		group engine.PodGroup
 		// what becomes of the group and of where the queue's pods go
-		want    verdict.Group
+		want    verdict.PodGroupPlacement
 		placed  [][]uint32
 		message []string
 	}{
@@ -62,8 +62,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "all or nothing, and nothing that counts for what follows",
 			nodes: racked(1, 1, 4),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}, {Pod: job(3000).Pod, Count: 4}},
-			group: engine.Group{Entries: []int{0}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Unplaced: 5, First: 0, Message: "4 of the 5 pods required can be placed",
 			},
 			placed:  [][]uint32{nil, {0, 1, 2, 3}},
@@ -73,8 +73,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:    "more than the minimum",
 			nodes:   racked(1, 1, 4),
 			queue:   []engine.Pending{{Pod: job(3000).Pod, Count: 5}},
-			group:   engine.Group{Entries: []int{0}, Minimum: 3},
-			want:    verdict.Group{Status: verdict.GroupBestEffort, Placed: 4, Unplaced: 1, First: 0},
+			group:   engine.PodGroup{Entries: []int{0}, Minimum: 3},
+			want:    verdict.PodGroupPlacement{Status: verdict.GroupBestEffort, Placed: 4, Unplaced: 1, First: 0},
 			placed:  [][]uint32{{0, 1, 2, 3}},
 			message: []string{failed},
 		},
@@ -82,8 +82,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:    "at its first entry's turn, whatever lies between",
 			nodes:   racked(1, 1, 4),
 			queue:   []engine.Pending{{Pod: job(3000).Pod, Count: 2}, {Pod: job(2000).Pod, Count: 3}, {Pod: job(3000).Pod, Count: 2}},
-			group:   engine.Group{Entries: []int{0, 2}},
-			want:    verdict.Group{Status: verdict.GroupComplete, Placed: 4, First: -1},
+			group:   engine.PodGroup{Entries: []int{0, 2}},
+			want:    verdict.PodGroupPlacement{Status: verdict.GroupComplete, Placed: 4, First: -1},
 			placed:  [][]uint32{{0, 1}, nil, {2, 3}},
 			message: []string{"", failed, ""},
 		},
@@ -91,8 +91,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "a member that could have a node has none when another cannot",
 			nodes: racked(1, 1, 4),
 			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 1}, {Pod: job(5000).Pod, Count: 1}, {Pod: job(1000).Pod, Count: 1}},
-			group: engine.Group{Entries: []int{0, 1, 2}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0, 1, 2}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Unplaced: 3, First: 1, Message: "1 of the 3 pods required can be placed",
 			},
 			placed:  [][]uint32{nil, nil, nil},
@@ -102,9 +102,9 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "the fullest rack that takes all",
 			nodes: busy(racked(1, 3, 2), 0, 1, 2),
 			queue: []engine.Pending{{Pod: job(3500).Pod, Count: 2}, {Pod: job(3000).Pod, Count: 2}},
-			group: engine.Group{Entries: []int{1}, Keys: []string{rack}},
+			group: engine.PodGroup{Entries: []int{1}, Keys: []string{rack}},
 			// job 0 takes nodes 3 and 4; only rack-0-0 has two nodes with room for 3000.
-			want: verdict.Group{
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupComplete, Placed: 2, First: -1, Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}},
 			},
 			placed:  [][]uint32{{3, 4}, {0, 1}},
@@ -114,8 +114,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "the narrowest key that has a domain",
 			nodes: racked(2, 2, 2),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 3}},
-			group: engine.Group{Entries: []int{0}, Keys: []string{rack, zone}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}, Keys: []string{rack, zone}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupComplete, Placed: 3, First: -1, Domains: []verdict.Domain{{Key: zone, Value: "zone-0"}},
 			},
 			placed:  [][]uint32{{0, 1, 2}},
@@ -125,8 +125,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "no domain is large enough",
 			nodes: racked(2, 1, 4),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}},
-			group: engine.Group{Entries: []int{0}, Keys: []string{rack, zone}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}, Keys: []string{rack, zone}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Unplaced: 5, First: 0,
 				Message: "no domain of topology.example/rack, topology.kubernetes.io/zone takes the 5 pods required; topology.example/rack=rack-0-0 takes 4",
 			},
@@ -137,8 +137,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "as few domains as can be, the largest first",
 			nodes: append(racked(1, 2, 2), racked(2, 1, 3)[3:]...),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}},
-			group: engine.Group{Entries: []int{0}, Keys: []string{rack}, Preferred: true},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}, Keys: []string{rack}, Preferred: true},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupComplete, Placed: 5, First: -1,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-1-0"}, {Key: rack, Value: "rack-0-0"}},
 			},
@@ -152,8 +152,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 				{Pod: job(3000).Affinity(zone, enginetest.Selects("app", "db")).Pod, Count: 1},
 				{Pod: job(3000).Label("app", "db").Pod, Count: 1},
 			},
-			group: engine.Group{Entries: []int{0, 1}, Keys: []string{rack}, Preferred: true},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0, 1}, Keys: []string{rack}, Preferred: true},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupComplete, Placed: 2, First: -1,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}, {Key: rack, Value: "rack-0-1"}},
 			},
@@ -167,8 +167,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 				single("c", "rack-b", 4000, 1), single("d", "rack-b", 4000, 1),
 			},
 			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 2}, {Pod: job(1).Request(gpu, int64(1)).Pod, Count: 1}},
-			group: engine.Group{Entries: []int{0, 1}, Keys: []string{rack}, Preferred: true},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0, 1}, Keys: []string{rack}, Preferred: true},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupComplete, Placed: 3, First: -1,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-a"}, {Key: rack, Value: "rack-b"}},
 			},
@@ -183,8 +183,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			},
 			// Rack a takes 2, and is 80 % full then: 100*2/3 + 80 points. Rack b takes 3, and is 50 % full: 100 + 50.
 			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 3}, {Pod: job(1).Request(gpu, int64(1), "memory", int64(1)).Pod, Count: 2}},
-			group: engine.Group{Entries: []int{0, 1}, Minimum: 2, Keys: []string{rack}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0, 1}, Minimum: 2, Keys: []string{rack}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupBestEffort, Placed: 3, Unplaced: 2, First: 1, Domains: []verdict.Domain{{Key: rack, Value: "rack-b"}},
 			},
 			placed:  [][]uint32{{2, 3, 4}, nil},
@@ -194,8 +194,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:    "anywhere, as the key is on no node",
 			nodes:   racked(1, 1, 4),
 			queue:   []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
-			group:   engine.Group{Entries: []int{0}, Keys: []string{"nowhere"}, Preferred: true},
-			want:    verdict.Group{Status: verdict.GroupComplete, Placed: 2, First: -1},
+			group:   engine.PodGroup{Entries: []int{0}, Keys: []string{"nowhere"}, Preferred: true},
+			want:    verdict.PodGroupPlacement{Status: verdict.GroupComplete, Placed: 2, First: -1},
 			placed:  [][]uint32{{0, 1}},
 			message: []string{""},
 		},
@@ -203,8 +203,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "nowhere, as the key is on no node",
 			nodes: racked(1, 1, 4),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
-			group: engine.Group{Entries: []int{0}, Keys: []string{"nowhere"}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}, Keys: []string{"nowhere"}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "no domain of nowhere takes the 2 pods required",
 			},
 			placed:  [][]uint32{nil},
@@ -217,8 +217,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 				{Pod: job(1000).Affinity(rack, enginetest.Selects("app", "db")).Pod, Count: 1},
 				{Pod: enginetest.MakePod("db").Label("app", "db").Affinity(rack, self).Pod, Count: 1},
 			},
-			group: engine.Group{Entries: []int{0, 1}, Joint: true},
-			want:  verdict.Group{Status: verdict.GroupComplete, Placed: 2, First: -1, Settled: true},
+			group: engine.PodGroup{Entries: []int{0, 1}, Joint: true},
+			want:  verdict.PodGroupPlacement{Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true},
 			placed: [][]uint32{
 				{0}, {0},
 			},
@@ -228,11 +228,11 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "jointly, what cannot be",
 			nodes: racked(1, 2, 1),
 			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
-			group: engine.Group{Entries: []int{0}, Joint: true},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}, Joint: true},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Unplaced: 3, First: 0, Minimal: true,
 				Message: "no placement of the 3 pods required satisfies their rules together",
-				Conflict: []verdict.JointRule{{
+				Conflict: []verdict.PodRule{{
 					Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
 				}},
 			},
@@ -243,10 +243,10 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "jointly, as many as can be",
 			nodes: racked(1, 2, 1),
 			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
-			group: engine.Group{Entries: []int{0}, Joint: true, Minimum: 1},
-			want: verdict.Group{
-				Status: verdict.GroupBestEffort, Placed: 2, Unplaced: 1, First: 0, Minimal: true, Settled: true,
-				Conflict: []verdict.JointRule{{
+			group: engine.PodGroup{Entries: []int{0}, Joint: true, Minimum: 1},
+			want: verdict.PodGroupPlacement{
+				Status: verdict.GroupBestEffort, Placed: 2, Unplaced: 1, First: 0, Minimal: true, LocallyOptimal: true,
+				Conflict: []verdict.PodRule{{
 					Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
 				}},
 			},
@@ -257,8 +257,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "jointly, but the search ends",
 			nodes: racked(1, 2, 1),
 			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
-			group: engine.Group{Entries: []int{0}, Joint: true, Steps: 1},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0}, Joint: true, Steps: 1},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupUndecided, Unplaced: 3, First: 0,
 				Message: "no placement of the 3 pods required was found in 1 steps",
 			},
@@ -269,8 +269,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "jointly in one domain, but the search ends",
 			nodes: racked(1, 2, 1),
 			queue: []engine.Pending{{Pod: job(1000).Affinity(rack, self).AntiAffinity(rack, self).Pod, Count: 1}, {Pod: job(1000).Pod, Count: 2}},
-			group: engine.Group{Entries: []int{0, 1}, Joint: true, Steps: 1, Keys: []string{rack, zone}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0, 1}, Joint: true, Steps: 1, Keys: []string{rack, zone}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupUndecided, Unplaced: 3, First: 0,
 				Message: "no domain of topology.example/rack, topology.kubernetes.io/zone that takes the 3 pods required was found in 1 steps",
 			},
@@ -285,11 +285,11 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 				{Pod: job(1000).Label("app", "cache").AntiAffinity(rack, enginetest.Selects("app", "db")).Pod, Count: 1},
 				{Pod: job(1000).Label("app", "db").Pod, Count: 1},
 			},
-			group: engine.Group{Entries: []int{0, 1, 2}, Joint: true, Keys: []string{rack, zone}},
-			want: verdict.Group{
+			group: engine.PodGroup{Entries: []int{0, 1, 2}, Joint: true, Keys: []string{rack, zone}},
+			want: verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Unplaced: 3, First: 1, Minimal: true,
 				Message: "no domain of topology.example/rack, topology.kubernetes.io/zone takes the 3 pods required",
-				Conflict: []verdict.JointRule{{
+				Conflict: []verdict.PodRule{{
 					Entry: 1, Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
 				}},
 			},
@@ -300,9 +300,9 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			name:  "jointly in few domains",
 			nodes: racked(1, 3, 1),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
-			group: engine.Group{Entries: []int{0}, Joint: true, Keys: []string{rack}, Preferred: true},
-			want: verdict.Group{
-				Status: verdict.GroupComplete, Placed: 2, First: -1, Settled: true,
+			group: engine.PodGroup{Entries: []int{0}, Joint: true, Keys: []string{rack}, Preferred: true},
+			want: verdict.PodGroupPlacement{
+				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}, {Key: rack, Value: "rack-0-1"}},
 			},
 			placed:  [][]uint32{{0, 1}},
@@ -310,7 +310,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{test.group}}
+			o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{test.group}}
 			got, err := compile(t, test.nodes...).Place(context.Background(), test.queue, o)
 			if err != nil {
 				t.Fatal(err)
@@ -335,7 +335,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 // watched records the calls of a Watcher.
 type watched struct {
 	nodes  [][]uint32
-	groups map[int]verdict.Group
+	groups map[int]verdict.PodGroupPlacement
 	done   []bool
 }
 
@@ -355,7 +355,7 @@ func (w *watched) Entry(entry int, p *verdict.Placement) error {
 	return nil
 }
 
-func (w *watched) Group(i int, g *verdict.Group) error {
+func (w *watched) Group(i int, g *verdict.PodGroupPlacement) error {
 	w.groups[i] = *g
 	return nil
 }
@@ -381,7 +381,7 @@ func TestPartialPlace(t *testing.T) {
 		{Pod: job(200).Pod, Count: 2}, {Pod: job(5000).Pod, Count: 2}, {Pod: job(100).Label("app", "db").Pod, Count: 1},
 		{Pod: job(100).Label("app", "db").AntiAffinity(zone, enginetest.Selects("app", "db")).Pod, Count: 1},
 	}
-	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Explain: true, Groups: []engine.Group{
+	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Explain: true, Groups: []engine.PodGroup{
 		{Name: "a", Entries: []int{1, 3}}, {Name: "b", Entries: []int{2}}, {Name: "c", Entries: []int{4}, Joint: true},
 		{Name: "two keys that fail", Entries: []int{6, 7}, Joint: true, Keys: []string{rack, zone}, Preferred: true}, {Name: "empty"},
 	}}
@@ -392,7 +392,7 @@ func TestPartialPlace(t *testing.T) {
 	}
 	partly := 0
 	for looks := 0; ; looks++ {
-		w := &watched{nodes: make([][]uint32, len(queue)), groups: make(map[int]verdict.Group), done: make([]bool, len(queue))}
+		w := &watched{nodes: make([][]uint32, len(queue)), groups: make(map[int]verdict.PodGroupPlacement), done: make([]bool, len(queue))}
 		o.Watch = w
 		got, err := c.Place(&ending{context.Background(), looks}, queue, o)
 		if err != nil {
@@ -444,7 +444,7 @@ func TestDomainsLookAtDeadline(t *testing.T) {
 	c := compile(t, racked(1, 200, 1)...)
 	for _, preferred := range []bool{false, true} {
 		ctx := &ending{context.Background(), 1 << 20}
-		o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{{Entries: []int{0}, Keys: []string{rack}, Preferred: preferred}}}
+		o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{{Entries: []int{0}, Keys: []string{rack}, Preferred: preferred}}}
 		if _, err := c.Place(ctx, []engine.Pending{{Pod: job(3000).Pod, Count: 2}}, o); err != nil {
 			t.Fatal(err)
 		}
@@ -460,7 +460,7 @@ func TestJointGroupAtItsDeadline(t *testing.T) {
 	c := compile(t, racked(3, 4, 2)...)
 	apart := enginetest.Selects("app", "job")
 	group := []engine.Pending{{Pod: job(500).AntiAffinity(zone, apart).Pod, Count: 5}}
-	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Groups: []engine.Group{{Entries: []int{0}, Minimum: 2, Joint: true}}}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Partial: true, Groups: []engine.PodGroup{{Entries: []int{0}, Minimum: 2, Joint: true}}}
 	inTime := 0
 	for looks := range 5000 {
 		got, err := c.Place(&ending{context.Background(), looks}, group, o)

@@ -37,7 +37,7 @@ func toys() []*plugin.Plugin {
 				rejected := nodeset.New(c.State.Len())
 				rejected.Or(c.State.Column(c.State.Symbols.Intern("keep-out")).Having)
 				s.Static = append(s.Static, rule.Static{
-					ID: verdict.JointRule{Plugin: keepOut}, Code: verdict.UnschedulableAndUnresolvable,
+					ID: verdict.PodRule{Plugin: keepOut}, Code: verdict.UnschedulableAndUnresolvable,
 					Reason: verdict.Reason{Message: "node(s) were kept out of"}, Rejected: rejected,
 				})
 			},
@@ -54,7 +54,7 @@ func toys() []*plugin.Plugin {
 					return
 				}
 				s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
-					ID:       verdict.JointRule{Plugin: quietZone, TopologyKey: toyZone},
+					ID:       verdict.PodRule{Plugin: quietZone, TopologyKey: toyZone},
 					Reason:   verdict.Reason{Message: "node(s) were in a noisy zone"},
 					Column:   c.State.Column(c.State.Symbols.Intern(toyZone)),
 					Pods:     rule.Matching(c.State.Groups(), func(g *cluster.Group) bool { return isNoisy(g.Shape) }),
@@ -177,7 +177,7 @@ func TestToyPluginEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, d.Deletions[0].Pod.Node, uint32(0))
-		same(t, d.Deletions[0].Broken, []verdict.JointRule{{Plugin: keepOut}})
+		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: keepOut}})
 		on = map[string]*enginetest.Pod{"a1": loud(), "b1": loud(), "b0": quiet().Label("other", "x")}
 		c := toyCluster(t, on).WithPlugins(toys()[1])
 		d, err = c.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
@@ -191,7 +191,7 @@ func TestToyPluginEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, d.Deletions[0].Broken, []verdict.JointRule{{Plugin: quietZone, TopologyKey: toyZone}})
+		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: quietZone, TopologyKey: toyZone}})
 	})
 }
 
@@ -235,7 +235,7 @@ func testToyGroups(t *testing.T) {
 				group := func(pods int) verdict.Place {
 					p, err := toyCluster(t, map[string]*enginetest.Pod{"b1": loud()}).Place(t.Context(),
 						[]engine.Pending{{Pod: loud().Pod, Count: pods}},
-						engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.Group{
+						engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{
 							{Name: "g", Entries: []int{0}, Joint: joint, Keys: keys},
 						}})
 					if err != nil {
@@ -256,7 +256,7 @@ func testToyGroups(t *testing.T) {
 				}
 				p = group(most + 1)
 				same(t, p.Groups[0].Status, verdict.GroupInfeasible)
-				if joint && keys == nil && !slices.ContainsFunc(p.Groups[0].Conflict, func(r verdict.JointRule) bool {
+				if joint && keys == nil && !slices.ContainsFunc(p.Groups[0].Conflict, func(r verdict.PodRule) bool {
 					return r.Plugin == quietZone
 				}) {
 					t.Errorf("conflict %v without the plugin", p.Groups[0].Conflict)

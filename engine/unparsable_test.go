@@ -189,7 +189,7 @@ func TestUnparsableInGroups(t *testing.T) {
 	c := compile(t, threeZones()...)
 	for _, joint := range []bool{false, true} {
 		for _, pod := range []*enginetest.Pod{typo(enginetest.MakePod("odd")), enginetest.MakePod("odd").Spread(zoneKey, 1, unparsable)} {
-			placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0, 1}, Joint: joint}}},
+			placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.PodGroup{{Name: "g", Entries: []int{0, 1}, Joint: joint}}},
 				pod, enginetest.MakePod("good"))
 			g := placed.Groups[0]
 			if g.Status != verdict.GroupInfeasible || len(placed.Placements[1].Nodes) != 0 || !g.Failed {
@@ -202,7 +202,7 @@ func TestUnparsableInGroups(t *testing.T) {
 	}
 	// Where one node is feasible, the pod is not scored.
 	alone := compile(t, enginetest.MakeNode("a"))
-	placed := placeAll(t, alone, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0}, Joint: true}}}, typo(enginetest.MakePod("odd")))
+	placed := placeAll(t, alone, engine.PlaceOptions{Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}, Joint: true}}}, typo(enginetest.MakePod("odd")))
 	if placed.Groups[0].Status != verdict.GroupComplete {
 		t.Errorf("on a single node: %+v", placed.Groups[0])
 	}
@@ -215,7 +215,7 @@ func TestUnparsableInGroups(t *testing.T) {
 		{enginetest.MakePod("odd").Spread(zoneKey, 1, unparsable), verdict.GroupInfeasible},
 		{enginetest.MakePod("odd").AntiAffinity(zoneKey, unparsable), verdict.GroupBestEffort},
 	} {
-		placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0, 1, 2}, Minimum: 1}}},
+		placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.PodGroup{{Name: "g", Entries: []int{0, 1, 2}, Minimum: 1}}},
 			enginetest.MakePod("good"), test.pod, enginetest.MakePod("good"))
 		g := placed.Groups[0]
 		if g.Failed != (test.want == verdict.GroupInfeasible) {
@@ -234,7 +234,7 @@ func TestInvalidScoreInADomain(t *testing.T) {
 		return enginetest.MakeNode(name).Zone("b").Allocate("cpu", 8000, "memory", int64(92_300_000_000_000_000), "pods", 110)
 	}
 	c := compile(t, enginetest.MakeNode("a1").Zone("a"), enginetest.MakeNode("a2").Zone("a"), huge("b1"), huge("b2"))
-	placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.Group{{Name: "g", Entries: []int{0}, Keys: []string{zoneKey}}}},
+	placed := placeAll(t, c, engine.PlaceOptions{Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}, Keys: []string{zoneKey}}}},
 		enginetest.MakePod("p").Request("cpu", 4000, "memory", 1<<20))
 	if g := placed.Groups[0]; !g.Failed || !strings.Contains(g.Message, "returns an invalid score") {
 		t.Errorf("%+v", g)

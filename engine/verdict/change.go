@@ -5,7 +5,7 @@ type Change struct {
 	AddedNode      *AddedNode
 	RemovedPods    []ConflictingPod // of one node
 	RaisedMaxSkew  *RaisedMaxSkew
-	PreferredRule  *JointRule // a required rule to make a preferred one; Entry is 0
+	PreferredRule  *PodRule // a required rule to make a preferred one; Entry is 0
 	LoweredRequest *LoweredRequest
 	// Nodes is the feasible node with the lowest index after the change; empty with AddedNode.
 	Nodes []uint32

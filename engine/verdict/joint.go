@@ -23,20 +23,20 @@ type Joint struct {
 	// JointComplete.
 	Scores [][]int64
 	Sum    int64
-	// Settled reports that the placement is locally optimal: no single-pod move raises Sum. It is false if the search
+	// LocallyOptimal reports that the placement is locally optimal: no single-pod move raises Sum. It is false if the search
 	// ended before that was known.
-	Settled bool
+	LocallyOptimal bool
 	// Conflict is rules that no placement of the group satisfies together, with JointInfeasible. It is empty without
 	// candidates. Minimal reports that no rule of it can be left out; it is false if the search ended before that was
 	// known.
-	Conflict []JointRule
+	Conflict []PodRule
 	Minimal  bool
 	// Steps is the number of steps of the search.
 	Steps int
 }
 
-// JointRule identifies a rule of a pod.
-type JointRule struct {
+// PodRule identifies a rule of a pod.
+type PodRule struct {
 	// Entry is the index of the first entry with the rule.
 	Entry  int
 	Plugin Plugin

@@ -4,7 +4,7 @@ package verdict
 type Place struct {
 	// Placements are by queue entry, Groups by group.
 	Placements []Placement
-	Groups     []Group
+	Groups     []PodGroupPlacement
 	// Partial reports that the deadline came before the end.
 	Partial bool
 }
@@ -49,8 +49,8 @@ const (
 	GroupUnattempted
 )
 
-// Group is the result of a group of queue entries.
-type Group struct {
+// PodGroupPlacement is the result of a group of queue entries.
+type PodGroupPlacement struct {
 	Name             string
 	Status           GroupStatus
 	Placed, Unplaced int
@@ -61,12 +61,12 @@ type Group struct {
 	Message string
 	// Failed reports that kube-scheduler fails with an internal error on one of the pods.
 	Failed bool
-	// Sum, Settled, Conflict, Minimal and Steps are those of a jointly placed group, as in Joint.
-	Sum      int64
-	Settled  bool
-	Conflict []JointRule
-	Minimal  bool
-	Steps    int
+	// Sum, LocallyOptimal, Conflict, Minimal and Steps are those of a jointly placed group, as in Joint.
+	Sum            int64
+	LocallyOptimal bool
+	Conflict       []PodRule
+	Minimal        bool
+	Steps          int
 }
 
 // Domain is the nodes with one value of a topology key.

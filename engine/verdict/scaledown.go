@@ -18,7 +18,7 @@ type ScaledPod struct {
 	Cost int32
 	// Broken are the rules that rejected the replica on its node when it was selected. Score is the total score of the
 	// node at that time, if there are none.
-	Broken []JointRule
+	Broken []PodRule
 	Score  int64
 }
 

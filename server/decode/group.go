@@ -6,14 +6,14 @@ import (
 )
 
 // podGroups decodes the groups of a queue.
-func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) []engine.Group {
+func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) []engine.PodGroup {
 	var root *path
 	const field = "pod_groups"
 	if !d.within(root, field, len(in), MaxPodGroups) {
 		return nil
 	}
 	byName := make(map[string]int, len(in))
-	var groups []engine.Group
+	var groups []engine.PodGroup
 	for i, g := range in {
 		at := root.item(field, i)
 		groups = append(groups, d.podGroup(&at, g))
@@ -58,8 +58,8 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 	return groups
 }
 
-func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.Group {
-	out := engine.Group{Name: in.GetName(), Minimum: int(in.GetMinCount()), Steps: int(in.GetMaxSteps())}
+func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
+	out := engine.PodGroup{Name: in.GetName(), Minimum: int(in.GetMinCount()), Steps: int(in.GetMaxSteps())}
 	switch in.GetMode() {
 	case stowagev1.PodGroupMode_POD_GROUP_MODE_UNSPECIFIED, stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER:
 		if in.MaxSteps != nil {
@@ -80,7 +80,7 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.Group {
 	return out
 }
 
-func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out *engine.Group) {
+func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out *engine.PodGroup) {
 	switch in.GetPolicy() {
 	case stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED,
 		stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED:

@@ -35,7 +35,7 @@ func (n Names) change(c *verdict.Change) *stowagev1.Change {
 			From: c.RaisedMaxSkew.From, To: c.RaisedMaxSkew.To,
 		}}
 	case c.PreferredRule != nil:
-		out.Kind = &stowagev1.Change_PreferredRule{PreferredRule: podRules([]verdict.JointRule{*c.PreferredRule})[0]}
+		out.Kind = &stowagev1.Change_PreferredRule{PreferredRule: podRules([]verdict.PodRule{*c.PreferredRule})[0]}
 	case c.LoweredRequest != nil:
 		out.Kind = &stowagev1.Change_LoweredRequest{LoweredRequest: &stowagev1.LoweredRequest{
 			Resource: c.LoweredRequest.Resource, From: c.LoweredRequest.From, To: c.LoweredRequest.To,

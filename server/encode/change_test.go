@@ -19,7 +19,7 @@ func TestChanges(t *testing.T) {
 			{Namespace: "default", Node: 1, Count: 2, Template: -1, Queue: 4},
 		}, Nodes: []uint32{0}},
 		{RaisedMaxSkew: &verdict.RaisedMaxSkew{Index: 1, TopologyKey: "zone", From: 1, To: 3}, Nodes: []uint32{1}},
-		{PreferredRule: &verdict.JointRule{
+		{PreferredRule: &verdict.PodRule{
 			Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, Index: 1, TopologyKey: "zone",
 		}, Nodes: []uint32{1}},
 		{LoweredRequest: &verdict.LoweredRequest{Resource: "cpu", From: 1000, To: 250}, Nodes: []uint32{2}},

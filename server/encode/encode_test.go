@@ -152,11 +152,11 @@ func TestPlace(t *testing.T) {
 			{Nodes: []uint32{1, 0, 1}, Scanned: 2, Scores: []int64{7, 8, 300}},
 			{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}, Unattempted: 3},
 		},
-		Groups: []verdict.Group{
-			{Name: "g", Status: verdict.GroupComplete, Placed: 3, Domains: []verdict.Domain{{Key: "zone", Value: "a"}}, First: -1, Sum: 315, Settled: true, Steps: 9},
+		Groups: []verdict.PodGroupPlacement{
+			{Name: "g", Status: verdict.GroupComplete, Placed: 3, Domains: []verdict.Domain{{Key: "zone", Value: "a"}}, First: -1, Sum: 315, LocallyOptimal: true, Steps: 9},
 			{
 				Name: "h", Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "why", Minimal: true,
-				Conflict: []verdict.JointRule{{
+				Conflict: []verdict.PodRule{{
 					Entry: 1, Plugin: verdict.InterPodAffinity, Rule: verdict.PodAffinity, Index: 2, TopologyKey: "zone",
 				}},
 			},

@@ -44,7 +44,7 @@ func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadFiel
 	})
 }
 
-func podGroup(g *verdict.Group) *stowagev1.PodGroupPlacement {
+func podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
 	out := &stowagev1.PodGroupPlacement{
 		Name:            g.Name,
 		Status:          groupStatus(g.Status),
@@ -52,7 +52,7 @@ func podGroup(g *verdict.Group) *stowagev1.PodGroupPlacement {
 		UnplacedCount:   uint32(g.Unplaced),
 		Message:         g.Message,
 		ScoreSum:        g.Sum,
-		LocallyOptimal:  g.Settled,
+		LocallyOptimal:  g.LocallyOptimal,
 		Conflict:        podRules(g.Conflict),
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),
@@ -68,7 +68,7 @@ func podGroup(g *verdict.Group) *stowagev1.PodGroupPlacement {
 	return out
 }
 
-func podRules(rules []verdict.JointRule) []*stowagev1.PodRule {
+func podRules(rules []verdict.PodRule) []*stowagev1.PodRule {
 	out := make([]*stowagev1.PodRule, len(rules))
 	for i, r := range rules {
 		out[i] = &stowagev1.PodRule{

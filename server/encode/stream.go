@@ -22,7 +22,7 @@ type PlaceStream struct {
 
 // NewPlaceStream returns a PlaceStream for a request, which was decoded to a queue and groups.
 func NewPlaceStream(
-	in *stowagev1.PlaceStreamRequest, queue []engine.Pending, groups []engine.Group, names Names,
+	in *stowagev1.PlaceStreamRequest, queue []engine.Pending, groups []engine.PodGroup, names Names,
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) *PlaceStream {
 	s := &PlaceStream{
@@ -81,7 +81,7 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 }
 
 // Group implements engine.Watcher.
-func (s *PlaceStream) Group(_ int, g *verdict.Group) error {
+func (s *PlaceStream) Group(_ int, g *verdict.PodGroupPlacement) error {
 	s.next.PodGroups = append(s.next.PodGroups, podGroup(g))
 	return s.perhaps(false)
 }

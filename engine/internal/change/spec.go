@@ -54,7 +54,7 @@ func (s *search) raiseMaxSkew() error {
 // preferRules tries each required rule of the pod as a preferred one.
 func (s *search) preferRules() error {
 	tried := 0
-	try := func(rule verdict.JointRule, change func(*api.PodSpec)) error {
+	try := func(rule verdict.PodRule, change func(*api.PodSpec)) error {
 		if tried++; tried > maxTriedRules {
 			return nil
 		}
@@ -64,7 +64,7 @@ func (s *search) preferRules() error {
 	spec := s.Pod.Spec()
 	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) &&
 		!s.passingBut(nodeaffinity.Plugin, podtopologyspread.Plugin).Empty() { // it counts the matching nodes
-		err := try(verdict.JointRule{Plugin: verdict.NodeAffinity}, func(spec *api.PodSpec) {
+		err := try(verdict.PodRule{Plugin: verdict.NodeAffinity}, func(spec *api.PodSpec) {
 			spec.NodeSelector, spec.NodeAffinity = nil, nil
 		})
 		if err != nil {
@@ -76,7 +76,7 @@ func (s *search) preferRules() error {
 			if spec.Spread[i].ScheduleAnyway {
 				continue
 			}
-			err := try(verdict.JointRule{
+			err := try(verdict.PodRule{
 				Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: i, TopologyKey: spec.Spread[i].TopologyKey,
 			}, func(spec *api.PodSpec) {
 				spec.Spread = slices.Clone(spec.Spread)
@@ -102,7 +102,7 @@ func (s *search) preferRules() error {
 			continue
 		}
 		for i := range affinity.Required {
-			err := try(verdict.JointRule{
+			err := try(verdict.PodRule{
 				Plugin: verdict.InterPodAffinity, Rule: terms.rule, Index: i, TopologyKey: affinity.Required[i].TopologyKey,
 			}, func(spec *api.PodSpec) {
 				without := *affinity

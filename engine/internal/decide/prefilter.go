@@ -118,23 +118,23 @@ func (d *Decision) RejectedBy(p *plugin.Plugin) *PodRejection {
 
 // Unplaceable returns rules that keep kube-scheduler from placing the pod on any candidate, or on more than one:
 // scheduling gates, rejections of the pod as a whole, and errors of PreScore.
-func (d *Decision) Unplaceable(candidates nodeset.Set) []verdict.JointRule {
-	var rules []verdict.JointRule
+func (d *Decision) Unplaceable(candidates nodeset.Set) []verdict.PodRule {
+	var rules []verdict.PodRule
 	if gated := d.Gated(); gated != nil {
-		rules = append(rules, verdict.JointRule{Plugin: gated.Plugin})
+		rules = append(rules, verdict.PodRule{Plugin: gated.Plugin})
 	}
 	for _, p := range d.Filters {
 		whole := d.RejectedBy(p)
 		switch {
 		case whole == nil:
 		case whole.Reason.Type == verdict.ReasonUnparsablePod:
-			rules = append(rules, verdict.JointRule{Plugin: p.Name, Error: whole.Reason.Message})
+			rules = append(rules, verdict.PodRule{Plugin: p.Name, Error: whole.Reason.Message})
 		case p.Alike == nil: // otherwise static rules reject all nodes
-			rules = append(rules, verdict.JointRule{Plugin: p.Name})
+			rules = append(rules, verdict.PodRule{Plugin: p.Name})
 		}
 	}
 	if failure := d.PreScoreFailure(d.Pod.Spec()); failure != nil && d.Static(candidates).Len() > 1 {
-		rules = append(rules, verdict.JointRule{Plugin: failure.Plugin, Error: failure.Reason.Message})
+		rules = append(rules, verdict.PodRule{Plugin: failure.Plugin, Error: failure.Reason.Message})
 	}
 	return rules
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // acrossDomains places a group in as few domains of its last key as it finds, or else anywhere.
-func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.Group) (*trial, error) {
+func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.PodGroupPlacement) (*trial, error) {
 	g := s.g
 	place := s.acrossInOrder
 	if g.Joint {
@@ -24,7 +24,7 @@ func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.Gr
 
 // acrossInOrder fills one domain of the last key after the other, in queue order; nil if that places less than the
 // minimum.
-func (s *survey) acrossInOrder(ctx context.Context, found *verdict.Group) (*trial, error) {
+func (s *survey) acrossInOrder(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
 	p, g := s.p, s.g
 	domains, err := s.domains(ctx, g.Keys[len(g.Keys)-1])
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int
 
 // acrossJointly places the group jointly in 2, 4, 8, ... domains of the last key; nil if that places less than the
 // minimum.
-func (s *survey) acrossJointly(ctx context.Context, found *verdict.Group) (*trial, error) {
+func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
 	p, g := s.p, s.g
 	key := g.Keys[len(g.Keys)-1]
 	domains, err := s.domains(ctx, key)
@@ -116,7 +116,7 @@ func (s *survey) acrossJointly(ctx context.Context, found *verdict.Group) (*tria
 			union.Or(s.nodesOf(d))
 			s.clear(d)
 		}
-		result := verdict.Group{Steps: found.Steps}
+		result := verdict.PodGroupPlacement{Steps: found.Steps}
 		t, err := p.jointly(ctx, g, union, &result)
 		if err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func (s *survey) acrossJointly(ctx context.Context, found *verdict.Group) (*tria
 		}
 		return t, nil
 	}
-	*found = verdict.Group{Steps: found.Steps}
+	*found = verdict.PodGroupPlacement{Steps: found.Steps}
 	return nil, nil
 }
 

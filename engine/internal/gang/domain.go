@@ -20,11 +20,11 @@ type attempt struct {
 	*trial
 	domain *domain
 	full   int64 // utilization of the domain with the group
-	group  *verdict.Group
+	group  *verdict.PodGroupPlacement
 }
 
 // inOneDomain places a group in one domain. A group that prefers that may go to several.
-func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.Group) (*trial, error) {
+func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
 	s, err := p.survey(ctx, g)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 
 // best returns the domain with the highest score among those that take the group's minimum. If none does, rejected is
 // the one that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
-func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Group) (best, rejected *attempt, err error) {
+func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.PodGroupPlacement) (best, rejected *attempt, err error) {
 	p, g := s.p, s.g
 	most := 0
 	for _, d := range domains {
@@ -180,7 +180,7 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Gro
 }
 
 // report copies the result of a joint placement.
-func (a *attempt) report(found *verdict.Group) {
+func (a *attempt) report(found *verdict.PodGroupPlacement) {
 	if a.group == nil {
 		return
 	}
@@ -202,11 +202,11 @@ func (s *survey) full(d *domain, requested api.Resources) int64 {
 }
 
 // attempt places the group in a domain and undoes it.
-func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.Group) (*attempt, error) {
+func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.PodGroupPlacement) (*attempt, error) {
 	a := &attempt{domain: d}
 	var err error
 	if s.g.Joint {
-		a.group = &verdict.Group{Steps: found.Steps}
+		a.group = &verdict.PodGroupPlacement{Steps: found.Steps}
 		a.trial, err = s.p.jointly(ctx, s.g, s.nodesOf(d), a.group)
 		found.Steps = a.group.Steps
 		s.undecided = s.undecided || a.group.Status == verdict.GroupUndecided

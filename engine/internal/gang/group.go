@@ -11,8 +11,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Group is queue entries that are placed together when the first of them is at the head of the queue.
-type Group struct {
+// PodGroup is queue entries that are placed together when the first of them is at the head of the queue.
+type PodGroup struct {
 	Name string
 	// Entries are indexes into the queue, in ascending order.
 	Entries []int
@@ -31,15 +31,15 @@ type Group struct {
 // placer places a queue with groups.
 type placer struct {
 	*place.Queue
-	groups  []Group
-	results []verdict.Group
+	groups  []PodGroup
+	results []verdict.PodGroupPlacement
 	profile *api.Profile
 	prefer  []uint32 // nodes in tie-break order; nil until needed
 }
 
 // Place places a queue with groups and sets their results. If it returns an error, the results hold what was decided
 // before.
-func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []Group, results []verdict.Group) error {
+func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement) error {
 	p := &placer{Queue: q, groups: groups, results: results, profile: profile}
 	of, err := p.queued()
 	if err != nil {
@@ -60,7 +60,7 @@ func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []G
 }
 
 // CutOff completes the results of a queue after its deadline.
-func CutOff(q *place.Queue, groups []Group, results []verdict.Group) {
+func CutOff(q *place.Queue, groups []PodGroup, results []verdict.PodGroupPlacement) {
 	for i := range q.Placements {
 		r := &q.Placements[i]
 		if left := q.Pending[i].Count - len(r.Nodes) - r.Unplaced; left > 0 {
@@ -70,7 +70,7 @@ func CutOff(q *place.Queue, groups []Group, results []verdict.Group) {
 	}
 	for i := range results {
 		if g := &results[i]; g.Status == 0 {
-			*g = verdict.Group{Name: groups[i].Name, Status: verdict.GroupUnattempted, First: -1}
+			*g = verdict.PodGroupPlacement{Name: groups[i].Name, Status: verdict.GroupUnattempted, First: -1}
 			for _, e := range groups[i].Entries {
 				g.Unplaced += q.Pending[e].Count
 			}
@@ -80,7 +80,7 @@ func CutOff(q *place.Queue, groups []Group, results []verdict.Group) {
 
 // queued is a group with the pods of its entries.
 type queued struct {
-	*Group
+	*PodGroup
 	index   int
 	counts  []int // number of pods by Entries
 	pods    int
@@ -92,7 +92,7 @@ type queued struct {
 func (p *placer) queued() ([]*queued, error) {
 	of := make([]*queued, len(p.Pending))
 	for i := range p.groups {
-		g := &queued{Group: &p.groups[i], index: i}
+		g := &queued{PodGroup: &p.groups[i], index: i}
 		for _, e := range g.Entries {
 			of[e] = g
 			g.counts = append(g.counts, p.Pending[e].Count)
@@ -103,7 +103,7 @@ func (p *placer) queued() ([]*queued, error) {
 			g.minimum = g.pods
 		}
 		if len(g.Entries) == 0 {
-			p.results[i] = verdict.Group{Name: g.Name, Status: verdict.GroupComplete, First: -1}
+			p.results[i] = verdict.PodGroupPlacement{Name: g.Name, Status: verdict.GroupComplete, First: -1}
 			if err := p.tell(g); err != nil {
 				return nil, err
 			}
@@ -114,9 +114,9 @@ func (p *placer) queued() ([]*queued, error) {
 
 // trial is one way to place a group.
 type trial struct {
-	placements []verdict.Placement // by Group.Entries
+	placements []verdict.Placement // by PodGroup.Entries
 	placed     int
-	first      int // as verdict.Group.First
+	first      int // as verdict.PodGroupPlacement.First
 	// failure is the message of a group that is placed nowhere because kube-scheduler fails with an error on one of its
 	// pods.
 	failure string
@@ -133,7 +133,7 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 		t, err = p.anywhere(ctx, g, found)
 	}
 	if err != nil {
-		*found = verdict.Group{}
+		*found = verdict.PodGroupPlacement{}
 		return err
 	}
 	g.report(t, found)
@@ -144,7 +144,7 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 }
 
 // anywhere places a group on any candidates, and undoes a placement below the minimum.
-func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.Group) (*trial, error) {
+func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
 	if g.Joint {
 		t, err := p.jointly(ctx, g, p.Candidates, found)
 		if err == nil && t.placed >= g.minimum {
@@ -210,7 +210,7 @@ func (p *placer) commit(g *queued, t *trial) {
 }
 
 // report sets the result of a group. A trial below the minimum places no pod.
-func (g *queued) report(t *trial, found *verdict.Group) {
+func (g *queued) report(t *trial, found *verdict.PodGroupPlacement) {
 	if t.placed < g.minimum {
 		if found.Status == 0 {
 			found.Status = verdict.GroupInfeasible

@@ -19,7 +19,7 @@ func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Join
 	}
 	result := &verdict.Joint{}
 	var err error
-	if result.Settled, err = j.improve(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if result.LocallyOptimal, err = j.improve(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
 	j.complete(result)
@@ -83,7 +83,7 @@ func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 }
 
 // improve moves pods as long as a move raises the sum of scores, and reports whether no such move is left.
-func (j *joining) improve(ctx context.Context) (settled bool, err error) {
+func (j *joining) improve(ctx context.Context) (optimal bool, err error) {
 	for unmoved, i := 0, 0; unmoved < len(j.pods); i = (i + 1) % len(j.pods) {
 		if !j.effort.Spend(1 + len(j.pods)) {
 			return false, ctx.Err()

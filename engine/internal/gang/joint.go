@@ -139,7 +139,7 @@ func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
 		return result, ctx.Err()
 	}
 	var err error
-	result.Settled, err = j.improve(ctx)
+	result.LocallyOptimal, err = j.improve(ctx)
 	return result, err
 }
 
@@ -292,7 +292,7 @@ func (j *joining) keepPart(nodes [][]uint32) {
 
 // conflict returns rules that no placement satisfies together. It drops rules, as many at once as possible, as long as
 // the search still proves that there is no placement. minimal reports that none of the remaining rules can be dropped.
-func (j *joining) conflict() (rules []verdict.JointRule, minimal bool) {
+func (j *joining) conflict() (rules []verdict.PodRule, minimal bool) {
 	all := j.rules.Rules
 	given := make([]bool, len(all))
 	minimal = true

@@ -36,7 +36,7 @@ func (p Probe) InOrder(ctx context.Context) (bool, error) {
 }
 
 // HoldTogether reports whether the search finds a placement that satisfies the given rules.
-func (p Probe) HoldTogether(rules []verdict.JointRule) bool {
+func (p Probe) HoldTogether(rules []verdict.PodRule) bool {
 	given := make([]bool, len(p.rules.Rules))
 	for i, r := range p.rules.Rules {
 		given[i] = !slices.Contains(rules, r)

@@ -16,7 +16,7 @@ import (
 
 // jointly places as many of a group's pods as possible as a whole, at least the minimum, and leaves the state
 // unchanged. It adds to found.Steps.
-func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.Group) (*trial, error) {
+func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*trial, error) {
 	var part *verdict.Joint // the most pods that are valid together
 	var partOf []int
 	var known [][]uint32 // the same, for the answer at the deadline
@@ -100,7 +100,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
 // joining returns the joint placement of a number of pods per entry.
-func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.Group) *joining {
+func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement) *joining {
 	if p.prefer == nil {
 		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
 	}
@@ -136,7 +136,7 @@ func entriesOf(counts []int) iter.Seq2[int, int] {
 }
 
 // rules translates the entries of rules to queue entries.
-func (g *queued) rules(rules []verdict.JointRule, counts []int) []verdict.JointRule {
+func (g *queued) rules(rules []verdict.PodRule, counts []int) []verdict.PodRule {
 	var entries []int
 	for i := range entriesOf(counts) {
 		entries = append(entries, g.Entries[i])
@@ -149,7 +149,7 @@ func (g *queued) rules(rules []verdict.JointRule, counts []int) []verdict.JointR
 }
 
 // joined returns the trial of a joint placement of a number of pods per entry.
-func (g *queued) joined(result *verdict.Joint, counts []int, found *verdict.Group) *trial {
+func (g *queued) joined(result *verdict.Joint, counts []int, found *verdict.PodGroupPlacement) *trial {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	for i, at := range entriesOf(counts) {
 		t.placements[i].Nodes = result.Nodes[at]
@@ -168,7 +168,7 @@ func (g *queued) joined(result *verdict.Joint, counts []int, found *verdict.Grou
 			t.first = g.Entries[i]
 		}
 	}
-	found.Sum, found.Settled = result.Sum, result.Settled
+	found.Sum, found.LocallyOptimal = result.Sum, result.LocallyOptimal
 	return t
 }
 

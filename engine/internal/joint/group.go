@@ -30,13 +30,13 @@ type Replicas struct {
 	Count int
 	Entry int // for naming rules
 	// Unplaceable are rules that no node satisfies.
-	Unplaceable []verdict.JointRule
+	Unplaceable []verdict.PodRule
 }
 
 // Group is a group of pods and the rules of its pods.
 type Group struct {
 	// Rules are all rules, in a fixed order.
-	Rules []verdict.JointRule
+	Rules []verdict.PodRule
 
 	nodes      int
 	pods       int
@@ -102,7 +102,7 @@ func NewGroup(nodes int, members []Replicas, candidates nodeset.Set) *Group {
 	return g
 }
 
-func (g *Group) number(id verdict.JointRule, entry int) index {
+func (g *Group) number(id verdict.PodRule, entry int) index {
 	id.Entry = entry
 	g.Rules = append(g.Rules, id)
 	return index(len(g.Rules) - 1)
@@ -111,7 +111,7 @@ func (g *Group) number(id verdict.JointRule, entry int) index {
 func (g *Group) compile(members []Replicas, i int) replicas {
 	m := members[i]
 	r := replicas{count: m.Count}
-	limited := func(id verdict.JointRule, rejected nodeset.Set) index {
+	limited := func(id verdict.PodRule, rejected nodeset.Set) index {
 		l := limit{g.number(id, m.Entry), rejected}
 		r.limits = append(r.limits, l)
 		return l.index
@@ -139,7 +139,7 @@ func (g *Group) compile(members []Replicas, i int) replicas {
 	}
 	m.Rules.EachExclusion(true, exclude)
 	for _, n := range m.Rules.Fit.Needs() {
-		id := verdict.JointRule{Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
+		id := verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
 		g.resource(n, len(members)).need(i, n.Amount, g.number(id, m.Entry))
 	}
 	for _, s := range m.Rules.Spread {

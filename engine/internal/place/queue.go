@@ -27,7 +27,7 @@ type Watcher interface {
 	// Entry reports that an entry is done.
 	Entry(entry int, p *verdict.Placement) error
 	// Group reports that a pod group is done, after its pods and entries.
-	Group(group int, g *verdict.Group) error
+	Group(group int, g *verdict.PodGroupPlacement) error
 }
 
 // Options are the arguments of placing a queue.

@@ -23,7 +23,7 @@ type Affinity struct {
 
 // Term is one required affinity term.
 type Term struct {
-	ID     verdict.JointRule
+	ID     verdict.PodRule
 	Column *topology.Column
 	// Counts is the number of pods that match all terms, by domain. Affinity.Count computes it.
 	Counts []int64

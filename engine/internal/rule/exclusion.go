@@ -12,7 +12,7 @@ import (
 // Exclusion rejects the domains that contain any of its pods: required anti-affinity in either direction, and host
 // ports with each node as a domain.
 type Exclusion struct {
-	ID     verdict.JointRule
+	ID     verdict.PodRule
 	Reason verdict.Reason
 	Column *topology.Column // nil: each node is a domain
 	Pods   Pods

@@ -28,7 +28,7 @@ type Set struct {
 
 // Static is a rule that depends on nodes alone.
 type Static struct {
-	ID       verdict.JointRule
+	ID       verdict.PodRule
 	Code     verdict.Code
 	Reason   verdict.Reason
 	Rejected nodeset.Set

@@ -11,7 +11,7 @@ import (
 
 // Spread rejects the nodes without the topology key, and those in whose domain the pod would exceed maxSkew.
 type Spread struct {
-	ID         verdict.JointRule
+	ID         verdict.PodRule
 	Column     *topology.Column
 	MaxSkew    int64
 	MinDomains int

@@ -80,22 +80,19 @@ func (r *replicaRules) prepare(s *scaling) {
 		minimum := e.Minimum()
 		for j := range s.spots {
 			p := &s.spots[j]
-			if d := e.Column.Domain[p.node]; p.Count > 0 && d != topology.None && e.skew(p, minimum) <= e.MaxSkew &&
-				e.skew(p, minimum-1) > e.MaxSkew {
+			if d := e.Column.Domain[p.node]; p.Count > 0 && d != topology.None &&
+				e.AllowsOver(minimum, e.others(p)) && !e.AllowsOver(minimum-1, e.others(p)) {
 				e.atLimit += p.Count
 			}
 		}
 	}
 }
 
-// skew returns by how much the domain of a replica exceeds a minimum.
-func (e *spreadRule) skew(p *spot, minimum int64) int64 {
-	n := e.Counts()[e.Column.Domain[p.node]] - minimum
+// others returns the number of other pods that count in the domain of a replica.
+func (e *spreadRule) others(p *spot) int64 {
+	n := e.Counts()[e.Column.Domain[p.node]]
 	if e.of[p.Group] > 0 && e.Counted.Has(p.node) {
 		n--
-	}
-	if e.SelfMatch {
-		n++
 	}
 	return n
 }
@@ -110,9 +107,9 @@ func (e *spreadRule) without(p *spot) int64 {
 }
 
 // rejections returns how many plugins would reject a replica where it is, and passes on the rules that reject it.
-func (r *replicaRules) rejections(p *spot, tell func(verdict.JointRule)) int {
+func (r *replicaRules) rejections(p *spot, tell func(verdict.PodRule)) int {
 	plugins := make(map[verdict.Plugin]bool)
-	broken := func(rule verdict.JointRule) {
+	broken := func(rule verdict.PodRule) {
 		plugins[rule.Plugin] = true
 		if tell != nil {
 			tell(rule)
@@ -137,12 +134,12 @@ func (r *replicaRules) rejections(p *spot, tell func(verdict.JointRule)) int {
 		room := need.Room(p.node)
 		// A replica uses no more than the node has.
 		if need.Amount > room+min(uses, need.Allocatable(p.node)-room) {
-			broken(verdict.JointRule{Plugin: verdict.NodeResourcesFit, Resource: need.Resource})
+			broken(verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: need.Resource})
 		}
 	}
 	for i := range r.spread {
 		e := &r.spread[i]
-		if e.Column.Domain[p.node] == topology.None || e.skew(p, e.without(p)) > e.MaxSkew {
+		if e.Column.Domain[p.node] == topology.None || !e.AllowsOver(e.without(p), e.others(p)) {
 			broken(e.ID)
 		}
 	}

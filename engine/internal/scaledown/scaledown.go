@@ -236,7 +236,7 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	chosen := &s.spots[slices.MinFunc(best, func(a, b int) int { return s.compare(&s.spots[a], &s.spots[b], &scores) })]
 	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1)}
 	if bestRejections > 0 {
-		s.rules.rejections(chosen, func(r verdict.JointRule) { out.Broken = append(out.Broken, r) })
+		s.rules.rejections(chosen, func(r verdict.PodRule) { out.Broken = append(out.Broken, r) })
 	} else {
 		out.Score = scores.of(chosen.node).total
 	}

@@ -42,7 +42,7 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 	}
 }
 
-func describe(c *plugin.Cycle, id verdict.JointRule, column *topology.Column, counts []int64) verdict.TopologyCounts {
+func describe(c *plugin.Cycle, id verdict.PodRule, column *topology.Column, counts []int64) verdict.TopologyCounts {
 	t := verdict.TopologyCounts{Rule: id.Rule, Index: id.Index, TopologyKey: id.TopologyKey}
 	for d, nodes := range column.Nodes(nodeset.Full(c.State.Len())) {
 		if d == topology.None {

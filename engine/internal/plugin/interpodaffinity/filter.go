@@ -53,8 +53,8 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	s.Exclusions = append(s.Exclusions, compileExisting(c)...)
 }
 
-func id(c *plugin.Cycle, kind verdict.TopologyRule, index int, key intern.ID) verdict.JointRule {
-	return verdict.JointRule{
+func id(c *plugin.Cycle, kind verdict.TopologyRule, index int, key intern.ID) verdict.PodRule {
+	return verdict.PodRule{
 		Plugin: verdict.InterPodAffinity, Rule: kind, Index: index, TopologyKey: c.State.Symbols.Name(key),
 	}
 }

@@ -48,7 +48,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	add := func(matching nodeset.Set, reason verdict.ReasonType) {
 		if matching != nil {
 			s.Static = append(s.Static, rule.Static{
-				ID:       verdict.JointRule{Plugin: verdict.NodeAffinity},
+				ID:       verdict.PodRule{Plugin: verdict.NodeAffinity},
 				Code:     verdict.UnschedulableAndUnresolvable,
 				Reason:   verdict.ReasonOf(reason),
 				Rejected: c.Without(matching),

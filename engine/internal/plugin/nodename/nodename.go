@@ -30,7 +30,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		others.Remove(i)
 	}
 	s.Static = append(s.Static, rule.Static{
-		ID:       verdict.JointRule{Plugin: verdict.NodeName},
+		ID:       verdict.PodRule{Plugin: verdict.NodeName},
 		Code:     verdict.UnschedulableAndUnresolvable,
 		Reason:   verdict.ReasonOf(verdict.ReasonNodeName),
 		Rejected: others,

@@ -34,7 +34,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		}
 	}
 	s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
-		ID:       verdict.JointRule{Plugin: verdict.NodePorts},
+		ID:       verdict.PodRule{Plugin: verdict.NodePorts},
 		Reason:   verdict.ReasonOf(verdict.ReasonHostPort),
 		Pods:     rule.Matching(groups, func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
 		Excludes: func(other *cluster.Pending) bool { return clashes(other.HostPorts) },

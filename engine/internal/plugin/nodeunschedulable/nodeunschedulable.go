@@ -24,7 +24,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		return
 	}
 	s.Static = append(s.Static, rule.Static{
-		ID:       verdict.JointRule{Plugin: verdict.NodeUnschedulable},
+		ID:       verdict.PodRule{Plugin: verdict.NodeUnschedulable},
 		Code:     verdict.UnschedulableAndUnresolvable,
 		Reason:   verdict.ReasonOf(verdict.ReasonNodeUnschedulable),
 		Rejected: c.State.Unschedulable,

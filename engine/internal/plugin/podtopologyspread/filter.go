@@ -46,7 +46,7 @@ func compileHard(c *plugin.Cycle, s *rule.Set) {
 
 func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 	return &rule.Spread{
-		ID: verdict.JointRule{
+		ID: verdict.PodRule{
 			Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: k.index, TopologyKey: k.TopologyKey,
 		},
 		Column:     k.column,

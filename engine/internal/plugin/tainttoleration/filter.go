@@ -61,7 +61,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		return
 	}
 	s.Static = append(s.Static, rule.Static{
-		ID:       verdict.JointRule{Plugin: verdict.TaintToleration},
+		ID:       verdict.PodRule{Plugin: verdict.TaintToleration},
 		Code:     verdict.UnschedulableAndUnresolvable,
 		Reason:   verdict.ReasonOf(verdict.ReasonUntoleratedTaint),
 		Rejected: c.Without(c.Tolerated),
