@@ -200,7 +200,7 @@ func TestScaleDownKeepsRules(t *testing.T) {
 			checkDeletion(t, seed, stated, pod, &down.Deletions[0])
 		}
 	}
-	t.Logf("%d asked, in %d a rule cannot be kept, in %d the choice leaves more replicas refused than it has to, %d in all", asked, broken, worse, more)
+	t.Logf("%d calls, in %d a rule cannot be satisfied, in %d the choice leaves more replicas rejected than necessary, %d in all", asked, broken, worse, more)
 	if broken < asked/30 || worse*30 > asked {
 		t.Errorf("of %d, %d leave rules broken that could be kept, %d leave ones that cannot", asked, worse, broken)
 	}

@@ -164,10 +164,7 @@ func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.PodGrou
 // inQueueOrder places a number of pods per entry one by one. It stops once the minimum is out of reach.
 func (p *placer) inQueueOrder(ctx context.Context, g *queued, counts []int, minimum int) (*trial, error) {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
-	left := 0
-	for _, n := range counts {
-		left += n
-	}
+	left := sum(counts)
 	for i, e := range g.Entries {
 		r := &t.placements[i]
 		if t.placed+left < minimum {

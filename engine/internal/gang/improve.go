@@ -10,8 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// improved is a placement by entry that is known to be right, and what moving its pods makes of it. The result is nil if
-// it is not right.
+// improved improves a placement by entry that is expected to be valid. The result is nil if it is not.
 func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Joint, error) {
 	j.compile()
 	if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil || j.best == nil {
@@ -27,8 +26,8 @@ func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Join
 	return result, nil
 }
 
-// consider reports whether a placement, by pod, is right, and keeps it if it is better than what is known.
-func (j *joining) consider(ctx context.Context, nodes []uint32) (right bool, err error) {
+// consider reports whether a placement by pod is valid, and keeps it if it is the best so far.
+func (j *joining) consider(ctx context.Context, nodes []uint32) (valid bool, err error) {
 	if slices.Contains(j.rules.Rejected(j.spots(nodes)), true) {
 		return false, nil
 	}
@@ -114,8 +113,8 @@ func (j *joining) move(ctx context.Context, i int) error {
 	nodes := slices.Clone(j.best.nodes)
 	for _, n := range better {
 		nodes[i] = n
-		right, err := j.consider(ctx, nodes)
-		if right || err != nil {
+		valid, err := j.consider(ctx, nodes)
+		if valid || err != nil {
 			return err
 		}
 	}

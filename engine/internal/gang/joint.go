@@ -70,8 +70,8 @@ type joining struct {
 	of        []int              // the replicas of each entry
 	pods      []pod              // of the group, in order
 
-	best  *placed    // the best right placement so far
-	parts [][]uint32 // nodes by entry, the most that are right together
+	best  *placed    // best valid placement so far
+	parts [][]uint32 // nodes by entry of the most pods that are valid together
 }
 
 // pod is a pod of the group.
@@ -206,13 +206,13 @@ func (j *joining) inOrder(ctx context.Context) error {
 			nodes[run.entry] = append(nodes[run.entry], placements[i].Nodes...)
 			missing = missing || placements[i].Unplaced > 0
 		}
-		right := false
+		valid := false
 		if !missing {
-			if right, err = j.consider(ctx, slices.Concat(nodes...)); err != nil {
+			if valid, err = j.consider(ctx, slices.Concat(nodes...)); err != nil {
 				return err
 			}
 		}
-		if !right {
+		if !valid {
 			j.keepPart(nodes)
 		}
 	}
@@ -262,7 +262,7 @@ func (j *joining) queues() [][]run {
 	return queues
 }
 
-// keepPart keeps what is right of a placement by entry, if that is more than is known.
+// keepPart removes rejected pods from a placement by entry, and keeps the rest if it is the largest so far.
 func (j *joining) keepPart(nodes [][]uint32) {
 	var spots []joint.Assignment
 	var entries []int

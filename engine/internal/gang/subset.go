@@ -23,7 +23,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 	var knownOf []int
 	undecided := false
 	for counts := range p.subsets(g) {
-		if part != nil && sum(counts) <= placedOf(part) {
+		if part != nil && sum(counts) <= count(part.Nodes) {
 			break
 		}
 		if found.Steps >= g.limit() {
@@ -52,7 +52,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 			}
 		case verdict.JointBestEffort:
 			undecided = true
-			if n := placedOf(result); n >= g.minimum && (part == nil || n > placedOf(part)) {
+			if n := count(result.Nodes); n >= g.minimum && (part == nil || n > count(part.Nodes)) {
 				part, partOf = result, counts
 			}
 		}
@@ -182,8 +182,6 @@ func sum(counts []int) int {
 	}
 	return total
 }
-
-func placedOf(result *verdict.Joint) int { return count(result.Nodes) }
 
 func count(nodes [][]uint32) int {
 	n := 0
