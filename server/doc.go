@@ -1,13 +1,12 @@
-// Package server runs the PlacementService: listeners, interceptors, limits, telemetry, and the order in which it all
-// starts and stops.
+// Package server runs the PlacementService: listeners, interceptors, limits, telemetry, startup and shutdown.
 //
-// The way of a request: the in-flight limit counts its bytes and the interceptors judge the call; package placement
-// decodes it, asks the engine and encodes the answer. Requests share nothing but immutable values and atomic numbers.
+// Request path: the in-flight limit counts the request's bytes, the interceptor chain admits the call, package placement
+// decodes the request, calls the engine and encodes the response. Requests share only immutable values and atomics.
 //
-// A server that stops first says that it is not ready and goes on serving for a while, so that load balancers notice;
-// then it takes no more calls and lets those in progress finish, for a while; then it ends them. Telemetry goes last,
-// with what the calls reported.
+// Shutdown order: report NOT_SERVING and keep serving for DrainDelay, so that load balancers take the server out of
+// rotation; stop accepting calls and wait up to ShutdownGracePeriod for calls in progress; cancel the remaining calls;
+// flush telemetry.
 //
-// A request that is larger than the largest message is refused by gRPC itself before the interceptors see it, with
-// RESOURCE_EXHAUSTED and without details.
+// gRPC itself rejects a request above MaxReceiveMessageBytes before the interceptors run, with RESOURCE_EXHAUSTED and no
+// error details.
 package server

@@ -16,10 +16,10 @@ import (
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
-// NewEmbedded serves inside the process and returns a connection to it: the same service behind the same interceptors,
-// over memory instead of a network, for command lines and tests. It limits neither sizes nor rates. It logs, measures
-// and traces nothing, whatever the OTEL_* variables say: they are meant for the process around it, whose output and exit
-// must not depend on where telemetry goes. stop closes the connection and ends the server, which also ends with ctx.
+// NewEmbedded serves in process and returns a connection to the server: the same service and interceptors over an
+// in-memory listener, for command-line tools and tests. It has no size or rate limits. It has no logs, metrics or traces
+// and ignores the OTEL_* variables: those configure the host process, whose output and exit must not depend on an exporter.
+// stop closes the connection and stops the server. The server also stops when ctx is done.
 func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
 	c := config.Config{
 		MaxReceiveMessageBytes: math.MaxInt32,
@@ -32,20 +32,20 @@ func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error,
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
-	waits := context.AfterFunc(ctx, s.Stop)
+	detach := context.AfterFunc(ctx, s.Stop)
 	conn, err = grpc.NewClient("passthrough:///embedded",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 	)
 	stop = func() error {
-		var closing error
+		var closeErr error
 		if conn != nil {
-			closing = conn.Close()
+			closeErr = conn.Close()
 		}
-		waits()
+		detach()
 		s.Stop()
-		return errors.Join(closing, <-served)
+		return errors.Join(closeErr, <-served)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, stop())

@@ -20,19 +20,19 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Large buffers and windows let a large request through at the speed of a plain TCP write (1.03 times its time, against
-// 1.46 with gRPC's defaults, for 59 MB over loopback); the buffers matter most. A connection has one buffer each way.
+// Buffers and flow-control windows for large requests: 59 MB over loopback take 1.03 times as long as a plain TCP write,
+// 1.46 times with gRPC's defaults. The buffers matter most. Each connection has one buffer per direction.
 const (
 	bufferBytes = 256 << 10
 	windowBytes = 64 << 20
 )
 
-// streamWorkers are goroutines that serve one call after the other, so that a call finds a stack that is large enough.
-// Calls beyond get a goroutine of their own.
+// streamWorkers is the number of long-lived handler goroutines, whose stacks have already grown. A call that finds all
+// of them busy gets a goroutine of its own.
 const streamWorkers = 16
 
-// newGRPC returns a gRPC server with the service, health and reflection. Without credentials it speaks plain text;
-// without telemetry it is neither measured nor traced.
+// newGRPC returns a gRPC server with the placement, health and reflection services. nil credentials mean plaintext; nil
+// telemetry means no metrics and no traces.
 func newGRPC(
 	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,
 	service stowagev1.PlacementServiceServer,
@@ -55,7 +55,7 @@ func newGRPC(
 		grpc.InitialWindowSize(windowBytes),
 		grpc.InitialConnWindowSize(windowBytes),
 		grpc.NumStreamWorkers(streamWorkers),
-		grpc.WaitForHandlers(true), // so that nothing reports to telemetry after Stop
+		grpc.WaitForHandlers(true), // Stop returns only after the last handler reported its metrics
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
 	if c.MaxConnectionAge > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
-// sized is a request of about so many bytes.
+// sized is a request of about this size.
 func sized(bytes int) *stowagev1.FilterRequest {
 	return &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
@@ -127,7 +127,7 @@ func TestPanic(t *testing.T) {
 	if code, reason, _, _ := why(err); code != codes.Internal || reason != "INTERNAL" {
 		t.Errorf("got %v %s", code, reason)
 	}
-	if got := err.Error(); got != "rpc error: code = Internal desc = the server failed, its log tells why" {
+	if got := err.Error(); got != "rpc error: code = Internal desc = internal error; see the server's log for this trace" {
 		t.Errorf("the answer says %q", got)
 	}
 }

@@ -21,10 +21,10 @@ import (
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
-// flushTimeout bounds what a stopping server waits for its telemetry to be sent.
+// flushTimeout bounds the telemetry flush at shutdown.
 const flushTimeout = 5 * time.Second
 
-// Server is the service with its listeners.
+// Server is the gRPC service and the admin endpoints, with their listeners.
 type Server struct {
 	config    config.Config
 	log       *slog.Logger
@@ -33,19 +33,19 @@ type Server struct {
 	health    *health.Server
 	admin     *http.Server
 	ready     atomic.Bool
-	// drain waits while callers turn away, before calls are refused.
+	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
 
 	listener, adminListener net.Listener
 }
 
-// New returns a server of a valid configuration that listens already, and is not ready. Run must be called: it frees
-// what New took.
+// New opens the listeners and returns a server that is not ready yet. The configuration must be valid. The caller must
+// call Run, which closes the listeners and shuts down telemetry.
 func New(ctx context.Context, c config.Config, log *slog.Logger) (*Server, error) {
 	return newServer(ctx, c, log, nil)
 }
 
-// newServer is New with another service in the place of the real one, if given.
+// newServer is New with a service to use instead of placement.Service, unless nil.
 func newServer(
 	ctx context.Context, c config.Config, log *slog.Logger, service stowagev1.PlacementServiceServer,
 ) (_ *Server, err error) {
@@ -84,24 +84,24 @@ func newServer(
 	return s, nil
 }
 
-// Address is where the service listens.
+// Address is the address of the gRPC listener.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// AdminAddress is where the admin endpoints listen.
+// AdminAddress is the address of the admin listener.
 func (s *Server) AdminAddress() net.Addr { return s.adminListener.Addr() }
 
-// Run serves until the context ends or a listener fails, then stops in order. It may be called once.
+// Run serves until ctx is done or a listener fails, then shuts down in order. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
-	group.Go(func() error { return unless(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
-	group.Go(func() error { return unless(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
+	group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
+	group.Go(func() error { return ignore(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
 	s.setReady(true)
 	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String())
 
 	<-failed.Done()
 	s.setReady(false)
 	s.log.Info("stopping")
-	if ctx.Err() != nil { // asked to stop, not failed: callers are still being served
+	if ctx.Err() != nil { // a listener that failed has nothing to drain
 		s.drain()
 	}
 	s.stopGRPC()
@@ -110,25 +110,25 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// unless leaves out an error: that of a server that was told to stop, maybe before it began to serve.
-func unless(expected, err error) error {
+// ignore returns nil for the expected error and err otherwise. Serve returns that error after Stop, also if Stop came first.
+func ignore(expected, err error) error {
 	if errors.Is(err, expected) {
 		return nil
 	}
 	return err
 }
 
-// stopGRPC lets the calls in progress finish within the grace period and ends the others.
+// stopGRPC waits for calls in progress and cancels those that outlast the grace period.
 func (s *Server) stopGRPC() {
 	timer := time.AfterFunc(s.config.ShutdownGracePeriod, func() {
-		s.log.Warn("ending calls that did not finish in the grace period")
+		s.log.Warn("shutdown grace period exceeded, cancelling calls in progress")
 		s.grpc.Stop()
 	})
 	defer timer.Stop()
 	s.grpc.GracefulStop()
 }
 
-// setReady says to health checks and /readyz whether requests should come.
+// setReady sets the serving status of the health service and of /readyz.
 func (s *Server) setReady(ready bool) {
 	s.ready.Store(ready)
 	status := healthv1.HealthCheckResponse_NOT_SERVING
@@ -139,7 +139,7 @@ func (s *Server) setReady(ready bool) {
 	s.health.SetServingStatus(stowagev1.PlacementService_ServiceDesc.ServiceName, status)
 }
 
-// close frees the listeners of a server that was not run.
+// close closes the listeners of a server that did not run.
 func (s *Server) close() error {
 	var err error
 	for _, l := range []net.Listener{s.listener, s.adminListener} {
@@ -150,7 +150,7 @@ func (s *Server) close() error {
 	return err
 }
 
-// flush ends telemetry.
+// flush shuts down telemetry.
 func (s *Server) flush() error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()

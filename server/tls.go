@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/config"
 )
 
-// loadCredentials returns the credentials that the configuration names, nil for plain text.
+// loadCredentials loads the configured TLS files. It returns nil for plaintext.
 func loadCredentials(c *config.Config) (credentials.TransportCredentials, error) {
 	if c.TLSCertFile == "" {
 		return nil, nil

@@ -63,11 +63,11 @@ awk '
 	/^process_cpu_seconds_total/ { cpu = $2 }
 	/^rpc_server_call_duration_seconds_count.*Filter/ { calls += $2 }
 	/^stowage_decision_duration_seconds_count.*part="decode"/ { decided += $2 }
-	/^stowage_decision_remembered_total/ { remembered += $2 }
+	/^stowage_decision_cache_hits_total/ { hits += $2 }
 	/^stowage_decision_duration_seconds_sum/ && match($0, /part="[a-z]*"/) { part[substr($0, RSTART + 6, RLENGTH - 7)] += $2 }
 	END {
 		printf "  processor %.3f ms\n", 1000 * cpu / calls
-		printf "  %d answers were remembered, %d decided", remembered, decided
+		printf "  %d cache hits, %d decisions", hits, decided
 		printf ": decode %.3f ms, engine %.3f ms, encode %.3f ms each\n", 1000 * part["decode"] / decided, 1000 * part["engine"] / decided, 1000 * part["encode"] / decided
 	}' "$out/metrics.txt"
 awk '/^VmHWM/ { printf "  largest resident size %.0f MiB\n", $2 / 1024 }' "/proc/$server/status"

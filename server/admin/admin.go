@@ -1,4 +1,4 @@
-// Package admin serves what operators ask of the server over plain HTTP: metrics, health, readiness, profiles.
+// Package admin serves metrics, liveness, readiness and profiles over plain HTTP.
 package admin
 
 import (
@@ -10,27 +10,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Settings are what the endpoints need.
+// Settings configures the endpoints.
 type Settings struct {
 	Metrics prometheus.Gatherer
-	// Ready says whether requests should be sent to the server. It is called concurrently.
+	// Ready reports readiness. It is called concurrently.
 	Ready func() bool
 	// Pprof also serves /debug/pprof.
 	Pprof bool
 }
 
-// Handler returns the endpoints: /metrics; /healthz, which answers as long as the process does; /readyz, which answers
-// 503 unless the server is ready.
+// Handler returns the endpoints: /metrics; /healthz, always 200; /readyz, 503 unless the server is ready.
 func Handler(s Settings) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !s.Ready() {
-			answer(w, http.StatusServiceUnavailable, "not ready")
+			respond(w, http.StatusServiceUnavailable, "not ready")
 			return
 		}
-		answer(w, http.StatusOK, "ok")
+		respond(w, http.StatusOK, "ok")
 	})
 	if s.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -42,7 +41,7 @@ func Handler(s Settings) http.Handler {
 	return mux
 }
 
-func answer(w http.ResponseWriter, code int, text string) {
+func respond(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, text+"\n")

@@ -1,9 +1,8 @@
-// Package config is the server's configuration: one struct from which flags, environment variables, the keys of the
-// configuration file and the help come.
+// Package config defines the server's configuration: one struct that yields flags, environment variables, the keys of the
+// configuration file, and help.
 //
-// A setting is taken from its flag, else from its environment variable (STOWAGE_ and the flag's name in capitals with
-// underscores), else from the file (the flag's name as key), else it has its default. What telemetry is sent where is
-// not here: the standard OTEL_* variables say so.
+// Precedence: flag, environment variable (STOWAGE_ and the flag's name in upper case with underscores), file (the flag's
+// name as key), default. The standard OTEL_* variables configure telemetry exporters, see package telemetry.
 package config
 
 import (
@@ -15,23 +14,23 @@ type Config struct {
 	ListenAddress string `default:"127.0.0.1:7433" help:"Address of the gRPC service. Loopback unless set otherwise."`
 	AdminAddress  string `default:"127.0.0.1:7434" help:"Address of the HTTP endpoints /metrics, /healthz and /readyz."`
 
-	TLSCertFile     string `help:"PEM certificate of the gRPC service. Without it the service speaks plain text."`
+	TLSCertFile     string `help:"PEM certificate of the gRPC service; without it the service is plaintext."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
-	TLSClientCAFile string `help:"PEM certificates of the authorities whose clients are let in. Without it every client is."`
+	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates."`
 
-	MaxReceiveMessageBytes int           `default:"268435456" help:"Largest request, after decompression."`
-	MaxInFlightBytes       int64         `default:"1073741824" help:"Bytes of all requests that may be worked on at a time; more are refused with a hint when to retry."`
-	MaxConcurrentStreams   uint32        `default:"1024" help:"Requests at a time of one connection; more wait."`
-	MaxSnapshotBytes       int64         `default:"1073741824" help:"Memory of all snapshots that are kept; what was not asked for longest makes room for what comes."`
-	RateLimitPerSecond     float64       `default:"0" help:"Requests per second, 0 for no limit."`
-	RateLimitBurst         int           `default:"100" help:"Requests that may come at once within the rate limit."`
-	MaxRequestDuration     time.Duration `default:"1m" help:"Longest that a request is worked on, whatever its own deadline; 0 for no limit."`
-	MaxConnectionAge       time.Duration `default:"30m" help:"Age at which a connection is closed gently, so that clients find new replicas; 0 for never."`
+	MaxReceiveMessageBytes int           `default:"268435456" help:"Maximum size of a request message after decompression."`
+	MaxInFlightBytes       int64         `default:"1073741824" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo."`
+	MaxConcurrentStreams   uint32        `default:"1024" help:"Maximum concurrent requests per connection; more wait."`
+	MaxSnapshotBytes       int64         `default:"1073741824" help:"Memory budget of the snapshot cache; the least recently used snapshots are evicted."`
+	RateLimitPerSecond     float64       `default:"0" help:"Maximum requests per second; 0 means no limit."`
+	RateLimitBurst         int           `default:"100" help:"Burst size of the rate limit, in requests."`
+	MaxRequestDuration     time.Duration `default:"1m" help:"Maximum duration of a request, whatever its own deadline; 0 means no limit."`
+	MaxConnectionAge       time.Duration `default:"30m" help:"Maximum age of a connection before a graceful close, so that clients reach new replicas; 0 means no limit."`
 
-	DrainDelay          time.Duration `default:"5s" help:"How long a stopping server goes on serving while it says that it is not ready."`
-	ShutdownGracePeriod time.Duration `default:"30s" help:"How long a stopping server lets requests finish after that."`
+	DrainDelay          time.Duration `default:"5s" help:"How long a stopping server keeps serving while it reports not ready."`
+	ShutdownGracePeriod time.Duration `default:"30s" help:"How long a stopping server waits for requests in progress after that."`
 
-	LogLevel  string `default:"info" help:"Least severe level that is logged: debug, info, warn or error."`
-	LogFormat string `default:"json" help:"How log lines are written: json or text."`
+	LogLevel  string `default:"info" help:"Minimum log level: debug, info, warn or error."`
+	LogFormat string `default:"json" help:"Log format: json or text."`
 	Pprof     bool   `help:"Serve /debug/pprof on the admin address."`
 }

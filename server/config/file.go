@@ -12,12 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Options are what a kong parser of the configuration needs: names of environment variables, and a loader of files.
+// Options returns the kong options for the environment variables' prefix and the configuration file.
 func Options() []kong.Option {
 	return []kong.Option{kong.DefaultEnvars("STOWAGE"), kong.Configuration(load)}
 }
 
-// load reads a configuration file: YAML, of which JSON is a part.
+// load reads a configuration file in YAML, a superset of JSON.
 func load(r io.Reader) (kong.Resolver, error) {
 	var values map[string]any
 	if err := yaml.NewDecoder(r).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
@@ -26,10 +26,10 @@ func load(r io.Reader) (kong.Resolver, error) {
 	return file(values), nil
 }
 
-// file is what a configuration file says, by flag.
+// file holds the values of a configuration file by flag.
 type file map[string]any
 
-// Validate refuses keys that are no flag's, which are misspelt.
+// Validate rejects keys that are not flags.
 func (f file) Validate(app *kong.Application) error {
 	known := make(map[string]bool)
 	nodes := []*kong.Node{app.Node}
@@ -53,7 +53,7 @@ func (f file) Validate(app *kong.Application) error {
 	return fmt.Errorf("configuration file: unknown keys: %s", strings.Join(unknown, ", "))
 }
 
-// Resolve gives a flag the file's value, unless the flag's environment variable is set: kong would let the file win.
+// Resolve returns the file's value of a flag, unless the flag's environment variable is set: kong would prefer the file.
 func (f file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, env := range flag.Envs {
 		if _, ok := os.LookupEnv(env); ok {
@@ -64,7 +64,7 @@ func (f file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, erro
 	case nil:
 		return nil, nil
 	case map[string]any, []any:
-		return nil, fmt.Errorf("%s: must be a plain value", flag.Name)
+		return nil, fmt.Errorf("%s: must be a scalar value", flag.Name)
 	default:
 		return fmt.Sprint(v), nil
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Logger returns the logger that a valid configuration asks for.
+// Logger returns the configured logger. The configuration must be valid.
 func (c *Config) Logger(w io.Writer) *slog.Logger {
 	level, _ := c.level()
 	options := &slog.HandlerOptions{Level: level}

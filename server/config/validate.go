@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Validate reports everything that is wrong with the configuration.
+// Validate returns every problem of the configuration, joined.
 func (c *Config) Validate() error {
 	var errs []error
 	check := func(ok bool, key, format string, args ...any) {

@@ -9,42 +9,42 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Named is an interceptor and what it is called. One kind of call may have none.
+// Named is an interceptor with a name for tests. Stream is nil if it applies to unary calls only.
 type Named struct {
 	Name   string
 	Unary  grpc.UnaryServerInterceptor
 	Stream grpc.StreamServerInterceptor
 }
 
-// Settings are what the chain needs.
+// Settings configures the chain.
 type Settings struct {
 	Log *slog.Logger
 	// Rate is nil for no limit.
 	Rate *RateLimit
 	// InFlight must also be a stats handler of the server.
 	InFlight *InFlight
-	// MaxDuration is the longest that a call is worked on, 0 for no limit.
+	// MaxDuration bounds the handling of a call; 0 means no limit.
 	MaxDuration time.Duration
 }
 
-// Chain returns the interceptors, the outermost first. What comes after the log is logged; what is cheap refuses before
-// what is dear; panics of the service, validation and decoding included, are recovered inside, so that the log and the
-// metrics see an ordinary error.
+// Chain returns the interceptors, outermost first. The log records the outcome of all inner interceptors; cheap checks
+// precede expensive ones. The inner recovery covers validation, decoding and the service, so log and metrics see its
+// panics as INTERNAL errors.
 func Chain(s Settings) []Named {
 	chain := []Named{
 		{"recover-any", recoverAny(s.Log), recoverAnyStream(s.Log)},
-		{"log", decisions(logCalls(s.Log)), decisionStreams(logStreams(s.Log))},
+		{"log", placementOnly(logCalls(s.Log)), placementStreamsOnly(logStreams(s.Log))},
 	}
 	if s.Rate != nil {
-		chain = append(chain, Named{"rate-limit", decisions(limitRate(s.Rate)), decisionStreams(limitStreamRate(s.Rate))})
+		chain = append(chain, Named{"rate-limit", placementOnly(limitRate(s.Rate)), placementStreamsOnly(limitStreamRate(s.Rate))})
 	}
-	chain = append(chain, Named{"in-flight-limit", decisions(s.InFlight.intercept), decisionStreams(s.InFlight.interceptStream)})
+	chain = append(chain, Named{"in-flight-limit", placementOnly(s.InFlight.intercept), placementStreamsOnly(s.InFlight.interceptStream)})
 	if s.MaxDuration > 0 {
-		chain = append(chain, Named{"deadline", decisions(deadline(s.MaxDuration)), decisionStreams(streamDeadline(s.MaxDuration))})
+		chain = append(chain, Named{"deadline", placementOnly(deadline(s.MaxDuration)), placementStreamsOnly(streamDeadline(s.MaxDuration))})
 	}
 	return append(chain,
-		Named{"recover", decisions(recoverCall()), decisionStreams(recoverStream())},
-		Named{Name: "validate", Unary: decisions(validate(newEnvelope()))})
+		Named{"recover", placementOnly(recoverCall()), placementStreamsOnly(recoverStream())},
+		Named{Name: "validate", Unary: placementOnly(validate(newEnvelope()))})
 }
 
 // Unary is a chain for grpc.ChainUnaryInterceptor.
@@ -67,43 +67,43 @@ func Stream(chain []Named) []grpc.StreamServerInterceptor {
 	return out
 }
 
-// decisions limits an interceptor to the calls that are not gRPC's own services.
-func decisions(i grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
+// placementOnly skips an interceptor for gRPC's own services (health, reflection).
+func placementOnly(i grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		if !ours(info.FullMethod) {
+		if isBuiltin(info.FullMethod) {
 			return handle(ctx, r)
 		}
 		return i(ctx, r, info, handle)
 	}
 }
 
-// decisionStreams is decisions for streams.
-func decisionStreams(i grpc.StreamServerInterceptor) grpc.StreamServerInterceptor {
+// placementStreamsOnly is placementOnly for streams.
+func placementStreamsOnly(i grpc.StreamServerInterceptor) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-		if !ours(info.FullMethod) {
+		if isBuiltin(info.FullMethod) {
 			return handle(service, stream)
 		}
 		return i(service, stream, info, handle)
 	}
 }
 
-func ours(method string) bool { return !strings.HasPrefix(method, "/grpc.") }
+func isBuiltin(method string) bool { return strings.HasPrefix(method, "/grpc.") }
 
-// deadline ends the context of a call after a while, if its own deadline does not come first.
-func deadline(longest time.Duration) grpc.UnaryServerInterceptor {
+// deadline bounds the context of a call by limit. An earlier deadline of the caller stands.
+func deadline(limit time.Duration) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		ctx, cancel := context.WithTimeout(ctx, longest)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return handle(ctx, r)
 	}
 }
 
-// streamDeadline is deadline for streams. A handler that waits for a message learns of the end at once; one that works is
-// waited for, so that what it takes is counted as long as it takes it.
-func streamDeadline(longest time.Duration) grpc.StreamServerInterceptor {
+// streamDeadline is deadline for streams. It ends a pending RecvMsg or SendMsg at once. It waits for a handler that is
+// computing, so the in-flight limit counts the handler's bytes until it returns.
+func streamDeadline(limit time.Duration) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-		ctx, cancel := context.WithTimeout(stream.Context(), longest)
+		ctx, cancel := context.WithTimeout(stream.Context(), limit)
 		defer cancel()
-		return handle(service, &limitedWait{stream, ctx})
+		return handle(service, &deadlineStream{stream, ctx})
 	}
 }

@@ -1,5 +1,5 @@
-// Package interceptor is what every call passes on its way to the service: a named chain, whose order Chain fixes.
+// Package interceptor holds the gRPC server interceptors and their order, see Chain.
 //
-// Health checks and reflection pass the outer recovery only: they are neither logged nor limited, so that an overloaded
-// server still tells how it is. Everything is safe for concurrent use; what calls share are single atomic numbers.
+// Health checks and reflection pass only the outermost recovery: they are neither logged nor limited, so an overloaded
+// server still answers probes. All types are safe for concurrent use; calls share only atomics.
 package interceptor

@@ -12,57 +12,58 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// retryOverloaded is when a call that was refused for overload may come again: about as long as a large one takes.
+// retryOverloaded is the RetryInfo delay of OVERLOADED: about the duration of a large call.
 const retryOverloaded = time.Second
 
-// InFlight limits the bytes of the requests that are worked on at a time, as they are after decompression. What they
-// take up once decoded grows with them, several times over. What does not grow with them counts if it is reserved.
+// InFlight limits the total size of the requests in progress, in bytes after decompression. Decoded requests take a
+// multiple of that. Memory that is not proportional to the request counts through Reserve.
 //
-// It is a stats handler, which sees each message come and each call end, however it ends; the interceptor refuses what
-// the handler found to be too much, and counts a call no more before its status is sent: who has an answer finds room. (What
-// the rate limit refuses, outside of it, counts a moment longer.) A request that comes alone is never refused if the limit
-// is at least the largest message.
+// InFlight is a stats handler and an interceptor. The stats handler sees every received message and the end of every call.
+// The interceptor rejects calls that exceeded the limit, and releases a call's bytes before its status is sent, so that a
+// client that has its response can send the next request. Calls rejected by the rate limit, which is outside of it, are
+// released a moment later. A request that is alone in flight is never rejected if the limit is at least the maximum message
+// size.
 type InFlight struct {
 	limit int64
 	bytes atomic.Int64
 }
 
-// NewInFlight returns a limit of so many bytes.
+// NewInFlight returns an InFlight with a limit in bytes.
 func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
 
-// call is what is known of one call.
+// call is the accounting of one RPC.
 type call struct {
-	of       *InFlight
-	received atomic.Int64 // the bytes of its messages
-	counted  atomic.Int64 // those and what is reserved; negative once it has ended
-	overload atomic.Bool
+	limiter  *InFlight
+	received atomic.Int64 // bytes of received messages
+	charged  atomic.Int64 // received and reserved bytes; negative after release
+	overload atomic.Bool  // a received message exceeded the limit
 }
 
-// count counts more bytes of a call that has not ended, and returns those of all calls.
-func (c *call) count(bytes int64) (all int64, ok bool) {
-	if c.counted.Add(bytes) < 0 {
+// charge adds bytes to the call and returns the total of all calls. It fails after release.
+func (c *call) charge(bytes int64) (total int64, ok bool) {
+	if c.charged.Add(bytes) < 0 {
 		return 0, false
 	}
-	return c.of.bytes.Add(bytes), true
+	return c.limiter.bytes.Add(bytes), true
 }
 
-// end counts a call no more.
-func (c *call) end() {
-	if bytes := c.counted.Swap(math.MinInt64); bytes > 0 {
-		c.of.bytes.Add(-bytes)
+// release subtracts the call's bytes from the total. It may be called more than once.
+func (c *call) release() {
+	if bytes := c.charged.Swap(math.MinInt64); bytes > 0 {
+		c.limiter.bytes.Add(-bytes)
 	}
 }
 
 type callKey struct{}
 
-// callOf returns the call of a context, nil if it is of none.
+// callOf returns the call of a context, nil if InFlight is not its stats handler.
 func callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
 }
 
-// received is the size of a call's request.
-func received(ctx context.Context) int64 {
+// requestBytes is the size of the messages that a call received.
+func requestBytes(ctx context.Context) int64 {
 	if c := callOf(ctx); c != nil {
 		return c.received.Load()
 	}
@@ -71,7 +72,7 @@ func received(ctx context.Context) int64 {
 
 // TagRPC implements stats.Handler.
 func (f *InFlight) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	return context.WithValue(ctx, callKey{}, &call{of: f})
+	return context.WithValue(ctx, callKey{}, &call{limiter: f})
 }
 
 // HandleRPC implements stats.Handler.
@@ -83,26 +84,26 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	switch s := s.(type) {
 	case *stats.InPayload:
 		c.received.Add(int64(s.Length))
-		if all, ok := c.count(int64(s.Length)); ok && all > f.limit {
+		if total, ok := c.charge(int64(s.Length)); ok && total > f.limit {
 			c.overload.Store(true)
 		}
 	case *stats.End:
-		c.end()
+		c.release()
 	}
 }
 
-// Reserve counts bytes that the call of a context will take besides its request, until it ends, and fails if that is too
-// much for now. A call that is the only one may reserve as much as it wants.
+// Reserve charges bytes beyond the request to the call of a context until the call ends. It fails if the total exceeds the
+// limit, unless the call is alone in flight.
 func Reserve(ctx context.Context, bytes int64) error {
 	c := callOf(ctx)
 	if c == nil {
 		return nil
 	}
-	all, ok := c.count(bytes)
+	total, ok := c.charge(bytes)
 	if !ok {
-		return nil // it has ended, so nobody waits for it
+		return nil // the call ended, its result is discarded
 	}
-	if all > c.of.limit && all > c.counted.Load() {
+	if total > c.limiter.limit && total > c.charged.Load() {
 		return rpcerror.Overloaded(retryOverloaded)
 	}
 	return nil
@@ -116,7 +117,7 @@ func (f *InFlight) HandleConn(context.Context, stats.ConnStats) {}
 
 func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if c := callOf(ctx); c != nil {
-		defer c.end()
+		defer c.release()
 		if c.overload.Load() {
 			return nil, rpcerror.Overloaded(retryOverloaded)
 		}
@@ -124,20 +125,20 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 	return handle(ctx, r)
 }
 
-// interceptStream refuses a stream at the message that is too much.
+// interceptStream rejects a stream at the message that exceeds the limit.
 func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	if c := callOf(stream.Context()); c != nil {
-		defer c.end()
+		defer c.release()
 	}
-	return handle(service, limitedStream{stream, f.limit})
+	return handle(service, inFlightStream{stream, f.limit})
 }
 
-type limitedStream struct {
+type inFlightStream struct {
 	grpc.ServerStream
 	limit int64
 }
 
-func (s limitedStream) RecvMsg(m any) error {
+func (s inFlightStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (s limitedStream) RecvMsg(m any) error {
 	if c == nil || !c.overload.Load() {
 		return nil
 	}
-	if bytes := c.received.Load(); bytes > s.limit { // which another time does not mend
+	if bytes := c.received.Load(); bytes > s.limit { // a retry cannot succeed
 		return rpcerror.StreamTooLarge(bytes, s.limit)
 	}
 	return rpcerror.Overloaded(retryOverloaded)

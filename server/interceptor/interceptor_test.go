@@ -205,10 +205,10 @@ func TestRateLimitHolds(t *testing.T) {
 		var through []time.Time
 		for range 50 {
 			c.now = c.now.Add(time.Duration(rapid.Int64Range(0, int64(3*interval)).Draw(t, "pause")))
-			wait := l.take()
+			wait := l.admit()
 			if wait > 0 && rapid.Bool().Draw(t, "patient") {
 				c.now = c.now.Add(wait)
-				if wait = l.take(); wait > 0 {
+				if wait = l.admit(); wait > 0 {
 					t.Fatalf("told to wait %v more after waiting", wait)
 				}
 			}
@@ -236,7 +236,7 @@ func TestRateLimitLosesNothingToRaces(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for range 25 {
-				if l.take() == 0 {
+				if l.admit() == 0 {
 					mu.Lock()
 					passed++
 					mu.Unlock()

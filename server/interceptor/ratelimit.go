@@ -11,25 +11,24 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// RateLimit lets calls through at a rate, and a burst of them at once: the generic cell rate algorithm, on one atomic
-// number.
+// RateLimit admits calls at a rate with a burst: the generic cell rate algorithm on one atomic.
 type RateLimit struct {
-	interval time.Duration // between calls at the rate
-	burst    time.Duration // interval times the calls that may come at once
+	interval time.Duration // between two calls at the rate
+	burst    time.Duration // interval times the burst size
 	now      func() time.Time
 	start    time.Time
-	// due is when, after start, the next call would be due if all had come at the rate.
+	// due is the theoretical arrival time of the next call, as nanoseconds since start.
 	due atomic.Int64
 }
 
-// NewRateLimit returns a limit of so many calls a second. now is the clock.
+// NewRateLimit returns a limit of perSecond calls with a burst, measured by the clock now.
 func NewRateLimit(perSecond float64, burst int, now func() time.Time) *RateLimit {
 	interval := max(time.Duration(float64(time.Second)/perSecond), 1)
 	return &RateLimit{interval: interval, burst: interval * time.Duration(burst), now: now, start: now()}
 }
 
-// take lets a call through, or tells how long it is to wait.
-func (l *RateLimit) take() (wait time.Duration) {
+// admit admits a call and returns 0, or returns the wait before a retry.
+func (l *RateLimit) admit() (wait time.Duration) {
 	now := int64(l.now().Sub(l.start))
 	for {
 		due := l.due.Load()
@@ -45,44 +44,44 @@ func (l *RateLimit) take() (wait time.Duration) {
 
 // Limit implements ratelimit.Limiter.
 func (l *RateLimit) Limit(context.Context) error {
-	if wait := l.take(); wait > 0 {
+	if wait := l.admit(); wait > 0 {
 		return rpcerror.RateLimited(wait)
 	}
 	return nil
 }
 
-// limitRate refuses calls beyond the limit. The library would answer with the text of the limiter's error alone, so the
-// error itself, which tells when to try again, is put back.
+// limitRate rejects calls above the rate. The library keeps only the text of the limiter's error, so limitRate returns the
+// recorded error, which carries RetryInfo.
 func limitRate(l ratelimit.Limiter) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		kept := &refusal{Limiter: l}
-		answer, err := ratelimit.UnaryServerInterceptor(kept)(ctx, r, info, handle)
-		if kept.err != nil {
-			err = kept.err
+		recorded := &errorRecorder{Limiter: l}
+		response, err := ratelimit.UnaryServerInterceptor(recorded)(ctx, r, info, handle)
+		if recorded.err != nil {
+			err = recorded.err
 		}
-		return answer, err
+		return response, err
 	}
 }
 
 // limitStreamRate is limitRate for streams.
 func limitStreamRate(l ratelimit.Limiter) grpc.StreamServerInterceptor {
 	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-		kept := &refusal{Limiter: l}
-		err := ratelimit.StreamServerInterceptor(kept)(service, stream, info, handle)
-		if kept.err != nil {
-			err = kept.err
+		recorded := &errorRecorder{Limiter: l}
+		err := ratelimit.StreamServerInterceptor(recorded)(service, stream, info, handle)
+		if recorded.err != nil {
+			err = recorded.err
 		}
 		return err
 	}
 }
 
-// refusal keeps the error with which a limiter refuses one call.
-type refusal struct {
+// errorRecorder records the limiter's error for one call.
+type errorRecorder struct {
 	ratelimit.Limiter
 	err error
 }
 
-func (k *refusal) Limit(ctx context.Context) error {
-	k.err = k.Limiter.Limit(ctx)
-	return k.err
+func (r *errorRecorder) Limit(ctx context.Context) error {
+	r.err = r.Limiter.Limit(ctx)
+	return r.err
 }

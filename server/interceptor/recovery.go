@@ -14,33 +14,35 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// recoverCall answers a panic of the service as an internal error, whose cause the log writes.
+// recoverCall turns a panic into an INTERNAL error. The log records its cause.
 func recoverCall() grpc.UnaryServerInterceptor {
-	return recovery.UnaryServerInterceptor(internal)
+	return recovery.UnaryServerInterceptor(handlePanic)
 }
 
 // recoverStream is recoverCall for streams.
-func recoverStream() grpc.StreamServerInterceptor { return recovery.StreamServerInterceptor(internal) }
+func recoverStream() grpc.StreamServerInterceptor {
+	return recovery.StreamServerInterceptor(handlePanic)
+}
 
-var internal = recovery.WithRecoveryHandler(internalError)
+var handlePanic = recovery.WithRecoveryHandler(panicError)
 
-func internalError(panicked any) error {
+func panicError(panicked any) error {
 	return rpcerror.Internal(fmt.Errorf("panic: %v\n%s", panicked, debug.Stack()))
 }
 
-// recoverAny answers a panic of the other interceptors, and depends on none of them.
+// recoverAny is the outermost recovery: it handles panics of the other interceptors and depends on none of them.
 func recoverAny(log *slog.Logger) grpc.UnaryServerInterceptor {
-	return recovery.UnaryServerInterceptor(anyHandler(log))
+	return recovery.UnaryServerInterceptor(logPanic(log))
 }
 
 // recoverAnyStream is recoverAny for streams.
 func recoverAnyStream(log *slog.Logger) grpc.StreamServerInterceptor {
-	return recovery.StreamServerInterceptor(anyHandler(log))
+	return recovery.StreamServerInterceptor(logPanic(log))
 }
 
-func anyHandler(log *slog.Logger) recovery.Option {
+func logPanic(log *slog.Logger) recovery.Option {
 	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
-		log.ErrorContext(ctx, "panic outside the service", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		return status.Error(codes.Internal, "the server failed, its log tells why")
+		log.ErrorContext(ctx, "panic in an interceptor", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		return status.Error(codes.Internal, rpcerror.InternalMessage)
 	})
 }

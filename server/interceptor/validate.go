@@ -15,16 +15,16 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// envelope validates the contract's annotations on a request's envelope only: its own fields and its profile. Walking
-// into clusters, pods, queues and groups would cost more than decoding them, and find nothing, as their rules are the decoder's.
+// envelope validates the protovalidate annotations of a request's envelope: the request's own fields and its profile. It
+// skips clusters, pods, queues and groups: the decoder checks those, and validating them takes longer than decoding them.
 type envelope struct {
 	protovalidate.Validator
-	only protovalidate.ValidationOption
+	filter protovalidate.ValidationOption
 }
 
 // Validate implements protovalidate.Validator.
 func (e envelope) Validate(m proto.Message, options ...protovalidate.ValidationOption) error {
-	return e.Validator.Validate(m, append(options, e.only)...)
+	return e.Validator.Validate(m, append(options, e.filter)...)
 }
 
 // newEnvelope panics if the contract's annotations do not compile.
@@ -47,24 +47,24 @@ func newEnvelope() protovalidate.Validator {
 		}))}
 }
 
-// validate refuses calls whose envelope breaks the contract's annotations, before their clusters are decoded. The refusal
-// tells every problem of the envelope, as the decoder finds them.
+// validate rejects calls with an invalid envelope before their clusters are decoded. The error lists every problem of the
+// envelope, as the decoder reports them.
 func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
 	check := middleware.UnaryServerInterceptor(v)
 	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		if _, ok := r.(proto.Message); !ok { // an answer is known to what had this form, and was valid
+		if _, ok := r.(proto.Message); !ok { // a cache hit: an equal request was validated before
 			return handle(ctx, r)
 		}
-		passed := false
-		answer, err := check(ctx, r, info, func(ctx context.Context, r any) (any, error) {
-			passed = true
+		valid := false
+		response, err := check(ctx, r, info, func(ctx context.Context, r any) (any, error) {
+			valid = true
 			return handle(ctx, r)
 		})
-		if !passed {
-			if all, ok := errors.AsType[*decode.Error](decode.Envelope(r)); ok {
-				err = rpcerror.Invalid(all)
+		if !valid {
+			if invalid, ok := errors.AsType[*decode.Error](decode.Envelope(r)); ok {
+				err = rpcerror.Invalid(invalid)
 			}
 		}
-		return answer, err
+		return response, err
 	}
 }

@@ -9,26 +9,26 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// limitedWait is a stream that has a context of its own, with which waiting for a message, or for the other side to take one, ends. gRPC by itself waits until
-// the handler returns.
-type limitedWait struct {
+// deadlineStream is a stream with a shorter context. RecvMsg and SendMsg return when that context is done; gRPC's own
+// wait until the handler returns.
+type deadlineStream struct {
 	grpc.ServerStream
 	ctx context.Context
 }
 
-func (s *limitedWait) Context() context.Context { return s.ctx }
+func (s *deadlineStream) Context() context.Context { return s.ctx }
 
-// RecvMsg receives in a goroutine of its own, which ends with the stream if the context ends before a message is there.
-// The message then belongs to that goroutine. There is no other, since nothing is received any more.
-func (s *limitedWait) RecvMsg(m any) error {
+// RecvMsg receives in a goroutine. If the context is done first, the goroutine owns the message and ends with the stream.
+// There is at most one such goroutine, as later calls return at once.
+func (s *deadlineStream) RecvMsg(m any) error {
 	if err := s.ctx.Err(); err != nil {
 		return rpcerror.Cancelled(err)
 	}
-	var decided atomic.Bool // whether the message is there, or given up
+	var claimed atomic.Bool // by the receiver or by the timeout, whichever is first
 	received := make(chan error, 1)
 	go func() {
-		err := receive(s.ServerStream, m)
-		if !decided.CompareAndSwap(false, true) {
+		err := recovered(s.ServerStream.RecvMsg, m)
+		if !claimed.CompareAndSwap(false, true) {
 			if m, ok := m.(interface{ Free() }); ok && err == nil {
 				m.Free()
 			}
@@ -41,16 +41,16 @@ func (s *limitedWait) RecvMsg(m any) error {
 		return err
 	case <-s.ctx.Done():
 	}
-	if decided.CompareAndSwap(false, true) {
+	if claimed.CompareAndSwap(false, true) {
 		return rpcerror.Cancelled(s.ctx.Err())
 	}
 	return <-received
 }
 
-// SendMsg sends in a goroutine of its own, which ends with the stream if the context ends before the message is on its way.
-func (s *limitedWait) SendMsg(m any) error {
+// SendMsg sends in a goroutine. If the context is done first, the goroutine ends with the stream.
+func (s *deadlineStream) SendMsg(m any) error {
 	sent := make(chan error, 1)
-	go func() { sent <- send(s.ServerStream, m) }()
+	go func() { sent <- recovered(s.ServerStream.SendMsg, m) }()
 	select {
 	case err := <-sent:
 		return err
@@ -59,21 +59,12 @@ func (s *limitedWait) SendMsg(m any) error {
 	}
 }
 
-func send(stream grpc.ServerStream, m any) (err error) {
+// recovered returns a panic of f as an error. The recovery interceptors do not see panics of other goroutines.
+func recovered(f func(any) error, m any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = internalError(p)
+			err = panicError(p)
 		}
 	}()
-	return stream.SendMsg(m)
-}
-
-// receive is RecvMsg whose panic is an error: nobody recovers it where it is called.
-func receive(stream grpc.ServerStream, m any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = internalError(p)
-		}
-	}()
-	return stream.RecvMsg(m)
+	return f(m)
 }

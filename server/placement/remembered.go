@@ -45,7 +45,7 @@ func (s *Service) asked(encoded []byte, method string) asked {
 
 // again gives the answer that was given before.
 func (s *Service) again(ctx context.Context, method string, snapshot *decode.Cluster, a *remembered) wire.Encoded {
-	s.decisions.Remembered(ctx, method, snapshot.Len(), a.feasible)
+	s.decisions.CacheHit(ctx, method, snapshot.Len(), a.feasible)
 	return a.encoded
 }
 

@@ -1,9 +1,8 @@
-// Package rpcerror holds the errors that the service answers with, as proto/stowage/v1/error.proto states them: a gRPC
-// status with a google.rpc.ErrorInfo whose reason is an ErrorReason and whose domain is stowagev1.ErrorDomain, and the details that go
-// with that reason.
+// Package rpcerror builds the service's gRPC errors, as proto/stowage/v1/error.proto defines them: a status with a
+// google.rpc.ErrorInfo, whose reason is an ErrorReason and whose domain is stowagev1.ErrorDomain, and the details of that
+// reason.
 //
-// What an answer says is fixed by the constructor. Causes that are not the caller's business stay out of it; they are
-// for the log.
+// The constructor fixes the status message. A cause is for the server's log only.
 package rpcerror
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// Error is an answer that is no result.
+// Error is a gRPC status with an optional cause.
 type Error struct {
 	status *status.Status
 	cause  error
@@ -31,13 +30,13 @@ type Error struct {
 
 func (e *Error) Error() string { return e.status.Err().Error() }
 
-// GRPCStatus is what the caller gets.
+// GRPCStatus returns the status that the client receives.
 func (e *Error) GRPCStatus() *status.Status { return e.status }
 
-// Unwrap is the cause of an internal error, for the log.
+// Unwrap returns the cause of an internal error, for the log.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Invalid says what is wrong with a request.
+// Invalid returns INVALID_REQUEST with the request's field violations.
 func Invalid(e *decode.Error) error {
 	bad := &errdetails.BadRequest{}
 	for _, v := range e.Violations {
@@ -49,55 +48,58 @@ func Invalid(e *decode.Error) error {
 	return build(codes.InvalidArgument, stowagev1.ErrorReason_ERROR_REASON_INVALID_REQUEST, e.Error(), bad)
 }
 
-// Overloaded says that too many bytes are in flight.
+// Overloaded returns OVERLOADED: the in-flight limit is exceeded.
 func Overloaded(retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,
-		"too many bytes of requests are in flight", retryInfo(retryAfter))
+		"too many request bytes in flight", retryInfo(retryAfter))
 }
 
-// RateLimited says that requests come too fast.
+// RateLimited returns RATE_LIMITED: the rate limit is exceeded.
 func RateLimited(retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_RATE_LIMITED,
-		"requests come faster than the server's rate limit", retryInfo(retryAfter))
+		"request rate limit exceeded", retryInfo(retryAfter))
 }
 
-// UnknownSnapshot says that the server does not have a snapshot.
+// UnknownSnapshot returns UNKNOWN_SNAPSHOT: the snapshot is not in the server's cache.
 func UnknownSnapshot(address string) error {
 	return build(codes.FailedPrecondition, stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT,
-		"the server does not have the snapshot "+address+", put it again")
+		"snapshot "+address+" not found; put it again")
 }
 
-// AddressMismatch says that what was put is not what the caller takes it for.
-func AddressMismatch(stated, actual string) error {
+// AddressMismatch returns ADDRESS_MISMATCH: the content of a put snapshot does not have the expected address.
+func AddressMismatch(expected, actual string) error {
 	return build(codes.InvalidArgument, stowagev1.ErrorReason_ERROR_REASON_ADDRESS_MISMATCH,
-		"what was put has the address "+actual+", not "+stated)
+		"the snapshot's address is "+actual+", not "+expected)
 }
 
-// SnapshotTooLarge says that a snapshot does not fit even alone.
+// SnapshotTooLarge returns SNAPSHOT_TOO_LARGE: the snapshot alone exceeds the memory budget of the cache.
 func SnapshotTooLarge(bytes int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
-		fmt.Sprintf("the snapshot takes %d bytes, more than all snapshots together may", bytes))
+		fmt.Sprintf("the snapshot takes %d bytes, more than the server's snapshot budget", bytes))
 }
 
-// StreamTooLarge says that the messages of a put are larger together than what the server takes at a time.
+// StreamTooLarge returns SNAPSHOT_TOO_LARGE: the messages of a put alone exceed the in-flight limit.
 func StreamTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
-		fmt.Sprintf("%d bytes were put, and %d are the most that may be on their way", bytes, limit))
+		fmt.Sprintf("the stream has %d bytes, more than the in-flight limit of %d", bytes, limit))
 }
 
-// Cancelled says that the context of a call ended before the answer was there.
+// Cancelled returns CANCELLED: the call's context was done before the response was ready.
 func Cancelled(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return build(codes.DeadlineExceeded, stowagev1.ErrorReason_ERROR_REASON_CANCELLED,
-			"the deadline passed before the answer was there")
+			"deadline exceeded before the response was ready")
 	}
 	return build(codes.Canceled, stowagev1.ErrorReason_ERROR_REASON_CANCELLED,
-		"the caller went away before the answer was there")
+		"call cancelled before the response was ready")
 }
 
-// Internal says that the server has a defect, and nothing about it. The cause is for the log.
+// InternalMessage is the message of every INTERNAL status.
+const InternalMessage = "internal error; see the server's log for this trace"
+
+// Internal returns INTERNAL. The cause is for the log.
 func Internal(cause error) error {
-	e := build(codes.Internal, stowagev1.ErrorReason_ERROR_REASON_INTERNAL, "the server failed, its log tells why")
+	e := build(codes.Internal, stowagev1.ErrorReason_ERROR_REASON_INTERNAL, InternalMessage)
 	e.cause = cause
 	return e
 }
@@ -112,7 +114,7 @@ func build(code codes.Code, reason stowagev1.ErrorReason, message string, detail
 		Domain: stowagev1.ErrorDomain,
 	}
 	s := status.New(code, message)
-	// Fails only for details that do not marshal, and these do.
+	// WithDetails fails only for details that do not marshal.
 	if detailed, err := s.WithDetails(append([]protoadapt.MessageV1{info}, details...)...); err == nil {
 		s = detailed
 	}

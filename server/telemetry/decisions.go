@@ -8,15 +8,15 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Decision is what is measured of one decision.
+// Decision holds the measurements of one decision.
 type Decision struct {
-	// Method is the RPC's name, one of those that decide.
+	// Method is the RPC's name: Filter, Score, Place, PlaceStream or ScaleDown.
 	Method string
-	// Decode, Engine and Encode are how long the parts took.
+	// Decode, Engine and Encode are the durations of the phases.
 	Decode, Engine, Encode time.Duration
-	// Nodes are the cluster's; Feasible those that can take the pod, or with Place the pods that got a node.
+	// Nodes counts the nodes of the cluster. Feasible counts the feasible nodes, or with Place the placed pods.
 	Nodes, Feasible int
-	// Scanned are the pods for which Place asked about every node.
+	// Scanned counts the pods that Place placed by scanning all nodes.
 	Scanned int
 }
 
@@ -24,12 +24,12 @@ type Decision struct {
 type Decisions struct {
 	duration        metric.Float64Histogram
 	nodes, feasible metric.Int64Histogram
-	remembered      metric.Int64Counter
+	cacheHits       metric.Int64Counter
 	scanned         metric.Int64Counter
-	of              map[string]*attributes
+	byMethod        map[string]*attributes
 }
 
-// attributes are those of one method's measurements, made once.
+// attributes holds the precomputed attributes of one method.
 type attributes struct {
 	method, decode, engine, encode metric.MeasurementOption
 }
@@ -44,60 +44,60 @@ func attributesOf(method string) *attributes {
 
 func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
-	d := Decisions{of: map[string]*attributes{}}
+	d := Decisions{byMethod: map[string]*attributes{}}
 	for _, method := range []string{"Filter", "Score", "Place", "PlaceStream", "ScaleDown"} {
-		d.of[method] = attributesOf(method)
+		d.byMethod[method] = attributesOf(method)
 	}
 	var err error
-	// A filter of a small cluster takes tens of microseconds, a queue over a large one seconds.
+	// Filter takes tens of microseconds on a small cluster, Place of a queue takes seconds on a large one.
 	if d.duration, err = meter.Float64Histogram("stowage.decision.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time that a part of a decision took."),
+		metric.WithDescription("Duration of a phase of a decision."),
 		metric.WithExplicitBucketBoundaries(.00001, .00003, .0001, .0003, .001, .003, .01, .03, .1, .3, 1, 3, 10, 30),
 	); err != nil {
 		return nil, err
 	}
 	counts := metric.WithExplicitBucketBoundaries(0, 1, 10, 100, 1e3, 1e4, 1e5, 1e6)
 	if d.nodes, err = meter.Int64Histogram("stowage.decision.nodes", metric.WithUnit("{node}"),
-		metric.WithDescription("Nodes of the cluster that was decided on."), counts); err != nil {
+		metric.WithDescription("Nodes of the cluster of a decision."), counts); err != nil {
 		return nil, err
 	}
 	if d.feasible, err = meter.Int64Histogram("stowage.decision.feasible", metric.WithUnit("{node}"),
-		metric.WithDescription("Feasible nodes; with Place, pods that got a node."), counts); err != nil {
+		metric.WithDescription("Feasible nodes; with Place, placed pods."), counts); err != nil {
 		return nil, err
 	}
-	if d.remembered, err = meter.Int64Counter("stowage.decision.remembered", metric.WithUnit("{decision}"),
-		metric.WithDescription("Answers that a snapshot was asked for before; they have no durations.")); err != nil {
+	if d.cacheHits, err = meter.Int64Counter("stowage.decision.cache_hits", metric.WithUnit("{decision}"),
+		metric.WithDescription("Responses served from a snapshot's cache; they have no durations.")); err != nil {
 		return nil, err
 	}
 	if d.scanned, err = meter.Int64Counter("stowage.place.scanned", metric.WithUnit("{pod}"),
-		metric.WithDescription("Pods for which Place asked about every node, as nothing faster is known for them.")); err != nil {
+		metric.WithDescription("Pods that Place placed by scanning all nodes, a performance hint.")); err != nil {
 		return nil, err
 	}
 	return &d, nil
 }
 
-// Remembered records an answer that was given before; on nil it does nothing.
-func (d *Decisions) Remembered(ctx context.Context, method string, nodes, feasible int) {
+// CacheHit records a response served from the cache. It does nothing on nil.
+func (d *Decisions) CacheHit(ctx context.Context, method string, nodes, feasible int) {
 	if d == nil {
 		return
 	}
-	of := d.of[method]
-	d.remembered.Add(ctx, 1, of.method)
-	d.nodes.Record(ctx, int64(nodes), of.method)
-	d.feasible.Record(ctx, int64(feasible), of.method)
+	attrs := d.byMethod[method]
+	d.cacheHits.Add(ctx, 1, attrs.method)
+	d.nodes.Record(ctx, int64(nodes), attrs.method)
+	d.feasible.Record(ctx, int64(feasible), attrs.method)
 }
 
-// Record records a decision; on nil it does nothing.
+// Record records a decision. It does nothing on nil.
 func (d *Decisions) Record(ctx context.Context, m Decision) {
 	if d == nil {
 		return
 	}
-	of := d.of[m.Method]
-	d.duration.Record(ctx, m.Decode.Seconds(), of.decode)
-	d.duration.Record(ctx, m.Engine.Seconds(), of.engine)
-	d.duration.Record(ctx, m.Encode.Seconds(), of.encode)
-	d.nodes.Record(ctx, int64(m.Nodes), of.method)
-	d.feasible.Record(ctx, int64(m.Feasible), of.method)
+	attrs := d.byMethod[m.Method]
+	d.duration.Record(ctx, m.Decode.Seconds(), attrs.decode)
+	d.duration.Record(ctx, m.Engine.Seconds(), attrs.engine)
+	d.duration.Record(ctx, m.Encode.Seconds(), attrs.encode)
+	d.nodes.Record(ctx, int64(m.Nodes), attrs.method)
+	d.feasible.Record(ctx, int64(m.Feasible), attrs.method)
 	if m.Scanned > 0 {
 		d.scanned.Add(ctx, int64(m.Scanned))
 	}

@@ -1,9 +1,8 @@
-// Package telemetry measures and traces through OpenTelemetry.
+// Package telemetry sets up OpenTelemetry metrics and traces.
 //
-// The standard OTEL_* variables say where traces and metrics are sent, unset or with OTEL_SDK_DISABLED nowhere, and how
-// traces travel. Whatever they say, metrics are also there to be scraped, from a registry that belongs to the server
-// alone. Attributes are few and of fixed values:
-// no node, pod or namespace is named anywhere.
+// The standard OTEL_* variables select exporters and propagators. Without them, or with OTEL_SDK_DISABLED, nothing is
+// exported. A Prometheus registry of the process's own always serves the metrics to scrapers. Attributes have few, fixed
+// values and never the name of a node, pod or namespace.
 package telemetry
 
 import (
@@ -29,19 +28,19 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Telemetry is where a process reports. It is safe for concurrent use.
+// Telemetry holds the meter and tracer providers of a process. It is safe for concurrent use.
 type Telemetry struct {
 	// Decisions are the metrics of decisions.
-	Decisions *Decisions
-	registry  *prometheus.Registry
-	traces    *trace.TracerProvider
-	metrics   *metric.MeterProvider
-	carried   propagation.TextMapPropagator
+	Decisions  *Decisions
+	registry   *prometheus.Registry
+	traces     *trace.TracerProvider
+	metrics    *metric.MeterProvider
+	propagator propagation.TextMapPropagator
 }
 
 // New starts telemetry for a version of a service. The caller must Shutdown it.
 func New(ctx context.Context, service, version string) (*Telemetry, error) {
-	about, err := resource.New(ctx,
+	res, err := resource.New(ctx,
 		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(version)),
 		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win
 		resource.WithTelemetrySDK(),
@@ -49,13 +48,13 @@ func New(ctx context.Context, service, version string) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library's own reading of the variable goes on without a propagator that it does not know.
-	carried, err := autoprop.TextMapPropagator(
+	// Read here, as the library ignores unknown names in the variable.
+	propagator, err := autoprop.TextMapPropagator(
 		strings.Split(cmp.Or(os.Getenv("OTEL_PROPAGATORS"), "tracecontext,baggage"), ",")...)
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_PROPAGATORS: %w", err)
 	}
-	// Where spans go nowhere, calls still have trace IDs, for the log.
+	// Without an exporter calls still have trace IDs, for the log.
 	tracing := []trace.TracerProviderOption{trace.WithSampler(trace.NeverSample())}
 	if !disabled() {
 		spans, err := autoexport.NewSpanExporter(ctx, autoexport.WithFallbackSpanExporter(noSpans))
@@ -63,30 +62,30 @@ func New(ctx context.Context, service, version string) (*Telemetry, error) {
 			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
 		}
 		if spans != nil {
-			tracing = []trace.TracerProviderOption{trace.WithResource(about), trace.WithBatcher(spans)}
+			tracing = []trace.TracerProviderOption{trace.WithResource(res), trace.WithBatcher(spans)}
 		}
 	}
-	t := &Telemetry{registry: prometheus.NewRegistry(), traces: trace.NewTracerProvider(tracing...), carried: carried}
-	if err := t.startMetrics(ctx, about); err != nil {
+	t := &Telemetry{registry: prometheus.NewRegistry(), traces: trace.NewTracerProvider(tracing...), propagator: propagator}
+	if err := t.startMetrics(ctx, res); err != nil {
 		return nil, errors.Join(err, t.Shutdown(ctx))
 	}
 	return t, nil
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource) error {
+func (t *Telemetry) startMetrics(ctx context.Context, res *resource.Resource) error {
 	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(t.registry), otelprometheus.WithoutScopeInfo())
+	reader, err := otelprometheus.New(otelprometheus.WithRegisterer(t.registry), otelprometheus.WithoutScopeInfo())
 	if err != nil {
 		return err
 	}
-	metering := []metric.Option{metric.WithResource(about), metric.WithReader(scraped)}
+	metering := []metric.Option{metric.WithResource(res), metric.WithReader(reader)}
 	if !disabled() {
-		sent, err := autoexport.NewMetricReader(ctx, autoexport.WithFallbackMetricReader(noMetrics))
+		exporter, err := autoexport.NewMetricReader(ctx, autoexport.WithFallbackMetricReader(noMetrics))
 		if err != nil {
 			return fmt.Errorf("OTEL_METRICS_EXPORTER: %w", err)
 		}
-		if sent != nil {
-			metering = append(metering, metric.WithReader(sent))
+		if exporter != nil {
+			metering = append(metering, metric.WithReader(exporter))
 		}
 	}
 	t.metrics = metric.NewMeterProvider(metering...)
@@ -94,46 +93,44 @@ func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource) 
 	return err
 }
 
-// StatsHandler traces and measures calls, health checks left out.
+// StatsHandler instruments a server's calls, except health checks.
 func (t *Telemetry) StatsHandler() stats.Handler {
-	return otelgrpc.NewServerHandler(
-		otelgrpc.WithTracerProvider(t.traces),
-		otelgrpc.WithMeterProvider(t.metrics),
-		otelgrpc.WithPropagators(t.carried),
-		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
-	)
+	return otelgrpc.NewServerHandler(t.grpcOptions()...)
 }
 
-// ClientHandler traces and measures calls that a client makes.
+// ClientHandler instruments a client's calls, except health checks.
 func (t *Telemetry) ClientHandler() stats.Handler {
-	return otelgrpc.NewClientHandler(
-		otelgrpc.WithTracerProvider(t.traces),
-		otelgrpc.WithMeterProvider(t.metrics),
-		otelgrpc.WithPropagators(t.carried),
-		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
-	)
+	return otelgrpc.NewClientHandler(t.grpcOptions()...)
 }
 
-// Meter is for metrics of others.
+func (t *Telemetry) grpcOptions() []otelgrpc.Option {
+	return []otelgrpc.Option{
+		otelgrpc.WithTracerProvider(t.traces),
+		otelgrpc.WithMeterProvider(t.metrics),
+		otelgrpc.WithPropagators(t.propagator),
+		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
+	}
+}
+
+// Meter creates further metrics.
 func (t *Telemetry) Meter() *metric.MeterProvider { return t.metrics }
 
-// Gatherer is what is scraped.
+// Gatherer gathers the metrics to scrape.
 func (t *Telemetry) Gatherer() prometheus.Gatherer { return t.registry }
 
-// Shutdown sends what has not been sent yet and ends telemetry.
+// Shutdown flushes the exporters and stops them.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	err := t.traces.Shutdown(ctx)
-	if t.metrics != nil { // nil if New failed before it was there
+	if t.metrics != nil { // nil if New failed before startMetrics created it
 		err = errors.Join(err, t.metrics.Shutdown(ctx))
 	}
 	return err
 }
 
-// disabled says whether nothing is to be sent. The SDK does not read the variable itself.
+// disabled reports whether exporters are disabled. The SDK does not read the variable itself.
 func disabled() bool { return strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") }
 
-// noSpans and noMetrics stand in where no variable names an exporter; the libraries' own defaults would send to
-// localhost.
+// noSpans and noMetrics replace autoexport's defaults, which export to localhost if no variable names an exporter.
 func noSpans(context.Context) (trace.SpanExporter, error) { return nil, nil }
 
 func noMetrics(context.Context) (metric.Reader, error) { return nil, nil }

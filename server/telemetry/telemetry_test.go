@@ -23,7 +23,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 	tel.Decisions.Record(t.Context(), telemetry.Decision{
 		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000, Feasible: 7, Scanned: 5,
 	})
-	tel.Decisions.Remembered(t.Context(), "Filter", 4, 3)
+	tel.Decisions.CacheHit(t.Context(), "Filter", 4, 3)
 	families, err := tel.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 		"stowage_decision_duration_seconds/encode": .000001,
 		"stowage_decision_nodes":                   5000 + 4,
 		"stowage_decision_feasible":                7 + 3,
-		"stowage_decision_remembered_total":        1,
+		"stowage_decision_cache_hits_total":        1,
 		"stowage_place_scanned_total":              5,
 	} {
 		if got[key] != want {
@@ -82,7 +82,7 @@ func TestDisabledLooksForNoExporter(t *testing.T) {
 	}
 }
 
-// A call's trace arrives in the headers that OTEL_PROPAGATORS names, and in no other.
+// TestPropagators: only the headers of OTEL_PROPAGATORS carry the trace ID.
 func TestPropagators(t *testing.T) {
 	const traceID = "0af7651916cd43dd8448eb211c80319c"
 	headers := map[string]metadata.MD{

@@ -2,7 +2,7 @@ package telemetry
 
 import "runtime/debug"
 
-// Version is the version that the binary was built as.
+// Version is the main module's version, "unknown" if the binary has none.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
