@@ -7,7 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
-	"github.com/stowage-scheduler/stowage/server/garbage"
+	"github.com/stowage-scheduler/stowage/server/gctune"
 )
 
 // The buffers, windows and workers of server/grpc.go, so that the servers differ only in what they do with a message.
@@ -35,7 +35,7 @@ func ServeStowage() (*Server, error) { return ServeStowageWith(1 << 30) }
 
 // ServeStowageWith is ServeStowage with room for snapshots of so many bytes.
 func ServeStowageWith(snapshotBytes int64) (*Server, error) {
-	garbage.LeaveRoom(garbage.Room)
+	gctune.EnsureHeadroom(gctune.DefaultHeadroomBytes)
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := server.New(ctx, config.Config{
 		ListenAddress:          "127.0.0.1:0",

@@ -118,7 +118,7 @@ func defaultsWithoutEnvironment(t *testing.T) config.Config {
 
 func TestBadFiles(t *testing.T) {
 	for content, want := range map[string]string{
-		"log-levle: debug\nzzz: 1\n": "unknown keys: log-levle, zzz",
+		"log-levels: debug\nzzz: 1\n": "unknown keys: log-levels, zzz",
 		"log-level: [debug]\n":       "log-level: must be a scalar value",
 		"- a\n":                      "cannot unmarshal",
 		"drain-delay: soon\n":        "drain-delay",

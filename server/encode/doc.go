@@ -1,4 +1,4 @@
-// Package encode turns the engine's results into responses in their wire form.
+// Package encode encodes the engine's results as responses.
 //
-// Nodes are given by index, and by name as well if the caller asked for names. The functions share no state.
+// A response lists nodes by index, with include_node_names also by name. The functions share no state.
 package encode

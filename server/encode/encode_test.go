@@ -41,7 +41,7 @@ func wantRejection(names ...string) *stowagev1.Rejection {
 	}
 }
 
-// decoded returns a function that decodes what was encoded.
+// decoded returns a function that decodes a response.
 func decoded[M any, P interface {
 	*M
 	proto.Message
@@ -59,7 +59,7 @@ func decoded[M any, P interface {
 	}
 }
 
-// TestColumns has columns and lists of every length of a length, and values of every length.
+// TestColumns covers columns and lists whose lengths, and values, take every number of bytes.
 func TestColumns(t *testing.T) {
 	for _, length := range []int{0, 1, 63, 64, 127, 128, 129, 16383, 16384, 16385, 1 << 20, 1<<21 + 1} {
 		s := &verdict.Score{Nodes: make([]uint32, length), Totals: make([]int64, length)}
@@ -79,7 +79,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestEdges has numbers at which encodings become longer, in every place of the groups that they are encoded in.
+// TestEdges covers the numbers at which a varint gets longer, at every position of a group of four.
 func TestEdges(t *testing.T) {
 	s := &verdict.Score{}
 	for _, edge := range []int64{0, 1 << 7, 1 << 14, 1 << 21, 1 << 63 >> 1} {

@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// every asserts that a mapping gives each value of a contract's enum but the unspecified one, by name.
+// every asserts by name that a mapping covers each value of an enum of the contract except UNSPECIFIED.
 func every[E protoreflect.Enum](t *testing.T, prefix string, got map[string]E) {
 	t.Helper()
 	var zero E

@@ -7,9 +7,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Filter encodes the answer to a FilterRequest, decided on the cluster of an address.
+// Filter encodes the response to a FilterRequest. address is the content address of the cluster.
 func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
-	e := encoder{names: names, b: make([]byte, 0, besides+listBytes(f.Feasible)+rejectionsBytes(f.Rejections))}
+	e := encoder{names: names, b: make([]byte, 0, fixedBytes+listBytes(f.Feasible)+rejectionsBytes(f.Rejections))}
 	e.nodes(1, f.Feasible)
 	e.rejections(2, f.Rejections)
 	e.message(&stowagev1.FilterResponse{
@@ -25,22 +25,22 @@ func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address
 func rejectionsBytes(rejections []verdict.Rejection) int {
 	n := 0
 	for i := range rejections {
-		n += besides + listBytes(rejections[i].Nodes)
+		n += fixedBytes + listBytes(rejections[i].Nodes)
 	}
 	return n
 }
 
-// rejections writes a list of Rejection.
+// rejections appends a repeated Rejection.
 func (e *encoder) rejections(field protowire.Number, rejections []verdict.Rejection) {
 	for i := range rejections {
-		e.sized(field, func() {
+		e.lengthDelimited(field, func() {
 			e.message(rejection(&rejections[i]))
 			e.nodes(4, rejections[i].Nodes)
 		})
 	}
 }
 
-// rejection is a rejection without its nodes.
+// rejection returns a Rejection without its nodes.
 func rejection(r *verdict.Rejection) *stowagev1.Rejection {
 	out := &stowagev1.Rejection{Plugin: plugin(r.Plugin), Resolvability: resolvability(r.Code)}
 	for _, reason := range r.Reasons {

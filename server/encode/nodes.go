@@ -4,7 +4,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Names are the nodes' names, which lists of nodes give beside the indexes; nil for indexes alone.
+// Names holds the names of the cluster's nodes. nil leaves names out of the response.
 type Names []string
 
 func (n Names) list(indexes []uint32) *stowagev1.NodeList {

@@ -5,16 +5,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// placementBytes is about what a pod with a node takes.
+// placementBytes estimates the length of the placement of one pod.
 const placementBytes = 10
 
-// Place encodes the answer to a PlaceRequest, decided on the cluster of an address.
+// Place encodes the response to a PlaceRequest. address is the content address of the cluster.
 func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address string) ([]byte, error) {
-	e := encoder{names: names, b: make([]byte, 0, besides+placementBytes*len(p.Placements))}
+	e := encoder{names: names, b: make([]byte, 0, fixedBytes+placementBytes*len(p.Placements))}
 	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
 	for i := range p.Placements {
 		placement := &p.Placements[i]
-		e.sized(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
+		e.lengthDelimited(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.ScannedCount += uint32(placement.Scanned)

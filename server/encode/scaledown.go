@@ -5,7 +5,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// ScaleDown encodes the answer to a ScaleDownRequest, decided on the cluster of an address.
+// ScaleDown encodes the response to a ScaleDownRequest. address is the content address of the cluster.
 func ScaleDown(in *stowagev1.ScaleDownRequest, d *verdict.ScaleDown, names Names, address string) ([]byte, error) {
 	e := encoder{}
 	out := &stowagev1.ScaleDownResponse{

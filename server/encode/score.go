@@ -5,14 +5,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Score encodes the answer to a ScoreRequest, decided on the cluster of an address.
+// Score encodes the response to a ScoreRequest. address is the content address of the cluster.
 func Score(in *stowagev1.ScoreRequest, s *verdict.Score, names Names, address string) ([]byte, error) {
-	// A score takes a byte, most totals two.
-	e := encoder{names: names, b: make([]byte, 0, besides+listBytes(s.Nodes)+2*len(s.Nodes)+len(s.Plugins)*len(s.Nodes)+
+	// A score takes one byte, most totals take two.
+	e := encoder{names: names, b: make([]byte, 0, fixedBytes+listBytes(s.Nodes)+2*len(s.Nodes)+len(s.Plugins)*len(s.Nodes)+
 		listBytes(s.Best)+rejectionsBytes(s.Rejections))}
 	e.nodes(1, s.Nodes)
 	for _, p := range s.Plugins {
-		e.sized(2, func() {
+		e.lengthDelimited(2, func() {
 			e.message(&stowagev1.PluginScores{Plugin: plugin(p.Plugin), Weight: int32(p.Weight)}) // at most 1,000,000
 			packed(&e, 3, p.Scores)
 		})

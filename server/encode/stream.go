@@ -6,31 +6,32 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// defaultPodsPerMessage is how many pods a part of an answer tells of unless told otherwise.
+// defaultPodsPerMessage applies if the request has no pods_per_message.
 const defaultPodsPerMessage = 256
 
-// PlaceStream is an engine.Watcher that encodes the answer to a PlaceStreamRequest in parts.
+// PlaceStream is an engine.Watcher that sends the responses to a PlaceStreamRequest. A message never ends within the pods
+// of a group.
 type PlaceStream struct {
-	names   Names
-	queue   []*stowagev1.PendingPods
-	send    func(*stowagev1.PlaceStreamResponse) error
-	per     int
-	grouped []bool // by queue entry
-	next    *stowagev1.PlaceStreamResponse
-	pods    int // that next tells of
+	names          Names
+	queue          []*stowagev1.PendingPods
+	send           func(*stowagev1.PlaceStreamResponse) error
+	podsPerMessage int
+	grouped        []bool // by queue entry: whether its pods are in a group
+	next           *stowagev1.PlaceStreamResponse
+	pods           int // in next
 }
 
-// NewPlaceStream returns a PlaceStream for a request, which was decoded to a queue and groups.
+// NewPlaceStream returns a PlaceStream for a request and the queue and groups decoded from it.
 func NewPlaceStream(
 	in *stowagev1.PlaceStreamRequest, queue []engine.Pending, groups []engine.PodGroup, names Names,
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) *PlaceStream {
 	s := &PlaceStream{
-		names: names, queue: in.GetPlace().GetQueue(), send: send, per: int(in.GetPodsPerMessage()),
+		names: names, queue: in.GetPlace().GetQueue(), send: send, podsPerMessage: int(in.GetPodsPerMessage()),
 		grouped: make([]bool, len(queue)), next: &stowagev1.PlaceStreamResponse{},
 	}
 	if in.PodsPerMessage == nil {
-		s.per = defaultPodsPerMessage
+		s.podsPerMessage = defaultPodsPerMessage
 	}
 	for i := range queue {
 		s.next.TotalCount += uint32(queue[i].Count)
@@ -45,7 +46,7 @@ func NewPlaceStream(
 
 // Placed implements engine.Watcher.
 func (s *PlaceStream) Placed(entry int, node uint32) error {
-	p := s.of(entry)
+	p := s.placement(entry)
 	if p.Nodes == nil {
 		p.Nodes = &stowagev1.NodeList{}
 	}
@@ -55,7 +56,7 @@ func (s *PlaceStream) Placed(entry int, node uint32) error {
 	}
 	s.next.PlacedCount++
 	s.pods++
-	return s.perhaps(s.grouped[entry])
+	return s.flush(s.grouped[entry])
 }
 
 // Entry implements engine.Watcher.
@@ -65,7 +66,7 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 	if p.Unplaced == 0 && p.Scores == nil && unread == nil {
 		return nil
 	}
-	out := s.of(entry)
+	out := s.placement(entry)
 	out.Unread = unread
 	out.TotalScores = p.Scores
 	if p.Unplaced > 0 {
@@ -77,16 +78,16 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 		s.next.UnplacedCount += uint32(p.Unplaced)
 		s.pods += p.Unplaced
 	}
-	return s.perhaps(s.grouped[entry])
+	return s.flush(s.grouped[entry])
 }
 
 // Group implements engine.Watcher.
 func (s *PlaceStream) Group(_ int, g *verdict.PodGroupPlacement) error {
 	s.next.PodGroups = append(s.next.PodGroups, podGroup(g))
-	return s.perhaps(false)
+	return s.flush(false)
 }
 
-// End sends the last part, for a cluster of an address.
+// End sends the last message. address is the content address of the cluster.
 func (s *PlaceStream) End(p *verdict.Place, address string) error {
 	if p.Partial {
 		for i := range p.Placements {
@@ -107,8 +108,8 @@ func (s *PlaceStream) End(p *verdict.Place, address string) error {
 	return s.send(s.next)
 }
 
-// of returns the part of an entry's placement that the next message tells.
-func (s *PlaceStream) of(entry int) *stowagev1.Placement {
+// placement returns the placement of a queue entry in the next message.
+func (s *PlaceStream) placement(entry int) *stowagev1.Placement {
 	if n := len(s.next.Placements); n > 0 && s.next.Placements[n-1].QueueIndex == uint32(entry) {
 		return s.next.Placements[n-1].Placement
 	}
@@ -117,13 +118,13 @@ func (s *PlaceStream) of(entry int) *stowagev1.Placement {
 	return p
 }
 
-// perhaps sends the next message if it tells of enough pods and may end here.
-func (s *PlaceStream) perhaps(inside bool) error {
-	if s.pods < s.per || inside {
+// flush sends the next message if it has enough pods, unless the current group is incomplete.
+func (s *PlaceStream) flush(inGroup bool) error {
+	if s.pods < s.podsPerMessage || inGroup {
 		return nil
 	}
 	scanned := s.next.ScannedCount
-	s.next.ScannedCount = 0 // that is told at the end
+	s.next.ScannedCount = 0 // only the last message has it
 	err := s.send(s.next)
 	s.pods = 0
 	s.next = &stowagev1.PlaceStreamResponse{

@@ -8,15 +8,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// encoder writes a message in its wire form. Columns and lists of nodes, nearly all of an answer, it writes itself, in a
-// third of the time that the protobuf library takes; the rest goes through messages.
+// encoder appends an encoded message to b. It encodes lists of nodes and columns of numbers, most of a response, itself and
+// three times as fast as the protobuf library. Everything else goes through messages.
 type encoder struct {
 	b     []byte
 	names Names
 	err   error
 }
 
-// message writes the fields of a message.
+// message appends the fields of a message.
 func (e *encoder) message(m proto.Message) {
 	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(e.b, m)
 	if err != nil {
@@ -26,10 +26,10 @@ func (e *encoder) message(m proto.Message) {
 	e.b = b
 }
 
-// sized writes a field whose length is known once its body is written.
-func (e *encoder) sized(field protowire.Number, body func()) {
+// lengthDelimited appends a field whose value is what body appends.
+func (e *encoder) lengthDelimited(field protowire.Number, body func()) {
 	e.b = protowire.AppendTag(e.b, field, protowire.BytesType)
-	const guess = 2
+	const guess = 2 // bytes of the length
 	start := len(e.b)
 	e.b = append(e.b, make([]byte, guess)...)
 	body()
@@ -43,9 +43,9 @@ func (e *encoder) sized(field protowire.Number, body func()) {
 	protowire.AppendVarint(e.b[start:start], length)
 }
 
-// nodes writes a NodeList.
+// nodes appends a NodeList.
 func (e *encoder) nodes(field protowire.Number, indexes []uint32) {
-	e.sized(field, func() {
+	e.lengthDelimited(field, func() {
 		packed(e, 1, indexes)
 		if e.names != nil {
 			for _, node := range indexes {
@@ -56,17 +56,17 @@ func (e *encoder) nodes(field protowire.Number, indexes []uint32) {
 	})
 }
 
-// packed writes a repeated field of numbers.
+// packed appends a packed repeated field.
 func packed[T uint32 | int64](e *encoder, field protowire.Number, column []T) {
 	if len(column) == 0 {
 		return
 	}
-	var all T
+	var bits T
 	for _, v := range column {
-		all |= v
+		bits |= v
 	}
-	widest := protowire.SizeVarint(uint64(all))
-	e.sized(field, func() {
+	widest := protowire.SizeVarint(uint64(bits))
+	e.lengthDelimited(field, func() {
 		start := len(e.b)
 		e.b = slices.Grow(e.b, widest*len(column))
 		n := putVarints(e.b[start:start+widest*len(column)], column)
@@ -74,10 +74,10 @@ func packed[T uint32 | int64](e *encoder, field protowire.Number, column []T) {
 	})
 }
 
-// putVarints writes numbers and returns how many bytes they take, of which there must be enough.
+// putVarints encodes a column and returns its length. The buffer must be large enough.
 func putVarints[T uint32 | int64](to []byte, column []T) (n int) {
 	for ; len(column) >= 4; column = column[4:] {
-		// Four at once are of one length nearly always.
+		// Nearly always four numbers in a row have the same length.
 		a, b, c, d := uint64(column[0]), uint64(column[1]), uint64(column[2]), uint64(column[3])
 		switch bits, least := a|b|c|d, (a-1<<7)|(b-1<<7)|(c-1<<7)|(d-1<<7); {
 		case bits < 1<<14 && least>>63 == 0:
@@ -98,10 +98,10 @@ func putVarints[T uint32 | int64](to []byte, column []T) (n int) {
 	return n
 }
 
-// twoBytes is the encoding of a number from 1<<7 to 1<<14-1, in the order of little-endian bytes.
+// twoBytes returns the varint of a number from 1<<7 to 1<<14-1 as a little-endian integer.
 func twoBytes(u uint64) uint64 { return u&0x7f | 0x80 | u>>7<<8 }
 
-// listBytes is about what nodes writes of indexes, the last of which is the largest.
+// listBytes estimates the length of a NodeList without names. The indexes must be ascending.
 func listBytes(indexes []uint32) int {
 	if len(indexes) == 0 {
 		return 8
@@ -109,5 +109,5 @@ func listBytes(indexes []uint32) int {
 	return 8 + len(indexes)*protowire.SizeVarint(uint64(indexes[len(indexes)-1]))
 }
 
-// besides is for what an answer has besides lists and columns of nodes.
-const besides = 256
+// fixedBytes estimates the length of a message without its lists and columns of nodes.
+const fixedBytes = 256

@@ -36,11 +36,14 @@ func Chain(s Settings) []Named {
 		{"log", placementOnly(logCalls(s.Log)), placementStreamsOnly(logStreams(s.Log))},
 	}
 	if s.Rate != nil {
-		chain = append(chain, Named{"rate-limit", placementOnly(limitRate(s.Rate)), placementStreamsOnly(limitStreamRate(s.Rate))})
+		chain = append(chain,
+			Named{"rate-limit", placementOnly(limitRate(s.Rate)), placementStreamsOnly(limitStreamRate(s.Rate))})
 	}
-	chain = append(chain, Named{"in-flight-limit", placementOnly(s.InFlight.intercept), placementStreamsOnly(s.InFlight.interceptStream)})
+	chain = append(chain,
+		Named{"in-flight-limit", placementOnly(s.InFlight.intercept), placementStreamsOnly(s.InFlight.interceptStream)})
 	if s.MaxDuration > 0 {
-		chain = append(chain, Named{"deadline", placementOnly(deadline(s.MaxDuration)), placementStreamsOnly(streamDeadline(s.MaxDuration))})
+		chain = append(chain,
+			Named{"deadline", placementOnly(deadline(s.MaxDuration)), placementStreamsOnly(streamDeadline(s.MaxDuration))})
 	}
 	return append(chain,
 		Named{"recover", placementOnly(recoverCall()), placementStreamsOnly(recoverStream())},

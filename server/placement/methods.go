@@ -10,27 +10,27 @@ import (
 	"github.com/stowage-scheduler/stowage/server/encode"
 )
 
-// method is how requests M become calls C of the engine, and these results R.
+// method describes an RPC: requests M become engine calls C with results R.
 type method[M request, C, R any] struct {
 	name string
-	// unmarshal decodes an encoded request without its cluster. Pods are read apart; the message has of them only what the
-	// answer repeats.
+	// unmarshal decodes an encoded request without its cluster. It returns the pods separately; of them the message keeps
+	// only the fields that the response repeats.
 	unmarshal func([]byte, M) (*decode.Asked, error)
-	// remembers is whether answers are remembered.
-	remembers bool
-	// key tells requests about a snapshot that have the same answer; empty for answers that are not remembered.
+	// cached enables the response cache.
+	cached bool
+	// key returns the cache key of a request within its snapshot; equal keys imply equal responses. Empty means not cached.
 	key    func(M, *decode.Asked) string
 	read   func(*decode.Request, M) C
 	decide func(context.Context, *decode.Cluster, C) (R, error)
-	// count counts the nodes that can take the pod, or the pods that got a node; and those of them that were scanned for.
+	// count returns the feasible nodes or the placed pods, and the pods placed by scanning all nodes, for metrics.
 	count  func(R) (feasible, scanned int)
 	encode func(M, R, encode.Names, string) ([]byte, error)
 }
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{
 	name:      "Filter",
-	unmarshal: unmarshalAsking[*stowagev1.FilterRequest],
-	remembers: true,
+	unmarshal: unmarshalPod[*stowagev1.FilterRequest],
+	cached:    true,
 	key:       decode.FilterKey,
 	read:      (*decode.Request).Filter,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
@@ -40,14 +40,15 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	encode: encode.Filter,
 }
 
-func unmarshalAsking[M request](encoded []byte, into M) (*decode.Asked, error) {
+// unmarshalPod instantiates decode.ReadAsked for a method's request type.
+func unmarshalPod[M request](encoded []byte, into M) (*decode.Asked, error) {
 	return decode.ReadAsked(encoded, into)
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	name:      "Score",
-	unmarshal: unmarshalAsking[*stowagev1.ScoreRequest],
-	remembers: true,
+	unmarshal: unmarshalPod[*stowagev1.ScoreRequest],
+	cached:    true,
 	key:       decode.ScoreKey,
 	read:      (*decode.Request).Score,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
@@ -60,12 +61,14 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	name:      "Place",
 	unmarshal: decode.ReadPlace,
-	key:       func(*stowagev1.PlaceRequest, *decode.Asked) string { return "" },
+	key:       uncached[*stowagev1.PlaceRequest],
 	read:      (*decode.Request).Place,
 	decide:    decidePlace,
-	count:     placedOf,
+	count:     countPlaced,
 	encode:    encode.Place,
 }
+
+func uncached[M request](M, *decode.Asked) string { return "" }
 
 func decidePlace(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
 	if call.Options.Partial {
@@ -76,7 +79,7 @@ func decidePlace(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) 
 	return c.Place(ctx, call.Queue, call.Options)
 }
 
-func placedOf(p *verdict.Place) (placed, scanned int) {
+func countPlaced(p *verdict.Place) (placed, scanned int) {
 	for i := range p.Placements {
 		placed += len(p.Placements[i].Nodes)
 		scanned += p.Placements[i].Scanned
@@ -86,8 +89,8 @@ func placedOf(p *verdict.Place) (placed, scanned int) {
 
 var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdict.ScaleDown]{
 	name:      "ScaleDown",
-	unmarshal: unmarshalAsking[*stowagev1.ScaleDownRequest],
-	key:       func(*stowagev1.ScaleDownRequest, *decode.Asked) string { return "" },
+	unmarshal: unmarshalPod[*stowagev1.ScaleDownRequest],
+	key:       uncached[*stowagev1.ScaleDownRequest],
 	read:      (*decode.Request).ScaleDown,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
 		d, err := c.ScaleDown(ctx, call.Pod, call.Options)

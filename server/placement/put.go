@@ -12,27 +12,27 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// PutSnapshot keeps a snapshot that comes as messages.
+// PutSnapshot receives a snapshot in steps and adds it to the cache.
 func (s *Service) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]) error {
 	return s.put(stream)
 }
 
-// put decodes a snapshot while it comes, and keeps it once it is whole.
+// put decodes the steps as they arrive and caches the complete snapshot.
 func (s *Service) put(stream grpc.ServerStream) error {
-	p := putting{service: s, stream: stream}
+	p := putStream{service: s, stream: stream}
 	for !p.ended {
 		if err := p.step(); err != nil {
-			return answerTo(err)
+			return statusOf(err)
 		}
 	}
-	// Nothing may follow the end.
-	more := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
-	if err := stream.RecvMsg(more); !errors.Is(err, io.EOF) {
+	// The end must be the last message.
+	extra := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
+	if err := stream.RecvMsg(extra); !errors.Is(err, io.EOF) {
 		if err != nil {
 			return err
 		}
-		more.Free()
-		return answerTo(decode.Refuse("end", "must be the last message"))
+		extra.Free()
+		return statusOf(decode.Refuse("end", "must be the last message"))
 	}
 	clusterBytes := p.cluster.Memory()
 	if !s.snapshots.Put(p.cluster) {
@@ -45,37 +45,37 @@ func (s *Service) put(stream grpc.ServerStream) error {
 	})
 }
 
-// putting is a stream that puts a snapshot.
-type putting struct {
+// putStream is the state of a PutSnapshot call.
+type putStream struct {
 	service *Service
 	stream  grpc.ServerStream
-	// parts decodes the parts of a cluster, cluster is what deltas led to; both nil before the first step.
+	// parts decodes the parts of a cluster; cluster is the result of the deltas so far. Both are nil before the first step.
 	parts   *decode.Request
 	cluster *decode.Cluster
 	ended   bool
 }
 
-func (p *putting) step() error {
+func (p *putStream) step() error {
 	in, err := p.receive()
 	if err != nil {
 		return err
 	}
-	return p.take(in)
+	return p.apply(in)
 }
 
-// receive receives the next step, which the caller frees.
-func (p *putting) receive() (*wire.Request, error) {
+// receive receives the next step. The caller must free it.
+func (p *putStream) receive() (*wire.Request, error) {
 	m := new(stowagev1.PutSnapshotRequest)
 	in := wire.NewRequest(m, partField)
 	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
 	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
-		return nil, decode.Refuse("end", "is missing, the stream was cut off")
+		return nil, decode.Refuse("end", "is missing, the stream ended early")
 	} else if err != nil {
 		return nil, err
 	}
 	if err := in.Err(); err != nil {
 		in.Free()
-		return nil, refusal(err, decode.Refuse("step", "is in a message that is no protobuf message"))
+		return nil, decodeError(err, decode.Refuse("step", "is not in a valid protobuf message"))
 	}
 	return in, nil
 }
@@ -86,8 +86,8 @@ func isPart(in *wire.Request) bool {
 	return ok
 }
 
-// take does what a step asks for and frees it.
-func (p *putting) take(in *wire.Request) error {
+// apply applies a step and frees it.
+func (p *putStream) apply(in *wire.Request) error {
 	if isPart(in) {
 		return p.part(in)
 	}
@@ -104,7 +104,7 @@ func (p *putting) take(in *wire.Request) error {
 	return decode.Refuse("step", "one of part, delta and end is required")
 }
 
-func (p *putting) part(in *wire.Request) error {
+func (p *putStream) part(in *wire.Request) error {
 	if p.cluster != nil {
 		in.Free()
 		return decode.Refuse("part", "must not come with deltas")
@@ -113,16 +113,16 @@ func (p *putting) part(in *wire.Request) error {
 		p.parts = decode.NewRequest(p.stream.Context())
 	}
 	if decode.Follow(in.Cluster) {
-		return p.follow(in)
+		return p.pipeline(in)
 	}
 	defer in.Free()
 	p.parts.Part("part", in.Cluster)
 	return p.parts.Err()
 }
 
-// follow decodes a part and those after it while they come, and takes the step behind them.
-func (p *putting) follow(part *wire.Request) error {
-	var behind *wire.Request
+// pipeline decodes a part and the parts after it while they arrive, then applies the step after them.
+func (p *putStream) pipeline(part *wire.Request) error {
+	var after *wire.Request
 	var err error
 	p.parts.Parts("part", func() *wire.Request {
 		next := part
@@ -132,28 +132,28 @@ func (p *putting) follow(part *wire.Request) error {
 			}
 		}
 		if !isPart(next) {
-			behind = next
+			after = next
 			return nil
 		}
 		return next
 	})
-	// If something is wrong with a part, the next step may still be waited for, until the stream ends with this answer.
-	if wrong := p.parts.Err(); wrong != nil {
-		return wrong
+	// After an invalid part a receive may still be pending. It ends with the stream, when this error is returned.
+	if invalid := p.parts.Err(); invalid != nil {
+		return invalid
 	}
 	if err != nil {
 		return err
 	}
-	return p.take(behind)
+	return p.apply(after)
 }
 
-func (p *putting) delta(in *stowagev1.SnapshotReference) error {
+func (p *putStream) delta(in *stowagev1.SnapshotReference) error {
 	if p.cluster == nil {
 		base, err := p.service.snapshot(in.GetAddress(), "delta.address")
 		if err != nil {
 			return err
 		}
-		// What the first one copies is what is there at a time.
+		// Reserved once: later deltas copy about as much and release the previous copy.
 		if err := reserve(p.stream.Context(), base, in.GetDelta()); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (p *putting) delta(in *stowagev1.SnapshotReference) error {
 	return nil
 }
 
-func (p *putting) end(address string) error {
+func (p *putStream) end(address string) error {
 	p.ended = true
 	switch {
 	case p.parts != nil:
@@ -178,7 +178,7 @@ func (p *putting) end(address string) error {
 		if address == "" {
 			return nil
 		}
-	case p.cluster == nil: // only asks
+	case p.cluster == nil: // no step before: check that the snapshot is cached
 		c, err := p.service.snapshot(address, "end.address")
 		p.cluster = c
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// incoming is a stream on which messages come, from a pool that counts what is given back.
+// incoming is a stream with messages from a pool that counts the freed buffers.
 type incoming struct {
 	grpc.ServerStream
 	ctx      context.Context
@@ -41,7 +41,7 @@ func (s *incoming) RecvMsg(m any) error {
 	return wire.NewCodec().Unmarshal(frames, m)
 }
 
-// stuck is a stream on which nothing comes after the first messages, as long as it is there.
+// stuck is a stream that blocks after the first messages until its context is done.
 type stuck struct{ *incoming }
 
 func (s stuck) RecvMsg(m any) error {
@@ -52,7 +52,7 @@ func (s stuck) RecvMsg(m any) error {
 	return s.ctx.Err()
 }
 
-// TestPutIsRefusedAtOnce says that a client learns what is wrong with a part even if it sends nothing more.
+// TestPutIsRefusedAtOnce: an invalid part is reported even if the client sends nothing more.
 func TestPutIsRefusedAtOnce(t *testing.T) {
 	for _, nodes := range []int{1, 5000} {
 		c := &stowagev1.Cluster{}

@@ -14,7 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// FuzzQueue receives a PlaceRequest, cut in two, as register does, and expects what the protobuf library makes of it.
+// FuzzQueue receives a PlaceRequest in two frames as Register does, and compares it with proto.Unmarshal.
 func FuzzQueue(f *testing.F) {
 	template := func(i uint32) *stowagev1.Pod {
 		return &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: i}}
@@ -34,12 +34,12 @@ func FuzzQueue(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b, uint16(len(b)/2))
-		// The same pod in two parts, a field that is unknown, and a string that is none.
+		// A pod in two parts, an unknown field, and an invalid string.
 		entry := protowire.AppendTag(nil, 1, protowire.BytesType)
 		entry = append(protowire.AppendBytes(entry, []byte{0x0a, 1, 'a'}), 0x0a, 2, 0x10, 5, 0x50, 1)
 		f.Add(protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), entry), uint16(3))
 		f.Add(protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), []byte{0x1a, 1, 0xff}), uint16(0))
-		// Entries whose length, or tag, takes more bytes than it needs.
+		// Entries with a length or tag in an overlong varint.
 		f.Add(append(slices.Clip(b), 0x12, 0x84, 0, 0x10, 7, 0x1a, 0), uint16(0))
 		f.Add(append(slices.Clip(b), 0x92, 0, 2, 0x10, 7), uint16(0))
 	}
@@ -47,7 +47,7 @@ func FuzzQueue(f *testing.F) {
 		var want stowagev1.PlaceRequest
 		wantErr := proto.Unmarshal(b, &want)
 		if want.GetContext().GetCluster() != nil {
-			return // which has a fuzz target of its own
+			return // covered by another fuzz target
 		}
 		got := &stowagev1.PlaceRequest{}
 		in := wire.NewRequest(got, contextField, clusterField)
@@ -65,7 +65,7 @@ func FuzzQueue(f *testing.F) {
 			err = in.Err()
 		}
 		for _, p := range want.Queue {
-			if p.Pod != nil { // which is read apart
+			if p.Pod != nil { // decoded separately
 				p.Pod = &stowagev1.Pod{Unread: p.Pod.Unread}
 			}
 		}

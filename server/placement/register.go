@@ -12,8 +12,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Field numbers on the way to a cluster: those of context in a request, of cluster in a DecisionContext, of place in a
-// PlaceStreamRequest, of part in a PutSnapshotRequest.
+// Field numbers on the path to a cluster: context in a request, cluster in a DecisionContext, place in a
+// PlaceStreamRequest, part in a PutSnapshotRequest.
 const (
 	contextField = 1
 	clusterField = 1
@@ -21,7 +21,7 @@ const (
 	partField    = 1
 )
 
-// Register makes a server that has a wire.Codec serve s, which then decodes clusters straight from the frames.
+// Register registers s with a server that uses wire.Codec. Handlers then decode clusters directly from the received frames.
 func Register(to grpc.ServiceRegistrar, s *Service) {
 	d := stowagev1.PlacementService_ServiceDesc
 	d.Methods = slices.Clone(d.Methods)
@@ -45,22 +45,23 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 		case "PutSnapshot":
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
 		case "PlaceStream":
-			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.placeStreamOn(stream) }
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receivePlaceStream(stream) }
 		}
 	}
 	to.RegisterService(&d, s)
 }
 
-// refusal is what is said of a request that could not be decoded: which field is wrong, where that is known.
-func refusal(err, otherwise error) error {
-	if wrong, ok := errors.AsType[*decode.Error](err); ok {
-		return wrong
+// decodeError returns the field violations of a request that could not be decoded, fallback if err has none.
+func decodeError(err, fallback error) error {
+	if invalid, ok := errors.AsType[*decode.Error](err); ok {
+		return invalid
 	}
-	return otherwise
+	return fallback
 }
 
-// unary receives a request's cluster in its frames. Interceptors see the request without it, and perhaps with an empty pod
-// in place of the one it asks about; or in its place the answer that it got before, or what is none; and the answer encoded.
+// unary returns a handler that receives a request and leaves its cluster in the frames. Interceptors see the message without
+// the cluster and with a reduced pod, on a cache hit the *cachedResponse instead, on a decoding error the *wire.Request. They
+// see the response encoded.
 func unary[T any, M interface {
 	*T
 	request
@@ -68,11 +69,11 @@ func unary[T any, M interface {
 	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		message := M(new(T))
 		in := wire.NewRequest(message, contextField, clusterField)
-		var asked asked
+		var hit lookup
 		var pod *decode.Asked
 		in.Read = func(rest []byte) (err error) {
-			if in.Cluster == nil && m.remembers {
-				if asked = s.asked(rest, m.name); asked.before != nil {
+			if in.Cluster == nil && m.cached {
+				if hit = s.lookup(rest, m.name); hit.response != nil {
 					return nil
 				}
 			}
@@ -87,17 +88,17 @@ func unary[T any, M interface {
 		switch {
 		case in.Err() != nil:
 			request = in
-		case asked.before != nil:
-			request = asked.before
+		case hit.response != nil:
+			request = hit.response
 		}
 		handle := func(ctx context.Context, _ any) (any, error) {
 			if in.Err() != nil {
-				return nil, answerTo(refusal(in.Err(), decode.ErrNoMessage))
+				return nil, statusOf(decodeError(in.Err(), decode.ErrNoMessage))
 			}
-			if asked.before != nil {
-				return s.again(ctx, m.name, asked.snapshot, asked.before), nil
+			if hit.response != nil {
+				return s.serveCached(ctx, m.name, hit.snapshot, hit.response), nil
 			}
-			return answer(ctx, s, m, message, inFrames(in), pod, asked.form)
+			return respond(ctx, s, m, message, fromFrames(in), pod, hit.rawKey)
 		}
 		if interceptor == nil {
 			return handle(ctx, request)
@@ -106,8 +107,8 @@ func unary[T any, M interface {
 	}
 }
 
-// inFrames decodes a request's cluster from its frames.
-func inFrames(in *wire.Request) inline {
+// fromFrames reads the inline cluster of a request from its frames.
+func fromFrames(in *wire.Request) inlineCluster {
 	if in.Cluster == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ func replicas(n uint32) *stowagev1.ScaleDownRequest {
 	}
 }
 
-// TestScaleDown deletes pods that are only counted: 39 of them, of 20 nodes.
+// TestScaleDown deletes 39 counted pods on 20 nodes.
 func TestScaleDown(t *testing.T) {
 	s := service(t)
 	a, err := s.ScaleDown(t.Context(), replicas(9))
@@ -74,7 +74,7 @@ func TestScaleDownRefuses(t *testing.T) {
 	}
 }
 
-// TestChanges asks with and without changes, which are remembered apart.
+// TestChanges sends requests with and without include_changes, which have different cache keys.
 func TestChanges(t *testing.T) {
 	s := service(t)
 	keys := map[string]bool{}

@@ -1,8 +1,9 @@
-// Package placement is the PlacementService: each RPC decodes its request, asks the engine and encodes the answer.
+// Package placement implements the PlacementService: each RPC decodes its request, calls the engine and encodes the
+// response. Package decode validates requests; the engine decides.
 //
-// What the service keeps are snapshots, each under the address of its content, for as long as there is room, with a
-// snapshot the answers it was asked for, and what clusters in requests had besides nodes; no answer depends on what it has. It may be called concurrently, and waits for
-// no lock. It judges nothing itself: package decode says what is wrong with a request, the engine decides.
+// The service caches snapshots by content address, responses by snapshot and request, and the parts of inline clusters that
+// are not nodes. Caches have budgets and never change a response, except that a snapshot may be missing. The service is safe
+// for concurrent use and holds no locks.
 package placement
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Service implements stowagev1.PlacementServiceServer. Register serves it without messages in between.
+// Service implements stowagev1.PlacementServiceServer. Register serves it without building request messages.
 type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	snapshots *snapshots.Cache
@@ -27,38 +28,40 @@ type Service struct {
 	limits    Limits
 }
 
-// New returns a service that keeps so many bytes of snapshots, and measures its decisions unless decisions is nil.
+// New returns a service with a memory budget for snapshots. decisions may be nil.
 func New(snapshotBytes int64, decisions *telemetry.Decisions) *Service {
 	return &Service{snapshots: snapshots.New(snapshotBytes), decisions: decisions}
 }
 
-// Filter tells which nodes can take a pod, and why the others cannot.
+// Filter returns the feasible nodes of a pod and the rejections of the others.
 func (s *Service) Filter(ctx context.Context, r *stowagev1.FilterRequest) (*stowagev1.FilterResponse, error) {
-	return message[stowagev1.FilterResponse](answer(ctx, s, &filter, r, stated(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.FilterResponse](respond(ctx, s, &filter, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
-// Score tells how good each node that can take the pod is.
+// Score returns the scores of a pod's feasible nodes.
 func (s *Service) Score(ctx context.Context, r *stowagev1.ScoreRequest) (*stowagev1.ScoreResponse, error) {
-	return message[stowagev1.ScoreResponse](answer(ctx, s, &score, r, stated(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.ScoreResponse](respond(ctx, s, &score, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
-// Place decides where the pods of a queue go.
+// Place places the pods of a queue.
 func (s *Service) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
-	return message[stowagev1.PlaceResponse](answer(ctx, s, &place, r, stated(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.PlaceResponse](respond(ctx, s, &place, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
-// ScaleDown tells which replicas of a workload to delete.
+// ScaleDown selects the replicas of a workload to delete.
 func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) (*stowagev1.ScaleDownResponse, error) {
-	return message[stowagev1.ScaleDownResponse](answer(ctx, s, &scaleDown, r, stated(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.ScaleDownResponse](respond(ctx, s, &scaleDown, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
-func stated(c *stowagev1.Cluster) inline {
+// fromMessage reads the inline cluster of a decoded request.
+func fromMessage(c *stowagev1.Cluster) inlineCluster {
 	if c == nil {
 		return nil
 	}
 	return func(r *decode.Request) { r.Message(c) }
 }
 
+// message decodes a response for callers of the generated interface.
 func message[M any, P interface {
 	*M
 	proto.Message

@@ -29,7 +29,7 @@ func service(t *testing.T) *placement.Service {
 	return placement.New(0, tel.Decisions)
 }
 
-// cluster has many maps, whose order in memory differs each time it is built.
+// cluster has many maps, whose iteration order is random.
 func cluster() *stowagev1.Cluster {
 	c := &stowagev1.Cluster{PodTemplates: []*stowagev1.PodTemplate{{Labels: map[string]string{"app": "a", "b": "c", "d": "e"}}}}
 	for i := range 20 {

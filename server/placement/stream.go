@@ -13,8 +13,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// placeStreamOn is PlaceStream, whose request is still to be received.
-func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
+// receivePlaceStream receives the request of a PlaceStream call and leaves its cluster in the frames.
+func (s *Service) receivePlaceStream(stream grpc.ServerStream) error {
 	m := new(stowagev1.PlaceStreamRequest)
 	in := wire.NewRequest(m, placeField, contextField, clusterField)
 	var pods *decode.Asked
@@ -27,43 +27,43 @@ func (s *Service) placeStreamOn(stream grpc.ServerStream) error {
 	}
 	defer in.Free()
 	if in.Err() != nil {
-		return answerTo(refusal(in.Err(), decode.ErrNoMessage))
+		return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
 	}
 	send := func(part *stowagev1.PlaceStreamResponse) error { return stream.SendMsg(part) }
-	return s.inParts(stream.Context(), m, inFrames(in), pods, send)
+	return s.servePlaceStream(stream.Context(), m, fromFrames(in), pods, send)
 }
 
-// PlaceStream decides where the pods of a queue go, and tells while it does.
+// PlaceStream places the pods of a queue and streams the placements.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
-	cluster := stated(in.GetPlace().GetContext().GetCluster())
-	return s.inParts(stream.Context(), in, cluster, nil, stream.Send)
+	cluster := fromMessage(in.GetPlace().GetContext().GetCluster())
+	return s.servePlaceStream(stream.Context(), in, cluster, nil, stream.Send)
 }
 
-func (s *Service) inParts(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, pods *decode.Asked,
+func (s *Service) servePlaceStream(
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inlineCluster, pods *decode.Asked,
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
-		return answerTo(decode.Refuse("pods_per_message", "is 0, at least 1 is required"))
+		return statusOf(decode.Refuse("pods_per_message", "is 0, at least 1 is required"))
 	}
-	return answerTo(within("place", s.placeStream(ctx, in, inline, pods, send)))
+	return statusOf(prefixField("place", s.placeStream(ctx, in, inline, pods, send)))
 }
 
 func (s *Service) placeStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inline, pods *decode.Asked,
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inlineCluster, pods *decode.Asked,
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
-	clock := s.begin("PlaceStream")
+	timing := s.startTimer("PlaceStream")
 	if in.GetPlace() == nil {
 		return decode.Refuse("", "is required")
 	}
 	place := in.GetPlace()
-	r, snapshot, err := s.begun(ctx, place, inline)
+	r, snapshot, err := s.decodeCluster(ctx, place, inline)
 	if err != nil {
 		return err
 	}
 	if snapshot != nil {
-		defer s.snapshots.Count(snapshot)
+		defer s.snapshots.Recount(snapshot)
 	}
 	r.Ask(pods)
 	call := r.Place(place)
@@ -71,7 +71,7 @@ func (s *Service) placeStream(
 		return err
 	}
 	cluster := r.Cluster()
-	clock.decoded()
+	timing.decodeDone()
 	var names encode.Names
 	if place.GetContext().GetIncludeNodeNames() {
 		names = cluster.Names()
@@ -82,17 +82,17 @@ func (s *Service) placeStream(
 	if err != nil {
 		return err
 	}
-	clock.decided()
+	timing.engineDone()
 	if err := parts.End(result, cluster.Address); err != nil {
 		return err
 	}
-	placed, scanned := placedOf(result)
-	clock.end(ctx, cluster.Len(), placed, scanned)
+	placed, scanned := countPlaced(result)
+	timing.encodeDone(ctx, cluster.Len(), placed, scanned)
 	return nil
 }
 
-// within puts the name of a field before those that an error is about.
-func within(field string, err error) error {
+// prefixField prefixes the field paths of a decoding error.
+func prefixField(field string, err error) error {
 	var invalid *decode.Error
 	if !errors.As(err, &invalid) {
 		return err
@@ -100,19 +100,19 @@ func within(field string, err error) error {
 	return invalid.Within(field)
 }
 
-// Of the time that is left to a call that asks for a partial answer, the part that is kept for the answer.
+// Time reserved for the response of a call that allows a partial result: a fraction of the time left, within bounds.
 const (
-	answerShare = 5 // one part in so many
-	leastAnswer = time.Millisecond
-	mostAnswer  = time.Second
+	reservedFraction = 5 // divides the time left
+	minReserved      = time.Millisecond
+	maxReserved      = time.Second
 )
 
-// beforeDeadline returns a context that ends so long before ctx that there is time for an answer.
+// beforeDeadline returns a context whose deadline is early enough to send a response before the deadline of ctx.
 func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return ctx, func() {}
 	}
-	reserve := min(max(time.Until(deadline)/answerShare, leastAnswer), mostAnswer)
-	return context.WithDeadline(ctx, deadline.Add(-reserve))
+	reserved := min(max(time.Until(deadline)/reservedFraction, minReserved), maxReserved)
+	return context.WithDeadline(ctx, deadline.Add(-reserved))
 }

@@ -1,4 +1,4 @@
-// Package snapshots keeps compiled clusters by their content address, as long as there is room.
+// Package snapshots caches compiled clusters by content address.
 package snapshots
 
 import (
@@ -12,103 +12,102 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// Cache holds clusters of so many bytes in all, what they remember included; what two of them share counts for both. What
-// was not asked for longest makes room; what requests in progress make clusters remember comes on top until they call
-// Count. It has no locks: readers load one pointer, writers publish a new map and try again if
-// another was faster.
+// Cache is an LRU cache of clusters with a memory budget. A cluster's size includes the responses that it caches; memory
+// shared by two clusters counts twice. Responses that requests in progress add exceed the budget until those requests call
+// Recount. Cache has no locks: readers load one pointer, writers publish a new map by compare-and-swap.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
 	published atomic.Pointer[entries]
-	bytes     atomic.Int64 // of all entries, as far as they are counted
+	bytes     atomic.Int64 // of all entries, as of their last Recount
 }
 
-// entries are immutable.
+// entries is immutable once published.
 type entries map[content.Address]*entry
 
 type entry struct {
-	cluster *decode.Cluster
-	bytes   int64         // besides what the cluster remembers
-	counted atomic.Int64  // what it remembers, when last looked at; gone once the entry is dropped
-	used    atomic.Uint64 // by the cache's clock
+	cluster    *decode.Cluster
+	fixedBytes int64         // without cached responses
+	counted    atomic.Int64  // bytes of cached responses as of the last Recount; evicted after eviction
+	lastUsed   atomic.Uint64 // by the cache's clock
 }
 
-const gone = math.MinInt64
+const evicted = math.MinInt64
 
-func (e *entry) memory() int64 { return e.bytes + e.cluster.Remembered() }
+func (e *entry) memory() int64 { return e.fixedBytes + e.cluster.Remembered() }
 
-// New returns an empty cache.
+// New returns an empty cache with a budget in bytes.
 func New(limit int64) *Cache {
 	c := &Cache{limit: limit}
 	c.published.Store(&entries{})
 	return c
 }
 
-// Get returns the cluster of an address, nil if it is not there.
+// Get returns the cluster of an address, nil on a cache miss.
 func (c *Cache) Get(a content.Address) *decode.Cluster {
 	e := (*c.published.Load())[a]
 	if e == nil {
 		return nil
 	}
-	e.used.Store(c.clock.Add(1))
+	e.lastUsed.Store(c.clock.Add(1))
 	return e.cluster
 }
 
-// Count counts what a cluster remembers after it was asked, and makes room for it.
-func (c *Cache) Count(cluster *decode.Cluster) {
+// Recount updates the size of a cluster after a request used it, and evicts if the budget is exceeded.
+func (c *Cache) Recount(cluster *decode.Cluster) {
 	e := (*c.published.Load())[cluster.Content.Address()]
 	if e == nil || e.cluster != cluster {
 		return
 	}
 	now, before := cluster.Remembered(), e.counted.Load()
 	if before >= 0 && now > before && e.counted.CompareAndSwap(before, now) && c.bytes.Add(now-before) > c.limit {
-		c.edit(nil)
+		c.update(nil)
 	}
 }
 
-// Put keeps a cluster, and reports whether it fits at all. It is there until others need the room.
-func (c *Cache) Put(cluster *decode.Cluster) (kept bool) {
+// Put adds a cluster, evicting others, and reports whether it fits the budget alone.
+func (c *Cache) Put(cluster *decode.Cluster) (ok bool) {
 	remembered := cluster.Remembered()
-	added := &entry{cluster: cluster, bytes: cluster.Memory() - remembered}
-	if added.bytes+remembered > c.limit {
+	added := &entry{cluster: cluster, fixedBytes: cluster.Memory() - remembered}
+	if added.fixedBytes+remembered > c.limit {
 		return false
 	}
-	cluster.RememberAtMost(c.limit - added.bytes)
+	cluster.RememberAtMost(c.limit - added.fixedBytes)
 	added.counted.Store(remembered)
-	added.used.Store(c.clock.Add(1))
-	c.edit(added)
+	added.lastUsed.Store(c.clock.Add(1))
+	c.update(added)
 	return true
 }
 
-// edit adds an entry, if there is one to add and none of its address, and drops what there is no room for.
-func (c *Cache) edit(added *entry) {
+// update adds an entry, unless it is nil or its address is present, and evicts down to the budget.
+func (c *Cache) update(added *entry) {
 	for {
 		old := c.published.Load()
 		next := maps.Clone(*old)
 		var more int64
 		if added != nil {
-			if there := next[added.cluster.Content.Address()]; there != nil {
-				there.used.Store(added.used.Load())
+			if present := next[added.cluster.Content.Address()]; present != nil {
+				present.lastUsed.Store(added.lastUsed.Load())
 				return
 			}
 			next[added.cluster.Content.Address()] = added
-			more = added.bytes + added.counted.Load()
+			more = added.fixedBytes + added.counted.Load()
 		}
-		var dropped []*entry
-		// Requests in progress have not counted yet what they made clusters remember, so near the limit all are looked at.
+		var victims []*entry
+		// c.bytes lags behind the responses of requests in progress. Near the budget evict sums up the actual sizes.
 		if c.bytes.Load()+more > c.limit-c.limit/8 {
-			dropped = next.shrink(c.limit)
+			victims = next.evict(c.limit)
 		}
 		if !c.published.CompareAndSwap(old, &next) {
 			continue
 		}
-		for _, e := range dropped {
-			more -= e.bytes + e.counted.Swap(gone)
+		for _, e := range victims {
+			more -= e.fixedBytes + e.counted.Swap(evicted)
 		}
 		if c.bytes.Add(more) <= c.limit || added == nil {
 			return
 		}
-		added = nil // others have added theirs meanwhile
+		added = nil // concurrent updates exceeded the budget: evict again
 	}
 }
 
@@ -120,22 +119,23 @@ func (e entries) memory() int64 {
 	return bytes
 }
 
-// shrink drops what was not asked for longest, so much that it is not called each time when many small clusters are there.
-func (e entries) shrink(limit int64) (dropped []*entry) {
+// evict removes the least recently used entries and returns them. It leaves 1/256 of the budget free, so that not every
+// Put of a small cluster evicts; the most recently used entry stays if it fits the budget.
+func (e entries) evict(limit int64) (victims []*entry) {
 	excess := e.memory() - limit
 	if excess <= 0 {
 		return nil
 	}
 	type candidate struct {
 		*entry
-		address content.Address
-		used    uint64
+		address  content.Address
+		lastUsed uint64
 	}
 	candidates := make([]candidate, 0, len(e))
 	for a, x := range e {
-		candidates = append(candidates, candidate{x, a, x.used.Load()})
+		candidates = append(candidates, candidate{x, a, x.lastUsed.Load()})
 	}
-	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.used, b.used) })
+	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.lastUsed, b.lastUsed) })
 	spare := limit / 256
 	for i, x := range candidates {
 		if i == len(candidates)-1 {
@@ -146,12 +146,12 @@ func (e entries) shrink(limit int64) (dropped []*entry) {
 		}
 		excess -= x.memory()
 		delete(e, x.address)
-		dropped = append(dropped, x.entry)
+		victims = append(victims, x.entry)
 	}
-	return dropped
+	return victims
 }
 
-// Len returns how many clusters there are, and their bytes.
+// Len returns the number of clusters and their size in bytes.
 func (c *Cache) Len() (clusters int, bytes int64) {
 	now := *c.published.Load()
 	return len(now), now.memory()

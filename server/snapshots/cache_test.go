@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/snapshots"
 )
 
-// numbered returns small clusters, each of another content.
+// numbered returns small clusters with distinct contents.
 func numbered(t *testing.T, count int) []*decode.Cluster {
 	out := make([]*decode.Cluster, count)
 	for i := range out {
@@ -23,7 +23,7 @@ func has(c *snapshots.Cache, cluster *decode.Cluster) bool {
 	return c.Get(cluster.Content.Address()) != nil
 }
 
-func TestWhatWasNotAskedForLongestMakesRoom(t *testing.T) {
+func TestEvictsLeastRecentlyUsed(t *testing.T) {
 	clusters := numbered(t, 5)
 	each := clusters[0].Memory()
 	c := snapshots.New(3*each + each/2)
@@ -33,7 +33,7 @@ func TestWhatWasNotAskedForLongestMakesRoom(t *testing.T) {
 		}
 	}
 	has(c, clusters[0])
-	c.Put(clusters[1]) // is there, and counts as asked for
+	c.Put(clusters[1]) // present: counts as a use
 	c.Put(clusters[3])
 	for i, want := range []bool{true, true, false, true, false} {
 		if got := has(c, clusters[i]); got != want {
@@ -51,9 +51,9 @@ func TestWhatWasNotAskedForLongestMakesRoom(t *testing.T) {
 	}
 }
 
-// What clusters come to remember makes others go, and does not make the last one outgrow the limit: one that is asked much,
-// or each a little.
-func TestWhatIsRememberedCounts(t *testing.T) {
+// TestCachedResponsesCount: cached responses evict other clusters, and the last cluster stays within the budget. Requests
+// go to one cluster or to all in turn.
+func TestCachedResponsesCount(t *testing.T) {
 	for name, asked := range map[string]func(int) int{
 		"one": func(int) int { return 7 },
 		"all": func(i int) int { return i % 20 },
@@ -77,7 +77,7 @@ func TestWhatIsRememberedCounts(t *testing.T) {
 					continue
 				}
 				ask(t, x, i)
-				c.Count(x)
+				c.Recount(x)
 				if _, bytes := c.Len(); bytes > limit {
 					t.Fatalf("after %d questions there are %d bytes, the limit is %d", i, bytes, limit)
 				}

@@ -11,10 +11,10 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// drawn makes sound clusters, deltas and questions, of few names so that they have much to do with each other.
+// drawn draws valid clusters, deltas and requests from few names, so that selectors match often.
 type drawn struct {
 	t                  *rapid.T
-	templates, classes int // of the cluster at hand
+	templates, classes int // of the current cluster
 	nodeless           decode.Nodeless
 }
 
@@ -184,7 +184,7 @@ func workloadKey(w *stowagev1.WorkloadSelector) string {
 	return fmt.Sprint(w.Kind, w.Namespace, "/", w.Name)
 }
 
-// unique leaves one of each key.
+// unique keeps the first item of each key.
 func unique[T any](list []T, key func(T) string) []T {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(list, func(x T) bool {
@@ -213,7 +213,7 @@ func (d *drawn) cluster() *stowagev1.Cluster {
 	return c
 }
 
-// delta is about a cluster. It may be one that cannot be applied.
+// delta draws a delta for a cluster. It may be invalid.
 func (d *drawn) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	out := &stowagev1.ClusterDelta{}
 	d.templates, d.classes = len(c.PodTemplates), len(c.NodeClasses)
@@ -234,7 +234,7 @@ func (d *drawn) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 			change.PodCounts, change.Pods = d.pods()
 			out.NodePods = append(out.NodePods, change)
 		case 3:
-			same := proto.CloneOf(n) // but for its images
+			same := proto.CloneOf(n) // except its images
 			same.Images = several(d, 2, d.image)
 			out.Nodes = append(out.Nodes, same)
 		}

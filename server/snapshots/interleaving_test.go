@@ -17,8 +17,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// TestInterleavings puts clusters and deltas in any order, with room for few, and holds what is kept, and what a delta
-// makes of it, against the same cluster in the request: the same address, the same answers.
+// TestInterleavings puts clusters and deltas in random order into a small cache. A cached cluster, or one derived by a delta,
+// has the same address and gives the same responses as the same cluster inline.
 func TestInterleavings(t *testing.T) {
 	var puts, deltas, refused, gone, asked int
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestInterleavings(t *testing.T) {
 			case 0:
 				cache.Put(whole(t, decode.NewRequest(t.Context()), c))
 				puts++
-			case 1: // a delta, to be kept, on what was itself perhaps derived
+			case 1: // a delta on a cluster that may itself be derived
 				base := cache.Get(addressOf(t, c))
 				if base == nil {
 					gone++
@@ -83,7 +83,7 @@ func addressOf(t *rapid.T, c *stowagev1.Cluster) content.Address {
 	return of.Address()
 }
 
-// ordered states a cluster that is kept.
+// ordered returns the message of a cached cluster.
 func ordered(t *rapid.T, c *decode.Cluster) *stowagev1.Cluster {
 	stated, err := c.Content.Cluster()
 	if err != nil {
@@ -92,7 +92,7 @@ func ordered(t *rapid.T, c *decode.Cluster) *stowagev1.Cluster {
 	return stated
 }
 
-// derived returns what a delta leads to, unless it cannot be applied.
+// derived applies a delta to a cluster. It returns false if the delta is invalid.
 func derived(t *rapid.T, base *decode.Cluster, change *stowagev1.ClusterDelta) (*decode.Cluster, bool) {
 	r := decode.On(t.Context(), base)
 	r.Delta("delta", change)
@@ -110,7 +110,7 @@ func derived(t *rapid.T, base *decode.Cluster, change *stowagev1.ClusterDelta) (
 	return next, true
 }
 
-// ask asks about a cluster in both ways, and about what a delta makes of it.
+// ask compares the responses for an inline and a cached cluster, with and without a delta.
 func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Cluster) {
 	d.templates, d.classes = len(c.PodTemplates), len(c.NodeClasses)
 	if inline.Address != kept.Address {

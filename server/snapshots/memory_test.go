@@ -16,7 +16,7 @@ func selector(app int) *stowagev1.LabelSelector {
 	return &stowagev1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint("app-", app)}}
 }
 
-// template is one of an app, whose kind of constraint goes by its number.
+// template is a pod template of an app; the number selects its kind of constraint.
 func template(app int) *stowagev1.PodTemplate {
 	term := &stowagev1.PodAffinityTerm{LabelSelector: selector(app), TopologyKey: "zone"}
 	spec := &stowagev1.PodSpec{Containers: []*stowagev1.Container{{
@@ -87,7 +87,7 @@ func after(t *testing.T, c *decode.Cluster, d *stowagev1.ClusterDelta) *decode.C
 	return r.Cluster()
 }
 
-// ask asks Filter and Score for the pod of a number, as the service does.
+// ask runs Filter and Score for the i-th pod, as the service does.
 func ask(t *testing.T, c *decode.Cluster, number int) {
 	t.Helper()
 	pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: template(number)}}
@@ -109,10 +109,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Memory is not less than what a cluster takes on the heap, however much it has come to remember and whatever led to it,
-// and not more than twice that.
+// Memory is at least the cluster's heap size, and at most twice that, with any cached responses and after deltas.
 func TestMemory(t *testing.T) {
-	const outside = 64 << 10 // what the runtime and other packages may come to keep meanwhile
+	const outside = 64 << 10 // allocations of the runtime and other packages
 	check := func(t *testing.T, when string, before int64, c *decode.Cluster) {
 		t.Helper()
 		taken, memory := heap()-before, c.Memory()

@@ -6,10 +6,10 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Encoded is a message in its wire form.
+// Encoded is an encoded message.
 type Encoded []byte
 
-// Codec is gRPC's codec for protobuf, which also receives into a *Request and sends an Encoded.
+// Codec is gRPC's protobuf codec. It also receives into a *Request and sends an Encoded.
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns the codec.

@@ -1,4 +1,3 @@
-// Package wire keeps the clusters of requests in the frames in which gRPC receives them, so that they are decoded from
-// there once, into what the engine wants, and never become protobuf messages in between. The rest of a request is for its
-// decoder.
+// Package wire receives requests without copying their clusters: a cluster stays in the frames that gRPC received and is
+// decoded from there directly into the engine's values. The rest of a request is unmarshalled as usual.
 package wire

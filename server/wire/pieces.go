@@ -5,8 +5,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Pieces is a protobuf message in its wire form, cut into pieces anywhere. Messages that follow one another are one
-// message: protobuf appends their lists.
+// Pieces is an encoded protobuf message, split at arbitrary offsets. Concatenated messages are one message: protobuf merges
+// them.
 type Pieces [][]byte
 
 // Len returns the number of bytes.
@@ -18,24 +18,24 @@ func (p Pieces) Len() int {
 	return n
 }
 
-// Reader reads the fields of a message. A copy goes on from where it was made.
+// Reader reads the fields of a message. A copy of a Reader continues from the same position.
 type Reader struct {
 	pieces    Pieces
-	piece, at int // the place of the next byte, unless the piece ends there
-	left      int // bytes
+	piece, at int // position of the next byte; at may be the end of the piece
+	left      int // unread bytes
 }
 
-// NewReader returns a reader that stands before the first field.
+// NewReader returns a reader at the first field.
 func NewReader(p Pieces) *Reader { return &Reader{pieces: p, left: p.Len()} }
 
-// Left returns how many bytes are not read yet.
+// Left returns the number of unread bytes.
 func (r *Reader) Left() int { return r.left }
 
-// Done reports whether the message is read.
+// Done reports whether no bytes are left.
 func (r *Reader) Done() bool { return r.left == 0 }
 
-// Next reads a field's tag, and with a field of bytes their number; other values are skipped. It reports whether that
-// was well-formed. The bytes must be taken or skipped before the next field.
+// Next reads a field's tag. It returns the length of a length-delimited field and -1 for other fields, whose value it skips.
+// It fails on malformed input. The caller must take or skip the bytes before the next field.
 func (r *Reader) Next() (field protowire.Number, bytes int, ok bool) {
 	field, kind, ok := r.tag()
 	if !ok {
@@ -62,7 +62,7 @@ func (r *Reader) length() (int, bool) {
 	return int(n), true
 }
 
-// skipValue skips a value, which may be a group: no message of the contract has any, but protobuf skips them.
+// skipValue skips a value. Groups are skipped as protobuf does, although the contract has none.
 func (r *Reader) skipValue(field protowire.Number, kind protowire.Type, depth int) bool {
 	switch kind {
 	case protowire.VarintType:
@@ -89,54 +89,54 @@ func (r *Reader) skipValue(field protowire.Number, kind protowire.Type, depth in
 	return false
 }
 
-// Take returns the next n bytes. If they lie in several pieces, they are put together at the end of a buffer.
+// Take returns the next n bytes: from the piece if it has all of them, otherwise a copy appended to buffer.
 func (r *Reader) Take(n int, buffer *[]byte) []byte {
 	if rest := r.rest(); n <= len(rest) {
-		r.pass(n)
+		r.advance(n)
 		return rest[:n:n]
 	}
 	return r.Copy(n, buffer)
 }
 
-// Copy returns a copy of the next n bytes, at the end of a buffer.
+// Copy returns a copy of the next n bytes, appended to buffer.
 func (r *Reader) Copy(n int, buffer *[]byte) []byte {
 	from := len(*buffer)
 	r.each(n, func(b []byte) { *buffer = append(*buffer, b...) })
 	return (*buffer)[from:]
 }
 
-// Cut returns the next n bytes as they lie.
+// Cut returns the next n bytes without copying them.
 func (r *Reader) Cut(n int) Pieces {
 	var cut Pieces
 	r.each(n, func(b []byte) { cut = append(cut, b) })
 	return cut
 }
 
-// Skip leaves out n bytes and reports whether there were as many.
+// Skip skips n bytes. It returns false if fewer are left.
 func (r *Reader) Skip(n int) bool {
 	if n > r.left {
 		return false
 	}
 	for n > 0 {
 		k := min(n, len(r.rest()))
-		r.pass(k)
+		r.advance(k)
 		n -= k
 	}
 	return true
 }
 
-// each hands out the next n bytes, which there must be.
+// each calls use with the next n bytes, piece by piece. At least n bytes must be left.
 func (r *Reader) each(n int, use func([]byte)) {
 	for n > 0 {
 		rest := r.rest()
 		k := min(n, len(rest))
 		use(rest[:k])
-		r.pass(k)
+		r.advance(k)
 		n -= k
 	}
 }
 
-// rest returns what is left of a piece, nothing only at the end.
+// rest returns the unread bytes of the current piece. It is empty only at the end of the message.
 func (r *Reader) rest() []byte {
 	for ; r.piece < len(r.pieces); r.piece, r.at = r.piece+1, 0 {
 		if rest := r.pieces[r.piece][r.at:]; len(rest) > 0 {
@@ -146,8 +146,8 @@ func (r *Reader) rest() []byte {
 	return nil
 }
 
-// pass passes bytes of one piece.
-func (r *Reader) pass(n int) {
+// advance advances within a piece.
+func (r *Reader) advance(n int) {
 	r.at += n
 	r.left -= n
 }
@@ -159,7 +159,7 @@ func (r *Reader) varint() (v uint64, ok bool) {
 			return 0, false
 		}
 		b := rest[0]
-		r.pass(1)
+		r.advance(1)
 		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return v, shift < 63 || b < 2

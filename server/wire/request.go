@@ -10,15 +10,15 @@ import (
 
 // Request is a request whose cluster stays in the frames.
 //
-// What is wrong with it is for Err, and not for gRPC, which would end a stream at once, before the handler has answered the
+// Err reports a malformed request. Receiving it does not fail: gRPC would end the stream before the handler has handled the
 // messages before.
 type Request struct {
-	// Message is everything but the cluster, an empty one being in its place, and but for what Read takes otherwise.
+	// Message receives the request with an empty cluster, unless Read is set.
 	Message proto.Message
-	// Cluster is a stowage.v1.Cluster, nil if the request has none. It is there until Free.
+	// Cluster is an encoded stowage.v1.Cluster, nil if the request has none. It is valid until Free.
 	Cluster Pieces
-	// Read, if not nil, is given the encoded request without its cluster, in the place of its decoding into Message. It may
-	// keep the bytes.
+	// Read, if set, decodes the encoded request with an empty cluster, in place of proto.Unmarshal into Message. It may keep
+	// the bytes.
 	Read func(rest []byte) error
 
 	path   []protowire.Number
@@ -26,23 +26,23 @@ type Request struct {
 	err    error
 }
 
-// NewRequest returns a request to receive into. The path is the fields that lead to the cluster, from the message on.
+// NewRequest returns a request to receive into. path lists the field numbers from the message to its cluster.
 func NewRequest(m proto.Message, path ...protowire.Number) *Request {
 	return &Request{Message: m, path: path}
 }
 
-// Free gives the frames back.
+// Free releases the frames.
 func (r *Request) Free() {
 	r.frames.Free()
 	r.frames, r.Cluster = nil, nil
 }
 
-// Err is why a request that was received is none.
+// Err returns the error of decoding the request.
 func (r *Request) Err() error { return r.err }
 
-var errMalformed = errors.New("the request is not a protobuf message")
+var errMalformed = errors.New("the request is not a valid protobuf message")
 
-// receive takes the request from frames that the caller frees.
+// receive decodes the request from frames that the caller frees.
 func (r *Request) receive(frames mem.BufferSlice) {
 	if r.err = r.cut(frames); r.err != nil {
 		r.Cluster = nil
@@ -52,22 +52,22 @@ func (r *Request) receive(frames mem.BufferSlice) {
 	}
 }
 
-// cut separates the cluster from the rest, and reads that.
+// cut splits the cluster off and decodes the rest.
 func (r *Request) cut(frames mem.BufferSlice) error {
-	rest, ok := r.without(NewReader(piecesOf(frames)), r.path)
+	rest, ok := r.splitCluster(NewReader(piecesOf(frames)), r.path)
 	if !ok {
 		return errMalformed
 	}
 	return r.read(rest)
 }
 
-// leastRest is how many bytes are taken for the rest of a message that comes before its cluster.
-const leastRest = 256
+// minRestBytes is the initial capacity for the rest of a message.
+const minRestBytes = 256
 
-// without returns a message with an empty cluster in the place of the one at the path, which it takes.
-func (r *Request) without(in *Reader, path []protowire.Number) (rest []byte, ok bool) {
+// splitCluster appends the cluster at the path to r.Cluster and returns the message with an empty cluster in its place.
+func (r *Request) splitCluster(in *Reader, path []protowire.Number) (rest []byte, ok bool) {
 	for !in.Done() {
-		all := *in
+		start := *in
 		field, n, ok := in.Next()
 		switch {
 		case !ok:
@@ -77,9 +77,9 @@ func (r *Request) without(in *Reader, path []protowire.Number) (rest []byte, ok 
 				in.Skip(n)
 			}
 			if rest == nil {
-				rest = make([]byte, 0, leastRest)
+				rest = make([]byte, 0, minRestBytes)
 			}
-			all.each(all.left-in.left, func(b []byte) { rest = append(rest, b...) })
+			start.each(start.left-in.left, func(b []byte) { rest = append(rest, b...) })
 			continue
 		}
 		var inner []byte
@@ -88,11 +88,11 @@ func (r *Request) without(in *Reader, path []protowire.Number) (rest []byte, ok 
 				r.Cluster = Pieces{}
 			}
 			r.Cluster = append(r.Cluster, in.Cut(n)...)
-		} else if inner, ok = r.without(NewReader(in.Cut(n)), path[1:]); !ok {
+		} else if inner, ok = r.splitCluster(NewReader(in.Cut(n)), path[1:]); !ok {
 			return nil, false
 		}
-		if rest == nil { // contexts mostly come first, clusters alone
-			rest = make([]byte, 0, len(inner)+in.left+leastRest)
+		if rest == nil { // the cluster's context is usually the first field
+			rest = make([]byte, 0, len(inner)+in.left+minRestBytes)
 		}
 		rest = protowire.AppendTag(rest, field, protowire.BytesType)
 		rest = protowire.AppendBytes(rest, inner)

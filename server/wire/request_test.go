@@ -13,8 +13,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// TestClusterOfARequest receives requests whose cluster lies at the end of a path, in frames cut anywhere, and expects the
-// cluster apart and an empty one in its place.
+// TestClusterOfARequest receives requests with a cluster at the end of a path, in frames split at any offset. It expects the
+// cluster in Cluster and an empty one in Message.
 func TestClusterOfARequest(t *testing.T) {
 	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}, {Name: "b"}}}
 	place := &stowagev1.PlaceRequest{
@@ -27,7 +27,7 @@ func TestClusterOfARequest(t *testing.T) {
 	raw := marshalled(t, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: new(uint32(3))})
 	want := &stowagev1.PlaceStreamRequest{Place: proto.CloneOf(place), PodsPerMessage: new(uint32(3))}
 	want.Place.Context.Base = &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}
-	// Messages that follow one another are merged, the two parts of the cluster too.
+	// Concatenated messages are merged, and so are their clusters.
 	more := marshalled(t, &stowagev1.PlaceStreamRequest{Place: &stowagev1.PlaceRequest{Context: place.Context, AllowPartial: true}})
 	merged := proto.CloneOf(want)
 	merged.Place.AllowPartial = true
@@ -54,8 +54,8 @@ func TestClusterOfARequest(t *testing.T) {
 	}
 }
 
-// TestMalformedOnTheWay has messages on the way to a cluster that are none.
-func TestMalformedOnTheWay(t *testing.T) {
+// TestMalformedPath receives malformed messages on the path to a cluster.
+func TestMalformedPath(t *testing.T) {
 	for _, inner := range [][]byte{{7}, {0x0a, 5, 1}, {0x0a}} {
 		raw := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), inner)
 		in := wire.NewRequest(new(stowagev1.FilterRequest), 1, 1)

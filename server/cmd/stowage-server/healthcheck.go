@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// healthcheck is the command that asks a server whether it is ready.
+// healthcheck is the healthcheck command.
 type healthcheck struct {
 	AdminAddress string        `default:"127.0.0.1:7434" help:"The server's admin address."`
-	Timeout      time.Duration `default:"2s" help:"How long to wait for the answer."`
+	Timeout      time.Duration `default:"2s" help:"Timeout of the request."`
 }
 
 // Run runs the command.
@@ -21,7 +21,7 @@ func (h *healthcheck) Run(ctx context.Context) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost" // the address may be the one that the server listens on
+		host = "localhost" // a listen address without a host
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
@@ -35,7 +35,7 @@ func (h *healthcheck) Run(ctx context.Context) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server answers %s", response.Status)
+		return fmt.Errorf("the server responded %s", response.Status)
 	}
 	return nil
 }

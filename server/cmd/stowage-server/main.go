@@ -1,5 +1,5 @@
-// Command stowage-server serves stowage.v1.PlacementService. It exits with 2 for settings that are wrong, with 1 for
-// whatever else goes wrong.
+// Command stowage-server serves stowage.v1.PlacementService. It exits with 2 for invalid flags, variables or configuration
+// files and with 1 for other errors.
 package main
 
 import (
@@ -16,13 +16,13 @@ import (
 
 type commandLine struct {
 	Version     kong.VersionFlag `env:"-" help:"Print the version."`
-	Serve       serve            `cmd:"" default:"withargs" help:"Serve until told to stop by SIGTERM or SIGINT (the default)."`
+	Serve       serve            `cmd:"" default:"withargs" help:"Serve until SIGTERM or SIGINT (default)."`
 	Healthcheck healthcheck      `cmd:"" help:"Exit with 0 if a server on this machine is ready, for container probes."`
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	options := append(config.Options(),
 		kong.Name("stowage-server"),
 		kong.Description("Scheduling decisions as a service."),
@@ -32,13 +32,13 @@ func main() {
 	parser := kong.Must(&commandLine{}, options...)
 	command, err := parser.Parse(os.Args[1:])
 	if err != nil {
-		parser.FatalIfErrorf(badSettings{err})
+		parser.FatalIfErrorf(usageError{err})
 	}
 	command.FatalIfErrorf(command.Run())
 }
 
-// badSettings are flags, variables and files that are wrong. kong's own exit code depends on how far it read them.
-type badSettings struct{ error }
+// usageError is an invalid flag, variable or file. kong's own exit code varies with the stage of parsing.
+type usageError struct{ error }
 
 // ExitCode implements kong.ExitCoder.
-func (badSettings) ExitCode() int { return 2 }
+func (usageError) ExitCode() int { return 2 }

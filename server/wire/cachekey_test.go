@@ -32,15 +32,15 @@ func encoded(t *testing.T, m *stowagev1.FilterRequest) []byte {
 	return b
 }
 
-func TestForm(t *testing.T) {
-	address, name, form, ok := wire.Form(encoded(t, about("web-1")))
+func TestCacheKey(t *testing.T) {
+	address, name, key, ok := wire.CacheKey(encoded(t, about("web-1")))
 	if address != "address" || name != "web-1" || !ok {
 		t.Errorf("address %q, name %q, %v", address, name, ok)
 	}
 	for _, other := range []string{"", "web-2", strings.Repeat("x", 300)} {
-		_, name, same, ok := wire.Form(encoded(t, about(other)))
-		if name != other || !bytes.Equal(form, same) || !ok {
-			t.Errorf("a pod with the name %q has another form", other)
+		_, name, same, ok := wire.CacheKey(encoded(t, about(other)))
+		if name != other || !bytes.Equal(key, same) || !ok {
+			t.Errorf("a pod with the name %q has another key", other)
 		}
 	}
 	for what, change := range map[string]func(*stowagev1.FilterRequest){
@@ -52,13 +52,13 @@ func TestForm(t *testing.T) {
 	} {
 		m := about("web-1")
 		change(m)
-		if _, _, other, ok := wire.Form(encoded(t, m)); bytes.Equal(form, other) || !ok {
-			t.Errorf("another %s has the same form", what)
+		if _, _, other, ok := wire.CacheKey(encoded(t, m)); bytes.Equal(key, other) || !ok {
+			t.Errorf("another %s has the same key", what)
 		}
 	}
 }
 
-func TestNoForm(t *testing.T) {
+func TestNoCacheKey(t *testing.T) {
 	for what, change := range map[string]func(*stowagev1.FilterRequest){
 		"no snapshot": func(m *stowagev1.FilterRequest) { m.Context.Base = nil },
 		"no address":  func(m *stowagev1.FilterRequest) { m.GetContext().GetSnapshot().Address = "" },
@@ -67,25 +67,25 @@ func TestNoForm(t *testing.T) {
 	} {
 		m := about("web")
 		change(m)
-		if _, _, _, ok := wire.Form(encoded(t, m)); ok {
-			t.Errorf("a request with %s has a form", what)
+		if _, _, _, ok := wire.CacheKey(encoded(t, m)); ok {
+			t.Errorf("a request with %s has a key", what)
 		}
 	}
 	whole := encoded(t, about("web"))
 	for i := range whole {
-		address, _, form, ok := wire.Form(whole[:i])
+		address, _, key, ok := wire.CacheKey(whole[:i])
 		if ok && proto.Unmarshal(whole[:i], new(stowagev1.FilterRequest)) != nil {
-			t.Errorf("%d bytes are malformed, and have the form %q of %q", i, form, address)
+			t.Errorf("%d bytes are malformed, and have the key %q of %q", i, key, address)
 		}
 	}
 	for what, more := range map[string]*stowagev1.FilterRequest{
 		"pods": {Pod: about("x").Pod}, "contexts": {Context: &stowagev1.DecisionContext{IncludeNodeNames: true}},
 	} {
-		if _, _, _, ok := wire.Form(slices.Concat(whole, encoded(t, more))); ok {
-			t.Errorf("a request with two %s, which are merged, has a form", what)
+		if _, _, _, ok := wire.CacheKey(append(whole[:len(whole):len(whole)], encoded(t, more)...)); ok {
+			t.Errorf("a request with two %s, which are merged, has a key", what)
 		}
 	}
-	if _, _, _, ok := wire.Form(bytes.Replace(whole, []byte("web"), []byte("w\xffb"), 1)); ok {
-		t.Error("a name that is not UTF-8 has a form")
+	if _, _, _, ok := wire.CacheKey(bytes.Replace(whole, []byte("web"), []byte("w\xffb"), 1)); ok {
+		t.Error("a name that is not UTF-8 has a key")
 	}
 }

@@ -16,66 +16,67 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// request is a request of one of the methods.
+// request is the request of a unary RPC.
 type request interface {
 	proto.Message
 	GetContext() *stowagev1.DecisionContext
 }
 
-// inline decodes the cluster that a request states itself; nil if it states none.
-type inline func(*decode.Request)
+// inlineCluster decodes the cluster in a request. It is nil if the request has none.
+type inlineCluster func(*decode.Request)
 
-// answer answers a request, which has a form if it may be asked in the same form again. The pod in it stands for the one
-// that was read, if one was.
-func answer[M request, C, R any](
-	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inline, pod *decode.Asked, form string,
+// respond handles a request and returns its encoded response. pod replaces the pod of the message, unless it is nil. rawKey
+// is the key of the encoded request in the response cache, empty if it has none.
+func respond[M request, C, R any](
+	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inlineCluster, pod *decode.Asked, rawKey string,
 ) (wire.Encoded, error) {
-	clock := s.begin(m.name)
-	r, snapshot, err := s.begun(ctx, in, inline)
+	timing := s.startTimer(m.name)
+	r, snapshot, err := s.decodeCluster(ctx, in, inline)
 	if err != nil {
-		return nil, answerTo(err)
+		return nil, statusOf(err)
 	}
 	key := ""
 	if snapshot != nil {
-		defer s.snapshots.Count(snapshot)
+		defer s.snapshots.Recount(snapshot)
 	}
 	if snapshot != nil && in.GetContext().GetSnapshot().GetDelta() == nil {
 		key = m.key(in, pod)
-		if a, ok := snapshot.Kept(key).(*remembered); ok {
-			a.under(snapshot, form)
-			return s.again(ctx, m.name, snapshot, a), nil
+		if hit, ok := snapshot.Kept(key).(*cachedResponse); ok {
+			hit.addRawKey(snapshot, rawKey)
+			return s.serveCached(ctx, m.name, snapshot, hit), nil
 		}
 	}
 	r.Ask(pod)
 	call := m.read(r, in)
 	if err := r.Err(); err != nil {
-		return nil, answerTo(err)
+		return nil, statusOf(err)
 	}
 	cluster := r.Cluster()
-	clock.decoded()
+	timing.decodeDone()
 	result, err := m.decide(ctx, cluster, call)
 	if err != nil {
-		return nil, answerTo(err)
+		return nil, statusOf(err)
 	}
-	clock.decided()
+	timing.engineDone()
 	var names encode.Names
 	if in.GetContext().GetIncludeNodeNames() {
 		names = cluster.Names()
 	}
 	encoded, err := m.encode(in, result, names, cluster.Address)
 	if err != nil {
-		return nil, answerTo(err)
+		return nil, statusOf(err)
 	}
 	feasible, scanned := m.count(result)
 	if key != "" {
-		remember(snapshot, key, encoded, feasible).under(snapshot, form)
+		cache(snapshot, key, encoded, feasible).addRawKey(snapshot, rawKey)
 	}
-	clock.end(ctx, cluster.Len(), feasible, scanned)
+	timing.encodeDone(ctx, cluster.Len(), feasible, scanned)
 	return encoded, nil
 }
 
-// begun decodes a request's cluster, whichever way it names it, and returns the snapshot that it names, if any.
-func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode.Request, *decode.Cluster, error) {
+// decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
+// nil for an inline cluster.
+func (s *Service) decodeCluster(ctx context.Context, in request, inline inlineCluster) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
 		r := decode.NewInline(ctx, &s.nodeless)
@@ -99,15 +100,15 @@ func (s *Service) begun(ctx context.Context, in request, inline inline) (*decode
 	return r, snapshot, nil
 }
 
-// heapPerByte is about what a byte of a request takes of the heap: the peak for the compact form in bench/figures.md.
+// heapPerByte is the peak heap per byte of a request in the compact form, see bench/figures.md.
 const heapPerByte = 6
 
-// reserve counts what a delta copies as if it had come with the request, or fails if that is too much at the moment.
+// reserve charges the memory that a delta copies to the in-flight limit, as the size of a request that takes that much.
 func reserve(ctx context.Context, base *decode.Cluster, delta *stowagev1.ClusterDelta) error {
 	return interceptor.Reserve(ctx, base.CopiedBy(delta)/heapPerByte)
 }
 
-// snapshot returns the cluster of an address that a request has in a field.
+// snapshot returns the snapshot of an address. field is the address's path in the request, for errors.
 func (s *Service) snapshot(address, field string) (*decode.Cluster, error) {
 	a, err := decode.Address(address, field)
 	if err != nil {
@@ -120,11 +121,11 @@ func (s *Service) snapshot(address, field string) (*decode.Cluster, error) {
 	return c, nil
 }
 
-// answerTo turns what decode or the engine failed with into the answer.
-func answerTo(err error) error {
+// statusOf returns the gRPC status error for an error of decode or the engine.
+func statusOf(err error) error {
 	var invalid *decode.Error
 	switch {
-	case status.Code(err) != codes.Unknown: // an answer already
+	case status.Code(err) != codes.Unknown: // has a status
 		return err
 	case errors.As(err, &invalid):
 		return rpcerror.Invalid(invalid)

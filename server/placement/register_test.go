@@ -9,8 +9,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestFieldsOnTheWay compares the numbers by which clusters are found in requests with the contract's.
-func TestFieldsOnTheWay(t *testing.T) {
+// TestClusterFieldNumbers compares the field numbers on the path to a cluster with the contract's.
+func TestClusterFieldNumbers(t *testing.T) {
 	for _, test := range []struct {
 		message proto.Message
 		field   protoreflect.Name

@@ -6,8 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields that a request's form is made of: those of every request that has a pod, of DecisionContext, Pod and
-// SnapshotReference.
+// Field numbers that CacheKey interprets: of requests with a pod, DecisionContext, Pod and SnapshotReference.
 const (
 	contextField  = 1
 	podField      = 2
@@ -16,11 +15,11 @@ const (
 	addressField  = 1
 )
 
-// Form splits an encoded request about a snapshot into the snapshot's address, the pod's name and its form: all the rest.
-// Requests of one form about one snapshot get the same answer, whatever the names of the pods. It is not ok if the request
-// has anything but an address for a snapshot, or if a message of it comes in several parts.
-func Form(request []byte) (address, name string, form []byte, ok bool) {
-	form = make([]byte, 0, len(request))
+// CacheKey splits an encoded request with a snapshot into the snapshot's address, the pod's name and a cache key, which is the
+// rest. Requests with equal addresses and keys have equal responses, whatever the pods' names. It fails if the snapshot has a
+// delta, or if the context, the snapshot or the pod occurs more than once.
+func CacheKey(request []byte) (address, name string, key []byte, ok bool) {
+	key = make([]byte, 0, len(request))
 	contexts, pods := 0, 0
 	for len(request) > 0 {
 		field, kind, n := protowire.ConsumeField(request)
@@ -33,28 +32,28 @@ func Form(request []byte) (address, name string, form []byte, ok bool) {
 		case kind == protowire.BytesType && field == contextField:
 			contexts++
 			var rest []byte
-			if address, rest, ok = contextForm(value(whole)); !ok {
+			if address, rest, ok = splitContext(value(whole)); !ok {
 				return "", "", nil, false
 			}
-			form = protowire.AppendTag(form, contextField, protowire.BytesType)
-			form = protowire.AppendBytes(form, rest)
+			key = protowire.AppendTag(key, contextField, protowire.BytesType)
+			key = protowire.AppendBytes(key, rest)
 		case kind == protowire.BytesType && field == podField:
 			pods++
 			var rest []byte
-			if name, rest, ok = podForm(value(whole)); !ok {
+			if name, rest, ok = splitPod(value(whole)); !ok {
 				return "", "", nil, false
 			}
-			form = protowire.AppendTag(form, podField, protowire.BytesType)
-			form = protowire.AppendBytes(form, rest)
+			key = protowire.AppendTag(key, podField, protowire.BytesType)
+			key = protowire.AppendBytes(key, rest)
 		default:
-			form = append(form, whole...)
+			key = append(key, whole...)
 		}
 	}
-	return address, name, form, contexts == 1 && pods == 1
+	return address, name, key, contexts == 1 && pods == 1
 }
 
-// contextForm splits a DecisionContext into the snapshot's address and the rest.
-func contextForm(context []byte) (address string, rest []byte, ok bool) {
+// splitContext splits a DecisionContext into the snapshot's address and the rest.
+func splitContext(context []byte) (address string, rest []byte, ok bool) {
 	for len(context) > 0 {
 		field, kind, n := protowire.ConsumeField(context)
 		if n < 0 {
@@ -76,8 +75,8 @@ func contextForm(context []byte) (address string, rest []byte, ok bool) {
 	return address, rest, address != ""
 }
 
-// podForm splits a Pod into its name, if it begins with that, and the rest.
-func podForm(pod []byte) (name string, rest []byte, ok bool) {
+// splitPod splits a Pod into its name and the rest. A name that is not the first field stays in the rest.
+func splitPod(pod []byte) (name string, rest []byte, ok bool) {
 	field, kind, n := protowire.ConsumeField(pod)
 	if n <= 0 || field != podNameField || kind != protowire.BytesType {
 		return "", pod, true
@@ -86,7 +85,7 @@ func podForm(pod []byte) (name string, rest []byte, ok bool) {
 	return name, pod[n:], utf8.ValidString(name)
 }
 
-// value is the value of a field of bytes.
+// value returns the value of a length-delimited field.
 func value(field []byte) []byte {
 	_, _, n := protowire.ConsumeTag(field)
 	v, _ := protowire.ConsumeBytes(field[n:])

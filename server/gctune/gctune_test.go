@@ -1,4 +1,4 @@
-package garbage
+package gctune
 
 import (
 	"os"
@@ -12,8 +12,8 @@ import (
 
 func TestPercent(t *testing.T) {
 	for _, c := range []struct {
-		room, inUse uint64
-		want        int
+		headroom, live uint64
+		want           int
 	}{
 		{64 << 20, 0, 1600},
 		{64 << 20, 1 << 20, 1600},
@@ -22,39 +22,39 @@ func TestPercent(t *testing.T) {
 		{64 << 20, 1 << 30, 100},
 		{0, 0, 100},
 	} {
-		if got := percent(c.room, c.inUse); got != c.want {
-			t.Errorf("room for %d beside %d: %d %%, want %d", c.room, c.inUse, got, c.want)
+		if got := percent(c.headroom, c.live); got != c.want {
+			t.Errorf("headroom %d, live heap %d: %d %%, want %d", c.headroom, c.live, got, c.want)
 		}
 	}
 }
 
-// TestGoal says that the room is there from the start, and no more than that.
+// TestGoal checks the heap goal from the first collection on.
 func TestGoal(t *testing.T) {
 	inChild(t, "", func() {
-		const room = 64 << 20
-		LeaveRoom(room)
+		const headroom = 64 << 20
+		EnsureHeadroom(headroom)
 		for range 3 {
-			if goal := heapGoal(); goal < room || goal > 2*room {
-				t.Errorf("the heap may grow to %d bytes with room for %d", goal, room)
+			if goal := heapGoal(); goal < headroom || goal > 2*headroom {
+				t.Errorf("the heap goal is %d bytes with a headroom of %d", goal, headroom)
 			}
 			runtime.GC()
 		}
 	})
 }
 
-func TestRoomFollowsWhatIsInUse(t *testing.T) {
+func TestHeadroomFollowsLiveHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
-	defer debug.SetGCPercent(debug.SetGCPercent(usual))
-	LeaveRoom(256 << 20)
-	kept := make([]byte, 512<<20)
-	settles(t, "much is in use", func(percent int) bool { return percent == usual })
-	runtime.KeepAlive(kept)
-	settles(t, "little is in use", func(percent int) bool { return percent > 4*usual })
+	defer debug.SetGCPercent(debug.SetGCPercent(defaultPercent))
+	EnsureHeadroom(256 << 20)
+	live := make([]byte, 512<<20)
+	eventually(t, "large live heap", func(percent int) bool { return percent == defaultPercent })
+	runtime.KeepAlive(live)
+	eventually(t, "small live heap", func(percent int) bool { return percent > 4*defaultPercent })
 }
 
-func TestAnOperatorsGOGCStands(t *testing.T) {
+func TestGOGCIsRespected(t *testing.T) {
 	inChild(t, "50", func() {
-		LeaveRoom(1 << 30)
+		EnsureHeadroom(1 << 30)
 		for range 10 {
 			runtime.GC()
 		}
@@ -64,7 +64,7 @@ func TestAnOperatorsGOGCStands(t *testing.T) {
 	})
 }
 
-// inChild runs a test in a process of its own.
+// inChild runs a test in a child process.
 func inChild(t *testing.T, gogc string, test func()) {
 	const child = "STOWAGE_TEST_CHILD"
 	if os.Getenv(child) != "" {
@@ -78,11 +78,11 @@ func inChild(t *testing.T, gogc string, test func()) {
 	}
 }
 
-func settles(t *testing.T, when string, is func(percent int) bool) {
+func eventually(t *testing.T, when string, is func(percent int) bool) {
 	t.Helper()
 	for begin := time.Now(); !is(gcPercent()); runtime.GC() {
 		if time.Since(begin) > time.Minute {
-			t.Fatalf("%s, and the collector goes by %d %%", when, gcPercent())
+			t.Fatalf("%s: GOGC is %d", when, gcPercent())
 		}
 	}
 }
