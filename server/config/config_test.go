@@ -119,9 +119,9 @@ func defaultsWithoutEnvironment(t *testing.T) config.Config {
 func TestBadFiles(t *testing.T) {
 	for content, want := range map[string]string{
 		"log-levels: debug\nzzz: 1\n": "unknown keys: log-levels, zzz",
-		"log-level: [debug]\n":       "log-level: must be a scalar value",
-		"- a\n":                      "cannot unmarshal",
-		"drain-delay: soon\n":        "drain-delay",
+		"log-level: [debug]\n":        "log-level: must be a scalar value",
+		"- a\n":                       "cannot unmarshal",
+		"drain-delay: soon\n":         "drain-delay",
 	} {
 		path := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -189,6 +189,9 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 	}
 	for i, c := range in.GetConstraints() {
 		at := at.item(field, i)
+		if c == nil { // in a message that did not come over the wire, where it is an empty one
+			c = new(stowagev1.TopologySpreadConstraint)
+		}
 		if c.GetLabelSelector() != nil {
 			d.refuse(at.field("label_selector"), "must be absent, the workload's selector stands for it")
 		}

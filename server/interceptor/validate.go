@@ -35,7 +35,7 @@ func newEnvelope() protovalidate.Validator {
 		panic(err)
 	}
 	bulk := map[protoreflect.FullName]bool{}
-	for _, m := range []proto.Message{&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}} {
+	for _, m := range []proto.Message{&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}, &stowagev1.ClusterDelta{}} {
 		bulk[m.ProtoReflect().Descriptor().FullName()] = true
 	}
 	return envelope{v, protovalidate.WithFilter(protovalidate.FilterFunc(
@@ -61,9 +61,11 @@ func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
 			return handle(ctx, r)
 		})
 		if !valid {
-			if invalid, ok := errors.AsType[*decode.Error](decode.Envelope(r)); ok {
-				err = rpcerror.Invalid(invalid)
+			all, ok := errors.AsType[*decode.Error](decode.Envelope(r))
+			if !ok { // the decoder says which field it is, with whatever else is wrong
+				return handle(ctx, r)
 			}
+			err = rpcerror.Invalid(all)
 		}
 		return response, err
 	}

@@ -81,7 +81,7 @@ func TestNoCacheKey(t *testing.T) {
 	for what, more := range map[string]*stowagev1.FilterRequest{
 		"pods": {Pod: about("x").Pod}, "contexts": {Context: &stowagev1.DecisionContext{IncludeNodeNames: true}},
 	} {
-		if _, _, _, ok := wire.CacheKey(append(whole[:len(whole):len(whole)], encoded(t, more)...)); ok {
+		if _, _, _, ok := wire.CacheKey(slices.Concat(whole, encoded(t, more))); ok {
 			t.Errorf("a request with two %s, which are merged, has a key", what)
 		}
 	}

@@ -7,6 +7,7 @@
 package stowagev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -684,31 +685,37 @@ var File_stowage_v1_cluster_proto protoreflect.FileDescriptor
 const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/cluster.proto\x12\n" +
-	"stowage.v1\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xad\x02\n" +
-	"\aCluster\x12&\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeR\x05nodes\x12<\n" +
-	"\rpod_templates\x18\x02 \x03(\v2\x17.stowage.v1.PodTemplateR\fpodTemplates\x125\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x02\n" +
+	"\aCluster\x122\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05nodes\x12H\n" +
+	"\rpod_templates\x18\x02 \x03(\v2\x17.stowage.v1.PodTemplateB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\fpodTemplates\x12A\n" +
 	"\n" +
-	"namespaces\x18\x03 \x03(\v2\x15.stowage.v1.NamespaceR\n" +
-	"namespaces\x12K\n" +
-	"\x12workload_selectors\x18\x04 \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x11workloadSelectors\x128\n" +
-	"\fnode_classes\x18\x05 \x03(\v2\x15.stowage.v1.NodeClassR\vnodeClasses\"\xc1\x02\n" +
-	"\tNodeClass\x129\n" +
-	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryR\x06labels\x12)\n" +
-	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintR\x06taints\x127\n" +
-	"\vallocatable\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x122\n" +
-	"\x06images\x18\x04 \x03(\v2\x1a.stowage.v1.ContainerImageR\x06images\x12&\n" +
-	"\x0fname_label_keys\x18\x05 \x03(\tR\rnameLabelKeys\x1a9\n" +
+	"namespaces\x18\x03 \x03(\v2\x15.stowage.v1.NamespaceB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\n" +
+	"namespaces\x12W\n" +
+	"\x12workload_selectors\x18\x04 \x03(\v2\x1c.stowage.v1.WorkloadSelectorB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11workloadSelectors\x12D\n" +
+	"\fnode_classes\x18\x05 \x03(\v2\x15.stowage.v1.NodeClassB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\vnodeClasses\"\x85\x03\n" +
+	"\tNodeClass\x12S\n" +
+	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
+	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x127\n" +
+	"\vallocatable\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x12=\n" +
+	"\x06images\x18\x04 \x03(\v2\x1a.stowage.v1.ContainerImageB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x06images\x12:\n" +
+	"\x0fname_label_keys\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\rnameLabelKeys\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x03\n" +
-	"\x04Node\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
-	"\x06labels\x18\x02 \x03(\v2\x1c.stowage.v1.Node.LabelsEntryR\x06labels\x12)\n" +
-	"\x06taints\x18\x03 \x03(\v2\x11.stowage.v1.TaintR\x06taints\x12$\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x04\n" +
+	"\x04Node\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12N\n" +
+	"\x06labels\x18\x02 \x03(\v2\x1c.stowage.v1.Node.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
+	"\x06taints\x18\x03 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x12$\n" +
 	"\runschedulable\x18\x04 \x01(\bR\runschedulable\x127\n" +
-	"\vallocatable\x18\x05 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x122\n" +
-	"\x06images\x18\x06 \x03(\v2\x1a.stowage.v1.ContainerImageR\x06images\x123\n" +
+	"\vallocatable\x18\x05 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x12=\n" +
+	"\x06images\x18\x06 \x03(\v2\x1a.stowage.v1.ContainerImageB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x06images\x123\n" +
 	"\n" +
 	"pod_counts\x18\a \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
 	"\x04pods\x18\b \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12$\n" +
@@ -717,29 +724,34 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0e\n" +
-	"\f_class_index\"i\n" +
+	"\f_class_index\"r\n" +
 	"\bPodCount\x12%\n" +
-	"\x0etemplate_index\x18\x01 \x01(\rR\rtemplateIndex\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\x12 \n" +
-	"\vterminating\x18\x03 \x01(\bR\vterminating\"E\n" +
-	"\x0eContainerImage\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\x12\x1d\n" +
+	"\x0etemplate_index\x18\x01 \x01(\rR\rtemplateIndex\x12\x1d\n" +
+	"\x05count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\x05count\x12 \n" +
+	"\vterminating\x18\x03 \x01(\bR\vterminating\"a\n" +
+	"\x0eContainerImage\x12\x1f\n" +
+	"\x05names\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\x12.\n" +
 	"\n" +
-	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\"`\n" +
-	"\x05Taint\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\x12/\n" +
-	"\x06effect\x18\x03 \x01(\x0e2\x17.stowage.v1.TaintEffectR\x06effect\"\x95\x01\n" +
-	"\tNamespace\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
-	"\x06labels\x18\x02 \x03(\v2!.stowage.v1.Namespace.LabelsEntryR\x06labels\x1a9\n" +
+	"size_bytes\x18\x02 \x01(\x03B\x0f\xbaH\f\"\n" +
+	"\x18\x80\x80\x80\x80\x80\x80\x04(\x00R\tsizeBytes\"\x81\x01\n" +
+	"\x05Taint\x12\x1c\n" +
+	"\x03key\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xbd\x02R\x03key\x12\x1d\n" +
+	"\x05value\x18\x02 \x01(\tB\a\xbaH\x04r\x02(?R\x05value\x12;\n" +
+	"\x06effect\x18\x03 \x01(\x0e2\x17.stowage.v1.TaintEffectB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06effect\"\xba\x01\n" +
+	"\tNamespace\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01(?R\x04name\x12S\n" +
+	"\x06labels\x18\x02 \x03(\v2!.stowage.v1.Namespace.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa9\x01\n" +
-	"\x10WorkloadSelector\x12,\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x18.stowage.v1.WorkloadKindR\x04kind\x12\x1c\n" +
-	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x125\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xca\x01\n" +
+	"\x10WorkloadSelector\x128\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x18.stowage.v1.WorkloadKindB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12%\n" +
+	"\tnamespace\x18\x02 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
+	"\x04name\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x125\n" +
 	"\bselector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector*\xb1\x01\n" +
 	"\fWorkloadKind\x12\x1d\n" +
 	"\x19WORKLOAD_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +

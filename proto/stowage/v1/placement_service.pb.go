@@ -1145,15 +1145,17 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x84\x03\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x9c\x03\n" +
 	"\fPlaceRequest\x12=\n" +
-	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12-\n" +
-	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsR\x05queue\x12C\n" +
+	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
+	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05queue\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12\x18\n" +
 	"\aexplain\x18\x04 \x01(\bR\aexplain\x12'\n" +
-	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\x123\n" +
+	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\x12?\n" +
 	"\n" +
-	"pod_groups\x18\x06 \x03(\v2\x14.stowage.v1.PodGroupR\tpodGroups\x12$\n" +
+	"pod_groups\x18\x06 \x03(\v2\x14.stowage.v1.PodGroupB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\x12$\n" +
 	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12#\n" +
 	"\rallow_partial\x18\b \x01(\bR\fallowPartial\"z\n" +
 	"\vPendingPods\x12)\n" +

@@ -7,6 +7,7 @@
 package stowagev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -916,78 +917,80 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\x8e\x03\n" +
-	"\x03Pod\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xc4\x03\n" +
+	"\x03Pod\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
-	"\btemplate\x18\x03 \x01(\v2\x17.stowage.v1.PodTemplateH\x00R\btemplate\x123\n" +
-	"\x06labels\x18\x04 \x03(\v2\x1b.stowage.v1.Pod.LabelsEntryR\x06labels\x12 \n" +
+	"\btemplate\x18\x03 \x01(\v2\x17.stowage.v1.PodTemplateH\x00R\btemplate\x12M\n" +
+	"\x06labels\x18\x04 \x03(\v2\x1b.stowage.v1.Pod.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x12 \n" +
 	"\vterminating\x18\x05 \x01(\bR\vterminating\x12F\n" +
-	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x12/\n" +
-	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x1a9\n" +
+	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x12:\n" +
+	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06unread\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"]\n" +
-	"\vUnreadField\x12\x16\n" +
-	"\x06object\x18\x01 \x01(\tR\x06object\x12\x14\n" +
-	"\x05field\x18\x02 \x01(\tR\x05field\x12 \n" +
-	"\vconsequence\x18\x03 \x01(\tR\vconsequence\"\x8d\x02\n" +
-	"\vPodTemplate\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12;\n" +
-	"\x06labels\x18\x02 \x03(\v2#.stowage.v1.PodTemplate.LabelsEntryR\x06labels\x12?\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
+	"\x06source\x12\x05\xbaH\x02\b\x01\"\x7f\n" +
+	"\vUnreadField\x12\"\n" +
+	"\x06object\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\x80\bR\x06object\x12 \n" +
+	"\x05field\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\x80\bR\x05field\x12*\n" +
+	"\vconsequence\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80 R\vconsequence\"\xb0\x02\n" +
+	"\vPodTemplate\x12%\n" +
+	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12U\n" +
+	"\x06labels\x18\x02 \x03(\v2#.stowage.v1.PodTemplate.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x12?\n" +
 	"\n" +
 	"controller\x18\x03 \x01(\v2\x1f.stowage.v1.ControllerReferenceR\n" +
 	"controller\x12'\n" +
 	"\x04spec\x18\x04 \x01(\v2\x13.stowage.v1.PodSpecR\x04spec\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"^\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
 	"\x13ControllerReference\x12\x1f\n" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\xce\x05\n" +
-	"\aPodSpec\x12J\n" +
-	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryR\fnodeSelector\x120\n" +
-	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x128\n" +
-	"\vtolerations\x18\x03 \x03(\v2\x16.stowage.v1.TolerationR\vtolerations\x12d\n" +
-	"\x1btopology_spread_constraints\x18\x04 \x03(\v2$.stowage.v1.TopologySpreadConstraintR\x19topologySpreadConstraints\x125\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xad\x06\n" +
+	"\aPodSpec\x12^\n" +
+	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x12\xbaH\x0f\x9a\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\fnodeSelector\x120\n" +
+	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
+	"\vtolerations\x18\x03 \x03(\v2\x16.stowage.v1.TolerationB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\vtolerations\x12n\n" +
+	"\x1btopology_spread_constraints\x18\x04 \x03(\v2$.stowage.v1.TopologySpreadConstraintB\b\xbaH\x05\x92\x01\x02\x10@R\x19topologySpreadConstraints\x12@\n" +
 	"\n" +
-	"containers\x18\x05 \x03(\v2\x15.stowage.v1.ContainerR\n" +
-	"containers\x12>\n" +
-	"\x0finit_containers\x18\x06 \x03(\v2\x15.stowage.v1.ContainerR\x0einitContainers\x121\n" +
+	"containers\x18\x05 \x03(\v2\x15.stowage.v1.ContainerB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\n" +
+	"containers\x12I\n" +
+	"\x0finit_containers\x18\x06 \x03(\v2\x15.stowage.v1.ContainerB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0einitContainers\x121\n" +
 	"\brequests\x18\a \x01(\v2\x15.stowage.v1.ResourcesR\brequests\x121\n" +
-	"\boverhead\x18\b \x01(\v2\x15.stowage.v1.ResourcesR\boverhead\x12#\n" +
-	"\rimage_volumes\x18\t \x03(\tR\fimageVolumes\x12\x1b\n" +
+	"\boverhead\x18\b \x01(\v2\x15.stowage.v1.ResourcesR\boverhead\x12.\n" +
+	"\rimage_volumes\x18\t \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\fimageVolumes\x12%\n" +
 	"\tnode_name\x18\n" +
-	" \x01(\tR\bnodeName\x12)\n" +
-	"\x10scheduling_gates\x18\v \x03(\tR\x0fschedulingGates\x12\x1a\n" +
+	" \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\bnodeName\x124\n" +
+	"\x10scheduling_gates\x18\v \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0fschedulingGates\x12\x1a\n" +
 	"\bpriority\x18\f \x01(\x05R\bpriority\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe8\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x01\n" +
 	"\tContainer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05image\x18\x02 \x01(\tR\x05image\x121\n" +
-	"\brequests\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\brequests\x123\n" +
+	"\brequests\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\brequests\x12>\n" +
 	"\n" +
-	"host_ports\x18\x04 \x03(\v2\x14.stowage.v1.HostPortR\thostPorts\x12I\n" +
-	"\x0erestart_policy\x18\x05 \x01(\x0e2\".stowage.v1.ContainerRestartPolicyR\rrestartPolicy\"i\n" +
-	"\bHostPort\x12\x12\n" +
-	"\x04port\x18\x01 \x01(\x05R\x04port\x120\n" +
-	"\bprotocol\x18\x02 \x01(\x0e2\x14.stowage.v1.ProtocolR\bprotocol\x12\x17\n" +
-	"\ahost_ip\x18\x03 \x01(\tR\x06hostIp\"\x9a\x02\n" +
+	"host_ports\x18\x04 \x03(\v2\x14.stowage.v1.HostPortB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\thostPorts\x12S\n" +
+	"\x0erestart_policy\x18\x05 \x01(\x0e2\".stowage.v1.ContainerRestartPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\rrestartPolicy\"\x80\x01\n" +
+	"\bHostPort\x12\x1f\n" +
+	"\x04port\x18\x01 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xff\xff\x03(\x01R\x04port\x12:\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\x14.stowage.v1.ProtocolB\b\xbaH\x05\x82\x01\x02\x10\x01R\bprotocol\x12\x17\n" +
+	"\ahost_ip\x18\x03 \x01(\tR\x06hostIp\"\xa5\x02\n" +
 	"\x11PodResourceStatus\x12+\n" +
-	"\x11resize_infeasible\x18\x01 \x01(\bR\x10resizeInfeasible\x12C\n" +
+	"\x11resize_infeasible\x18\x01 \x01(\bR\x10resizeInfeasible\x12N\n" +
 	"\n" +
-	"containers\x18\x02 \x03(\v2#.stowage.v1.ContainerResourceStatusR\n" +
+	"containers\x18\x02 \x03(\v2#.stowage.v1.ContainerResourceStatusB\t\xbaH\x06\x92\x01\x03\x10\xd0\x0fR\n" +
 	"containers\x123\n" +
 	"\tallocated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
 	"\bactuated\x18\x04 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated\x12+\n" +
-	"\x11resources_present\x18\x05 \x01(\bR\x10resourcesPresent\"\x95\x01\n" +
-	"\x17ContainerResourceStatus\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x123\n" +
+	"\x11resources_present\x18\x05 \x01(\bR\x10resourcesPresent\"\x9e\x01\n" +
+	"\x17ContainerResourceStatus\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x123\n" +
 	"\tallocated\x18\x02 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
 	"\bactuated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated*\xb4\x01\n" +
 	"\x16ContainerRestartPolicy\x12(\n" +

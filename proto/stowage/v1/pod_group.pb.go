@@ -659,20 +659,21 @@ var File_stowage_v1_pod_group_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/pod_group.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x18stowage/v1/verdict.proto\"\xfd\x01\n" +
-	"\bPodGroup\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
-	"\tmin_count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\bminCount\x88\x01\x01\x12,\n" +
-	"\x04mode\x18\x03 \x01(\x0e2\x18.stowage.v1.PodGroupModeR\x04mode\x128\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x18stowage/v1/verdict.proto\"\x93\x02\n" +
+	"\bPodGroup\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12)\n" +
+	"\tmin_count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\bminCount\x88\x01\x01\x126\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x18.stowage.v1.PodGroupModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04mode\x128\n" +
 	"\btopology\x18\x04 \x01(\v2\x1c.stowage.v1.PodGroupTopologyR\btopology\x12.\n" +
 	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01B\f\n" +
 	"\n" +
 	"_min_countB\f\n" +
 	"\n" +
-	"_max_steps\"b\n" +
-	"\x10PodGroupTopology\x12\x12\n" +
-	"\x04keys\x18\x01 \x03(\tR\x04keys\x12:\n" +
-	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyR\x06policy\"\xb5\x04\n" +
+	"_max_steps\"\x81\x01\n" +
+	"\x10PodGroupTopology\x12'\n" +
+	"\x04keys\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x10\b\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\xb5\x04\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.stowage.v1.PodGroupStatusR\x06status\x12!\n" +

@@ -7,6 +7,7 @@
 package stowagev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -111,14 +112,14 @@ var File_stowage_v1_resources_proto protoreflect.FileDescriptor
 const file_stowage_v1_resources_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/resources.proto\x12\n" +
-	"stowage.v1\"\xec\x02\n" +
-	"\tResources\x12\"\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\"\xd1\x03\n" +
+	"\tResources\x12+\n" +
 	"\n" +
-	"cpu_millis\x18\x01 \x01(\x03H\x00R\tcpuMillis\x88\x01\x01\x12&\n" +
-	"\fmemory_bytes\x18\x02 \x01(\x03H\x01R\vmemoryBytes\x88\x01\x01\x12;\n" +
-	"\x17ephemeral_storage_bytes\x18\x03 \x01(\x03H\x02R\x15ephemeralStorageBytes\x88\x01\x01\x12\x17\n" +
-	"\x04pods\x18\x04 \x01(\x03H\x03R\x04pods\x88\x01\x01\x12<\n" +
-	"\ascalars\x18\x05 \x03(\v2\".stowage.v1.Resources.ScalarsEntryR\ascalars\x1a:\n" +
+	"cpu_millis\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x00R\tcpuMillis\x88\x01\x01\x12/\n" +
+	"\fmemory_bytes\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\vmemoryBytes\x88\x01\x01\x12D\n" +
+	"\x17ephemeral_storage_bytes\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x02R\x15ephemeralStorageBytes\x88\x01\x01\x12 \n" +
+	"\x04pods\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x03R\x04pods\x88\x01\x01\x12}\n" +
+	"\ascalars\x18\x05 \x03(\v2\".stowage.v1.Resources.ScalarsEntryB?\xbaH<\x9a\x019\x10\x80\x80\x02\"-r+\x10\x01(\xbd\x02Z\x03cpuZ\x06memoryZ\x11ephemeral-storageZ\x04pods*\x04\"\x02(\x00R\ascalars\x1a:\n" +
 	"\fScalarsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01B\r\n" +

@@ -7,6 +7,7 @@
 package stowagev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -1231,69 +1232,75 @@ var File_stowage_v1_selector_proto protoreflect.FileDescriptor
 const file_stowage_v1_selector_proto_rawDesc = "" +
 	"\n" +
 	"\x19stowage/v1/selector.proto\x12\n" +
-	"stowage.v1\"\xf1\x01\n" +
-	"\rLabelSelector\x12M\n" +
-	"\fmatch_labels\x18\x01 \x03(\v2*.stowage.v1.LabelSelector.MatchLabelsEntryR\vmatchLabels\x12Q\n" +
-	"\x11match_expressions\x18\x02 \x03(\v2$.stowage.v1.LabelSelectorRequirementR\x10matchExpressions\x1a>\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\"\x8e\x02\n" +
+	"\rLabelSelector\x12_\n" +
+	"\fmatch_labels\x18\x01 \x03(\v2*.stowage.v1.LabelSelector.MatchLabelsEntryB\x10\xbaH\r\x9a\x01\n" +
+	"\x10\x90N\"\x05r\x03(\xbd\x02R\vmatchLabels\x12\\\n" +
+	"\x11match_expressions\x18\x02 \x03(\v2$.stowage.v1.LabelSelectorRequirementB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x10matchExpressions\x1a>\n" +
 	"\x10MatchLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x83\x01\n" +
-	"\x18LabelSelectorRequirement\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12=\n" +
-	"\boperator\x18\x02 \x01(\x0e2!.stowage.v1.LabelSelectorOperatorR\boperator\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"B\n" +
-	"\fNodeSelector\x122\n" +
-	"\x05terms\x18\x01 \x03(\v2\x1c.stowage.v1.NodeSelectorTermR\x05terms\"\xac\x01\n" +
-	"\x10NodeSelectorTerm\x12P\n" +
-	"\x11match_expressions\x18\x01 \x03(\v2#.stowage.v1.NodeSelectorRequirementR\x10matchExpressions\x12F\n" +
-	"\fmatch_fields\x18\x02 \x03(\v2#.stowage.v1.NodeSelectorRequirementR\vmatchFields\"\x81\x01\n" +
-	"\x17NodeSelectorRequirement\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12<\n" +
-	"\boperator\x18\x02 \x01(\x0e2 .stowage.v1.NodeSelectorOperatorR\boperator\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"\xca\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x01\n" +
+	"\x18LabelSelectorRequirement\x12\x1a\n" +
+	"\x03key\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xbd\x02R\x03key\x12I\n" +
+	"\boperator\x18\x02 \x01(\x0e2!.stowage.v1.LabelSelectorOperatorB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\boperator\x12!\n" +
+	"\x06values\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x06values\"M\n" +
+	"\fNodeSelector\x12=\n" +
+	"\x05terms\x18\x01 \x03(\v2\x1c.stowage.v1.NodeSelectorTermB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05terms\"\xc2\x01\n" +
+	"\x10NodeSelectorTerm\x12[\n" +
+	"\x11match_expressions\x18\x01 \x03(\v2#.stowage.v1.NodeSelectorRequirementB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x10matchExpressions\x12Q\n" +
+	"\fmatch_fields\x18\x02 \x03(\v2#.stowage.v1.NodeSelectorRequirementB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\vmatchFields\"\xa2\x01\n" +
+	"\x17NodeSelectorRequirement\x12\x1a\n" +
+	"\x03key\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xbd\x02R\x03key\x12H\n" +
+	"\boperator\x18\x02 \x01(\x0e2 .stowage.v1.NodeSelectorOperatorB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\boperator\x12!\n" +
+	"\x06values\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x06values\"\xca\x01\n" +
 	"\bAffinity\x12=\n" +
 	"\rnode_affinity\x18\x01 \x01(\v2\x18.stowage.v1.NodeAffinityR\fnodeAffinity\x12:\n" +
 	"\fpod_affinity\x18\x02 \x01(\v2\x17.stowage.v1.PodAffinityR\vpodAffinity\x12C\n" +
-	"\x11pod_anti_affinity\x18\x03 \x01(\v2\x17.stowage.v1.PodAffinityR\x0fpodAntiAffinity\"\x87\x01\n" +
+	"\x11pod_anti_affinity\x18\x03 \x01(\v2\x17.stowage.v1.PodAffinityR\x0fpodAntiAffinity\"\x92\x01\n" +
 	"\fNodeAffinity\x124\n" +
-	"\brequired\x18\x01 \x01(\v2\x18.stowage.v1.NodeSelectorR\brequired\x12A\n" +
-	"\tpreferred\x18\x02 \x03(\v2#.stowage.v1.PreferredSchedulingTermR\tpreferred\"o\n" +
-	"\x17PreferredSchedulingTerm\x12\x16\n" +
-	"\x06weight\x18\x01 \x01(\x05R\x06weight\x12<\n" +
+	"\brequired\x18\x01 \x01(\v2\x18.stowage.v1.NodeSelectorR\brequired\x12L\n" +
+	"\tpreferred\x18\x02 \x03(\v2#.stowage.v1.PreferredSchedulingTermB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tpreferred\"\x82\x01\n" +
+	"\x17PreferredSchedulingTerm\x12!\n" +
+	"\x06weight\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01R\x06weight\x12D\n" +
 	"\n" +
-	"preference\x18\x02 \x01(\v2\x1c.stowage.v1.NodeSelectorTermR\n" +
-	"preference\"\x89\x01\n" +
-	"\vPodAffinity\x127\n" +
-	"\brequired\x18\x01 \x03(\v2\x1b.stowage.v1.PodAffinityTermR\brequired\x12A\n" +
-	"\tpreferred\x18\x02 \x03(\v2#.stowage.v1.WeightedPodAffinityTermR\tpreferred\"b\n" +
-	"\x17WeightedPodAffinityTerm\x12\x16\n" +
-	"\x06weight\x18\x01 \x01(\x05R\x06weight\x12/\n" +
-	"\x04term\x18\x02 \x01(\v2\x1b.stowage.v1.PodAffinityTermR\x04term\"\xba\x02\n" +
+	"preference\x18\x02 \x01(\v2\x1c.stowage.v1.NodeSelectorTermB\x06\xbaH\x03\xc8\x01\x01R\n" +
+	"preference\"\x9f\x01\n" +
+	"\vPodAffinity\x12B\n" +
+	"\brequired\x18\x01 \x03(\v2\x1b.stowage.v1.PodAffinityTermB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\brequired\x12L\n" +
+	"\tpreferred\x18\x02 \x03(\v2#.stowage.v1.WeightedPodAffinityTermB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tpreferred\"u\n" +
+	"\x17WeightedPodAffinityTerm\x12!\n" +
+	"\x06weight\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01R\x06weight\x127\n" +
+	"\x04term\x18\x02 \x01(\v2\x1b.stowage.v1.PodAffinityTermB\x06\xbaH\x03\xc8\x01\x01R\x04term\"\xe7\x02\n" +
 	"\x0fPodAffinityTerm\x12@\n" +
-	"\x0elabel_selector\x18\x01 \x01(\v2\x19.stowage.v1.LabelSelectorR\rlabelSelector\x12\x1e\n" +
+	"\x0elabel_selector\x18\x01 \x01(\v2\x19.stowage.v1.LabelSelectorR\rlabelSelector\x12)\n" +
 	"\n" +
-	"namespaces\x18\x02 \x03(\tR\n" +
+	"namespaces\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\n" +
 	"namespaces\x12H\n" +
-	"\x12namespace_selector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\x11namespaceSelector\x12!\n" +
-	"\ftopology_key\x18\x04 \x01(\tR\vtopologyKey\x12(\n" +
-	"\x10match_label_keys\x18\x05 \x03(\tR\x0ematchLabelKeys\x12.\n" +
-	"\x13mismatch_label_keys\x18\x06 \x03(\tR\x11mismatchLabelKeys\"\xa1\x01\n" +
+	"\x12namespace_selector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\x11namespaceSelector\x12-\n" +
+	"\ftopology_key\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xbd\x02R\vtopologyKey\x123\n" +
+	"\x10match_label_keys\x18\x05 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x0ematchLabelKeys\x129\n" +
+	"\x13mismatch_label_keys\x18\x06 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x11mismatchLabelKeys\"\xb5\x01\n" +
 	"\n" +
 	"Toleration\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12:\n" +
-	"\boperator\x18\x02 \x01(\x0e2\x1e.stowage.v1.TolerationOperatorR\boperator\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\x12/\n" +
-	"\x06effect\x18\x04 \x01(\x0e2\x17.stowage.v1.TaintEffectR\x06effect\"\xec\x03\n" +
-	"\x18TopologySpreadConstraint\x12\x19\n" +
-	"\bmax_skew\x18\x01 \x01(\x05R\amaxSkew\x12!\n" +
-	"\ftopology_key\x18\x02 \x01(\tR\vtopologyKey\x12N\n" +
-	"\x12when_unsatisfiable\x18\x03 \x01(\x0e2\x1f.stowage.v1.UnsatisfiableActionR\x11whenUnsatisfiable\x12@\n" +
-	"\x0elabel_selector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\rlabelSelector\x12$\n" +
-	"\vmin_domains\x18\x05 \x01(\x05H\x00R\n" +
-	"minDomains\x88\x01\x01\x12Q\n" +
-	"\x14node_affinity_policy\x18\x06 \x01(\x0e2\x1f.stowage.v1.NodeInclusionPolicyR\x12nodeAffinityPolicy\x12M\n" +
-	"\x12node_taints_policy\x18\a \x01(\x0e2\x1f.stowage.v1.NodeInclusionPolicyR\x10nodeTaintsPolicy\x12(\n" +
-	"\x10match_label_keys\x18\b \x03(\tR\x0ematchLabelKeysB\x0e\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12D\n" +
+	"\boperator\x18\x02 \x01(\x0e2\x1e.stowage.v1.TolerationOperatorB\b\xbaH\x05\x82\x01\x02\x10\x01R\boperator\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\x129\n" +
+	"\x06effect\x18\x04 \x01(\x0e2\x17.stowage.v1.TaintEffectB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06effect\"\xb5\x04\n" +
+	"\x18TopologySpreadConstraint\x12\"\n" +
+	"\bmax_skew\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amaxSkew\x12-\n" +
+	"\ftopology_key\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xbd\x02R\vtopologyKey\x12Z\n" +
+	"\x12when_unsatisfiable\x18\x03 \x01(\x0e2\x1f.stowage.v1.UnsatisfiableActionB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x11whenUnsatisfiable\x12@\n" +
+	"\x0elabel_selector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\rlabelSelector\x12-\n" +
+	"\vmin_domains\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\n" +
+	"minDomains\x88\x01\x01\x12[\n" +
+	"\x14node_affinity_policy\x18\x06 \x01(\x0e2\x1f.stowage.v1.NodeInclusionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x12nodeAffinityPolicy\x12W\n" +
+	"\x12node_taints_policy\x18\a \x01(\x0e2\x1f.stowage.v1.NodeInclusionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10nodeTaintsPolicy\x123\n" +
+	"\x10match_label_keys\x18\b \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x0ematchLabelKeysB\x0e\n" +
 	"\f_min_domains*\xd4\x01\n" +
 	"\x15LabelSelectorOperator\x12'\n" +
 	"#LABEL_SELECTOR_OPERATOR_UNSPECIFIED\x10\x00\x12\x1e\n" +

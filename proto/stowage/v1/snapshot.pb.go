@@ -667,46 +667,53 @@ var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19stowage/v1/snapshot.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"]\n" +
-	"\x11SnapshotReference\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x12.\n" +
-	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xa8\x04\n" +
-	"\fClusterDelta\x12C\n" +
-	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateR\fpodTemplates\x12?\n" +
-	"\fnode_classes\x18\x02 \x03(\v2\x1c.stowage.v1.IndexedNodeClassR\vnodeClasses\x12#\n" +
-	"\rremoved_nodes\x18\x03 \x03(\tR\fremovedNodes\x12&\n" +
-	"\x05nodes\x18\x04 \x03(\v2\x10.stowage.v1.NodeR\x05nodes\x126\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"w\n" +
+	"\x11SnapshotReference\x122\n" +
+	"\aaddress\x18\x01 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\aaddress\x12.\n" +
+	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xe4\x04\n" +
+	"\fClusterDelta\x12O\n" +
+	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\fpodTemplates\x12K\n" +
+	"\fnode_classes\x18\x02 \x03(\v2\x1c.stowage.v1.IndexedNodeClassB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\vnodeClasses\x12#\n" +
+	"\rremoved_nodes\x18\x03 \x03(\tR\fremovedNodes\x122\n" +
+	"\x05nodes\x18\x04 \x03(\v2\x10.stowage.v1.NodeB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05nodes\x126\n" +
 	"\tnode_pods\x18\x05 \x03(\v2\x19.stowage.v1.NodePodsDeltaR\bnodePods\x12-\n" +
-	"\x12removed_namespaces\x18\x06 \x03(\tR\x11removedNamespaces\x125\n" +
+	"\x12removed_namespaces\x18\x06 \x03(\tR\x11removedNamespaces\x12A\n" +
 	"\n" +
-	"namespaces\x18\a \x03(\v2\x15.stowage.v1.NamespaceR\n" +
+	"namespaces\x18\a \x03(\v2\x15.stowage.v1.NamespaceB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\n" +
 	"namespaces\x12Z\n" +
-	"\x1aremoved_workload_selectors\x18\b \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x18removedWorkloadSelectors\x12K\n" +
-	"\x12workload_selectors\x18\t \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x11workloadSelectors\"_\n" +
+	"\x1aremoved_workload_selectors\x18\b \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x18removedWorkloadSelectors\x12W\n" +
+	"\x12workload_selectors\x18\t \x03(\v2\x1c.stowage.v1.WorkloadSelectorB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11workloadSelectors\"g\n" +
 	"\x12IndexedPodTemplate\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x123\n" +
-	"\btemplate\x18\x02 \x01(\v2\x17.stowage.v1.PodTemplateR\btemplate\"^\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12;\n" +
+	"\btemplate\x18\x02 \x01(\v2\x17.stowage.v1.PodTemplateB\x06\xbaH\x03\xc8\x01\x01R\btemplate\"f\n" +
 	"\x10IndexedNodeClass\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x124\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12<\n" +
 	"\n" +
-	"node_class\x18\x02 \x01(\v2\x15.stowage.v1.NodeClassR\tnodeClass\"\x82\x02\n" +
-	"\rNodePodsDelta\x12\x1b\n" +
-	"\tnode_name\x18\x01 \x01(\tR\bnodeName\x12B\n" +
+	"node_class\x18\x02 \x01(\v2\x15.stowage.v1.NodeClassB\x06\xbaH\x03\xc8\x01\x01R\tnodeClass\"\x8e\x02\n" +
+	"\rNodePodsDelta\x12'\n" +
+	"\tnode_name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\bnodeName\x12B\n" +
 	"\x12removed_pod_counts\x18\x02 \x03(\v2\x14.stowage.v1.PodCountR\x10removedPodCounts\x126\n" +
 	"\fremoved_pods\x18\x03 \x03(\v2\x13.stowage.v1.PodNameR\vremovedPods\x123\n" +
 	"\n" +
 	"pod_counts\x18\x04 \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
-	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\";\n" +
-	"\aPodName\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xb5\x01\n" +
+	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\"P\n" +
+	"\aPodName\x12%\n" +
+	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
+	"\x04name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\xb5\x01\n" +
 	"\x12PutSnapshotRequest\x12)\n" +
 	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterH\x00R\x04part\x125\n" +
 	"\x05delta\x18\x02 \x01(\v2\x1d.stowage.v1.SnapshotReferenceH\x00R\x05delta\x12.\n" +
 	"\x03end\x18\x03 \x01(\v2\x1a.stowage.v1.PutSnapshotEndH\x00R\x03endB\r\n" +
-	"\x04step\x12\x05\xbaH\x02\b\x01\"*\n" +
-	"\x0ePutSnapshotEnd\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\"q\n" +
+	"\x04step\x12\x05\xbaH\x02\b\x01\"D\n" +
+	"\x0ePutSnapshotEnd\x122\n" +
+	"\aaddress\x18\x01 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\aaddress\"q\n" +
 	"\x13PutSnapshotResponse\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x1d\n" +
 	"\n" +
