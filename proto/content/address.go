@@ -9,24 +9,24 @@ import (
 // Address is the content address of a cluster.
 type Address [sha256.Size]byte
 
-// Parse reads an address as String writes it, and nothing else.
+// Parse parses an address in the format of String and rejects any other.
 func Parse(s string) (Address, error) {
 	var a Address
 	if len(s) != hex.EncodedLen(len(a)) {
-		return Address{}, errNoAddress
+		return Address{}, errAddress
 	}
 	if _, err := hex.Decode(a[:], []byte(s)); err != nil || a.String() != s {
-		return Address{}, errNoAddress
+		return Address{}, errAddress
 	}
 	return a, nil
 }
 
-var errNoAddress = errors.New("must be 64 lowercase hexadecimal digits")
+var errAddress = errors.New("must be 64 lowercase hexadecimal digits")
 
-// String is the address in 64 lowercase hexadecimal digits.
+// String returns the address as 64 lowercase hexadecimal digits.
 func (a Address) String() string { return hex.EncodeToString(a[:]) }
 
-// seal computes the address, once all lists are sealed.
+// seal computes the address. All lists must be sealed.
 func (c *Content) seal() {
 	b := []byte("stowage.v1.Cluster\x00")
 	for _, l := range c.lists() {
@@ -35,7 +35,7 @@ func (c *Content) seal() {
 	c.address = sha256.Sum256(b)
 }
 
-// lists returns the lists in the order of the address.
+// lists returns the lists in the order that the address hashes them.
 func (c *Content) lists() [5]*List {
 	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors}
 }

@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// BenchmarkOf computes the address of the big cluster from its message; BenchmarkMarshal is what to compare it with.
+// BenchmarkOf computes the address of the big cluster from its message. BenchmarkMarshal is the baseline.
 func BenchmarkOf(b *testing.B) {
 	c := bigcluster.New(5_000)
 	b.ReportAllocs()
@@ -31,7 +31,7 @@ func BenchmarkMarshal(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild is the part of BenchmarkOf that the server does besides decoding.
+// BenchmarkBuild is the share of BenchmarkOf that the server adds to decoding.
 func BenchmarkBuild(b *testing.B) {
 	c, err := content.Of(bigcluster.New(5_000))
 	if err != nil {

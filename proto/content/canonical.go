@@ -14,8 +14,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Append appends the canonical encoding of an item, which it does not change. It fails on text that is not UTF-8, on
-// counts of a node's pods that do not fit, and on messages that are no items of a cluster.
+// Append appends the canonical encoding of an item and does not modify the item. It fails on invalid UTF-8, on sums of pod
+// counts that overflow, and on messages that are not items of a cluster.
 func Append(b []byte, item proto.Message) ([]byte, error) {
 	e := encoder{b: b}
 	if err := e.item(item); err != nil {
@@ -24,9 +24,9 @@ func Append(b []byte, item proto.Message) ([]byte, error) {
 	return e.b, nil
 }
 
-// encodeNode returns a node without disorder, as normal does, and its canonical encoding.
+// encodeNode returns a normalized node and its canonical encoding.
 func encodeNode(n *stowagev1.Node) (*stowagev1.Node, []byte, error) {
-	n, err := normal(n)
+	n, err := normalize(n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,8 +35,7 @@ func encodeNode(n *stowagev1.Node) (*stowagev1.Node, []byte, error) {
 	return n, e.b, e.err
 }
 
-// Canonical returns the canonical encoding of an item of type M, given in any encoding. It fails on what cannot be
-// decoded, and as Append does.
+// Canonical returns the canonical encoding of an encoded item of type M. It fails on malformed encodings and as Append does.
 func Canonical[M any, P interface {
 	*M
 	proto.Message
@@ -55,11 +54,11 @@ func decode(raw []byte, item proto.Message) error {
 	return nil
 }
 
-// item writes an item.
+// item appends an item.
 func (e *encoder) item(item proto.Message) error {
 	switch item := item.(type) {
 	case *stowagev1.Node:
-		n, err := normal(item)
+		n, err := normalize(item)
 		if err != nil {
 			return err
 		}
@@ -73,7 +72,7 @@ func (e *encoder) item(item proto.Message) error {
 	case *stowagev1.WorkloadSelector:
 		write(e, item, workloadSelector)
 	default:
-		return fmt.Errorf("is a %T, which is no item of a cluster", item)
+		return fmt.Errorf("is a %T, not an item of a cluster", item)
 	}
 	return e.err
 }
@@ -84,17 +83,17 @@ func write[M any](e *encoder, m *M, write func(*encoder, *M)) {
 	}
 }
 
-// normal returns a node without disorder: itself, or a copy that shares everything but its lists of pods.
-func normal(n *stowagev1.Node) (*stowagev1.Node, error) {
-	counts, counted := n.GetPodCounts(), slices.IsSortedFunc(n.GetPodCounts(), strictly)
-	if !counted {
+// normalize returns the normalized node: the node itself, or a copy that shares everything except the lists of pods.
+func normalize(n *stowagev1.Node) (*stowagev1.Node, error) {
+	counts, ascending := n.GetPodCounts(), slices.IsSortedFunc(n.GetPodCounts(), compareStrictly)
+	if !ascending {
 		var err error
-		if counts, err = merged(counts); err != nil {
+		if counts, err = mergeCounts(counts); err != nil {
 			return nil, err
 		}
 	}
 	pods, sorted, err := sortedPods(n.GetPods())
-	if err != nil || counted && sorted {
+	if err != nil || ascending && sorted {
 		return n, err
 	}
 	out := &stowagev1.Node{}
@@ -106,16 +105,16 @@ func normal(n *stowagev1.Node) (*stowagev1.Node, error) {
 	return out, nil
 }
 
-// counted orders counts by what they count.
-func counted(a, b *stowagev1.PodCount) int {
+// compareCounts compares pod counts by the pods that they count.
+func compareCounts(a, b *stowagev1.PodCount) int {
 	return cmp.Or(
 		cmp.Compare(a.GetTemplateIndex(), b.GetTemplateIndex()),
 		compareBool(a.GetTerminating(), b.GetTerminating()),
 	)
 }
 
-// strictly is counted, but takes equals as out of order.
-func strictly(a, b *stowagev1.PodCount) int { return cmp.Or(counted(a, b), -1) }
+// compareStrictly is compareCounts, except that counts of the same pods are out of order.
+func compareStrictly(a, b *stowagev1.PodCount) int { return cmp.Or(compareCounts(a, b), -1) }
 
 func compareBool(a, b bool) int {
 	switch {
@@ -127,15 +126,15 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// merged returns counts in order, with those of the same pods added up.
-func merged(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
+// mergeCounts returns ordered counts and adds up those of the same pods.
+func mergeCounts(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
 	counts = slices.Clone(counts)
-	slices.SortFunc(counts, counted)
+	slices.SortFunc(counts, compareCounts)
 	out := counts[:0]
 	for first, next := 0, 0; first < len(counts); first = next {
 		c := counts[first]
 		var sum uint64
-		for ; next < len(counts) && counted(counts[next], c) == 0; next++ {
+		for ; next < len(counts) && compareCounts(counts[next], c) == 0; next++ {
 			sum += uint64(counts[next].GetCount())
 		}
 		if sum > math.MaxUint32 {
@@ -150,8 +149,8 @@ func merged(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
 	return out, nil
 }
 
-// sortedPods returns pods in the order of their canonical encodings, and whether they were so already.
-func sortedPods(pods []*stowagev1.Pod) (_ []*stowagev1.Pod, already bool, _ error) {
+// sortedPods returns pods ordered by their canonical encodings, and whether they were ordered before.
+func sortedPods(pods []*stowagev1.Pod) (_ []*stowagev1.Pod, ordered bool, _ error) {
 	if len(pods) < 2 {
 		return pods, true, nil
 	}

@@ -17,7 +17,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// items are the messages that a cluster is made of, empty.
+// items lists an empty message of each kind of item.
 func items() []proto.Message {
 	return []proto.Message{
 		&stowagev1.Node{}, &stowagev1.PodTemplate{}, &stowagev1.NodeClass{}, &stowagev1.Namespace{},
@@ -75,8 +75,7 @@ func scalar(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	panic(fmt.Sprintf("no value for %v", f.FullName()))
 }
 
-// reference encodes a message as the package's comment says, from the descriptors. Order that means nothing in nodes is
-// taken out while it encodes them.
+// reference encodes a message by its descriptor, as the package comment describes, and normalizes nodes.
 func reference(m protoreflect.Message) []byte {
 	var out []byte
 	d := m.Descriptor().Fields()
@@ -173,8 +172,8 @@ func appendScalar(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value
 	return protowire.AppendVarint(b, varint)
 }
 
-// disorder changes what means nothing in a message that was marshalled and is to be so again: it adds an unknown field,
-// splits counts, and shuffles lists whose order means nothing.
+// disorder changes a message without changing its content: it adds an unknown field, splits counts, and shuffles the lists that
+// are normalized.
 func disorder(t *rapid.T, m proto.Message) {
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 5)
 	m.ProtoReflect().SetUnknown(unknown)
@@ -235,7 +234,7 @@ func canonical(m proto.Message, raw []byte) ([]byte, error) {
 	}
 }
 
-// The encoding is the one that the package's comment describes, whatever the order and the way the message came.
+// The encoding is the one of the package comment, for any order and from messages and encodings.
 func TestCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(items()).Draw(t, "item")
@@ -269,7 +268,7 @@ func TestCanonicalAsMarshalled(t *testing.T) {
 		fill(t, m.ProtoReflect())
 		if n, ok := m.(*stowagev1.Node); ok {
 			n.Pods = nil
-			n.PodCounts, _ = merged(n.PodCounts)
+			n.PodCounts, _ = mergeCounts(n.PodCounts)
 		}
 		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 		if err != nil {
@@ -352,7 +351,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// hasHighCounts tells of nodes with template indexes that referenceCounts does not look at.
+// hasHighCounts reports template indexes that referenceCounts does not cover.
 func hasHighCounts(m proto.Message) bool {
 	n, ok := m.(*stowagev1.Node)
 	return ok && slices.ContainsFunc(n.PodCounts, func(c *stowagev1.PodCount) bool { return c.TemplateIndex > 300 })

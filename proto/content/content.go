@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Content is the content of a cluster. It never changes, and may be used concurrently.
+// Content is the content of a cluster. It is immutable and safe for concurrent use.
 type Content struct {
 	templates, classes, nodes, namespaces, selectors List
 
@@ -19,28 +19,28 @@ type Content struct {
 	address Address
 }
 
-// Address is the content address.
+// Address returns the content address.
 func (c *Content) Address() Address { return c.address }
 
-// Templates are the pod templates, in the order of the cluster.
+// Templates returns the pod templates in the order of the cluster.
 func (c *Content) Templates() *List { return &c.templates }
 
-// Classes are the node classes, in the order of the cluster.
+// Classes returns the node classes in the order of the cluster.
 func (c *Content) Classes() *List { return &c.classes }
 
-// Nodes are the nodes, in the order of the cluster.
+// Nodes returns the nodes in the order of the cluster.
 func (c *Content) Nodes() *List { return &c.nodes }
 
-// Namespaces are the namespaces, by name.
+// Namespaces returns the namespaces, ordered by name.
 func (c *Content) Namespaces() *List { return &c.namespaces }
 
-// WorkloadSelectors are the workload selectors, by kind, namespace and name.
+// WorkloadSelectors returns the workload selectors, ordered by kind, namespace and name.
 func (c *Content) WorkloadSelectors() *List { return &c.selectors }
 
-// Lookup returns the index of the node of a name.
+// Lookup returns the index of the node with a name.
 func (c *Content) Lookup(name string) (uint32, bool) { return c.names.lookup(&c.nodes, []byte(name)) }
 
-// Bytes is the memory that the content takes, in bytes, what it shares with others included.
+// Bytes returns the memory of the content in bytes, including pages shared with other contents.
 func (c *Content) Bytes() int64 {
 	sum := int64(8 * len(c.names.table))
 	for _, l := range c.lists() {
@@ -49,7 +49,7 @@ func (c *Content) Bytes() int64 {
 	return sum
 }
 
-// Cluster states the content in a message of its own.
+// Cluster returns the content as a new message.
 func (c *Content) Cluster() (*stowagev1.Cluster, error) {
 	out := &stowagev1.Cluster{}
 	for _, err := range []error{
@@ -80,18 +80,18 @@ func decodeAll[M any, P interface {
 	return nil
 }
 
-// Builder makes a content item by item. The zero value is ready. It copies what it is given, which must be canonical.
+// Builder builds a content item by item. The zero value is ready to use. Items must be canonical; Builder copies them.
 type Builder struct {
-	// AddressOnly says that the content is of no use but for its address.
+	// AddressOnly keeps no items, only what the address and Lookup need.
 	AddressOnly bool
 
 	content               Content
 	namespaces, selectors unordered
-	sealed                bool   // everything but the nodes is complete
-	nodeNames             []byte // fields of nodes, with AddressOnly
+	sealed                bool   // all lists except the nodes are complete
+	nodeNames             []byte // name fields of the nodes, with AddressOnly
 }
 
-// Seal is to be called when b has everything but nodes, of which it has none. Then it may only be forked.
+// Seal completes all lists except the nodes, before any node is added. After Seal, only Fork may be called.
 func (b *Builder) Seal() {
 	if b.sealed {
 		return
@@ -104,13 +104,13 @@ func (b *Builder) Seal() {
 	c.selectors = b.selectors.list()
 }
 
-// Fork returns a builder to add nodes to what b has, which must be sealed. Forks of one builder may be made and used at
-// once.
+// Fork returns a builder that adds nodes to a copy of b, which must be sealed. Fork is safe for concurrent use, and forks are
+// independent.
 func (b *Builder) Fork() *Builder {
 	return &Builder{AddressOnly: b.AddressOnly, content: b.content, sealed: true}
 }
 
-// Grow makes room for a number of nodes more, to be added for less.
+// Grow reserves capacity for more nodes.
 func (b *Builder) Grow(nodes int) {
 	c := &b.content
 	if want := c.nodes.Len() + nodes; 2*want > len(c.names.table) {
@@ -135,8 +135,8 @@ func (b *Builder) keep(item []byte) []byte {
 	return bytes.Clone(item)
 }
 
-// AddNode appends a node, which may be packed, or nothing if there is one of its name already. It tells whether the name
-// is new. The digest is that of the canonical encoding.
+// AddNode appends a node, which may be packed, unless its name exists. It reports whether the name is new. digest is that of
+// the canonical encoding.
 func (b *Builder) AddNode(canonical []byte, digest Digest) bool {
 	c := &b.content
 	name := nameOf(canonical)
@@ -153,23 +153,22 @@ func (b *Builder) AddNode(canonical []byte, digest Digest) bool {
 	return true
 }
 
-// Lookup returns the index of the node of a name among those added so far.
+// Lookup returns the index of the added node with a name.
 func (b *Builder) Lookup(name string) (uint32, bool) {
 	return b.content.Lookup(name)
 }
 
-// AddNamespace adds a namespace, or nothing if there is one of its name already. It tells whether the name is new.
+// AddNamespace adds a namespace unless its name exists. It reports whether the name is new.
 func (b *Builder) AddNamespace(canonical []byte) bool {
 	return b.namespaces.add(namespaceIdentity(canonical), canonical)
 }
 
-// AddWorkloadSelector adds a workload selector, or nothing if there is one of its kind, namespace and name already. It
-// tells whether they are new.
+// AddWorkloadSelector adds a workload selector unless its kind, namespace and name exist. It reports whether they are new.
 func (b *Builder) AddWorkloadSelector(canonical []byte) bool {
 	return b.selectors.add(selectorIdentity(canonical), canonical)
 }
 
-// Build returns the content of what was added. The builder must not be used any more.
+// Build returns the content. The builder must not be used afterwards.
 func (b *Builder) Build() *Content {
 	b.Seal()
 	c := &b.content
@@ -204,19 +203,19 @@ func addAll[M proto.Message](list string, items []M, add func([]byte) bool) erro
 	for i, item := range items {
 		e.b = e.b[:0]
 		if err := e.item(item); err != nil {
-			return inside(fmt.Sprintf("%s[%d]", list, i), err)
+			return prefixField(fmt.Sprintf("%s[%d]", list, i), err)
 		}
 		if !add(e.b) {
-			return refuse(fmt.Sprintf("%s[%d].name", list, i), "is that of one before it, too")
+			return refuse(fmt.Sprintf("%s[%d].name", list, i), "duplicates an earlier item")
 		}
 	}
 	return nil
 }
 
-// unordered is namespaces or workload selectors.
+// unordered collects namespaces or workload selectors.
 type unordered map[identity][]byte
 
-// add adds a copy of an item unless there is one of its identity.
+// add adds a copy of an item unless its identity exists.
 func (u *unordered) add(id identity, item []byte) bool {
 	if *u == nil {
 		*u = make(unordered)
@@ -228,7 +227,7 @@ func (u *unordered) add(id identity, item []byte) bool {
 	return true
 }
 
-// list returns the items in their order.
+// list returns the items ordered by identity.
 func (u unordered) list() List {
 	var l List
 	for _, id := range slices.SortedFunc(maps.Keys(u), identity.compare) {

@@ -17,7 +17,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// described computes the address of a cluster whose namespaces and selectors are in order as the package's comment says.
+// described computes the address as the package comment describes it. Namespaces and selectors must be in order.
 func described(c *stowagev1.Cluster) Address {
 	h := sha256.New()
 	h.Write([]byte("stowage.v1.Cluster\x00"))
@@ -43,7 +43,7 @@ func described(c *stowagev1.Cluster) Address {
 	return Address(h.Sum(nil))
 }
 
-// TestAddressStays holds an address that was written down: callers keep them longer than a release lasts.
+// TestAddressStays compares with a recorded address: clients keep addresses across releases.
 func TestAddressStays(t *testing.T) {
 	c, err := Of(&stowagev1.Cluster{
 		PodTemplates: []*stowagev1.PodTemplate{{Namespace: "shop", Labels: map[string]string{"b": "2", "a": "1"}, Spec: &stowagev1.PodSpec{
@@ -112,7 +112,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What differs anywhere has another address.
+// Clusters that differ anywhere have different addresses.
 func TestAddressTellsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := (&sound{t: t}).cluster()
@@ -125,7 +125,7 @@ func TestAddressTellsApart(t *testing.T) {
 		fill(t, part.ProtoReflect())
 		after, err := Of(c)
 		if err != nil {
-			return // a name that is taken, or too many pods
+			return // a duplicate name, or too many pods
 		}
 		if same := proto.Equal(was, mustCluster(t, after)); same != (before.Address() == after.Address()) {
 			t.Errorf("same content: %t, addresses %v and %v", same, before.Address(), after.Address())
@@ -133,7 +133,7 @@ func TestAddressTellsApart(t *testing.T) {
 	})
 }
 
-// parts returns the items of a cluster, of which there is at least one.
+// parts returns the items of a cluster.
 func parts(c *stowagev1.Cluster) (out []proto.Message) {
 	c.ProtoReflect().Range(func(_ protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		for i := range v.List().Len() {
@@ -144,7 +144,7 @@ func parts(c *stowagev1.Cluster) (out []proto.Message) {
 	return out
 }
 
-// Deltas over several pages of nodes.
+// Deltas on several pages of nodes.
 func TestPages(t *testing.T) {
 	named := func(i int) *stowagev1.Node { return &stowagev1.Node{Name: fmt.Sprint("node-", i)} }
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,21 +209,21 @@ func TestRefusals(t *testing.T) {
 		delta *delta
 		want  string
 	}{
-		{&delta{RemovedNodes: []string{"a", "c"}}, `removed_nodes[1]: names no node of the snapshot`},
-		{&delta{RemovedNodes: []string{"a", "a"}}, `removed_nodes[1]: is at removed_nodes[0], too`},
-		{&delta{RemovedNodes: []string{"a"}, Nodes: []*stowagev1.Node{{Name: "a"}}}, `nodes[0].name: is at removed_nodes[0], too`},
+		{&delta{RemovedNodes: []string{"a", "c"}}, `removed_nodes[1]: node not found in the snapshot`},
+		{&delta{RemovedNodes: []string{"a", "a"}}, `removed_nodes[1]: duplicates removed_nodes[0]`},
+		{&delta{RemovedNodes: []string{"a"}, Nodes: []*stowagev1.Node{{Name: "a"}}}, `nodes[0].name: duplicates removed_nodes[0]`},
 		{
 			&delta{Nodes: []*stowagev1.Node{{Name: "a"}}, NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a"}}},
-			`node_pods[0].node_name: is at nodes[0].name, too`,
+			`node_pods[0].node_name: duplicates nodes[0].name`,
 		},
-		{podsOf(&stowagev1.NodePodsDelta{NodeName: "c"}), `node_pods[0].node_name: names no node of the snapshot`},
+		{podsOf(&stowagev1.NodePodsDelta{NodeName: "c"}), `node_pods[0].node_name: node not found in the snapshot`},
 		{
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{{Count: 1}, {Count: 2}}}),
-			`node_pods[0].removed_pod_counts[1].count: is 2, but the node has 1 such pods`,
+			`node_pods[0].removed_pod_counts[1].count: is 2, the node has only 1 of these pods`,
 		},
 		{
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{{Count: 1, Terminating: true}}}),
-			`node_pods[0].removed_pod_counts[0].count: is 1, but the node has 0 such pods`,
+			`node_pods[0].removed_pod_counts[0].count: is 1, the node has only 0 of these pods`,
 		},
 		{
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", PodCounts: []*stowagev1.PodCount{{Count: 1<<32 - 2}}}),
@@ -237,40 +237,40 @@ func TestRefusals(t *testing.T) {
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.PodName{
 				{Namespace: "other", Name: "p"}, {Name: "p"}, {Name: "q"},
 			}}),
-			`node_pods[0].removed_pods[1]: names no pod of the node`,
+			`node_pods[0].removed_pods[1]: pod not found on the node`,
 		},
 		{
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.PodName{
 				{Namespace: "other", Name: "p"}, {Namespace: "other", Name: "p"},
 			}}),
-			`node_pods[0].removed_pods[1]: names no pod of the node`,
+			`node_pods[0].removed_pods[1]: pod not found on the node`,
 		},
 		{&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 2}, {Index: 4}}}, `pod_templates[1].index: is 4, the next free one is 3`},
 		{
 			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 0}}},
-			`pod_templates[0].index: is 0, a template that node "a" has pods of, which stays as it is`,
+			`pod_templates[0].index: is 0, a template in use by node "a", which the delta does not name`,
 		},
 		{
 			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1}}, RemovedNodes: []string{"a"}},
-			`pod_templates[0].index: is 1, a template that node "b" has pods of, which stays as it is`,
+			`pod_templates[0].index: is 1, a template in use by node "b", which the delta does not name`,
 		},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 3}}}, `node_classes[0].index: is 3, the next free one is 2`},
-		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}}}, `node_classes[0].index: is 0, the class of node "a", which stays as it is`},
-		{&delta{RemovedNamespaces: []string{"a"}}, `removed_namespaces[0]: names no namespace of the snapshot`},
+		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}}}, `node_classes[0].index: is 0, the class of node "a", which the delta does not name`},
+		{&delta{RemovedNamespaces: []string{"a"}}, `removed_namespaces[0]: namespace not found in the snapshot`},
 		{
 			&delta{RemovedNamespaces: []string{"default"}, Namespaces: []*stowagev1.Namespace{{Name: "default"}}},
-			`namespaces[0].name: is at removed_namespaces[0], too`,
+			`namespaces[0].name: duplicates removed_namespaces[0]`,
 		},
 		{
 			&delta{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 2, Name: "w"}}},
-			`removed_workload_selectors[0]: names no workload selector of the snapshot`,
+			`removed_workload_selectors[0]: workload selector not found in the snapshot`,
 		},
 		{
 			&delta{WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}, {Kind: 1, Namespace: "default", Name: "w"}}},
-			`workload_selectors[1].name: is at workload_selectors[0].name, too`,
+			`workload_selectors[1].name: duplicates workload_selectors[0].name`,
 		},
-		{&delta{Nodes: []*stowagev1.Node{{Name: "\xff"}}}, `nodes[0]: contains text that is not UTF-8`},
-		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 2, NodeClass: &stowagev1.NodeClass{NameLabelKeys: []string{"\xff"}}}}}, `node_classes[0]: contains text that is not UTF-8`},
+		{&delta{Nodes: []*stowagev1.Node{{Name: "\xff"}}}, `nodes[0]: contains invalid UTF-8`},
+		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 2, NodeClass: &stowagev1.NodeClass{NameLabelKeys: []string{"\xff"}}}}}, `node_classes[0]: contains invalid UTF-8`},
 	} {
 		if _, _, err := content.Apply(context.Background(), test.delta); err == nil || err.Error() != test.want {
 			t.Errorf("%v:\ngot  %v\nwant %s", test.delta, err, test.want)
@@ -291,8 +291,8 @@ func TestRefusals(t *testing.T) {
 		cluster *stowagev1.Cluster
 		want    string
 	}{
-		{&stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}, {}, {Name: "a"}}}, `nodes[2].name: is that of one before it, too`},
-		{&stowagev1.Cluster{Namespaces: []*stowagev1.Namespace{{Name: "\xff"}}}, `namespaces[0]: contains text that is not UTF-8`},
+		{&stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}, {}, {Name: "a"}}}, `nodes[2].name: duplicates an earlier item`},
+		{&stowagev1.Cluster{Namespaces: []*stowagev1.Namespace{{Name: "\xff"}}}, `namespaces[0]: contains invalid UTF-8`},
 	} {
 		if _, err := Of(test.cluster); err == nil || err.Error() != test.want {
 			t.Errorf("%v:\ngot  %v\nwant %s", test.cluster, err, test.want)
@@ -300,7 +300,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Elements that are nil, which do not come from the wire, are as if empty.
+// Nil elements, which cannot come from the wire, count as empty messages.
 func TestNilElements(t *testing.T) {
 	c := &stowagev1.Cluster{
 		PodTemplates: []*stowagev1.PodTemplate{nil}, NodeClasses: []*stowagev1.NodeClass{nil},
@@ -330,7 +330,7 @@ func TestNilElements(t *testing.T) {
 	}
 }
 
-// The builder keeps nothing of what it is given, and says which names are taken.
+// The builder copies its arguments and reports duplicate names.
 func TestBuilder(t *testing.T) {
 	var b Builder
 	node := mustAppend(t, &stowagev1.Node{Name: "a"})

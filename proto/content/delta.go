@@ -12,47 +12,45 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Change is what a delta did, for whoever keeps something that was made from the content. It shares messages with the
-// delta.
+// Change describes the effect of a delta, to update values derived from the content. It shares messages with the delta.
 type Change struct {
-	// Templates and Classes are what was set, in this order: at the index given, or behind all others.
+	// Templates and Classes are the set items, in order. An index equal to the length appends.
 	Templates []*stowagev1.IndexedPodTemplate
 	Classes   []*stowagev1.IndexedNodeClass
-	// Removed are the indexes that the removed nodes had before the delta, ascending.
+	// Removed lists the indexes of the removed nodes before the delta, ascending.
 	Removed []uint32
-	// Nodes are the nodes that are new or not what they were, ascending by index.
+	// Nodes lists the added and changed nodes, ascending by index.
 	Nodes []IndexedNode
-	// NamespacesChanged tells whether the delta speaks of namespaces, and Namespaces are then all of the result.
+	// NamespacesChanged reports whether the delta sets or removes namespaces. Namespaces then lists all of the result.
 	NamespacesChanged bool
 	Namespaces        []*stowagev1.Namespace
-	// WorkloadSelectorsChanged tells whether the delta speaks of workload selectors, and WorkloadSelectors are then all of
-	// the result.
+	// WorkloadSelectorsChanged reports whether the delta sets or removes workload selectors. WorkloadSelectors then lists all
+	// of the result.
 	WorkloadSelectorsChanged bool
 	WorkloadSelectors        []*stowagev1.WorkloadSelector
 }
 
-// IndexedNode is a node, in order as its canonical form has it, and its place.
+// IndexedNode is a normalized node and its index.
 type IndexedNode struct {
-	// Index is that of the node after the delta, removed ones gone. Nodes that are new have the highest ones.
+	// Index is the node's index after the delta. Added nodes have the highest indexes.
 	Index uint32
 	Node  *stowagev1.Node
 }
 
-// Apply returns the content that a delta leads to, and what is different. The content itself stays as it is. The error is
-// an *Error with a path inside the delta, and then there is nothing else.
+// Apply returns the content after a delta, and the change. It does not modify c. The error is an *Error with a path inside the
+// delta, or the error of ctx.
 //
-// A node stays as it is if the delta does not name it: one that only gets or loses pods may have pods of a template that
-// the delta replaces, and counts as having those of the new one. A template or class may be set more than once; the last
-// one stays.
+// The delta must name every node that refers to a replaced template or class. In node_pods, pods of a replaced template are
+// pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
-// It takes time linear in the delta, the nodes that it changes, and the namespaces or workload selectors if it changes
-// any; besides, in the number of nodes if it removes or adds some, and in their size if it replaces a template or class.
-// It returns the context's error if that ends first.
+// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces or workload
+// selectors if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all nodes if it
+// replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 	next := *c
-	a := application{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]place)}
+	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]location)}
 	for _, step := range []func(*stowagev1.ClusterDelta) error{
-		a.claims, a.templates, a.classes, a.unused, a.nodes, a.namespaces, a.selectors,
+		a.claimNodes, a.templates, a.classes, a.checkUnreferenced, a.nodes, a.namespaces, a.selectors,
 	} {
 		if err := step(d); err != nil {
 			return nil, nil, err
@@ -62,74 +60,76 @@ func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Conten
 	return &next, a.change, ctx.Err()
 }
 
-// application is the application of one delta.
-type application struct {
+// applier applies one delta.
+type applier struct {
 	ctx        context.Context
 	base, next *Content
 	change     *Change
-	named      map[string]place // the nodes that the delta names
-	// Where the delta replaces templates and classes, by index.
-	templatesReplaced, classesReplaced map[uint32]place
+	named      map[string]location // the nodes that the delta names
+	// replacedTemplates and replacedClasses map indexes to the location in the delta.
+	replacedTemplates, replacedClasses map[uint32]location
 }
 
-// place is an element of one of a delta's lists.
-type place struct {
-	format string // of its path
+// location is an element of a list of the delta.
+type location struct {
+	format string // of the path
 	i      int
 }
 
-func (p place) String() string { return fmt.Sprintf(p.format, p.i) }
+func (l location) String() string { return fmt.Sprintf(l.format, l.i) }
 
-// claim notes where something is named, and fails if it was named before.
-func claim[K comparable](named map[K]place, key K, p place) error {
+// claim records the location of a key and fails on duplicates.
+func claim[K comparable](named map[K]location, key K, at location) error {
 	if first, ok := named[key]; ok {
-		return refuse(p.String(), "is at %v, too", first)
+		return refuse(at.String(), "duplicates %v", first)
 	}
-	named[key] = p
+	named[key] = at
 	return nil
 }
 
-// claims notes the nodes that the delta names.
-func (a *application) claims(d *stowagev1.ClusterDelta) error {
+// claimNodes records the nodes that the delta names.
+func (a *applier) claimNodes(d *stowagev1.ClusterDelta) error {
 	for i, name := range d.GetRemovedNodes() {
-		if err := claim(a.named, name, place{"removed_nodes[%d]", i}); err != nil {
+		if err := claim(a.named, name, location{"removed_nodes[%d]", i}); err != nil {
 			return err
 		}
 	}
 	for i, n := range d.GetNodes() {
-		if err := claim(a.named, n.GetName(), place{"nodes[%d].name", i}); err != nil {
+		if err := claim(a.named, n.GetName(), location{"nodes[%d].name", i}); err != nil {
 			return err
 		}
 	}
 	for i, n := range d.GetNodePods() {
-		if err := claim(a.named, n.GetNodeName(), place{"node_pods[%d].node_name", i}); err != nil {
+		if err := claim(a.named, n.GetNodeName(), location{"node_pods[%d].node_name", i}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *application) templates(d *stowagev1.ClusterDelta) (err error) {
+func (a *applier) templates(d *stowagev1.ClusterDelta) (err error) {
 	a.change.Templates = d.GetPodTemplates()
-	a.templatesReplaced, err = put(a.ctx, &a.next.templates, "pod_templates[%d]", a.change.Templates,
+	a.replacedTemplates, err = put(a.ctx, &a.next.templates, "pod_templates[%d]", a.change.Templates,
 		func(t *stowagev1.IndexedPodTemplate) (uint32, proto.Message) { return t.GetIndex(), t.GetTemplate() })
 	return err
 }
 
-func (a *application) classes(d *stowagev1.ClusterDelta) (err error) {
+func (a *applier) classes(d *stowagev1.ClusterDelta) (err error) {
 	a.change.Classes = d.GetNodeClasses()
-	a.classesReplaced, err = put(a.ctx, &a.next.classes, "node_classes[%d]", a.change.Classes,
+	a.replacedClasses, err = put(a.ctx, &a.next.classes, "node_classes[%d]", a.change.Classes,
 		func(c *stowagev1.IndexedNodeClass) (uint32, proto.Message) { return c.GetIndex(), c.GetNodeClass() })
 	return err
 }
 
-// put sets items of a list by index, and tells where it replaced items that were there before.
-func put[M any](ctx context.Context, l *List, path string, items []M, indexed func(M) (uint32, proto.Message)) (map[uint32]place, error) {
+// put sets items of a list by index. It returns the locations of those that replace an item of the base.
+func put[M any](
+	ctx context.Context, l *List, path string, items []M, indexed func(M) (uint32, proto.Message),
+) (map[uint32]location, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	before := l.Len()
-	replaced := make(map[uint32]place)
+	baseLen := l.Len()
+	replaced := make(map[uint32]location)
 	*l = l.edit()
 	for i, item := range items {
 		index, m := indexed(item)
@@ -138,14 +138,14 @@ func put[M any](ctx context.Context, l *List, path string, items []M, indexed fu
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			return nil, inside(place{path, i}.String(), err)
+			return nil, prefixField(location{path, i}.String(), err)
 		case uint64(index) > uint64(l.Len()):
-			return nil, refuse(place{path + ".index", i}.String(), "is %d, the next free one is %d", index, l.Len())
+			return nil, refuse(location{path + ".index", i}.String(), "is %d, the next free one is %d", index, l.Len())
 		case int(index) == l.Len():
 			l.push(raw, DigestOf(raw))
 			continue
-		case int(index) < before:
-			replaced[index] = place{path + ".index", i}
+		case int(index) < baseLen:
+			replaced[index] = location{path + ".index", i}
 		}
 		l.set(int(index), raw, DigestOf(raw))
 	}
@@ -153,9 +153,9 @@ func put[M any](ctx context.Context, l *List, path string, items []M, indexed fu
 	return replaced, nil
 }
 
-// unused checks that no node that stays as it is refers to what was replaced.
-func (a *application) unused(*stowagev1.ClusterDelta) error {
-	if len(a.templatesReplaced)+len(a.classesReplaced) == 0 {
+// checkUnreferenced checks that only nodes named in the delta refer to replaced templates and classes.
+func (a *applier) checkUnreferenced(*stowagev1.ClusterDelta) error {
+	if len(a.replacedTemplates)+len(a.replacedClasses) == 0 {
 		return nil
 	}
 	for i, node := range a.base.nodes.allRaw {
@@ -166,13 +166,13 @@ func (a *application) unused(*stowagev1.ClusterDelta) error {
 			continue
 		}
 		var err error
-		usage(node, func(template uint32) {
-			if p, ok := a.templatesReplaced[template]; ok {
-				err = refuse(p.String(), "is %d, a template that node %q has pods of, which stays as it is", template, nameOf(node))
+		references(node, func(template uint32) {
+			if p, ok := a.replacedTemplates[template]; ok {
+				err = refuse(p.String(), "is %d, a template in use by node %q, which the delta does not name", template, nameOf(node))
 			}
 		}, func(class uint32) {
-			if p, ok := a.classesReplaced[class]; ok {
-				err = refuse(p.String(), "is %d, the class of node %q, which stays as it is", class, nameOf(node))
+			if p, ok := a.replacedClasses[class]; ok {
+				err = refuse(p.String(), "is %d, the class of node %q, which the delta does not name", class, nameOf(node))
 			}
 		})
 		if err != nil {
@@ -182,7 +182,7 @@ func (a *application) unused(*stowagev1.ClusterDelta) error {
 	return nil
 }
 
-func (a *application) nodes(d *stowagev1.ClusterDelta) error {
+func (a *applier) nodes(d *stowagev1.ClusterDelta) error {
 	if len(a.named) == 0 {
 		return nil
 	}
@@ -200,11 +200,11 @@ func (a *application) nodes(d *stowagev1.ClusterDelta) error {
 		}
 		index, ok := a.next.Lookup(pods.GetNodeName())
 		if !ok {
-			return refuse(place{"node_pods[%d].node_name", i}.String(), noNode)
+			return refuse(location{"node_pods[%d].node_name", i}.String(), nodeNotFound)
 		}
 		n, raw, err := a.movePods(l.At(int(index)), pods)
 		if err != nil {
-			return inside(place{"node_pods[%d]", i}.String(), err)
+			return prefixField(location{"node_pods[%d]", i}.String(), err)
 		}
 		l.set(int(index), raw, DigestOf(raw))
 		a.change.Nodes = append(a.change.Nodes, IndexedNode{index, n})
@@ -214,16 +214,16 @@ func (a *application) nodes(d *stowagev1.ClusterDelta) error {
 	return nil
 }
 
-const noNode = "names no node of the snapshot"
+const nodeNotFound = "node not found in the snapshot"
 
-func (a *application) removeNodes(removed []string) error {
+func (a *applier) removeNodes(removed []string) error {
 	if len(removed) == 0 {
 		return nil
 	}
 	for i, name := range removed {
 		index, ok := a.base.Lookup(name)
 		if !ok {
-			return refuse(place{"removed_nodes[%d]", i}.String(), noNode)
+			return refuse(location{"removed_nodes[%d]", i}.String(), nodeNotFound)
 		}
 		a.change.Removed = append(a.change.Removed, index)
 	}
@@ -233,7 +233,7 @@ func (a *application) removeNodes(removed []string) error {
 	return nil
 }
 
-func (a *application) putNodes(nodes []*stowagev1.Node) error {
+func (a *applier) putNodes(nodes []*stowagev1.Node) error {
 	l, names := &a.next.nodes, &a.next.names
 	added := false
 	for i, n := range nodes {
@@ -242,7 +242,7 @@ func (a *application) putNodes(nodes []*stowagev1.Node) error {
 		}
 		n, raw, err := encodeNode(n)
 		if err != nil {
-			return inside(place{"nodes[%d]", i}.String(), err)
+			return prefixField(location{"nodes[%d]", i}.String(), err)
 		}
 		index, ok := a.next.Lookup(n.GetName())
 		if ok {
@@ -261,11 +261,11 @@ func (a *application) putNodes(nodes []*stowagev1.Node) error {
 	return nil
 }
 
-// podName is a pod's name, with its namespace.
+// podName is a pod's namespace and name.
 type podName struct{ namespace, name string }
 
-// movePods returns what encodeNode does of a node after pods came and went. Paths of errors start in the delta.
-func (a *application) movePods(node []byte, d *stowagev1.NodePodsDelta) (*stowagev1.Node, []byte, error) {
+// movePods removes and adds pods of an encoded node, and returns the result like encodeNode. Error paths are relative to d.
+func (a *applier) movePods(node []byte, d *stowagev1.NodePodsDelta) (*stowagev1.Node, []byte, error) {
 	n := &stowagev1.Node{}
 	if err := decode(node, n); err != nil {
 		return nil, nil, err
@@ -281,7 +281,7 @@ func (a *application) movePods(node []byte, d *stowagev1.NodePodsDelta) (*stowag
 	return encodeNode(n)
 }
 
-// removeCounts takes counts from those of a node, which may be changed.
+// removeCounts subtracts counts from those of n, which it modifies.
 func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	if len(removed) == 0 {
 		return nil
@@ -297,8 +297,8 @@ func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	for i, r := range removed {
 		c := counts[pods{r.GetTemplateIndex(), r.GetTerminating()}]
 		if r.GetCount() > c.GetCount() {
-			return refuse(place{"removed_pod_counts[%d].count", i}.String(),
-				"is %d, but the node has %d such pods", r.GetCount(), c.GetCount())
+			return refuse(location{"removed_pod_counts[%d].count", i}.String(),
+				"is %d, the node has only %d of these pods", r.GetCount(), c.GetCount())
 		}
 		if c != nil {
 			c.Count -= r.GetCount()
@@ -308,39 +308,39 @@ func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	return nil
 }
 
-// removePods takes pods from those of a node; of several of one name the first in canonical order.
-func (a *application) removePods(n *stowagev1.Node, removed []*stowagev1.PodName) error {
+// removePods removes pods by name from n. Of pods with the same name it removes the first in canonical order.
+func (a *applier) removePods(n *stowagev1.Node, removed []*stowagev1.PodName) error {
 	if len(removed) == 0 {
 		return nil
 	}
-	wanted := make(map[podName][]int, len(removed))
+	pending := make(map[podName][]int, len(removed))
 	for i, r := range removed {
 		name := podName{cmp.Or(r.GetNamespace(), defaultNamespace), r.GetName()}
-		wanted[name] = append(wanted[name], i)
+		pending[name] = append(pending[name], i)
 	}
 	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
 		name := podName{a.namespaceOf(p), p.GetName()}
-		where := wanted[name]
-		if len(where) == 0 {
+		positions := pending[name]
+		if len(positions) == 0 {
 			return false
 		}
-		wanted[name] = where[1:]
+		pending[name] = positions[1:]
 		return true
 	})
 	missing := len(removed)
-	for _, where := range wanted {
-		if len(where) > 0 {
-			missing = min(missing, where[0])
+	for _, positions := range pending {
+		if len(positions) > 0 {
+			missing = min(missing, positions[0])
 		}
 	}
 	if missing < len(removed) {
-		return refuse(place{"removed_pods[%d]", missing}.String(), "names no pod of the node")
+		return refuse(location{"removed_pods[%d]", missing}.String(), "pod not found on the node")
 	}
 	return nil
 }
 
-// namespaceOf returns a pod's namespace, that of its template.
-func (a *application) namespaceOf(p *stowagev1.Pod) string {
+// namespaceOf returns the namespace of a pod's template.
+func (a *applier) namespaceOf(p *stowagev1.Pod) string {
 	namespace := p.GetTemplate().GetNamespace()
 	if source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex); ok && int(source.TemplateIndex) < a.next.templates.Len() {
 		namespace = string(nameOf(a.next.templates.At(int(source.TemplateIndex))))
@@ -348,7 +348,7 @@ func (a *application) namespaceOf(p *stowagev1.Pod) string {
 	return cmp.Or(namespace, defaultNamespace)
 }
 
-func (a *application) namespaces(d *stowagev1.ClusterDelta) error {
+func (a *applier) namespaces(d *stowagev1.ClusterDelta) error {
 	removed := make([]identity, len(d.GetRemovedNamespaces()))
 	for i, name := range d.GetRemovedNamespaces() {
 		removed[i] = identity{name: name}
@@ -359,7 +359,7 @@ func (a *application) namespaces(d *stowagev1.ClusterDelta) error {
 	return err
 }
 
-func (a *application) selectors(d *stowagev1.ClusterDelta) error {
+func (a *applier) selectors(d *stowagev1.ClusterDelta) error {
 	removed := make([]identity, len(d.GetRemovedWorkloadSelectors()))
 	for i, w := range d.GetRemovedWorkloadSelectors() {
 		removed[i] = identity{int32(w.GetKind()), cmp.Or(w.GetNamespace(), defaultNamespace), w.GetName()}
@@ -371,8 +371,8 @@ func (a *application) selectors(d *stowagev1.ClusterDelta) error {
 	return err
 }
 
-// change removes and sets items of a list that is ordered by identity. It returns all of the result, not nil, unless
-// there is nothing to do.
+// change removes and sets items of a list that is ordered by identity. It returns all items of the result, nil if nothing
+// changes.
 func change[M any, P interface {
 	*M
 	proto.Message
@@ -384,24 +384,24 @@ func change[M any, P interface {
 	for _, item := range l.All {
 		items[identify(item)] = item
 	}
-	named := make(map[identity]place)
+	named := make(map[identity]location)
 	for i, id := range removed {
-		at := place{"removed_" + kind + "s[%d]", i}
+		at := location{"removed_" + kind + "s[%d]", i}
 		if err := claim(named, id, at); err != nil {
 			return nil, err
 		}
 		if _, ok := items[id]; !ok {
-			return nil, refuse(at.String(), "names no %s of the snapshot", strings.ReplaceAll(kind, "_", " "))
+			return nil, refuse(at.String(), "%s not found in the snapshot", strings.ReplaceAll(kind, "_", " "))
 		}
 		delete(items, id)
 	}
 	for i, m := range set {
 		raw, err := Append(nil, m)
 		if err != nil {
-			return nil, inside(place{kind + "s[%d]", i}.String(), err)
+			return nil, prefixField(location{kind + "s[%d]", i}.String(), err)
 		}
 		id := identify(raw)
-		if err := claim(named, id, place{kind + "s[%d].name", i}); err != nil {
+		if err := claim(named, id, location{kind + "s[%d].name", i}); err != nil {
 			return nil, err
 		}
 		items[id] = raw

@@ -15,7 +15,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// sound draws the parts of clusters and deltas from few names, so that they meet.
+// sound draws valid clusters and deltas from few names, so that they overlap.
 type sound struct {
 	t         *rapid.T
 	templates uint32 // at least 1
@@ -111,7 +111,7 @@ func (s *sound) cluster() *stowagev1.Cluster {
 	return c
 }
 
-// delta draws a delta that is sound in about half of the cases.
+// delta draws a delta that is valid in about half of the cases.
 func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	often := func(what string) bool { return rapid.IntRange(0, 2).Draw(s.t, what) == 0 }
 	d := &stowagev1.ClusterDelta{}
@@ -149,7 +149,7 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	return d
 }
 
-// pods draws pods to move, those that leave mostly from what a node has.
+// pods draws pods to move; most removed pods are on the node.
 func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
 	d := &stowagev1.NodePodsDelta{NodeName: s.name("node"), PodCounts: some(s, s.count), Pods: some(s, s.pod)}
 	i := slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == d.NodeName })
@@ -172,7 +172,7 @@ func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
 	return d
 }
 
-// replay does what a change tells to a cluster.
+// replay applies a change to a cluster.
 func replay(c *stowagev1.Cluster, change *Change) *stowagev1.Cluster {
 	c = proto.CloneOf(c)
 	for _, t := range change.Templates {
@@ -219,7 +219,7 @@ func mustCluster(t *rapid.T, c *Content) *stowagev1.Cluster {
 	return out
 }
 
-// checkContent checks what a content says of itself against one that is built anew.
+// checkContent compares a content with one that is built from its cluster.
 func checkContent(t *rapid.T, c *Content, want *stowagev1.Cluster) {
 	t.Helper()
 	anew := mustOf(t, want)
@@ -247,13 +247,13 @@ func checkContent(t *rapid.T, c *Content, want *stowagev1.Cluster) {
 
 func overflows(c *stowagev1.Cluster) bool {
 	return slices.ContainsFunc(c.Nodes, func(n *stowagev1.Node) bool {
-		_, err := merged(n.PodCounts)
+		_, err := mergeCounts(n.PodCounts)
 		return err != nil
 	})
 }
 
-// Whatever the deltas: what they lead to is as if built at once from what applying them one by one leads to, the change
-// tells it, they are refused where that fails, and what they started from stays as it is.
+// Apply agrees with contenttest.Apply for random deltas: it gives the content of the resulting cluster, a change that leads
+// there, and an error in the same cases. It never modifies the base.
 func TestApply(t *testing.T) {
 	applied, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -263,7 +263,7 @@ func TestApply(t *testing.T) {
 			return
 		}
 		content := mustOf(t, cluster)
-		cluster = mustCluster(t, content) // in order, which tells which of several pods of a name leaves
+		cluster = mustCluster(t, content) // in canonical order, which decides between pods of the same name
 		for range rapid.IntRange(1, 4).Draw(t, "deltas") {
 			s.templates, s.classes = uint32(len(cluster.PodTemplates)), uint32(len(cluster.NodeClasses))
 			d := s.delta(cluster)
@@ -298,7 +298,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// Order that means nothing, and the way that counts are stated, do not change the address.
+// Normalized order and split counts do not change the address.
 func TestAddressIgnoresDisorder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := (&sound{t: t}).cluster()

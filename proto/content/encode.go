@@ -12,14 +12,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The functions below write messages in the canonical encoding, fields in ascending order of their numbers. They state
-// the contract once more because google.golang.org/protobuf writes oneofs last and takes several times as long; a test
-// holds them against the messages' descriptors.
+// The functions below append messages in the canonical encoding, fields in ascending order of their numbers. They repeat the
+// contract because google.golang.org/protobuf writes oneofs last and is several times slower. A test compares them with the
+// message descriptors.
 
 // encoder appends to a buffer.
 type encoder struct {
 	b    []byte
-	keys []string // of a map, for reuse
+	keys []string // reused for the keys of maps
 	err  error
 }
 
@@ -46,10 +46,10 @@ func optional[T int32 | uint32 | int64](e *encoder, field protowire.Number, v *T
 	}
 }
 
-// text writes a string even if it is empty.
+// text appends a string, also an empty one.
 func (e *encoder) text(field protowire.Number, s string) {
 	if !utf8.ValidString(s) {
-		e.err = errors.New("contains text that is not UTF-8")
+		e.err = errors.New("contains invalid UTF-8")
 	}
 	e.b = protowire.AppendTag(e.b, field, protowire.BytesType)
 	e.b = protowire.AppendString(e.b, s)
@@ -67,8 +67,8 @@ func (e *encoder) strings(field protowire.Number, list []string) {
 	}
 }
 
-// sized writes what body writes, with its length before it.
-func (e *encoder) sized(field protowire.Number, body func()) {
+// lengthDelimited appends a field whose value is what body appends.
+func (e *encoder) lengthDelimited(field protowire.Number, body func()) {
 	e.b = protowire.AppendTag(e.b, field, protowire.BytesType)
 	start := len(e.b)
 	e.b = append(e.b, 0)
@@ -80,32 +80,35 @@ func (e *encoder) sized(field protowire.Number, body func()) {
 	binary.PutUvarint(e.b[start:], uint64(size))
 }
 
+// nested appends a message field; nil counts as an empty message.
 func nested[M any](e *encoder, field protowire.Number, m *M, write func(*encoder, *M)) {
-	e.sized(field, func() {
+	e.lengthDelimited(field, func() {
 		if m != nil {
 			write(e, m)
 		}
 	})
 }
 
+// one appends a message field unless it is nil.
 func one[M any](e *encoder, field protowire.Number, m *M, write func(*encoder, *M)) {
 	if m != nil {
 		nested(e, field, m, write)
 	}
 }
 
+// each appends a repeated message field.
 func each[M any](e *encoder, field protowire.Number, list []*M, write func(*encoder, *M)) {
 	for _, m := range list {
 		nested(e, field, m, write)
 	}
 }
 
-// entries writes a map.
+// entries appends a map in the order of its keys.
 func entries[V any](e *encoder, field protowire.Number, m map[string]V, write func(protowire.Number, V)) {
 	e.keys = slices.AppendSeq(e.keys[:0], maps.Keys(m))
 	slices.Sort(e.keys)
 	for _, key := range e.keys {
-		e.sized(field, func() {
+		e.lengthDelimited(field, func() {
 			e.text(1, key)
 			write(2, m[key])
 		})
@@ -114,7 +117,7 @@ func entries[V any](e *encoder, field protowire.Number, m map[string]V, write fu
 
 func (e *encoder) labels(field protowire.Number, m map[string]string) { entries(e, field, m, e.text) }
 
-// node writes a normal node.
+// node appends a normalized node.
 func node(e *encoder, n *stowagev1.Node) {
 	e.string(1, n.Name)
 	e.labels(2, n.Labels)

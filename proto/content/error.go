@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Error says what is wrong with a cluster or a delta.
+// Error is a field violation in a cluster or a delta.
 type Error struct {
-	// Field is the path of the field, in the messages' own words, such as "node_pods[0].removed_pod_counts[1].count".
+	// Field is the path of the field, such as "node_pods[0].removed_pod_counts[1].count".
 	Field string
-	// Description says what is wrong with it, such as "names no node of the snapshot".
+	// Description describes the violation, such as "node not found in the snapshot".
 	Description string
 }
 
@@ -19,8 +19,8 @@ func refuse(field, format string, args ...any) error {
 	return &Error{field, fmt.Sprintf(format, args...)}
 }
 
-// inside returns an error about an item as one about the field that states it.
-func inside(field string, err error) error {
+// prefixField prefixes the path of an item's error with the item's field.
+func prefixField(field string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return &Error{field + "." + e.Field, e.Description}
 	}

@@ -2,8 +2,8 @@ package content
 
 import "hash/maphash"
 
-// names finds nodes by name: a hash table with linear probing, at most half full. The names themselves are in the nodes,
-// so that the table has no pointers and is copied at once.
+// names maps node names to indexes: a hash table with linear probing, at most half full. The names stay in the encoded
+// nodes, so the table has no pointers and copies as one block.
 type names struct {
 	table []slot // the length is a power of 2
 	len   int
@@ -11,12 +11,12 @@ type names struct {
 
 type slot struct {
 	hash uint32 // of the name
-	next uint32 // one more than the node's index; 0 in an empty slot
+	next uint32 // the node's index plus one; 0 in an empty slot
 }
 
 var seed = maphash.MakeSeed()
 
-// find returns the hash of a name, and its slot: that of its node, or an empty one. The table must not be empty.
+// find returns the hash of a name and its slot, which is empty if no node has the name. The table must not be empty.
 func (t *names) find(nodes *List, name []byte) (hash uint32, at *slot) {
 	hash = uint32(maphash.Bytes(seed, name))
 	mask := uint32(len(t.table) - 1)
@@ -28,7 +28,7 @@ func (t *names) find(nodes *List, name []byte) (hash uint32, at *slot) {
 	}
 }
 
-// lookup returns the index of the node of a name.
+// lookup returns the index of the node with a name.
 func (t *names) lookup(nodes *List, name []byte) (uint32, bool) {
 	if len(t.table) == 0 {
 		return 0, false
@@ -37,7 +37,7 @@ func (t *names) lookup(nodes *List, name []byte) (uint32, bool) {
 	return at.next - 1, at.next != 0
 }
 
-// add notes the name of the node that is to come after these, and tells whether the name is new.
+// add adds the name of the node that is appended next, and reports whether the name is new.
 func (t *names) add(nodes *List, name []byte) bool {
 	if 2*(t.len+1) > len(t.table) {
 		t.grow(nodes, t.len+1)
@@ -51,7 +51,7 @@ func (t *names) add(nodes *List, name []byte) bool {
 	return true
 }
 
-// grow makes the table anew from the nodes, with room for as many and half as many again.
+// grow rebuilds the table from the nodes, with capacity for half again as many names as wanted.
 func (t *names) grow(nodes *List, want int) {
 	size := 16
 	for size < 3*want {

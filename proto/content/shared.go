@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Nodes whose pods state their templates may be kept without these: templates that many pods state are kept once. A
-// packed node is packedMark and then the node's canonical encoding, but that a pod may have a field sharedField, a number
-// that says which template it states. Neither occurs in canonical encodings.
+// A packed node stores the inline templates of its pods as references, so that equal templates are stored once. Its encoding
+// is packedMark followed by the canonical encoding, in which sharedField, a reference to a shared template, replaces the
+// template of a pod. Canonical encodings contain neither.
 const (
 	packedMark  = 0
 	sharedField = 15
@@ -17,28 +17,28 @@ const (
 	podTemplateField = 3
 )
 
-// Shared says where a template is kept that pods share.
+// Shared is a reference to a shared template.
 type Shared uint64
 
-// MaxSharers is how many may share templates with a builder, each counting its own.
+// MaxSharers bounds the sharers of a builder. Each sharer numbers its own templates.
 const MaxSharers = 256
 
-// SharedAt is where the n-th template of a sharer is kept.
+// SharedAt returns the reference to the n-th template of a sharer.
 func SharedAt(sharer, n int) Shared { return Shared(n*MaxSharers + sharer) }
 
-// AppendShared appends the field that stands in a pod for a shared template.
+// AppendShared appends the field of a pod that refers to a shared template.
 func AppendShared(b []byte, s Shared) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, sharedField, protowire.VarintType), uint64(s))
 }
 
-// SizeShared is how many bytes AppendShared appends.
+// SizeShared returns the length of what AppendShared appends.
 func SizeShared(s Shared) int { return 1 + protowire.SizeVarint(uint64(s)) }
 
-// AppendPacked begins a packed node.
+// AppendPacked appends the start of a packed node.
 func AppendPacked(b []byte) []byte { return append(b, packedMark) }
 
-// Share adds the next of a sharer's templates, in its canonical encoding, which is kept as it is. It comes before the
-// nodes that refer to it.
+// Share adds the next template of a sharer in its canonical encoding, without copying it. It must precede the nodes that refer
+// to the template.
 func (b *Builder) Share(sharer int, template []byte) {
 	l := &b.content.nodes
 	for len(l.shared) <= sharer {
@@ -64,7 +64,7 @@ func (l *List) unpack(item []byte) []byte {
 	return out
 }
 
-// unpacked yields the canonical encoding of a packed node in pieces. One may be overwritten when the next is there.
+// unpacked yields the canonical encoding of a packed node in pieces. A piece is valid until the next one.
 func (l *List) unpacked(item []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var head []byte
@@ -91,7 +91,8 @@ func (l *List) unpacked(item []byte) iter.Seq[[]byte] {
 	}
 }
 
-// sharedIn finds the template that a node's field, a pod, states elsewhere, and what the pod has before and after it.
+// sharedIn returns the shared template of a node's field and the parts of the pod before and after the reference. The template
+// is nil if the field is not a pod with a reference.
 func (l *List) sharedIn(field protowire.Number, whole []byte) (before, template, after []byte) {
 	if field != nodePodsField {
 		return nil, nil, nil
@@ -109,10 +110,10 @@ func (l *List) sharedIn(field protowire.Number, whole []byte) (before, template,
 	return nil, nil, nil
 }
 
-// raw returns the i-th item as it is kept.
+// raw returns the i-th item as stored.
 func (l *List) raw(i int) []byte { return l.pages[i/pageSize].items[i%pageSize] }
 
-// allRaw yields the items as they are kept.
+// allRaw yields the items as stored.
 func (l *List) allRaw(yield func(int, []byte) bool) {
 	for i := range l.len {
 		if !yield(i, l.raw(i)) {
@@ -121,12 +122,12 @@ func (l *List) allRaw(yield func(int, []byte) bool) {
 	}
 }
 
-// sharedMemory is what shared templates take, in bytes.
+// sharedMemory returns the size of the shared templates in bytes.
 func (l *List) sharedMemory() int64 {
 	const perTemplate = 24 // its slice
-	all := int64(24 * len(l.shared))
+	sum := int64(24 * len(l.shared))
 	for _, s := range l.shared {
-		all += int64(perTemplate * cap(s))
+		sum += int64(perTemplate * cap(s))
 	}
-	return all + l.sharedBytes
+	return sum + l.sharedBytes
 }

@@ -7,13 +7,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// value is a field's value on the wire.
+// value is an encoded field's value.
 type value struct {
 	varint uint64
 	bytes  []byte
 }
 
-// fields yields the fields of an encoded message that are varints or have a length, up to where it is malformed.
+// fields yields the varint and length-delimited fields of an encoded message. It stops at malformed input.
 func fields(b []byte) iter.Seq2[protowire.Number, value] {
 	return func(yield func(protowire.Number, value) bool) {
 		for len(b) > 0 {
@@ -39,7 +39,7 @@ func fields(b []byte) iter.Seq2[protowire.Number, value] {
 	}
 }
 
-// nameOf returns the name of a node or a namespace, or the namespace of a pod template: field 1, first if it is there.
+// nameOf returns field 1 if it is the first field: the name of a node or namespace, the namespace of a pod template.
 func nameOf(item []byte) []byte {
 	field := nameField(item)
 	if field == nil {
@@ -49,7 +49,7 @@ func nameOf(item []byte) []byte {
 	return name
 }
 
-// nameField returns the field of the name, nil if there is none.
+// nameField returns the encoded field 1, nil if it is absent.
 func nameField(item []byte) []byte {
 	if packed(item) {
 		item = item[1:]
@@ -64,15 +64,15 @@ func nameField(item []byte) []byte {
 	return item[:1+n]
 }
 
-// usage yields the indexes of the templates and classes that a node refers to, which may be packed.
-func usage(node []byte, template, class func(uint32)) {
+// references calls template and class with the indexes that a node, which may be packed, refers to.
+func references(node []byte, template, class func(uint32)) {
 	if packed(node) {
 		node = node[1:]
 	}
 	for number, v := range fields(node) {
 		switch number {
 		case 7: // pod_counts
-			var index uint64 // left out where it is 0
+			var index uint64 // the encoding omits 0
 			for number, v := range fields(v.bytes) {
 				if number == 1 {
 					index = v.varint
@@ -91,7 +91,7 @@ func usage(node []byte, template, class func(uint32)) {
 	}
 }
 
-// identity is what tells namespaces, or workload selectors, from each other, and orders them.
+// identity is the unique key of a namespace or workload selector. Canonical order is by identity.
 type identity struct {
 	kind            int32
 	namespace, name string
@@ -118,5 +118,5 @@ func selectorIdentity(item []byte) identity {
 	return id
 }
 
-// defaultNamespace is the namespace of what states none.
+// defaultNamespace is the namespace of objects that have none.
 const defaultNamespace = "default"

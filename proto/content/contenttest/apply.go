@@ -1,4 +1,4 @@
-// Package contenttest applies deltas to clusters in the simplest way, for tests to compare with.
+// Package contenttest is a simple reference implementation of deltas for tests.
 package contenttest
 
 import (
@@ -12,9 +12,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Apply applies a delta to a cluster without disorder, one thing after the other, or tells that it cannot. It looks no
-// further into what the cluster and the delta state than it must.
-func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) { //nolint:funlen // the plain way, one field after the other
+// Apply applies a delta to a normalized cluster, step by step. It returns false if the delta is invalid. It validates no more
+// than that requires.
+//
+//nolint:funlen // one field after the other
+func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) {
 	c = proto.CloneOf(c)
 	d = proto.CloneOf(d)
 	find := func(name string) int {
@@ -166,7 +168,7 @@ func key(w *stowagev1.WorkloadSelector) string {
 	return fmt.Sprint(w.Kind, cmp.Or(w.Namespace, "default"), "/", w.Name)
 }
 
-// overflow reports whether counts of the same pods add up to more than a count can be.
+// overflow reports whether the sum of the counts of the same pods exceeds uint32.
 func overflow(counts []*stowagev1.PodCount) bool {
 	type pods struct {
 		template    uint32
