@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -98,6 +100,7 @@ type Builder struct {
 	scalables  []Scalable
 	generated  map[string]int // pods without a name, by their substitute
 	misreads   []*Misread
+	admission  admission
 	around     surroundings
 	closed     map[string]bool // nodes that take no pods
 	seen       map[string]bool // kind, namespace and name of unique objects
@@ -121,10 +124,11 @@ func NewBuilder(o Options) *Builder {
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
 		generated: map[string]int{}, runningIn: map[string]int{}, groups: map[string]addedGroup{},
 		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, podsIn: map[string]bool{},
-		around: surroundings{
-			priorityClasses: map[string]int32{}, deviceClasses: map[string]string{},
-			limitRanges: map[string][]*corev1.LimitRange{}, groups: map[string][]*stowagev1.UnreadField{},
+		admission: admission{
+			limitRanges: map[string][]*corev1.LimitRange{}, priorityClasses: map[string]*schedulingv1.PriorityClass{},
+			runtimeClasses: map[string]*nodev1.RuntimeClass{},
 		},
+		around: surroundings{deviceClasses: map[string]string{}, groups: map[string][]*stowagev1.UnreadField{}},
 	}
 }
 
@@ -212,12 +216,13 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...stamp) erro
 		if s.count == 0 {
 			continue
 		}
-		pod, err := pendingPod(origin, path, s)
+		f := factsOf(origin, path, s)
+		pod, err := (&admission{}).pendingPod(f)
 		if err != nil {
 			return err
 		}
-		pods := &stowagev1.PendingPods{Pod: pod, Count: new(s.count), PodGroup: PodGroupName(s.pod)}
-		slots = append(slots, slot{origin: origin, at: b.at, pods: pods, facts: factsOf(origin, path, s.pod)})
+		pods := &stowagev1.PendingPods{Pod: pod, Count: new(s.count), PodGroup: f.group}
+		slots = append(slots, slot{origin: origin, at: b.at, pods: pods, facts: f})
 		b.places[pods] = place{at: b.at}
 		b.places[pod] = place{at: b.at, path: strings.TrimSuffix(strings.TrimSuffix(path.String(), "spec"), ".")}
 	}
@@ -280,6 +285,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.converted)
 	b.placeClasses(out.Cluster)
 	b.expandQueue()
+	b.admitPending()
 	out.PodGroups = b.grouped()
 	out.Scalables = b.scaled()
 	out.Unread = b.tell(out.Scalables)
@@ -313,6 +319,42 @@ func (b *Builder) expandQueue() {
 		}
 		_ = b.misreadPods(s.origin, uint32(len(stamps)), err)
 	}
+}
+
+// admitPending converts pending pods without a uid again if admission plugins concern them, once everything is added. Pods
+// that the API server would reject leave the queue.
+func (b *Builder) admitPending() {
+	b.queue = slices.DeleteFunc(b.queue, func(s slot) bool {
+		err := b.admitAgain(s.pods.Pod, s.facts)
+		if err != nil {
+			b.around.nominated = slices.DeleteFunc(b.around.nominated, func(n nomination) bool { return n.pod == s.pods.Pod })
+			b.waiting = append(b.waiting, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Message: err.Error()})
+		}
+		return err != nil
+	})
+	for i := range b.scalables {
+		s := &b.scalables[i]
+		_ = b.admitAgain(s.Pod, s.facts) // the pods of the workload exist
+	}
+}
+
+// admitAgain converts a pending pod again, in place. After an error the pod is as it was.
+func (b *Builder) admitAgain(converted *stowagev1.Pod, f facts) error {
+	if p := f.stamp.pod; admitted(p) || !b.admission.concerns(p) {
+		return nil
+	}
+	again, err := b.admission.pendingPod(f)
+	if err != nil {
+		return err
+	}
+	replace(converted, again)
+	return nil
+}
+
+// replace replaces the content of a message.
+func replace[M proto.Message](out, by M) {
+	proto.Reset(out)
+	proto.Merge(out, by)
 }
 
 // placeClasses records the origins of the cluster's nodes and classes; a class has that of its first node.

@@ -20,7 +20,8 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	}
 	// Whether the template converts does not depend on the nodes, so its errors belong to this object.
 	origin := Origin{Kind: "DaemonSet", Namespace: namespaceOf(ds), Name: ds.Name}
-	if _, err := pendingPod(origin, templateSpec, stamp{pod: &corev1.Pod{Spec: ds.Spec.Template.Spec}}); err != nil {
+	template := factsOf(origin, templateSpec, stamp{pod: &corev1.Pod{Spec: ds.Spec.Template.Spec}})
+	if _, err := (&admission{}).pendingPod(template); err != nil {
 		return b.misreadPods(origin, 1, err)
 	}
 	b.queue = append(b.queue, slot{

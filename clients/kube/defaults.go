@@ -19,13 +19,7 @@ func admitted(o metav1.Object) bool {
 // SetDefaults_ResourceList and pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on them. It
 // does not modify the pod.
 func defaulted(p *corev1.Pod) *corev1.Pod {
-	if admitted(p) {
-		return p
-	}
 	p = p.DeepCopy()
-	if value, ok := systemPriorities[p.Spec.PriorityClassName]; ok && p.Spec.Priority == nil {
-		p.Spec.Priority = &value
-	}
 	for _, cs := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range cs {
 			r := &cs[i].Resources
@@ -42,12 +36,6 @@ func defaulted(p *corev1.Pod) *corev1.Pod {
 		defaultPodLevel(p)
 	}
 	return p
-}
-
-// systemPriorities are the values of the PriorityClasses that every cluster has (pkg/apis/scheduling/types.go, v1.37).
-var systemPriorities = map[string]int32{
-	"system-cluster-critical": 2_000_000_000,
-	"system-node-critical":    2_000_001_000,
 }
 
 // roundedUp rounds to thousandths, the finest that the API server keeps.

@@ -3,9 +3,10 @@
 // An object with a metadata.uid has been admitted by an API server and is taken as it is. An object without one is about to
 // be created. It gets the defaults that the API server of v1.37 would set before kube-scheduler saw it, as far as decisions
 // depend on them: requests from limits, pod-level requests, host ports of pods on the host's network, the namespace
-// "default", a namespace's own label, the priority of a PriorityClass that a Builder has. Other admission plugins are not
-// imitated: additions by a RuntimeClass or a LimitRange are listed as unread, and the manifest must include the tolerations
-// of DefaultTolerationSeconds.
+// "default", a namespace's own label. A Builder also applies the LimitRanges, PriorityClasses and RuntimeClasses that it
+// has, as the admission plugins do: pods that these reject are in Snapshot.Waiting with the reason. A class that the Builder
+// does not have is listed as unread. Other admission plugins are not imitated: the manifest must include the tolerations of
+// DefaultTolerationSeconds.
 //
 // The pods of a workload without a uid do not exist yet and become queue entries. The pods of a workload with a uid are
 // objects of their own.
@@ -23,6 +24,6 @@
 // claims: kube-scheduler might reject a node because of them. An object that does not convert affects only itself: see
 // Misread.
 //
-// The functions do not modify their arguments and keep no reference to them, except that a Builder refers to nodes until
-// Build. A Builder is for one goroutine. Errors name fields by their paths in the object.
+// The functions do not modify their arguments and keep no reference to them, except that a Builder refers to nodes, and to
+// pods, until Build. A Builder is for one goroutine. Errors name fields by their paths in the object.
 package kube

@@ -8,6 +8,6 @@ import (
 
 // RunningPod is a pod on a node as a Builder states it.
 func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	o := running(p)
+	o := (&admission{}).running(p)
 	return o.Pod, o.err()
 }

@@ -22,18 +22,18 @@ type Occupant struct {
 func (o Occupant) err() error { return errors.Join(o.Terms, o.Amounts) }
 
 // running converts a pod on a node completely, so that it shares its template with pending pods. If that fails, it converts
-// as OccupyingPod does.
-func running(p *corev1.Pod) Occupant {
+// as OccupyingPod does. A pod without a uid is on its node even if admission plugins would reject it.
+func (a *admission) running(p *corev1.Pod) Occupant {
+	p, _ = a.stored(p)
 	if out, err := onNode(p); err == nil {
 		return Occupant{Pod: out}
 	}
-	return OccupyingPod(p)
+	return occupying(p)
 }
 
-// onNode converts a pod on a node and the resources in its status.
+// onNode converts a stored pod on a node and the resources in its status.
 func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c := &converter{}
-	p = defaulted(p)
 	out := c.pod(p, specPath, runningRequests)
 	out.ResourceStatus = c.resourceStatus(p)
 	return out, c.err()
@@ -43,6 +43,11 @@ func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 // on nodes that kube-scheduler does not read: node selector and affinity, tolerations, spread constraints, images,
 // scheduling gates, the controller. So errors in these have no effect, and more pods share a template.
 func OccupyingPod(p *corev1.Pod) Occupant {
+	p, _ = (&admission{}).stored(p)
+	return occupying(p)
+}
+
+func occupying(p *corev1.Pod) Occupant {
 	read := *p
 	read.OwnerReferences = nil
 	read.Spec = corev1.PodSpec{

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,18 +37,23 @@ var ownLabels = []string{
 // PendingPod converts a pending pod, with a template of its own. If spec.nodeName is set, only that node is feasible.
 //
 // Its unread fields are those of the pod itself. A Builder adds those that depend on other objects: nominated nodes,
-// DeviceClasses, LimitRanges, and unread fields of pods on nodes and of PodGroups.
+// DeviceClasses, and unread fields of pods on nodes and of PodGroups.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	return pendingPod(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: cmp.Or(p.Name, p.GenerateName+"*")}, specPath, stamp{pod: p})
+	origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: cmp.Or(p.Name, p.GenerateName+"*")}
+	return (&admission{}).pendingPod(factsOf(origin, specPath, stamp{pod: p}))
 }
 
-// pendingPod converts a pod of an object; path is the path of the pod's spec.
-func pendingPod(origin Origin, path *field.Path, s stamp) (*stowagev1.Pod, error) {
+// pendingPod converts a pod as the API server would store it.
+func (a *admission) pendingPod(f facts) (*stowagev1.Pod, error) {
+	pod, err := a.stored(f.stamp.pod)
+	if err != nil {
+		return nil, fmt.Errorf("the API server rejects the pod: %w", err)
+	}
 	c := &converter{}
-	out := c.pod(defaulted(s.pod), path, resourcehelper.PodResourcesOptions{})
+	out := c.pod(pod, f.path, resourcehelper.PodResourcesOptions{})
 	spec := out.GetTemplate().Spec
-	spec.NodeName = s.pod.Spec.NodeName
-	out.Unread = unreadIn(origin, s.pod, spec, path, s.claims)
+	spec.NodeName = pod.Spec.NodeName
+	out.Unread = a.unreadIn(f, pod, spec)
 	return out, c.err()
 }
 

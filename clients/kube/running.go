@@ -36,19 +36,20 @@ type runningPod struct {
 
 // addRunning adds a pod on a node.
 func (b *Builder) addRunning(p *corev1.Pod) error {
-	converted := running(p)
+	converted := (&admission{}).running(p)
 	out, err := converted.Pod, converted.err()
 	if converted.Amounts != nil {
 		b.closed[p.Spec.NodeName] = true
 	}
 	r := runningPod{
-		node: p.Spec.NodeName, at: b.at, facts: factsOf(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, specPath, p),
+		node: p.Spec.NodeName, at: b.at, facts: factsOf(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, specPath, stamp{pod: p, count: 1}),
 		pod: out, stays: staysGone(p), before: len(b.queue),
 	}
 	if _, known := b.nodeIndex[r.node]; !known && r.stays == "" {
 		free := *p
 		free.Spec.NodeName = ""
-		r.again, r.againErr = pendingPod(r.facts.object, specPath, stamp{pod: &free})
+		r.facts.stamp.pod = &free
+		r.again, r.againErr = (&admission{}).pendingPod(r.facts)
 	}
 	b.places[out] = place{at: b.at}
 	err = b.misread(r.facts.object, false, err)
@@ -115,18 +116,19 @@ func (b *Builder) settle() []HomelessPod {
 
 // onNode puts a pod on a node.
 func (b *Builder) onNode(node int, r runningPod) {
+	if p := r.facts.stamp.pod; !admitted(p) && b.admission.concerns(p) {
+		again := b.admission.running(p)
+		replace(r.pod, again.Pod)
+		if again.Amounts != nil {
+			b.closed[r.node] = true
+		}
+	}
 	b.converted[node].Pods = append(b.converted[node].Pods, r.pod)
 	if r.facts.group != "" {
 		b.runningIn[r.facts.group]++
 	}
-	if !r.facts.fresh {
-		return
-	}
-	t := r.pod.GetTemplate()
-	if l := b.around.limitRange(t.Namespace, t.Spec); l != nil {
-		b.around.occupiesMore(Origin{"LimitRange", t.Namespace, l.Name}, "spec.limits")
-	}
-	if r.facts.runtimeClass {
+	if s := &r.facts.stamp.pod.Spec; !admitted(r.facts.stamp.pod) && s.RuntimeClassName != nil && *s.RuntimeClassName != "" &&
+		b.admission.runtimeClass(s) == nil {
 		b.around.occupiesMore(r.facts.object, "spec.runtimeClassName")
 	}
 }

@@ -28,11 +28,12 @@ func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowag
 	if selector == nil {
 		return nil
 	}
-	converted, err := pendingPod(origin, templateSpec, s)
+	f := factsOf(origin, templateSpec, s)
+	converted, err := (&admission{}).pendingPod(f)
 	if err != nil {
 		return err
 	}
-	w := Scalable{Origin: origin, Selector: selector, Pod: converted, facts: factsOf(origin, templateSpec, s.pod)}
+	w := Scalable{Origin: origin, Selector: selector, Pod: converted, facts: f}
 	if c := metav1.GetControllerOfNoCopy(object); c != nil {
 		w.Controller = &Origin{Kind: c.Kind, Namespace: origin.Namespace, Name: c.Name}
 	}

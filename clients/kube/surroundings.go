@@ -6,9 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -20,7 +18,6 @@ const (
 	readsNomination = "kube-scheduler counts the pod on the node that it is nominated for when it filters for pods of the same or a " +
 		"lower priority"
 	readsOwnNomination = "kube-scheduler takes this node, if it is feasible, before it asks about others"
-	readsLimitRange    = "the API server gives containers without requests the defaults of the LimitRange, which kube-scheduler then reads"
 	readsComposite     = "kube-scheduler places the groups of a composite pod group together"
 	readsGroupRunning  = "kube-scheduler places the pods in the domain where the running pods of the group are (TopologyPlacementGenerator)"
 	readsGroupClaims   = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
@@ -29,15 +26,12 @@ const (
 
 // surroundings are the other objects that decide which fields of a pod are unread.
 type surroundings struct {
-	priorityClasses map[string]int32
-	globalPriority  *int32
-	deviceClasses   map[string]string // by extended resource name
-	limitRanges     map[string][]*corev1.LimitRange
-	nominated       []nomination // the highest priority first
-	isNominated     map[*stowagev1.Pod]bool
-	groups          map[string][]*stowagev1.UnreadField // by the group's name
-	running         []*stowagev1.UnreadField            // of pods on nodes, one for each field
-	moreRunning     []int                               // by index of running: further pods with the field
+	deviceClasses map[string]string // by extended resource name
+	nominated     []nomination      // the highest priority first
+	isNominated   map[*stowagev1.Pod]bool
+	groups        map[string][]*stowagev1.UnreadField // by the group's name
+	running       []*stowagev1.UnreadField            // of pods on nodes, one for each field
+	moreRunning   []int                               // by index of running: further pods with the field
 }
 
 // nomination is a pending pod with a nominated node.
@@ -47,36 +41,16 @@ type nomination struct {
 	pod    *stowagev1.Pod
 }
 
-// facts are the properties of a pending pod that depend on its surroundings.
+// facts are the properties of a pending pod that its conversion depends on.
 type facts struct {
 	object Origin
-	path   *field.Path
-	// fresh pods have not been admitted by an API server.
-	fresh         bool
-	priorityClass string // if the pod has no priority
-	runtimeClass  bool
-	group         string
+	path   *field.Path // of its spec, in the object
+	stamp  stamp
+	group  string
 }
 
-func factsOf(origin Origin, path *field.Path, p *corev1.Pod) facts {
-	out := facts{object: origin, path: path, fresh: !admitted(p), group: PodGroupName(p)}
-	if p.Spec.Priority == nil {
-		out.priorityClass = p.Spec.PriorityClassName
-	}
-	out.runtimeClass = p.Spec.RuntimeClassName != nil && *p.Spec.RuntimeClassName != ""
-	return out
-}
-
-// AddPriorityClass adds a PriorityClass, which gives pods that name it their priority.
-func (b *Builder) AddPriorityClass(c *schedulingv1.PriorityClass) error {
-	if err := b.once("PriorityClass", "", c.Name); err != nil {
-		return err
-	}
-	b.around.priorityClasses[c.Name] = c.Value
-	if g := b.around.globalPriority; c.GlobalDefault && (g == nil || c.Value < *g) {
-		b.around.globalPriority = &c.Value
-	}
-	return nil
+func factsOf(origin Origin, path *field.Path, s stamp) facts {
+	return facts{object: origin, path: path, stamp: s, group: PodGroupName(s.pod)}
 }
 
 // AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field.
@@ -90,24 +64,12 @@ func (b *Builder) AddDeviceClass(c *resourcev1.DeviceClass) error {
 	return nil
 }
 
-// AddLimitRange adds a LimitRange. Pods without a uid that would get a default from it have an unread field.
-func (b *Builder) AddLimitRange(l *corev1.LimitRange) error {
-	if err := b.once("LimitRange", namespaceOf(l), l.Name); err != nil {
-		return err
-	}
-	b.around.limitRanges[namespaceOf(l)] = append(b.around.limitRanges[namespaceOf(l)], l.DeepCopy())
-	return nil
-}
-
 // tell completes the unread fields of the queued and the scalable pods, and lists all of them.
 func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
 	b.around.nominated = slices.DeleteFunc(b.around.nominated, func(n nomination) bool {
 		_, ok := b.nodeIndex[n.node]
 		return !ok
 	})
-	for _, s := range b.queue {
-		b.around.resolve(s.pods.Pod, s.facts)
-	}
 	b.around.isNominated = map[*stowagev1.Pod]bool{}
 	for _, n := range b.around.nominated {
 		b.around.isNominated[n.pod] = true
@@ -129,7 +91,6 @@ func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
 	}
 	for i := range scalables {
 		s := &scalables[i]
-		b.around.resolve(s.Pod, s.facts)
 		b.around.complete(s.Pod, s.facts)
 		list(s.Pod)
 	}
@@ -151,42 +112,16 @@ func groupUnread(g *schedulingv1beta1.PodGroup, running int) []*stowagev1.Unread
 	return u.fields
 }
 
-// resolve sets the priority of a pending pod.
-func (s *surroundings) resolve(p *stowagev1.Pod, of facts) {
-	if !of.fresh {
-		return
-	}
-	spec := p.GetTemplate().GetSpec()
-	if of.priorityClass == "" {
-		if s.globalPriority != nil && spec.Priority == 0 {
-			spec.Priority = *s.globalPriority
-		}
-		return
-	}
-	if value, ok := s.priorityClasses[of.priorityClass]; ok {
-		spec.Priority = value
-		p.Unread = slices.DeleteFunc(p.Unread, func(u *stowagev1.UnreadField) bool { return u.Consequence == readsPriorityClass })
-	}
-}
-
 // complete adds the unread fields of a pending pod that depend on its surroundings.
 func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
-	spec, namespace := p.GetTemplate().GetSpec(), p.GetTemplate().GetNamespace()
 	u := &unreads{object: of.object, fields: p.Unread}
-	u.devices(spec, of.path, s.deviceClasses)
-	if of.fresh {
-		if l := s.limitRange(namespace, spec); l != nil {
-			u.object = Origin{"LimitRange", namespace, l.Name}
-			u.add(field.NewPath("spec", "limits"), readsLimitRange)
-		}
-	}
+	u.devices(p.GetTemplate().GetSpec(), of.path, s.deviceClasses)
 	u.fields = append(u.fields, s.groups[of.group]...)
 	u.fields = append(u.fields, s.running...)
 	if n := s.nominates(p); n != nil {
 		u.fields = append(u.fields, n)
 	}
 	if s.isNominated[p] {
-		u.object = of.object
 		u.add(field.NewPath("status", "nominatedNodeName"), readsOwnNomination)
 	}
 	p.Unread = u.fields[:min(len(u.fields), maximumUnread)]
@@ -218,42 +153,6 @@ func andMore(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (and so with %d more)", n)
-}
-
-// limitRange finds a LimitRange that has a default for a container
-// (pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem, v1.37).
-func (s *surroundings) limitRange(namespace string, spec *stowagev1.PodSpec) *corev1.LimitRange {
-	for _, l := range s.limitRanges[namespace] {
-		for _, item := range l.Spec.Limits {
-			if item.Type != corev1.LimitTypeContainer {
-				continue
-			}
-			for _, defaults := range []corev1.ResourceList{item.DefaultRequest, item.Default, item.Max, item.Min} {
-				for name := range defaults {
-					if slices.ContainsFunc(slices.Concat(spec.Containers, spec.InitContainers), func(c *stowagev1.Container) bool {
-						return lacks(c.Requests, name)
-					}) {
-						return l
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// lacks reports whether a list has no amount of a resource that kube-scheduler counts.
-func lacks(r *stowagev1.Resources, name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourceCPU:
-		return r == nil || r.CpuMillis == nil
-	case corev1.ResourceMemory:
-		return r == nil || r.MemoryBytes == nil
-	case corev1.ResourceEphemeralStorage:
-		return r == nil || r.EphemeralStorageBytes == nil
-	}
-	_, ok := r.GetScalars()[string(name)]
-	return !ok && isScalar(name)
 }
 
 // occupiesMore records a pod on a node that would occupy more after admission than it requests.

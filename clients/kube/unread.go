@@ -77,10 +77,10 @@ func (u *unreads) add(path *field.Path, consequence string) {
 }
 
 // unreadIn returns the fields of a pending pod that kube-scheduler reads and the contract does not have, as far as the pod
-// itself shows them. path is the path of its spec in the object; the first claims of its volumes come from claim templates.
-func unreadIn(object Origin, p *corev1.Pod, converted *stowagev1.PodSpec, path *field.Path, claims int) []*stowagev1.UnreadField {
-	u := &unreads{object: object}
-	s := &p.Spec
+// itself shows them, and the classes that were not added.
+func (a *admission) unreadIn(f facts, p *corev1.Pod, converted *stowagev1.PodSpec) []*stowagev1.UnreadField {
+	u := &unreads{object: f.object}
+	s, path, claims := &p.Spec, f.path, f.stamp.claims
 	for i := range s.Volumes {
 		for _, source := range volumeSources {
 			if !source.has(&s.Volumes[i].VolumeSource) {
@@ -99,10 +99,10 @@ func unreadIn(object Origin, p *corev1.Pod, converted *stowagev1.PodSpec, path *
 	u.devices(converted, path, nil)
 	u.features(s, path)
 	if !admitted(p) {
-		if s.RuntimeClassName != nil && *s.RuntimeClassName != "" {
+		if s.RuntimeClassName != nil && *s.RuntimeClassName != "" && a.runtimeClass(s) == nil {
 			u.add(path.Child("runtimeClassName"), readsRuntime)
 		}
-		if s.PriorityClassName != "" && s.Priority == nil && systemPriorities[s.PriorityClassName] == 0 {
+		if s.PriorityClassName != "" && s.Priority == nil {
 			u.add(path.Child("priorityClassName"), readsPriorityClass)
 		}
 	}

@@ -200,7 +200,6 @@ func TestSurroundingsAreTold(t *testing.T) {
 	pod := func(text string) { must(t, b.AddPod(parse[corev1.Pod](t, text))) }
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
 	must(t, b.AddDeviceClass(parse[resourcev1.DeviceClass](t, `{metadata: {name: gpus}, spec: {extendedResourceName: example.com/gpu}}`)))
-	must(t, b.AddLimitRange(parse[corev1.LimitRange](t, `{metadata: {name: limits, namespace: small}, spec: {limits: [{type: Pod, max: {cpu: 1}}, {type: Container, max: {memory: 1Gi}}]}}`)))
 	must(t, b.AddPriorityClass(parse[schedulingv1.PriorityClass](t, `{metadata: {name: high}, value: 10}`)))
 	must(t, b.AddPriorityClass(parse[schedulingv1.PriorityClass](t, `{metadata: {name: usual}, value: 3, globalDefault: true}`)))
 	pod(`{metadata: {name: gpu, uid: u}, spec: {priority: 11, containers: [{resources: {requests: {example.com/gpu: 1}}}, {resources: {requests: {example.com/gpu: 0}}}]}}`)
@@ -216,7 +215,7 @@ func TestSurroundingsAreTold(t *testing.T) {
 	const nominated, second = "Pod default/nominated status.nominatedNodeName", "Pod default/second status.nominatedNodeName"
 	want := map[string][]string{
 		"gpu":       {"Pod default/gpu spec.containers[0].resources.requests[example.com/gpu]"},
-		"free":      {"LimitRange small/limits spec.limits"},
+		"free":      nil,
 		"stated":    {"Pod small/stated spec.priorityClassName", nominated},
 		"exists":    {nominated},
 		"critical":  nil,
@@ -242,13 +241,12 @@ func TestSurroundingsAreTold(t *testing.T) {
 func TestPodsOnNodesAreTold(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
-	must(t, b.AddLimitRange(parse[corev1.LimitRange](t, `{metadata: {name: limits}, spec: {limits: [{type: Container, defaultRequest: {cpu: 1}}]}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: kata}, spec: {nodeName: a, runtimeClassName: kata, containers: [{name: c, resources: {requests: {cpu: 2}}}]}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: kata2}, spec: {nodeName: a, runtimeClassName: kata, containers: [{name: c}]}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: there, uid: u}, spec: {nodeName: a, runtimeClassName: kata, containers: [{name: c}]}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: asked, uid: u}}`)))
 	s := build(t, b)
-	diff(t, []string{"Pod default/kata spec.runtimeClassName", "LimitRange default/limits spec.limits"}, told(s.Queue[0].Pods.Pod.Unread))
+	diff(t, []string{"Pod default/kata spec.runtimeClassName"}, told(s.Queue[0].Pods.Pod.Unread))
 }
 
 // Each pod of a workload names the workload and the field as its manifest has them.

@@ -177,7 +177,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		return
 	}
 	switch head.Kind {
-	case "Node", "PriorityClass", "DeviceClass":
+	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass":
 	case "Namespace":
 		r.stated[o.GetName()] = true
 	default:
