@@ -48,10 +48,11 @@ func TestEveryKindEverywhere(t *testing.T) {
 				t.Errorf("Filter: feasible %v, error %v", f.Feasible, err)
 			}
 			for name, o := range map[string]engine.PlaceOptions{
-				"by scanning": {Scan: true},
-				"board":       engine.PlaceOptions{}.WithBoard(),
-				"in order":    {Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}}}},
-				"jointly":     {Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}, Joint: true}}},
+				"by scanning":              {Scan: true},
+				"board, domains by cell":   engine.PlaceOptions{}.WithBoard(),
+				"board, domains by values": engine.PlaceOptions{}.WithBoard().WithLowCardinality(0),
+				"in order":                 {Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}}}},
+				"jointly":                  {Groups: []engine.PodGroup{{Name: "g", Entries: []int{0}, Joint: true}}},
 			} {
 				o.Profile = profile
 				p, err := c.Place(t.Context(), []engine.Pending{{Pod: pod.Pod, Count: 3}}, o)

@@ -22,12 +22,13 @@ import (
 const (
 	keepOut verdict.Plugin = verdict.PluginCount + iota
 	quietZone
+	singleTenant
 )
 
-const toyZone, noisy = "zone", "noisy"
+const toyZone, noisy, tenant = "zone", "noisy", "tenant"
 
-// toys returns a static plugin, which rejects nodes with the label keep-out, and one that counts: a noisy pod rejects
-// the zones of other noisy pods.
+// toys returns a static plugin, which rejects nodes with the label keep-out, and two that count: a noisy pod rejects the
+// zones of other noisy pods, a tenant the nodes of other tenants.
 func toys() []*plugin.Plugin {
 	return []*plugin.Plugin{
 		{
@@ -42,25 +43,38 @@ func toys() []*plugin.Plugin {
 				})
 			},
 		},
-		{
-			Name:   quietZone,
-			Labels: []string{noisy},
-			Compile: func(c *plugin.Cycle, s *rule.Set) {
-				isNoisy := func(shape *cluster.Shape) bool {
-					_, has := shape.Labels.Get(c.State.Symbols.Intern(noisy))
-					return has
-				}
-				if !isNoisy(c.Pod.Shape) {
-					return
-				}
-				s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
-					ID:       verdict.PodRule{Plugin: quietZone, TopologyKey: toyZone},
-					Reason:   verdict.Reason{Message: "node(s) were in a noisy zone"},
-					Column:   c.State.Column(c.State.Symbols.Intern(toyZone)),
-					Pods:     rule.Matching(c.State.Groups(), func(g *cluster.Group) bool { return isNoisy(g.Shape) }),
-					Excludes: func(other *cluster.Pending) bool { return isNoisy(other.Shape) },
-				}))
-			},
+		excluding(noisy, rule.Exclusion{
+			ID:     verdict.PodRule{Plugin: quietZone, TopologyKey: toyZone},
+			Reason: verdict.Reason{Message: "node(s) were in a noisy zone"},
+		}),
+		excluding(tenant, rule.Exclusion{
+			ID:     verdict.PodRule{Plugin: singleTenant},
+			Reason: verdict.Reason{Message: "node(s) had a tenant"},
+		}),
+	}
+}
+
+// excluding returns a plugin that keeps pods with a label out of each other's domains: of a topology key, or without one
+// each node.
+func excluding(label string, e rule.Exclusion) *plugin.Plugin {
+	return &plugin.Plugin{
+		Name:   e.ID.Plugin,
+		Labels: []string{label},
+		Compile: func(c *plugin.Cycle, s *rule.Set) {
+			has := func(shape *cluster.Shape) bool {
+				_, has := shape.Labels.Get(c.State.Symbols.Intern(label))
+				return has
+			}
+			if !has(c.Pod.Shape) {
+				return
+			}
+			e := e
+			if e.ID.TopologyKey != "" {
+				e.Column = c.State.Column(c.State.Symbols.Intern(e.ID.TopologyKey))
+			}
+			e.Pods = rule.Matching(c.State.Groups(), func(g *cluster.Group) bool { return has(g.Shape) })
+			e.Excludes = func(other *cluster.Pending) bool { return has(other.Shape) }
+			s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, e))
 		},
 	}
 }
@@ -90,11 +104,16 @@ func toyCluster(t *testing.T, on map[string]*enginetest.Pod, plugins ...*plugin.
 
 func quiet() *enginetest.Pod { return enginetest.MakePod("quiet").Request("cpu", 1_000) }
 func loud() *enginetest.Pod  { return quiet().Label(noisy, "yes") }
+func alone() *enginetest.Pod { return quiet().Label(tenant, "yes") }
 
 // On the nodes of toyCluster.
 var allowed = []uint32{1, 3, 5}
 
-// TestToyPluginEverywhere registers a static plugin and one that counts, and checks that everything that decides about
+// counting are pods that a plugin counts, each with the plugin. Of the allowed nodes each is in a zone of its own, so that
+// a zone and a node have room for one of them.
+var counting = map[verdict.Plugin]func() *enginetest.Pod{quietZone: loud, singleTenant: alone}
+
+// TestToyPluginEverywhere registers a static plugin and two that count, and checks that everything that decides about
 // nodes honours them.
 func TestToyPluginEverywhere(t *testing.T) {
 	profile := api.Kube137()
@@ -106,7 +125,7 @@ func TestToyPluginEverywhere(t *testing.T) {
 		}
 		return nil
 	}
-	one := map[string]*enginetest.Pod{"b1": loud()}
+	one := map[string]*enginetest.Pod{"b1": loud().Label(tenant, "yes")}
 
 	t.Run("Filter", func(t *testing.T) {
 		f, err := toyCluster(t, one).Filter(t.Context(), &loud().Pod, engine.FilterOptions{Profile: profile, Explain: true})
@@ -119,6 +138,13 @@ func TestToyPluginEverywhere(t *testing.T) {
 		// An explanation evaluates each plugin on its own.
 		same(t, rejectedBy(f.Explanation.Failing, keepOut), []uint32{0, 2, 4})
 		same(t, rejectedBy(f.Explanation.Failing, quietZone), []uint32{2, 3})
+		f, err = toyCluster(t, one).Filter(t.Context(), &alone().Pod, engine.FilterOptions{Profile: profile, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, f.Feasible, []uint32{1, 5})
+		same(t, rejectedBy(f.Rejections, singleTenant), []uint32{3})
+		same(t, rejectedBy(f.Explanation.Failing, singleTenant), []uint32{3})
 	})
 	t.Run("Score", func(t *testing.T) {
 		s, err := toyCluster(t, one).Score(t.Context(), &loud().Pod, engine.ScoreOptions{Profile: profile, Rejections: true})
@@ -137,14 +163,18 @@ func TestToyPluginEverywhere(t *testing.T) {
 		"forgetting":      engine.PlaceOptions{}.WithBoard().ForgettingClasses(),
 	} {
 		t.Run("Place/"+name, func(t *testing.T) {
-			testToyPlace(t, toyCluster(t, one), o)
-			// A plugin with static rules may have others, and then does not say which pods are alike.
-			mixed := toys()
-			mixed[0].Alike = nil
-			testToyPlace(t, toyCluster(t, one, mixed...), o)
+			for by, pod := range counting {
+				testToyPlace(t, toyCluster(t, one), o, by, pod())
+				// A plugin with static rules may have others, and then does not say which pods are alike.
+				mixed := toys()
+				mixed[0].Alike = nil
+				testToyPlace(t, toyCluster(t, one, mixed...), o, by, pod())
+			}
 		})
 	}
-	t.Run("groups", testToyGroups)
+	for by, pod := range counting {
+		t.Run(fmt.Sprint("groups/", by), func(t *testing.T) { testToyGroups(t, one, by, pod()) })
+	}
 	t.Run("Changes", func(t *testing.T) {
 		all := map[string]*enginetest.Pod{"a1": loud(), "b1": loud(), "c1": loud()}
 		f, err := toyCluster(t, all).Filter(t.Context(), &loud().Pod, engine.FilterOptions{Profile: profile, Changes: true})
@@ -192,16 +222,25 @@ func TestToyPluginEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: quietZone, TopologyKey: toyZone}})
+		// Two tenants on one node, and one on another.
+		shared := enginetest.MakeNode("n1").Run(alone()).Run(alone())
+		both = compiled(t, enginetest.Cluster(enginetest.MakeNode("n2").Run(alone()), shared)).WithPlugins(toys()...)
+		d, err = both.ScaleDown(t.Context(), &alone().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, d.Deletions[0].Pod.Node, uint32(1))
+		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: singleTenant}})
 	})
 }
 
-// testToyPlace places quiet and noisy pods. The noisy ones have the template of the quiet ones and a label of their
-// own.
-func testToyPlace(t *testing.T, c *engine.Cluster, o engine.PlaceOptions) {
+// testToyPlace places quiet pods, and pods that a plugin counts. These have the template of the quiet ones and a label of
+// their own.
+func testToyPlace(t *testing.T, c *engine.Cluster, o engine.PlaceOptions, by verdict.Plugin, pod *enginetest.Pod) {
 	t.Helper()
 	o.Profile = api.Kube137()
 	own := quiet().Pod
-	own.Labels = api.Labels{{Key: noisy, Value: "yes"}}
+	own.Labels = pod.Template.Labels
 	queue := []engine.Pending{{Pod: quiet().Pod, Count: 3}, {Pod: own, Count: 4}, {Pod: quiet().Pod, Count: 1}}
 	p, err := c.Place(t.Context(), queue, o)
 	if err != nil {
@@ -218,23 +257,23 @@ func testToyPlace(t *testing.T, c *engine.Cluster, o engine.PlaceOptions) {
 			}
 		}
 	}
-	if noisy := slices.Sorted(slices.Values(p.Placements[1].Nodes)); !slices.Equal(noisy, []uint32{1, 5}) {
-		t.Errorf("noisy pods on %v, want one in each zone without", noisy)
+	if nodes := slices.Sorted(slices.Values(p.Placements[1].Nodes)); !slices.Equal(nodes, []uint32{1, 5}) {
+		t.Errorf("counted pods on %v, want one on each of the others", nodes)
 	}
 	var plugins []verdict.Plugin
 	for _, r := range p.Placements[1].Rejections {
 		plugins = append(plugins, r.Plugin)
 	}
-	same(t, plugins, []verdict.Plugin{keepOut, quietZone})
+	same(t, plugins, []verdict.Plugin{keepOut, by})
 }
 
-func testToyGroups(t *testing.T) {
+func testToyGroups(t *testing.T, on map[string]*enginetest.Pod, by verdict.Plugin, pod *enginetest.Pod) {
 	for _, joint := range []bool{false, true} {
 		for _, keys := range [][]string{nil, {toyZone}} {
 			t.Run(fmt.Sprint("joint=", joint, "/keys=", keys), func(t *testing.T) {
 				group := func(pods int) verdict.Place {
-					p, err := toyCluster(t, map[string]*enginetest.Pod{"b1": loud()}).Place(t.Context(),
-						[]engine.Pending{{Pod: loud().Pod, Count: pods}},
+					p, err := toyCluster(t, on).Place(t.Context(),
+						[]engine.Pending{{Pod: pod.Pod, Count: pods}},
 						engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{
 							{Name: "g", Entries: []int{0}, Joint: joint, Keys: keys},
 						}})
@@ -257,7 +296,7 @@ func testToyGroups(t *testing.T) {
 				p = group(most + 1)
 				same(t, p.Groups[0].Status, verdict.GroupInfeasible)
 				if joint && keys == nil && !slices.ContainsFunc(p.Groups[0].Conflict, func(r verdict.PodRule) bool {
-					return r.Plugin == quietZone
+					return r.Plugin == by
 				}) {
 					t.Errorf("conflict %v without the plugin", p.Groups[0].Conflict)
 				}

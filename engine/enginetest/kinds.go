@@ -9,13 +9,14 @@ import (
 )
 
 // RejectedByEveryKind returns a cluster of one node with two pods, and a pod for which each kind of rule rejects the node,
-// even without one of the two.
+// even without one of the two. The node has all topology keys, so that counting pods is what rejects it.
 func RejectedByEveryKind() (*api.Cluster, *Pod) {
 	const hostname = "kubernetes.io/hostname"
 	running := func(name string) *Pod { return MakePod(name).Label("app", "db") }
-	p := MakePod("pending").Request("cpu", 2000)
+	p := running("pending").Request("cpu", 2000)
 	p.spec().NodeSelector = api.Labels{{Key: "disk", Value: "ssd"}}
-	p.Spread("zone", 1, Selects("app", "web"))
+	p.Spread(hostname, 1, Selects("app", "db"))
+	p.spec().Spread[0].MinDomains, p.spec().Spread[0].IgnoreNodeAffinity = 2, true
 	p.Affinity(hostname, Selects("app", "cache"))
 	p.AntiAffinity(hostname, Selects("app", "db"))
 	return Cluster(MakeNode("full").Allocate("cpu", 1000, "pods", 10).Run(running("a"), running("b"))), p
