@@ -5,8 +5,7 @@ import "fmt"
 // Plugin is one of kube-scheduler's plugins.
 type Plugin uint8
 
-// The plugins, in the order in which kube-scheduler's default profile runs them
-// (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
+// The plugins. Their numbers say nothing about the order in which they run, which is that of engine.Plugins.
 const (
 	NoPlugin Plugin = iota
 	SchedulingGates

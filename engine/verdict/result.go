@@ -24,7 +24,7 @@ const (
 // Filter is the result of filtering: the feasible nodes, and the reasons for the others.
 type Filter struct {
 	Feasible []uint32
-	// Rejections are in ascending order of plugin, then of their first node. Every candidate that is not feasible is in
+	// Rejections are in the order of the plugins, then of their first node. Every candidate that is not feasible is in
 	// exactly one.
 	Rejections []Rejection
 	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it.
@@ -47,7 +47,7 @@ type PluginScores struct {
 // Score is the result of scoring the feasible nodes.
 type Score struct {
 	Nodes []uint32
-	// Plugins holds the plugins that did not skip the pod, in ascending order.
+	// Plugins holds the plugins that did not skip the pod, in the order in which they run.
 	Plugins []PluginScores
 	Totals  []int64
 	Best    []uint32

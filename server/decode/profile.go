@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/encode"
 )
 
 // kube137 is the name of the default profile.
@@ -71,18 +72,14 @@ func (d *decoder) balancedResources(at *path, in []string) []string {
 	return in
 }
 
-// filterPlugins are the plugins that filter.
-var filterPlugins = map[stowagev1.Plugin]verdict.Plugin{
-	stowagev1.Plugin_PLUGIN_SCHEDULING_GATES:    verdict.SchedulingGates,
-	stowagev1.Plugin_PLUGIN_NODE_NAME:           verdict.NodeName,
-	stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE:  verdict.NodeUnschedulable,
-	stowagev1.Plugin_PLUGIN_TAINT_TOLERATION:    verdict.TaintToleration,
-	stowagev1.Plugin_PLUGIN_NODE_AFFINITY:       verdict.NodeAffinity,
-	stowagev1.Plugin_PLUGIN_NODE_PORTS:          verdict.NodePorts,
-	stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT:  verdict.NodeResourcesFit,
-	stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD: verdict.PodTopologySpread,
-	stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY:  verdict.InterPodAffinity,
-}
+// plugins are the plugins by their numbers in the contract.
+var plugins = func() map[stowagev1.Plugin]engine.PluginInfo {
+	out := make(map[stowagev1.Plugin]engine.PluginInfo)
+	for _, p := range engine.Plugins() {
+		out[encode.Plugin(p.Name)] = p
+	}
+	return out
+}()
 
 // disabledFilters decodes the plugins that do not filter, each once.
 func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.PluginSet) {
@@ -92,14 +89,14 @@ func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.Plug
 	}
 	for i, p := range in {
 		at := at.item(field, i)
-		plugin, ok := filterPlugins[p]
+		plugin := plugins[p]
 		switch {
-		case !ok:
+		case !plugin.Filters:
 			d.refuse(at, "must be a plugin that filters")
-		case out.Has(uint8(plugin)):
+		case out.Has(uint8(plugin.Name)):
 			d.refuse(at, "is there already")
 		}
-		out.Add(uint8(plugin))
+		out.Add(uint8(plugin.Name))
 	}
 	return out
 }
@@ -115,7 +112,7 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 		if w.GetWeight() < 0 || w.GetWeight() > maxPluginWeight {
 			d.refuse(at.field("weight"), "is %d, 0 to %d are allowed", w.GetWeight(), maxPluginWeight)
 		}
-		weight := pluginWeight(out, w.GetPlugin())
+		weight := plugins[w.GetPlugin()].Weight
 		if weight == nil {
 			d.refuse(at.field("plugin"), "must be a plugin that scores")
 			continue
@@ -125,30 +122,8 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 		}
 		seen[w.GetPlugin()] = true
 		if w.Weight != nil {
-			*weight = int64(*w.Weight)
+			*weight(out) = int64(*w.Weight)
 		}
-	}
-}
-
-// pluginWeight is where a plugin's weight stands, nil if it does not score.
-func pluginWeight(w *api.Weights, p stowagev1.Plugin) *int64 {
-	switch p {
-	case stowagev1.Plugin_PLUGIN_TAINT_TOLERATION:
-		return &w.TaintToleration
-	case stowagev1.Plugin_PLUGIN_NODE_AFFINITY:
-		return &w.NodeAffinity
-	case stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT:
-		return &w.NodeResourcesFit
-	case stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD:
-		return &w.PodTopologySpread
-	case stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY:
-		return &w.InterPodAffinity
-	case stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION:
-		return &w.BalancedAllocation
-	case stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY:
-		return &w.ImageLocality
-	default:
-		return nil
 	}
 }
 
@@ -206,15 +181,14 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 	d.uniqueSpread(&at, field, out.DefaultSpread)
 }
 
-// ProfileInfo describes the default profile, with plugins in the given order.
-func ProfileInfo(plugins []stowagev1.Plugin) *stowagev1.ProfileInfo {
+// ProfileInfo describes the default profile.
+func ProfileInfo() *stowagev1.ProfileInfo {
 	out := &stowagev1.ProfileInfo{Name: kube137}
 	weights := api.Kube137().Weights
-	for _, p := range plugins {
-		info := &stowagev1.PluginInfo{Plugin: p}
-		_, info.Filters = filterPlugins[p]
-		if w := pluginWeight(&weights, p); w != nil {
-			info.DefaultWeight = new(int32(*w))
+	for _, p := range engine.Plugins() {
+		info := &stowagev1.PluginInfo{Plugin: encode.Plugin(p.Name), Filters: p.Filters}
+		if p.Weight != nil {
+			info.DefaultWeight = new(int32(*p.Weight(&weights)))
 		}
 		out.Plugins = append(out.Plugins, info)
 	}

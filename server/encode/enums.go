@@ -22,10 +22,8 @@ var plugins = [...]stowagev1.Plugin{
 	verdict.ImageLocality:      stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
 }
 
-func plugin(x verdict.Plugin) stowagev1.Plugin { return plugins[x] }
-
-// Plugins are the plugins in the order in which they run.
-func Plugins() []stowagev1.Plugin { return plugins[verdict.NoPlugin+1:] }
+// Plugin returns a plugin's value in the contract.
+func Plugin(x verdict.Plugin) stowagev1.Plugin { return plugins[x] }
 
 var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonSchedulingGated:         stowagev1.RejectionReason_REJECTION_REASON_SCHEDULING_GATED,

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -31,17 +32,17 @@ func every[E protoreflect.Enum](t *testing.T, prefix string, got map[string]E) {
 
 func TestEnumsAgree(t *testing.T) {
 	every(t, "PLUGIN_", map[string]stowagev1.Plugin{
-		"SCHEDULING_GATES":                   plugin(verdict.SchedulingGates),
-		"NODE_NAME":                          plugin(verdict.NodeName),
-		"NODE_UNSCHEDULABLE":                 plugin(verdict.NodeUnschedulable),
-		"TAINT_TOLERATION":                   plugin(verdict.TaintToleration),
-		"NODE_AFFINITY":                      plugin(verdict.NodeAffinity),
-		"NODE_PORTS":                         plugin(verdict.NodePorts),
-		"NODE_RESOURCES_FIT":                 plugin(verdict.NodeResourcesFit),
-		"POD_TOPOLOGY_SPREAD":                plugin(verdict.PodTopologySpread),
-		"INTER_POD_AFFINITY":                 plugin(verdict.InterPodAffinity),
-		"NODE_RESOURCES_BALANCED_ALLOCATION": plugin(verdict.BalancedAllocation),
-		"IMAGE_LOCALITY":                     plugin(verdict.ImageLocality),
+		"SCHEDULING_GATES":                   Plugin(verdict.SchedulingGates),
+		"NODE_NAME":                          Plugin(verdict.NodeName),
+		"NODE_UNSCHEDULABLE":                 Plugin(verdict.NodeUnschedulable),
+		"TAINT_TOLERATION":                   Plugin(verdict.TaintToleration),
+		"NODE_AFFINITY":                      Plugin(verdict.NodeAffinity),
+		"NODE_PORTS":                         Plugin(verdict.NodePorts),
+		"NODE_RESOURCES_FIT":                 Plugin(verdict.NodeResourcesFit),
+		"POD_TOPOLOGY_SPREAD":                Plugin(verdict.PodTopologySpread),
+		"INTER_POD_AFFINITY":                 Plugin(verdict.InterPodAffinity),
+		"NODE_RESOURCES_BALANCED_ALLOCATION": Plugin(verdict.BalancedAllocation),
+		"IMAGE_LOCALITY":                     Plugin(verdict.ImageLocality),
 	})
 	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
 		"COMPLETE":    groupStatus(verdict.GroupComplete),
@@ -95,11 +96,14 @@ func TestEnumsAgree(t *testing.T) {
 	})
 }
 
-// TestEveryPluginIsMapped says that a plugin of the engine has a value in the contract.
+// TestEveryPluginIsMapped proves that each plugin of the engine has a value in the contract, of its own.
 func TestEveryPluginIsMapped(t *testing.T) {
-	for p := verdict.NoPlugin + 1; p < verdict.PluginCount; p++ {
-		if plugin(p) == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
-			t.Errorf("%s has no value", p)
+	seen := make(map[stowagev1.Plugin]bool)
+	for _, p := range engine.Plugins() {
+		value := Plugin(p.Name)
+		if value == stowagev1.Plugin_PLUGIN_UNSPECIFIED || seen[value] {
+			t.Errorf("%s is %s", p.Name, value)
 		}
+		seen[value] = true
 	}
 }

@@ -42,7 +42,7 @@ func (e *encoder) rejections(field protowire.Number, rejections []verdict.Reject
 
 // rejection returns a Rejection without its nodes.
 func rejection(r *verdict.Rejection) *stowagev1.Rejection {
-	out := &stowagev1.Rejection{Plugin: plugin(r.Plugin), Resolvability: resolvability(r.Code)}
+	out := &stowagev1.Rejection{Plugin: Plugin(r.Plugin), Resolvability: resolvability(r.Code)}
 	for _, reason := range r.Reasons {
 		out.Reasons = append(out.Reasons, &stowagev1.Reason{
 			Type:     reasonType(reason.Type),

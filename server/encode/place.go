@@ -73,7 +73,7 @@ func podRules(rules []verdict.PodRule) []*stowagev1.PodRule {
 	for i, r := range rules {
 		out[i] = &stowagev1.PodRule{
 			QueueIndex:  uint32(r.Entry),
-			Plugin:      plugin(r.Plugin),
+			Plugin:      Plugin(r.Plugin),
 			Rule:        topologyRule(r.Rule),
 			Index:       uint32(r.Index),
 			TopologyKey: r.TopologyKey,

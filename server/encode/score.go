@@ -13,7 +13,7 @@ func Score(in *stowagev1.ScoreRequest, s *verdict.Score, names Names, address st
 	e.nodes(1, s.Nodes)
 	for _, p := range s.Plugins {
 		e.lengthDelimited(2, func() {
-			e.message(&stowagev1.PluginScores{Plugin: plugin(p.Plugin), Weight: int32(p.Weight)}) // at most 1,000,000
+			e.message(&stowagev1.PluginScores{Plugin: Plugin(p.Plugin), Weight: int32(p.Weight)}) // at most 1,000,000
 			packed(&e, 3, p.Scores)
 		})
 	}

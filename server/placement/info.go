@@ -10,7 +10,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
-	"github.com/stowage-scheduler/stowage/server/encode"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -58,7 +57,7 @@ func (s *Service) GetServerInfo(_ context.Context, in *stowagev1.GetServerInfoRe
 	}
 	return &stowagev1.GetServerInfoResponse{
 		Release:  telemetry.Version(),
-		Profiles: []*stowagev1.ProfileInfo{decode.ProfileInfo(encode.Plugins())},
+		Profiles: []*stowagev1.ProfileInfo{decode.ProfileInfo()},
 		Limits:   limits,
 		Features: features,
 	}, nil

@@ -111,7 +111,7 @@ var known = []*plugin.Plugin{
 // Fits reports whether a board can maintain the scores of plugins.
 func Fits(scorers []*plugin.Plugin, w *api.Weights) bool {
 	for _, p := range scorers {
-		if weight := p.Weight(w); weight < 0 || weight > maxWeight/8 || !slices.Contains(known, p) {
+		if weight := *p.Weight(w); weight < 0 || weight > maxWeight/8 || !slices.Contains(known, p) {
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
 		if !profile.DisabledFilters.Has(uint8(p.Name)) {
 			f.Filters = append(f.Filters, p)
 		}
-		if p.Score != nil && p.Weight(&profile.Weights) != 0 {
+		if p.Score != nil && *p.Weight(&profile.Weights) != 0 {
 			f.Scorers = append(f.Scorers, p)
 		}
 	}

@@ -36,7 +36,7 @@ func (d *Decision) Score(ctx context.Context, feasible []uint32, totalsOnly bool
 		if p.Unbounded {
 			invalid.look(p.Name, scores)
 		}
-		weight := p.Weight(&d.Profile.Weights)
+		weight := *p.Weight(&d.Profile.Weights)
 		totals := result.Totals[:len(scores)]
 		for i, v := range scores {
 			v *= weight

@@ -36,8 +36,9 @@ type Plugin struct {
 	// PreScoreError returns the error of PreScore, empty for none.
 	PreScoreError func(*api.PodSpec) string
 	// Score returns the normalized scores of feasible nodes; nil if the plugin skips the pod.
-	Score  func(c *Cycle, feasible []uint32) []int64
-	Weight func(*api.Weights) int64
+	Score func(c *Cycle, feasible []uint32) []int64
+	// Weight returns the field of the plugin's weight.
+	Weight func(*api.Weights) *int64
 	// Unbounded is set if kube-scheduler's integers can overflow, so that Score returns a value outside of 0..MaxScore.
 	Unbounded bool
 	// OwnRules is set if Score follows from rules of the pod, not from the utilization of nodes.

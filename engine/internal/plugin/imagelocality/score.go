@@ -14,7 +14,7 @@ import (
 var Plugin = &plugin.Plugin{
 	Name:   verdict.ImageLocality,
 	Score:  Score,
-	Weight: func(w *api.Weights) int64 { return w.ImageLocality },
+	Weight: func(w *api.Weights) *int64 { return &w.ImageLocality },
 }
 
 // Image sizes outside of this range do not count, in bytes.

@@ -24,7 +24,7 @@ var Plugin = &plugin.Plugin{
 	Compile:   compile,
 	Explain:   explain,
 	Score:     Score,
-	Weight:    func(w *api.Weights) int64 { return w.InterPodAffinity },
+	Weight:    func(w *api.Weights) *int64 { return &w.InterPodAffinity },
 
 	OwnRules: true,
 }

@@ -20,7 +20,7 @@ var Plugin = &plugin.Plugin{
 	Alike:         alike,
 	PreScoreError: preScoreError,
 	Score:         Score,
-	Weight:        func(w *api.Weights) int64 { return w.NodeAffinity },
+	Weight:        func(w *api.Weights) *int64 { return &w.NodeAffinity },
 
 	OwnRules: true,
 }

@@ -20,7 +20,7 @@ var Fit = &plugin.Plugin{
 	Compile:   func(c *plugin.Cycle, s *rule.Set) { s.Fit = NewFit(c) },
 	Explain:   explain,
 	Score:     Score,
-	Weight:    func(w *api.Weights) int64 { return w.NodeResourcesFit },
+	Weight:    func(w *api.Weights) *int64 { return &w.NodeResourcesFit },
 	Unbounded: true,
 }
 
@@ -28,7 +28,7 @@ var Fit = &plugin.Plugin{
 var Balanced = &plugin.Plugin{
 	Name:      verdict.BalancedAllocation,
 	Score:     BalancedScore,
-	Weight:    func(w *api.Weights) int64 { return w.BalancedAllocation },
+	Weight:    func(w *api.Weights) *int64 { return &w.BalancedAllocation },
 	Unbounded: true,
 }
 

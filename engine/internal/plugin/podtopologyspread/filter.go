@@ -16,7 +16,7 @@ var Plugin = &plugin.Plugin{
 	Explain:       explain,
 	PreScoreError: PreScoreError,
 	Score:         Score,
-	Weight:        func(w *api.Weights) int64 { return w.PodTopologySpread },
+	Weight:        func(w *api.Weights) *int64 { return &w.PodTopologySpread },
 
 	OwnRules: true,
 }

@@ -48,7 +48,7 @@ var Plugin = &plugin.Plugin{
 	Alike:   Alike,
 	Explain: explain,
 	Score:   Score,
-	Weight:  func(w *api.Weights) int64 { return w.TaintToleration },
+	Weight:  func(w *api.Weights) *int64 { return &w.TaintToleration },
 
 	OwnRules: true,
 }
