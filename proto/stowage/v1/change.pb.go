@@ -21,12 +21,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Change is one thing that, if it were different, would let a pod be placed that no node takes. Each was found by
-// deciding anew with it, and is the least of its kind. One that could only be found by trying more than some thousands of
-// combinations may be missing.
+// Change is a difference of the cluster or of the pod that makes a node feasible for a pod without feasible nodes. Each
+// change is verified by a decision with it, and is minimal among those of its kind. A change is missing if the search
+// would need more than some thousands of combinations to find it.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What would be different.
+	// The kind of the change.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -36,8 +36,8 @@ type Change struct {
 	//	*Change_PreferredRule
 	//	*Change_LoweredRequest
 	Kind isChange_Kind `protobuf_oneof:"kind"`
-	// The node that would then take the pod; if there are several, the one with the lowest index. Empty with added_node: it is
-	// that one.
+	// The node that the change makes feasible; of several, the one with the lowest index. Empty with added_node: the
+	// added node is feasible.
 	Nodes         *NodeList `protobuf:"bytes,6,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -137,28 +137,28 @@ type isChange_Kind interface {
 }
 
 type Change_AddedNode struct {
-	// One node more.
+	// A node to add.
 	AddedNode *AddedNode `protobuf:"bytes,1,opt,name=added_node,json=addedNode,proto3,oneof"`
 }
 
 type Change_Victims struct {
-	// Pods evicted from one node.
+	// Pods to evict from one node.
 	Victims *Victims `protobuf:"bytes,2,opt,name=victims,proto3,oneof"`
 }
 
 type Change_RaisedMaxSkew struct {
-	// A spread constraint that allows more skew.
+	// A spread constraint with a higher maxSkew.
 	RaisedMaxSkew *RaisedMaxSkew `protobuf:"bytes,3,opt,name=raised_max_skew,json=raisedMaxSkew,proto3,oneof"`
 }
 
 type Change_PreferredRule struct {
-	// A rule that is only preferred, or ScheduleAnyway: a required pod affinity or anti-affinity term, a spread constraint,
-	// or with NodeAffinity the pod's node selector and required node affinity together.
+	// A required rule to make a preferred one: a required pod affinity or anti-affinity term; a spread constraint,
+	// which becomes ScheduleAnyway; or with NodeAffinity the pod's node selector and required node affinity together.
 	PreferredRule *PodRule `protobuf:"bytes,4,opt,name=preferred_rule,json=preferredRule,proto3,oneof"`
 }
 
 type Change_LoweredRequest struct {
-	// A pod that asks for less.
+	// A lower resource request of the pod.
 	LoweredRequest *LoweredRequest `protobuf:"bytes,5,opt,name=lowered_request,json=loweredRequest,proto3,oneof"`
 }
 
@@ -172,14 +172,15 @@ func (*Change_PreferredRule) isChange_Kind() {}
 
 func (*Change_LoweredRequest) isChange_Kind() {}
 
-// AddedNode is a node like another one, with a name of its own and no pods. Labels whose value is the other's name have
-// the new one.
+// AddedNode is a copy of a node, with a name of its own and without pods. Labels whose value is the name of the copied
+// node have the new name.
 type AddedNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node that it is like, an index into Cluster.nodes: a candidate, and the lowest of those that are alike to the pod.
+	// The node to copy, an index into Cluster.nodes. Of the candidates that the pod's rules treat alike, it is the one
+	// with the lowest index.
 	LikeNodeIndex uint32 `protobuf:"varint,1,opt,name=like_node_index,json=likeNodeIndex,proto3" json:"like_node_index,omitempty"`
-	// Topology keys of which it has a value that no node has, so that it is a domain of its own: as few as do. Empty if it is
-	// enough to be like the other.
+	// The topology keys for which the new node needs a value that no other node has, so that it forms a domain of its
+	// own. The list is minimal, and empty if a plain copy is feasible.
 	NewDomainKeys []string `protobuf:"bytes,2,rep,name=new_domain_keys,json=newDomainKeys,proto3" json:"new_domain_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -229,8 +230,8 @@ func (x *AddedNode) GetNewDomainKeys() []string {
 	return nil
 }
 
-// Victims is pods to evict from one node: the fewest that suffice; among several sets, the one whose highest priority is
-// lowest; among several nodes, the one with the lowest index.
+// Victims is a minimum-size set of pods to evict from one node. Ties go to the set with the lowest maximum priority,
+// then to the node with the lowest index.
 type Victims struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
@@ -276,16 +277,16 @@ func (x *Victims) GetPods() []*ConflictingPod {
 	return nil
 }
 
-// RaisedMaxSkew is a spread constraint with another maxSkew.
+// RaisedMaxSkew is a spread constraint with a higher maxSkew.
 type RaisedMaxSkew struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which of the pod's spread constraints, as in its spec.
+	// Index into the pod's spread constraints, as in its spec.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Its topology key.
+	// The topology key of the constraint.
 	TopologyKey string `protobuf:"bytes,2,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// maxSkew as it is.
+	// The current maxSkew.
 	From int32 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
-	// The lowest with which a node takes the pod.
+	// The lowest maxSkew that makes a node feasible.
 	To            int32 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -349,14 +350,14 @@ func (x *RaisedMaxSkew) GetTo() int32 {
 	return 0
 }
 
-// LoweredRequest is a pod's request for a resource.
+// LoweredRequest is a lower request of the pod for a resource.
 type LoweredRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The resource.
 	Resource string `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
-	// What the pod asks for, in the units of ResourceShortage.
+	// The current request, in the units of ResourceShortage.
 	From int64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
-	// The most that it could ask for.
+	// The highest request that makes a node feasible.
 	To            int64 `protobuf:"varint,3,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,15 +26,15 @@ const (
 type WorkloadKind int32
 
 const (
-	// Refused.
+	// Invalid.
 	WorkloadKind_WORKLOAD_KIND_UNSPECIFIED WorkloadKind = 0
-	// A v1 Service: selects every pod that its selector matches.
+	// A v1 Service: applies to every pod that its selector matches.
 	WorkloadKind_WORKLOAD_KIND_SERVICE WorkloadKind = 1
-	// A v1 ReplicationController: counts for the pods it controls.
+	// A v1 ReplicationController: applies to the pods that it controls.
 	WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER WorkloadKind = 2
-	// An apps/v1 ReplicaSet: counts for the pods it controls.
+	// An apps/v1 ReplicaSet: applies to the pods that it controls.
 	WorkloadKind_WORKLOAD_KIND_REPLICA_SET WorkloadKind = 3
-	// An apps/v1 StatefulSet: counts for the pods it controls.
+	// An apps/v1 StatefulSet: applies to the pods that it controls.
 	WorkloadKind_WORKLOAD_KIND_STATEFUL_SET WorkloadKind = 4
 )
 
@@ -83,19 +83,20 @@ func (WorkloadKind) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
-// Cluster is everything that a decision depends on besides the pod and the profile.
+// Cluster is everything that a decision depends on, except the pod and the profile.
 type Cluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nodes, with the pods on them. Elsewhere a node is named by its index here.
+	// The nodes with their pods. Other messages refer to a node by its index in this list.
 	Nodes []*Node `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Pod templates that pods refer to by index, so that what many pods share is stated once.
+	// Pod templates, which hold the fields that many pods share. Pods refer to a template by its index.
 	PodTemplates []*PodTemplate `protobuf:"bytes,2,rep,name=pod_templates,json=podTemplates,proto3" json:"pod_templates,omitempty"`
-	// Namespaces with their labels, for namespace selectors. A namespace that is not listed has no labels and no
-	// namespace selector of an incoming pod selects it.
+	// Namespaces with their labels, for namespace selectors. A namespace that is not listed has no labels, and the
+	// namespace selectors of an incoming pod do not select it.
 	Namespaces []*Namespace `protobuf:"bytes,3,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
-	// What selects pods for default topology spreading. Without any, the profile's default spread constraints never apply.
+	// The Services and controllers whose selectors default topology spreading uses. Without them, the profile's default
+	// spread constraints do not apply.
 	WorkloadSelectors []*WorkloadSelector `protobuf:"bytes,4,rep,name=workload_selectors,json=workloadSelectors,proto3" json:"workload_selectors,omitempty"`
-	// Node classes that nodes refer to by index, so that what many nodes share is stated once.
+	// Node classes, which hold the fields that many nodes share. Nodes refer to a class by its index.
 	NodeClasses   []*NodeClass `protobuf:"bytes,5,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -166,7 +167,7 @@ func (x *Cluster) GetNodeClasses() []*NodeClass {
 	return nil
 }
 
-// NodeClass is what nodes of one kind have in common, such as those of a node pool.
+// NodeClass is the fields that nodes of one kind share, such as the nodes of a node pool.
 type NodeClass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.labels.
@@ -248,8 +249,8 @@ func (x *NodeClass) GetNameLabelKeys() []string {
 	return nil
 }
 
-// Node is a node and the pods on it. What it states itself adds to what its class states: labels and resources win over
-// those of the class with the same key, taints and images come after the class's.
+// Node is a node with its pods. Its fields are in addition to those of its class: labels and resources override those
+// of the class with the same key, taints and images follow those of the class.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name. Required, unique in the cluster.
@@ -260,15 +261,15 @@ type Node struct {
 	Taints []*Taint `protobuf:"bytes,3,rep,name=taints,proto3" json:"taints,omitempty"`
 	// spec.unschedulable.
 	Unschedulable bool `protobuf:"varint,4,opt,name=unschedulable,proto3" json:"unschedulable,omitempty"`
-	// status.allocatable. A resource that is absent counts as 0; without `pods` the node takes no pod.
+	// status.allocatable. An absent resource is 0; a node without `pods` has no room for pods.
 	Allocatable *Resources `protobuf:"bytes,5,opt,name=allocatable,proto3" json:"allocatable,omitempty"`
 	// status.images.
 	Images []*ContainerImage `protobuf:"bytes,6,rep,name=images,proto3" json:"images,omitempty"`
-	// The pods on this node that nobody needs to know by name, counted per template.
+	// Pods of this node without names, as a number per template.
 	PodCounts []*PodCount `protobuf:"bytes,7,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
-	// The pods on this node that matter one by one: by name, or for what they alone carry.
+	// Pods of this node that have a name or fields of their own.
 	Pods []*Pod `protobuf:"bytes,8,rep,name=pods,proto3" json:"pods,omitempty"`
-	// Index into Cluster.node_classes. A node without a class states everything itself.
+	// Index into Cluster.node_classes. Absent if the node has no class.
 	ClassIndex    *uint32 `protobuf:"varint,9,opt,name=class_index,json=classIndex,proto3,oneof" json:"class_index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -367,12 +368,12 @@ func (x *Node) GetClassIndex() uint32 {
 	return 0
 }
 
-// PodCount says how many pods of a template are on a node.
+// PodCount is a number of pods of one template on a node.
 type PodCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into Cluster.pod_templates.
 	TemplateIndex uint32 `protobuf:"varint,1,opt,name=template_index,json=templateIndex,proto3" json:"template_index,omitempty"`
-	// How many pods. Must be at least 1.
+	// The number of pods. Must be at least 1.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// Whether these pods have a deletion timestamp. Topology spread ignores such pods; affinity does not.
 	Terminating   bool `protobuf:"varint,3,opt,name=terminating,proto3" json:"terminating,omitempty"`
@@ -434,9 +435,9 @@ func (x *PodCount) GetTerminating() bool {
 // ContainerImage is an image on a node.
 type ContainerImage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Every name the image is known by, such as "registry.example/app:v1".
+	// The names of the image, such as "registry.example/app:v1".
 	Names []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
-	// Size in bytes. If nodes disagree about an image, the first node that names it wins.
+	// The size in bytes. If nodes give different sizes for an image, the size on the first node with the image counts.
 	SizeBytes     int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -605,8 +606,8 @@ func (x *Namespace) GetLabels() map[string]string {
 	return nil
 }
 
-// WorkloadSelector is a Service's or a controller's pod selector. The selectors that apply to a pod, merged, are the
-// selector of the profile's default spread constraints (pkg/scheduler/framework/plugins/helper/spread.go
+// WorkloadSelector is a Service's or a controller's pod selector. The selectors that apply to a pod are merged, and
+// become the selector of the profile's default spread constraints (pkg/scheduler/framework/plugins/helper/spread.go
 // DefaultSelector, v1.37).
 type WorkloadSelector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

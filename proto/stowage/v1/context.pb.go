@@ -22,17 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DecisionContext is what every decision is made from, besides the pods: the cluster and the profile.
+// DecisionContext is the cluster and the profile of a request.
 type DecisionContext struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster to decide on. Required.
+	// The cluster. Required.
 	//
 	// Types that are valid to be assigned to Base:
 	//
 	//	*DecisionContext_Cluster
 	//	*DecisionContext_Snapshot
 	Base isDecisionContext_Base `protobuf_oneof:"base"`
-	// How to decide. The profile "kube-1.37" if absent.
+	// The profile, "kube-1.37" if absent.
 	Profile *Profile `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	// Whether the response gives the names of nodes as well as their indexes.
 	IncludeNodeNames bool `protobuf:"varint,4,opt,name=include_node_names,json=includeNodeNames,proto3" json:"include_node_names,omitempty"`
@@ -119,7 +119,7 @@ type DecisionContext_Cluster struct {
 }
 
 type DecisionContext_Snapshot struct {
-	// A snapshot that was put before, with or without a delta. The delta holds for this request only.
+	// A snapshot that was put earlier, with or without a delta. The delta applies to this request only.
 	Snapshot *SnapshotReference `protobuf:"bytes,2,opt,name=snapshot,proto3,oneof"`
 }
 
@@ -127,8 +127,7 @@ func (*DecisionContext_Cluster) isDecisionContext_Base() {}
 
 func (*DecisionContext_Snapshot) isDecisionContext_Base() {}
 
-// CandidateNodes is the set of nodes that a decision considers: those of indexes and those of names. Without either it is
-// empty.
+// CandidateNodes is a set of nodes: those in indexes and those in names. It is empty if both are.
 type CandidateNodes struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Indexes into Cluster.nodes.

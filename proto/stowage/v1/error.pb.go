@@ -28,22 +28,22 @@ type ErrorReason int32
 const (
 	// None.
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
-	// INVALID_ARGUMENT: the request is malformed; google.rpc.BadRequest tells where.
+	// INVALID_ARGUMENT: the request is malformed; google.rpc.BadRequest lists the fields.
 	ErrorReason_ERROR_REASON_INVALID_REQUEST ErrorReason = 1
-	// RESOURCE_EXHAUSTED: too many bytes or requests are in flight; google.rpc.RetryInfo tells when to try again.
+	// RESOURCE_EXHAUSTED: too many bytes or requests are in flight; google.rpc.RetryInfo has the delay before a retry.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 2
-	// RESOURCE_EXHAUSTED: requests come faster than the server's rate limit; google.rpc.RetryInfo tells when to try again.
+	// RESOURCE_EXHAUSTED: requests exceed the server's rate limit; google.rpc.RetryInfo has the delay before a retry.
 	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 3
-	// DEADLINE_EXCEEDED or CANCELLED: the caller's deadline passed, or the caller went away, before the answer.
+	// DEADLINE_EXCEEDED or CANCELLED: the deadline passed, or the caller cancelled, before the response was complete.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 4
-	// INTERNAL: a defect of the server; the log has it under the request's trace.
+	// INTERNAL: an internal error; see the server's log for the trace of the request.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 5
-	// FAILED_PRECONDITION: the server does not have the snapshot that the request names, or not any more. Put it again.
+	// FAILED_PRECONDITION: the server does not have the snapshot, or has evicted it. Put it again.
 	ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT ErrorReason = 6
-	// INVALID_ARGUMENT: what was put has another content address than the caller says.
+	// INVALID_ARGUMENT: the content address of the snapshot differs from the address in the request.
 	ErrorReason_ERROR_REASON_ADDRESS_MISMATCH ErrorReason = 7
-	// RESOURCE_EXHAUSTED: the snapshot alone is larger than all the room that the server has for snapshots, or what was put
-	// of it larger than what may be on its way.
+	// RESOURCE_EXHAUSTED: the snapshot exceeds the server's limit for all snapshots together, or the stream that puts it
+	// exceeds the limit of bytes in flight.
 	ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE ErrorReason = 8
 )
 

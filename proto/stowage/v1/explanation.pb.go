@@ -86,7 +86,7 @@ func (TopologyRule) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{0}
 }
 
-// UncountedReason is why a node's pods did not count for a spread constraint.
+// UncountedReason is the reason why the pods of a node do not count for a spread constraint.
 type UncountedReason int32
 
 const (
@@ -143,25 +143,25 @@ func (UncountedReason) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
 }
 
-// Explanation tells everything that stands between a pod and each candidate node, where kube-scheduler tells only the
-// first thing.
+// Explanation is why candidate nodes are infeasible: every plugin that rejects a node, and the counts behind it.
+// kube-scheduler reports only the first plugin that rejects a node.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What each plugin says when it is asked about every candidate node on its own, grouped. A node may be in several
-	// groups, of different plugins. Where a node is refused by several plugins, the first one is the node's rejection.
+	// The rejections of each plugin, evaluated on all candidate nodes independently of the other plugins. If several
+	// plugins reject a node, the rejection in the response is that of the first one.
 	FailingChecks []*Rejection `protobuf:"bytes,1,rep,name=failing_checks,json=failingChecks,proto3" json:"failing_checks,omitempty"`
-	// Counts per topology domain, for each of the pod's spread constraints and required pod affinity and anti-affinity
-	// terms, and for existing pods' anti-affinity terms that match the pod.
+	// Counts per topology domain, for each spread constraint and required pod affinity and anti-affinity term of the pod,
+	// and for the anti-affinity terms of existing pods that match the pod.
 	TopologyCounts []*TopologyCounts `protobuf:"bytes,2,rep,name=topology_counts,json=topologyCounts,proto3" json:"topology_counts,omitempty"`
 	// Taints that the pod does not tolerate, and the nodes that have them.
 	UntoleratedTaints []*UntoleratedTaint `protobuf:"bytes,3,rep,name=untolerated_taints,json=untoleratedTaints,proto3" json:"untolerated_taints,omitempty"`
-	// Resources that fall short, node by node, at most 1,000.
+	// Insufficient resources by node, at most 1,000.
 	ResourceShortages []*ResourceShortage `protobuf:"bytes,4,rep,name=resource_shortages,json=resourceShortages,proto3" json:"resource_shortages,omitempty"`
-	// Host ports that are taken, and by whom, at most 1,000.
+	// Occupied host ports with the pods that occupy them, at most 1,000.
 	HostPortConflicts []*HostPortConflict `protobuf:"bytes,5,rep,name=host_port_conflicts,json=hostPortConflicts,proto3" json:"host_port_conflicts,omitempty"`
-	// Whether parts are left out. The explanations of one request list at most 2,000,000 nodes together, where a domain or
-	// a conflicting pod counts for 8; beyond that the counts of further domains and rules are missing, and further queue
-	// entries have nothing but this.
+	// Whether parts are missing. The explanations of one request list at most 2,000,000 nodes in total; a domain or a
+	// conflicting pod counts as 8 nodes. Beyond that, the counts of further domains and rules are missing, and further
+	// queue entries have this field only.
 	Truncated     bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -239,31 +239,32 @@ func (x *Explanation) GetTruncated() bool {
 	return false
 }
 
-// TopologyCounts is what one rule counted.
+// TopologyCounts is the counts of one rule.
 type TopologyCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of rule.
 	Rule TopologyRule `protobuf:"varint,1,opt,name=rule,proto3,enum=stowage.v1.TopologyRule" json:"rule,omitempty"`
-	// Which of the pod's spread constraints (with hard and soft ones in one list, as in its spec) or required terms of
-	// that kind. 0 with EXISTING_POD_ANTI_AFFINITY.
+	// Index into the pod's spread constraints (hard and soft ones in one list, as in its spec) or into its required terms
+	// of that kind. 0 with EXISTING_POD_ANTI_AFFINITY.
 	Index uint32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// The topology key.
 	TopologyKey string `protobuf:"bytes,3,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// The selector of the pods that count, as kubectl writes it, such as "app=web,tier in (a,b)". Empty with
+	// The selector of the counted pods in kubectl's notation, such as "app=web,tier in (a,b)". Empty with
 	// EXISTING_POD_ANTI_AFFINITY.
 	Selector string `protobuf:"bytes,4,opt,name=selector,proto3" json:"selector,omitempty"`
-	// The domains, by value. With spread only those that count.
+	// The domains in ascending order of their values. With spread constraints, only the domains that count.
 	Domains []*DomainCount `protobuf:"bytes,5,rep,name=domains,proto3" json:"domains,omitempty"`
-	// With HARD_SPREAD: the least number of matching pods of any domain, 0 if there are fewer than min_domains domains.
+	// With HARD_SPREAD: the global minimum, which is the number of matching pods in the domain with the fewest; 0 if
+	// there are fewer domains than min_domains.
 	Minimum int64 `protobuf:"varint,6,opt,name=minimum,proto3" json:"minimum,omitempty"`
-	// With spread: the constraint's maxSkew.
+	// With spread constraints: maxSkew.
 	MaxSkew int32 `protobuf:"varint,7,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
-	// With HARD_SPREAD: the constraint's minDomains.
+	// With HARD_SPREAD: minDomains.
 	MinDomains int32 `protobuf:"varint,8,opt,name=min_domains,json=minDomains,proto3" json:"min_domains,omitempty"`
-	// With spread: whether the pod matches the selector itself, so that its coming counts. With POD_AFFINITY: whether
-	// the pod matches all its own terms, so that it may be the first.
+	// With spread constraints: whether the pod matches the selector, so that placing it adds to the count. With
+	// POD_AFFINITY: whether the pod matches all its own terms, so that it can be the first pod of its set.
 	SelfMatch bool `protobuf:"varint,9,opt,name=self_match,json=selfMatch,proto3" json:"self_match,omitempty"`
-	// Nodes that did not count, by why.
+	// Nodes that do not count, by reason.
 	UncountedNodes []*UncountedNodes `protobuf:"bytes,10,rep,name=uncounted_nodes,json=uncountedNodes,proto3" json:"uncounted_nodes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -374,15 +375,15 @@ type DomainCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The value of the topology key.
 	Value string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
-	// How many pods match, or with EXISTING_POD_ANTI_AFFINITY how many terms of pods there do.
+	// The number of matching pods; with EXISTING_POD_ANTI_AFFINITY, the number of matching terms of pods in the domain.
 	MatchingPods int64 `protobuf:"varint,2,opt,name=matching_pods,json=matchingPods,proto3" json:"matching_pods,omitempty"`
-	// With HARD_SPREAD: matching_pods - minimum; placing the pod here adds 1 if it matches itself.
+	// With HARD_SPREAD: matching_pods - minimum. Placing the pod here adds 1 if self_match is set.
 	Skew int64 `protobuf:"varint,3,opt,name=skew,proto3" json:"skew,omitempty"`
-	// Whether the rule lets the pod go here.
+	// Whether the rule allows the pod in the domain.
 	Feasible bool `protobuf:"varint,4,opt,name=feasible,proto3" json:"feasible,omitempty"`
 	// The domain's nodes.
 	Nodes *NodeList `protobuf:"bytes,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// The matching pods, at most 10, where their being there is what refuses the pod.
+	// The pods because of which the rule rejects the domain, at most 10.
 	ConflictingPods []*ConflictingPod `protobuf:"bytes,6,rep,name=conflicting_pods,json=conflictingPods,proto3" json:"conflicting_pods,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -460,7 +461,7 @@ func (x *DomainCount) GetConflictingPods() []*ConflictingPod {
 	return nil
 }
 
-// ConflictingPod is a pod that stands in the way, or several equal ones on one node.
+// ConflictingPod is a pod that conflicts with the pod, or several identical ones on one node.
 type ConflictingPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
@@ -469,9 +470,9 @@ type ConflictingPod struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The node, an index into Cluster.nodes.
 	NodeIndex uint32 `protobuf:"varint,3,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
-	// How many.
+	// The number of pods.
 	Count uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
-	// Where the pod comes from.
+	// The origin of the pod.
 	//
 	// Types that are valid to be assigned to Origin:
 	//
@@ -575,7 +576,7 @@ type ConflictingPod_TemplateIndex struct {
 }
 
 type ConflictingPod_QueueIndex struct {
-	// Index into PlaceRequest.queue: the pod was placed earlier by the same request.
+	// Index into PlaceRequest.queue. The same request placed the pod earlier.
 	QueueIndex uint32 `protobuf:"varint,6,opt,name=queue_index,json=queueIndex,proto3,oneof"`
 }
 
@@ -583,10 +584,10 @@ func (*ConflictingPod_TemplateIndex) isConflictingPod_Origin() {}
 
 func (*ConflictingPod_QueueIndex) isConflictingPod_Origin() {}
 
-// UncountedNodes is nodes that did not count for one reason.
+// UncountedNodes is the nodes that do not count for one reason.
 type UncountedNodes struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The reason, the first that holds.
+	// The first reason that applies.
 	Reason UncountedReason `protobuf:"varint,1,opt,name=reason,proto3,enum=stowage.v1.UncountedReason" json:"reason,omitempty"`
 	// The nodes.
 	Nodes         *NodeList `protobuf:"bytes,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
@@ -638,12 +639,12 @@ func (x *UncountedNodes) GetNodes() *NodeList {
 	return nil
 }
 
-// UntoleratedTaint is a taint that keeps the pod away.
+// UntoleratedTaint is a taint that the pod does not tolerate.
 type UntoleratedTaint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The taint.
 	Taint *Taint `protobuf:"bytes,1,opt,name=taint,proto3" json:"taint,omitempty"`
-	// The candidate nodes that have it.
+	// The candidate nodes with the taint.
 	Nodes         *NodeList `protobuf:"bytes,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -693,18 +694,18 @@ func (x *UntoleratedTaint) GetNodes() *NodeList {
 	return nil
 }
 
-// ResourceShortage is a resource of which a node has too little.
+// ResourceShortage is an insufficient resource of a node.
 type ResourceShortage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node, an index into Cluster.nodes.
 	NodeIndex uint32 `protobuf:"varint,1,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
 	// The resource: "pods", "cpu" (in thousandths of a core), "memory" (in bytes), ...
 	Resource string `protobuf:"bytes,2,opt,name=resource,proto3" json:"resource,omitempty"`
-	// What the pod asks for.
+	// The request of the pod.
 	Requested int64 `protobuf:"varint,3,opt,name=requested,proto3" json:"requested,omitempty"`
-	// What the node's pods have.
+	// The sum of the requests of the node's pods.
 	Used int64 `protobuf:"varint,4,opt,name=used,proto3" json:"used,omitempty"`
-	// What the node has in all.
+	// The node's allocatable amount.
 	Allocatable   int64 `protobuf:"varint,5,opt,name=allocatable,proto3" json:"allocatable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -775,14 +776,14 @@ func (x *ResourceShortage) GetAllocatable() int64 {
 	return 0
 }
 
-// HostPortConflict is a host port that is taken.
+// HostPortConflict is an occupied host port.
 type HostPortConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node, an index into Cluster.nodes.
 	NodeIndex uint32 `protobuf:"varint,1,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
 	// The port.
 	Port int32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
-	// The pod that has it.
+	// The pod that occupies the port.
 	Holder        *ConflictingPod `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,19 +22,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// FilterRequest asks which nodes are feasible for a pod.
+// FilterRequest is a request for the feasible nodes of a pod.
 type FilterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The pod. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
-	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
+	// The candidate nodes, all nodes of the cluster if absent. Pods on other nodes still count for topology.
 	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Whether to fill in FilterResponse.explanation. It costs several times as much as the decision, and the response grows
-	// with the number of topology domains.
+	// Whether to include FilterResponse.explanation. This costs several times as much as the decision, and the response
+	// grows with the number of topology domains.
 	Explain bool `protobuf:"varint,4,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Whether to fill in FilterResponse.changes if no candidate node is feasible. Each change is verified by placing the pod
+	// Whether to include FilterResponse.changes if no candidate node is feasible. Each change is verified by a decision
 	// with it, so this costs hundreds of times as much as the decision.
 	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -106,26 +106,26 @@ func (x *FilterRequest) GetIncludeChanges() bool {
 	return false
 }
 
-// FilterResponse gives each candidate node's verdict.
+// FilterResponse is the feasible candidate nodes, and the rejections of the others.
 type FilterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The candidate nodes that can take the pod, in ascending order of index.
+	// The feasible candidate nodes, in ascending order of index.
 	FeasibleNodes *NodeList `protobuf:"bytes,1,opt,name=feasible_nodes,json=feasibleNodes,proto3" json:"feasible_nodes,omitempty"`
-	// Why the other candidate nodes cannot, grouped: each of them is in exactly one group, that of its first failing
-	// plugin in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37).
+	// The rejections of the other candidate nodes. Each node is in exactly one of them: that of the first plugin that
+	// rejects it, in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37).
 	Rejections []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
-	// kube-scheduler's event text, for example "0/3 nodes are available: 3 Insufficient cpu.", if no candidate node is
-	// feasible (pkg/scheduler/framework/types.go FitError, v1.37). If several are and kube-scheduler fails to score the pod,
-	// because it cannot parse a preferred term, the text of its error. Empty otherwise.
+	// kube-scheduler's event text if no candidate node is feasible (pkg/scheduler/framework/types.go FitError, v1.37),
+	// for example "0/3 nodes are available: 3 Insufficient cpu.". The text of its error if several nodes are feasible and
+	// it fails to score the pod, because it cannot parse a preferred term. Empty otherwise.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Every failing check with what caused it, if asked for.
+	// The explanation, if requested.
 	Explanation *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	// The content address of the cluster that was decided on, the delta applied.
+	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// If asked for and no candidate node is feasible: what would let the pod be placed, one change at a time, at most one of
-	// each kind for each thing that could change. Empty if no single change would.
+	// Changes that make a node feasible, if requested and no candidate node is. Each one is sufficient on its own. There
+	// is at most one per kind and per constraint, term or resource. Empty if no single change is sufficient.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
-	// Pod.unread of the pod: where this is not empty, kube-scheduler might reject a node that is called feasible here.
+	// Pod.unread of the pod. If it is not empty, kube-scheduler may reject a node that is feasible here.
 	Unread        []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -210,18 +210,18 @@ func (x *FilterResponse) GetUnread() []*UnreadField {
 	return nil
 }
 
-// ScoreRequest asks for the scores of the nodes that are feasible for a pod.
+// ScoreRequest is a request for the scores of the feasible nodes of a pod.
 type ScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The pod. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
-	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
+	// The candidate nodes, all nodes of the cluster if absent. Pods on other nodes still count for topology.
 	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Whether the response gives each plugin's scores as well as the totals.
+	// Whether to include the scores of each plugin in addition to the totals.
 	IncludePluginScores bool `protobuf:"varint,4,opt,name=include_plugin_scores,json=includePluginScores,proto3" json:"include_plugin_scores,omitempty"`
-	// Whether the response tells why the other nodes are not feasible: Filter and Score in one call.
+	// Whether to include the rejections of the infeasible nodes: Filter and Score in one call.
 	IncludeRejections bool `protobuf:"varint,5,opt,name=include_rejections,json=includeRejections,proto3" json:"include_rejections,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -292,28 +292,29 @@ func (x *ScoreRequest) GetIncludeRejections() bool {
 	return false
 }
 
-// ScoreResponse gives the scores of the feasible candidate nodes, as columns over ScoreResponse.nodes.
+// ScoreResponse is the scores of the feasible candidate nodes, as columns parallel to ScoreResponse.nodes.
 type ScoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The candidate nodes that can take the pod, in ascending order of index. Only these are scored, and scores are
-	// normalized over these alone, as in kube-scheduler.
+	// The feasible candidate nodes, in ascending order of index. Scores are normalized over these nodes alone, as in
+	// kube-scheduler.
 	//
-	// Where kube-scheduler fails to score the pod, because it cannot parse a preferred term, there are no scores and no best
-	// nodes, and message is the text of its error. It does not score, and so does not fail, if one node is feasible: that
-	// one is then the best.
+	// If kube-scheduler fails to score the pod because it cannot parse a preferred term, there are no scores and no best
+	// nodes, and message is the text of its error. kube-scheduler does not score a pod with a single feasible node, and
+	// so does not fail; that node is the best one.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// If asked for, a column per plugin that scored, in kube-scheduler's order. A plugin that skipped this pod is absent.
+	// One column per plugin that scored, in kube-scheduler's order, if requested. A plugin that skipped the pod is
+	// absent.
 	PluginScores []*PluginScores `protobuf:"bytes,2,rep,name=plugin_scores,json=pluginScores,proto3" json:"plugin_scores,omitempty"`
-	// The sum of the plugins' weighted scores, one value per entry of nodes.
+	// The sums of the weighted scores, one per entry of nodes.
 	TotalScores []int64 `protobuf:"varint,3,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
-	// The nodes whose total score is the highest. kube-scheduler picks one of them.
+	// The nodes with the highest total score. kube-scheduler selects one of them.
 	BestNodes *NodeList `protobuf:"bytes,4,opt,name=best_nodes,json=bestNodes,proto3" json:"best_nodes,omitempty"`
 	// kube-scheduler's event text if no candidate node is feasible, or the text of its error if it fails to score the pod;
 	// empty otherwise.
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	// The content address of the cluster that was decided on, the delta applied.
+	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// If asked for, why the other candidate nodes cannot take the pod, as in FilterResponse.
+	// The rejections of the other candidate nodes, as in FilterResponse, if requested.
 	Rejections []*Rejection `protobuf:"bytes,7,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// Pod.unread of the pod, as in FilterResponse.
 	Unread        []*UnreadField `protobuf:"bytes,8,rep,name=unread,proto3" json:"unread,omitempty"`
@@ -407,7 +408,7 @@ func (x *ScoreResponse) GetUnread() []*UnreadField {
 	return nil
 }
 
-// PluginScores is one plugin's column of scores.
+// PluginScores is the scores of one plugin.
 type PluginScores struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugin.
@@ -471,28 +472,27 @@ func (x *PluginScores) GetWeightedScores() []int64 {
 	return nil
 }
 
-// PlaceRequest asks for a node for each pod of a queue.
+// PlaceRequest is a queue of pods to place.
 type PlaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The pods to place, in this order.
 	Queue []*PendingPods `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"`
-	// The nodes to consider, all nodes of the cluster if absent. Pods on the other nodes still count for topology.
+	// The candidate nodes, all nodes of the cluster if absent. Pods on other nodes still count for topology.
 	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// Whether to fill in Placement.explanation of entries with unplaced pods. Costs and size are per such entry.
+	// Whether to include Placement.explanation of entries with unplaced pods. Cost and size are per such entry.
 	Explain bool `protobuf:"varint,4,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Whether to fill in Placement.changes of entries with unplaced pods. Costs are per such entry, as for Filter.
+	// Whether to include Placement.changes of entries with unplaced pods. The cost is per such entry, as for Filter.
 	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
-	// Groups of pods that are placed together. An entry that names no group is placed on its own, in order.
+	// Groups of pods that are placed together. Entries without a group are placed pod by pod, in order.
 	PodGroups []*PodGroup `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	// Breaks ties among the nodes with the highest score. 0: the node with the lowest index. Otherwise: the node that comes
-	// first in a permutation that this seed and the node names determine (ascending order of
-	// splitmix64(seed xor FNV-1a-64(name)), then of index).
+	// Breaks ties between the nodes with the highest score. With 0 the node with the lowest index wins. Otherwise it is
+	// the first node in ascending order of splitmix64(seed xor FNV-1a-64(name)), then of index.
 	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
-	// Whether to answer with the pods placed so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server stops
-	// a little before the deadline, so that the response arrives. How many pods it has placed by then depends on its speed:
-	// the response is then not a function of the request alone.
+	// Whether to respond with the placements so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server
+	// stops shortly before the deadline, so that the response arrives in time. The number of placed pods then depends on
+	// the server's speed: the response does not depend on the request alone.
 	AllowPartial  bool `protobuf:"varint,8,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -584,15 +584,15 @@ func (x *PlaceRequest) GetAllowPartial() bool {
 	return false
 }
 
-// PendingPods is a queue entry: one pod, or several equal pods in a row.
+// PendingPods is a queue entry: a pod, or several identical pods in a row.
 type PendingPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pod. Required. It is placed as a further pod even if a pod of its name is on a node already.
+	// The pod. Required. It is placed even if a pod of the same name is already on a node.
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// How many such pods to place. One if absent; 0 places no pod.
+	// The number of pods to place. 1 if absent; 0 places no pod.
 	Count *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
-	// The name of the pods' group, one of PlaceRequest.pod_groups; none if empty. A group is placed when the first of its
-	// entries is at the head of the queue.
+	// The name of a group of PlaceRequest.pod_groups; empty for none. A group is placed when its first entry is at the
+	// head of the queue.
 	PodGroup      string `protobuf:"bytes,3,opt,name=pod_group,json=podGroup,proto3" json:"pod_group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -649,19 +649,19 @@ func (x *PendingPods) GetPodGroup() string {
 	return ""
 }
 
-// PlaceResponse tells where each pod goes.
+// PlaceResponse is the placements of the queue.
 type PlaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each entry of PlaceRequest.queue, in the same order.
 	Placements []*Placement `protobuf:"bytes,1,rep,name=placements,proto3" json:"placements,omitempty"`
-	// How many pods got a node.
+	// The number of placed pods.
 	PlacedCount uint32 `protobuf:"varint,2,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
-	// How many pods did not.
+	// The number of unplaced pods.
 	UnplacedCount uint32 `protobuf:"varint,3,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
-	// The content address of the cluster that was decided on, the delta applied.
+	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// For how many of the pods every node was asked about, as nothing faster is known for them. Only a matter of speed;
-	// another release may know more.
+	// The number of pods that were placed by scanning all nodes. It is a performance hint and may differ between
+	// releases.
 	ScannedCount uint32 `protobuf:"varint,5,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
 	// One for each of PlaceRequest.pod_groups, in the same order.
 	PodGroups []*PodGroupPlacement `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
@@ -750,33 +750,33 @@ func (x *PlaceResponse) GetPartial() bool {
 	return false
 }
 
-// Placement is what became of one queue entry's pods.
+// Placement is the result of one queue entry.
 type Placement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node of each placed pod, in the order in which the pods were placed. A node may occur more than once. Once a
-	// pod of the entry finds no node, neither do the ones after it, as nothing changes between them.
+	// The node of each placed pod, in the order of placing. A node may occur more than once. If a pod has no feasible
+	// node, neither have the following ones of the entry, because nothing changes between them.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// How many pods of the entry found no node.
+	// The number of unplaced pods of the entry.
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the unplaced pods; empty if there are none.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Why each candidate node refused the first unplaced pod, grouped as in FilterResponse. Where kube-scheduler fails to
-	// score the pod, the feasible nodes are a group of RESOLVABILITY_ERROR. Left out once the rejections of
-	// the response would list more than 2,000,000 nodes.
+	// The rejections for the first unplaced pod, as in FilterResponse. If kube-scheduler fails to score the pod, the
+	// feasible nodes have a rejection with RESOLVABILITY_ERROR. Missing once the rejections of the response would list
+	// more than 2,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
-	// Every failing check of the first unplaced pod with what caused it, if asked for.
+	// The explanation for the first unplaced pod, if requested.
 	Explanation *Explanation `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	// If asked for, what would let the first unplaced pod be placed, as in FilterResponse.
+	// Changes that make a node feasible for the first unplaced pod, as in FilterResponse, if requested.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
-	// In a group that is placed jointly: the total score of each placed pod, beside nodes, as if it were the last to be
-	// placed. Empty if the deadline left no time to find them.
+	// With JOINT: the total score of each placed pod, parallel to nodes, with all other pods placed. Empty if the
+	// deadline came before they were computed.
 	TotalScores []int64 `protobuf:"varint,7,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
-	// How many of the unplaced pods the deadline left unattempted. Only with PlaceRequest.allow_partial.
+	// The number of unplaced pods that the deadline left unattempted. Only with PlaceRequest.allow_partial.
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
 	// Pod.unread of the entry's pod, as in FilterResponse.
 	Unread []*UnreadField `protobuf:"bytes,9,rep,name=unread,proto3" json:"unread,omitempty"`
-	// Whether kube-scheduler ends the scheduling cycle of the first unplaced pod with an internal error, whose text message is.
-	// Neither preemption nor more nodes help.
+	// Whether kube-scheduler's scheduling cycle of the first unplaced pod ends with an internal error. message is the
+	// text of the error. Neither preemption nor more nodes help.
 	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -882,12 +882,12 @@ func (x *Placement) GetInternalError() bool {
 	return false
 }
 
-// PlaceStreamRequest is a request of Place that is to be answered in parts.
+// PlaceStreamRequest is a PlaceRequest to respond to in parts.
 type PlaceStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request. Required.
 	Place *PlaceRequest `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
-	// After how many pods a message is sent, at least 1. 256 if absent. A group is never divided.
+	// The number of pods per message, at least 1. 256 if absent. A group is never divided.
 	PodsPerMessage *uint32 `protobuf:"varint,2,opt,name=pods_per_message,json=podsPerMessage,proto3,oneof" json:"pods_per_message,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -937,18 +937,18 @@ func (x *PlaceStreamRequest) GetPodsPerMessage() uint32 {
 	return 0
 }
 
-// PlaceStreamResponse is a part of the answer to Place. The parts, put together, are what Place answers.
+// PlaceStreamResponse is a part of a PlaceResponse. The merged parts equal the response of Place.
 type PlaceStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What became of queue entries since the message before.
+	// The results of queue entries since the previous message.
 	Placements []*QueuePlacement `protobuf:"bytes,1,rep,name=placements,proto3" json:"placements,omitempty"`
-	// What became of groups since the message before.
+	// The results of groups since the previous message.
 	PodGroups []*PodGroupPlacement `protobuf:"bytes,2,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	// How many pods got a node so far.
+	// The number of placed pods so far.
 	PlacedCount uint32 `protobuf:"varint,3,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
-	// How many did not.
+	// The number of unplaced pods so far.
 	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
-	// How many there are in all.
+	// The number of pods of the queue.
 	TotalCount uint32 `protobuf:"varint,5,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
 	// As in PlaceResponse. Only in the last message.
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
@@ -1046,13 +1046,13 @@ func (x *PlaceStreamResponse) GetPartial() bool {
 	return false
 }
 
-// QueuePlacement is a part of what became of a queue entry.
+// QueuePlacement is a part of the result of a queue entry.
 type QueuePlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into PlaceRequest.queue.
 	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
-	// What became of its pods. Parts of the same entry add up: lists go on where the part before ended, and all but nodes
-	// and total_scores is in the last part only.
+	// The result. Parts of an entry add up: lists continue where the previous part ended. All fields but nodes and
+	// total_scores are in the last part only.
 	Placement     *Placement `protobuf:"bytes,2,opt,name=placement,proto3" json:"placement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

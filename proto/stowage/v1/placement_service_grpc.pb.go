@@ -32,35 +32,35 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlacementService answers scheduling questions about a cluster. A request brings the cluster, or names a snapshot of it that
-// was put before, with or without a delta.
+// PlacementService decides which nodes of a cluster pods are placed on. A request contains the cluster, or the address
+// of a snapshot that was put earlier, with or without a delta.
 //
-// A response is a function of the request alone, and the same request gets the same bytes from the same release. The address
-// of a snapshot depends on its content alone. The server keeps snapshots in memory only as long as it has room: a request
-// that names a snapshot that is not there gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it
-// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node considered
-// (percentageOfNodesToScore: 100).
+// A response depends on the request alone: a release answers equal requests with equal bytes. The address of a snapshot
+// depends on its content alone. The server keeps snapshots in memory while it has room. A request for a snapshot that
+// the server does not have fails with FAILED_PRECONDITION and reason UNKNOWN_SNAPSHOT, and the caller puts the snapshot
+// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 when it evaluates every
+// node (percentageOfNodesToScore: 100).
 //
-// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io"; INVALID_ARGUMENT
-// also carries google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
-// (for example "context.cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries
-// google.rpc.RetryInfo.
+// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io".
+// INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field and the path of the field
+// in the request (for example "context.cluster.nodes[3].taints[0].effect"). RESOURCE_EXHAUSTED caused by load also
+// carries google.rpc.RetryInfo.
 type PlacementServiceClient interface {
-	// Filter tells which nodes can take a pod, and why the others cannot.
+	// Filter returns the feasible nodes for a pod, and why the others are infeasible.
 	Filter(ctx context.Context, in *FilterRequest, opts ...grpc.CallOption) (*FilterResponse, error)
-	// Score tells how good each node that can take the pod is, and which are the best.
+	// Score returns the scores of the feasible nodes for a pod, and the best nodes.
 	Score(ctx context.Context, in *ScoreRequest, opts ...grpc.CallOption) (*ScoreResponse, error)
-	// Place decides where each pod of a queue goes: one by one in the given order, each placed pod counting for the next,
-	// or, as far as they are in pod groups, group by group.
+	// Place places the pods of a queue one by one in the given order, and assumes each placed pod on its node before it
+	// places the next. It places pod groups group by group.
 	Place(ctx context.Context, in *PlaceRequest, opts ...grpc.CallOption) (*PlaceResponse, error)
-	// PlaceStream is Place that answers while it works.
+	// PlaceStream is Place with a response in parts, which the server sends as it decides.
 	PlaceStream(ctx context.Context, in *PlaceStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PlaceStreamResponse], error)
-	// ScaleDown tells which replicas of a workload to delete so that what remains is best placed under its own rules.
-	// Kubernetes' own scheduler does not decide that.
+	// ScaleDown selects the replicas of a workload to delete, so that the remaining ones are placed best by their own
+	// rules. kube-scheduler makes no such decision.
 	ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error)
-	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
+	// PutSnapshot stores a cluster on the server, in messages of any size. Requests refer to it by its address.
 	PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error)
-	// GetServerInfo tells the server's release, its profiles, limits and features.
+	// GetServerInfo returns the server's release, profiles, limits and features.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
 
@@ -158,35 +158,35 @@ func (c *placementServiceClient) GetServerInfo(ctx context.Context, in *GetServe
 // All implementations must embed UnimplementedPlacementServiceServer
 // for forward compatibility.
 //
-// PlacementService answers scheduling questions about a cluster. A request brings the cluster, or names a snapshot of it that
-// was put before, with or without a delta.
+// PlacementService decides which nodes of a cluster pods are placed on. A request contains the cluster, or the address
+// of a snapshot that was put earlier, with or without a delta.
 //
-// A response is a function of the request alone, and the same request gets the same bytes from the same release. The address
-// of a snapshot depends on its content alone. The server keeps snapshots in memory only as long as it has room: a request
-// that names a snapshot that is not there gets FAILED_PRECONDITION with reason UNKNOWN_SNAPSHOT, and the caller puts it
-// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 with every node considered
-// (percentageOfNodesToScore: 100).
+// A response depends on the request alone: a release answers equal requests with equal bytes. The address of a snapshot
+// depends on its content alone. The server keeps snapshots in memory while it has room. A request for a snapshot that
+// the server does not have fails with FAILED_PRECONDITION and reason UNKNOWN_SNAPSHOT, and the caller puts the snapshot
+// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 when it evaluates every
+// node (percentageOfNodesToScore: 100).
 //
-// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io"; INVALID_ARGUMENT
-// also carries google.rpc.BadRequest, one violation per malformed field, the field given by its path in the request
-// (for example "context.cluster.nodes[3].taints[0].effect"); RESOURCE_EXHAUSTED caused by load also carries
-// google.rpc.RetryInfo.
+// Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io".
+// INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field and the path of the field
+// in the request (for example "context.cluster.nodes[3].taints[0].effect"). RESOURCE_EXHAUSTED caused by load also
+// carries google.rpc.RetryInfo.
 type PlacementServiceServer interface {
-	// Filter tells which nodes can take a pod, and why the others cannot.
+	// Filter returns the feasible nodes for a pod, and why the others are infeasible.
 	Filter(context.Context, *FilterRequest) (*FilterResponse, error)
-	// Score tells how good each node that can take the pod is, and which are the best.
+	// Score returns the scores of the feasible nodes for a pod, and the best nodes.
 	Score(context.Context, *ScoreRequest) (*ScoreResponse, error)
-	// Place decides where each pod of a queue goes: one by one in the given order, each placed pod counting for the next,
-	// or, as far as they are in pod groups, group by group.
+	// Place places the pods of a queue one by one in the given order, and assumes each placed pod on its node before it
+	// places the next. It places pod groups group by group.
 	Place(context.Context, *PlaceRequest) (*PlaceResponse, error)
-	// PlaceStream is Place that answers while it works.
+	// PlaceStream is Place with a response in parts, which the server sends as it decides.
 	PlaceStream(*PlaceStreamRequest, grpc.ServerStreamingServer[PlaceStreamResponse]) error
-	// ScaleDown tells which replicas of a workload to delete so that what remains is best placed under its own rules.
-	// Kubernetes' own scheduler does not decide that.
+	// ScaleDown selects the replicas of a workload to delete, so that the remaining ones are placed best by their own
+	// rules. kube-scheduler makes no such decision.
 	ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error)
-	// PutSnapshot brings a cluster to the server, in messages of any size, to be named by its address from then on.
+	// PutSnapshot stores a cluster on the server, in messages of any size. Requests refer to it by its address.
 	PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error
-	// GetServerInfo tells the server's release, its profiles, limits and features.
+	// GetServerInfo returns the server's release, profiles, limits and features.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedPlacementServiceServer()
 }

@@ -26,13 +26,14 @@ const (
 type ContainerRestartPolicy int32
 
 const (
-	// None of its own.
+	// The container has no restart policy of its own.
 	ContainerRestartPolicy_CONTAINER_RESTART_POLICY_UNSPECIFIED ContainerRestartPolicy = 0
-	// An init container with this policy is a sidecar: it keeps its resources and ports beside the containers.
+	// An init container with this policy is a sidecar: its resources and ports count in addition to those of the
+	// containers.
 	ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS ContainerRestartPolicy = 1
-	// As if unspecified.
+	// Same as unspecified.
 	ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ON_FAILURE ContainerRestartPolicy = 2
-	// As if unspecified.
+	// Same as unspecified.
 	ContainerRestartPolicy_CONTAINER_RESTART_POLICY_NEVER ContainerRestartPolicy = 3
 )
 
@@ -83,7 +84,7 @@ func (ContainerRestartPolicy) EnumDescriptor() ([]byte, []int) {
 type Protocol int32
 
 const (
-	// Taken as TCP.
+	// TCP.
 	Protocol_PROTOCOL_UNSPECIFIED Protocol = 0
 	// TCP.
 	Protocol_PROTOCOL_TCP Protocol = 1
@@ -136,26 +137,26 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
 }
 
-// Pod is one pod: a template, and what this pod alone has.
+// Pod is a pod: a template, and the fields of this pod alone.
 type Pod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name, for explanations. May be empty.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What the pod was made from. Required.
+	// The template. Required.
 	//
 	// Types that are valid to be assigned to Source:
 	//
 	//	*Pod_TemplateIndex
 	//	*Pod_Template
 	Source isPod_Source `protobuf_oneof:"source"`
-	// Labels beside those of the template; these win where both have a key.
+	// Labels in addition to those of the template. They override labels of the template with the same key.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the pod has a deletion timestamp.
 	Terminating bool `protobuf:"varint,5,opt,name=terminating,proto3" json:"terminating,omitempty"`
-	// What the kubelet reported of an in-place resize. Only read for pods on nodes.
+	// The status of the pod's resources as the kubelet reports it. Read only for pods on nodes.
 	ResourceStatus *PodResourceStatus `protobuf:"bytes,6,opt,name=resource_status,json=resourceStatus,proto3" json:"resource_status,omitempty"`
-	// What the caller could not state of this pod. Answers about the pod repeat it; decisions do not depend on it. Only
-	// read for pods to be placed. At most 1,000.
+	// Fields of the pod that this contract lacks. Responses about the pod repeat them; decisions do not depend on them.
+	// Read only for pods to be placed. At most 1,000.
 	Unread        []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -261,7 +262,7 @@ type Pod_TemplateIndex struct {
 }
 
 type Pod_Template struct {
-	// A template of the pod's own, stated here.
+	// A template of this pod alone.
 	Template *PodTemplate `protobuf:"bytes,3,opt,name=template,proto3,oneof"`
 }
 
@@ -269,11 +270,11 @@ func (*Pod_TemplateIndex) isPod_Source() {}
 
 func (*Pod_Template) isPod_Source() {}
 
-// UnreadField is a field that kube-scheduler reads and this contract does not state, such as a volume claim or a resource
-// claim. Because of it kube-scheduler might reject a node that an answer calls feasible.
+// UnreadField is a field that kube-scheduler reads and this contract lacks, such as a volume claim or a resource claim.
+// Because of it kube-scheduler may reject a node that a response calls feasible.
 type UnreadField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object that has the field, by kind, namespace and name, such as "Pod shop/web-0". Required. At most 1,024 bytes.
+	// The object with the field, by kind, namespace and name, such as "Pod shop/web-0". Required. At most 1,024 bytes.
 	Object string `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// The field's path in the object, such as "spec.resourceClaims[0]". Required. At most 1,024 bytes.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
@@ -334,7 +335,7 @@ func (x *UnreadField) GetConsequence() string {
 	return ""
 }
 
-// PodTemplate is what pods that were stamped from one workload share.
+// PodTemplate is the fields that the pods of one workload share.
 type PodTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.namespace, "default" if empty.
@@ -343,7 +344,7 @@ type PodTemplate struct {
 	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The owner reference with controller: true.
 	Controller *ControllerReference `protobuf:"bytes,3,opt,name=controller,proto3" json:"controller,omitempty"`
-	// What the pod asks for.
+	// The spec.
 	Spec          *PodSpec `protobuf:"bytes,4,opt,name=spec,proto3" json:"spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -407,8 +408,8 @@ func (x *PodTemplate) GetSpec() *PodSpec {
 	return nil
 }
 
-// ControllerReference names the object that controls a pod. Only a v1 ReplicationController and an apps/v1 ReplicaSet
-// or StatefulSet among Cluster.workload_selectors take part in decisions; others may be left out.
+// ControllerReference is the controller of a pod. Decisions read only a v1 ReplicationController and an apps/v1
+// ReplicaSet or StatefulSet among Cluster.workload_selectors; others may be left out.
 type ControllerReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The API version, such as "apps/v1".
@@ -487,7 +488,8 @@ type PodSpec struct {
 	Containers []*Container `protobuf:"bytes,5,rep,name=containers,proto3" json:"containers,omitempty"`
 	// spec.initContainers, in order.
 	InitContainers []*Container `protobuf:"bytes,6,rep,name=init_containers,json=initContainers,proto3" json:"init_containers,omitempty"`
-	// spec.resources.requests: pod-level requests. cpu, memory and hugepages-* here replace what the containers add up to.
+	// spec.resources.requests: pod-level requests. Those for cpu, memory and hugepages-* replace the sums over the
+	// containers.
 	Requests *Resources `protobuf:"bytes,7,opt,name=requests,proto3" json:"requests,omitempty"`
 	// spec.overhead.
 	Overhead *Resources `protobuf:"bytes,8,opt,name=overhead,proto3" json:"overhead,omitempty"`
@@ -497,7 +499,7 @@ type PodSpec struct {
 	NodeName string `protobuf:"bytes,10,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The names of spec.schedulingGates.
 	SchedulingGates []string `protobuf:"bytes,11,rep,name=scheduling_gates,json=schedulingGates,proto3" json:"scheduling_gates,omitempty"`
-	// spec.priority. Carried for callers; the order of a queue is the caller's, and nothing is preempted.
+	// spec.priority. Victims are chosen by it. The queue is placed in the caller's order, and no pod is preempted.
 	Priority      int32 `protobuf:"varint,12,opt,name=priority,proto3" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -620,15 +622,15 @@ func (x *PodSpec) GetPriority() int32 {
 // Container is a container or an init container.
 type Container struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// name. Needed only where PodResourceStatus refers to it.
+	// name. Required only if PodResourceStatus refers to it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// image.
 	Image string `protobuf:"bytes,2,opt,name=image,proto3" json:"image,omitempty"`
-	// resources.requests, limits already applied where a request is left out.
+	// resources.requests, with limits as the default of missing requests.
 	Requests *Resources `protobuf:"bytes,3,opt,name=requests,proto3" json:"requests,omitempty"`
 	// The ports with a hostPort.
 	HostPorts []*HostPort `protobuf:"bytes,4,rep,name=host_ports,json=hostPorts,proto3" json:"host_ports,omitempty"`
-	// restartPolicy. Only read in init containers.
+	// restartPolicy. Read only for init containers.
 	RestartPolicy ContainerRestartPolicy `protobuf:"varint,5,opt,name=restart_policy,json=restartPolicy,proto3,enum=stowage.v1.ContainerRestartPolicy" json:"restart_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -763,12 +765,11 @@ func (x *HostPort) GetHostIp() string {
 	return ""
 }
 
-// PodResourceStatus is what a pod's status says of its resources. While a pod is resized in place it occupies the
-// largest of what its spec asks for, what is allocated and what is actuated
-// (k8s.io/component-helpers/resource/helpers.go, v0.37).
+// PodResourceStatus is the resources in a pod's status. During an in-place resize the pod occupies the maximum of the
+// requests of its spec and the allocated and actuated resources (k8s.io/component-helpers/resource/helpers.go, v0.37).
 type PodResourceStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the condition PodResizePending has the reason Infeasible: what the spec asks for is then left out.
+	// Whether the condition PodResizePending has the reason Infeasible. The requests of the spec then do not count.
 	ResizeInfeasible bool `protobuf:"varint,1,opt,name=resize_infeasible,json=resizeInfeasible,proto3" json:"resize_infeasible,omitempty"`
 	// status.containerStatuses and status.initContainerStatuses.
 	Containers []*ContainerResourceStatus `protobuf:"bytes,2,rep,name=containers,proto3" json:"containers,omitempty"`
@@ -776,8 +777,8 @@ type PodResourceStatus struct {
 	Allocated *Resources `protobuf:"bytes,3,opt,name=allocated,proto3" json:"allocated,omitempty"`
 	// status.resources.requests, pod-level.
 	Actuated *Resources `protobuf:"bytes,4,opt,name=actuated,proto3" json:"actuated,omitempty"`
-	// Whether status.resources is present, pod-level. It may be present without requests; kube-scheduler reads `allocated` as
-	// a pod-level amount only where it is. Setting `actuated` implies it.
+	// Whether status.resources is present, pod-level. It may be present without requests; kube-scheduler reads
+	// `allocated` as pod-level resources only if it is present. Setting `actuated` implies it.
 	ResourcesPresent bool `protobuf:"varint,5,opt,name=resources_present,json=resourcesPresent,proto3" json:"resources_present,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -848,7 +849,7 @@ func (x *PodResourceStatus) GetResourcesPresent() bool {
 	return false
 }
 
-// ContainerResourceStatus is what a container's status says of its resources.
+// ContainerResourceStatus is the resources in a container's status.
 type ContainerResourceStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The container's name.

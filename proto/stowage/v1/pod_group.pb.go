@@ -22,17 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// PodGroupMode is how the pods of a group are placed.
+// PodGroupMode is the mode of placing a group.
 type PodGroupMode int32
 
 const (
 	// As IN_ORDER.
 	PodGroupMode_POD_GROUP_MODE_UNSPECIFIED PodGroupMode = 0
-	// One by one in the order of the queue, as kube-scheduler's pod group cycle does
-	// (pkg/scheduler/schedule_one_podgroup.go, v1.37): every rule holds when its pod is placed.
+	// One by one in the order of the queue, as in kube-scheduler's pod group cycle
+	// (pkg/scheduler/schedule_one_podgroup.go, v1.37): the rules of a pod hold when it is placed.
 	PodGroupMode_POD_GROUP_MODE_IN_ORDER PodGroupMode = 1
-	// As a whole, which kube-scheduler does not: every rule holds at the end. A placement is right if each pod's node would
-	// be accepted by Filter if that pod were the last, all the others being where they go.
+	// As a whole, which kube-scheduler does not do: all rules hold at the end. A placement is valid if Filter would
+	// accept the node of each pod with all other pods placed.
 	PodGroupMode_POD_GROUP_MODE_JOINT PodGroupMode = 2
 )
 
@@ -77,7 +77,7 @@ func (PodGroupMode) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{0}
 }
 
-// PodGroupTopologyPolicy is what happens to a group that fits into no single domain.
+// PodGroupTopologyPolicy is the policy for a group that no single domain has room for.
 type PodGroupTopologyPolicy int32
 
 const (
@@ -85,8 +85,8 @@ const (
 	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED PodGroupTopologyPolicy = 0
 	// The group is not placed.
 	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED PodGroupTopologyPolicy = 1
-	// The group goes to few domains of the last key: to the one that takes most of its pods, what remains to the one that
-	// takes most of that, and so on; if that does not place min_count pods, anywhere.
+	// The group is placed in few domains of the last key: as many pods as possible in one domain, of the rest as many as
+	// possible in another one, and so on. If this places fewer than min_count pods, the constraint is ignored.
 	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED PodGroupTopologyPolicy = 2
 )
 
@@ -131,7 +131,7 @@ func (PodGroupTopologyPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
 }
 
-// PodGroupStatus is what became of a group.
+// PodGroupStatus is the outcome of a group.
 type PodGroupStatus int32
 
 const (
@@ -139,15 +139,15 @@ const (
 	PodGroupStatus_POD_GROUP_STATUS_UNSPECIFIED PodGroupStatus = 0
 	// Every pod has a node.
 	PodGroupStatus_POD_GROUP_STATUS_COMPLETE PodGroupStatus = 1
-	// At least min_count pods have a node. With IN_ORDER the others found none; with JOINT no placement of more pods was
-	// found.
+	// At least min_count pods have a node. With IN_ORDER the others have no feasible node; with JOINT the search found no
+	// placement of more pods.
 	PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT PodGroupStatus = 2
-	// No pod has a node, because fewer than min_count can have one. With JOINT this is proven for every order and
-	// every choice of nodes.
+	// No pod has a node, because fewer than min_count can have one. With JOINT this is proven for all orders and all
+	// nodes.
 	PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE PodGroupStatus = 3
-	// No pod has a node. Only with JOINT: the search ended before it was known whether there is a placement.
+	// No pod has a node. Only with JOINT: the search ended before it found a placement or proved that there is none.
 	PodGroupStatus_POD_GROUP_STATUS_UNDECIDED PodGroupStatus = 4
-	// The deadline came first. Only with PlaceRequest.allow_partial.
+	// The deadline came before the group was placed. Only with PlaceRequest.allow_partial.
 	PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED PodGroupStatus = 5
 )
 
@@ -203,15 +203,15 @@ type PodGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name by which queue entries refer to the group. Required, unique in the request.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How many of the group's pods must get a node, at least 1 and at most as many as the group has. All of them if absent.
-	// If fewer can, none of them gets a node, and the group changes nothing for the pods behind it.
+	// The minimum number of pods to place, at least 1 and at most the number of the group's pods; all of them if absent.
+	// If fewer can be placed, no pod of the group is, and the group does not affect the pods after it.
 	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
-	// How the group is placed.
+	// The mode of placing.
 	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
-	// Where the group's pods have to be together, anywhere if absent.
+	// The topology constraint, none if absent.
 	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
-	// With JOINT, the search's budget in steps, 1 to 67,108,864. 1,048,576 if absent. A step is a unit of this server's
-	// search: another release may need more steps or fewer for the same group, and a step has no promised duration.
+	// With JOINT: the step budget of the search, 1 to 67,108,864. 1,048,576 if absent. A step is a unit of this server's
+	// search: another release may need more or fewer steps for the same group, and a step has no guaranteed duration.
 	MaxSteps      *uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -282,16 +282,17 @@ func (x *PodGroup) GetMaxSteps() uint32 {
 	return 0
 }
 
-// PodGroupTopology keeps a group's pods together.
+// PodGroupTopology constrains a group to one topology domain.
 type PodGroupTopology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Topology keys, the narrowest first, such as a rack's and a zone's. The group goes to one domain of the first key that
-	// has a domain which takes at least min_count of its pods; among several to the one with the highest score, which is
-	// that of kube-scheduler (v1.37): 100 for the one that takes most of the pods and in proportion for the others
-	// (PodGroupPodsCount), plus how full the domain's nodes are with them (NodeResourcesFit, MostAllocated). Among equals it
-	// is the one whose first node comes first in the order of PlaceRequest.tie_break_seed. At least one, at most 8.
+	// Topology keys, the narrowest first, such as a rack's and a zone's. The group is placed in one domain of the first
+	// key that has a domain with room for at least min_count of its pods. Of several domains the one with the highest
+	// score wins. The score is that of kube-scheduler (v1.37): 100 for the domain with room for the most pods and
+	// proportionally less for the others (PodGroupPodsCount), plus the utilization of the domain's nodes with the pods
+	// (NodeResourcesFit, MostAllocated). Ties go to the domain whose first node is first in the order of
+	// PlaceRequest.tie_break_seed. At least one key, at most 8.
 	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// What happens if no key has such a domain.
+	// The policy if no key has such a domain.
 	Policy        PodGroupTopologyPolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=stowage.v1.PodGroupTopologyPolicy" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -341,38 +342,38 @@ func (x *PodGroupTopology) GetPolicy() PodGroupTopologyPolicy {
 	return PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED
 }
 
-// PodGroupPlacement is what became of a group as a whole. Where its pods went is in the placements of its entries.
+// PodGroupPlacement is the result of a group. The nodes of its pods are in the placements of its entries.
 type PodGroupPlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// PodGroup.name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What became of it.
+	// The outcome.
 	Status PodGroupStatus `protobuf:"varint,2,opt,name=status,proto3,enum=stowage.v1.PodGroupStatus" json:"status,omitempty"`
-	// How many of its pods got a node.
+	// The number of placed pods.
 	PlacedCount uint32 `protobuf:"varint,3,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
-	// How many did not.
+	// The number of unplaced pods.
 	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
-	// The domains that the group went to, if it has a topology and did not go anywhere.
+	// The domains in which the group was placed. Empty without a topology, and if the constraint was ignored.
 	Domains []*TopologyDomain `protobuf:"bytes,5,rep,name=domains,proto3" json:"domains,omitempty"`
-	// If pods are unplaced: the queue entry of the first one that found no node, an index into PlaceRequest.queue. Its
-	// placement says why. With a topology, in the domain that took most of the pods.
+	// The queue entry of the first unplaced pod, an index into PlaceRequest.queue; absent if all pods are placed. Its
+	// placement has the rejections. With a topology, they are those in the domain with room for the most pods.
 	FirstUnplacedQueueIndex *uint32 `protobuf:"varint,6,opt,name=first_unplaced_queue_index,json=firstUnplacedQueueIndex,proto3,oneof" json:"first_unplaced_queue_index,omitempty"`
-	// Why the group is not placed, in words; empty if it is.
+	// The reason why the group is not placed, as text; empty if it is placed.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	// With JOINT: the sum of the total scores of its pods.
+	// With JOINT: the sum of the total scores of the pods.
 	ScoreSum int64 `protobuf:"varint,8,opt,name=score_sum,json=scoreSum,proto3" json:"score_sum,omitempty"`
-	// With JOINT: whether the placement is locally optimal: no pod's move to the node that is best for it raises score_sum.
+	// With JOINT: whether the placement is locally optimal: no move of a single pod to its best node raises score_sum.
 	// False if the search ended before that was known.
 	LocallyOptimal bool `protobuf:"varint,9,opt,name=locally_optimal,json=locallyOptimal,proto3" json:"locally_optimal,omitempty"`
-	// With JOINT, if it is proven that not all pods can have a node: rules that no placement of all satisfies together.
-	// Empty if there is no candidate node.
+	// With JOINT, if it is proven that not all pods can be placed: rules that no placement of all pods satisfies
+	// together. Empty without candidate nodes.
 	Conflict []*PodRule `protobuf:"bytes,10,rep,name=conflict,proto3" json:"conflict,omitempty"`
-	// Whether none of the rules of conflict could be left out. False if the search ended before that was known.
+	// Whether conflict is minimal: no rule can be left out. False if the search ended before that was known.
 	ConflictMinimal bool `protobuf:"varint,11,opt,name=conflict_minimal,json=conflictMinimal,proto3" json:"conflict_minimal,omitempty"`
-	// With JOINT: how many steps the search took, as PodGroup.max_steps counts them.
+	// With JOINT: the number of steps of the search, in the unit of PodGroup.max_steps.
 	Steps uint64 `protobuf:"varint,12,opt,name=steps,proto3" json:"steps,omitempty"`
-	// Whether kube-scheduler fails on one of the pods with an internal error. It then gives up the group, and neither preemption
-	// nor more nodes help.
+	// Whether kube-scheduler's scheduling cycle of a pod ends with an internal error. kube-scheduler then fails the
+	// group. Neither preemption nor more nodes help.
 	InternalError bool `protobuf:"varint,13,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -499,12 +500,12 @@ func (x *PodGroupPlacement) GetInternalError() bool {
 	return false
 }
 
-// TopologyDomain is the nodes that have a label.
+// TopologyDomain is the nodes with one value of a topology key.
 type TopologyDomain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The label's key.
+	// The topology key.
 	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// The label's value.
+	// The value.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -557,19 +558,20 @@ func (x *TopologyDomain) GetValue() string {
 // PodRule is a required rule of a pod of the queue.
 type PodRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first queue entry whose pods have the rule, an index into PlaceRequest.queue; 0 in answers about one pod.
+	// The first queue entry whose pods have the rule, an index into PlaceRequest.queue; 0 in responses about a single
+	// pod.
 	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
-	// The plugin that looks at it.
+	// The plugin that evaluates the rule.
 	Plugin Plugin `protobuf:"varint,2,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
-	// Which kind of rule, with PodTopologySpread and InterPodAffinity.
+	// The kind of rule, with PodTopologySpread and InterPodAffinity.
 	Rule TopologyRule `protobuf:"varint,3,opt,name=rule,proto3,enum=stowage.v1.TopologyRule" json:"rule,omitempty"`
-	// Which of the pod's rules of that kind, as in TopologyCounts.
+	// Index into the pod's rules of that kind, as in TopologyCounts.
 	Index uint32 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
 	// The topology key, if the rule has one.
 	TopologyKey string `protobuf:"bytes,5,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// The resource, with NodeResourcesFit.
 	Resource string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
-	// The text of the plugin's error, where kube-scheduler cannot parse the pod. No placement then satisfies the rule.
+	// The text of the plugin's error, if kube-scheduler cannot parse the pod. No placement satisfies such a rule.
 	Error         string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,17 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ScoringStrategyType is how NodeResourcesFit scores.
+// ScoringStrategyType is a scoring strategy of NodeResourcesFit.
 type ScoringStrategyType int32
 
 const (
-	// Taken as LEAST_ALLOCATED.
+	// LEAST_ALLOCATED.
 	ScoringStrategyType_SCORING_STRATEGY_TYPE_UNSPECIFIED ScoringStrategyType = 0
-	// The emptier the better.
+	// Nodes with low utilization score high.
 	ScoringStrategyType_SCORING_STRATEGY_TYPE_LEAST_ALLOCATED ScoringStrategyType = 1
-	// The fuller the better.
+	// Nodes with high utilization score high.
 	ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED ScoringStrategyType = 2
-	// As a function of utilization.
+	// The score is a function of utilization.
 	ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO ScoringStrategyType = 3
 )
 
@@ -79,11 +79,11 @@ func (ScoringStrategyType) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{0}
 }
 
-// DefaultingType is where the default spread constraints come from.
+// DefaultingType is the source of the default spread constraints.
 type DefaultingType int32
 
 const (
-	// Taken as SYSTEM.
+	// SYSTEM.
 	DefaultingType_DEFAULTING_TYPE_UNSPECIFIED DefaultingType = 0
 	// kube-scheduler's own: hostname with maxSkew 3 and zone with maxSkew 5, both ScheduleAnyway.
 	DefaultingType_DEFAULTING_TYPE_SYSTEM DefaultingType = 1
@@ -132,24 +132,24 @@ func (DefaultingType) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{1}
 }
 
-// Profile is how to decide: which plugins filter and score, and their arguments. Absent fields have the defaults of
-// kube-scheduler v1.37 (pkg/scheduler/apis/config/v1/defaults.go). To disable a plugin altogether, name it in
-// disabled_filters and give it a weight of 0, as far as it filters and scores.
+// Profile configures the plugins: which of them filter and score, and their arguments. Absent fields have the defaults
+// of kube-scheduler v1.37 (pkg/scheduler/apis/config/v1/defaults.go). To disable a plugin entirely, list it in
+// disabled_filters if it filters, and give it a weight of 0 if it scores.
 type Profile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The release of kube-scheduler whose rules hold: "kube-1.37", or empty for the same.
+	// The release of kube-scheduler to follow: "kube-1.37", or empty for the same.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Weights of plugins that score, each plugin once. A plugin without an entry has its default: TaintToleration 3,
 	// NodeAffinity 2, NodeResourcesFit 1, PodTopologySpread 2, InterPodAffinity 2, NodeResourcesBalancedAllocation 1,
 	// ImageLocality 1.
 	PluginWeights []*PluginWeight `protobuf:"bytes,2,rep,name=plugin_weights,json=pluginWeights,proto3" json:"plugin_weights,omitempty"`
-	// NodeAffinityArgs.addedAffinity: holds for every pod in addition to its own.
+	// NodeAffinityArgs.addedAffinity: applies to every pod in addition to its own node affinity.
 	AddedAffinity *NodeAffinity `protobuf:"bytes,3,opt,name=added_affinity,json=addedAffinity,proto3" json:"added_affinity,omitempty"`
 	// NodeResourcesFitArgs.scoringStrategy.
 	ScoringStrategy *ScoringStrategy `protobuf:"bytes,4,opt,name=scoring_strategy,json=scoringStrategy,proto3" json:"scoring_strategy,omitempty"`
 	// NodeResourcesFitArgs.ignoredResources: extended resources that NodeResourcesFit does not check.
 	IgnoredResources []string `protobuf:"bytes,5,rep,name=ignored_resources,json=ignoredResources,proto3" json:"ignored_resources,omitempty"`
-	// NodeResourcesFitArgs.ignoredResourceGroups: the same by what precedes the slash.
+	// NodeResourcesFitArgs.ignoredResourceGroups: the same by the part of the name before the slash.
 	IgnoredResourceGroups []string `protobuf:"bytes,6,rep,name=ignored_resource_groups,json=ignoredResourceGroups,proto3" json:"ignored_resource_groups,omitempty"`
 	// NodeResourcesBalancedAllocationArgs.resources, by name, each once: cpu and memory if empty. kube-scheduler allows no
 	// other weight than 1.
@@ -162,8 +162,8 @@ type Profile struct {
 	DefaultSpread *DefaultSpread `protobuf:"bytes,10,opt,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
 	// The feature gate TaintTolerationComparisonOperators: whether tolerations with LT and GT take effect.
 	TolerationComparisonOperators bool `protobuf:"varint,11,opt,name=toleration_comparison_operators,json=tolerationComparisonOperators,proto3" json:"toleration_comparison_operators,omitempty"`
-	// Plugins that do not filter, each once: their PreEnqueue, PreFilter and Filter do not run. They must be plugins that
-	// filter. Whether they score is a matter of plugin_weights.
+	// Plugins whose PreEnqueue, PreFilter and Filter do not run, each once. Only plugins that filter may be listed.
+	// plugin_weights decides whether they score.
 	DisabledFilters []Plugin `protobuf:"varint,12,rep,packed,name=disabled_filters,json=disabledFilters,proto3,enum=stowage.v1.Plugin" json:"disabled_filters,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -338,14 +338,14 @@ func (x *PluginWeight) GetWeight() int32 {
 	return 0
 }
 
-// ScoringStrategy is how NodeResourcesFit scores.
+// ScoringStrategy is the scoring strategy of NodeResourcesFit.
 type ScoringStrategy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LEAST_ALLOCATED if unspecified.
 	Type ScoringStrategyType `protobuf:"varint,1,opt,name=type,proto3,enum=stowage.v1.ScoringStrategyType" json:"type,omitempty"`
 	// The resources, cpu and memory with weight 1 if empty.
 	Resources []*ResourceWeight `protobuf:"bytes,2,rep,name=resources,proto3" json:"resources,omitempty"`
-	// The function of REQUESTED_TO_CAPACITY_RATIO, by points in ascending order of utilization; straight lines between.
+	// With REQUESTED_TO_CAPACITY_RATIO: the points of a piecewise linear function, in ascending order of utilization.
 	// Required with that type.
 	Shape         []*UtilizationShapePoint `protobuf:"bytes,3,rep,name=shape,proto3" json:"shape,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -23,8 +23,7 @@ const (
 )
 
 // Resources is a quantity per resource. An absent resource differs from one that is 0: NodeResourcesFit scores a
-// container that leaves out its cpu or memory request as if it asked for 100 millicores or 200 MiB. Quantities are 0 to
-// 2^63-1.
+// container without a cpu or memory request as if it requested 100 millicores or 200 MiB. Quantities are 0 to 2^63-1.
 type Resources struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cpu, in thousandths of a core.
@@ -33,7 +32,7 @@ type Resources struct {
 	MemoryBytes *int64 `protobuf:"varint,2,opt,name=memory_bytes,json=memoryBytes,proto3,oneof" json:"memory_bytes,omitempty"`
 	// ephemeral-storage, in bytes.
 	EphemeralStorageBytes *int64 `protobuf:"varint,3,opt,name=ephemeral_storage_bytes,json=ephemeralStorageBytes,proto3,oneof" json:"ephemeral_storage_bytes,omitempty"`
-	// pods, a count. Only read in Node.allocatable.
+	// pods, a count. Read only in Node.allocatable.
 	Pods *int64 `protobuf:"varint,4,opt,name=pods,proto3,oneof" json:"pods,omitempty"`
 	// Every other resource by its name: extended resources such as "example.com/gpu" as a count, hugepages-* in bytes,
 	// attachable-volumes-* as a count.

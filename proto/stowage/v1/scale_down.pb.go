@@ -22,17 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ScaleDownRequest asks which replicas of a workload to delete.
+// ScaleDownRequest is a request for the replicas of a workload to delete.
 type ScaleDownRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
-	// A replica as its controller creates it. Its rules are those that the remaining replicas are judged by. Required.
+	// A replica as its controller creates it. All replicas are evaluated by its rules. Required.
 	Pod *Pod `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
-	// Which of the pods in the pod's namespace are replicas; terminating pods are not. The pod's own labels if absent, and
-	// the pod must have labels then.
+	// Selects the replicas among the pods of the pod's namespace; terminating pods are not replicas. The pod's own labels
+	// if absent, in which case the pod must have labels.
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many replicas are to remain. Required; 0 deletes all. If there are no more than that, none is deleted; one call
+	// The number of replicas to keep. Required; 0 deletes all. If there are no more than that, none is deleted; one call
 	// deletes at most 10,000.
 	Replicas      *uint32 `protobuf:"varint,4,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -97,30 +97,29 @@ func (x *ScaleDownRequest) GetReplicas() uint32 {
 	return 0
 }
 
-// ScaleDownResponse tells which replicas to delete.
+// ScaleDownResponse is the replicas to delete.
 type ScaleDownResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The replicas to delete, in this order. They are chosen one after the other, all that still remain being where they
-	// are. Each time it is one that
+	// The replicas to delete, in order. They are selected one at a time, with all remaining ones in place. The criteria,
+	// in this order:
 	//
-	//   - leaves the fewest replicas where Filter would refuse them, if it is gone: those that would then break a hard spread
-	//     constraint or required affinity count, less one if it is refused itself where it is;
-	//   - of these, is refused itself by the most plugins;
-	//   - of these, has the lowest score for what its own rules say: the sum of TaintToleration, NodeAffinity,
-	//     PodTopologySpread and InterPodAffinity for its node if one more replica came, the nodes of replicas that no plugin
-	//     refuses being scored;
-	//   - of these, is in a domain with the most replicas, by the topology keys of the pod's rules in the order of
-	//     ReplicaSpread; then on the node with the most replicas; then on one with the lowest total score; then on the one with
-	//     the highest index.
+	//   - the fewest replicas that Filter would reject on their nodes after the deletion, which are those that then violate
+	//     a hard spread constraint or required affinity, minus one if the replica itself is rejected on its node;
+	//   - the most plugins that reject the replica itself;
+	//   - the lowest score by the pod's own rules: the sum of TaintToleration, NodeAffinity, PodTopologySpread and
+	//     InterPodAffinity for its node if one more replica were placed, scored among the nodes of replicas that no plugin
+	//     rejects;
+	//   - the domain with the most replicas, by the topology keys of the pod's rules in the order of ReplicaSpread; then
+	//     the node with the most replicas; then the node with the lowest total score; then the node with the highest index.
 	//
-	// Of the pods of one node those without names go first, then those with the name that sorts last.
+	// Of the pods of one node, pods without names are deleted first, then those with the name that sorts last.
 	Deletions []*ScaledPod `protobuf:"bytes,1,rep,name=deletions,proto3" json:"deletions,omitempty"`
-	// The replicas that remain, by node.
+	// The remaining replicas, by node.
 	Remaining []*ScaledPod `protobuf:"bytes,2,rep,name=remaining,proto3" json:"remaining,omitempty"`
-	// How many replicas there are in each domain before and after, for each topology key of the pod's rules: of its spread
+	// The number of replicas in each domain before and after, for each topology key of the pod's rules: of its spread
 	// constraints, then of its required and then its preferred anti-affinity and affinity terms; at most 16 keys.
 	Spread []*ReplicaSpread `protobuf:"bytes,3,rep,name=spread,proto3" json:"spread,omitempty"`
-	// The content address of the cluster that was decided on, the delta applied.
+	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// Pod.unread of the pod, as in FilterResponse.
 	Unread        []*UnreadField `protobuf:"bytes,5,rep,name=unread,proto3" json:"unread,omitempty"`
@@ -193,20 +192,20 @@ func (x *ScaleDownResponse) GetUnread() []*UnreadField {
 	return nil
 }
 
-// ScaledPod is a replica, or several equal ones on one node.
+// ScaledPod is a replica, or several identical ones on one node.
 type ScaledPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pod. Pods without names are counted.
+	// The pod. Pods without names are given as a number.
 	Pod *ConflictingPod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// The name of its node, if asked for.
+	// The name of the pod's node, if requested.
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The value of the annotation "controller.kubernetes.io/pod-deletion-cost" that makes a ReplicaSet delete its pods in
-	// this order, as far as they are equally ready (pkg/controller/controller_utils.go ActivePodsWithRanks, v1.37): lower
-	// goes first; 0 for those that remain. Counted pods have that of the last of them.
+	// this order, among equally ready pods (pkg/controller/controller_utils.go ActivePodsWithRanks, v1.37). Lower costs
+	// are deleted first; 0 for remaining replicas. Pods without names have the cost of the last of them.
 	DeletionCost int32 `protobuf:"varint,3,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
-	// With deletions: the rules by which Filter would have refused the pod where it was when its turn came.
+	// With deletions: the rules by which Filter would have rejected the pod on its node when it was selected.
 	BrokenRules []*PodRule `protobuf:"bytes,4,rep,name=broken_rules,json=brokenRules,proto3" json:"broken_rules,omitempty"`
-	// With deletions: the total score of its node when its turn came, if there are no such rules.
+	// With deletions: the total score of the pod's node when it was selected, if there are no such rules.
 	TotalScore    int64 `protobuf:"varint,5,opt,name=total_score,json=totalScore,proto3" json:"total_score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -277,12 +276,12 @@ func (x *ScaledPod) GetTotalScore() int64 {
 	return 0
 }
 
-// ReplicaSpread is how replicas are spread over the domains of a topology key.
+// ReplicaSpread is the distribution of replicas over the domains of a topology key.
 type ReplicaSpread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The topology key.
 	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// Every domain, by value.
+	// All domains, in ascending order of their values.
 	Domains       []*DomainReplicas `protobuf:"bytes,2,rep,name=domains,proto3" json:"domains,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -332,14 +331,14 @@ func (x *ReplicaSpread) GetDomains() []*DomainReplicas {
 	return nil
 }
 
-// DomainReplicas is how many replicas are in a topology domain.
+// DomainReplicas is the number of replicas in a topology domain.
 type DomainReplicas struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The value of the topology key.
 	Value string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
-	// How many there are.
+	// The number before the deletions.
 	Before uint32 `protobuf:"varint,2,opt,name=before,proto3" json:"before,omitempty"`
-	// How many remain.
+	// The number after the deletions.
 	After         uint32 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,7 +26,7 @@ const (
 type LabelSelectorOperator int32
 
 const (
-	// Refused.
+	// Invalid.
 	LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_UNSPECIFIED LabelSelectorOperator = 0
 	// The label is present and its value is one of these.
 	LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_IN LabelSelectorOperator = 1
@@ -87,7 +87,7 @@ func (LabelSelectorOperator) EnumDescriptor() ([]byte, []int) {
 type NodeSelectorOperator int32
 
 const (
-	// Refused.
+	// Invalid.
 	NodeSelectorOperator_NODE_SELECTOR_OPERATOR_UNSPECIFIED NodeSelectorOperator = 0
 	// The label is present and its value is one of these.
 	NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN NodeSelectorOperator = 1
@@ -152,17 +152,17 @@ func (NodeSelectorOperator) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_selector_proto_rawDescGZIP(), []int{1}
 }
 
-// TaintEffect is what a taint does to pods that do not tolerate it.
+// TaintEffect is the effect of a taint on pods that do not tolerate it.
 type TaintEffect int32
 
 const (
-	// In a toleration: every effect. Refused in a taint.
+	// In a toleration: all effects. Invalid in a taint.
 	TaintEffect_TAINT_EFFECT_UNSPECIFIED TaintEffect = 0
-	// The pod is not scheduled here.
+	// The pod is not scheduled on the node.
 	TaintEffect_TAINT_EFFECT_NO_SCHEDULE TaintEffect = 1
-	// The pod is scheduled here only if other nodes are no better.
+	// kube-scheduler prefers other nodes for the pod.
 	TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE TaintEffect = 2
-	// The pod is not scheduled here, and evicted.
+	// The pod is not scheduled on the node, and evicted from it.
 	TaintEffect_TAINT_EFFECT_NO_EXECUTE TaintEffect = 3
 )
 
@@ -213,7 +213,7 @@ func (TaintEffect) EnumDescriptor() ([]byte, []int) {
 type TolerationOperator int32
 
 const (
-	// Taken as EQUAL.
+	// EQUAL.
 	TolerationOperator_TOLERATION_OPERATOR_UNSPECIFIED TolerationOperator = 0
 	// The values are equal.
 	TolerationOperator_TOLERATION_OPERATOR_EQUAL TolerationOperator = 1
@@ -272,13 +272,13 @@ func (TolerationOperator) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_selector_proto_rawDescGZIP(), []int{3}
 }
 
-// UnsatisfiableAction is what happens to a pod whose spread constraint a node would violate.
+// UnsatisfiableAction is the effect of a spread constraint on a node that would violate it.
 type UnsatisfiableAction int32
 
 const (
-	// Refused.
+	// Invalid.
 	UnsatisfiableAction_UNSATISFIABLE_ACTION_UNSPECIFIED UnsatisfiableAction = 0
-	// The node is refused.
+	// The node is rejected.
 	UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE UnsatisfiableAction = 1
 	// The node scores lower.
 	UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY UnsatisfiableAction = 2
@@ -325,7 +325,7 @@ func (UnsatisfiableAction) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_selector_proto_rawDescGZIP(), []int{4}
 }
 
-// NodeInclusionPolicy says whether a spread constraint counts nodes that the pod could not go to.
+// NodeInclusionPolicy says whether a spread constraint counts nodes that node affinity or taints exclude for the pod.
 type NodeInclusionPolicy int32
 
 const (
@@ -441,9 +441,10 @@ type LabelSelectorRequirement struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The operator. Required.
 	Operator LabelSelectorOperator `protobuf:"varint,2,opt,name=operator,proto3,enum=stowage.v1.LabelSelectorOperator" json:"operator,omitempty"`
-	// At least one for IN and NOT_IN, none otherwise. A value that is no label value is allowed, because the API server lets
-	// pods keep it: kube-scheduler then cannot parse the selector. Of a pod to be placed, PodTopologySpread fails with an
-	// internal error and InterPodAffinity rejects every node; of a pod on a node, no affinity terms of that list count.
+	// At least one for IN and NOT_IN, none otherwise. A value that is not a valid label value is allowed, because the API
+	// server lets pods keep it. kube-scheduler then cannot parse the selector: for a pod to be placed, PodTopologySpread
+	// fails with an internal error and InterPodAffinity rejects every node; for a pod on a node, none of the affinity
+	// terms of that list counts.
 	Values        []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -608,9 +609,10 @@ type NodeSelectorRequirement struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The operator. Required.
 	Operator NodeSelectorOperator `protobuf:"varint,2,opt,name=operator,proto3,enum=stowage.v1.NodeSelectorOperator" json:"operator,omitempty"`
-	// At least one for IN and NOT_IN, none for EXISTS and DOES_NOT_EXIST, exactly one for GT and LT. kube-scheduler cannot
-	// parse a term in which a value is no label value, or no decimal integer with GT and LT. A required term then matches no
-	// node. With a preferred term it fails to score the pod; it does not read those of pods on nodes.
+	// At least one for IN and NOT_IN, none for EXISTS and DOES_NOT_EXIST, exactly one for GT and LT. kube-scheduler
+	// cannot parse a term with a value that is not a valid label value or, for GT and LT, not a decimal integer. A
+	// required term that it cannot parse matches no node. With such a preferred term it fails to score the pod; it does
+	// not read the preferred terms of pods on nodes.
 	Values        []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -670,11 +672,11 @@ func (x *NodeSelectorRequirement) GetValues() []string {
 // Affinity is a pod's spec.affinity.
 type Affinity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which nodes the pod wants.
+	// The node affinity.
 	NodeAffinity *NodeAffinity `protobuf:"bytes,1,opt,name=node_affinity,json=nodeAffinity,proto3" json:"node_affinity,omitempty"`
-	// Which pods it wants to be with.
+	// The pod affinity.
 	PodAffinity *PodAffinity `protobuf:"bytes,2,opt,name=pod_affinity,json=podAffinity,proto3" json:"pod_affinity,omitempty"`
-	// Which pods it wants to be apart from.
+	// The pod anti-affinity.
 	PodAntiAffinity *PodAffinity `protobuf:"bytes,3,opt,name=pod_anti_affinity,json=podAntiAffinity,proto3" json:"pod_anti_affinity,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -731,7 +733,7 @@ func (x *Affinity) GetPodAntiAffinity() *PodAffinity {
 	return nil
 }
 
-// NodeAffinity says which nodes a pod wants.
+// NodeAffinity is a pod's node affinity.
 type NodeAffinity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// requiredDuringSchedulingIgnoredDuringExecution.
@@ -786,7 +788,7 @@ func (x *NodeAffinity) GetPreferred() []*PreferredSchedulingTerm {
 	return nil
 }
 
-// PreferredSchedulingTerm is a weighted wish for nodes.
+// PreferredSchedulingTerm is a preferred node affinity term with a weight.
 type PreferredSchedulingTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1..100.
@@ -841,7 +843,7 @@ func (x *PreferredSchedulingTerm) GetPreference() *NodeSelectorTerm {
 	return nil
 }
 
-// PodAffinity says which pods a pod wants to be with, or apart from.
+// PodAffinity is a pod's affinity or anti-affinity to other pods.
 type PodAffinity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// requiredDuringSchedulingIgnoredDuringExecution.
@@ -896,12 +898,12 @@ func (x *PodAffinity) GetPreferred() []*WeightedPodAffinityTerm {
 	return nil
 }
 
-// WeightedPodAffinityTerm is a weighted wish.
+// WeightedPodAffinityTerm is a preferred pod affinity term with a weight.
 type WeightedPodAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1..100.
 	Weight int32 `protobuf:"varint,1,opt,name=weight,proto3" json:"weight,omitempty"`
-	// The wish. Required.
+	// The term. Required.
 	Term          *PodAffinityTerm `protobuf:"bytes,2,opt,name=term,proto3" json:"term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -951,22 +953,22 @@ func (x *WeightedPodAffinityTerm) GetTerm() *PodAffinityTerm {
 	return nil
 }
 
-// PodAffinityTerm selects pods, and the topology domains that those are in.
+// PodAffinityTerm selects pods, and thereby the topology domains that contain them.
 type PodAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods. No pod if absent, every pod if empty.
 	LabelSelector *LabelSelector `protobuf:"bytes,1,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
-	// Namespaces of the pods. If this is empty and namespace_selector absent: the namespace of the pod with the term.
+	// Namespaces of the pods. If this is empty and namespace_selector is absent, the namespace of the pod with the term.
 	Namespaces []string `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// More namespaces, by their labels. None if absent, every one if empty.
 	NamespaceSelector *LabelSelector `protobuf:"bytes,3,opt,name=namespace_selector,json=namespaceSelector,proto3" json:"namespace_selector,omitempty"`
-	// The node label whose values make the domains. Required.
+	// The key of the node label whose values are the domains. Required.
 	TopologyKey string `protobuf:"bytes,4,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// Keys whose value in the pod with the term the selected pods must share. Merged into label_selector as the API
-	// server does when it creates a pod (pkg/registry/core/pod/strategy.go, v1.37): skipped if label_selector is absent
-	// or the pod lacks the key.
+	// Keys of labels for which the selected pods must have the value of the pod with the term. Merged into label_selector
+	// as the API server does when it creates a pod (pkg/registry/core/pod/strategy.go, v1.37): skipped if label_selector
+	// is absent or the pod lacks the key.
 	MatchLabelKeys []string `protobuf:"bytes,5,rep,name=match_label_keys,json=matchLabelKeys,proto3" json:"match_label_keys,omitempty"`
-	// Keys whose value in the pod with the term the selected pods must not share; merged likewise.
+	// Keys of labels for which the selected pods must not have the value of the pod with the term; merged likewise.
 	MismatchLabelKeys []string `protobuf:"bytes,6,rep,name=mismatch_label_keys,json=mismatchLabelKeys,proto3" json:"mismatch_label_keys,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1044,7 +1046,7 @@ func (x *PodAffinityTerm) GetMismatchLabelKeys() []string {
 	return nil
 }
 
-// Toleration lets a pod onto nodes with matching taints.
+// Toleration tolerates taints of nodes.
 type Toleration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The taint's key, every key if empty; operator must then be EXISTS.
@@ -1117,25 +1119,26 @@ func (x *Toleration) GetEffect() TaintEffect {
 	return TaintEffect_TAINT_EFFECT_UNSPECIFIED
 }
 
-// TopologySpreadConstraint keeps the numbers of matching pods per topology domain alike.
+// TopologySpreadConstraint limits the skew of matching pods over topology domains.
 type TopologySpreadConstraint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By how much a domain may exceed the domain with the fewest matching pods. At least 1.
+	// The maximum skew: by how much the matching pods of a domain may exceed the global minimum. At least 1.
 	MaxSkew int32 `protobuf:"varint,1,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
-	// The node label whose values make the domains. Required.
+	// The key of the node label whose values are the domains. Required.
 	TopologyKey string `protobuf:"bytes,2,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// Whether the constraint filters or scores. Required.
 	WhenUnsatisfiable UnsatisfiableAction `protobuf:"varint,3,opt,name=when_unsatisfiable,json=whenUnsatisfiable,proto3,enum=stowage.v1.UnsatisfiableAction" json:"when_unsatisfiable,omitempty"`
-	// The pods that count. No pod if absent; an empty selector counts no existing pod though the pod itself matches.
+	// The pods that count. No pod if absent. With an empty selector no existing pod counts, although the pod itself
+	// matches.
 	LabelSelector *LabelSelector `protobuf:"bytes,4,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
-	// With fewer eligible domains than this, the least number of matching pods is taken as 0. At least 1, 1 if absent;
-	// only with DO_NOT_SCHEDULE.
+	// With fewer eligible domains than this, the global minimum is 0. At least 1, 1 if absent; only with DO_NOT_SCHEDULE.
 	MinDomains *int32 `protobuf:"varint,5,opt,name=min_domains,json=minDomains,proto3,oneof" json:"min_domains,omitempty"`
-	// Whether nodes that the pod's node selector and required node affinity leave out count, HONOR if unspecified.
+	// Whether nodes count that do not match the pod's node selector and required node affinity. HONOR, so that they do
+	// not, if unspecified.
 	NodeAffinityPolicy NodeInclusionPolicy `protobuf:"varint,6,opt,name=node_affinity_policy,json=nodeAffinityPolicy,proto3,enum=stowage.v1.NodeInclusionPolicy" json:"node_affinity_policy,omitempty"`
-	// Whether nodes with taints that the pod does not tolerate count, IGNORE if unspecified.
+	// Whether nodes count that have taints that the pod does not tolerate. IGNORE, so that they do, if unspecified.
 	NodeTaintsPolicy NodeInclusionPolicy `protobuf:"varint,7,opt,name=node_taints_policy,json=nodeTaintsPolicy,proto3,enum=stowage.v1.NodeInclusionPolicy" json:"node_taints_policy,omitempty"`
-	// Keys whose value in the pod the counted pods must share.
+	// Keys of labels for which the counted pods must have the value of the pod.
 	MatchLabelKeys []string `protobuf:"bytes,8,rep,name=match_label_keys,json=matchLabelKeys,proto3" json:"match_label_keys,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Feature is something that a server can do.
+// Feature is a feature of a server.
 type Feature int32
 
 const (
@@ -87,7 +87,7 @@ func (Feature) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_server_info_proto_rawDescGZIP(), []int{0}
 }
 
-// GetServerInfoRequest asks what a server is.
+// GetServerInfoRequest is a request for a server's description.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -124,16 +124,16 @@ func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_server_info_proto_rawDescGZIP(), []int{0}
 }
 
-// GetServerInfoResponse tells what a server is. It stays the same until the server is restarted.
+// GetServerInfoResponse describes a server. It changes only when the server restarts.
 type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The release, such as "v1.0.0"; "(devel)" or "unknown" if the server was not built as one.
+	// The release, such as "v1.0.0"; "(devel)" or "unknown" if the server was not built from one.
 	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
-	// The profiles that Profile.name may name. An empty name stands for the first.
+	// The profiles, by Profile.name. An empty name selects the first.
 	Profiles []*ProfileInfo `protobuf:"bytes,2,rep,name=profiles,proto3" json:"profiles,omitempty"`
-	// What the server limits.
+	// The limits.
 	Limits *ServerLimits `protobuf:"bytes,3,opt,name=limits,proto3" json:"limits,omitempty"`
-	// What the server can do and an older server of this contract may not. A client ignores values that it does not know.
+	// The features, which older servers of this contract may lack. Clients ignore unknown values.
 	Features      []Feature `protobuf:"varint,4,rep,packed,name=features,proto3,enum=stowage.v1.Feature" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -197,7 +197,7 @@ func (x *GetServerInfoResponse) GetFeatures() []Feature {
 	return nil
 }
 
-// ProfileInfo describes a profile as it is without further fields.
+// ProfileInfo describes a profile whose other fields are absent.
 type ProfileInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Profile.name.
@@ -257,9 +257,10 @@ type PluginInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugin.
 	Plugin Plugin `protobuf:"varint,1,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
-	// Whether it filters, so that Profile.disabled_filters may name it.
+	// Whether the plugin filters. If so, Profile.disabled_filters may list it.
 	Filters bool `protobuf:"varint,2,opt,name=filters,proto3" json:"filters,omitempty"`
-	// The default weight of its score. Absent if it does not score, so that it can have no weight.
+	// The default weight of the plugin's score. Absent if the plugin does not score; Profile.plugin_weights must not list
+	// it then.
 	DefaultWeight *int32 `protobuf:"varint,3,opt,name=default_weight,json=defaultWeight,proto3,oneof" json:"default_weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -316,21 +317,21 @@ func (x *PluginInfo) GetDefaultWeight() int32 {
 	return 0
 }
 
-// ServerLimits is what a server limits besides single fields, whose limits stand at the fields as annotations. A request
-// beyond a limit gets INVALID_ARGUMENT, or where bytes or rates are concerned RESOURCE_EXHAUSTED.
+// ServerLimits is the limits of a server, except those of single fields, which are annotations of the fields. A request
+// beyond a limit fails with INVALID_ARGUMENT, or with RESOURCE_EXHAUSTED for limits of bytes and rates.
 type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bytes of a message, after decompression. No limit if absent, as for the next four.
+	// The size of a message after decompression, in bytes. This and the next four limits are absent if there is none.
 	MaxReceiveMessageBytes *uint64 `protobuf:"varint,1,opt,name=max_receive_message_bytes,json=maxReceiveMessageBytes,proto3,oneof" json:"max_receive_message_bytes,omitempty"`
-	// The bytes of all requests that the server works on at a time.
+	// The size of all requests in flight, in bytes.
 	MaxInFlightBytes *uint64 `protobuf:"varint,2,opt,name=max_in_flight_bytes,json=maxInFlightBytes,proto3,oneof" json:"max_in_flight_bytes,omitempty"`
-	// The memory of all snapshots.
+	// The memory of all snapshots, in bytes.
 	MaxSnapshotBytes *uint64 `protobuf:"varint,3,opt,name=max_snapshot_bytes,json=maxSnapshotBytes,proto3,oneof" json:"max_snapshot_bytes,omitempty"`
-	// How long the server works on a request.
+	// The duration of a request.
 	MaxRequestDuration *durationpb.Duration `protobuf:"bytes,4,opt,name=max_request_duration,json=maxRequestDuration,proto3" json:"max_request_duration,omitempty"`
 	// Requests per second.
 	MaxRequestsPerSecond *float64 `protobuf:"fixed64,5,opt,name=max_requests_per_second,json=maxRequestsPerSecond,proto3,oneof" json:"max_requests_per_second,omitempty"`
-	// The pods on all nodes of a cluster, counted pods included.
+	// The pods of a cluster, including pods without names.
 	MaxClusterPods uint64 `protobuf:"varint,6,opt,name=max_cluster_pods,json=maxClusterPods,proto3" json:"max_cluster_pods,omitempty"`
 	// The pods of a queue.
 	MaxQueuePods uint64 `protobuf:"varint,7,opt,name=max_queue_pods,json=maxQueuePods,proto3" json:"max_queue_pods,omitempty"`
@@ -342,7 +343,7 @@ type ServerLimits struct {
 	MaxDistinctResources uint64 `protobuf:"varint,10,opt,name=max_distinct_resources,json=maxDistinctResources,proto3" json:"max_distinct_resources,omitempty"`
 	// The distinct topology keys in a request.
 	MaxDistinctTopologyKeys uint64 `protobuf:"varint,11,opt,name=max_distinct_topology_keys,json=maxDistinctTopologyKeys,proto3" json:"max_distinct_topology_keys,omitempty"`
-	// What all nodes together take over from their classes: taints, names of images, and labels with the node's name.
+	// The taints, names of images and labels with the node's name that all nodes inherit from their classes, in total.
 	MaxInherited  uint64 `protobuf:"varint,12,opt,name=max_inherited,json=maxInherited,proto3" json:"max_inherited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,12 +22,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SnapshotReference names a cluster that was put with PlacementService.PutSnapshot, and what is different from it.
+// SnapshotReference is a snapshot that was put with PlacementService.PutSnapshot, and a delta to it.
 type SnapshotReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The content address: 64 lowercase hexadecimal digits. Required.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// What is different. Nothing if absent.
+	// The delta, none if absent.
 	Delta         *ClusterDelta `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -77,28 +77,28 @@ func (x *SnapshotReference) GetDelta() *ClusterDelta {
 	return nil
 }
 
-// ClusterDelta turns one cluster into another. Its parts apply in the order of their numbers, all or none. Indexes of
-// templates and classes are those of the resulting cluster. A node, namespace or workload selector may occur once in a
-// delta, changed or removed.
+// ClusterDelta changes a cluster. Its fields apply in the order of their numbers, all or none. Indexes of templates and
+// classes are those in the resulting cluster. A delta may change or remove a node, a namespace or a workload selector
+// only once.
 type ClusterDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Templates that are new, or take the place of one that none of the resulting cluster's unchanged nodes has pods of.
+	// New templates, and replacements of templates that no unchanged node of the resulting cluster has pods of.
 	PodTemplates []*IndexedPodTemplate `protobuf:"bytes,1,rep,name=pod_templates,json=podTemplates,proto3" json:"pod_templates,omitempty"`
-	// Node classes that are new, or take the place of one that none of the resulting cluster's unchanged nodes is of.
+	// New node classes, and replacements of classes that no unchanged node of the resulting cluster has.
 	NodeClasses []*IndexedNodeClass `protobuf:"bytes,2,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
-	// Nodes to remove, by name. Those behind them move up.
+	// Names of nodes to remove. Later nodes move up.
 	RemovedNodes []string `protobuf:"bytes,3,rep,name=removed_nodes,json=removedNodes,proto3" json:"removed_nodes,omitempty"`
-	// Nodes, each with all of its pods, that take the place of the node of the same name, or come after all others.
+	// Nodes, each with all of its pods. A node replaces the node of the same name, or is appended.
 	Nodes []*Node `protobuf:"bytes,4,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Pods that come or go on nodes that stay as they are otherwise.
+	// Pods to add to or remove from nodes that are otherwise unchanged.
 	NodePods []*NodePodsDelta `protobuf:"bytes,5,rep,name=node_pods,json=nodePods,proto3" json:"node_pods,omitempty"`
-	// Namespaces to remove, by name.
+	// Names of namespaces to remove.
 	RemovedNamespaces []string `protobuf:"bytes,6,rep,name=removed_namespaces,json=removedNamespaces,proto3" json:"removed_namespaces,omitempty"`
-	// Namespaces that are new, or take the place of the one of the same name.
+	// Namespaces to add, or to replace by name.
 	Namespaces []*Namespace `protobuf:"bytes,7,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// Workload selectors to remove; only kind, namespace and name are read.
 	RemovedWorkloadSelectors []*WorkloadSelector `protobuf:"bytes,8,rep,name=removed_workload_selectors,json=removedWorkloadSelectors,proto3" json:"removed_workload_selectors,omitempty"`
-	// Workload selectors that are new, or take the place of the one of the same kind, namespace and name.
+	// Workload selectors to add, or to replace by kind, namespace and name.
 	WorkloadSelectors []*WorkloadSelector `protobuf:"bytes,9,rep,name=workload_selectors,json=workloadSelectors,proto3" json:"workload_selectors,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -197,7 +197,7 @@ func (x *ClusterDelta) GetWorkloadSelectors() []*WorkloadSelector {
 	return nil
 }
 
-// IndexedPodTemplate is a pod template and its place.
+// IndexedPodTemplate is a pod template with its index.
 type IndexedPodTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into Cluster.pod_templates; the number of templates so far for a new one.
@@ -252,7 +252,7 @@ func (x *IndexedPodTemplate) GetTemplate() *PodTemplate {
 	return nil
 }
 
-// IndexedNodeClass is a node class and its place.
+// IndexedNodeClass is a node class with its index.
 type IndexedNodeClass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into Cluster.node_classes; the number of classes so far for a new one.
@@ -307,18 +307,18 @@ func (x *IndexedNodeClass) GetNodeClass() *NodeClass {
 	return nil
 }
 
-// NodePodsDelta is pods that come to a node or leave it.
+// NodePodsDelta is pods to add to or remove from a node.
 type NodePodsDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Node.name. Required.
 	NodeName string `protobuf:"bytes,1,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
-	// Counted pods that leave. The node must have as many.
+	// Numbers of pods without names to remove. The node must have as many.
 	RemovedPodCounts []*PodCount `protobuf:"bytes,2,rep,name=removed_pod_counts,json=removedPodCounts,proto3" json:"removed_pod_counts,omitempty"`
-	// Named pods that leave. The node must have them.
+	// Pods with names to remove. The node must have them.
 	RemovedPods []*PodName `protobuf:"bytes,3,rep,name=removed_pods,json=removedPods,proto3" json:"removed_pods,omitempty"`
-	// Counted pods that come.
+	// Numbers of pods without names to add.
 	PodCounts []*PodCount `protobuf:"bytes,4,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
-	// Named pods that come.
+	// Pods to add.
 	Pods          []*Pod `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -389,7 +389,7 @@ func (x *NodePodsDelta) GetPods() []*Pod {
 	return nil
 }
 
-// PodName is a pod's name.
+// PodName is the namespace and name of a pod.
 type PodName struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.namespace, "default" if empty.
@@ -444,11 +444,11 @@ func (x *PodName) GetName() string {
 	return ""
 }
 
-// PutSnapshotRequest is one message of the stream that puts a snapshot: parts of a cluster, or deltas to one that the
-// server has, and at the end the word that this was all. Nothing is kept of a stream that ends without it.
+// PutSnapshotRequest is one message of a stream that puts a snapshot: parts of a cluster, or deltas to a snapshot that
+// the server has, and at last the end. The server discards a stream without an end.
 type PutSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the message brings. Required.
+	// The content of the message. Required.
 	//
 	// Types that are valid to be assigned to Step:
 	//
@@ -529,19 +529,20 @@ type isPutSnapshotRequest_Step interface {
 }
 
 type PutSnapshotRequest_Part struct {
-	// Part of a cluster. The cluster is all parts, one after the other: lists go on where the last part ended, and indexes
-	// are those of the whole. What nodes refer to must come before them, or in the same part.
+	// A part of a cluster. The cluster is the concatenation of the parts: lists continue where the previous part ended,
+	// and indexes are those in the whole cluster. Templates and classes must precede the nodes that refer to them, or
+	// be in the same part.
 	Part *Cluster `protobuf:"bytes,1,opt,name=part,proto3,oneof"`
 }
 
 type PutSnapshotRequest_Delta struct {
-	// A difference to a snapshot. The first one of a stream names the base; further ones apply to the result, and have no
-	// address.
+	// A delta to a snapshot. The first delta of a stream has the address of its base; further ones apply to the result,
+	// and have no address.
 	Delta *SnapshotReference `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
 }
 
 type PutSnapshotRequest_End struct {
-	// The end. It must be the last message; alone, it asks whether the server has the snapshot.
+	// The end, which must be the last message. A stream of an end alone checks whether the server has the snapshot.
 	End *PutSnapshotEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 
@@ -554,8 +555,8 @@ func (*PutSnapshotRequest_End) isPutSnapshotRequest_Step() {}
 // PutSnapshotEnd ends a stream of PutSnapshotRequest.
 type PutSnapshotEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The content address of the result, which the server compares. Required after deltas, and if nothing came before;
-	// after parts it may be empty.
+	// The content address of the result, which the server verifies. Required after deltas and in a stream of an end
+	// alone; after parts it may be empty.
 	Address       string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -598,14 +599,14 @@ func (x *PutSnapshotEnd) GetAddress() string {
 	return ""
 }
 
-// PutSnapshotResponse says under which address the server has the snapshot, for as long as it has room.
+// PutSnapshotResponse is the snapshot that the server now has, for as long as it has room.
 type PutSnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The content address.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// The number of nodes.
 	NodeCount uint32 `protobuf:"varint,2,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
-	// The memory that the snapshot is counted with against the server's bound.
+	// The memory of the snapshot, which counts towards ServerLimits.max_snapshot_bytes.
 	MemoryBytes   uint64 `protobuf:"varint,3,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -21,9 +21,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Plugin is one of kube-scheduler's plugins. A number says nothing about the order in which plugins run: a plugin that is
-// added takes the next number, wherever kube-scheduler runs it. Responses list plugins in the order in which
-// kube-scheduler's default profile runs them (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
+// Plugin is one of kube-scheduler's plugins. A number says nothing about the order in which plugins run: a new plugin
+// has the next number, wherever kube-scheduler runs it. Responses list plugins in the order in which kube-scheduler's
+// default profile runs them (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
 type Plugin int32
 
 const (
@@ -112,18 +112,18 @@ func (Plugin) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_verdict_proto_rawDescGZIP(), []int{0}
 }
 
-// Resolvability says whether evicting pods could make a refused node feasible.
+// Resolvability says whether evicting pods could make a rejected node feasible.
 type Resolvability int32
 
 const (
 	// None.
 	Resolvability_RESOLVABILITY_UNSPECIFIED Resolvability = 0
-	// kube-scheduler's code Unschedulable: evicting pods might help, preemption looks at this node.
+	// kube-scheduler's code Unschedulable: evicting pods may help, and preemption considers the node.
 	Resolvability_RESOLVABILITY_UNSCHEDULABLE Resolvability = 1
 	// kube-scheduler's code UnschedulableAndUnresolvable: evicting pods cannot help.
 	Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE Resolvability = 2
-	// kube-scheduler's code Error: the scheduling cycle of this pod ends with an internal error, and kube-scheduler tries the
-	// pod again later. Neither preemption nor more nodes help.
+	// kube-scheduler's code Error: the scheduling cycle of the pod ends with an internal error, and kube-scheduler
+	// retries the pod later. Neither preemption nor more nodes help.
 	Resolvability_RESOLVABILITY_ERROR Resolvability = 3
 )
 
@@ -170,7 +170,7 @@ func (Resolvability) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_verdict_proto_rawDescGZIP(), []int{1}
 }
 
-// RejectionReason is why a plugin refused a node, or a pod as a whole.
+// RejectionReason is the reason why a plugin rejects a node, or a pod as a whole.
 type RejectionReason int32
 
 const (
@@ -188,29 +188,29 @@ const (
 	RejectionReason_REJECTION_REASON_NODE_AFFINITY RejectionReason = 5
 	// The node does not match Profile.added_affinity.
 	RejectionReason_REJECTION_REASON_ADDED_NODE_AFFINITY RejectionReason = 6
-	// The pod's required node affinity names nodes so that no node can match.
+	// The node names in the pod's required node affinity conflict, so that no node can match.
 	RejectionReason_REJECTION_REASON_NODE_AFFINITY_CONFLICT RejectionReason = 7
-	// A host port is taken.
+	// A requested host port is occupied.
 	RejectionReason_REJECTION_REASON_HOST_PORT RejectionReason = 8
-	// The node holds as many pods as it may.
+	// The node has its maximum number of pods.
 	RejectionReason_REJECTION_REASON_TOO_MANY_PODS RejectionReason = 9
-	// The node has too little of a resource.
+	// The node has too little free of a resource.
 	RejectionReason_REJECTION_REASON_INSUFFICIENT_RESOURCE RejectionReason = 10
-	// The node would exceed a spread constraint's maximum skew.
+	// The pod would exceed a spread constraint's maxSkew on the node.
 	RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD RejectionReason = 11
 	// The node lacks a spread constraint's topology key.
 	RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD_MISSING_LABEL RejectionReason = 12
-	// The node's domain holds no pod that the pod requires to be with.
+	// The node's domain has no pod that matches the pod's required affinity terms.
 	RejectionReason_REJECTION_REASON_POD_AFFINITY RejectionReason = 13
-	// The node's domain holds a pod that the pod requires to be apart from.
+	// The node's domain has a pod that matches a required anti-affinity term of the pod.
 	RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY RejectionReason = 14
-	// The node's domain holds a pod that requires to be apart from the pod.
+	// The node's domain has a pod with a required anti-affinity term that matches the pod.
 	RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY RejectionReason = 15
 	// The node is not in the PreFilterResult of a plugin, so kube-scheduler does not filter it.
 	RejectionReason_REJECTION_REASON_PRE_FILTER_RESULT RejectionReason = 16
 	// The cluster has no nodes.
 	RejectionReason_REJECTION_REASON_NO_NODES RejectionReason = 17
-	// kube-scheduler cannot parse a selector or a term of the pod. The message says which.
+	// kube-scheduler cannot parse a selector or a term of the pod. The message has its error.
 	RejectionReason_REJECTION_REASON_UNPARSABLE_POD RejectionReason = 18
 	// kube-scheduler does not accept the score of a node, because its 64-bit integers overflow. The message names the plugin
 	// and the score.
@@ -292,7 +292,7 @@ func (RejectionReason) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_verdict_proto_rawDescGZIP(), []int{2}
 }
 
-// NodeList is nodes of the request's cluster, in a response.
+// NodeList is nodes of the request's cluster in a response.
 type NodeList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Indexes into Cluster.nodes.
@@ -411,12 +411,12 @@ func (x *Reason) GetResource() string {
 	return ""
 }
 
-// Rejection is a group of nodes that one plugin refused for the same reasons.
+// Rejection is nodes that one plugin rejects for the same reasons.
 type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The plugin. With PRE_FILTER_RESULT, the first of the plugins that returned a PreFilterResult.
+	// The plugin. With PRE_FILTER_RESULT, the first of the plugins that return a PreFilterResult.
 	Plugin Plugin `protobuf:"varint,1,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
-	// Whether evicting pods could help.
+	// Whether evicting pods can help.
 	Resolvability Resolvability `protobuf:"varint,2,opt,name=resolvability,proto3,enum=stowage.v1.Resolvability" json:"resolvability,omitempty"`
 	// The reasons, in kube-scheduler's order.
 	Reasons []*Reason `protobuf:"bytes,3,rep,name=reasons,proto3" json:"reasons,omitempty"`
