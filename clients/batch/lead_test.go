@@ -57,7 +57,7 @@ func TestTheLeaseIsGivenBackAfterTheLastBinding(t *testing.T) {
 	}
 }
 
-func TestNobodySchedulesOnceTheLeaseIsLost(t *testing.T) {
+func TestNoPodIsScheduledOnceTheLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	api, lock := newTestLock(t)
 	var away, over atomic.Bool

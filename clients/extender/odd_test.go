@@ -11,7 +11,7 @@ import (
 )
 
 // A pod that kube-scheduler's own plugins would fail on has the error alone: neither preemption nor an autoscaler can help.
-func TestPodsThatNobodyCanParse(t *testing.T) {
+func TestUnparsablePods(t *testing.T) {
 	prefers := makePod("prefers", "p")
 	prefers.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{

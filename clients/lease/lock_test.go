@@ -198,7 +198,7 @@ func TestNothingIsSentWhileTheLeaseIsNotHeld(t *testing.T) {
 	}
 	w.must(w.Update(t.Context(), record("this")))
 	w.must(post())
-	// Nobody looked while it was not held, and the connection may have something to send from before.
+	// No call checked the lease while it was not held, and the connection may still have requests to send.
 	w.pass(holds, holds)
 	w.must(w.Update(t.Context(), record("this")))
 	if err := post(); !errors.Is(err, ErrNotHeld) {

@@ -208,7 +208,7 @@ func TestNotReadyBeforeEverythingIsRead(t *testing.T) {
 	}
 }
 
-func TestRefusedObjectsStopNobody(t *testing.T) {
+func TestRefusedObjectsStopNoCaller(t *testing.T) {
 	long := corev1.ResourceName(corev1.ResourceHugePagesPrefix + strings.Repeat("x", 400)) // than the server accepts
 	one := resource.MustParse("1")
 	wrong := makeNode("huge", "z1")

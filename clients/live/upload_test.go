@@ -48,7 +48,7 @@ func (s *slowStream) RecvMsg(m any) error {
 	return err
 }
 
-// Nobody waits long enough for the cluster to be there, and it changes meanwhile: it is brought there once all the same.
+// No caller waits until the cluster is uploaded, and the cluster changes meanwhile. It is still uploaded once.
 func TestTheClusterIsBroughtThereWhoeverWaits(t *testing.T) {
 	link := &slowLink{release: make(chan struct{}), ended: make(chan error, 100)}
 	w := startDialled(t, live.Options{}, []grpc.DialOption{grpc.WithChainStreamInterceptor(link.stream)}, makeNode("a", "z1"))

@@ -16,12 +16,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// MaximumMessageBytes is how large requests and answers may be; the server has a limit of its own. A cluster of 5,000
-// nodes and 150,000 pods is about 55 MB with every pod written out, 5 MB with templates, and 1.4 MB with node classes too.
+// MaximumMessageBytes bounds requests and responses; the server has a limit of its own. A cluster of 5,000 nodes and
+// 150,000 pods takes about 55 MB with every pod in full, 5 MB with templates, and 1.4 MB with node classes in addition.
 // Snapshots are put in parts of about 1 MiB, so that only a single node or delta has to fit.
 const MaximumMessageBytes = 256 << 20
 
-// The retry policy is for what gRPC may repeat blindly, PutSnapshot included: nothing is kept of a stream that fails. RESOURCE_EXHAUSTED is not: see retryWhenAsked.
+// The retry policy covers errors after which gRPC may repeat a call unconditionally. It includes PutSnapshot, because
+// the server discards a stream that fails. It excludes RESOURCE_EXHAUSTED; see Client.again.
 const serviceConfig = `{
   "loadBalancingConfig": [{"` + balancerName + `": {}}],
   "healthCheckConfig": {"serviceName": ""},
@@ -37,8 +38,9 @@ const serviceConfig = `{
   }]
 }`
 
-// connectParams are gRPC's own, but that a replica is tried again after 0.1 s and from then on at least every second, not
-// after one second and at last every two minutes: it is seconds from its restart to its readiness, and all wait for it.
+// connectParams are gRPC's defaults with shorter delays: a replica is tried again after 0.1 s and later at least every
+// second. gRPC's own delays are one second to two minutes, but a replica restarts within seconds and all callers wait
+// for it.
 var connectParams = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 	MinConnectTimeout: 20 * time.Second,
@@ -53,10 +55,10 @@ type Client struct {
 	puts       singleflight.Group
 }
 
-// Dial sets up a client without connecting yet. One address is a gRPC target, by default a DNS name with a port, of
-// which every address is a replica; several are the replicas themselves. Without options the connection is in
-// plaintext; options are gRPC's own and win over what Dial sets: grpc.WithTransportCredentials for TLS,
-// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics. WithPatience is one more.
+// Dial returns a client without connecting. A single address is a gRPC target, by default a DNS name with a port, and
+// each of its addresses is a replica. Several addresses are the replicas themselves. Without options the connection is
+// in plaintext. Options are gRPC's and override those of Dial: grpc.WithTransportCredentials for TLS,
+// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics. WithPatience is an additional one.
 func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address")
@@ -69,16 +71,16 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 			grpc.ForceCodecV2(newCodec()),
 			grpc.MaxCallSendMsgSize(MaximumMessageBytes),
 			grpc.MaxCallRecvMsgSize(MaximumMessageBytes),
-			// gRPC gives up trying again once a request outgrows this buffer, 256 KiB by default.
+			// gRPC does not retry requests that exceed this buffer, 256 KiB by default.
 			grpc.MaxRetryRPCBufferSize(MaximumMessageBytes),
 		),
-		// Small windows and buffers cost half of the throughput of a large request.
+		// Small windows and buffers halve the throughput of large requests.
 		grpc.WithInitialWindowSize(64 << 20),
 		grpc.WithInitialConnWindowSize(64 << 20),
 		grpc.WithReadBufferSize(256 << 10),
 		grpc.WithWriteBufferSize(256 << 10),
-		// A replica that vanished without a word is noticed within 40 s, during a call as between calls. The server allows
-		// pings every 10 s.
+		// A replica that disappears without closing the connection is detected within 40 s, during and between calls. The
+		// server allows pings every 10 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.WithConnectParams(connectParams),
 		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.putWhenUnknown),
@@ -109,7 +111,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connections. Calls in flight fail.
+// Close closes the connections. Calls in flight fail.
 func (c *Client) Close() error {
 	err := c.conn.Close()
 	<-c.reach.ended

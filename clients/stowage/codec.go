@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// codec is gRPC's codec for protobuf, which encodes requests about snapshots in the same way each time. The server
-// answers a request that it knows by its encoding without decoding it.
+// codec is gRPC's codec for protobuf, with deterministic encoding of requests for snapshots. The server caches
+// responses by the encoding of the request.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }

@@ -1,32 +1,33 @@
 // Package stowage is the client of a Stowage server.
 //
-// Dial gives a connection set up for the service: calls go to every replica in turn, replicas that are not serving are
-// left out, what a replica could not answer is tried on another, and a server that is too busy is given the time that
-// it asks for. With WithPatience, calls wait for a server that is started anew. Every answer is a function of its request
-// alone, so trying again is always safe.
+// Dial returns a connection for the service. Calls go to the replicas in turn, except those that are not serving. A
+// call that a replica fails to answer is repeated on another one. A call that an overloaded server rejects is repeated
+// after the delay that the server gives. With WithPatience, calls wait for a server that restarts. A response depends on
+// its request alone, so repeating a call is always safe.
 //
 // # Snapshots
 //
-// Whoever asks more than once about a cluster puts it once, and names it by its address:
+// A caller with several requests about a cluster puts the cluster once, and refers to it by its address:
 //
 //	snapshot, err := stowage.NewSnapshot(cluster)
 //	err = client.Put(ctx, snapshot)
-//	answer, err := client.Place(ctx, &stowagev1.PlaceRequest{
-//		Snapshot: &stowagev1.SnapshotReference{Address: snapshot.Address()},
-//		Queue:    queue,
+//	reference := &stowagev1.SnapshotReference{Address: snapshot.Address()}
+//	response, err := client.Place(ctx, &stowagev1.PlaceRequest{
+//		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: reference}},
+//		Queue:   queue,
 //	})
 //
-// When the cluster has changed, the next snapshot is made of the last one and what is different, and only that is sent:
+// When the cluster changes, a delta to the last snapshot gives the next one, and Put sends only the delta:
 //
 //	snapshot, err = snapshot.With(delta)
 //	err = client.Put(ctx, snapshot)
 //
-// Servers promise nothing about how long they keep a snapshot. The client does: it remembers the last ones and puts them
-// again, to whichever replica turns out not to have one, before the caller would notice.
+// Servers do not guarantee how long they keep a snapshot. The client keeps the last ones, and puts them again to a
+// replica that does not have them. The caller does not notice.
 //
 // # Long queues
 //
-// PlaceStream answers in parts while the server works, and Parts puts them together:
+// PlaceStream responds in parts while the server decides, and Parts merges them:
 //
 //	stream, err := client.PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: request})
 //	parts := stowage.NewParts(request)
@@ -37,13 +38,13 @@
 //		}
 //		err = parts.Add(part)
 //	}
-//	answer := parts.Answer()
+//	response := parts.Answer()
 //
-// Until the first part has arrived, all that is said above holds for such a call too; after that an error is an error.
+// Until the first part arrives, the client repeats such a call like any other. A later error is returned.
 //
 // # Errors
 //
-// Details reads what an error says beyond its code.
+// Details returns the details of an error.
 //
-// A Client is safe for concurrent use, and so is a Snapshot.
+// Client and Snapshot are safe for concurrent use.
 package stowage

@@ -10,24 +10,24 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Violation is a field of the request that is malformed.
+// Violation is a malformed field of the request.
 type Violation struct {
 	Field       string // its path, such as "context.cluster.nodes[3].taints[0].effect"
 	Description string
 }
 
-// Failure is what an error of a call says.
+// Failure is the details of an error of a call.
 type Failure struct {
 	Code    codes.Code
 	Message string
 	// Reason is unspecified if the error is not from a Stowage server.
 	Reason     stowagev1.ErrorReason
 	Violations []Violation
-	// RetryAfter is when to try again, 0 if the server does not say.
+	// RetryAfter is the delay before a retry, 0 if the server gives none.
 	RetryAfter time.Duration
 }
 
-// Details reads an error of a call; its Code is OK if there is none.
+// Details returns the details of an error of a call. Their Code is OK for nil.
 func Details(err error) Failure {
 	s := status.Convert(err)
 	out := Failure{Code: s.Code(), Message: s.Message()}

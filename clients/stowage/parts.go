@@ -8,7 +8,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Parts puts the parts of an answer to PlaceStream together, to what Place answers.
+// Parts merges the parts of a PlaceStream response into the response of Place.
 type Parts struct {
 	request *stowagev1.PlaceRequest
 	answer  *stowagev1.PlaceResponse
@@ -16,7 +16,7 @@ type Parts struct {
 	total   uint32
 }
 
-// NewParts is for the answer to a request, of which nothing is there yet.
+// NewParts returns an empty response to a request.
 func NewParts(request *stowagev1.PlaceRequest) *Parts {
 	p := &Parts{request: request, answer: &stowagev1.PlaceResponse{}, groups: map[string]*stowagev1.PodGroupPlacement{}}
 	for _, q := range request.GetQueue() {
@@ -31,7 +31,7 @@ func NewParts(request *stowagev1.PlaceRequest) *Parts {
 	return p
 }
 
-// Add takes the next part in. Of a part about an entry or a group that the request does not have, nothing is.
+// Add merges the next part. It fails, and merges nothing, if the part has an entry or a group that the request lacks.
 func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 	for _, q := range part.GetPlacements() {
 		if int(q.GetQueueIndex()) >= len(p.answer.Placements) {
@@ -55,14 +55,14 @@ func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 	return nil
 }
 
-// TotalCount is how many pods there are to place.
+// TotalCount returns the number of pods of the queue.
 func (p *Parts) TotalCount() uint32 { return p.total }
 
-// Answer is what is there so far: once the stream has ended, the answer. It changes with the next part.
+// Answer returns the response so far, which is complete when the stream has ended. Add changes it.
 func (p *Parts) Answer() *stowagev1.PlaceResponse { return p.answer }
 
-// Cut makes what is there the answer that Place gives when a deadline comes in between: all else is unattempted. It is for
-// streams that ended early, after which no part follows.
+// Cut turns the response so far into the one that Place gives at a deadline: all other pods are unattempted. Use it for
+// a stream that ended early. No Add may follow.
 func (p *Parts) Cut() {
 	p.answer.Partial = true
 	pods := map[string]*stowagev1.PodGroupPlacement{}

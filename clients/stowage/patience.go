@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// WithPatience is an option of Dial: what no replica can be reached for is tried again once one can be, if that is within
-// so long of when the last one was lost. So a server that is started anew is not noticed, and one that stays away is at
-// once. Without it, and beyond it, there are the tries that gRPC makes, within some 0.7 s.
+// WithPatience is an option of Dial. A call that fails because no replica is reachable is repeated when one is, if that
+// happens within d after the last replica was lost. A restart of the server is then not noticed, and a longer outage is
+// reported at once. Without the option, and after d, only gRPC's own retries apply, for about 0.7 s.
 func WithPatience(d time.Duration) grpc.DialOption { return patience{d: d} }
 
 type patience struct {
@@ -19,7 +19,7 @@ type patience struct {
 	d time.Duration
 }
 
-// reach knows whether a replica can be reached, and since when none can.
+// reach records since when no replica is reachable.
 type reach struct {
 	conn     *grpc.ClientConn
 	patience time.Duration
@@ -33,7 +33,7 @@ func newReach(conn *grpc.ClientConn, patience time.Duration) *reach {
 	return r
 }
 
-// watch follows the connection until it is closed.
+// watch watches the connection until it is closed.
 func (r *reach) watch() {
 	defer close(r.ended)
 	for state := r.conn.GetState(); state != connectivity.Shutdown; state = r.conn.GetState() {
@@ -47,7 +47,8 @@ func (r *reach) watch() {
 	}
 }
 
-// again waits, after a call that failed at a time, until a replica can be reached, and tells whether to call again.
+// again waits until a replica is reachable, after a call that failed at the given time, and reports whether to repeat
+// the call.
 func (r *reach) again(ctx context.Context, failed time.Time) bool {
 	since := failed
 	if lost := r.lost.Load(); lost != 0 && time.Unix(0, lost).Before(failed) {

@@ -78,7 +78,7 @@ func TestPatienceEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			if err := ask(ctx, away(t, start(t), 0, stowage.WithPatience(time.Hour)), s); err == nil {
-				t.Error("an answer of nobody")
+				t.Error("a response without a server")
 			}
 		})
 	}

@@ -16,18 +16,17 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// RememberedSnapshots is how many snapshots a client remembers, to put them again: those that were put or asked about
-// last.
+// RememberedSnapshots is the number of snapshots that a client keeps to put them again: the most recently used ones.
 const RememberedSnapshots = 8
 
-// putTimeout bounds a put, which all of its callers may have stopped waiting for.
+// putTimeout bounds a put. A put continues after its callers stop waiting.
 const putTimeout = 10 * time.Minute
 
-// Put brings a snapshot to one of the replicas: by its delta if the replica has its base and takes it, else in full.
-// From then on requests may name its address. Where a replica answers that it does not have the snapshot, for it is
-// another one, was started anew, or needed the room, the client puts it there and asks again, without the caller
-// noticing. It does so for the RememberedSnapshots that were put or asked about last; an older one must be put again by
-// the caller, to whom the error goes.
+// Put puts a snapshot to one of the replicas: by its delta if the replica has the base and accepts the delta, in full
+// otherwise. Requests may refer to its address afterwards. If a replica does not have the snapshot, because it is
+// another one, restarted, or evicted the snapshot, the client puts it there and repeats the request. The caller does
+// not notice. The client does so for the RememberedSnapshots that it used last. For an older snapshot the caller gets
+// the error and has to put it again.
 func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 	known := c.remembered.add(s)
 	return c.again(ctx, func() error {
@@ -36,7 +35,7 @@ func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 	})
 }
 
-// putWhenUnknown puts a snapshot to the replica that answered that it does not have it, and repeats the call there.
+// putWhenUnknown puts the snapshot of a request to a replica that does not have it, and repeats the call there.
 func (c *Client) putWhenUnknown(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
@@ -49,8 +48,8 @@ func (c *Client) putWhenUnknown(ctx context.Context, method string, request, rep
 	return c.putting(ctx, known, r, func() error { return invoke(ctx, method, request, reply, conn, options...) })
 }
 
-// putting makes a call whose context has the route, and puts the snapshot, if one is known, to the replica that answers
-// that it does not have it, before it repeats the call there.
+// putting makes a call whose context has the route. If the replica does not have the snapshot, putting puts it there
+// and repeats the call. known is nil if the client does not have the snapshot.
 func (c *Client) putting(ctx context.Context, known *putSnapshot, r *route, call func() error) error {
 	for attempt := 1; ; attempt++ {
 		asked := time.Now()
@@ -66,7 +65,7 @@ func (c *Client) putting(ctx context.Context, known *putSnapshot, r *route, call
 	}
 }
 
-// snapshotOf is the snapshot that a request is about, nil if it is about none.
+// snapshotOf returns the snapshot of a request, nil for none.
 func snapshotOf(request any) *stowagev1.SnapshotReference {
 	if r, ok := request.(*stowagev1.PlaceStreamRequest); ok {
 		request = r.GetPlace()
@@ -83,8 +82,9 @@ func isUnknown(err error) bool {
 	return Details(err).Reason == stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT
 }
 
-// put brings a snapshot to a replica, or to any one if it is "", unless that was done after the given time, and tells to
-// which. Those who want the same at the same time wait for one of them; so it goes on if its caller's context ends.
+// put puts a snapshot to a replica and returns the replica; "" is any one. It does nothing if the snapshot was put
+// there after since. Concurrent calls for one snapshot and replica share one put, which continues if the context of its
+// caller ends.
 func (c *Client) put(ctx context.Context, known *putSnapshot, replica string, since time.Time) (string, error) {
 	done := c.puts.DoChan(replica+" "+known.snapshot.address, func() (any, error) {
 		if known.putAfter(replica, since) {
@@ -119,8 +119,8 @@ func (c *Client) upload(ctx context.Context, s *Snapshot) error {
 	return c.stream(ctx, s, s.whole)
 }
 
-// wholeMayHelp reports whether a server that answers a delta so may take the whole snapshot: not if it would lead to the
-// same or was not looked at, as when the call ended, the server is away or asks to come back later.
+// wholeMayHelp reports whether the whole snapshot may succeed after a delta failed. It may not if the result would be
+// the same, or if the server did not evaluate the delta: the call ended, or the server is unavailable or overloaded.
 func wholeMayHelp(err error) bool {
 	d := Details(err)
 	switch d.Code {
@@ -154,13 +154,13 @@ func (c *Client) stream(ctx context.Context, s *Snapshot, messages iter.Seq[*sto
 	return nil
 }
 
-// remembered is the snapshots that a client puts again, the last used ones first.
+// remembered holds the snapshots that a client puts again, the most recently used first.
 type remembered struct {
 	mutex sync.Mutex
 	list  []*putSnapshot
 }
 
-// add remembers a snapshot.
+// add adds a snapshot.
 func (r *remembered) add(s *Snapshot) *putSnapshot {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -172,7 +172,7 @@ func (r *remembered) add(s *Snapshot) *putSnapshot {
 	return known
 }
 
-// find returns a snapshot that is remembered, or nil.
+// find returns a snapshot, nil if it is not held.
 func (r *remembered) find(address string) *putSnapshot {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -190,7 +190,7 @@ func (r *remembered) use(address string) *putSnapshot {
 	return known
 }
 
-// putSnapshot is a snapshot, and when it was last put where.
+// putSnapshot is a snapshot with the time of its last put by replica.
 type putSnapshot struct {
 	snapshot *Snapshot
 	mutex    sync.Mutex

@@ -43,8 +43,8 @@ func serve(t *testing.T, room int64) string {
 	return s.Address().String()
 }
 
-// Two servers, each with room for three snapshots, are asked about four by several callers at once: many questions name one
-// that the server does not have, and every answer is that to the cluster in full.
+// Several callers send requests about four snapshots to two servers that have room for three. Many requests refer to a
+// snapshot that the server does not have. Every response is that to the cluster in full.
 func TestServersThatForgetAnswerAll(t *testing.T) {
 	cluster := bigcluster.Compact(bigcluster.Random(300))
 	s := snapshot(t, cluster)

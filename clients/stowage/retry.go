@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// maximumAttempts is how often a call is tried when the server asks to come back later.
+// maximumAttempts bounds the attempts of a call if the server gives a delay before a retry.
 const maximumAttempts = 4
 
 // unaryAgain is again for unary calls.
@@ -19,10 +19,9 @@ func (c *Client) unaryAgain(ctx context.Context, method string, request, reply a
 	return c.again(ctx, func() error { return invoke(ctx, method, request, reply, conn, options...) })
 }
 
-// again repeats a call for which the server said when to try again, that long after and a little more, so that the
-// callers it turned away do not all come back at once. gRPC's own retry policy knows codes only, and could not tell a busy
-// server from a request that is too large, which no waiting makes smaller. A call that reached no replica is repeated as
-// WithPatience says.
+// again repeats a call after the delay that the server gives. It adds some jitter, so that rejected callers do not
+// return all at once. gRPC's own retry policy knows only codes, and cannot distinguish a busy server from a request
+// that is too large. A call that reached no replica is repeated as WithPatience describes.
 func (c *Client) again(ctx context.Context, call func() error) error {
 	var failed time.Time // when no replica was reached for the first time
 	for attempt := 1; ; {

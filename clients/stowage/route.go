@@ -12,15 +12,15 @@ import (
 	"google.golang.org/grpc/balancer/base"
 )
 
-// balancerName names the balancer in service configs.
+// balancerName is the name of the balancer in service configs.
 const balancerName = "stowage_round_robin"
 
 func init() {
 	balancer.Register(base.NewBalancerBuilder(balancerName, pickerBuilder{}, base.Config{HealthCheck: true}))
 }
 
-// route tells which replica the last call of a context went to, and can hold the next ones there: which replica has a
-// snapshot is known only of the one that answered. gRPC's round_robin cannot do that.
+// route records the replica of the last call of a context, and can pin the following calls to it: only the replica that
+// answered is known to have a snapshot. gRPC's round_robin cannot do that.
 type route struct {
 	mutex   sync.Mutex
 	replica string // its address, "" before the first call
@@ -33,7 +33,7 @@ func withRoute(ctx context.Context, r *route) context.Context {
 	return context.WithValue(ctx, routeKey{}, r)
 }
 
-// hold makes the next calls go to a replica, as long as it serves.
+// hold pins the following calls to a replica, while it is serving.
 func (r *route) hold(replica string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -48,7 +48,7 @@ func (r *route) last() string {
 
 type pickerBuilder struct{}
 
-// Build makes a picker of the connections that serve.
+// Build returns a picker of the replicas that are serving.
 func (pickerBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 	if len(info.ReadySCs) == 0 {
 		return base.NewErrPicker(balancer.ErrNoSubConnAvailable)
@@ -58,7 +58,7 @@ func (pickerBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 		p.replicas = append(p.replicas, replica{of.Address.Addr, conn})
 	}
 	slices.SortFunc(p.replicas, func(a, b replica) int { return cmp.Compare(a.address, b.address) })
-	// Clients that see replicas come and go together must not all start with the same one.
+	// Clients that see the same replicas come and go must not all start with the same one.
 	p.next.Store(rand.Uint32())
 	return p
 }
@@ -68,7 +68,7 @@ type replica struct {
 	conn    balancer.SubConn
 }
 
-// picker takes the replicas in turn, but for calls that a route holds.
+// picker picks the replicas in turn, except for calls that a route pins.
 type picker struct {
 	replicas []replica
 	next     atomic.Uint32

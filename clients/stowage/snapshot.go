@@ -11,11 +11,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// partBytes is about how large the parts are in which a snapshot is put.
+// partBytes is the approximate size of the parts in which a snapshot is put.
 const partBytes = 1 << 20
 
-// Snapshot is the content of a cluster, to be put with Client.Put and then named by its address. It never changes, and
-// may be used concurrently.
+// Snapshot is the content of a cluster. Client.Put puts it; requests then refer to it by its address. It is immutable
+// and safe for concurrent use.
 type Snapshot struct {
 	content *content.Content
 	address string
@@ -23,8 +23,8 @@ type Snapshot struct {
 	delta   *stowagev1.ClusterDelta
 }
 
-// NewSnapshot makes a snapshot of a cluster, which may be changed afterwards; package compact states clusters in few
-// bytes. The error is a *content.Error with the path of the field inside the cluster.
+// NewSnapshot returns the snapshot of a cluster. The cluster may be changed afterwards. Package compact builds small
+// clusters. The error is a *content.Error with the path of the field in the cluster.
 func NewSnapshot(cluster *stowagev1.Cluster) (*Snapshot, error) {
 	c, err := content.Of(cluster)
 	if err != nil {
@@ -33,9 +33,9 @@ func NewSnapshot(cluster *stowagev1.Cluster) (*Snapshot, error) {
 	return &Snapshot{content: c, address: c.Address().String()}, nil
 }
 
-// With makes the snapshot that a delta leads to, which must not be changed afterwards. The two share what is the same.
-// Only the delta has to be sent to a server that has this snapshot, so every snapshot of a chain should be put. The error
-// is a *content.Error with the path of the field inside the delta.
+// With returns the snapshot that results from a delta. The delta must not be changed afterwards. The two snapshots
+// share what is equal. Put sends only the delta to a server that has s, so every snapshot of a chain should be put. The
+// error is a *content.Error with the path of the field in the delta.
 func (s *Snapshot) With(delta *stowagev1.ClusterDelta) (*Snapshot, error) {
 	c, _, err := s.content.Apply(context.Background(), delta)
 	if err != nil {
@@ -44,19 +44,19 @@ func (s *Snapshot) With(delta *stowagev1.ClusterDelta) (*Snapshot, error) {
 	return &Snapshot{content: c, address: c.Address().String(), base: s.address, delta: delta}, nil
 }
 
-// Address is the content address, for SnapshotReference: 64 hexadecimal digits, the same for every snapshot of the same
-// content.
+// Address returns the content address for SnapshotReference: 64 hexadecimal digits. Snapshots with equal content have
+// equal addresses.
 func (s *Snapshot) Address() string { return s.address }
 
-// difference is the messages that put the snapshot to a server that has its base.
+// difference yields the messages that put the snapshot to a server that has its base.
 func (s *Snapshot) difference(yield func(*stowagev1.PutSnapshotRequest) bool) {
 	reference := &stowagev1.SnapshotReference{Address: s.base, Delta: s.delta}
 	_ = yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: reference}}) &&
 		yield(s.end())
 }
 
-// whole is the messages that put the snapshot to any server. The items go out as the content has them, in canonical form,
-// which is the one that a server takes in fastest. What nodes refer to comes before them.
+// whole yields the messages that put the snapshot to any server. Items are in canonical form, which a server decodes
+// fastest. Templates and classes precede nodes.
 func (s *Snapshot) whole(yield func(*stowagev1.PutSnapshotRequest) bool) {
 	for part := range s.parts {
 		if !yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: part}}) {
@@ -72,7 +72,7 @@ func (s *Snapshot) end() *stowagev1.PutSnapshotRequest {
 	}
 }
 
-// parts is at least one: nothing but an end would ask whether the server has the snapshot.
+// parts yields at least one part, because a stream of an end alone only checks whether the server has the snapshot.
 func (s *Snapshot) parts(yield func(*stowagev1.Cluster) bool) {
 	fields := (*stowagev1.Cluster)(nil).ProtoReflect().Descriptor().Fields()
 	var raw []byte
@@ -100,7 +100,7 @@ func (s *Snapshot) parts(yield func(*stowagev1.Cluster) bool) {
 	yield(encoded(raw))
 }
 
-// encoded is a cluster of which the encoding is given: fields that are not known go out as they are.
+// encoded returns a cluster from its encoding. It holds the encoding as unknown fields, which are sent unchanged.
 func encoded(raw []byte) *stowagev1.Cluster {
 	c := &stowagev1.Cluster{}
 	c.ProtoReflect().SetUnknown(raw)

@@ -28,7 +28,7 @@ type snapshots struct {
 	kept   map[string]*content.Content
 	wholes int // streams that brought a whole cluster
 	deltas int // streams that brought a delta to a snapshot that was there
-	evict  int // forget all snapshots before every so many-th look, never if 0
+	evict  int // evict all snapshots before every evict-th look-up, never if 0
 	looks  int
 	// during is called in every stream after its first message; its error ends the stream.
 	during func(context.Context) error

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// streamAgain does for calls that are answered in parts what unaryAgain and putWhenUnknown do for the others. It
-// does so until the first part is there: after that an error is the caller's, who has seen parts already.
+// streamAgain does for streams of responses what unaryAgain and putWhenUnknown do for unary calls, until the first part
+// arrives. A later error is returned to the caller, who has seen parts.
 func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
 	options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
@@ -25,7 +25,7 @@ func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *g
 	return s, c.again(ctx, s.open)
 }
 
-// partsStream is a stream that answers one request, and is opened again as long as it has not begun to.
+// partsStream is a stream of responses to one request. It is opened again until its first part arrives.
 type partsStream struct {
 	grpc.ClientStream
 	ctx     context.Context // of the call; asking the stream for its own would keep gRPC from trying again
@@ -63,7 +63,7 @@ func (s *partsStream) RecvMsg(part any) error {
 	})
 }
 
-// reopen sends the request once more. Errors of sending are those that receiving tells.
+// reopen sends the request again. RecvMsg returns errors of sending.
 func (s *partsStream) reopen() error {
 	if err := s.open(); err != nil {
 		return err
