@@ -57,7 +57,7 @@ func fst[T any](v T, err error) (any, any) { return v, err }
 
 func TestRememberedIsBounded(t *testing.T) {
 	ctx := context.Background()
-	stated := enginetest.Big(100, true)
+	stated := bigCluster(100, true)
 	c := compiled(t, stated)
 	pod := &api.Pod{TemplateIndex: 2, Template: stated.Templates[2]}
 	most := c.MaxBytes()
@@ -84,7 +84,7 @@ func TestRememberedIsBounded(t *testing.T) {
 
 func TestRememberAtMost(t *testing.T) {
 	ctx := context.Background()
-	stated := enginetest.Big(100, true)
+	stated := bigCluster(100, true)
 	for _, room := range []int64{0, 100_000, 1 << 20, 1 << 40} {
 		c := compiled(t, stated)
 		base, most := c.Bytes(), c.MaxBytes()

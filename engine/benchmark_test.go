@@ -6,12 +6,11 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
 func BenchmarkCompile(b *testing.B) {
 	ctx := context.Background()
-	for name, stated := range map[string]*api.Cluster{"classes=60": enginetest.Big(5000, true), "classes=0": enginetest.Big(5000, false)} {
+	for name, stated := range map[string]*api.Cluster{"classes=60": bigCluster(5000, true), "classes=0": bigCluster(5000, false)} {
 		b.Run("nodes=5000/pods=150000/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -25,7 +24,7 @@ func BenchmarkCompile(b *testing.B) {
 
 func BenchmarkWith(b *testing.B) {
 	ctx := context.Background()
-	stated := enginetest.Big(5000, true)
+	stated := bigCluster(5000, true)
 	base := compiled(b, stated)
 	other := stated.Nodes[2500]
 	other.PodCounts = append([]api.PodCount{{Template: 3, Count: 1}}, other.PodCounts[1:]...)
@@ -49,7 +48,7 @@ func BenchmarkWith(b *testing.B) {
 
 func BenchmarkDecide(b *testing.B) {
 	ctx := context.Background()
-	stated := enginetest.Big(5000, true)
+	stated := bigCluster(5000, true)
 	c := compiled(b, stated)
 	for _, test := range []struct {
 		name     string

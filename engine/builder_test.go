@@ -81,7 +81,7 @@ func TestClassesAsIfSpelledOut(t *testing.T) {
 			if n.Class != nil {
 				classed++
 			}
-			spelled.Nodes = append(spelled.Nodes, enginetest.Spelled(n))
+			spelled.Nodes = append(spelled.Nodes, inlined(n))
 		}
 		if diff := difference(ask(t, compiled(t, &spelled), pods), ask(t, compiled(t, stated), pods)); diff != "" {
 			t.Fatalf("seed %d (-spelled out +with classes):\n%s", seed, diff)

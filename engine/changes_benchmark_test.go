@@ -23,7 +23,7 @@ func BenchmarkChanges(b *testing.B) {
 		"selector":         enginetest.MakePod("new").Affinity(zone, enginetest.Selects("app", "unmatched")),
 	}
 	for _, nodes := range []int{5_000, 50_000} {
-		c := compiled(b, enginetest.Big(nodes, true))
+		c := compiled(b, bigCluster(nodes, true))
 		for name, p := range pods {
 			for _, changes := range []bool{false, true} {
 				b.Run(fmt.Sprintf("nodes=%d/pods=%d/case=%s/changes=%t", nodes, nodes*30, name, changes), func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 
 func BenchmarkPlaceJointly(b *testing.B) {
 	ctx := context.Background()
-	c := compiled(b, enginetest.Big(5000, true))
+	c := compiled(b, bigCluster(5000, true))
 	o := engine.JointOptions{Profile: api.Kube137()}
 	for _, test := range []struct {
 		name   string

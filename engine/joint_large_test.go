@@ -63,7 +63,7 @@ func special(p *enginetest.Pod) {
 func TestPlaceJointlyOnManyNodes(t *testing.T) {
 	ctx := context.Background()
 	unequal := compile(t, unequalRacks()...)
-	usual := compiled(t, enginetest.Big(5000, true))
+	usual := compiled(t, bigCluster(5000, true))
 	chain := func(key string) []engine.Pending {
 		return distinct(1000, func(i int, p *enginetest.Pod) {
 			if p.Affinity(key, g(i+1)); i == 7 {

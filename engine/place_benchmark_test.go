@@ -37,7 +37,7 @@ func BenchmarkPlace(b *testing.B) {
 		name := fmt.Sprintf("nodes=%d/templates=%d/racks=%t", bench.nodes, bench.templates, bench.racks)
 		b.Run(name, func(b *testing.B) {
 			ctx := context.Background()
-			stated := enginetest.Big(bench.nodes, true)
+			stated := bigCluster(bench.nodes, true)
 			for i := range stated.Nodes {
 				n := &stated.Nodes[i]
 				n.Labels = n.Labels.With(api.Labels{{Key: "example.com/small-rack", Value: fmt.Sprint("rack-", i%1250)}})

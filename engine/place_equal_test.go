@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stowage-scheduler/stowage/engine"
-	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
 var placements = flag.Int("placements", 100_000, "how many random placements TestPlaceEqualsScanning compares at least")
@@ -43,7 +42,7 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 	t.Helper()
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(seed, 4))
-	stated, profile, pods := enginetest.RandomQueue(rng)
+	stated, profile, pods := randomQueue(rng)
 	if seed%5 == 4 {
 		enlarge(rng, stated, pods)
 	}

@@ -226,7 +226,7 @@ func TestFilterOfFewNodes(t *testing.T) {
 	ctx := context.Background()
 	checked := 0
 	for seed := uint64(0); checked < 20_000; seed++ {
-		stated, profile, pods := enginetest.RandomQueue(rand.New(rand.NewPCG(seed, 8)))
+		stated, profile, pods := randomQueue(rand.New(rand.NewPCG(seed, 8)))
 		c, err := engine.Compile(ctx, stated)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // BenchmarkScaleDown deletes half of a workload's replicas, of Big with one of them on every fourth node.
 func BenchmarkScaleDown(b *testing.B) {
 	for _, nodes := range []int{5_000, 20_000} {
-		stated := enginetest.Big(nodes, true)
+		stated := bigCluster(nodes, true)
 		web := enginetest.MakePod("next").Label("web", "yes").Request("cpu", 100).
 			PreferAntiAffinity(100, "topology.kubernetes.io/zone", enginetest.Selects("web", "yes")).
 			Spread("example.com/rack", 2, enginetest.Selects("web", "yes"))

@@ -8,16 +8,15 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
 // TestBytes compares the estimate of a cluster's memory with the growth of the heap.
 func TestBytes(t *testing.T) {
 	for name, stated := range map[string]func() *api.Cluster{
-		"classes":    func() *api.Cluster { return enginetest.Big(2000, true) },
-		"no classes": func() *api.Cluster { return enginetest.Big(2000, false) },
+		"classes":    func() *api.Cluster { return bigCluster(2000, true) },
+		"no classes": func() *api.Cluster { return bigCluster(2000, false) },
 		"named pods": func() *api.Cluster {
-			c := enginetest.Big(1000, true)
+			c := bigCluster(1000, true)
 			for i := range c.Nodes {
 				n := &c.Nodes[i]
 				for _, p := range n.PodCounts {
@@ -32,7 +31,7 @@ func TestBytes(t *testing.T) {
 			return c
 		},
 		"images": func() *api.Cluster {
-			c := enginetest.Big(1000, true)
+			c := bigCluster(1000, true)
 			for i := range c.Nodes {
 				for j := range 40 {
 					name := fmt.Sprintf("registry.example.com/team/image-%d:v1", (i*7+j*13)%500)

@@ -1,22 +1,23 @@
-package enginetest
+package engine_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
-// The proportions of Big.
+// The proportions of bigCluster.
 const (
 	bigTemplates   = 500
 	bigPools       = 60
 	bigPodsPerNode = 30
 )
 
-// Big returns a cluster like that of bench/bigcluster: nodes of 60 pools with 18 labels each, and 30 pods a node of 500
+// bigCluster returns a cluster like that of bench/bigcluster: nodes of 60 pools with 18 labels each, and 30 pods a node of 500
 // templates. With classes, the nodes of a pool share a node class.
-func Big(nodes int, classes bool) *api.Cluster {
+func bigCluster(nodes int, classes bool) *api.Cluster {
 	rng := rand.New(rand.NewPCG(1, uint64(nodes)))
 	c := &api.Cluster{Namespaces: []api.Namespace{{Name: "default"}, {Name: "apps", Labels: api.Labels{{Key: "team", Value: "a"}}}}}
 	for i := range bigTemplates {
@@ -36,7 +37,7 @@ func Big(nodes int, classes bool) *api.Cluster {
 			Labels: api.Labels{{Key: "example.com/rack", Value: fmt.Sprint("rack-", i/40)}},
 		}
 		if !classes {
-			n = Spelled(n)
+			n = inlined(n)
 		}
 		first, step := rng.IntN(bigTemplates), 1+2*rng.IntN(bigTemplates/2)
 		for step%5 == 0 {
@@ -50,8 +51,8 @@ func Big(nodes int, classes bool) *api.Cluster {
 	return c
 }
 
-// Spelled returns a node with the contents of its class inlined.
-func Spelled(n api.Node) api.Node {
+// inlined returns a node with the contents of its class inlined.
+func inlined(n api.Node) api.Node {
 	class := n.Class
 	if class == nil {
 		return n
@@ -72,7 +73,7 @@ func Spelled(n api.Node) api.Node {
 			resources = append(resources, q.Resource, q.Amount)
 		}
 	}
-	n.Allocatable = Resources(resources...)
+	n.Allocatable = enginetest.Resources(resources...)
 	n.Class = nil
 	return n
 }
@@ -99,7 +100,7 @@ func bigPool(i int) *api.NodeClass {
 			"example.com/kernel":                            fmt.Sprint("6.", i%7),
 			"node.example.com/capacity-reservation-managed": "true",
 		}),
-		Allocatable: Resources("cpu", 32_000+16_000*(i%3), "memory", 128<<30, "ephemeral-storage", 200<<30, "pods", 110),
+		Allocatable: enginetest.Resources("cpu", 32_000+16_000*(i%3), "memory", 128<<30, "ephemeral-storage", 200<<30, "pods", 110),
 	}
 	if i%10 == 9 {
 		p.Taints = []api.Taint{{Key: "dedicated", Value: "batch", Effect: api.NoSchedule}}
@@ -109,13 +110,13 @@ func bigPool(i int) *api.NodeClass {
 
 func bigTemplate(i int) *api.PodTemplate {
 	app := fmt.Sprintf("app-%03d", i)
-	p := MakePod("").Namespace([]string{"default", "apps"}[i%2]).
+	p := enginetest.MakePod("").Namespace([]string{"default", "apps"}[i%2]).
 		Label("app", app).Label("tier", fmt.Sprint("tier-", i%5)).Label("version", "current").
 		Request("cpu", 100+50*(i%10), "memory", 256<<20)
-	p.spec().Containers[0].Image = "example.com/" + app + ":v1"
+	p.Template.Spec.Containers[0].Image = "example.com/" + app + ":v1"
 	switch i % 4 {
 	case 1:
-		p.AntiAffinity("kubernetes.io/hostname", Selects("app", app))
+		p.AntiAffinity("kubernetes.io/hostname", enginetest.Selects("app", app))
 	case 3:
 		p.AntiAffinity("topology.kubernetes.io/zone", &api.LabelSelector{
 			MatchLabels: api.LabelsOf(map[string]string{"app": app, "version": "next"}),
@@ -123,9 +124,9 @@ func bigTemplate(i int) *api.PodTemplate {
 	}
 	switch i % 6 {
 	case 0:
-		p.Spread("topology.kubernetes.io/zone", int32(5+i%3), Selects("app", app))
+		p.Spread("topology.kubernetes.io/zone", int32(5+i%3), enginetest.Selects("app", app))
 	case 3:
-		p.SpreadSoftly("topology.kubernetes.io/zone", int32(5+i%3), Selects("app", app))
+		p.SpreadSoftly("topology.kubernetes.io/zone", int32(5+i%3), enginetest.Selects("app", app))
 	}
 	return p.Template
 }

@@ -1,10 +1,11 @@
-package enginetest
+package engine_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
 var topologyKeys = []string{
@@ -12,19 +13,19 @@ var topologyKeys = []string{
 	"example.com/rack", "disk", "example.com/absent",
 }
 
-// RandomQueue returns a cluster, a profile and a queue of pods of few templates. Every plugin has an effect on it,
+// randomQueue returns a cluster, a profile and a queue of pods of few templates. Every plugin has an effect on it,
 // between pending pods and with existing pods.
-func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
+func randomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 	c := &api.Cluster{
 		Namespaces: []api.Namespace{
 			{Name: "default", Labels: api.LabelsOf(map[string]string{"team": "a"})},
 			{Name: "other", Labels: api.LabelsOf(map[string]string{"team": "b"})},
 		},
 		WorkloadSelectors: []api.WorkloadSelector{
-			{Kind: api.Service, Namespace: "default", Name: "web", Selector: Selects("app", "web")},
-			{Kind: api.ReplicaSet, Namespace: "default", Name: "set", Selector: Selects("tier", "x")},
-			{Kind: api.StatefulSet, Namespace: "other", Name: "set", Selector: Selects("app", "db")},
-			{Kind: api.ReplicationController, Namespace: "default", Name: "set", Selector: Selects("app", "cache")},
+			{Kind: api.Service, Namespace: "default", Name: "web", Selector: enginetest.Selects("app", "web")},
+			{Kind: api.ReplicaSet, Namespace: "default", Name: "set", Selector: enginetest.Selects("tier", "x")},
+			{Kind: api.StatefulSet, Namespace: "other", Name: "set", Selector: enginetest.Selects("app", "db")},
+			{Kind: api.ReplicationController, Namespace: "default", Name: "set", Selector: enginetest.Selects("app", "cache")},
 		},
 	}
 	named := "n1"
@@ -33,9 +34,9 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 		p := queuedPod(rng, named)
 		switch rng.IntN(4) {
 		case 0:
-			p.AntiAffinity(pick(rng, topologyKeys...), Selects("color", "red"))
+			p.AntiAffinity(pick(rng, topologyKeys...), enginetest.Selects("color", "red"))
 		case 1:
-			p.PreferAntiAffinity(50, pick(rng, topologyKeys...), Selects("color", "red"))
+			p.PreferAntiAffinity(50, pick(rng, topologyKeys...), enginetest.Selects("color", "red"))
 		}
 		c.Templates = append(c.Templates, p.Template)
 	}
@@ -77,15 +78,15 @@ func RandomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 		p.Terminating = rng.IntN(16) == 0
 		pods = append(pods, p)
 	}
-	return c, RandomProfile(rng), pods
+	return c, randomProfile(rng), pods
 }
 
-func queuedNode(rng *rand.Rand, i int, tight bool) *Node {
+func queuedNode(rng *rand.Rand, i int, tight bool) *enginetest.Node {
 	room := 8 + rng.IntN(8)
 	if tight {
 		room = 1 + rng.IntN(3)
 	}
-	n := MakeNode(fmt.Sprint("n", i))
+	n := enginetest.MakeNode(fmt.Sprint("n", i))
 	resources := []any{"cpu", 500 * room, "memory", int64(room) << 29, "pods", 2 * room, "ephemeral-storage", int64(room) << 30}
 	if rng.IntN(3) == 0 {
 		resources = append(resources, "example.com/gpu", rng.IntN(room+1))
@@ -147,7 +148,7 @@ func queuedSelector(rng *rand.Rand) *api.LabelSelector {
 			Key: pick(rng, "tier", "version"), Operator: pick(rng, api.Exists, api.DoesNotExist),
 		}}}
 	}
-	return Selects("app", pick(rng, "web", "db", "cache"))
+	return enginetest.Selects("app", pick(rng, "web", "db", "cache"))
 }
 
 func queuedTerm(rng *rand.Rand) api.PodAffinityTerm {
@@ -156,7 +157,7 @@ func queuedTerm(rng *rand.Rand) api.PodAffinityTerm {
 	case 0:
 		t.Namespaces = []string{pick(rng, "default", "other", "unknown")}
 	case 1:
-		t.NamespaceSelector = pick(rng, &api.LabelSelector{}, Selects("team", "a"), Selects("team", "b"))
+		t.NamespaceSelector = pick(rng, &api.LabelSelector{}, enginetest.Selects("team", "a"), enginetest.Selects("team", "b"))
 	}
 	switch rng.IntN(8) {
 	case 0:
@@ -198,15 +199,16 @@ func queuedNodeTerm(rng *rand.Rand, named string) api.NodeSelectorTerm {
 	)}}
 }
 
-func queuedPod(rng *rand.Rand, named string) *Pod {
-	p := MakePod("").Namespace(pick(rng, "default", "default", "other", "unknown")).Label("app", pick(rng, "web", "db", "cache"))
+func queuedPod(rng *rand.Rand, named string) *enginetest.Pod {
+	p := enginetest.MakePod("").Namespace(pick(rng, "default", "default", "other", "unknown"))
+	p.Label("app", pick(rng, "web", "db", "cache"))
 	if rng.IntN(2) == 0 {
 		p.Label("tier", pick(rng, "x", "y"))
 	}
 	if rng.IntN(4) == 0 {
 		p.Label("version", pick(rng, "1", "2"))
 	}
-	s := p.spec()
+	s := &p.Template.Spec
 	s.Containers[0].Image = pick(rng, "app:v1", "side", "unheard-of", "data:v2")
 	if rng.IntN(3) > 0 {
 		p.Request("cpu", 50*rng.IntN(8), "memory", (64<<20)*rng.IntN(8))
@@ -217,10 +219,12 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 	case 1:
 		p.Request("hugepages-2Mi", 1<<22, "ephemeral-storage", 1<<26)
 	case 2:
-		s.Requests = Resources("cpu", 300)
-		s.Overhead = Resources("memory", 64<<20)
+		s.Requests = enginetest.Resources("cpu", 300)
+		s.Overhead = enginetest.Resources("memory", 64<<20)
 	case 3:
-		s.InitContainers = []api.Container{{Name: "init", Image: "side", Requests: Resources("cpu", 400), Sidecar: rng.IntN(2) == 0}}
+		s.InitContainers = []api.Container{{
+			Name: "init", Image: "side", Requests: enginetest.Resources("cpu", 400), Sidecar: rng.IntN(2) == 0,
+		}}
 		s.ImageVolumes = []string{"data:v2"}
 	}
 	affinity := func() *api.PodAffinity {
@@ -245,10 +249,10 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 	if rng.IntN(6) == 0 {
 		app, _ := p.Template.Labels.Get("app")
 		s.Spread = nil
-		p.SpreadSoftly("example.com/rack", 1+rng.Int32N(2), Selects("app", app)).
+		p.SpreadSoftly("example.com/rack", 1+rng.Int32N(2), enginetest.Selects("app", app)).
 			SpreadSoftly("topology.kubernetes.io/zone", 1+rng.Int32N(4), queuedSelector(rng))
 		if rng.IntN(2) == 0 {
-			p.Spread("topology.kubernetes.io/zone", 1+rng.Int32N(2), Selects("app", app))
+			p.Spread("topology.kubernetes.io/zone", 1+rng.Int32N(2), enginetest.Selects("app", app))
 		}
 	}
 	if rng.IntN(3) == 0 {
@@ -287,10 +291,10 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 	case 2, 3:
 		s.SchedulingGates = []string{"wait"}
 	case 4:
-		p.AntiAffinity("topology.kubernetes.io/zone", Selects("app", "not a value"))
+		p.AntiAffinity("topology.kubernetes.io/zone", enginetest.Selects("app", "not a value"))
 	case 5:
 		s.Spread = append(s.Spread, queuedSpread(rng))
-		s.Spread[0].LabelSelector = Selects("app", "not a value")
+		s.Spread[0].LabelSelector = enginetest.Selects("app", "not a value")
 	case 6:
 		s.NodeAffinity = &api.NodeAffinity{Preferred: []api.PreferredNodeTerm{{Weight: 1, Preference: api.NodeSelectorTerm{
 			MatchExpressions: []api.Requirement{{Key: "disk", Operator: api.GreaterThan, Values: []string{"many"}}},
@@ -299,8 +303,8 @@ func queuedPod(rng *rand.Rand, named string) *Pod {
 	return p
 }
 
-// RandomProfile returns a random profile, or with probability 1/2 kube-scheduler's own.
-func RandomProfile(rng *rand.Rand) *api.Profile {
+// randomProfile returns a random profile, or with probability 1/2 kube-scheduler's own.
+func randomProfile(rng *rand.Rand) *api.Profile {
 	p := api.Kube137()
 	if rng.IntN(2) == 0 {
 		return p
@@ -341,3 +345,5 @@ func RandomProfile(rng *rand.Rand) *api.Profile {
 	}
 	return p
 }
+
+func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
