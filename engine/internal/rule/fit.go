@@ -2,6 +2,7 @@ package rule
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -10,31 +11,80 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Fit rejects the nodes with insufficient free resources: room for one pod, and each resource that the pod requests.
+// Fit rejects the nodes with insufficient free resources.
 type Fit struct {
-	state     *cluster.State
-	resources *cluster.Resources
-	lanes     [cluster.Lanes]int64
-	scalars   []scalar
+	nodes int
+	needs []Need
 }
 
-type scalar struct {
-	name    string
-	request int64
-	column  *cluster.Scalar // nil if no node has the resource
+// Need is a required amount of a resource.
+type Need struct {
+	Resource string
+	Amount   int64
+	// The columns of a resource that every node has, and the minimum that is free in each word of nodes, nil if unknown.
+	allocatable, used, least []int64
+	// scalar is the column of another resource, nil if no node has it.
+	scalar *cluster.Scalar
 }
+
+// tooManyPods is the index of the need of room for a pod.
+const tooManyPods = 0
 
 // NewFit returns the rule of a pod with the given requests. Amounts of 0 request nothing.
 func NewFit(s *cluster.State, requests api.Resources) *Fit {
-	f := &Fit{state: s, resources: s.Resources}
-	for _, q := range requests {
-		if lane := slices.Index(cluster.LaneNames[:], q.Resource); lane >= 0 {
-			f.lanes[lane] = q.Amount
-		} else if q.Amount > 0 {
-			f.scalars = append(f.scalars, scalar{q.Resource, q.Amount, s.Resources.Scalars[q.Resource]})
+	r := s.Resources
+	room := s.Room(r)
+	if room == nil {
+		room = &cluster.Room{}
+	}
+	needs := append(make([]Need, 0, 1+len(requests)), Need{
+		Resource: api.ResourcePods, Amount: 1, allocatable: r.AllowedPods, used: r.Pods, least: room.Pods,
+	})
+	for lane, name := range cluster.LaneNames {
+		if amount, _ := requests.Get(name); amount > 0 {
+			needs = append(needs, Need{
+				Resource: name, Amount: amount,
+				allocatable: r.Allocatable[lane], used: r.Requested[lane], least: room.Lanes[lane],
+			})
 		}
 	}
-	return f
+	for _, q := range requests {
+		if q.Amount > 0 && !slices.Contains(cluster.LaneNames[:], q.Resource) {
+			needs = append(needs, Need{Resource: q.Resource, Amount: q.Amount, scalar: r.Scalars[q.Resource]})
+		}
+	}
+	return &Fit{nodes: s.Len(), needs: needs}
+}
+
+// Needs returns the required amounts: room for one pod, and the resources that the pod requests, in kube-scheduler's
+// order, scalars by name. There are none without a rule. They must not be changed.
+func (f *Fit) Needs() []Need {
+	if f == nil {
+		return nil
+	}
+	return f.needs
+}
+
+// Room returns the free amount on a node.
+func (n *Need) Room(node uint32) int64 {
+	allocatable, used := n.on(node)
+	return allocatable - used
+}
+
+// Allocatable returns the allocatable amount on a node.
+func (n *Need) Allocatable(node uint32) int64 {
+	allocatable, _ := n.on(node)
+	return allocatable
+}
+
+func (n *Need) on(node uint32) (allocatable, used int64) {
+	if n.allocatable != nil {
+		return n.allocatable[node], n.used[node]
+	}
+	if i, ok := n.scalar.Find(node); ok {
+		return n.scalar.Allocatable[i], n.scalar.Requested[i]
+	}
+	return 0, 0
 }
 
 // reject returns the nodes without room, grouped by missing resources.
@@ -45,9 +95,9 @@ func (f *Fit) reject(in nodeset.Set) []Rejection {
 	for n := range f.fullOf(in).All() {
 		key = key[:0]
 		code := verdict.Unschedulable
-		for s := range f.shortages(n) {
-			key = binary.AppendUvarint(key, uint64(s.index))
-			if s.index != tooManyPods && s.Requested > s.Allocatable {
+		for i, s := range f.shortages(n) {
+			key = binary.AppendUvarint(key, uint64(i))
+			if i != tooManyPods && s.Requested > s.Allocatable {
 				code = verdict.UnschedulableAndUnresolvable
 			}
 		}
@@ -67,13 +117,12 @@ func (f *Fit) reject(in nodeset.Set) []Rejection {
 const sparse = 16
 
 func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
-	nodes := len(f.resources.Pods)
-	if in.Len()*sparse > nodes {
+	if in.Len()*sparse > f.nodes {
 		full := f.Full()
 		full.And(in)
 		return full
 	}
-	full := nodeset.New(nodes)
+	full := nodeset.New(f.nodes)
 	for n := range in.All() {
 		if f.FullOn(n) {
 			full.Add(n)
@@ -84,25 +133,18 @@ func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
 
 // Full returns the nodes without room.
 func (f *Fit) Full() nodeset.Set {
-	r := f.resources
-	full := nodeset.New(len(r.Pods))
-	room := f.state.Room(r)
-	if room == nil {
-		room = &cluster.Room{}
-	}
-	exceed(full, r.AllowedPods, r.Pods, 1, room.Pods)
-	for lane, request := range f.lanes {
-		if request > 0 {
-			exceed(full, r.Allocatable[lane], r.Requested[lane], request, room.Lanes[lane])
+	full := nodeset.New(f.nodes)
+	for i := range f.needs {
+		n := &f.needs[i]
+		if n.allocatable != nil {
+			n.exceed(full)
+			continue
 		}
-	}
-	for i := range f.scalars {
-		s := &f.scalars[i]
-		lacking := nodeset.Full(len(r.Pods))
-		if s.column != nil {
-			for j, n := range s.column.Nodes {
-				if s.request <= s.column.Allocatable[j]-s.column.Requested[j] {
-					lacking.Remove(n)
+		lacking := nodeset.Full(f.nodes)
+		if n.scalar != nil {
+			for j, node := range n.scalar.Nodes {
+				if n.Amount <= n.scalar.Allocatable[j]-n.scalar.Requested[j] {
+					lacking.Remove(node)
 				}
 			}
 		}
@@ -113,37 +155,26 @@ func (f *Fit) Full() nodeset.Set {
 
 // FullOn reports whether a node is without room.
 func (f *Fit) FullOn(n uint32) bool {
-	r := f.resources
-	if r.Pods[n] >= r.AllowedPods[n] {
-		return true
-	}
-	for lane, request := range f.lanes {
-		if request > 0 && request > r.Allocatable[lane][n]-r.Requested[lane][n] {
-			return true
-		}
-	}
-	for i := range f.scalars {
-		s := &f.scalars[i]
-		if allocatable, used := s.on(n); s.request > allocatable-used {
+	for i := range f.needs {
+		if need := &f.needs[i]; need.Amount > need.Room(n) {
 			return true
 		}
 	}
 	return false
 }
 
-// exceed adds the nodes with less free than requested. least is the minimum that is free in each word of nodes; nil if
-// unknown.
-func exceed(full nodeset.Set, allocatable, used []int64, request int64, least []int64) {
+// exceed adds the nodes with less free than required.
+func (n *Need) exceed(full nodeset.Set) {
 	for w := range full {
-		if least != nil && request <= least[w] {
+		if n.least != nil && n.Amount <= n.least[w] {
 			continue
 		}
-		to := min(w*64+64, len(allocatable))
-		taken := used[w*64 : to]
+		to := min(w*64+64, len(n.allocatable))
+		used := n.used[w*64 : to]
 		var word uint64
-		for b, a := range allocatable[w*64 : to] {
+		for b, a := range n.allocatable[w*64 : to] {
 			var bit uint64
-			if request > a-taken[b] {
+			if n.Amount > a-used[b] {
 				bit = 1
 			}
 			word |= bit << (b & 63)
@@ -152,49 +183,15 @@ func exceed(full nodeset.Set, allocatable, used []int64, request int64, least []
 	}
 }
 
-func (s *scalar) on(n uint32) (allocatable, requested int64) {
-	i, ok := s.column.Find(n)
-	if !ok {
-		return 0, 0
-	}
-	return s.column.Allocatable[i], s.column.Requested[i]
-}
-
-// Indexes of what can be short: pods, the lanes, then the scalars.
-const (
-	tooManyPods = 0
-	firstLane   = 1
-	firstScalar = firstLane + cluster.Lanes
-)
-
-type shortage struct {
-	index int
-	verdict.ResourceShortage
-}
-
-// shortages iterates over the missing resources of a node, in kube-scheduler's order, scalars by name.
-func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
-	r := f.resources
-	return func(yield func(shortage) bool) {
-		if r.Pods[n] >= r.AllowedPods[n] && !yield(shortage{tooManyPods, verdict.ResourceShortage{
-			Node: n, Resource: api.ResourcePods, Requested: 1, Used: r.Pods[n], Allocatable: r.AllowedPods[n],
-		}}) {
-			return
-		}
-		for lane, request := range f.lanes {
-			allocatable, used := r.Allocatable[lane][n], r.Requested[lane][n]
-			if request > 0 && request > allocatable-used && !yield(shortage{firstLane + lane, verdict.ResourceShortage{
-				Node: n, Resource: cluster.LaneNames[lane], Requested: request, Used: used, Allocatable: allocatable,
-			}}) {
-				return
-			}
-		}
-		for i := range f.scalars {
-			s := &f.scalars[i]
-			allocatable, used := s.on(n)
-			if s.request > allocatable-used && !yield(shortage{firstScalar + i, verdict.ResourceShortage{
-				Node: n, Resource: s.name, Requested: s.request, Used: used, Allocatable: allocatable,
-			}}) {
+// shortages iterates over the missing resources of a node, by the index of the need.
+func (f *Fit) shortages(n uint32) iter.Seq2[int, verdict.ResourceShortage] {
+	return func(yield func(int, verdict.ResourceShortage) bool) {
+		for i := range f.needs {
+			need := &f.needs[i]
+			allocatable, used := need.on(n)
+			if need.Amount > allocatable-used && !yield(i, verdict.ResourceShortage{
+				Node: n, Resource: need.Resource, Requested: need.Amount, Used: used, Allocatable: allocatable,
+			}) {
 				return
 			}
 		}
@@ -205,11 +202,11 @@ func (f *Fit) shortages(n uint32) func(yield func(shortage) bool) {
 func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 	var out []verdict.ResourceShortage
 	for n := range in.All() {
-		for s := range f.shortages(n) {
+		for _, s := range f.shortages(n) {
 			if len(out) == verdict.MaxDetails {
 				return out
 			}
-			out = append(out, s.ResourceShortage)
+			out = append(out, s)
 		}
 	}
 	return out
@@ -217,8 +214,8 @@ func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 
 func (f *Fit) reasons(n uint32) []verdict.Reason {
 	var out []verdict.Reason
-	for s := range f.shortages(n) {
-		if s.index == tooManyPods {
+	for i, s := range f.shortages(n) {
+		if i == tooManyPods {
 			out = append(out, verdict.ReasonOf(verdict.ReasonTooManyPods))
 		} else {
 			out = append(out, verdict.InsufficientResource(s.Resource))
