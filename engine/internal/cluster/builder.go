@@ -7,86 +7,93 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Builder compiles a cluster part by part. Templates and classes come before the nodes that refer to them; they are kept
-// and must not change afterwards. Of a node nothing else is kept: its memory may be overwritten once AddNode returns.
+// Builder compiles a cluster part by part, from nothing or from a base that stays unchanged. Templates and classes come
+// before the nodes that refer to them. The builder keeps them, so they must not change. It keeps nothing of a node: the
+// node's memory may be overwritten once AddNode returns.
 //
 // A Builder is for one goroutine.
 type Builder struct {
-	c      *Cluster
-	taints taintLists
-	kinds  map[*api.NodeClass]int32
-	// unused are the places of kinds whose classes are gone, for new ones.
-	unused []int32
-	pods   grouping
-	drafts *Drafts
-	draft  Draft
-	labels arena[selector.Label]
+	c, base *Cluster
+	taints  distinct[[]api.Taint]
+	kinds   map[*api.NodeClass]int32
+	pods    grouping
+	scalars sparseEdit[Amount]
+	images  sparseEdit[int64]
+	labels  arena[selector.Label]
+	drafts  *Drafts
+	draft   Draft
+
+	// The differences from the base. Nodes with other labels, in relabelled, kept their indexes.
+	relabelled     []uint32
+	recounts       []recount
+	added, removed bool // whether nodes are added, removed
+	replaced       bool // whether nodes are replaced
 }
 
 // NewBuilder returns a builder of an empty cluster.
 func NewBuilder() *Builder {
-	b := newBuilder(&Cluster{
+	b := derive(&Cluster{
 		symbols:   intern.New(),
 		kinds:     []*kind{{class: noClass}},
 		Taints:    Taints{Lists: make([][]api.Taint, 1)},
 		resources: &Resources{Scalars: make(map[string]*Scalar)},
-		images:    make(map[string]*image),
 		groupOf:   make(map[intern.ID]int32),
 		byName:    make(map[intern.ID]selector.Labels),
 		workloads: newWorkloads(),
 	})
-	b.begin()
-	return b
+	b.c.symbols = b.base.symbols
+	return b.forManyNodes()
 }
 
-// begin prepares for many nodes.
-func (b *Builder) begin() {
-	b.labels.chunk, b.pods.arena.chunk = 1024, 4096
-	b.drafts = b.Drafts()
-}
-
-// newBuilder returns a builder that adds to c.
-func newBuilder(c *Cluster) *Builder {
+// derive returns a builder that changes what base has. The cluster shares columns with base until they change.
+func derive(base *Cluster) *Builder {
+	c := *base
+	c.symbols = intern.Extend(base.symbols)
+	c.Names, c.nameIDs = slices.Clip(base.Names), slices.Clip(base.nameIDs)
+	c.kindOf, c.rows = slices.Clip(base.kindOf), slices.Clip(base.rows)
+	c.Unschedulable = base.Unschedulable.Clone()
+	c.Taints.Class = slices.Clip(base.Taints.Class)
+	resources := *base.resources
+	for _, column := range resources.columns() {
+		*column = slices.Clip(*column)
+	}
+	c.resources = &resources
+	c.kinds, c.templates, c.groups = slices.Clone(base.kinds), slices.Clone(base.templates), slices.Clone(base.groups)
 	b := &Builder{
-		c:      c,
-		taints: taintLists{lists: c.Taints.Lists},
-		kinds:  make(map[*api.NodeClass]int32, len(c.kinds)),
-		pods:   grouping{c: c, byPointer: make(map[*api.PodTemplate]*template), loads: loads{list: c.loads}},
-		drafts: &Drafts{c: c},
+		c:       &c,
+		base:    base,
+		taints:  distinct[[]api.Taint]{list: slices.Clip(base.Taints.Lists), key: taintKey},
+		kinds:   make(map[*api.NodeClass]int32, len(c.kinds)),
+		scalars: newSparseEdit(resources.Scalars),
+		images:  newSparseEdit(base.images),
+		pods: grouping{
+			c: &c, byPointer: make(map[*api.PodTemplate]*template), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
+		},
+		drafts: &Drafts{c: &c},
 	}
 	for i, k := range c.kinds {
 		if k != nil {
 			b.kinds[k.class] = int32(i)
-		} else {
-			b.unused = append(b.unused, int32(i))
 		}
 	}
 	return b
 }
 
-// Fork returns a builder to add nodes to. Everything else is what b has, to which nothing must be added any more; b has no
-// nodes. Forks of one builder may be made and used at once.
-func (b *Builder) Fork() *Builder {
-	c := *b.c
-	c.symbols = intern.Extend(c.symbols)
-	c.templates = slices.Clone(c.templates)
-	c.Taints.Lists = slices.Clone(c.Taints.Lists)
-	c.resources = &Resources{Scalars: make(map[string]*Scalar)}
-	c.groupOf = make(map[intern.ID]int32)
-	c.images = make(map[string]*image, len(b.c.images))
-	for name, m := range b.c.images {
-		own := *m
-		c.images[name] = &own
-	}
-	f := &Builder{c: &c, taints: taintLists{lists: c.Taints.Lists}, kinds: b.kinds}
-	f.pods = grouping{c: &c, byPointer: make(map[*api.PodTemplate]*template)}
-	f.begin()
-	return f
+// forManyNodes makes the builder allocate memory for many nodes at a time.
+func (b *Builder) forManyNodes() *Builder {
+	b.labels.chunk, b.pods.arena.chunk = 1024, 4096
+	b.drafts = b.Drafts()
+	return b
 }
 
-// Grow makes room for a number of nodes more, to be added for less.
+// Fork returns a builder with everything that b has except nodes. Nothing may be added to b afterwards, and no templates,
+// classes, namespaces or selectors to the fork. Forks of one builder may be made and used concurrently.
+func (b *Builder) Fork() *Builder { return derive(b.c).forManyNodes() }
+
+// Grow reserves memory for additional nodes.
 func (b *Builder) Grow(nodes int) {
 	c := b.c
 	c.Names, c.nameIDs, c.kindOf = slices.Grow(c.Names, nodes), slices.Grow(c.nameIDs, nodes), slices.Grow(c.kindOf, nodes)
@@ -97,37 +104,29 @@ func (b *Builder) Grow(nodes int) {
 	}
 }
 
-// AddTemplate adds a pod template behind those there are.
+// AddTemplate adds the next pod template.
 func (b *Builder) AddTemplate(t *api.PodTemplate) {
 	b.c.stated = append(b.c.stated, t)
 	b.c.templates = append(b.c.templates, b.pods.compiled(t, len(b.c.templates)))
 }
 
-// AddClass adds a node class behind those there are.
+// AddClass adds the next node class.
 func (b *Builder) AddClass(class *api.NodeClass) {
 	b.c.classes = append(b.c.classes, class)
 	b.kind(class)
 }
 
-// kind returns the kind of a class, a new one if it is new.
+// kind returns the kind of a class. It compiles a new one.
 func (b *Builder) kind(class *api.NodeClass) int32 {
 	if class == nil {
 		return 0
 	}
 	i, ok := b.kinds[class]
-	if ok {
-		return i
+	if !ok {
+		i = int32(len(b.c.kinds))
+		b.c.kinds = append(b.c.kinds, compileKind(b.c.symbols, class))
+		b.kinds[class] = i
 	}
-	c := b.c
-	if n := len(b.unused); n > 0 {
-		i, b.unused = b.unused[n-1], b.unused[:n-1]
-	} else {
-		i = int32(len(c.kinds))
-		c.kinds = append(c.kinds, nil)
-	}
-	c.kinds[i] = compileKind(c.symbols, class)
-	b.kinds[class] = i
-	eachImage(class.Images, func(name string, sizeBytes int64) { c.addKindImage(name, i, sizeBytes) })
 	return i
 }
 
@@ -143,23 +142,18 @@ func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {
 	b.c.workloads.add(b.c.symbols, &s)
 }
 
-// AddNode adds a node with its pods behind those there are. It returns the context's error if that ends first; nothing
-// can be built then.
+// AddNode adds the next node with its pods. If the context ends first, it returns the context's error, and the builder is
+// unusable.
 func (b *Builder) AddNode(ctx context.Context, node *api.Node) error {
 	b.drafts.Prepare(&b.draft, node)
 	return b.AddDraft(ctx, &b.draft, node)
 }
 
-// AddDraft is AddNode of a node that is prepared.
+// AddDraft is AddNode for a prepared node.
 func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error {
 	if err := b.compile(ctx, n, node); err != nil {
 		return err
 	}
-	b.append(n)
-	return nil
-}
-
-func (b *Builder) append(n *Draft) {
 	c := b.c
 	i := uint32(len(c.Names))
 	c.Names = append(c.Names, c.symbols.Name(n.name))
@@ -176,41 +170,54 @@ func (b *Builder) append(n *Draft) {
 	for m, column := range c.resources.columns() {
 		*column = append(*column, n.amounts[m])
 	}
-	for _, s := range n.scalars {
-		c.resources.scalar(s.resource).append(i, s)
-	}
-	n.row.scalars = int32(len(n.scalars))
-	for _, m := range n.images {
-		if c.addImage(m.name, i, m.sizeBytes) {
-			n.row.images++
-		}
-	}
+	n.row.scalars = b.scalars.add(i, n.scalars)
+	n.row.images = b.images.add(i, n.images)
+	b.added = true
+	b.recount(i, n.row.pods, 1)
+	return nil
 }
 
 // Build returns the cluster. The builder must not be used afterwards.
 func (b *Builder) Build() *Cluster {
-	c := b.c
-	c.Taints.Lists, c.loads = b.taints.lists, b.pods.loads.list
-	c.columns, c.counts, c.perNode = newColumns(c.Len()), newCounts(c.Len()), newPerNode(c.Len())
-	c.room = &room{}
-	c.gather(b.pods.sizes())
-	c.indexNames()
-	c.findRoles()
+	c, base := b.c, b.base
+	c.Taints.Lists, c.loads = b.taints.list, b.pods.loads.list
+	c.resources.Scalars, c.images = b.scalars.finish(), b.images.finish()
+	samePods := b.regroup()
+	sameLabels := !b.added && !b.removed && len(b.relabelled) == 0
+	// Clusters with the same base give their own strings the same ids, so only those without such strings share a memo.
+	sameStrings := c.symbols.Len() == base.symbols.Len()
+	c.symbols = c.symbols.Settled()
+	fresh := base.columns == nil // base was not built
+	if fresh || !sameLabels {
+		c.indexNames()
+	}
+	if fresh || !sameStrings || !sameLabels {
+		c.columns = newColumns(c.Len())
+		if !fresh && !b.added && !b.removed {
+			c.columns.Carry(base.columns, b.sameColumn, (*topology.Column).Bytes)
+		}
+	}
+	if fresh || !sameStrings || !sameLabels || !samePods {
+		c.counts = newCounts(c.Len())
+	}
+	if fresh || b.added || b.removed || b.replaced {
+		c.perNode, c.room = newPerNode(c.Len()), &room{}
+	} else {
+		c.resources = base.resources
+	}
 	return c
 }
 
-// findRoles finds the groups that matter to rules which concern few of them.
-func (c *Cluster) findRoles() {
-	c.terms = &groupTerms{}
-	c.ports = nil
-	for i := range c.groups {
-		if len(c.groups[i].HostPorts) > 0 {
-			c.ports = append(c.ports, i)
-		}
-	}
+// sameColumn reports whether every node has the same value of a label as in the base.
+func (b *Builder) sameColumn(key intern.ID) bool {
+	return !slices.ContainsFunc(b.relabelled, func(i uint32) bool {
+		was, had := b.base.Label(i, key)
+		is, has := b.c.Label(i, key)
+		return was != is || had != has
+	})
 }
 
-// indexNames makes nodes to be found by name.
+// indexNames computes the index of nodes by name.
 func (c *Cluster) indexNames() {
 	last := intern.ID(0)
 	for _, id := range c.nameIDs {
@@ -225,39 +232,13 @@ func (c *Cluster) indexNames() {
 	}
 }
 
-// gather makes the groups' members, of which it is told the numbers, from the nodes' rows.
-func (c *Cluster) gather(sizes []int) {
-	total := 0
-	first := make([]int, len(sizes)) // where a group's members begin
-	for g, size := range sizes {
-		first[g] = total
-		total += size
-	}
-	nodes := make([]uint32, total)
-	for g, from := range first {
-		to := from + sizes[g]
-		c.groups[g].Nodes, c.groups[g].Counts = nodes[from:to:to], nil
-	}
-	next := slices.Clone(first)
-	for i, r := range c.rows {
-		for _, p := range r.pods {
-			at := next[p.group]
-			nodes[at] = uint32(i)
-			next[p.group]++
-			if p.count != 1 {
-				c.groups[p.group].setCount(at-first[p.group], p.count)
-			}
-		}
-	}
-}
-
-// arena hands out slices of larger allocations, of chunk values or, where that is less, of as many as are asked for.
+// arena cuts slices from larger allocations of at least chunk values.
 type arena[T any] struct {
 	free  []T
 	chunk int
 }
 
-// take returns an empty slice with room for n values. What is used of it must be kept before the next is taken.
+// take returns an empty slice with room for n values. The caller keeps it before it takes the next one.
 func (a *arena[T]) take(n int) []T {
 	if n > len(a.free) {
 		a.free = make([]T, max(n, a.chunk))
@@ -265,7 +246,7 @@ func (a *arena[T]) take(n int) []T {
 	return a.free[:0:n]
 }
 
-// keep returns s, which is what was taken last, with as much room as it has values.
+// keep returns s, the slice that was taken last, without spare capacity.
 func (a *arena[T]) keep(s []T) []T {
 	a.free = a.free[len(s):]
 	return slices.Clip(s)

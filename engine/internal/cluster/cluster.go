@@ -21,19 +21,18 @@ type Cluster struct {
 
 	symbols   *intern.Table // frozen
 	nameIDs   []intern.ID   // by node
-	index     []uint32      // node by id of its name, noNode for other strings; shorter than symbols
-	kinds     []*kind       // kinds[0] is the nodes' without a class
+	index     []uint32      // node by id of its name, noNode for other strings; may be shorter than symbols
+	kinds     []*kind       // kinds[0] is that of nodes without a class; nil if the class was removed
 	kindOf    []int32       // by node
 	rows      []*row        // by node
 	resources *Resources
-	images    map[string]*image
+	images    map[string]*Sparse[int64] // sizes by name, of nodes' own images; kinds have others
 	classes   []*api.NodeClass
 
 	stated     []*api.PodTemplate
 	templates  []template // by index
 	loads      []load
 	groups     []Group
-	free       []int32             // groups without pods, for new ones
 	groupOf    map[intern.ID]int32 // by shape and template
 	ports      []int               // groups with host ports
 	terms      *groupTerms
@@ -47,16 +46,16 @@ type Cluster struct {
 	room    *room
 }
 
-// row is what a node has for itself, in lists.
+// row is the lists of a node.
 type row struct {
-	labels selector.Labels // its own ones
+	labels selector.Labels // its own, without those of its class
 	pods   []podsOf        // in the order stated, each group once
 	named  []NamedPod      // in the order stated
 
-	scalars, images int32 // how many of its own it has, where these are
+	scalars, images int32 // number of entries in Resources.Scalars and Cluster.images
 }
 
-// podsOf is how many pods of a group a node has.
+// podsOf is the number of a group's pods on a node.
 type podsOf struct{ group, count int32 }
 
 type namespace struct {
@@ -66,7 +65,7 @@ type namespace struct {
 
 const noNode = ^uint32(0)
 
-// Compile compiles a stated cluster. It returns the context's error if that ends first.
+// Compile builds a cluster. If the context ends first, it returns the context's error.
 func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
 	b := NewBuilder()
 	b.Grow(len(stated.Nodes))
@@ -102,13 +101,16 @@ func (c *Cluster) Node(name string) (uint32, bool) {
 	return c.index[id], true
 }
 
-// Templates returns the pod templates that the cluster was stated with.
+// Templates returns the pod templates by index.
 func (c *Cluster) Templates() []*api.PodTemplate { return c.stated }
 
-// Classes returns the node classes that the cluster was stated with.
+// Classes returns the node classes by index.
 func (c *Cluster) Classes() []*api.NodeClass { return c.classes }
 
-// CompareOn orders the groups on a node as their pods were stated there; those that have none there come last.
+// PodsOn returns the number of pods on a node.
+func (c *Cluster) PodsOn(node uint32) int64 { return c.resources.Pods[node] }
+
+// CompareOn orders groups by their first pod on a node. Groups without pods there come last.
 func (c *Cluster) CompareOn(node uint32, a, b int) int {
 	pods := c.rows[node].pods
 	place := func(group int) int {

@@ -10,26 +10,21 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Draft is a node before it is put into the columns.
+// Draft is a node before it is in the columns.
 type Draft struct {
 	unschedulable bool
-	counted       bool // row.pods is of pods that are counted, each template once, with their slots in place of groups
+	counted       bool // row.pods has counted pods only, each slot once, and slots in place of groups
 	amounts       amounts
-	scalars       []scalarAmount // by resource
-	images        []imageSize    // its own ones, each name once; the names are the stated node's
+	scalars       []named[Amount] // ascending by name
+	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
 	row           *row
 
-	// What depends on the nodes before it.
+	// These depend on the nodes before it.
 	name         intern.ID
 	kind, taints int32
 }
 
-type imageSize struct {
-	name      string
-	sizeBytes int64
-}
-
-// Drafts prepares nodes that are to be added, while others do so and while what is prepared is added. A Drafts is for one
+// Drafts prepares nodes for AddDraft, concurrently with other Drafts and with the addition of nodes. A Drafts is for one
 // goroutine.
 type Drafts struct {
 	c    *Cluster
@@ -37,15 +32,15 @@ type Drafts struct {
 	pods arena[podsOf]
 }
 
-// Drafts returns a new one for nodes that refer to the templates and classes that there are.
+// Drafts returns a Drafts for nodes that refer to the templates and classes added so far.
 func (b *Builder) Drafts() *Drafts {
 	d := &Drafts{c: b.c}
 	d.rows.chunk, d.pods.chunk = 256, 4096
 	return d
 }
 
-// Prepare does as much of adding a node as does not depend on other nodes. Strings in n's scalars and images are the
-// stated node's.
+// Prepare does the part of adding a node that does not depend on other nodes. Strings in n's scalars and images are those
+// of stated.
 func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
 	class := stated.Class
 	if class == nil {
@@ -59,9 +54,7 @@ func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
 	}
 	n.allot(class.Allocatable)
 	n.allot(stated.Allocatable)
-	eachImage(stated.Images, func(name string, sizeBytes int64) {
-		n.images = append(n.images, imageSize{name, sizeBytes})
-	})
+	n.images = appendImages(n.images, stated.Images)
 	n.occupyCounted(d.c.templates, stated.PodCounts)
 	if len(stated.Pods) == 0 {
 		d.slots(n, stated.PodCounts)
@@ -70,7 +63,7 @@ func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
 	}
 }
 
-// namesOf returns pods that have no more than their names, which lie in one piece.
+// namesOf returns pods with only their names, which share one allocation.
 func namesOf(stated []api.Pod) []NamedPod {
 	size := 0
 	for i := range stated {
@@ -89,7 +82,7 @@ func namesOf(stated []api.Pod) []NamedPod {
 	return named
 }
 
-// slots notes which pods are counted, unless a template is stated twice or out of order.
+// slots fills row.pods with counted pods, unless their slots are not ascending.
 func (d *Drafts) slots(n *Draft, counts []api.PodCount) {
 	pods := d.pods.take(len(counts))
 	last := int32(-1)
@@ -105,7 +98,7 @@ func (d *Drafts) slots(n *Draft, counts []api.PodCount) {
 	n.row.pods, n.counted = d.pods.keep(pods), true
 }
 
-// compile finishes a node that is prepared.
+// compile finishes a prepared node.
 func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -117,13 +110,16 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 	if class == nil {
 		class = noClass
 	}
-	switch {
-	case len(class.Taints) == 0:
-		n.taints = b.taints.find(stated.Taints)
-	case len(stated.Taints) == 0:
-		n.taints = b.taints.find(class.Taints)
+	switch taints := class.Taints; {
+	case len(taints)+len(stated.Taints) == 0:
+		n.taints = 0
+	case len(taints) == 0:
+		n.taints = b.taints.find(stated.Taints, cloneTaints)
 	default:
-		n.taints = b.taints.find(slices.Concat(class.Taints, stated.Taints))
+		if len(stated.Taints) > 0 {
+			taints = slices.Concat(taints, stated.Taints)
+		}
+		n.taints = b.taints.find(taints, cloneTaints)
 	}
 	return b.pods.addNode(ctx, n, stated)
 }

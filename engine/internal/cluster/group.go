@@ -3,22 +3,19 @@ package cluster
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Group is the pods of one shape and where they are.
+// Group is the pods of one shape and one template, and their nodes. A compiled cluster may have groups without pods.
 type Group struct {
 	*Shape
 	// Members are the pods' nodes, Members.Nodes in ascending order. Only a State has Assumed ones.
 	topology.Members
-	// Template is the index of the template that the pods were stated by, -1 if none.
+	// Template is the index of the pods' template in the cluster, -1 if they have templates of their own.
 	Template int
-
-	id intern.ID // of shape and template
 }
 
-// On returns how many of the group's pods were on a node before the request placed any.
+// On returns the number of the group's pods on a node, without those that the request assumed.
 func (g *Group) On(node uint32) int {
 	if i, ok := slices.BinarySearch(g.Nodes, node); ok {
 		return g.Count(i)
@@ -26,20 +23,15 @@ func (g *Group) On(node uint32) int {
 	return 0
 }
 
-// setCount sets how many pods there are on Nodes[i].
-func (g *Group) setCount(i int, count int32) {
-	if g.Counts == nil {
-		g.Counts = g.AllCounts()
-	}
-	g.Counts[i] = count
-}
+// empty reports whether the group had no pods before the request placed any.
+func (g *Group) empty() bool { return len(g.Nodes) == 0 }
 
 // Has reports whether the group has pods on a node.
 func (g *Group) Has(node uint32) bool { return g.On(node) > 0 || slices.Contains(g.Assumed, node) }
 
-// NamedPod is a pod on a node that was stated one by one.
+// NamedPod is an existing pod with a name, as opposed to pods that are counted by template.
 type NamedPod struct {
 	Name  string
 	Group int32
-	load  int32 // place in Cluster.loads, or asTemplate
+	load  int32 // index in Cluster.loads, or asTemplate
 }

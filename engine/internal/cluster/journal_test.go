@@ -95,7 +95,7 @@ func copyOf(r *cluster.Resources) *cluster.Resources {
 	}
 	c.Scalars = make(map[string]*cluster.Scalar)
 	for resource, s := range r.Scalars {
-		c.Scalars[resource] = &cluster.Scalar{Nodes: s.Nodes, Allocatable: s.Allocatable, Requested: slices.Clone(s.Requested)}
+		c.Scalars[resource] = &cluster.Scalar{Nodes: s.Nodes, Values: slices.Clone(s.Values)}
 	}
 	return &c
 }
@@ -198,12 +198,12 @@ func (j *journaled) check(t *rapid.T) {
 }
 
 // scalarsOf returns what nodes have and use of resources that only some have.
-func scalarsOf(s *cluster.State) map[string][2]int64 {
-	out := make(map[string][2]int64)
+func scalarsOf(s *cluster.State) map[string]cluster.Amount {
+	out := make(map[string]cluster.Amount)
 	for resource, column := range s.Resources.Scalars {
 		for i, n := range column.Nodes {
-			if amounts := [2]int64{column.Allocatable[i], column.Requested[i]}; amounts != [2]int64{} {
-				out[fmt.Sprint(resource, " on ", n)] = amounts
+			if amount := column.Values[i]; amount != (cluster.Amount{}) {
+				out[fmt.Sprint(resource, " on ", n)] = amount
 			}
 		}
 	}

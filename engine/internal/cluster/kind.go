@@ -13,10 +13,11 @@ import (
 type kind struct {
 	class    *api.NodeClass
 	labels   selector.Labels
-	nameKeys []intern.ID // keys of labels whose value is the node's name; they win over labels
+	nameKeys []intern.ID    // keys of labels whose value is the node's name; they win over labels
+	images   []named[int64] // with sizes, ascending, each name once
 }
 
-// noClass is the class of nodes without one.
+// noClass is the class of nodes without a class.
 var noClass = &api.NodeClass{}
 
 func compileKind(t *intern.Table, class *api.NodeClass) *kind {
@@ -24,10 +25,11 @@ func compileKind(t *intern.Table, class *api.NodeClass) *kind {
 	for _, key := range class.NameLabelKeys {
 		k.nameKeys = append(k.nameKeys, t.Intern(key))
 	}
+	k.images = distinctNames(appendImages(nil, class.Images))
 	return k
 }
 
-// ClassOf returns the class of a node as it was stated, nil if the node has none.
+// ClassOf returns the class of a node, nil for none.
 func (c *Cluster) ClassOf(node uint32) *api.NodeClass {
 	if class := c.kinds[c.kindOf[node]].class; class != noClass {
 		return class
@@ -35,8 +37,8 @@ func (c *Cluster) ClassOf(node uint32) *api.NodeClass {
 	return nil
 }
 
-// label returns a label of a node.
-func (c *Cluster) label(node uint32, key intern.ID) (intern.ID, bool) {
+// Label returns the value of a node's label and whether the node has it.
+func (c *Cluster) Label(node uint32, key intern.ID) (value intern.ID, present bool) {
 	if v, ok := c.rows[node].labels.Get(key); ok {
 		return v, true
 	}
@@ -73,8 +75,7 @@ func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
 	})
 }
 
-// Interned returns how many strings, lists of taints, node classes and loads of pods the cluster holds, of nodes that went
-// included.
+// Interned returns the number of strings, taint lists, node classes and pod loads, including those of removed nodes.
 func (c *Cluster) Interned() int {
 	return c.symbols.Len() + len(c.Taints.Lists) + len(c.kinds) + len(c.loads)
 }

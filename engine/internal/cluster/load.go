@@ -8,71 +8,59 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// load is what one pod takes of its node, and its priority.
+// load is the usage and priority of one pod.
 type load struct {
-	Usage
+	*Usage
 	priority int32
 }
 
-// asTemplate is the load of pods that take what their template says.
+// asTemplate is the load of pods whose usage and priority are those of their template in the cluster.
 const asTemplate = -1
 
-// loads finds equal loads of pods that take something else than a template of the cluster says.
-type loads struct {
-	list  []load
-	place map[string]int32 // nil until a load is looked for
+func (l load) clone() load {
+	usage := *l.Usage
+	usage.Scalars = slices.Clone(usage.Scalars)
+	for i := range usage.Scalars {
+		usage.Scalars[i].Resource = strings.Clone(usage.Scalars[i].Resource)
+	}
+	return load{&usage, l.priority}
 }
 
-// find returns the place of a load, a new one if it is new.
-func (l *loads) find(u *Usage, priority int32) int32 {
-	if l.place == nil {
-		l.place = make(map[string]int32, len(l.list))
-		for i := range l.list {
-			l.place[string(loadKey(nil, &l.list[i].Usage, l.list[i].priority))] = int32(i)
-		}
-	}
-	key := loadKey(make([]byte, 0, 64), u, priority)
-	place, ok := l.place[string(key)]
-	if !ok {
-		place = int32(len(l.list))
-		kept := load{*u, priority}
-		kept.Scalars = slices.Clone(u.Scalars)
-		for i := range kept.Scalars {
-			kept.Scalars[i].Resource = strings.Clone(kept.Scalars[i].Resource)
-		}
-		l.place[string(key)] = place
-		l.list = append(l.list, kept)
-	}
-	return place
-}
-
-func loadKey(key []byte, u *Usage, priority int32) []byte {
-	key = binary.AppendVarint(key, int64(priority))
-	for _, amount := range u.Amounts {
+func loadKey(key []byte, l load) []byte {
+	key = binary.AppendVarint(key, int64(l.priority))
+	for _, amount := range l.Amounts {
 		key = binary.AppendVarint(key, amount)
 	}
-	for _, amount := range u.Defaulted {
+	for _, amount := range l.Defaulted {
 		key = binary.AppendVarint(key, amount)
 	}
-	for _, q := range u.Scalars {
+	for _, q := range l.Scalars {
 		key = binary.AppendUvarint(key, uint64(len(q.Resource)))
 		key = binary.AppendVarint(append(key, q.Resource...), q.Amount)
 	}
 	return key
 }
 
-// loadOf returns where the load of a pod stands that was stated one by one, and of which the usage is known.
-func (g *grouping) loadOf(p *api.Pod, usage *Usage) int32 {
-	if p.ResourceStatus == nil && p.TemplateIndex >= 0 && g.c.stated[p.TemplateIndex] == p.Template {
+// loadOf returns the load of a named pod of a compiled template.
+func (g *grouping) loadOf(p *api.Pod, t *template, usage *Usage) int32 {
+	switch {
+	case p.ResourceStatus != nil:
+	case t.index >= 0 && g.c.stated[t.index] == p.Template:
 		return asTemplate
+	case t.load > 0:
+		return t.load - 1
 	}
-	return g.loads.find(usage, p.Template.Spec.Priority)
+	i := g.loads.find(load{usage, p.Template.Spec.Priority}, load.clone)
+	if p.ResourceStatus == nil {
+		t.load = i + 1
+	}
+	return i
 }
 
-// loadAt returns what each pod of a group takes, and its priority.
-func (c *Cluster) loadAt(place, group int32) (*Usage, int32) {
-	if place != asTemplate {
-		return &c.loads[place].Usage, c.loads[place].priority
+// loadAt returns the usage and priority of each pod of a group with a load.
+func (c *Cluster) loadAt(index, group int32) (*Usage, int32) {
+	if index != asTemplate {
+		return c.loads[index].Usage, c.loads[index].priority
 	}
 	t := &c.templates[c.groups[group].Template]
 	return &t.usage, t.stated.Spec.Priority

@@ -2,13 +2,12 @@ package cluster
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 )
 
-// Lanes of the resources that every node has.
+// Lanes are the resources that every node has.
 const (
 	CPU = iota
 	Memory
@@ -16,15 +15,15 @@ const (
 	Lanes
 )
 
-// LaneNames are the lanes' resources.
+// LaneNames are the names of the lanes.
 var LaneNames = [Lanes]string{api.ResourceCPU, api.ResourceMemory, api.ResourceEphemeralStorage}
 
 // Resources holds the nodes' resources as columns.
 type Resources struct {
 	Allocatable [Lanes][]int64
-	// Requested is what the nodes' pods occupy.
+	// Requested is the sum over the node's pods.
 	Requested [Lanes][]int64
-	// Defaulted is Requested of CPU and Memory, with defaults for containers that leave a request out.
+	// Defaulted is Requested of CPU and Memory with defaults for containers without a request.
 	Defaulted   [2][]int64
 	AllowedPods []int64
 	Pods        []int64
@@ -32,21 +31,13 @@ type Resources struct {
 	Scalars map[string]*Scalar
 }
 
-// Scalar is a resource that only some nodes have.
-type Scalar struct {
-	Nodes                  []uint32 // those that have it or have pods that ask for it, ascending
-	Allocatable, Requested []int64  // one for each of Nodes
-}
+// Scalar is a resource of some nodes: those that have it, and those with pods that request it.
+type Scalar = Sparse[Amount]
 
-// Find returns the position of a node in Nodes and whether it is there.
-func (s *Scalar) Find(node uint32) (int, bool) {
-	if s == nil {
-		return 0, false
-	}
-	return slices.BinarySearch(s.Nodes, node)
-}
+// Amount is a node's amount of a resource.
+type Amount struct{ Allocatable, Requested int64 }
 
-// Usage is what one pod occupies.
+// Usage is the resources that one pod occupies.
 type Usage struct {
 	Amounts   [Lanes]int64
 	Defaulted [2]int64
@@ -69,26 +60,10 @@ func usageOf(spec *api.PodSpec, status *api.PodResourceStatus) Usage {
 	return u
 }
 
-// scalar returns the column of a resource, a new one if there is none.
-func (r *Resources) scalar(resource string) *Scalar {
-	s := r.Scalars[resource]
-	if s == nil {
-		s = &Scalar{}
-		r.Scalars[strings.Clone(resource)] = s
-	}
-	return s
-}
-
-func (s *Scalar) append(node uint32, n scalarAmount) {
-	s.Nodes = append(s.Nodes, node)
-	s.Allocatable = append(s.Allocatable, n.allocatable)
-	s.Requested = append(s.Requested, n.requested)
-}
-
 // amounts is a node's row of the columns, in the order of Resources.columns.
 type amounts [2*Lanes + 4]int64
 
-// Places in amounts.
+// Indexes in amounts.
 const (
 	allocatable = 0
 	requested   = Lanes
@@ -97,7 +72,7 @@ const (
 	pods        = allowedPods + 1
 )
 
-// columns returns the columns that every node has a value in.
+// columns returns the columns in which every node has a value.
 func (r *Resources) columns() [len(amounts{})]*[]int64 {
 	return [...]*[]int64{
 		&r.Allocatable[CPU], &r.Allocatable[Memory], &r.Allocatable[EphemeralStorage],
@@ -107,12 +82,6 @@ func (r *Resources) columns() [len(amounts{})]*[]int64 {
 	}
 }
 
-// scalarAmount is what one node has of a resource that only some nodes have.
-type scalarAmount struct {
-	resource               string
-	allocatable, requested int64
-}
-
 // allot adds allocatable resources to a node's amounts.
 func (n *Draft) allot(r api.Resources) {
 	for _, q := range r {
@@ -120,20 +89,22 @@ func (n *Draft) allot(r api.Resources) {
 			n.amounts[allocatable+lane] = q.Amount
 		} else if q.Resource == api.ResourcePods {
 			n.amounts[allowedPods] = q.Amount
-		} else if i, there := scalarIn(n.scalars, q.Resource); there {
-			n.scalars[i].allocatable = q.Amount
 		} else if requests.Scalar(q.Resource) {
-			n.scalars = slices.Insert(n.scalars, i, scalarAmount{resource: q.Resource, allocatable: q.Amount})
+			n.scalar(q.Resource).Allocatable = q.Amount
 		}
 	}
 }
 
-// scalarIn returns the place of a resource among a node's, which are in order, and whether it is there.
-func scalarIn(of []scalarAmount, resource string) (int, bool) {
-	return slices.BinarySearchFunc(of, resource, func(s scalarAmount, r string) int { return strings.Compare(s.resource, r) })
+// scalar returns a node's amount of a resource. It adds a missing one.
+func (n *Draft) scalar(resource string) *Amount {
+	i, found := slices.BinarySearchFunc(n.scalars, resource, compareName)
+	if !found {
+		n.scalars = slices.Insert(n.scalars, i, named[Amount]{name: resource})
+	}
+	return &n.scalars[i].value
 }
 
-// occupy adds pods to a node's amounts.
+// occupy adds the requests of pods to the node's amounts.
 func (n *Draft) occupy(u *Usage, count int64) {
 	n.amounts[pods] += count
 	for lane, amount := range u.Amounts {
@@ -147,15 +118,11 @@ func (n *Draft) occupy(u *Usage, count int64) {
 
 func (n *Draft) occupyScalars(u *Usage, count int64) {
 	for _, q := range u.Scalars {
-		i, there := scalarIn(n.scalars, q.Resource)
-		if !there {
-			n.scalars = slices.Insert(n.scalars, i, scalarAmount{resource: q.Resource})
-		}
-		n.scalars[i].requested += q.Amount * count
+		n.scalar(q.Resource).Requested += q.Amount * count
 	}
 }
 
-// add counts pods onto a node.
+// add adds the requests of pods to a node; count may be negative.
 func (r *Resources) add(node uint32, u *Usage, count int64) {
 	r.Pods[node] += count
 	for lane := range Lanes {
@@ -167,12 +134,12 @@ func (r *Resources) add(node uint32, u *Usage, count int64) {
 	for _, q := range u.Scalars {
 		s := r.Scalars[q.Resource]
 		if i, ok := s.Find(node); ok {
-			s.Requested[i] += q.Amount * count
+			s.Values[i].Requested += q.Amount * count
 		}
 	}
 }
 
-// clone returns resources whose requested side is a copy.
+// clone returns resources with requests of their own.
 func (r *Resources) clone() *Resources {
 	c := *r
 	for lane := range Lanes {
@@ -184,7 +151,7 @@ func (r *Resources) clone() *Resources {
 	c.Pods = slices.Clone(r.Pods)
 	c.Scalars = make(map[string]*Scalar, len(r.Scalars))
 	for name, s := range r.Scalars {
-		c.Scalars[name] = &Scalar{Nodes: s.Nodes, Allocatable: s.Allocatable, Requested: slices.Clone(s.Requested)}
+		c.Scalars[name] = &Scalar{Nodes: s.Nodes, Values: slices.Clone(s.Values)}
 	}
 	return &c
 }

@@ -26,23 +26,9 @@ func (c *Cluster) Bytes() int64 {
 			s.add(len(r.named[i].Name))
 		}
 	}
-	for _, column := range c.resources.columns() {
-		s.add(8 * cap(*column))
-	}
-	for name, r := range c.resources.Scalars {
-		s.add(len(name) + 4*cap(r.Nodes) + 8*(cap(r.Allocatable)+cap(r.Requested)))
-	}
-	for name, m := range c.images {
-		s.add(len(name) + 2*allocOverhead + 120 + 4*(cap(m.kinds)+cap(m.nodes)) + 8*(cap(m.kindSizes)+cap(m.sizes)))
-	}
-	s.add(int(reflect.TypeFor[Group]().Size())*cap(c.groups) + 12*len(c.groupOf))
-	for i := range c.groups {
-		g := &c.groups[i]
-		s.add(4*(cap(g.Nodes)+cap(g.Counts)) + int(reflect.TypeFor[Shape]().Size()) + 8*cap(g.Labels))
-		s.deep(reflect.ValueOf(g.Rules))
-	}
+	s.add(12 * len(c.groupOf))
 	s.add(8 * cap(c.ports))
-	for _, part := range []any{c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads} {
+	for _, part := range []any{c.resources, c.images, c.groups, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads} {
 		s.deep(reflect.ValueOf(part))
 	}
 	return s.total + c.Remembered()

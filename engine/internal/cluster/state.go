@@ -57,7 +57,10 @@ func NewState(ctx context.Context, c *Cluster) *State {
 func (s *State) Groups() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		for i := range s.groups {
-			if i%1024 == 0 && s.ctx.Err() != nil || !yield(i, &s.groups[i]) {
+			if i < len(s.Cluster.groups) && s.groups[i].empty() {
+				continue
+			}
+			if i%1024 == 0 && s.Ended() || !yield(i, &s.groups[i]) {
 				return
 			}
 		}

@@ -80,7 +80,9 @@ func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int
 	}
 	x := &terms{}
 	for i := range c.groups {
-		add(x, i, c.groups[i].Shape)
+		if !c.groups[i].empty() {
+			add(x, i, c.groups[i].Shape)
+		}
 	}
 	x.bytes = x.memory()
 	published.Store(x)

@@ -6,251 +6,162 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// With returns the cluster that a change turns c into. c stays as it is; the two share what the change does not touch.
-// Of the change's nodes nothing is kept. It returns the context's error if that ends first.
+// With returns the cluster that results from a change. c stays unchanged; the clusters share what the change does not
+// affect. With keeps nothing of the change's nodes. If the context ends first, it returns the context's error.
 func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error) {
-	e := newEdit(c)
-	e.restate(change)
+	b := derive(c)
+	b.restate(change)
 	for i := range change.Replaced {
-		r := &change.Replaced[i]
-		e.drafts.Prepare(&e.draft, &r.Node)
-		if err := e.compile(ctx, &e.draft, &r.Node); err != nil {
+		if err := b.replace(ctx, &change.Replaced[i]); err != nil {
 			return nil, err
 		}
-		e.replace(r.Index)
 	}
 	if len(change.Removed) > 0 {
-		e.remove(change.Removed)
+		b.remove(change.Removed)
 	}
 	if len(change.Added) > 0 {
-		e.ownNodes()
-		e.Grow(len(change.Added))
+		b.Grow(len(change.Added))
 	}
 	for i := range change.Added {
-		e.drafts.Prepare(&e.draft, &change.Added[i])
-		if err := e.compile(ctx, &e.draft, &change.Added[i]); err != nil {
+		if err := b.AddNode(ctx, &change.Added[i]); err != nil {
 			return nil, err
 		}
-		e.add()
 	}
-	return e.finish(), ctx.Err()
+	return b.Build(), ctx.Err()
 }
 
-// edit is a cluster in the making that still shares with its base what has not changed.
-type edit struct {
-	*Builder
-	base *Cluster
-	// own is what of c is no longer the base's.
-	own struct {
-		rows, names, images, scalars bool
-
-		image, scalar map[string]bool // those of images and of scalars
-	}
-	// relabelled are the nodes that have other labels than before.
-	relabelled []uint32
-	// moved says that nodes have come or gone, renumbered that some have gone.
-	moved, renumbered bool
-	// recounts are the differences in numbers of pods from the base, of use unless renumbered.
-	recounts []recount
-}
-
-func newEdit(base *Cluster) *edit {
-	c := *base
-	c.symbols = intern.Extend(base.symbols)
-	c.kinds = slices.Clone(base.kinds)
-	c.templates = slices.Clone(base.templates)
-	c.Taints.Lists, c.loads = slices.Clip(base.Taints.Lists), slices.Clip(base.loads)
-	c.free = slices.Clone(base.free)
-	c.groups = slices.Clone(base.groups)
-	e := &edit{Builder: newBuilder(&c), base: base}
-	e.pods.base = base
-	e.own.scalar, e.own.image = make(map[string]bool), make(map[string]bool)
-	return e
-}
-
-// restate takes over what is stated outside of nodes.
-func (e *edit) restate(change *api.Change) {
-	c := e.c
-	if len(change.Templates) > 0 {
-		c.stated = slices.Clone(c.stated)
-	}
+// restate applies the parts of a change that are not nodes.
+func (b *Builder) restate(change *api.Change) {
+	c := b.c
+	c.stated, c.classes = slices.Clone(c.stated), slices.Clone(c.classes)
 	for _, t := range change.Templates {
 		if t.Index == len(c.stated) {
-			e.AddTemplate(t.Template)
+			b.AddTemplate(t.Template)
 		} else {
-			c.stated[t.Index], c.templates[t.Index] = t.Template, e.pods.compiled(t.Template, t.Index)
+			c.stated[t.Index], c.templates[t.Index] = t.Template, b.pods.compiled(t.Template, t.Index)
+		}
+	}
+	for _, class := range change.Classes {
+		if class.Index == len(c.classes) {
+			c.classes = append(c.classes, class.Class)
+		} else {
+			c.classes[class.Index] = class.Class
 		}
 	}
 	if len(change.Classes) > 0 {
-		c.classes = slices.Clone(c.classes)
-		for _, class := range change.Classes {
-			if class.Index == len(c.classes) {
-				c.classes = append(c.classes, class.Class)
-			} else {
-				c.classes[class.Index] = class.Class
-			}
-		}
-		e.reclassify()
+		b.reclassify()
 	}
 	if change.Namespaces != nil {
 		c.namespaces, c.byName = nil, make(map[intern.ID]selector.Labels, len(change.Namespaces))
 		for _, ns := range change.Namespaces {
-			e.AddNamespace(ns)
+			b.AddNamespace(ns)
 		}
 	}
 	if change.WorkloadSelectors != nil {
 		c.workloads = newWorkloads()
 		for _, s := range change.WorkloadSelectors {
-			e.AddWorkloadSelector(s)
+			b.AddWorkloadSelector(s)
 		}
 	}
 }
 
-// reclassify forgets the kinds whose classes are gone and compiles those that are new.
-func (e *edit) reclassify() {
-	c := e.c
-	stays := make(map[*api.NodeClass]bool, len(c.classes))
-	for _, class := range c.classes {
+// reclassify drops the kinds of removed classes and compiles those of new ones.
+func (b *Builder) reclassify() {
+	stays := make(map[*api.NodeClass]bool, len(b.c.classes))
+	for _, class := range b.c.classes {
 		stays[class] = true
+		b.kind(class)
 	}
-	theirs := make(map[*image]struct{})
-	for i, k := range c.kinds {
-		if k == nil || k.class == noClass || stays[k.class] {
-			continue
-		}
-		eachImage(k.class.Images, func(name string, _ int64) { theirs[e.image(name)] = struct{}{} })
-		delete(e.kinds, k.class)
-		c.kinds[i] = nil
-		e.unused = append(e.unused, int32(i))
-	}
-	for m := range theirs {
-		kept := m.kinds[:0]
-		for j, k := range m.kinds {
-			if c.kinds[k] != nil {
-				m.kindSizes[len(kept)] = m.kindSizes[j]
-				kept = append(kept, k)
-			}
-		}
-		m.kinds, m.kindSizes = kept, m.kindSizes[:len(kept)]
-	}
-	for _, class := range c.classes {
-		if _, known := e.kinds[class]; !known {
-			eachImage(class.Images, func(name string, _ int64) { e.image(name) })
-			e.kind(class)
+	for i, k := range b.c.kinds {
+		if k != nil && k.class != noClass && !stays[k.class] {
+			delete(b.kinds, k.class)
+			b.c.kinds[i] = nil
 		}
 	}
 }
 
-// replace puts the draft in a node's place.
-func (e *edit) replace(i uint32) {
-	c, n := e.c, &e.draft
-	before := c.rows[i]
-	if !e.own.rows {
-		e.own.rows = true
-		c.rows = slices.Clone(c.rows)
+// replace replaces a node of the base.
+func (b *Builder) replace(ctx context.Context, r *api.Replacement) error {
+	b.drafts.Prepare(&b.draft, &r.Node)
+	if err := b.compile(ctx, &b.draft, &r.Node); err != nil {
+		return err
 	}
-	c.rows[i] = n.row
-	if n.name != c.nameIDs[i] {
-		if !e.own.names {
-			e.own.names = true
-			c.Names, c.nameIDs = slices.Clone(c.Names), slices.Clone(c.nameIDs)
-		}
-		c.Names[i], c.nameIDs[i] = c.symbols.Name(n.name), n.name
+	c, base, n, i := b.c, b.base, &b.draft, r.Index
+	before := base.rows[i]
+	if n.name != base.nameIDs[i] || c.kinds[n.kind] != base.kinds[base.kindOf[i]] || !slices.Equal(n.row.labels, before.labels) {
+		b.relabelled = append(b.relabelled, i)
 	}
-	if n.name != e.base.nameIDs[i] || c.kinds[n.kind] != e.base.kinds[e.base.kindOf[i]] || !slices.Equal(n.row.labels, before.labels) {
-		e.relabelled = append(e.relabelled, i)
+	set(&c.rows, base.rows, i, n.row)
+	set(&c.Names, base.Names, i, c.symbols.Name(n.name))
+	set(&c.nameIDs, base.nameIDs, i, n.name)
+	set(&c.kindOf, base.kindOf, i, n.kind)
+	set(&c.Taints.Class, base.Taints.Class, i, n.taints)
+	if n.unschedulable {
+		c.Unschedulable.Add(i)
+	} else {
+		c.Unschedulable.Remove(i)
 	}
-	set(&c.kindOf, e.base.kindOf, i, n.kind)
-	set(&c.Taints.Class, e.base.Taints.Class, i, n.taints)
-	if n.unschedulable != c.Unschedulable.Has(i) {
-		c.Unschedulable = c.Unschedulable.Clone()
-		if n.unschedulable {
-			c.Unschedulable.Add(i)
-		} else {
-			c.Unschedulable.Remove(i)
-		}
-	}
-	e.ownResources()
-	shared := e.base.resources.columns()
+	shared := base.resources.columns()
 	for m, column := range c.resources.columns() {
 		set(column, *shared[m], i, n.amounts[m])
 	}
-	e.replaceScalars(i, before.scalars, n.scalars)
-	n.row.scalars = int32(len(n.scalars))
-	n.row.images = e.replaceImages(i, before.images, n.images)
-	for _, p := range before.pods {
-		e.recounts = append(e.recounts, recount{p.group, i, -p.count})
-	}
-	for _, p := range n.row.pods {
-		e.recounts = append(e.recounts, recount{p.group, i, p.count})
-	}
+	n.row.scalars = b.scalars.replace(i, before.scalars, n.scalars)
+	n.row.images = b.images.replace(i, before.images, n.images)
+	b.replaced = true
+	b.recount(i, before.pods, -1)
+	b.recount(i, n.row.pods, 1)
+	return nil
 }
 
-// set sets a node's value in a column. One that is still the base's is copied first.
+// set sets a node's value in a column. It copies a column that is still the base's.
 func set[T comparable](column *[]T, base []T, i uint32, v T) {
 	if (*column)[i] == v {
 		return
 	}
 	if &(*column)[0] == &base[0] {
-		*column = slices.Clone(*column)
+		*column = slices.Clone(base)
 	}
 	(*column)[i] = v
 }
 
-func (e *edit) ownResources() {
-	if e.c.resources == e.base.resources {
-		r := *e.base.resources
-		e.c.resources = &r
+// remove removes nodes, ascending. Later nodes move up.
+func (b *Builder) remove(nodes []uint32) {
+	c := b.c
+	b.removed = true
+	now := make([]uint32, c.Len()) // new index by old
+	var cordoned []uint32
+	for i, next, rest := uint32(0), uint32(0), nodes; int(i) < len(now); i++ {
+		if len(rest) > 0 && rest[0] == i {
+			now[i], rest = noNode, rest[1:]
+			continue
+		}
+		if now[i] = next; c.Unschedulable.Has(i) {
+			cordoned = append(cordoned, next)
+		}
+		next++
 	}
+	c.Names, c.nameIDs = without(c.Names, nodes), without(c.nameIDs, nodes)
+	c.kindOf, c.rows = without(c.kindOf, nodes), without(c.rows, nodes)
+	c.Unschedulable = nodeset.Of(c.Len(), cordoned)
+	c.Taints.Class = without(c.Taints.Class, nodes)
+	for _, column := range c.resources.columns() {
+		*column = without(*column, nodes)
+	}
+	b.scalars.remove(now)
+	b.images.remove(now)
 }
 
-// finish returns the cluster.
-func (e *edit) finish() *Cluster {
-	c := e.c
-	c.Taints.Lists, c.loads = e.taints.lists, e.pods.loads.list
-	for resource := range e.own.scalar {
-		if len(c.resources.Scalars[resource].Nodes) == 0 {
-			delete(c.resources.Scalars, resource)
-		}
+// without returns a copy of a column without some nodes, ascending.
+func without[T any](column []T, nodes []uint32) []T {
+	out := make([]T, 0, len(column)-len(nodes))
+	from := uint32(0)
+	for _, n := range nodes {
+		out = append(out, column[from:n]...)
+		from = n + 1
 	}
-	for name := range e.own.image {
-		if m := c.images[name]; len(m.nodes)+len(m.kinds) == 0 {
-			delete(c.images, name)
-		}
-	}
-	samePods := !e.regroup()
-	sameLabels := !e.moved && len(e.relabelled) == 0
-	if e.moved || e.own.names {
-		c.indexNames()
-	}
-	// Clusters with one base give strings of their own the same ids, so only those without any may share a memo.
-	sameStrings := c.symbols.Len() == e.base.symbols.Len()
-	c.symbols = c.symbols.Settled()
-	if !sameStrings || !sameLabels {
-		c.columns = newColumns(c.Len())
-		if !e.moved {
-			c.columns.Carry(e.base.columns, e.sameColumn, (*topology.Column).Bytes)
-		}
-	}
-	if !sameStrings || !sameLabels || !samePods {
-		c.counts = newCounts(c.Len())
-	}
-	if c.resources != e.base.resources {
-		c.perNode = newPerNode(c.Len())
-		c.room = &room{}
-	}
-	return c
-}
-
-// sameColumn reports whether every node has the same value under a key as in the base.
-func (e *edit) sameColumn(key intern.ID) bool {
-	return !slices.ContainsFunc(e.relabelled, func(i uint32) bool {
-		was, had := e.base.label(i, key)
-		is, has := e.c.label(i, key)
-		return was != is || had != has
-	})
+	return append(out, column[from:]...)
 }

@@ -10,11 +10,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Label returns the value of a node's label, and whether it has it.
-func (c *Cluster) Label(node uint32, key intern.ID) (intern.ID, bool) { return c.label(node, key) }
-
-// Like returns a node as a caller would state it that has another name, and is otherwise like one of the cluster: labels
-// whose value is that one's name have the new name. It has no pods and no images.
+// Like returns a copy of a node with another name. Labels whose value is the old name get the new name. The copy has no
+// pods and no images.
 func (c *Cluster) Like(node uint32, name string) api.Node {
 	k := c.kinds[c.kindOf[node]]
 	old := c.Names[node]
@@ -46,49 +43,24 @@ func (c *Cluster) Like(node uint32, name string) api.Node {
 	out.Allocatable = append(out.Allocatable, api.Quantity{Resource: api.ResourcePods, Amount: r.AllowedPods[node]})
 	for resource, s := range r.Scalars {
 		if i, ok := s.Find(node); ok {
-			out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: s.Allocatable[i]})
+			out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: s.Values[i].Allocatable})
 		}
 	}
 	slices.SortFunc(out.Allocatable, func(a, b api.Quantity) int { return strings.Compare(a.Resource, b.Resource) })
 	return out
 }
 
-// Plus returns a state in which is placed what is placed in s, and with one node more, which has the highest index and no
-// pods. Nothing can be placed in it. Pods that were compiled for s may be asked about in it, while nothing is compiled
-// for s.
+// Plus returns a state that differs from s in one additional node without pods, which has the highest index. Nothing can
+// be assumed in it. It may evaluate pods that were compiled for s until another pod is compiled for s.
 func (s *State) Plus(ctx context.Context, node *api.Node) (*State, error) {
-	// With the request's strings as the cluster's, those of the node get other ids.
+	// The strings of the request become the cluster's, so that those of the node get other ids.
 	base := *s.Cluster
-	base.symbols = s.Symbols
+	base.symbols, base.resources = s.Symbols, s.Resources
 	c, err := base.With(ctx, &api.Change{Added: []api.Node{*node}})
 	if err != nil {
 		return nil, err
 	}
 	f := *s
-	f.ctx, f.Cluster, f.Symbols = ctx, c, intern.Extend(c.symbols)
-	if f.Resources = c.resources; s.Resources != s.Cluster.resources {
-		f.Resources = s.Resources.grown(c.resources)
-	}
+	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
 	return &f, nil
-}
-
-// grown returns resources with the last node of others, which has no pods, as one node more.
-func (r *Resources) grown(other *Resources) *Resources {
-	g := *r
-	last := uint32(len(other.Pods) - 1)
-	theirs := other.columns()
-	for m, column := range g.columns() {
-		*column = append(slices.Clip(*column), (*theirs[m])[last])
-	}
-	g.Scalars = make(map[string]*Scalar, len(r.Scalars))
-	for resource, s := range r.Scalars {
-		if i, ok := other.Scalars[resource].Find(last); ok {
-			s = &Scalar{
-				append(slices.Clip(s.Nodes), last), append(slices.Clip(s.Allocatable), other.Scalars[resource].Allocatable[i]),
-				append(slices.Clip(s.Requested), 0),
-			}
-		}
-		g.Scalars[resource] = s
-	}
-	return &g
 }

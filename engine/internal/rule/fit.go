@@ -82,7 +82,7 @@ func (n *Need) on(node uint32) (allocatable, used int64) {
 		return n.allocatable[node], n.used[node]
 	}
 	if i, ok := n.scalar.Find(node); ok {
-		return n.scalar.Allocatable[i], n.scalar.Requested[i]
+		return n.scalar.Values[i].Allocatable, n.scalar.Values[i].Requested
 	}
 	return 0, 0
 }
@@ -143,7 +143,7 @@ func (f *Fit) Full() nodeset.Set {
 		lacking := nodeset.Full(f.nodes)
 		if n.scalar != nil {
 			for j, node := range n.scalar.Nodes {
-				if n.Amount <= n.scalar.Allocatable[j]-n.scalar.Requested[j] {
+				if a := n.scalar.Values[j]; n.Amount <= a.Allocatable-a.Requested {
 					lacking.Remove(node)
 				}
 			}

@@ -91,7 +91,7 @@ func (c *column) on(n uint32) (allocatable, allocated int64) {
 		return c.allocatable[n], c.allocated[n]
 	}
 	if i, ok := c.scalar.Find(n); ok {
-		return c.scalar.Allocatable[i], c.scalar.Requested[i]
+		return c.scalar.Values[i].Allocatable, c.scalar.Values[i].Requested
 	}
 	return 0, 0
 }

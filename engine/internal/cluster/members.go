@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+)
+
+// recount is a difference in the number of a group's pods on a node.
+type recount struct {
+	group int32
+	node  uint32
+	more  int32
+}
+
+// recount records that pods are added to a node of a base with nodes, or removed from it if sign is -1.
+func (b *Builder) recount(node uint32, pods []podsOf, sign int32) {
+	if b.base.Len() == 0 {
+		return
+	}
+	for _, p := range pods {
+		b.recounts = append(b.recounts, recount{p.group, node, sign * p.count})
+	}
+}
+
+// regroup computes the members of the groups and reports whether they equal the base's.
+func (b *Builder) regroup() (same bool) {
+	c := b.c
+	same = len(c.groups) == len(b.base.groups)
+	sameGroups := same && c.terms != nil // the same groups have pods
+	if b.removed || b.base.Len() == 0 {
+		c.gather()
+		same = false
+	} else {
+		same = !b.applyRecounts() && same
+	}
+	for i := range b.base.groups {
+		sameGroups = sameGroups && c.groups[i].empty() == b.base.groups[i].empty()
+	}
+	if !sameGroups {
+		c.terms, c.ports = &groupTerms{}, nil
+		for i := range c.groups {
+			if g := &c.groups[i]; len(g.HostPorts) > 0 && !g.empty() {
+				c.ports = append(c.ports, i)
+			}
+		}
+	}
+	return same
+}
+
+// gather computes the members of all groups from the rows.
+func (c *Cluster) gather() {
+	sizes, total := make([]int, len(c.groups)), 0
+	for _, r := range c.rows {
+		for _, p := range r.pods {
+			sizes[p.group]++
+		}
+		total += len(r.pods)
+	}
+	nodes, first := make([]uint32, total), make([]int, len(c.groups)) // where the members of each group begin
+	total = 0
+	for i, size := range sizes {
+		first[i], total = total, total+size
+		c.groups[i].Nodes, c.groups[i].Counts = nodes[first[i]:total:total], nil
+	}
+	next := slices.Clone(first)
+	for i, r := range c.rows {
+		for _, p := range r.pods {
+			at := next[p.group]
+			nodes[at] = uint32(i)
+			if next[p.group]++; p.count == 1 {
+				continue
+			}
+			g := &c.groups[p.group]
+			if g.Counts == nil {
+				g.Counts = g.AllCounts()
+			}
+			g.Counts[at-first[p.group]] = p.count
+		}
+	}
+}
+
+// applyRecounts applies the differences to the members and reports whether any of them changed.
+func (b *Builder) applyRecounts() (changed bool) {
+	slices.SortFunc(b.recounts, func(x, y recount) int {
+		return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.node, y.node))
+	})
+	sums := b.recounts[:0] // one difference for each group and node
+	for _, r := range b.recounts {
+		if n := len(sums); n > 0 && sums[n-1].group == r.group && sums[n-1].node == r.node {
+			sums[n-1].more += r.more
+		} else {
+			sums = append(sums, r)
+		}
+	}
+	sums = slices.DeleteFunc(sums, func(r recount) bool { return r.more == 0 })
+	for rest := sums; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(r recount) bool { return r.group != rest[0].group })
+		if n < 0 {
+			n = len(rest)
+		}
+		b.c.groups[rest[0].group].apply(rest[:n])
+		rest = rest[n:]
+	}
+	return len(sums) > 0
+}
+
+// apply applies differences, ascending by node.
+func (g *Group) apply(changes []recount) {
+	before, counts := g.Members, g.AllCounts()
+	g.Nodes, g.Counts = make([]uint32, 0, len(counts)+len(changes)), make([]int32, 0, len(counts)+len(changes))
+	from := 0
+	upTo := func(at int) {
+		g.Nodes, g.Counts = append(g.Nodes, before.Nodes[from:at]...), append(g.Counts, counts[from:at]...)
+		from = at
+	}
+	for _, r := range changes {
+		at, found := slices.BinarySearch(before.Nodes, r.node)
+		upTo(at)
+		count := r.more
+		if found {
+			count += counts[at]
+			from++
+		}
+		if count > 0 {
+			g.Nodes, g.Counts = append(g.Nodes, r.node), append(g.Counts, count)
+		}
+	}
+	upTo(len(counts))
+	if !slices.ContainsFunc(g.Counts, func(n int32) bool { return n != 1 }) {
+		g.Counts = nil
+	}
+}
