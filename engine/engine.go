@@ -77,7 +77,7 @@ func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() 
 
 // MaxBytes is the limit of Bytes when all caches are full.
 func (c *Cluster) MaxBytes() int64 {
-	bytes := c.Bytes() + c.compiled.ToFind()
+	bytes := c.Bytes()
 	for _, m := range c.memos() {
 		bytes += m.Limit() - m.Taken()
 	}
@@ -99,7 +99,7 @@ func (c *Cluster) Remembered() int64 {
 // and labels and the free resources of nodes are exempt. It may run concurrently with other calls, and no answer
 // depends on it.
 func (c *Cluster) RememberAtMost(bytes int64) {
-	room := max(0, bytes-c.Remembered()-c.compiled.ToFind())
+	room := max(0, bytes-c.Remembered())
 	var may int64
 	for _, m := range c.memos() {
 		may += max(0, m.Limit()-m.Taken())

@@ -3,37 +3,42 @@ package cluster
 import (
 	"iter"
 	"math/bits"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// byLabel finds groups by their labels. Those with a label are in its bucket, in ascending order, perhaps with others.
+// byLabel is an index of groups by label. The bucket of a label has the groups with it, ascending, and possibly others.
 type byLabel struct {
-	shift  int      // of a hash, to a bucket
-	starts []uint32 // by bucket, and where the last one ends
+	shift  int      // from hash to bucket
+	starts []uint32 // by bucket: its first index in groups; one more entry for the end
 	groups []uint32
 }
 
-// newByLabel takes one pass to see how large the buckets are, and another to fill them.
 func newByLabel(groups []Group) *byLabel {
+	labelsOf := func(i int) selector.Labels {
+		if groups[i].empty() {
+			return nil
+		}
+		return groups[i].Labels
+	}
 	labels := 0
 	for i := range groups {
-		labels += len(groups[i].Labels)
+		labels += len(labelsOf(i))
 	}
 	width := bits.Len(uint(labels))
 	x := &byLabel{shift: 64 - width, starts: make([]uint32, 1<<width+1), groups: make([]uint32, labels)}
 	for i := range groups {
-		for _, l := range groups[i].Labels {
+		for _, l := range labelsOf(i) {
 			x.starts[x.bucket(l)+1]++
 		}
 	}
 	for i := 1; i < len(x.starts); i++ {
 		x.starts[i] += x.starts[i-1]
 	}
-	next := make([]uint32, 1<<width)
-	copy(next, x.starts)
+	next := slices.Clone(x.starts)
 	for i := range groups {
-		for _, l := range groups[i].Labels {
+		for _, l := range labelsOf(i) {
 			at := &next[x.bucket(l)]
 			x.groups[*at] = uint32(i)
 			*at++
@@ -52,12 +57,6 @@ func (x *byLabel) having(l selector.Label) []uint32 {
 	return x.groups[x.starts[b]:x.starts[b+1]]
 }
 
-func (x *byLabel) memory() int64 { return byLabelMemory(len(x.groups)) }
-
-// byLabelMemory is what it takes to find so many labels.
-func byLabelMemory(labels int) int64 { return 4 * int64(1<<bits.Len(uint(labels))+1+labels) }
-
-// byLabel is found out when first asked for.
 func (c *Cluster) byLabel() *byLabel {
 	x := c.terms.byLabel.Load()
 	if x == nil {
@@ -67,26 +66,21 @@ func (c *Cluster) byLabel() *byLabel {
 	return x
 }
 
-// Selectable iterates over the groups that a selector may select, without looking at most of those that lack a label which
-// it asks for, until the request ends.
+// Selectable iterates over a superset of the groups that a selector selects, until the request ends. It leaves out most
+// groups without a label that the selector requires.
 func (s *State) Selectable(by *selector.Selector) iter.Seq2[int, *Group] {
-	label, asks := by.Label()
+	label, required := by.Label()
+	if !required {
+		return s.Groups()
+	}
 	return func(yield func(int, *Group) bool) {
-		if !asks {
-			for i, g := range s.Groups() {
-				if !yield(i, g) {
-					return
-				}
-			}
-			return
-		}
 		if s.Symbols.Shared(label.Key) && s.Symbols.Shared(label.Value) {
 			last := -1
-			for i, of := range s.Cluster.byLabel().having(label) {
-				if int(of) == last { // two of its labels are in the bucket
+			for i, group := range s.Cluster.byLabel().having(label) {
+				if int(group) == last { // two of its labels are in the bucket
 					continue
 				}
-				if last = int(of); i%1024 == 0 && s.Ended() || !yield(int(of), &s.groups[of]) {
+				if last = int(group); i%1024 == 0 && s.Ended() || !yield(last, &s.groups[group]) {
 					return
 				}
 			}

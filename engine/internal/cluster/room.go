@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Room is how much the fullest node has left, among nodes 0 to 63, among the next 64, and so on.
+// Room is the free amounts of the fullest node in each run of 64 nodes.
 type Room struct {
 	Pods  []int64
 	Lanes [Lanes][]int64
 }
 
-// room is found out when first asked for.
+// room is computed at its first use.
 type room struct{ published atomic.Pointer[Room] }
 
-// Room returns the room of the nodes by their resources; nil if these are not the cluster's own, but a request's.
+// Room returns the room of the nodes; nil if the resources are not the cluster's but those of a request.
 func (c *Cluster) Room(r *Resources) *Room {
 	if r != c.resources {
 		return nil
@@ -30,7 +30,7 @@ func (c *Cluster) Room(r *Resources) *Room {
 	return x
 }
 
-// least returns the least differences, one for each 64.
+// least returns the minimum difference in each run of 64 nodes.
 func least(allocatable, used []int64) []int64 {
 	used = used[:len(allocatable)]
 	out := make([]int64, (len(allocatable)+63)/64)
@@ -42,6 +42,3 @@ func least(allocatable, used []int64) []int64 {
 	}
 	return out
 }
-
-// roomBytes is what the room of so many nodes takes.
-func roomBytes(nodes int) int64 { return int64(nodes+63) / 64 * 8 * (1 + Lanes) }

@@ -1,18 +1,19 @@
 package cluster
 
 import (
+	"math/bits"
 	"reflect"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 )
 
-// What Go's maps and allocations cost beside what they hold, about.
+// Approximate costs of Go's maps and allocations in addition to their contents.
 const (
-	mapOverhead   = 1.5 // slots for each entry
-	allocOverhead = 8   // of a small allocation that is rounded up
+	mapOverhead   = 1.5 // factor of the size of the entries
+	allocOverhead = 8   // bytes by which a small allocation is rounded up
 )
 
-// Bytes estimates the memory that the cluster keeps, what it remembers now and what it shares with others included.
+// Bytes estimates the memory of the cluster, including its memos, its indexes and what it shares with other clusters.
 func (c *Cluster) Bytes() int64 {
 	s := sizes{seen: make(map[any]bool)}
 	s.add(c.symbols.Bytes())
@@ -28,44 +29,48 @@ func (c *Cluster) Bytes() int64 {
 	}
 	s.add(12 * len(c.groupOf))
 	s.add(8 * cap(c.ports))
-	for _, part := range []any{c.resources, c.images, c.groups, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads} {
+	for _, part := range []any{
+		c.resources, c.images, c.groups, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
+	} {
 		s.deep(reflect.ValueOf(part))
 	}
-	return s.total + c.Remembered()
+	return s.total + c.indexBytes() + c.Remembered()
 }
 
-// Remembered returns how many bytes of these are what the cluster came to remember.
-func (c *Cluster) Remembered() int64 {
-	bytes := c.columns.Taken() + c.counts.Taken() + c.perNode.Taken()
-	if x := c.terms.antiAffinity.Load(); x != nil {
-		bytes += x.bytes
+// Memos are the caches of the cluster.
+func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
+
+// Remembered is the part of Bytes that memos take.
+func (c *Cluster) Remembered() int64 { return c.columns.Taken() + c.counts.Taken() + c.perNode.Taken() }
+
+// indexBytes estimates the memory of the indexes of groups by term and label and of Room, whether they are built or not.
+func (c *Cluster) indexBytes() int64 {
+	terms, labels := 0, 0
+	for i := range c.groups {
+		s := c.groups[i].Shape
+		terms += len(s.AntiAffinity) + len(s.Affinity) + len(s.PreferredAffinity) + len(s.PreferredAntiAffinity)
+		labels += len(s.Labels)
 	}
-	if x := c.terms.wishes.Load(); x != nil {
-		bytes += x.bytes
-	}
-	if x := c.terms.byLabel.Load(); x != nil {
-		bytes += x.memory()
-	}
-	if c.room.published.Load() != nil {
-		bytes += roomBytes(c.Len())
-	}
-	return bytes
+	const termEntry = 40 // a label and a slice
+	byTerm := terms * (2*int(reflect.TypeFor[TermOf]().Size()) + int(mapOverhead*termEntry))
+	byLabel := 4 * (1<<bits.Len(uint(labels)) + 1 + labels)
+	return int64(byTerm + byLabel + (c.Len()+63)/64*8*(1+Lanes))
 }
 
-// CopiedByChange estimates how many bytes With copies, besides what the change itself states. It depends on whether nodes
-// are added and whether some are removed.
+// CopiedByChange estimates the bytes that With copies in addition to the change itself. It depends on whether nodes are
+// added and whether some are removed.
 func (c *Cluster) CopiedByChange(added, removed bool) int64 {
 	const (
-		perNode   = 16 + 4*4 + 8 + 8*len(amounts{}) // its name, its ids, its row and its numbers
+		perNode   = 16 + 4*4 + 8 + 8*len(amounts{}) // name, ids, row and amounts
 		perMember = 8
-		perKind   = 64 // with its place in a map
+		perKind   = 64 // with a map entry
 	)
 	perTemplate := int(reflect.TypeFor[template]().Size()) + 8
 	bytes := len(c.kinds)*perKind + len(c.groups)*int(reflect.TypeFor[Group]().Size()) + len(c.templates)*perTemplate
 	if bytes += c.Len() * perNode; added {
 		bytes += c.Len() * perNode // columns grow
 	}
-	if removed { // all nodes behind get other indexes
+	if removed { // later nodes get other indexes
 		bytes += c.Len() * perNode
 		for i := range c.groups {
 			bytes += perMember * len(c.groups[i].Nodes)
@@ -74,58 +79,15 @@ func (c *Cluster) CopiedByChange(added, removed bool) int64 {
 	return int64(bytes)
 }
 
-var termBytes = int(reflect.TypeFor[TermOf]().Size())
-
-// termEntryBytes is a label and a slice.
-const termEntryBytes = 40
-
-// memory is what terms take beside the groups that have them.
-func (x *terms) memory() int64 {
-	bytes := cap(x.others)*termBytes + int(mapOverhead*float64(termEntryBytes*len(x.byLabel)))
-	for _, of := range x.byLabel {
-		bytes += cap(of) * termBytes
-	}
-	return int64(bytes)
-}
-
-// Memos are what the cluster remembers by keys.
-func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
-
-// ToFind estimates the bytes that it will take to find groups by their terms and labels, and nodes by their room, once
-// somebody has asked.
-func (c *Cluster) ToFind() int64 {
-	antiAffinity, wishes, labels := 0, 0, 0
-	for i := range c.groups {
-		s := c.groups[i].Shape
-		antiAffinity += len(s.AntiAffinity)
-		wishes += len(s.Affinity) + len(s.PreferredAffinity) + len(s.PreferredAntiAffinity)
-		labels += len(s.Labels)
-	}
-	if c.terms.antiAffinity.Load() != nil {
-		antiAffinity = 0
-	}
-	if c.terms.wishes.Load() != nil {
-		wishes = 0
-	}
-	bytes := int64(antiAffinity+wishes) * int64(2*termBytes+int(mapOverhead*termEntryBytes))
-	if c.terms.byLabel.Load() == nil {
-		bytes += byLabelMemory(labels)
-	}
-	if c.room.published.Load() == nil {
-		bytes += roomBytes(c.Len())
-	}
-	return bytes
-}
-
 // sizes adds up memory.
 type sizes struct {
 	total int64
-	seen  map[any]bool // pointers that have been followed
+	seen  map[any]bool // pointers already followed
 }
 
 func (s *sizes) add(bytes int) { s.total += int64(bytes) }
 
-// deep adds what a value points to.
+// deep adds the memory that a value refers to.
 func (s *sizes) deep(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -158,7 +120,7 @@ func (s *sizes) deep(v reflect.Value) {
 	}
 }
 
-// flat reports whether values of a type point to nothing.
+// flat reports whether values of a type refer to no other memory.
 func flat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.String, reflect.Map:

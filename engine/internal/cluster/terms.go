@@ -12,18 +12,16 @@ import (
 // TermOf is a term that the pods of a group have.
 type TermOf struct {
 	*Term
-	Group int32
-	// Required tells affinity that is required from wishes.
+	Group    int32
 	Required bool
-	// Weight is a wish's, negative if it is to be apart.
+	// Weight is that of a preferred term, negative for anti-affinity.
 	Weight int64
 }
 
-// terms finds the terms that may select a pod, without looking at those that ask for a label that it does not have.
+// terms is an index of terms by a label that they require.
 type terms struct {
 	byLabel map[selector.Label][]TermOf
-	others  []TermOf
-	bytes   int64 // memory, of one that is published
+	others  []TermOf // require no single label
 }
 
 func (x *terms) add(t TermOf) {
@@ -47,7 +45,7 @@ func (x *terms) addAntiAffinity(group int, s *Shape) {
 	}
 }
 
-// addWishes adds the terms of a group that count for scores.
+// addWishes adds the terms of a group that count for scores: required affinity and all preferred terms.
 func (x *terms) addWishes(group int, s *Shape) {
 	for i := range s.Affinity {
 		x.add(TermOf{Term: &s.Affinity[i], Group: int32(group), Required: true})
@@ -62,7 +60,7 @@ func (x *terms) addWishes(group int, s *Shape) {
 	}
 }
 
-// groupTerms is what finds groups by their terms and labels, found out when first asked for.
+// groupTerms holds indexes of groups by their terms and labels. Each is built at its first use.
 type groupTerms struct {
 	antiAffinity, wishes atomic.Pointer[terms]
 	byLabel              atomic.Pointer[byLabel]
@@ -84,18 +82,17 @@ func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int
 			add(x, i, c.groups[i].Shape)
 		}
 	}
-	x.bytes = x.memory()
 	published.Store(x)
 	return x
 }
 
-// AntiAffinity iterates over the required anti-affinity terms of pods on nodes that select a pod, until the request ends.
+// AntiAffinity iterates over the required anti-affinity terms of existing pods that select a pod, until the request ends.
 func (s *State) AntiAffinity(p *Pending) iter.Seq[TermOf] {
 	return s.selecting(p, s.Cluster.antiAffinity(), &s.antiAffinity)
 }
 
-// Blocking returns the pods on nodes that have a required anti-affinity term that selects a pod, by the term's topology
-// key. A group with two such terms of one key may be there twice.
+// Blocking returns the existing pods with a required anti-affinity term that selects a pod, by the term's topology key. A
+// group with two such terms of one key may occur twice.
 func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
 	byKey := make(map[intern.ID][]topology.Members)
 	for t := range s.AntiAffinity(p) {
@@ -104,7 +101,7 @@ func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
 	return byKey
 }
 
-// Wishes iterates over the required affinity terms and all preferred terms of pods on nodes that select a pod, until the
+// Wishes iterates over the required affinity terms and all preferred terms of existing pods that select a pod, until the
 // request ends.
 func (s *State) Wishes(p *Pending) iter.Seq[TermOf] {
 	return s.selecting(p, s.Cluster.wishes(), &s.wishes)
@@ -112,27 +109,22 @@ func (s *State) Wishes(p *Pending) iter.Seq[TermOf] {
 
 func (s *State) selecting(p *Pending, shared, own *terms) iter.Seq[TermOf] {
 	return func(yield func(TermOf) bool) {
-		asked := 0
-		ask := func(terms []TermOf) bool {
-			for i := range terms {
-				if asked++; asked%1024 == 0 && s.Ended() {
-					return false
-				}
-				t := &terms[i]
-				if t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) && !yield(*t) {
-					return false
-				}
-			}
-			return true
-		}
+		tried := 0
 		for _, x := range []*terms{shared, own} {
+			lists := make([][]TermOf, 0, len(p.Shape.Labels)+1)
 			for _, l := range p.Shape.Labels {
-				if !ask(x.byLabel[l]) {
-					return
-				}
+				lists = append(lists, x.byLabel[l])
 			}
-			if !ask(x.others) {
-				return
+			for _, list := range append(lists, x.others) {
+				for i := range list {
+					if tried++; tried%1024 == 0 && s.Ended() {
+						return
+					}
+					t := &list[i]
+					if t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) && !yield(*t) {
+						return
+					}
+				}
 			}
 		}
 	}
