@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -14,30 +13,29 @@ import (
 // removePods looks for a minimum-size set of victims on one node. It proposes a set per candidate and verifies these
 // sets by filtering, smallest first.
 func (s *search) removePods() error {
-	r := s.victimSearch()
+	r := &victimSearch{
+		search: s, needs: s.rules.Fit.Needs(), seen: make(map[string]bool), domains: make([][][]uint32, len(s.rules.Spread)),
+	}
+	r.findObstacles()
+	for _, spread := range s.rules.Spread {
+		r.counting = append(r.counting, groupsOf(&spread.Pods))
+	}
 	r.survey()
-	for i := range r.best {
-		m := &r.best[i]
-		if i == maxTriedRemovals {
-			break
-		}
+	for _, m := range r.best[:min(len(r.best), maxTriedRemovals)] {
 		mark := s.State.Mark()
 		for j := range m.victims {
 			s.State.Evict(m.from, &m.victims[j])
 		}
 		node, err := s.firstFeasible(s.State, s.Pod, s.candidates)
 		s.State.Undo(mark)
-		if err != nil {
-			return err
-		}
-		if node == nil {
+		if node == nil && err == nil {
 			continue
 		}
 		c := verdict.Change{}
 		for j := range m.victims {
 			c.RemovedPods = append(c.RemovedPods, s.State.ConflictingPod(m.from, &m.victims[j]))
 		}
-		return s.add(c, node, nil)
+		return s.add(c, node, err)
 	}
 	return nil
 }
@@ -50,54 +48,40 @@ type victimSet struct {
 	priority int32 // highest of the victims
 }
 
-func (v *victimSet) compare(other *victimSet) int {
+func (v victimSet) compare(other victimSet) int {
 	return cmp.Or(cmp.Compare(v.pods, other.pods), cmp.Compare(v.priority, other.priority),
 		cmp.Compare(v.from, other.from), cmp.Compare(v.to, other.to))
+}
+
+func (v *victimSet) take(o cluster.Occupant) {
+	if v.pods == 0 || o.Priority > v.priority {
+		v.priority = o.Priority
+	}
+	v.victims = append(v.victims, o)
+	v.pods += o.Count
 }
 
 // victimSearch is the search for victims.
 type victimSearch struct {
 	*search
-	// obstacles are the rules that make all pods of a domain victims.
-	obstacles []obstacle
 	needs     []rule.Need
-	// matched are the groups that match the required affinity terms. One of their pods has to stay in the domain of
-	// each term.
-	matched  map[int]bool
-	terms    []rule.Term    // of the required affinity
-	matching int            // pods that match them in a domain of any term
-	self     bool           // whether the pod matches its own terms
-	counting []map[int]bool // by constraint: groups that count
-	domains  [][][]uint32   // by constraint, as nodesOf returns them
-	seen     map[string]bool
-	best     []victimSet
-	picks    int
+	obstacles []*obstacle
+	affinity  *rule.Affinity
+	matched   map[int]bool   // groups that match the required affinity terms
+	matching  int            // their pods in a domain of any term
+	counting  []map[int]bool // by spread constraint: groups that count
+	domains   [][][]uint32   // by spread constraint: the nodes of each domain; nil until known
+	seen      map[string]bool
+	best      []victimSet
+	picks     int
 }
 
-func (s *search) victimSearch() *victimSearch {
-	r := &victimSearch{
-		search: s, matched: make(map[int]bool),
-		seen: make(map[string]bool), domains: make([][][]uint32, len(s.rules.Spread)),
-		needs: s.rules.Fit.Needs(),
+// terms returns the required affinity terms of the pod.
+func (r *victimSearch) terms() []rule.Term {
+	if r.affinity == nil {
+		return nil
 	}
-	r.findExclusions()
-	r.findAffinity()
-	for _, spread := range s.rules.Spread {
-		counts := make(map[int]bool)
-		for g := range spread.Pods.Groups {
-			counts[g] = true
-		}
-		r.counting = append(r.counting, counts)
-	}
-	return r
-}
-
-// nodesOf returns the nodes of each domain of a spread constraint.
-func (r *victimSearch) nodesOf(constraint int) [][]uint32 {
-	if r.domains[constraint] == nil {
-		r.domains[constraint] = r.rules.Spread[constraint].Column.Nodes(nodeset.Full(r.State.Len()))
-	}
-	return r.domains[constraint]
+	return r.affinity.Terms
 }
 
 // target is a candidate with what rejects it.
@@ -105,105 +89,76 @@ type target struct {
 	node      uint32
 	from      int64 // the node of the victims, none if it is open
 	obstacles []*obstacle
-	short     []shortage
-	excess    []excess
-}
-
-type shortage struct {
-	need   *rule.Need
-	amount int64
-}
-
-// excess is the number of pods by which a domain exceeds maxSkew.
-type excess struct {
-	constraint int
-	pods       int64
+	short     []string // resources
+	exceeded  []int    // spread constraints
+	needs     []int64  // missing amounts of the resources, then pods above maxSkew
 }
 
 // target finds what rejects a node; not ok if removing pods of a single node cannot help.
 func (r *victimSearch) target(n uint32) (t *target, ok bool) {
 	t = &target{node: n, from: none}
-	at := func(node int64) bool {
-		if t.from == none {
-			t.from = node
-		}
-		return t.from == node
-	}
-	for i := range r.terms {
-		if !r.terms[i].Column.Having.Has(n) {
+	for _, term := range r.terms() {
+		if !term.Column.Having.Has(n) {
 			return nil, false
 		}
 	}
 	for i := range r.needs {
-		if short := saturating.Sub(r.needs[i].Amount, r.needs[i].Room(n)); short > 0 {
-			if r.needs[i].Amount > r.needs[i].Allocatable(n) {
+		need := &r.needs[i]
+		if short := saturating.Sub(need.Amount, need.Room(n)); short > 0 {
+			if need.Amount > need.Allocatable(n) {
 				return nil, false
 			}
-			t.short = append(t.short, shortage{&r.needs[i], short})
-			at(int64(n))
+			t.short, t.needs, t.from = append(t.short, need.Resource), append(t.needs, short), int64(n)
 		}
 	}
-	for i := range r.obstacles {
-		o := &r.obstacles[i]
-		if o.rejected == nil || !o.rejected.Has(n) {
+	for _, o := range r.obstacles {
+		if !o.rejected.Has(n) {
 			continue
 		}
-		h := o.holder[o.domain(n)]
-		if h == many || !at(h) {
+		holder := o.holder[o.domain(n)]
+		if holder == many || t.from != none && t.from != holder {
 			return nil, false
 		}
-		t.obstacles = append(t.obstacles, o)
+		t.obstacles, t.from = append(t.obstacles, o), holder
 	}
 	for i, h := range r.rules.Spread {
 		if !h.Column.Having.Has(n) {
 			return nil, false
 		}
 		if over := h.Skew(h.Column.Domain[n]) - h.MaxSkew; over > 0 {
-			t.excess = append(t.excess, excess{i, over})
+			t.exceeded, t.needs = append(t.exceeded, i), append(t.needs, over)
 		}
 	}
-	return t, t.from != none || len(t.excess) > 0
+	return t, t.from != none || len(t.exceeded) > 0
 }
 
 // consider picks victims on a node for a target.
 func (r *victimSearch) consider(from uint32, t *target) {
-	occupants := r.State.Occupants(from)
 	m := victimSet{from: from, to: t.node}
-	p := &picker{spare: r.spare(from, t), self: r.self, matching: r.matching}
-	p.needs = make([]int64, 0, len(t.short)+len(t.excess))
-	for _, s := range t.short {
-		p.needs = append(p.needs, s.amount)
-	}
-	for _, e := range t.excess {
-		p.needs = append(p.needs, e.pods)
-	}
-	for _, o := range occupants {
-		k := kind{Occupant: o, gives: make([]int64, 0, len(p.needs)), matches: r.matched[o.Group] && r.rules.Affinity.Anywhere(from)}
-		for _, s := range t.short {
-			if s.need.Resource == "pods" {
-				k.gives = append(k.gives, 1)
-			} else {
-				k.gives = append(k.gives, o.Uses(s.need.Resource))
-			}
+	p := &picker{needs: slices.Clone(t.needs), spare: r.spare(from, t), matching: r.matching}
+	p.self = r.affinity != nil && r.affinity.Self
+	for _, o := range r.State.Occupants(from) {
+		k := kind{
+			Occupant: o, gives: make([]int64, 0, len(p.needs)), terminating: r.State.Group(o.Group).Terminating,
+			matches: r.matched[o.Group] && r.affinity.Anywhere(from),
 		}
-		for _, e := range t.excess {
-			h := r.rules.Spread[e.constraint]
-			counts := r.counting[e.constraint][o.Group] && h.Counted.Has(from) &&
-				h.Column.Domain[from] == h.Column.Domain[t.node]
-			k.gives = append(k.gives, map[bool]int64{true: 1}[counts])
+		for _, resource := range t.short {
+			k.gives = append(k.gives, o.Uses(resource))
 		}
-		if slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.victims[k.Group] }) {
-			m.take(o)
-			for j, gives := range k.gives {
-				p.needs[j] = saturating.Sub(p.needs[j], saturating.Mul(gives, int64(o.Count)))
-			}
-			if k.matches {
-				p.gone += o.Count
-			}
+		for _, i := range t.exceeded {
+			k.gives = append(k.gives, int64(bit(r.counting[i][o.Group] && r.counted(i, from, t.node))))
+		}
+		if !slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.victims[k.Group] }) {
+			p.kinds = append(p.kinds, k)
 			continue
 		}
-		k.terminating = r.State.Group(o.Group).Terminating
-		p.kinds = append(p.kinds, k)
+		m.take(o)
+		for j, gives := range k.gives {
+			p.needs[j] = saturating.Sub(p.needs[j], saturating.Mul(gives, int64(o.Count)))
+		}
+		if k.matches {
+			p.gone += o.Count
+		}
 	}
 	found := p.pick()
 	if r.picks += p.picks + picksOfOccupants; !found {
@@ -221,24 +176,15 @@ func (r *victimSearch) consider(from uint32, t *target) {
 	}
 	r.best = append(r.best, m)
 	if len(r.best) > 4*maxTriedRemovals {
-		slices.SortFunc(r.best, func(a, b victimSet) int { return a.compare(&b) })
+		slices.SortFunc(r.best, victimSet.compare)
 		r.best = r.best[:maxTriedRemovals]
 	}
-}
-
-func (m *victimSet) take(o cluster.Occupant) {
-	if m.pods == 0 || o.Priority > m.priority {
-		m.priority = o.Priority
-	}
-	m.victims = append(m.victims, o)
-	m.pods += o.Count
 }
 
 // spare returns how many matching pods of a node may become victims so that the target's domains keep one.
 func (r *victimSearch) spare(from uint32, t *target) int {
 	spare := r.matching
-	for i := range r.terms {
-		term := &r.terms[i]
+	for _, term := range r.terms() {
 		if d := term.Column.Domain[t.node]; term.Column.Domain[from] == d {
 			spare = min(spare, int(term.Counts[d])-1)
 		}

@@ -3,30 +3,34 @@ package cluster
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Occupant is a pod on a node, or several equal ones.
+// Occupant is equal pods on a node.
 type Occupant struct {
 	Group    int
-	Name     string // empty if only counted
+	Name     string // empty for counted pods
 	Count    int
 	Priority int32
-	// Queue is the index of the queue entry that the pod was placed from, -1 if it was on its node before.
+	// Queue is the index of an assumed pod's queue entry, -1 for existing pods.
 	Queue int
 
 	usage *Usage
-	place int32 // among the pods that are assumed or named on the node; -1 if only counted
+	place int32 // index in State.assumed or row.named; -1 for counted pods
 }
 
-// namedPod is a pod of the cluster that was stated one by one.
+// namedPod identifies a named pod of the cluster.
 type namedPod struct {
 	node  uint32
-	place int32 // in row.named
+	place int32 // index in row.named
 }
 
-// Uses returns how much one of these pods takes of a resource.
+// Uses returns the amount of a resource that one of these pods occupies; 1 for api.ResourcePods.
 func (o *Occupant) Uses(resource string) int64 {
+	if resource == api.ResourcePods {
+		return 1
+	}
 	if lane := slices.Index(LaneNames[:], resource); lane >= 0 {
 		return o.usage.Amounts[lane]
 	}
@@ -38,8 +42,8 @@ func (o *Occupant) Uses(resource string) int64 {
 	return 0
 }
 
-// Occupants returns the pods on a node: those that are only counted by group, those stated one by one, those assumed, each
-// in the order stated.
+// Occupants returns the pods on a node: counted pods by group, then named ones, then assumed ones, each in the order of the
+// request.
 func (s *State) Occupants(node uint32) []Occupant {
 	counted, named, assumed := s.occupants(node, anyGroup)
 	return append(append(counted, named...), assumed...)
@@ -90,7 +94,7 @@ func (s *State) occupants(node uint32, group int) (counted, named, assumed []Occ
 	return counted, named, assumed
 }
 
-// assumedOn returns the places of the pods assumed on a node.
+// assumedOn returns the indexes of the pods assumed on a node.
 func (s *State) assumedOn(node uint32) []int32 {
 	if s.byNode == nil {
 		s.byNode = make(map[uint32][]int32)
@@ -110,8 +114,8 @@ func (s *State) ConflictingPod(node uint32, o *Occupant) verdict.ConflictingPod 
 	}
 }
 
-// ConflictingPods returns the pods of a group on a node, in at most limit entries: those stated one by one, then the
-// others as one entry, then those that the request placed.
+// ConflictingPods returns the pods of a group on a node, in at most limit entries: named ones, then counted ones as one
+// entry, then assumed ones.
 func (s *State) ConflictingPods(node uint32, group, limit int) []verdict.ConflictingPod {
 	counted, named, assumed := s.occupants(node, group)
 	occupants := slices.Concat(named, counted, assumed)
