@@ -3,28 +3,11 @@ package gang
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
-
-// improved improves a placement by entry that is expected to be valid. The result is nil if it is not.
-func (j *joining) improved(ctx context.Context, nodes [][]uint32) (*verdict.Joint, error) {
-	j.compile()
-	if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil || j.best == nil {
-		return nil, err
-	}
-	result := &verdict.Joint{}
-	var err error
-	if result.LocallyOptimal, err = j.improve(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
-	}
-	j.complete(result)
-	result.Steps = j.effort.Steps
-	return result, nil
-}
 
 // consider reports whether a placement by pod is valid, and keeps it if it is the best so far.
 func (j *joining) consider(ctx context.Context, nodes []uint32) (valid bool, err error) {

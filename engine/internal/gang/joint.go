@@ -41,16 +41,18 @@ const JointSteps = 1 << 20
 // group's order, it moves a pod to the node with the highest score that keeps the placement valid and raises the sum,
 // until no such move is left. The result is locally optimal; a higher sum may exist. Ties are broken as in Place.
 func Jointly(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) (*verdict.Joint, error) {
-	return newJoining(ctx, f, s, group, o).result(ctx)
+	return newJoining(ctx, f, s, group, place.Preference(s.Names, o.Seed), o).result(ctx, nil)
 }
 
-func newJoining(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) *joining {
+func newJoining(
+	ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, order []uint32, o JointOptions,
+) *joining {
 	return &joining{
 		framework: f,
 		state:     s,
 		group:     group,
 		options:   o,
-		order:     place.Preference(s.Names, o.Seed),
+		order:     order,
 		effort:    &joint.Budget{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
 	}
 }
@@ -60,14 +62,14 @@ type joining struct {
 	framework *decide.Framework
 	state     *cluster.State
 	brief     bool // leave out conflicts
-	group     []place.Pending
+	group     []place.Pending // those without pods do not count
 	options   JointOptions
 	order     []uint32
 	effort    *joint.Budget
 
 	rules     *joint.Group
 	decisions []*decide.Decision // by replicas
-	of        []int              // the replicas of each entry
+	of        []int              // by entry: its replicas
 	pods      []pod              // of the group, in order
 
 	best  *placed    // best valid placement so far
@@ -84,70 +86,71 @@ type placed struct {
 	sum    int64
 }
 
-func (j *joining) result(ctx context.Context) (*verdict.Joint, error) {
+// result places the group. With an expected placement by entry, it neither places the pods in order nor searches.
+func (j *joining) result(ctx context.Context, expected [][]uint32) (*verdict.Joint, error) {
 	j.compile()
-	result, err := j.found(ctx)
-	result.Steps = j.effort.Steps
+	result := &verdict.Joint{Status: verdict.JointBestEffort}
+	err := j.find(ctx, expected, result)
+	if err == nil && j.best != nil {
+		result.LocallyOptimal, err = j.improve(ctx)
+	}
 	if errors.Is(err, context.DeadlineExceeded) && (j.best != nil || j.parts != nil) {
 		err = nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	result.Steps = j.effort.Steps
 	switch {
 	case j.best != nil:
-		j.complete(result)
+		result.Status, result.Sum = verdict.JointComplete, j.best.sum
+		result.Nodes, result.Scores = make([][]uint32, len(j.group)), make([][]int64, len(j.group))
+		for i, p := range j.pods {
+			result.Nodes[p.entry] = append(result.Nodes[p.entry], j.best.nodes[i])
+			result.Scores[p.entry] = append(result.Scores[p.entry], j.best.scores[i])
+		}
 	case result.Status == verdict.JointInfeasible:
 		result.Nodes = make([][]uint32, len(j.group))
 	default:
-		result.Status, result.Nodes = verdict.JointBestEffort, j.parts
+		result.Nodes = j.parts
 	}
 	return result, nil
 }
 
-// complete fills in the best placement.
-func (j *joining) complete(result *verdict.Joint) {
-	result.Status = verdict.JointComplete
-	result.Nodes, result.Scores, result.Sum = make([][]uint32, len(j.group)), make([][]int64, len(j.group)), j.best.sum
-	for i, p := range j.pods {
-		result.Nodes[p.entry] = append(result.Nodes[p.entry], j.best.nodes[i])
-		result.Scores[p.entry] = append(result.Scores[p.entry], j.best.scores[i])
+// find sets the best valid placement that it finds before improvement. If it proves that there is none, it sets the
+// status and the conflict of the result.
+func (j *joining) find(ctx context.Context, expected [][]uint32, result *verdict.Joint) error {
+	if expected != nil {
+		_, err := j.consider(ctx, slices.Concat(expected...))
+		return err
 	}
-}
-
-// found finds the best valid placement and completes the rest of the result, which is returned even with an error.
-func (j *joining) found(ctx context.Context) (*verdict.Joint, error) {
-	result := &verdict.Joint{}
-	if err := j.inOrder(ctx); err != nil {
-		return result, err
+	if err := j.inOrder(ctx); err != nil || j.best != nil {
+		return err
 	}
-	if j.best == nil {
-		spots, known := j.rules.Search(j.order, nil, j.effort)
-		switch {
-		case spots != nil:
-			if _, err := j.consider(ctx, j.nodesOf(spots)); err != nil {
-				return result, err
-			}
-		case known:
-			result.Status = verdict.JointInfeasible
-			if !j.brief {
-				result.Conflict, result.Minimal = j.conflict()
-			}
+	spots, known := j.rules.Search(j.order, nil, j.effort)
+	switch {
+	case spots != nil:
+		if valid, err := j.consider(ctx, j.nodesOf(spots)); valid || err != nil {
+			return err
+		}
+	case known:
+		result.Status = verdict.JointInfeasible
+		if !j.brief {
+			result.Conflict, result.Minimal = j.conflict()
 		}
 	}
-	if j.best == nil {
-		return result, ctx.Err()
-	}
-	var err error
-	result.LocallyOptimal, err = j.improve(ctx)
-	return result, err
+	return ctx.Err()
 }
 
 // compile finds out which entries are equal, and the group's rules.
 func (j *joining) compile() {
 	var members []joint.Replicas
+	j.of = make([]int, len(j.group))
 	for i := range j.group {
 		p := &j.group[i]
+		if p.Count == 0 {
+			continue
+		}
 		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod) })
 		if at < 0 {
 			at = len(members)
@@ -158,7 +161,7 @@ func (j *joining) compile() {
 			})
 		}
 		members[at].Count += p.Count
-		j.of = append(j.of, at)
+		j.of[i] = at
 		for range p.Count {
 			j.pods = append(j.pods, pod{i, at})
 		}
@@ -240,7 +243,9 @@ type run struct{ entry, count int }
 func (j *joining) queues() [][]run {
 	var given, turns []run
 	for e := range j.group {
-		given = append(given, run{e, j.group[e].Count})
+		if n := j.group[e].Count; n > 0 {
+			given = append(given, run{e, n})
+		}
 	}
 	reversed := slices.Clone(given)
 	slices.Reverse(reversed)
@@ -281,7 +286,7 @@ func (j *joining) keepPart(nodes [][]uint32) {
 		}
 		spots, entries = spots[:kept], entries[:kept]
 	}
-	if j.parts != nil && len(spots) <= len(slices.Concat(j.parts...)) {
+	if j.parts != nil && len(spots) <= count(j.parts) {
 		return
 	}
 	j.parts = make([][]uint32, len(j.group))

@@ -15,7 +15,7 @@ type Probe struct{ *joining }
 
 // NewProbe returns a probe of one call of Jointly.
 func NewProbe(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) Probe {
-	p := Probe{newJoining(ctx, f, s, group, o)}
+	p := Probe{newJoining(ctx, f, s, group, place.Preference(s.Names, o.Seed), o)}
 	p.compile()
 	return p
 }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -17,13 +16,11 @@ import (
 // jointly places as many of a group's pods as possible as a whole, at least the minimum, and leaves the state
 // unchanged. It adds to found.Steps.
 func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*trial, error) {
-	var part *verdict.Joint // the most pods that are valid together
-	var partOf []int
-	var known [][]uint32 // the same, for the answer at the deadline
-	var knownOf []int
+	var part [][]uint32  // by entry: the most pods that are valid together where the search was cut off
+	var known [][]uint32 // the same for any number of pods, for the answer at the deadline
 	undecided := false
 	for counts := range p.subsets(g) {
-		if part != nil && sum(counts) <= count(part.Nodes) {
+		if part != nil && sum(counts) <= count(part) {
 			break
 		}
 		if found.Steps >= g.limit() {
@@ -32,12 +29,12 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		}
 		j := p.joining(ctx, g, counts, candidates, found)
 		j.brief = sum(counts) < g.pods
-		result, err := j.result(ctx)
+		result, err := j.result(ctx, nil)
 		if n := count(j.parts); n >= g.minimum && n > count(known) {
-			known, knownOf = j.parts, counts
+			known = j.parts
 		}
 		if errors.Is(err, context.DeadlineExceeded) && known != nil {
-			return g.joined(&verdict.Joint{Nodes: known}, knownOf, found), nil
+			return g.joined(&verdict.Joint{Nodes: known}, found), nil
 		}
 		if err != nil {
 			return nil, err
@@ -45,37 +42,36 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		found.Steps = min(result.Steps, g.limit())
 		switch result.Status {
 		case verdict.JointComplete:
-			return g.joined(result, counts, found), nil
+			return g.joined(result, found), nil
 		case verdict.JointInfeasible:
 			if !j.brief {
-				found.Conflict, found.Minimal = g.rules(result.Conflict, counts), result.Minimal
+				found.Conflict, found.Minimal = result.Conflict, result.Minimal
+				for i := range found.Conflict {
+					found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
+				}
 			}
 		case verdict.JointBestEffort:
 			undecided = true
-			if n := count(result.Nodes); n >= g.minimum && (part == nil || n > count(part.Nodes)) {
-				part, partOf = result, counts
+			if n := count(result.Nodes); n >= g.minimum && n > count(part) {
+				part = result.Nodes
 			}
 		}
 	}
 	if part != nil {
-		counts := make([]int, len(partOf))
-		var nodes [][]uint32
-		for i, at := range entriesOf(partOf) {
-			counts[i] = len(part.Nodes[at])
-			if counts[i] > 0 {
-				nodes = append(nodes, part.Nodes[at])
-			}
+		counts := make([]int, len(part))
+		for i, nodes := range part {
+			counts[i] = len(nodes)
 		}
-		better, err := p.joining(ctx, g, counts, candidates, found).improved(ctx, nodes)
+		better, err := p.joining(ctx, g, counts, candidates, found).result(ctx, part)
 		if errors.Is(err, context.DeadlineExceeded) { // valid, but without scores
-			return g.joined(&verdict.Joint{Nodes: nodes}, counts, found), nil
+			return g.joined(&verdict.Joint{Nodes: part}, found), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if better != nil {
+		if better.Status == verdict.JointComplete {
 			found.Steps = min(better.Steps, g.limit())
-			return g.joined(better, counts, found), nil
+			return g.joined(better, found), nil
 		}
 	}
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
@@ -104,62 +100,26 @@ func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidate
 	if p.prefer == nil {
 		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
 	}
-	j := &joining{
-		framework: p.Framework,
-		state:     p.State,
-		options:   JointOptions{Candidates: candidates, Seed: p.Options.Seed},
-		order:     p.prefer,
-		effort:    &joint.Budget{Context: ctx, Limit: g.limit(), Steps: found.Steps},
-	}
+	group := make([]place.Pending, len(counts))
 	for i, e := range g.Entries {
-		if counts[i] > 0 {
-			j.group = append(j.group, place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]})
-		}
+		group[i] = place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]}
 	}
+	o := JointOptions{Candidates: candidates, Seed: p.Options.Seed, Steps: g.Steps}
+	j := newJoining(ctx, p.Framework, p.State, group, p.prefer, o)
+	j.effort.Steps = found.Steps
 	return j
 }
 
-// entriesOf iterates over the entries that have pods, and their positions among these.
-func entriesOf(counts []int) iter.Seq2[int, int] {
-	return func(yield func(int, int) bool) {
-		at := 0
-		for i, n := range counts {
-			if n == 0 {
-				continue
-			}
-			if !yield(i, at) {
-				return
-			}
-			at++
-		}
-	}
-}
-
-// rules translates the entries of rules to queue entries.
-func (g *queued) rules(rules []verdict.PodRule, counts []int) []verdict.PodRule {
-	var entries []int
-	for i := range entriesOf(counts) {
-		entries = append(entries, g.Entries[i])
-	}
-	of := slices.Clone(rules)
-	for i := range of {
-		of[i].Entry = entries[of[i].Entry]
-	}
-	return of
-}
-
-// joined returns the trial of a joint placement of a number of pods per entry.
-func (g *queued) joined(result *verdict.Joint, counts []int, found *verdict.PodGroupPlacement) *trial {
+// joined returns the trial of a joint placement by entry.
+func (g *queued) joined(result *verdict.Joint, found *verdict.PodGroupPlacement) *trial {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
-	for i, at := range entriesOf(counts) {
-		t.placements[i].Nodes = result.Nodes[at]
-		if result.Scores != nil {
-			t.placements[i].Scores = result.Scores[at]
-		}
-		t.placed += len(result.Nodes[at])
-	}
 	for i := range t.placements {
 		r := &t.placements[i]
+		r.Nodes = result.Nodes[i]
+		if result.Scores != nil {
+			r.Scores = result.Scores[i]
+		}
+		t.placed += len(r.Nodes)
 		if r.Unplaced = g.counts[i] - len(r.Nodes); r.Unplaced == 0 {
 			continue
 		}
@@ -183,13 +143,7 @@ func sum(counts []int) int {
 	return total
 }
 
-func count(nodes [][]uint32) int {
-	n := 0
-	for _, of := range nodes {
-		n += len(of)
-	}
-	return n
-}
+func count(nodes [][]uint32) int { return len(slices.Concat(nodes...)) }
 
 // subsets iterates over the numbers of pods per entry to place: largest sums first, down to the minimum, and among
 // equal sums those with more pods of earlier entries. Of subsets that differ only by identical pods it yields the
