@@ -45,8 +45,8 @@ func (r *replicas) add(a Assignment, count int64) {
 
 // allow reports whether limits, spread and affinity allow a node.
 func (r *replicas) allow(node uint32) bool {
-	for i := range r.limits {
-		if r.limits[i].rejected.Has(node) {
+	for _, rejected := range r.limits {
+		if rejected.Has(node) {
 			return false
 		}
 	}
@@ -68,7 +68,7 @@ func (g *Group) overcommitted(assigned []Assignment, i int) bool {
 		}
 	}
 	for j := range g.resources {
-		if x := &g.resources[j]; x.rules[a.Replicas].exists() && x.sum(bin) > x.room(a.Node) {
+		if x := &g.resources[j]; x.required[a.Replicas] && x.sum(bin) > x.room(a.Node) {
 			return true
 		}
 	}

@@ -40,41 +40,30 @@ type Group struct {
 
 	nodes      int
 	pods       int
+	members    []Replicas
 	candidates nodeset.Set
+	dropped    []bool // by Rules; nil for none
 	replicas   []replicas
 	resources  []resource
 }
 
-// replicas are equal pods with their rules, but for those about resources.
+// replicas are equal pods with their rules, except for those about resources.
 type replicas struct {
 	count      int
-	limits     []limit
+	limits     []nodeset.Set // what the rules that do not depend on the group's pods reject
 	spread     []spread
 	affinity   *affinity // nil without terms
 	exclusions []exclusion
 }
 
-// index is the place of a rule in Group.Rules.
-type index int
-
-func (i index) in(rules []bool) bool { return rules[i] }
-
-// limit is a rule that does not depend on where the group's pods go.
-type limit struct {
-	index
-	rejected nodeset.Set
-}
-
 // exclusion is an exclusion between pods of the group.
 type exclusion struct {
-	index
 	*rule.Exclusion
 	excludes []bool // by replicas
 }
 
 // spread is a hard spread constraint.
 type spread struct {
-	index
 	*rule.Spread
 	matches []bool // by replicas
 }
@@ -82,8 +71,7 @@ type spread struct {
 // affinity is the required affinity terms.
 type affinity struct {
 	*rule.Affinity
-	rules   []index // by term
-	matches []bool  // by replicas: whether the pods match all terms
+	matches []bool // by replicas: whether the pods match all terms
 }
 
 // inGroup reports whether pods of the group match the terms.
@@ -91,44 +79,62 @@ func (a *affinity) inGroup() bool { return slices.Contains(a.matches, true) }
 
 // NewGroup returns a group in a cluster with a number of nodes. Its pods may go to the candidates.
 func NewGroup(nodes int, members []Replicas, candidates nodeset.Set) *Group {
-	g := &Group{nodes: nodes, candidates: candidates, replicas: make([]replicas, len(members))}
-	for i, m := range members {
-		g.pods += m.Count
-		g.replicas[i] = g.compile(members, i)
-	}
-	for i := range g.resources {
-		g.resources[i].findSums(g.replicas)
-	}
-	return g
+	return (&Group{nodes: nodes, members: members, candidates: candidates}).without(nil)
 }
 
-func (g *Group) number(id verdict.PodRule, entry int) index {
+// without returns the group without some rules, by Rules.
+func (g *Group) without(dropped []bool) *Group {
+	w := &Group{
+		nodes: g.nodes, members: g.members, candidates: g.candidates, dropped: dropped,
+		replicas: make([]replicas, len(g.members)),
+	}
+	for _, x := range g.resources { // with the sums
+		x.required = make([]bool, len(g.members))
+		w.resources = append(w.resources, x)
+	}
+	for i, m := range w.members {
+		w.pods += m.Count
+		w.replicas[i] = w.compile(i)
+	}
+	w.resources = slices.DeleteFunc(w.resources, func(x resource) bool { return !slices.Contains(x.required, true) })
+	for i := range w.resources {
+		if x := &w.resources[i]; x.total == 0 {
+			x.findSums(w.members)
+		}
+	}
+	return w
+}
+
+// holds adds a rule to Rules and reports whether it is not dropped.
+func (g *Group) holds(id verdict.PodRule, entry int) bool {
 	id.Entry = entry
 	g.Rules = append(g.Rules, id)
-	return index(len(g.Rules) - 1)
+	return g.dropped == nil || !g.dropped[len(g.Rules)-1]
 }
 
-func (g *Group) compile(members []Replicas, i int) replicas {
-	m := members[i]
+func (g *Group) compile(i int) replicas {
+	m := g.members[i]
 	r := replicas{count: m.Count}
-	limited := func(id verdict.PodRule, rejected nodeset.Set) index {
-		l := limit{g.number(id, m.Entry), rejected}
-		r.limits = append(r.limits, l)
-		return l.index
+	limited := func(id verdict.PodRule, rejected nodeset.Set) bool {
+		holds := g.holds(id, m.Entry)
+		if holds {
+			r.limits = append(r.limits, rejected)
+		}
+		return holds
 	}
 	those := func(match func(*cluster.Pending) bool) []bool {
-		matches := make([]bool, len(members))
-		for i := range members {
-			matches[i] = match(members[i].Pod)
+		matches := make([]bool, len(g.members))
+		for i := range g.members {
+			matches[i] = match(g.members[i].Pod)
 		}
 		return matches
 	}
 	exclude := func(e *rule.Exclusion) {
-		switch {
-		case e.Excludes != nil:
-			r.exclusions = append(r.exclusions, exclusion{limited(e.ID, e.Rejected()), e, those(e.Excludes)})
-		case !e.Rejected().Empty():
-			limited(e.ID, e.Rejected())
+		if e.Excludes == nil && e.Rejected().Empty() {
+			return
+		}
+		if limited(e.ID, e.Rejected()) && e.Excludes != nil {
+			r.exclusions = append(r.exclusions, exclusion{e, those(e.Excludes)})
 		}
 	}
 	for _, id := range m.Unplaceable {
@@ -139,56 +145,27 @@ func (g *Group) compile(members []Replicas, i int) replicas {
 	}
 	m.Rules.EachExclusion(true, exclude)
 	for _, n := range m.Rules.Fit.Needs() {
-		id := verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: n.Resource}
-		g.resource(n, len(members)).need(i, n.Amount, g.number(id, m.Entry))
+		x := g.resource(n)
+		x.requests[i] = n.Amount
+		x.required[i] = g.holds(verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: n.Resource}, m.Entry)
 	}
 	for _, s := range m.Rules.Spread {
-		matches := those(func(p *cluster.Pending) bool { return s.Matches(p.Shape) })
-		r.spread = append(r.spread, spread{g.number(s.ID, m.Entry), s.Count(), matches})
+		if g.holds(s.ID, m.Entry) {
+			r.spread = append(r.spread, spread{s.Count(), those(func(p *cluster.Pending) bool { return s.Matches(p.Shape) })})
+		}
 	}
 	if a := m.Rules.Affinity; a != nil {
-		r.affinity = &affinity{Affinity: a.Count()}
-		r.affinity.matches = those(func(p *cluster.Pending) bool { return a.Matches(p.Shape) })
-		for _, t := range a.Terms {
-			r.affinity.rules = append(r.affinity.rules, g.number(t.ID, m.Entry))
+		held := make([]bool, len(a.Terms))
+		for i, t := range a.Terms {
+			held[i] = g.holds(t.ID, m.Entry)
+		}
+		if slices.Contains(held, true) {
+			r.affinity = &affinity{
+				a.Only(func(term int) bool { return held[term] }),
+				those(func(p *cluster.Pending) bool { return a.Matches(p.Shape) }),
+			}
 		}
 	}
 	m.Rules.EachExclusion(false, exclude)
 	return r
-}
-
-// without returns the group without some rules, which keep their numbers.
-func (g *Group) without(rules []bool) *Group {
-	if !slices.Contains(rules, true) {
-		return g
-	}
-	w := *g
-	w.replicas, w.resources = slices.Clone(g.replicas), nil
-	for i := range w.replicas {
-		r := &w.replicas[i]
-		r.limits, r.spread, r.exclusions = without(r.limits, rules), without(r.spread, rules), without(r.exclusions, rules)
-		r.affinity = r.affinity.without(rules)
-	}
-	for _, x := range g.resources {
-		if x = x.without(rules); slices.ContainsFunc(x.rules, index.exists) {
-			w.resources = append(w.resources, x)
-		}
-	}
-	return &w
-}
-
-func without[T interface{ in(rules []bool) bool }](all []T, rules []bool) []T {
-	return slices.DeleteFunc(slices.Clone(all), func(r T) bool { return r.in(rules) })
-}
-
-func (a *affinity) without(rules []bool) *affinity {
-	if a == nil || !slices.ContainsFunc(a.rules, func(i index) bool { return i.in(rules) }) {
-		return a
-	}
-	w := &affinity{rules: without(a.rules, rules), matches: a.matches}
-	if len(w.rules) == 0 {
-		return nil
-	}
-	w.Affinity = a.Only(func(term int) bool { return !a.rules[term].in(rules) })
-	return w
 }

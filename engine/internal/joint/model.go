@@ -88,8 +88,8 @@ func newModel(g *Group, order []uint32) *model {
 func (g *Group) allowed(i int) nodeset.Set {
 	r := &g.replicas[i]
 	set := g.candidates.Clone()
-	for _, l := range r.limits {
-		set.AndNot(l.rejected)
+	for _, rejected := range r.limits {
+		set.AndNot(rejected)
 	}
 	for j := range r.spread {
 		set.And(r.spread[j].Column.Having)
@@ -98,7 +98,7 @@ func (g *Group) allowed(i int) nodeset.Set {
 		r.affinity.restrict(set)
 	}
 	for j := range g.resources {
-		if x := &g.resources[j]; x.rules[i].exists() {
+		if x := &g.resources[j]; x.required[i] {
 			for node := range set.All() {
 				if x.requests[i] > x.room(node) {
 					set.Remove(node)

@@ -189,7 +189,7 @@ func (p *packing) fits(b, c int) bool {
 	}
 	for i := range p.s.resources {
 		x := &p.s.resources[i]
-		if x.sum(bin) > k.room[i] && slices.ContainsFunc(bin, func(r int) bool { return x.rules[r].exists() }) {
+		if x.sum(bin) > k.room[i] && slices.ContainsFunc(bin, func(r int) bool { return x.required[r] }) {
 			return false
 		}
 	}

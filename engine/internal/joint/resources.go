@@ -11,42 +11,22 @@ import (
 type resource struct {
 	name     string
 	requests []int64 // by replicas
-	rules    []index // by replicas: the rule that the request must fit; none without one
+	required []bool  // by replicas: whether the request must fit. Pods use what they request in any case.
 	room     func(node uint32) int64
 	sums     []int64 // what several pods can request together, ascending; nil if there are too many sums
 	total    int64
 }
 
-// none is the index of no rule.
-const none index = -1
-
-func (i index) exists() bool { return i != none }
-
-// resource returns a resource of the group, which has a number of replicas.
-func (g *Group) resource(n rule.Need, replicas int) *resource {
+// resource returns a resource of the group.
+func (g *Group) resource(n rule.Need) *resource {
 	i := slices.IndexFunc(g.resources, func(x resource) bool { return x.name == n.Resource })
 	if i < 0 {
 		i = len(g.resources)
 		g.resources = append(g.resources, resource{
-			name: n.Resource, requests: make([]int64, replicas), rules: slices.Repeat([]index{none}, replicas), room: n.Room,
+			name: n.Resource, requests: make([]int64, len(g.members)), required: make([]bool, len(g.members)), room: n.Room,
 		})
 	}
 	return &g.resources[i]
-}
-
-func (x *resource) need(replicas int, amount int64, rule index) {
-	x.requests[replicas], x.rules[replicas] = amount, rule
-}
-
-// without returns the resource without some rules. The pods still use what they request.
-func (x resource) without(rules []bool) resource {
-	x.rules = slices.Clone(x.rules)
-	for r, i := range x.rules {
-		if i.exists() && i.in(rules) {
-			x.rules[r] = none
-		}
-	}
-	return x
 }
 
 // sum returns what the pods of a bin request.
@@ -61,11 +41,11 @@ func (x *resource) sum(bin []int) int64 {
 // maxSums bounds resource.sums.
 const maxSums = 1024
 
-func (x *resource) findSums(of []replicas) {
+func (x *resource) findSums(members []Replicas) {
 	x.sums = []int64{0}
 	for i, request := range x.requests {
-		x.total = saturating.Add(x.total, saturating.Mul(request, int64(of[i].count)))
-		for range of[i].count {
+		x.total = saturating.Add(x.total, saturating.Mul(request, int64(members[i].Count)))
+		for range members[i].Count {
 			if request == 0 || x.sums == nil {
 				break
 			}

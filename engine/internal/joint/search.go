@@ -33,7 +33,10 @@ func (b *Budget) Exhausted() bool { return b.Steps >= b.Limit || b.Context.Err()
 // order of preference: of equivalent nodes the search takes the first. Without known the budget did not suffice, and
 // there may be a placement.
 func (g *Group) Search(order []uint32, dropped []bool, budget *Budget) (assigned []Assignment, known bool) {
-	m := newModel(g.without(dropped), order)
+	if slices.Contains(dropped, true) {
+		g = g.without(dropped)
+	}
+	m := newModel(g, order)
 	for _, relaxed := range m.relaxations() {
 		part := *budget
 		part.Limit = budget.Steps + (budget.Limit-budget.Steps)/8
@@ -60,7 +63,8 @@ func (m *model) relaxations() []*Group {
 	for kept := 1; kept < len(keys); kept++ {
 		dropped := make([]bool, len(m.Rules))
 		for i, r := range m.Rules {
-			dropped[i] = slices.ContainsFunc(keys[kept:], func(k *key) bool { return k.name == r.TopologyKey })
+			dropped[i] = m.dropped != nil && m.dropped[i] ||
+				slices.ContainsFunc(keys[kept:], func(k *key) bool { return k.name == r.TopologyKey })
 		}
 		relaxed = append(relaxed, m.without(dropped))
 	}
