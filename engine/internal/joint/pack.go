@@ -15,10 +15,9 @@ type packing struct {
 	// first says, by replicas, whether pods may go wherever the keys of their affinity terms are.
 	first []bool
 
-	bins [][]int // replicas
-	// class is each bin's class, taken the number of bins that each class has.
-	class, taken []int
-	settling     bool // whether affinity has to hold now
+	bins     [][]int // replicas
+	class    []int   // by bin
+	settling bool    // whether affinity has to hold now
 	// visited holds, by class, the last round of matching that tried to move its bins.
 	visited []int
 	round   int
@@ -26,8 +25,7 @@ type packing struct {
 
 func (s *search) newPacking(c int, all bool) *packing {
 	cell := &s.cells[c]
-	p := &packing{s: s, cell: cell, all: all, first: make([]bool, len(s.left))}
-	p.taken, p.visited = make([]int, len(cell.classes)), make([]int, len(cell.classes))
+	p := &packing{s: s, cell: cell, all: all, first: make([]bool, len(s.left)), visited: make([]int, len(cell.classes))}
 	for r, n := range s.in[c] {
 		for range n {
 			p.pods = append(p.pods, r)
@@ -54,78 +52,43 @@ func (p *packing) place(i, first int) bool {
 		if !p.s.budget.Spend(1) {
 			return false
 		}
-		before := slices.Clone(p.class)
-		if p.join(r, b) {
-			if p.place(i+1, b) {
-				return true
-			}
-			p.leave(b, before)
+		bins, class := slices.Clone(p.bins), slices.Clone(p.class)
+		if p.join(r, b) && p.place(i+1, b) {
+			return true
 		}
+		p.bins, p.class = bins, class
 	}
 	return false
 }
 
-// join puts a pod into a bin, which may be a new one. If then not all bins have a class, it changes nothing and returns
-// false.
+// join puts a pod into a bin, which may be a new one, and reports whether every bin has a class then.
 func (p *packing) join(r, b int) bool {
 	if b == len(p.bins) {
 		p.bins, p.class = append(p.bins, nil), append(p.class, unmatched)
 	}
-	bin := p.bins[b]
-	p.bins[b] = append(slices.Clip(bin), r)
-	was := p.class[b]
-	if was != unmatched {
-		if p.fits(b, was) {
-			return true
-		}
-		p.taken[was]--
-		p.class[b] = unmatched
-	}
-	if p.match(b) {
+	p.bins[b] = append(slices.Clip(p.bins[b]), r)
+	if p.class[b] != unmatched && p.fits(b, p.class[b]) {
 		return true
 	}
-	if was == unmatched {
-		p.bins, p.class = p.bins[:b], p.class[:b]
-		return false
-	}
-	p.taken[was]++
-	p.bins[b], p.class[b] = bin, was
-	return false
+	p.class[b] = unmatched
+	return p.match(b)
 }
 
-// leave takes the last pod out of a bin and restores the classes of the bins.
-func (p *packing) leave(b int, class []int) {
-	p.restore(class)
-	if p.bins[b] = p.bins[b][:len(p.bins[b])-1]; len(p.bins[b]) == 0 {
-		p.bins = p.bins[:b]
-	}
-}
-
-// restore matches the bins to the given classes.
-func (p *packing) restore(class []int) {
-	clear(p.taken)
-	for _, c := range class {
-		p.taken[c]++
-	}
-	p.class = class
-}
-
-// extend adds a pod to a packing, whose other pods stay in their bins. If it fails it changes nothing.
+// extend adds a pod to a packing, whose other pods stay in their bins, and reports whether it did.
 func (p *packing) extend(before *packing, r int) bool {
-	p.bins, p.class, p.taken = slices.Clone(before.bins), slices.Clone(before.class), slices.Clone(before.taken)
-	for b := range len(p.bins) + 1 {
-		if b < len(p.bins) && !p.joins(r, b) {
+	for b := range len(before.bins) + 1 {
+		if b < len(before.bins) && !before.joins(r, b) {
 			continue
 		}
 		if !p.s.budget.Spend(1) {
 			break
 		}
+		p.bins, p.class = slices.Clone(before.bins), slices.Clone(before.class)
 		if p.join(r, b) {
 			return true
 		}
 	}
-	p.bins = nil
-	p.restore(nil)
+	p.bins, p.class = nil, nil
 	return false
 }
 
@@ -156,9 +119,8 @@ func (p *packing) match(b int) bool {
 }
 
 func (p *packing) augment(b int) bool {
-	for c := range p.cell.classes {
-		if p.visited[c] != p.round && p.taken[c] < len(p.cell.classes[c].nodes) && p.fits(b, c) {
-			p.taken[c]++
+	for c, taken := range p.taken() {
+		if p.visited[c] != p.round && taken < len(p.cell.classes[c].nodes) && p.fits(b, c) {
 			p.class[b] = c
 			return true
 		}
@@ -176,6 +138,17 @@ func (p *packing) augment(b int) bool {
 		}
 	}
 	return false
+}
+
+// taken returns the number of bins of each class.
+func (p *packing) taken() []int {
+	taken := make([]int, len(p.cell.classes))
+	for _, c := range p.class {
+		if c != unmatched {
+			taken[c]++
+		}
+	}
+	return taken
 }
 
 // fits reports whether a node of a class can take a bin, possibly with more pods.
@@ -222,11 +195,8 @@ func (p *packing) settle() bool {
 	if !p.all || !p.s.settles() {
 		return true
 	}
-	before := slices.Clone(p.class)
-	clear(p.taken)
-	for b := range p.class {
-		p.class[b] = unmatched
-	}
+	before := p.class
+	p.class = slices.Repeat([]int{unmatched}, len(before))
 	p.settling = true
 	settled := true
 	for b := 0; settled && b < len(p.bins); b++ {
@@ -234,7 +204,7 @@ func (p *packing) settle() bool {
 	}
 	p.settling = false
 	if !settled {
-		p.restore(before)
+		p.class = before
 	}
 	return settled
 }
@@ -256,7 +226,7 @@ func (p *packing) affinityHolds(bin []int, k *class) bool {
 // assignments returns where the pods go.
 func (p *packing) assignments() []Assignment {
 	var assigned []Assignment
-	next := make([]int, len(p.taken))
+	next := make([]int, len(p.cell.classes))
 	for b, bin := range p.bins {
 		c := p.class[b]
 		for _, r := range bin {
