@@ -103,12 +103,11 @@ func (cl *Class) contend(cs []contender) []contender {
 		cl.rejected[c.cell] = 1
 		return cs[:len(cs)-1]
 	}
-	if cl.preferredAt != noValue {
-		c.preferred = c.values[cl.preferredAt]
-	}
 	for i := range cl.preferredKeys {
 		if k := &cl.preferredKeys[i]; k.cells != nil {
 			c.preferred += cl.preferred.Tallies[i].ByDomain[k.cells[c.cell]]
+		} else {
+			c.preferred += c.values[k.at]
 		}
 	}
 	return cs
@@ -127,7 +126,7 @@ func (cl *Class) allows(cell int32, values []int64) bool {
 			if !r.AllowsCount(r.Counts()[k.cells[cell]]) {
 				return false
 			}
-		} else if !r.AllowsCount(values[k.value]) {
+		} else if !r.AllowsCount(values[k.at]) {
 			return false
 		}
 	}
@@ -135,11 +134,13 @@ func (cl *Class) allows(cell int32, values []int64) bool {
 		return true
 	}
 	needed := cl.rules.Affinity.Needs()
-	if cl.affinityAt != noValue && rule.Level(values[cl.affinityAt]) < needed {
-		return false
-	}
 	for i := range cl.affinityKeys {
-		if k := &cl.affinityKeys[i]; k.cells != nil && cl.terms[i].Level(k.cells[cell]) < needed {
+		k := &cl.affinityKeys[i]
+		if k.cells != nil {
+			if cl.terms[i].Level(k.cells[cell]) < needed {
+				return false
+			}
+		} else if rule.Level(values[k.at]) < needed {
 			return false
 		}
 	}
@@ -197,7 +198,7 @@ func (cl *Class) scoreSpread(cs []contender) (least, most int64) {
 		for j := range cl.softKeys {
 			k, s := &cl.softKeys[j], &cl.soft[j]
 			if k.cells == nil {
-				if count := c.values[k.value]; count >= 0 {
+				if count := c.values[k.at]; count >= 0 {
 					sum += s.Term(count, weights[j])
 				}
 			} else if d := k.cells[c.cell]; d != topology.None {

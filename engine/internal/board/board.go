@@ -32,7 +32,7 @@ type Board struct {
 	resources map[string]*resources
 	sets      []listed
 	indexes   map[indexKey]*index
-	members   map[*topology.Column]*members
+	members   map[*topology.Column][][]uint32 // nodes by domain
 	bytes     int64
 
 	contenders []contender
@@ -51,19 +51,6 @@ type listed struct {
 	indexes []uint32
 }
 
-// members holds the nodes of each domain: nodes[ends[d-1]:ends[d]].
-type members struct {
-	nodes []uint32
-	ends  []int32
-}
-
-func (m *members) of(d int32) []uint32 {
-	if d == topology.None {
-		return nil
-	}
-	return m.nodes[m.ends[d-1]:m.ends[d]]
-}
-
 // New returns a board of a state that owns its resources. Ties between equally good nodes go to the lowest order, then
 // to the lowest index; a nil order is the order of indexes. lowCardinality selects the topology keys whose domains
 // become cells; nil stands for LowCardinality.
@@ -78,7 +65,7 @@ func New(s *cluster.State, order []uint64, lowCardinality func(domains, nodes in
 		whole:          &partition{cell: make([]int32, s.Len()), first: []uint32{0}},
 		resources:      make(map[string]*resources),
 		indexes:        make(map[indexKey]*index),
-		members:        make(map[*topology.Column]*members),
+		members:        make(map[*topology.Column][][]uint32),
 	}
 	for i := range b.all {
 		b.all[i] = uint32(i)
@@ -98,6 +85,11 @@ func New(s *cluster.State, order []uint64, lowCardinality func(domains, nodes in
 // LowCardinality reports whether a topology key divides nodes into cells. A cell costs time in each call of Best; a
 // domain without cells costs time for each of its nodes when a pod is assumed there.
 func LowCardinality(domains, nodes int) bool { return domains*domains <= 32*nodes }
+
+// dividesBy reports whether a column divides nodes into cells.
+func (b *Board) dividesBy(column *topology.Column) bool {
+	return column != nil && b.lowCardinality(column.Len(), len(b.all))
+}
 
 // maxWeight bounds the sum of the weights, so that every score fits into half a heap entry.
 const maxWeight = 1 << 24
@@ -160,30 +152,4 @@ func (b *Board) listedOf(s nodeset.Set) listed {
 	b.sets = append(b.sets, l)
 	b.bytes += int64(len(s))*8 + int64(len(l.indexes))*4
 	return l
-}
-
-func (b *Board) membersOf(column *topology.Column) *members {
-	m := b.members[column]
-	if m != nil {
-		return m
-	}
-	m = &members{ends: make([]int32, column.Len())}
-	for _, d := range column.Domain {
-		m.ends[d]++
-	}
-	m.ends[topology.None] = 0
-	for d := 1; d < len(m.ends); d++ {
-		m.ends[d] += m.ends[d-1]
-	}
-	m.nodes = make([]uint32, m.ends[len(m.ends)-1])
-	at := slices.Clone(m.ends)
-	for n, d := range slices.Backward(column.Domain) {
-		if d != topology.None {
-			at[d]--
-			m.nodes[at[d]] = uint32(n)
-		}
-	}
-	b.members[column] = m
-	b.bytes += int64(len(m.nodes)+len(m.ends)) * 4
-	return m
 }

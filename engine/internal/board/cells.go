@@ -7,37 +7,16 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
 // divide divides the nodes into cells. Nodes of a cell share everything that cells are divided by.
 func (cl *Class) divide() *partition {
 	b, c := cl.board, cl.cycle
 	cells := b.whole
-	by := func(column *topology.Column) key {
-		if column != nil && b.lowCardinality(column.Len(), len(b.all)) {
+	for i := range cl.keys {
+		if column := cl.keys[i].column; b.dividesBy(column) {
 			cells = b.divide(cells, column.Domain, column.Len())
 		}
-		return key{column: column}
-	}
-	for _, r := range cl.rules.Spread {
-		cl.spreadKeys = append(cl.spreadKeys, by(r.Column))
-	}
-	for i := range cl.soft {
-		if s := &cl.soft[i]; s.PerNode != nil {
-			cl.softKeys = append(cl.softKeys, key{column: s.Column()})
-		} else {
-			cl.softKeys = append(cl.softKeys, by(s.Column()))
-		}
-	}
-	for _, term := range cl.terms {
-		cl.affinityKeys = append(cl.affinityKeys, by(term.Column))
-	}
-	for _, e := range cl.rules.Exclusions {
-		cl.exclusionKeys = append(cl.exclusionKeys, by(e.Column))
-	}
-	for i := range cl.preferred.Tallies {
-		cl.preferredKeys = append(cl.preferredKeys, by(cl.preferred.Tallies[i].Column))
 	}
 	// static divides by a score that never changes, and returns the score; nil if all nodes have the same.
 	static := func(scores []int64) []int64 {
@@ -67,26 +46,15 @@ func (cl *Class) divide() *partition {
 	for _, n := range cells.first {
 		cl.scored = append(cl.scored, cl.scorable.Has(n))
 	}
-	domains := make(map[*topology.Column][]int32)
-	for _, keys := range [][]key{cl.spreadKeys, cl.softKeys, cl.affinityKeys, cl.exclusionKeys, cl.preferredKeys} {
-		for i := range keys {
-			k := &keys[i]
-			if k.column == nil || !b.lowCardinality(k.column.Len(), len(b.all)) {
-				continue
+	for i := range cl.keys {
+		switch k := &cl.keys[i]; {
+		case b.dividesBy(k.column):
+			for _, n := range cells.first {
+				k.cells = append(k.cells, k.column.Domain[n])
 			}
-			of := domains[k.column]
-			if of == nil {
-				for _, n := range cells.first {
-					of = append(of, k.column.Domain[n])
-				}
-				domains[k.column] = of
-			}
-			k.cells = of
-		}
-	}
-	for i := range cl.soft {
-		if cl.soft[i].PerNode != nil {
-			cl.softKeys[i].cells = nil
+		case !k.removes:
+			k.at = len(cl.valued)
+			cl.valued, cl.usual = append(cl.valued, k), append(cl.usual, k.usual)
 		}
 	}
 	return cells

@@ -1,12 +1,13 @@
 package board
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
 // Class is the board's view of one equivalence class.
@@ -34,30 +35,20 @@ type Class struct {
 	taints, affinity, images []int64
 	scored                   []bool // whether soft constraints score the cell
 
-	// Topology keys of rules.Spread, soft, the terms of rules.Affinity, rules.Exclusions and preferred.
+	terms []*rule.Term // of rules.Affinity
+	keys  []key
+	// The keys by kind: of rules.Spread, soft, terms, rules.Exclusions and the tallies of preferred.
 	spreadKeys, softKeys, affinityKeys, exclusionKeys, preferredKeys []key
-	terms                                                            []*rule.Term // of rules.Affinity
-	// affinityAt and preferredAt are indexes of values, or noValue.
-	affinityAt, preferredAt int
+	valued                                                           []*key // by value of buckets
 
-	values     []int64        // of the current node
-	moving     []columnDomain // domains whose nodes the current pod moves
-	effects    []effect
-	seenGroups int // groups of the state with known effects
+	values  []int64        // of the current node
+	moving  []columnDomain // domains whose nodes the current pod moves
+	effects []effect
 	// anyRejected is set if a bucket with nodes is no contender; rejected[cell] if one of the cell is none.
 	anyRejected bool
 	rejected    []byte
 	present     []presence // for soft constraints by value
 }
-
-// key is how a topology key divides nodes: into domains by cell, or by a value of buckets if cells is nil.
-type key struct {
-	column *topology.Column // nil: each node is a domain
-	cells  []int32          // by cell: its domain
-	value  int
-}
-
-const noValue = -1
 
 // Class returns the view of a cycle's pod. The rules are compiled against the current state. nodes are those that pass
 // PreFilter and the static rules.
@@ -73,11 +64,9 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 			cl.terms = append(cl.terms, &a.Terms[i])
 		}
 	}
+	cl.findKeys()
 	cells := cl.divide()
-	cl.addEffects()
-	for i := range cl.effects {
-		cl.effects[i].seen = len(c.State.Group(cl.effects[i].group).Assumed)
-	}
+	cl.findEffects()
 	r := b.resourcesOf(c, rules.Fit)
 	r.catchUp(b)
 	passing := b.listedOf(nodes)
@@ -90,10 +79,14 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 		b.bytes += int64(len(b.all)) * 12
 	}
 	cl.base.catchUp()
-	if width := cl.numberValues(); width > 0 || cl.dropsNodes() {
-		cl.takeOut(width)
+	removes := func(k key) bool { return k.cells == nil }
+	if len(cl.valued) > 0 || slices.ContainsFunc(cl.exclusionKeys, removes) {
+		cl.takeOut()
 	}
-	b.bytes += cl.countBytes()
+	b.bytes += 256 * int64(len(cl.effects))
+	for i := range cl.keys {
+		b.bytes += 8 * int64(len(cl.keys[i].counts()))
+	}
 	return cl
 }
 
@@ -103,44 +96,22 @@ func (cl *Class) Scored() bool {
 	return (cl.base == nil || !cl.base.resources.invalid) && (cl.own == nil || !cl.own.resources.invalid)
 }
 
-// countBytes estimates the memory of the counts.
-func (cl *Class) countBytes() int64 {
-	bytes := 256 * len(cl.effects)
-	for _, r := range cl.rules.Spread {
-		bytes += 9 * r.Column.Len()
-	}
-	for i := range cl.soft {
-		s := &cl.soft[i]
-		bytes += 8*len(s.PerNode) + 16*s.Slots()
-	}
-	for _, term := range cl.terms {
-		bytes += 8 * len(term.Counts)
-	}
-	for _, e := range cl.rules.Exclusions {
-		bytes += 8 * e.Domains()
-	}
-	for i := range cl.preferred.Tallies {
-		bytes += 8 * len(cl.preferred.Tallies[i].ByDomain)
-	}
-	return int64(bytes)
-}
-
 // maxUnusual is the share of unusual nodes above which base is of no use.
 const maxUnusual = 1. / 4
 
 // takeOut moves the unusual nodes to own.
-func (cl *Class) takeOut(width int) {
+func (cl *Class) takeOut() {
 	b := cl.board
 	occupied, unusual := cl.occupied(), cl.unusual()
-	cl.values = make([]int64, width)
+	cl.values = make([]int64, len(cl.valued))
 	unusual.And(cl.nodes)
 	unusual.AndNot(occupied)
 	if float64(unusual.Len()) > maxUnusual*float64(len(b.all)) {
-		cl.own = newIndex(b, cl.base.resources, cl.base.cells, cl.nodes.Minus(occupied).Indexes(), width, cl.valuesOf)
+		cl.own = newIndex(b, cl.base.resources, cl.base.cells, cl.nodes.Minus(occupied).Indexes(), len(cl.valued), cl.valuesOf)
 		cl.base = nil
 		b.bytes += int64(len(b.all)) * 12
 	} else {
-		cl.own = newIndex(b, cl.base.resources, cl.base.cells, unusual.Indexes(), width, cl.valuesOf)
+		cl.own = newIndex(b, cl.base.resources, cl.base.cells, unusual.Indexes(), len(cl.valued), cl.valuesOf)
 		cl.removed, cl.removedLive = nodeset.New(len(b.all)), make([]int32, len(cl.base.buckets))
 		unusual.Or(occupied)
 		for n := range unusual.All() {

@@ -57,7 +57,7 @@ func (cl *Class) uncount(n uint32) {
 
 // rejectedByValue reports whether one cell can have both feasible and rejected buckets.
 func (cl *Class) rejectedByValue() bool {
-	return cl.affinityAt != noValue || slices.ContainsFunc(cl.spreadKeys, func(k key) bool { return k.cells == nil })
+	return slices.ContainsFunc(cl.valued, func(k *key) bool { return k.rejects })
 }
 
 // slotsOf counts the slots of a constraint that have feasible nodes.

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
@@ -27,35 +28,28 @@ func newResources(b *Board, c *plugin.Cycle, fit *rule.Fit) *resources {
 		score:  make([]int32, len(b.all)),
 		seen:   len(b.placed),
 	}
-	valid := true
-	for n := range r.score {
-		var ok bool
-		r.score[n], ok = r.scoreOn(uint32(n))
-		valid = valid && ok
-	}
+	lacking := nodeset.New(len(b.all))
 	if fit != nil {
-		for n := range fit.Full().All() {
-			r.score[n] = full
-		}
+		lacking = fit.Full()
 	}
-	if !valid {
-		for n := range r.score {
-			if _, ok := r.scorer.On(uint32(n)); !ok && r.score[n] != full {
-				r.invalid = true
-			}
-		}
+	for n := range r.score {
+		r.set(uint32(n), !lacking.Has(uint32(n)))
 	}
 	return r
 }
 
-// scoreOn returns a node's score, and whether it is valid. An invalid score is stored as 0, because it could
-// equal full (-1).
-func (r *resources) scoreOn(n uint32) (score int32, valid bool) {
+// set computes the score of a node and returns it. An invalid score is stored as 0, because it could equal full (-1).
+func (r *resources) set(n uint32, room bool) int32 {
+	if !room {
+		r.score[n] = full
+		return full
+	}
 	weighted, valid := r.scorer.On(n)
 	if !valid {
-		return 0, false
+		weighted, r.invalid = 0, true
 	}
-	return int32(weighted), true
+	r.score[n] = int32(weighted)
+	return r.score[n]
 }
 
 // catchUp updates the nodes that pods were assumed on.
@@ -66,15 +60,10 @@ func (r *resources) catchUp(b *Board) {
 		if before == full {
 			continue
 		}
-		if r.fit != nil && r.fit.FullOn(n) {
-			r.score[n] = full
+		switch now := r.set(n, r.fit == nil || !r.fit.FullOn(n)); {
+		case now == full:
 			r.filled = append(r.filled, n)
-			continue
-		}
-		now, valid := r.scoreOn(n)
-		r.score[n] = now
-		r.invalid = r.invalid || !valid
-		if now > before {
+		case now > before:
 			r.risen = append(r.risen, n)
 		}
 	}

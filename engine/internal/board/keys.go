@@ -1,0 +1,235 @@
+package board
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// key is a rule that counts pods by topology domain, and how its domains divide the nodes: into cells, or by a value of
+// buckets. An exclusion without cells does neither. It removes the nodes of occupied domains.
+type key struct {
+	column  *topology.Column // nil: each node is a domain
+	cells   []int32          // by cell: its domain; nil without cells
+	at      int              // index of its value in the values of a bucket
+	removes bool
+	rejects bool // whether it rejects some values
+
+	weight func(g *cluster.Group) int64         // of a pod of a group
+	add    func(node uint32, weight int64) bool // adds a pod, and reports whether its domain changed
+	value  func(node uint32) int64              // of the domain of a node
+	usual  int64                                // the value of most domains
+	counts func() []int64                       // by domain: not 0 where the value is unusual
+	having nodeset.Set                          // other nodes have an unusual value; nil for all nodes
+}
+
+// findKeys lists the rules of the class that count pods.
+func (cl *Class) findKeys() {
+	spread, exclusions, tallies := cl.rules.Spread, cl.rules.Exclusions, cl.preferred.Tallies
+	cl.keys = make([]key, 0, len(spread)+len(cl.soft)+len(cl.terms)+len(exclusions)+len(tallies))
+	list := func(n int, at func(i int) key) []key {
+		from := len(cl.keys)
+		for i := range n {
+			cl.keys = append(cl.keys, at(i))
+		}
+		return cl.keys[from:]
+	}
+	cl.spreadKeys = list(len(spread), func(i int) key {
+		r := spread[i]
+		return key{
+			column: r.Column, rejects: true, weight: r.Pods.Weight, counts: r.Counts,
+			add:   func(n uint32, _ int64) bool { return r.Add(n, 1) },
+			value: func(n uint32) int64 { return r.Counts()[r.Column.Domain[n]] },
+		}
+	})
+	cl.softKeys = list(len(cl.soft), cl.softKey)
+	cl.affinityKeys = list(len(cl.terms), func(i int) key {
+		t := cl.terms[i]
+		return key{
+			column: t.Column, rejects: true, weight: cl.rules.Affinity.Pods.Weight,
+			counts: func() []int64 { return t.Counts }, usual: int64(rule.WithKey), having: t.Column.Having,
+			add: func(n uint32, _ int64) bool {
+				if i == 0 { // for all terms
+					cl.rules.Affinity.Add(n, 1)
+				}
+				d := t.Column.Domain[n]
+				return d != topology.None && t.Counts[d] == 1
+			},
+			value: func(n uint32) int64 { return int64(t.Level(t.Column.Domain[n])) },
+		}
+	})
+	cl.exclusionKeys = list(len(exclusions), func(i int) key {
+		e := exclusions[i]
+		return key{column: e.Column, weight: e.Pods.Weight, add: e.Add, counts: e.Counts, removes: true}
+	})
+	cl.preferredKeys = list(len(tallies), func(i int) key {
+		t := &tallies[i]
+		return key{
+			column: t.Column, counts: func() []int64 { return t.ByDomain },
+			weight: func(g *cluster.Group) int64 {
+				if weights := cl.preferred.Weights(g); weights != nil {
+					return weights[i]
+				}
+				return 0
+			},
+			add:   func(n uint32, weight int64) bool { t.Add(n, weight); return true },
+			value: func(n uint32) int64 { return t.ByDomain[t.Column.Domain[n]] },
+		}
+	})
+}
+
+// softKey returns the key of a soft constraint. Its value is -1 for nodes without the topology key.
+func (cl *Class) softKey(i int) key {
+	s := &cl.soft[i]
+	column := s.Column()
+	k := key{
+		column: column, counts: s.Counts, having: column.Having,
+		weight: func(g *cluster.Group) int64 {
+			if s.Matches(cl.cycle, g) {
+				return 1
+			}
+			return 0
+		},
+		add: func(n uint32, _ int64) bool { return s.AddPod(n) },
+		value: func(n uint32) int64 {
+			switch d := column.Domain[n]; {
+			case d == topology.None:
+				return -1
+			case s.PerNode != nil:
+				return s.PerNode[n]
+			default:
+				return s.Count(d)
+			}
+		},
+	}
+	if s.PerNode != nil {
+		k.column, k.counts = nil, func() []int64 { return s.PerNode }
+	}
+	return k
+}
+
+// domain returns the domain in which a pod on a node counts.
+func (k *key) domain(node uint32) int32 {
+	switch {
+	case k.column == nil:
+		return int32(node)
+	case k.column.Domain[node] == topology.None: // soft constraints count it as the empty value
+		return k.column.Empty
+	}
+	return k.column.Domain[node]
+}
+
+// valuesOf computes the values of a node.
+func (cl *Class) valuesOf(n uint32, to []int64) {
+	for i, k := range cl.valued {
+		to[i] = k.value(n)
+	}
+}
+
+// unusual returns the nodes whose values may differ from the usual ones.
+func (cl *Class) unusual() nodeset.Set {
+	all := nodeset.Full(len(cl.board.all))
+	nodes := nodeset.New(len(cl.board.all))
+	for _, k := range cl.valued {
+		if k.having != nil {
+			nodes.Or(all.Minus(k.having))
+		}
+		nodes.Or(k.counted())
+	}
+	return nodes
+}
+
+// occupied returns the nodes that exclusions without cells reject.
+func (cl *Class) occupied() nodeset.Set {
+	nodes := nodeset.New(len(cl.board.all))
+	for i := range cl.exclusionKeys {
+		if k := &cl.exclusionKeys[i]; k.cells == nil {
+			nodes.Or(k.counted())
+		}
+	}
+	return nodes
+}
+
+// counted returns the nodes of the domains with a count.
+func (k *key) counted() nodeset.Set {
+	counts := k.counts()
+	table := make([]uint8, len(counts))
+	for d, count := range counts {
+		if count != 0 {
+			table[d] = 1
+		}
+	}
+	if k.column == nil {
+		return nodeset.OfTable(table)
+	}
+	return k.column.Where(table)
+}
+
+// effect is what each pod of a group of the state adds to the keys.
+type effect struct {
+	group, seen int     // seen is the number of assumed pods that have been added
+	weights     []int64 // by Class.keys
+}
+
+// findEffects finds the effects of groups that the request added to the state.
+func (cl *Class) findEffects() {
+	s := cl.cycle.State
+	weights := make([]int64, len(cl.keys))
+	for i, last := s.Added(); i < last; i++ {
+		g := s.Group(i)
+		for j := range cl.keys {
+			weights[j] = cl.keys[j].weight(g)
+		}
+		if slices.ContainsFunc(weights, func(w int64) bool { return w != 0 }) {
+			cl.effects = append(cl.effects, effect{i, len(g.Assumed), slices.Clone(weights)})
+		}
+	}
+}
+
+// add counts a pod on a node.
+func (cl *Class) add(e *effect, n uint32) {
+	moving := cl.moving[:0]
+	for i, weight := range e.weights {
+		k := &cl.keys[i]
+		if weight == 0 || !k.add(n, weight) || k.cells != nil {
+			continue
+		}
+		in := columnDomain{k.column, k.domain(n)}
+		if k.removes {
+			for _, m := range cl.board.nodesOf(in) {
+				cl.drop(m)
+			}
+		} else if !slices.Contains(moving, in) {
+			moving = append(moving, in)
+		}
+	}
+	for _, in := range moving {
+		for _, m := range cl.board.nodesOf(in) {
+			cl.move(m)
+		}
+	}
+	cl.moving = moving
+}
+
+type columnDomain struct {
+	column *topology.Column // nil: each node is a domain
+	domain int32
+}
+
+// nodesOf returns the nodes of a domain, none of topology.None.
+func (b *Board) nodesOf(in columnDomain) []uint32 {
+	if in.column == nil {
+		return b.all[in.domain : in.domain+1]
+	}
+	members := b.members[in.column]
+	if members == nil {
+		members = in.column.Nodes(nodeset.Full(len(b.all)))
+		members[topology.None] = nil
+		b.members[in.column] = members
+		b.bytes += int64(len(b.all)+6*len(members)) * 4
+	}
+	return members[in.domain]
+}
