@@ -24,8 +24,6 @@ type index struct {
 	byValue map[string]int32 // buckets by cell and values
 	hint    []int32          // by cell: the bucket of the last look-up plus one
 	key     []byte
-
-	frontier []heapEntry // of bestExcept
 }
 
 type bucket struct {
@@ -42,11 +40,9 @@ func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width in
 		board: b, resources: r, cells: cells,
 		bucketOf: make([]int32, len(b.all)),
 		filled:   len(r.filled), risen: len(r.risen),
-		width: width,
-		hint:  make([]int32, len(cells.first)),
-	}
-	if width > 0 {
-		x.byValue = make(map[string]int32)
+		width:   width,
+		byValue: make(map[string]int32),
+		hint:    make([]int32, len(cells.first)),
 	}
 	values := make([]int64, width)
 	total := 0
@@ -57,11 +53,7 @@ func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width in
 		if width > 0 {
 			value(n, values)
 		}
-		cell := cells.cell[n]
-		g := x.hint[cell] - 1
-		if width > 0 || g < 0 {
-			g = x.bucket(cell, values)
-		}
+		g := x.bucket(cells.cell[n], values)
 		x.bucketOf[n] = g + 1
 		x.buckets[g].live++
 		total++
@@ -94,28 +86,19 @@ func (x *index) bucket(cell int32, values []int64) int32 {
 	if g := x.hint[cell] - 1; g >= 0 && slices.Equal(x.valuesOf(g), values) {
 		return g
 	}
-	if x.width == 0 {
-		g := x.add(cell, values)
-		x.hint[cell] = g + 1
-		return g
-	}
 	x.key = binary.LittleEndian.AppendUint32(x.key[:0], uint32(cell))
 	for _, v := range values {
 		x.key = binary.LittleEndian.AppendUint64(x.key, uint64(v))
 	}
 	g, ok := x.byValue[string(x.key)]
 	if !ok {
-		g = x.add(cell, values)
+		g = int32(len(x.buckets))
+		x.buckets = append(x.buckets, bucket{cell: cell})
+		x.values = append(x.values, values...)
 		x.byValue[string(x.key)] = g
 	}
 	x.hint[cell] = g + 1
 	return g
-}
-
-func (x *index) add(cell int32, values []int64) int32 {
-	x.buckets = append(x.buckets, bucket{cell: cell})
-	x.values = append(x.values, values...)
-	return int32(len(x.buckets) - 1)
 }
 
 func (x *index) valuesOf(g int32) []int64 { return x.values[int(g)*x.width : int(g+1)*x.width] }
@@ -198,66 +181,28 @@ func (x *index) refresh(i int32) uint64 {
 	}
 }
 
-// heapEntry is an entry with its position in a heap, or the current entry of a node, without a position.
-type heapEntry struct {
-	entry uint64
-	at    int
-}
-
-// bestExcept returns the entry of the best node of a bucket that is not in removed, and how many entries it skipped.
-// There must be such a node.
-func (x *index) bestExcept(i int32, removed nodeset.Set) (entry uint64, misses int) {
+// bestExcept returns the entry of the best node of a bucket that is not in removed, and the number of entries of other
+// nodes that it passed. There must be such a node.
+func (x *index) bestExcept(i int32, removed nodeset.Set) (best uint64, misses int) {
 	x.refresh(i)
 	h := x.buckets[i].heap
-	if !removed.Has(x.board.nodeOf(^uint32(h[0]))) {
-		return h[0], 0
+	var visit func(at int)
+	visit = func(at int) {
+		if at >= len(h) || h[at] <= best {
+			return
+		}
+		if n := x.board.nodeOf(^uint32(h[at])); x.bucketOf[n] == i+1 && !removed.Has(n) {
+			best = max(best, x.entry(n))
+		} else {
+			misses++
+		}
+		higher, lower := 2*at+1, 2*at+2
+		if lower < len(h) && h[lower] > h[higher] {
+			higher, lower = lower, higher
+		}
+		visit(higher)
+		visit(lower)
 	}
-	f := x.frontier[:0]
-	push := func(p heapEntry) {
-		f = append(f, p)
-		at := len(f) - 1
-		for at > 0 && f[(at-1)/2].entry < p.entry {
-			f[at] = f[(at-1)/2]
-			at = (at - 1) / 2
-		}
-		f[at] = p
-	}
-	below := func(at int) {
-		for child := 2*at + 1; child <= 2*at+2 && child < len(h); child++ {
-			push(heapEntry{h[child], child})
-		}
-	}
-	pop := func() heapEntry {
-		top, last := f[0], f[len(f)-1]
-		f = f[:len(f)-1]
-		at := 0
-		for child := 1; child < len(f); child = 2*at + 1 {
-			if child+1 < len(f) && f[child+1].entry > f[child].entry {
-				child++
-			}
-			if f[child].entry <= last.entry {
-				break
-			}
-			f[at] = f[child]
-			at = child
-		}
-		if len(f) > 0 {
-			f[at] = last
-		}
-		return top
-	}
-	const current = -1
-	below(0)
-	for {
-		p := pop()
-		if p.at == current {
-			x.frontier = f
-			return p.entry, misses
-		}
-		misses++
-		below(p.at)
-		if n := x.board.nodeOf(^uint32(p.entry)); x.bucketOf[n] == i+1 && !removed.Has(n) {
-			push(heapEntry{x.entry(n), current})
-		}
-	}
+	visit(0)
+	return best, misses
 }
