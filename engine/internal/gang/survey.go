@@ -85,7 +85,7 @@ func (p *placer) capacity(t *place.Class) capacity {
 	rules := t.Decision.Rules()
 	s := capacity{needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
 	if static := p.Static(t.Decision, rules); static != nil {
-		s.allowed = static.Clone()
+		s.allowed = static
 	}
 	for _, e := range rules.Exclusions {
 		s.allowed.AndNot(e.Rejected())

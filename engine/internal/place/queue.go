@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -63,14 +64,12 @@ type Queue struct {
 	// Explainer finds changes for a pod without a feasible node.
 	Explainer Explainer
 
-	order   []uint64 // as TieBreak returns it
-	board   *board.Board
-	alike   []*decide.Decision // decisions with different static rules, at most maxAlike
-	passing []nodeset.Set      // by alike: the result of Static
-	moves   int                // number of pods assumed and forgotten
-	listed  int                // number of nodes listed in rejections
-	within  []*Class           // of queues on some of the nodes
-	silent  bool               // leave out why a pod is unplaced
+	order  []uint64 // as TieBreak returns it
+	board  *board.Board
+	moves  int      // number of pods assumed and forgotten
+	listed int      // number of nodes listed in rejections
+	within []*Class // of queues on some of the nodes
+	silent bool     // leave out why a pod is unplaced
 }
 
 // Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
@@ -95,7 +94,7 @@ func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates 
 func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
 	within := *q
 	within.Candidates = nodes
-	within.board, within.alike, within.passing = nil, nil, nil
+	within.board = nil
 	within.silent = !explain
 	if q.within == nil {
 		q.within = make([]*Class, len(q.Pending))
@@ -194,59 +193,25 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 	return node, found, ctx.Err()
 }
 
-// maxAlike bounds the decisions that share their static rules.
-const maxAlike = 16
-
-// Decision returns the decision for a class. It shares the static rules of an earlier decision where these are equal.
+// Decision returns the decision for a class.
 func (q *Queue) Decision(c *Class) *decide.Decision {
 	if c.Decision == nil {
-		c.Decision = q.decide(c.Pod)
+		c.Decision = decide.New(q.Framework, q.State, c.Pod)
 	}
 	return c.Decision
 }
 
-func (q *Queue) decide(pod *cluster.Pending) *decide.Decision {
-	if q.Options.Scan {
-		return decide.New(q.Framework, q.State, pod)
-	}
-	for _, d := range q.alike {
-		if q.Framework.Alike(pod.Spec(), d.Pod.Spec()) {
-			return d.For(pod)
-		}
-	}
-	d := decide.New(q.Framework, q.State, pod)
-	if len(q.alike) < maxAlike {
-		q.alike, q.passing = append(q.alike, d), append(q.passing, nil)
-	}
-	return d
-}
-
-// Static returns the candidates that pass PreFilter and the static rules; nil if the pod is rejected as a whole. The set
-// must not be changed.
+// Static returns the candidates that pass PreFilter and the static rules; nil if the pod is rejected as a whole.
 func (q *Queue) Static(d *decide.Decision, rules *rule.Set) nodeset.Set {
-	nodes := q.static(d)
-	for i := range rules.Static { // of plugins that have other rules, too
-		if rejected := rules.Static[i].Rejected; nodes != nil && nodes.Meets(rejected) {
-			nodes = nodes.Minus(rejected)
-		}
-	}
-	return nodes
-}
-
-// static is Static by the rules of plugins that have no others. Pods that are alike share the set.
-func (q *Queue) static(d *decide.Decision) nodeset.Set {
-	if d.Gated() != nil || d.PreFilter().Rejected != nil {
+	pre := d.PreFilter()
+	if d.Gated() != nil || pre.Rejected != nil || q.Candidates.Empty() {
 		return nil
 	}
-	for i, other := range q.alike {
-		if q.Framework.Alike(d.Pod.Spec(), other.Pod.Spec()) {
-			if q.passing[i] == nil {
-				q.passing[i] = d.Static(q.Candidates)
-			}
-			return q.passing[i]
-		}
+	nodes := plugin.Both(q.Candidates, pre.Nodes).Clone()
+	for i := range rules.Static {
+		nodes.AndNot(rules.Static[i].Rejected)
 	}
-	return d.Static(q.Candidates)
+	return nodes
 }
 
 // maxBoardBytes is the size at which a new board replaces the current one before another class is added.
