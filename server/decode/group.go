@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"cmp"
+
 	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -60,18 +62,15 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 
 func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
 	out := engine.PodGroup{Name: in.GetName(), Minimum: int(in.GetMinCount()), Steps: int(in.GetMaxSteps())}
-	switch in.GetMode() {
-	case stowagev1.PodGroupMode_POD_GROUP_MODE_UNSPECIFIED, stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER:
-		if in.MaxSteps != nil {
-			d.refuse(at.field("max_steps"), "is only allowed with POD_GROUP_MODE_JOINT")
-		}
-	case stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
-		out.Joint = true
-		if in.MaxSteps != nil && (out.Steps < 1 || out.Steps > MaxSteps) {
-			d.refuse(at.field("max_steps"), "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
-		}
-	default:
-		d.refuse(at.field("mode"), "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT")
+	mode := cmp.Or(in.GetMode(), stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER)
+	var known bool
+	out.Joint, known = enum(&d.problems, at, "mode", mode, false, true)
+	switch {
+	case !known || in.MaxSteps == nil:
+	case !out.Joint:
+		d.refuse(at.field("max_steps"), "is only allowed with POD_GROUP_MODE_JOINT")
+	case out.Steps < 1 || out.Steps > MaxSteps:
+		d.refuse(at.field("max_steps"), "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
 	}
 	if t := in.GetTopology(); t != nil {
 		at := at.field("topology")
@@ -81,14 +80,8 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
 }
 
 func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out *engine.PodGroup) {
-	switch in.GetPolicy() {
-	case stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED,
-		stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED:
-	case stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
-		out.Preferred = true
-	default:
-		d.refuse(at.field("policy"), "must be POD_GROUP_TOPOLOGY_POLICY_REQUIRED or POD_GROUP_TOPOLOGY_POLICY_PREFERRED")
-	}
+	policy := cmp.Or(in.GetPolicy(), stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED)
+	out.Preferred, _ = enum(&d.problems, at, "policy", policy, false, true)
 	const field = "keys"
 	keys := in.GetKeys()
 	if len(keys) == 0 {
@@ -105,10 +98,9 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 			continue
 		}
 		first[key] = i
-		switch {
-		case !isLabelKey(key):
+		if !isLabelKey(key) {
 			d.refuse(at, labelKeySyntax)
-		default:
+		} else {
 			d.distinctTopologyKey(at, key)
 		}
 		out.Keys = append(out.Keys, key)

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -259,76 +260,36 @@ type workload struct {
 }
 
 func (r *reader) namespace(at *path, in *scan) (out api.Namespace) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Name = in.text()
-		case sized(2):
-			out.Labels = r.labels(at, in, "labels")
-		default:
-			in.fail()
-		}
-	}
+	out.Name = in.text(1)
+	out.Labels = r.labels(at, in, 2, "labels")
 	r.name(at, "name", out.Name, MaxNamespaceBytes)
 	return out
 }
 
-func (r *reader) workloadSelector(at *path, in *scan) api.WorkloadSelector {
-	out := api.WorkloadSelector{Namespace: "default"}
-	kind := stowagev1.WorkloadKind_WORKLOAD_KIND_UNSPECIFIED
-	for in.more() {
-		switch in.next() {
-		case number(1):
-			kind = stowagev1.WorkloadKind(in.nonzero())
-		case sized(2):
-			out.Namespace = in.text()
-			r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
-		case sized(3):
-			out.Name = in.text()
-		case sized(4):
-			out.Selector = some(r, at, in, "selector", (*reader).labelSelector)
-		default:
-			in.fail()
-		}
-	}
+func (r *reader) workloadSelector(at *path, in *scan) (out api.WorkloadSelector) {
+	kind := stowagev1.WorkloadKind(in.int32(1))
+	out.Namespace = cmp.Or(in.text(2), "default")
+	r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
+	out.Name = in.text(3)
+	out.Selector = some(r, at, in, 4, "selector", (*reader).labelSelector)
 	r.name(at, "name", out.Name, MaxNameBytes)
-	switch kind {
-	case stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE:
-		out.Kind = api.Service
-	case stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER:
-		out.Kind = api.ReplicationController
-	case stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET:
-		out.Kind = api.ReplicaSet
-	case stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET:
-		out.Kind = api.StatefulSet
-	default:
-		r.refuse(at.field("kind"), "must be WORKLOAD_KIND_SERVICE, WORKLOAD_KIND_REPLICATION_CONTROLLER, WORKLOAD_KIND_REPLICA_SET or WORKLOAD_KIND_STATEFUL_SET")
-	}
+	out.Kind, _ = enum(r.problems, at, "kind", kind,
+		api.Service, api.ReplicationController, api.ReplicaSet, api.StatefulSet)
 	mapOnly := out.Kind == api.Service || out.Kind == api.ReplicationController
 	if mapOnly && out.Selector != nil && len(out.Selector.MatchExpressions) > 0 {
 		selector := at.field("selector")
-		r.refuse(selector.field("match_expressions"), "must be empty with WORKLOAD_KIND_SERVICE and WORKLOAD_KIND_REPLICATION_CONTROLLER")
+		r.refuse(selector.field("match_expressions"),
+			"must be empty with WORKLOAD_KIND_SERVICE and WORKLOAD_KIND_REPLICATION_CONTROLLER")
 	}
 	return out
 }
 
 func (r *reader) class(at *path, in *scan) (out api.NodeClass) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Labels = r.labels(at, in, "labels")
-		case sized(2):
-			out.Taints = list(r, at, in, "taints", MaxTaints, (*reader).taint)
-		case sized(3):
-			out.Allocatable = one(r, at, in, "allocatable", (*reader).nodeResources)
-		case sized(4):
-			out.Images = list(r, at, in, "images", MaxImages, (*reader).image)
-		case sized(5):
-			out.NameLabelKeys = r.texts(at, in, "name_label_keys", MaxLabels)
-		default:
-			in.fail()
-		}
-	}
+	out.Labels = r.labels(at, in, 1, "labels")
+	out.Taints = list(r, at, in, 2, "taints", MaxTaints, (*reader).taint)
+	out.Allocatable = one(r, at, in, 3, "allocatable", (*reader).nodeResources)
+	out.Images = list(r, at, in, 4, "images", MaxImages, (*reader).image)
+	out.NameLabelKeys = r.texts(at, in, 5, "name_label_keys", MaxLabels)
 	for i, key := range out.NameLabelKeys {
 		if key == "" {
 			r.refuse(at.item("name_label_keys", i), "is empty")

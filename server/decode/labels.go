@@ -16,13 +16,12 @@ type rawEntry struct {
 	after  int    // how many bytes it has behind the key
 }
 
-// labels reads an object's labels or node selector, the first tag of which has been read. Their syntax is not checked beyond
-// the lengths: there are very many, and kube-scheduler does not check it either.
-func (r *reader) labels(at *path, s *scan, field string) api.Labels {
-	labels := r.entriesOf(at, s, field)
+// labels reads an object's labels or node selector. It checks lengths only: kube-scheduler does not check the syntax either.
+func (r *reader) labels(at *path, s *scan, field byte, name string) api.Labels {
+	labels := r.entries(at, s, field, name)
 	for i := range labels {
 		if l := &labels[i]; l.Key == "" || len(l.Key) > MaxLabelKeyBytes || len(l.Value) > MaxLabelValueBytes {
-			r.wrongLabel(at.entry(field, l.Key), l)
+			r.wrongLabel(at.entry(name, l.Key), l)
 		}
 	}
 	return labels
@@ -39,53 +38,54 @@ func (r *reader) wrongLabel(at path, l *api.Label) {
 	}
 }
 
-// entriesOf reads a map of strings, the first tag of which has been read.
-func (r *reader) entriesOf(at *path, s *scan, field string) api.Labels {
-	if !r.readEntries(s, sized(2)) || !r.within(at, field, len(r.entries), MaxLabels) {
+// entries reads a map of strings. It is nil if the map is absent, or refused as too long.
+func (r *reader) entries(at *path, s *scan, field byte, name string) api.Labels {
+	tag := sized(field)
+	if !s.next(tag) || !r.readEntries(s, tag, sized(2)) || !r.within(at, name, len(r.rawEntries), MaxLabels) {
 		return nil
 	}
-	out := r.to.labels.take(len(r.entries))
-	for i := range r.entries {
-		out[i] = r.entries[i].Label
+	out := r.to.labels.take(len(r.rawEntries))
+	for i := range r.rawEntries {
+		out[i] = r.rawEntries[i].Label
 	}
 	return out
 }
 
-// readEntries reads the entries of a map, the first tag of which has been read, and puts them in order where they lie.
-func (r *reader) readEntries(s *scan, value uint64) bool {
-	from, tag := s.at, sized(s.last)
-	r.entries = r.entries[:0]
-	for more := true; more; more = s.skip(tag) {
+// readEntries reads the entries of a map and sorts them in place. The tag of the first was read; value is the tag of values.
+func (r *reader) readEntries(s *scan, tag, value byte) bool {
+	from := s.at
+	r.rawEntries = r.rawEntries[:0]
+	for more := true; more; more = s.next(tag) {
 		at := s.at
 		entry := scan{data: s.bytes()}
 		var e rawEntry
-		if !entry.skip(sized(1)) {
+		if !entry.next(sized(1)) {
 			entry.fail()
 		}
-		e.Key = entry.string()
+		e.Key = entry.stringValue()
 		e.after = len(entry.data) - entry.at
-		if !entry.skip(value) {
+		if !entry.next(value) {
 			entry.fail()
 		}
 		if value == sized(2) {
-			e.Value = entry.string()
+			e.Value = entry.stringValue()
 		} else {
 			e.amount = entry.varint()
 		}
-		if entry.bad || entry.more() {
+		if !entry.usual() {
 			s.fail()
 			return false
 		}
 		e.field = s.since(at)
-		r.entries = append(r.entries, e)
+		r.rawEntries = append(r.rawEntries, e)
 	}
-	return r.arrange(s, from, byte(tag))
+	return r.arrange(s, from, tag)
 }
 
 // arrange puts a map's entries, the first of which begins at from, in the order of their keys where they lie. It reports
 // whether the keys are unique.
 func (r *reader) arrange(s *scan, from int, tag byte) bool {
-	inOrder, unique := sortEntries(r.entries)
+	inOrder, unique := sortEntries(r.rawEntries)
 	if !unique {
 		s.fail()
 		return false
@@ -94,12 +94,12 @@ func (r *reader) arrange(s *scan, from int, tag byte) bool {
 		return true
 	}
 	r.ordered = r.ordered[:0]
-	for i := range r.entries {
-		r.ordered = append(append(r.ordered, r.entries[i].field...), tag)
+	for i := range r.rawEntries {
+		r.ordered = append(append(r.ordered, r.rawEntries[i].field...), tag)
 	}
 	copy(s.data[from:], r.ordered[:len(r.ordered)-1])
-	for i := range r.entries {
-		e := &r.entries[i]
+	for i := range r.rawEntries {
+		e := &r.rawEntries[i]
 		e.field = s.data[from : from+len(e.field)]
 		from += len(e.field) + 1
 		key, value := len(e.field)-e.after, len(e.field)-len(e.Value)

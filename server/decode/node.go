@@ -67,60 +67,38 @@ func (r *reader) readNodes(c *chunk) {
 	r.stated.fresh = r.stated.fresh[:0]
 }
 
-// node reads a node, whose bytes it changes, and reports whether it is in the usual encoding. What it reads lies in the chunk
-// and in these bytes.
+// node reads a node and reports whether it is in the usual encoding. It changes raw. What it reads shares memory with raw and
+// with the chunk.
 func (r *reader) node(c *chunk, at path, raw []byte, to *readNode) (isUsual bool) {
 	r.begin(&to.met)
 	f := r.enter(at, raw)
 	in, n := &f.in, &to.node
 	*n, to.pods = api.Node{}, 0
-	counts, class := len(c.counts), len(raw)
-	head := 0 // where the fields end that come before the pods
-	countsInOrder := true
-	for in.more() {
-		from := in.at
-		switch in.next() {
-		case sized(nodeName):
-			n.Name = in.text()
-		case sized(nodeLabels):
-			n.Labels = r.labels(&f.at, in, "labels")
-		case sized(nodeTaints):
-			n.Taints = listIn(r, &f.at, in, "taints", MaxTaints, &r.to.taints, (*reader).taint)
-		case number(nodeUnschedulable):
-			n.Unschedulable = in.yes()
-		case sized(nodeAllocatable):
-			n.Allocatable = one(r, &f.at, in, "allocatable", (*reader).nodeResources)
-		case sized(nodeImages):
-			n.Images = listIn(r, &f.at, in, "images", MaxImages, &r.to.images, (*reader).image)
-		case sized(nodePodCounts):
-			countsInOrder = r.podCounts(c, &f.at, in, to)
-		case sized(nodePods):
-			r.podsOnNode(&f.at, in)
-		case number(nodeClassIndex):
-			class = from
-			r.classIndex(&f.at, in, n)
-		default:
-			in.fail()
-		}
-		if in.last <= nodeImages {
-			head = in.at
-		}
+	n.Name = in.text(nodeName)
+	n.Labels = r.labels(&f.at, in, nodeLabels, "labels")
+	n.Taints = listIn(r, &f.at, in, nodeTaints, "taints", MaxTaints, &r.to.taints, (*reader).taint)
+	n.Unschedulable = in.bool(nodeUnschedulable)
+	n.Allocatable = one(r, &f.at, in, nodeAllocatable, "allocatable", (*reader).nodeResources)
+	n.Images = listIn(r, &f.at, in, nodeImages, "images", MaxImages, &r.to.images, (*reader).image)
+	head := raw[:in.at]
+	countsInOrder := r.podCounts(c, &f.at, in, to)
+	r.podsOnNode(&f.at, in)
+	class := raw[in.at:]
+	if in.next(number(nodeClassIndex)) {
+		r.classIndex(&f.at, in, n)
 	}
-	if r.depth--; in.bad {
+	if r.depth--; !in.usual() {
 		to.sound = false
 		return false
 	}
 	r.name(&f.at, "name", n.Name, MaxNameBytes)
 	to.pods += uint64(len(r.pods))
-	if len(c.counts) > counts {
-		n.PodCounts = c.counts[counts:]
-	}
 	if !countsInOrder && to.pods <= MaxClusterPods {
 		n.PodCounts = merged(n.PodCounts)
 	}
 	canonical := r.takePods(c, n) && countsInOrder
 	if to.sound = r.sound() && to.pods <= MaxClusterPods; to.sound || r.exact != nil {
-		r.formOf(c, to, raw, raw[:head], raw[class:], canonical)
+		r.formOf(c, to, raw, head, class, canonical)
 	}
 	return true
 }
@@ -136,7 +114,7 @@ func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonic
 	switch {
 	case r.forms == formName:
 		name := scan{data: raw}
-		name.skip(sized(nodeName))
+		name.next(sized(nodeName))
 		name.bytes()
 		to.form = name.since(0)
 	case r.forms == formWhole || canonical && r.stated.count == 0:
@@ -159,16 +137,18 @@ func (r *reader) form(b []byte, n *api.Node, head, class []byte, kept bool) []by
 }
 
 func (r *reader) podsOnNode(at *path, in *scan) {
-	for more := true; more; more = in.skip(sized(nodePods)) {
+	for in.next(sized(nodePods)) {
 		f := r.enter(at.item("pods", len(r.pods)), in.bytes())
 		r.pods = append(r.pods, rawPod{})
 		r.pod(&f.at, &f.in, onNode, &r.pods[len(r.pods)-1])
-		r.leave(f, in)
+		if r.depth--; !f.in.usual() {
+			in.fail()
+		}
 	}
 }
 
 func (r *reader) classIndex(at *path, in *scan, n *api.Node) {
-	if i := in.uint32(); uint64(i) < uint64(len(r.classes)) {
+	if i := in.uint32Value(); uint64(i) < uint64(len(r.classes)) {
 		n.Class = r.classes[i]
 	} else {
 		r.refuse(at.field("class_index"), "is %d, but there are %d node classes", i, len(r.classes))
@@ -176,31 +156,25 @@ func (r *reader) classIndex(at *path, in *scan, n *api.Node) {
 }
 
 func (r *reader) image(at *path, in *scan) (out api.Image) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Names = r.texts(at, in, "names", MaxImageNames)
-		case number(2):
-			size := in.varint()
-			if size == 0 {
-				in.fail()
-			}
-			if out.SizeBytes = int64(size); size > MaxImageBytes {
-				r.refuse(at.field("size_bytes"), "is %d, 0 to %d are allowed", out.SizeBytes, int64(MaxImageBytes))
-			}
-		default:
+	out.Names = r.texts(at, in, 1, "names", MaxImageNames)
+	if in.next(number(2)) {
+		size := in.varint()
+		if size == 0 {
 			in.fail()
+		}
+		if out.SizeBytes = int64(size); size > MaxImageBytes {
+			r.refuse(at.field("size_bytes"), "is %d, 0 to %d are allowed", out.SizeBytes, int64(MaxImageBytes))
 		}
 	}
 	return out
 }
 
-// podCounts reads all of a node's counted pods, of which there are very many, and tells whether they are in order, none
-// twice.
+// podCounts reads a node's pod counts, which are numerous. It reports whether they are in canonical order without duplicates.
 func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder bool) {
+	first := len(c.counts)
 	inOrder = true
 	last := uint64(0) // the place of the count before, from 1
-	for i := 0; ; i++ {
+	for i := 0; s.next(sized(nodePodCounts)); i++ {
 		b := s.data[s.at:]
 		size := 0
 		if len(b) > 0 {
@@ -233,28 +207,18 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 			kept := int32(min(count, MaxClusterPods))
 			c.counts = append(c.counts, api.PodCount{Template: int(template), Count: kept, Terminating: terminating})
 		}
-		if !s.skip(sized(nodePodCounts)) {
-			return inOrder
-		}
 	}
+	if len(c.counts) > first {
+		to.node.PodCounts = c.counts[first:]
+	}
+	return inOrder
 }
 
 // podCount reads a count.
 func podCount(s *scan) (template, count uint64, terminating bool) {
 	in := scan{data: s.bytes()}
-	for in.more() {
-		switch in.next() {
-		case number(1):
-			template = in.positive()
-		case number(2):
-			count = in.positive()
-		case number(3):
-			terminating = in.yes()
-		default:
-			in.fail()
-		}
-	}
-	if in.bad {
+	template, count, terminating = uint64(in.uint32(1)), uint64(in.uint32(2)), in.bool(3)
+	if !in.usual() {
 		s.fail()
 	}
 	return template, count, terminating

@@ -49,58 +49,27 @@ type podPlace struct {
 	place  int32
 }
 
-// pod reads a pod that is stated one by one. Encoders put the source, which is one of two, in its place or last.
+// pod reads a pod that is stated one by one. The source, a oneof, is in its canonical place or last: encoders differ.
 func (r *reader) pod(at *path, in *scan, s standing, p *rawPod) {
 	*p = rawPod{pod: api.Pod{TemplateIndex: -1}}
-	canonical, rest := true, -1
-	for in.more() {
-		from := in.at
-		tag := in.varint()
-		switch field := tag >> 3; {
-		case field > in.last:
-			in.last = field
-		case field == podTemplateIndex, field == podTemplate:
-			canonical = false
-		default:
-			in.fail()
-		}
-		if tag>>3 > podTemplate && rest < 0 {
-			rest = from
-		}
-		switch tag {
-		case sized(podName):
-			p.pod.Name = in.text()
-			p.name = in.since(from)
-			r.length(at.field("name"), p.pod.Name, MaxNameBytes)
-		case number(podTemplateIndex), sized(podTemplate):
-			if p.source != nil || p.stated != nil {
-				in.fail()
-				break
-			}
-			if rest >= 0 {
-				p.rest, rest = in.data[rest:from], len(in.data)
-			}
-			canonical = r.source(at, in, tag, from, s, p) && canonical
-			if !canonical && in.last > podTemplate && in.more() {
-				in.fail()
-			}
-		case sized(podLabels):
-			p.pod.Labels = r.labels(at, in, "labels")
-		case number(podTerminating):
-			p.pod.Terminating = in.yes()
-		case sized(podResourceStatus):
-			r.podResourceStatus(at, in, s, p)
-		case sized(podUnread):
-			r.unread(at, in, s)
-			p.unread = in.since(from)
-		default:
-			in.fail()
-		}
+	p.pod.Name = in.text(podName)
+	r.length(at.field("name"), p.pod.Name, MaxNameBytes)
+	if in.at > 0 {
+		p.name = in.since(0)
 	}
-	if rest >= 0 && rest < len(in.data) {
-		p.rest = in.data[rest:]
+	hasSource, canonical := r.source(at, in, s, p)
+	from := in.at
+	p.pod.Labels = r.labels(at, in, podLabels, "labels")
+	p.pod.Terminating = in.bool(podTerminating)
+	r.podResourceStatus(at, in, s, p)
+	unread := in.at
+	r.unread(at, in, s)
+	p.unread, p.rest = in.since(unread), in.since(from)
+	if !hasSource {
+		hasSource, _ = r.source(at, in, s, p)
+		canonical = false
 	}
-	if p.source == nil && p.stated == nil {
+	if !hasSource {
 		r.refuse(at.field("source"), "one of template_index and template is required")
 	}
 	if canonical {
@@ -108,36 +77,39 @@ func (r *reader) pod(at *path, in *scan, s standing, p *rawPod) {
 	}
 }
 
-// source reads where a pod's template is, and reports whether that is in canonical form.
-func (r *reader) source(at *path, in *scan, tag uint64, from int, s standing, p *rawPod) (canonical bool) {
+// source reads a pod's template or the index of one, and reports whether there is one and whether it is in canonical form.
+func (r *reader) source(at *path, in *scan, s standing, p *rawPod) (present, canonical bool) {
+	from := in.at
 	switch {
-	case tag == number(podTemplateIndex):
-		i := in.uint32()
-		p.source = in.since(from)
+	case in.next(number(podTemplateIndex)):
+		i := in.uint32Value()
 		if p.pod.TemplateIndex = int(i); s != unplaced && r.templateIndex(at, i, s) {
 			p.pod.Template = r.templates[i]
 		}
-		return true
-	case s == onNode && r.exact == nil:
+		p.source = in.since(from)
+	case s == onNode && r.exact == nil && in.next(sized(podTemplate)):
 		p.stated, canonical = r.statedTemplate(in.bytes())
 		if p.stated == nil {
-			r.refuse(*at, "is wrong") // the exact reader tells how
-			return true
+			r.refuse(*at, "is wrong") // the exact reader has the details
+			return true, true
 		}
 		p.pod.Template = p.stated.template
-		return canonical
+		return true, canonical
+	case in.nextIs(sized(podTemplate)):
+		p.pod.Template = some(r, at, in, podTemplate, "template", (*reader).template)
+		p.source = in.since(from)
+		inner := scan{data: p.source}
+		inner.next(sized(podTemplate))
+		p.template = inner.bytes()
+		if s == onNode && p.pod.Template.Spec.NodeName != "" {
+			at := at.field("template")
+			spec := at.field("spec")
+			r.refuse(spec.field("node_name"), "must be empty in pods on nodes")
+		}
+	default:
+		return false, false
 	}
-	p.pod.Template = some(r, at, in, "template", (*reader).template)
-	p.source = in.since(from)
-	inner := scan{data: p.source}
-	inner.skip(sized(podTemplate))
-	p.template = inner.bytes()
-	if s == onNode && p.pod.Template.Spec.NodeName != "" {
-		at := at.field("template")
-		spec := at.field("spec")
-		r.refuse(spec.field("node_name"), "must be empty in pods on nodes")
-	}
-	return true
+	return true, true
 }
 
 // templateIndex checks a reference to a template of the cluster.
@@ -153,79 +125,48 @@ func (r *reader) templateIndex(at *path, i uint32, s standing) bool {
 	return true
 }
 
-// podResourceStatus reads what a pod's status says of its resources, which means nothing unless the pod is on a node.
+// podResourceStatus reads the resources in a pod's status. It checks and keeps only those of pods on nodes.
 func (r *reader) podResourceStatus(at *path, in *scan, s standing, p *rawPod) {
 	if s == onNode {
-		p.pod.ResourceStatus = some(r, at, in, "resource_status", (*reader).resourceStatus)
+		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
 		return
 	}
 	to, exact, scalars := r.problems, r.exact, len(r.scalars)
 	r.problems, r.exact = new(problems), nil
-	one(r, at, in, "resource_status", (*reader).resourceStatus)
+	one(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
 	r.problems, r.exact, r.scalars = to, exact, r.scalars[:scalars]
 }
 
 func (r *reader) resourceStatus(at *path, in *scan) (out api.PodResourceStatus) {
-	for in.more() {
-		switch in.next() {
-		case number(1):
-			out.ResizeInfeasible = in.yes()
-		case sized(2):
-			out.Containers = list(r, at, in, "containers", 2*MaxContainers, (*reader).containerStatus)
-		case sized(3):
-			out.Allocated = one(r, at, in, "allocated", (*reader).resources)
-		case sized(4):
-			out.Actuated, out.ResourcesPresent = one(r, at, in, "actuated", (*reader).resources), true
-		case number(5):
-			out.ResourcesPresent = in.yes()
-		default:
-			in.fail()
-		}
-	}
+	out.ResizeInfeasible = in.bool(1)
+	out.Containers = list(r, at, in, 2, "containers", 2*MaxContainers, (*reader).containerStatus)
+	out.Allocated = one(r, at, in, 3, "allocated", (*reader).resources)
+	hasActuated := in.nextIs(sized(4))
+	out.Actuated = one(r, at, in, 4, "actuated", (*reader).resources)
+	out.ResourcesPresent = in.bool(5) || hasActuated
 	return out
 }
 
 func (r *reader) containerStatus(at *path, in *scan) (out api.ContainerResourceStatus) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Name = in.text()
-		case sized(2):
-			out.Allocated = one(r, at, in, "allocated", (*reader).resources)
-		case sized(3):
-			out.Actuated = one(r, at, in, "actuated", (*reader).resources)
-		default:
-			in.fail()
-		}
-	}
+	out.Name = in.text(1)
+	out.Allocated = one(r, at, in, 2, "allocated", (*reader).resources)
+	out.Actuated = one(r, at, in, 3, "actuated", (*reader).resources)
 	r.name(at, "name", out.Name, MaxNameBytes)
 	return out
 }
 
-// unread reads what a caller could not state of a pod, which answers about pending pods repeat.
+// unread reads the fields of a pod that the caller could not state. It checks only those of pending pods, which responses repeat.
 func (r *reader) unread(at *path, in *scan, s standing) {
 	to := r.problems
 	if s == onNode {
 		r.problems = new(problems)
 	}
-	list(r, at, in, "unread", MaxUnread, (*reader).unreadField)
+	list(r, at, in, podUnread, "unread", MaxUnread, (*reader).unreadField)
 	r.problems = to
 }
 
 func (r *reader) unreadField(at *path, in *scan) (checked struct{}) {
-	var object, field, consequence string
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			object = in.text()
-		case sized(2):
-			field = in.text()
-		case sized(3):
-			consequence = in.text()
-		default:
-			in.fail()
-		}
-	}
+	object, field, consequence := in.text(1), in.text(2), in.text(3)
 	r.name(at, "object", object, MaxUnreadBytes)
 	r.name(at, "field", field, MaxUnreadBytes)
 	r.length(at.field("consequence"), consequence, MaxConsequenceBytes)

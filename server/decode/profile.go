@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -147,15 +148,15 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 	}
 	at := parent.field("default_spread")
 	const field = "constraints"
-	switch in.GetType() {
-	case stowagev1.DefaultingType_DEFAULTING_TYPE_UNSPECIFIED, stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM:
+	listed, known := enum(&d.problems, &at, "type",
+		cmp.Or(in.GetType(), stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM), false, true)
+	if !known {
+		return
+	}
+	if !listed {
 		if len(in.GetConstraints()) > 0 {
 			d.refuse(at.field(field), "must be empty with DEFAULTING_TYPE_SYSTEM")
 		}
-		return
-	case stowagev1.DefaultingType_DEFAULTING_TYPE_LIST:
-	default:
-		d.refuse(at.field("type"), "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST")
 		return
 	}
 	out.SystemDefaultSpread = false

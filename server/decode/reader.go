@@ -33,7 +33,7 @@ type reader struct {
 	to         *lists // where lists go
 	kept       lists  // those that stay
 	selectors  leniency
-	entries    []rawEntry // of the map at hand
+	rawEntries []rawEntry // of the map at hand
 	quantities []api.Quantity
 	ordered    []byte
 
@@ -147,51 +147,56 @@ func (r *reader) enter(at path, data []byte) *frame {
 	return f
 }
 
-func (r *reader) leave(f *frame, s *scan) {
-	r.depth--
-	if f.in.bad {
-		s.fail()
-	}
-}
-
-// read reads a message as that of a path.
-func read[T any](r *reader, at path, raw []byte, message func(*reader, *path, *scan) T) (out T, ok bool) {
+// read reads a whole message, and reports whether it is in the usual encoding.
+func read[T any](r *reader, at path, raw []byte, message func(*reader, *path, *scan) T) (out T, isUsual bool) {
 	f := r.enter(at, raw)
 	defer func() { r.depth-- }()
 	out = message(r, &f.at, &f.in)
-	return out, !f.in.bad
+	return out, f.in.usual()
 }
 
-// one reads the message in a field whose tag has been read.
-func one[T any](r *reader, at *path, s *scan, field string, message func(*reader, *path, *scan) T) T {
-	f := r.enter(at.field(field), s.bytes())
+// nested reads a message whose tag was read.
+func nested[T any](r *reader, at path, s *scan, message func(*reader, *path, *scan) T) T {
+	f := r.enter(at, s.bytes())
 	out := message(r, &f.at, &f.in)
-	r.leave(f, s)
+	if r.depth--; !f.in.usual() {
+		s.fail()
+	}
 	return out
 }
 
-// some is one for a message that may be absent.
-func some[T any](r *reader, at *path, s *scan, field string, message func(*reader, *path, *scan) T) *T {
+// one reads a message field; an absent one is zero.
+func one[T any](r *reader, at *path, s *scan, field byte, name string, message func(*reader, *path, *scan) T) (out T) {
+	if s.next(sized(field)) {
+		out = nested(r, at.field(name), s, message)
+	}
+	return out
+}
+
+// some reads a message field; an absent one is nil.
+func some[T any](r *reader, at *path, s *scan, field byte, name string, message func(*reader, *path, *scan) T) *T {
+	if !s.next(sized(field)) {
+		return nil
+	}
 	out := new(T)
-	*out = one(r, at, s, field, message)
+	*out = nested(r, at.field(name), s, message)
 	return out
 }
 
-// list reads a list of messages, the tag of the first of which has been read, unless there are too many.
+// list reads a list of messages. It is nil if the list is absent, or refused as too long.
 func list[T any](
-	r *reader, at *path, s *scan, field string, limit int, message func(*reader, *path, *scan) T,
+	r *reader, at *path, s *scan, field byte, name string, limit int, message func(*reader, *path, *scan) T,
 ) []T {
-	return listIn[T](r, at, s, field, limit, nil, message)
+	return listIn[T](r, at, s, field, name, limit, nil, message)
 }
 
 // listIn is list with the elements in a slab.
 func listIn[T any](
-	r *reader, at *path, s *scan, field string, limit int, in *slab[T], message func(*reader, *path, *scan) T,
+	r *reader, at *path, s *scan, field byte, name string, limit int, in *slab[T], message func(*reader, *path, *scan) T,
 ) []T {
-	tag := sized(s.last)
-	n := s.count(tag)
-	if !r.within(at, field, n, limit) {
-		s.pass(tag, n)
+	tag := sized(field)
+	n := r.begins(at, s, tag, name, limit)
+	if n == 0 {
 		return nil
 	}
 	var out []T
@@ -201,23 +206,39 @@ func listIn[T any](
 		out = make([]T, n)
 	}
 	for i := range out {
-		f := r.enter(at.item(field, i), s.bytes())
-		out[i] = message(r, &f.at, &f.in)
-		r.leave(f, s)
-		s.skip(tag)
+		out[i] = nested(r, at.item(name, i), s, message)
+		s.next(tag)
 	}
 	return out
 }
 
-// texts reads a list of strings, the tag of the first of which has been read, unless there are too many.
-func (r *reader) texts(at *path, s *scan, field string, limit int) []string {
-	tag := sized(s.last)
-	n := s.count(tag)
-	if !r.within(at, field, n, limit) {
-		s.pass(tag, n)
+// texts is list for strings.
+func (r *reader) texts(at *path, s *scan, field byte, name string, limit int) []string {
+	tag := sized(field)
+	n := r.begins(at, s, tag, name, limit)
+	if n == 0 {
 		return nil
 	}
-	return s.strings(tag)
+	out := make([]string, n)
+	for i := range out {
+		out[i] = s.stringValue()
+		s.next(tag)
+	}
+	return out
+}
+
+// begins skips the tag of a list's first element and returns the length of the list: 0 if it is absent or malformed, and if it
+// is too long, which begins refuses.
+func (r *reader) begins(at *path, s *scan, tag byte, name string, limit int) int {
+	if !s.next(tag) {
+		return 0
+	}
+	n := s.count(tag)
+	if !r.within(at, name, n, limit) {
+		s.skip(tag, n)
+		return 0
+	}
+	return n
 }
 
 // usual returns a message in the usual encoding, and nil if it is none, or not of this server's contract.

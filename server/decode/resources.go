@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -32,22 +31,19 @@ func hasField(resource string) bool {
 
 func (r *reader) amounts(at *path, in *scan, ofNode bool) api.Resources {
 	r.quantities = r.quantities[:0]
-	for in.more() {
-		switch tag := in.next(); tag {
-		case number(1), number(2), number(3), number(4):
-			amount, named := in.varint(), &resourceFields[tag>>3]
-			if tag == number(4) && !ofNode {
-				break
-			}
-			if amount > math.MaxInt64 {
-				r.quantity(at.field(named.field), int64(amount))
-			}
-			r.quantities = append(r.quantities, api.Quantity{Resource: named.resource, Amount: int64(amount)})
-		case sized(5):
-			r.scalarAmounts(at, in)
-		default:
-			in.fail()
+	for field := 1; field < len(resourceFields); field++ {
+		if !in.next(number(byte(field))) {
+			continue
 		}
+		amount, named := int64(in.varint()), &resourceFields[field]
+		if named.resource == api.ResourcePods && !ofNode {
+			continue
+		}
+		r.quantity(at.field(named.field), amount)
+		r.quantities = append(r.quantities, api.Quantity{Resource: named.resource, Amount: amount})
+	}
+	if in.next(sized(5)) {
+		r.scalarAmounts(at, in, sized(5))
 	}
 	if len(r.quantities) == 0 {
 		return api.Resources{}
@@ -60,13 +56,13 @@ func (r *reader) amounts(at *path, in *scan, ofNode bool) api.Resources {
 	return out
 }
 
-// scalarAmounts reads a map of scalars, the first tag of which has been read, and puts it in order where it lies.
-func (r *reader) scalarAmounts(at *path, s *scan) {
-	if !r.readEntries(s, number(2)) || !r.within(at, "scalars", len(r.entries), MaxDistinctResources) {
+// scalarAmounts reads a map of scalars and sorts it in place. The first tag was read.
+func (r *reader) scalarAmounts(at *path, s *scan, tag byte) {
+	if !r.readEntries(s, tag, number(2)) || !r.within(at, "scalars", len(r.rawEntries), MaxDistinctResources) {
 		return
 	}
-	for i := range r.entries {
-		e := &r.entries[i]
+	for i := range r.rawEntries {
+		e := &r.rawEntries[i]
 		r.scalar(at, e.Key, int64(e.amount))
 		r.quantities = append(r.quantities, api.Quantity{Resource: e.Key, Amount: int64(e.amount)})
 	}
@@ -88,9 +84,7 @@ func (r *reader) scalar(at *path, name string, amount int64) {
 		case !r.resourceNames.has(name):
 			r.scalars = append(r.scalars, name)
 		}
-		if amount < 0 {
-			r.quantity(at.entry("scalars", name), amount)
-		}
+		r.quantity(at.entry("scalars", name), amount)
 	}
 }
 

@@ -7,34 +7,85 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scan reads the fields of one message in the usual encoding: in ascending order, the elements of a list and the entries of
-// a map side by side, varints without padding, nothing written that is zero and has no presence. Anything else is bad.
+// scan reads the fields of one message in the usual encoding: fields ascend, elements of a list and entries of a map are
+// adjacent, varints are minimal, zero values without presence are absent. A reader asks for each field in order and gets zero if
+// another field comes next. Bytes that no reader took make the message unusual: unknown, repeated and misplaced fields.
 type scan struct {
 	data []byte
 	at   int
-	last uint64 // the number of the field before
 	bad  bool
 }
 
-// sized and number are the tags of fields.
-func sized(field uint64) uint64 { return field<<3 | uint64(protowire.BytesType) }
+// sized and number are the tags of fields below 16.
+func sized(field byte) byte { return field<<3 | byte(protowire.BytesType) }
 
-func number(field uint64) uint64 { return field<<3 | uint64(protowire.VarintType) }
+func number(field byte) byte { return field<<3 | byte(protowire.VarintType) }
 
-// more reports whether there is more to read.
+// more reports whether bytes are left.
 func (s *scan) more() bool { return s.at < len(s.data) }
+
+// usual reports whether the whole message was read and was in the usual encoding.
+func (s *scan) usual() bool { return !s.bad && s.at == len(s.data) }
 
 func (s *scan) fail() { s.at, s.bad = len(s.data), true }
 
-// next reads a tag.
-func (s *scan) next() uint64 {
-	tag := s.varint()
-	if tag>>3 <= s.last {
+// next skips a tag if it is next, and reports whether it was.
+func (s *scan) next(tag byte) bool {
+	if s.at < len(s.data) && s.data[s.at] == tag {
+		s.at++
+		return true
+	}
+	return false
+}
+
+// nextIs reports whether a tag is next.
+func (s *scan) nextIs(tag byte) bool { return s.at < len(s.data) && s.data[s.at] == tag }
+
+// text reads a string field without presence.
+func (s *scan) text(field byte) string {
+	if !s.next(sized(field)) {
+		return ""
+	}
+	t := s.stringValue()
+	if t == "" {
 		s.fail()
+	}
+	return t
+}
+
+// int32 reads an int32 or enum field without presence.
+func (s *scan) int32(field byte) int32 {
+	if !s.next(number(field)) {
 		return 0
 	}
-	s.last = tag >> 3
-	return tag
+	v := s.int32Value()
+	if v == 0 {
+		s.fail()
+	}
+	return v
+}
+
+// uint32 reads a uint32 field without presence.
+func (s *scan) uint32(field byte) uint32 {
+	if !s.next(number(field)) {
+		return 0
+	}
+	v := s.uint32Value()
+	if v == 0 {
+		s.fail()
+	}
+	return v
+}
+
+// bool reads a bool field without presence.
+func (s *scan) bool(field byte) bool {
+	if !s.next(number(field)) {
+		return false
+	}
+	if s.varint() != 1 {
+		s.fail()
+	}
+	return true
 }
 
 func (s *scan) varint() uint64 {
@@ -57,17 +108,7 @@ func (s *scan) varint() uint64 {
 	return v
 }
 
-// nonzero reads a number of 32 bits that is left out where it is 0.
-func (s *scan) nonzero() int32 {
-	v := s.int32()
-	if v == 0 {
-		s.fail()
-	}
-	return v
-}
-
-// int32 and uint32 read numbers with presence, which may be 0.
-func (s *scan) int32() int32 {
+func (s *scan) int32Value() int32 {
 	v := s.varint()
 	if uint64(int64(int32(v))) != v {
 		s.fail()
@@ -75,38 +116,12 @@ func (s *scan) int32() int32 {
 	return int32(v)
 }
 
-func (s *scan) uint32() uint32 {
+func (s *scan) uint32Value() uint32 {
 	v := s.varint()
 	if uint64(uint32(v)) != v {
 		s.fail()
 	}
 	return uint32(v)
-}
-
-// positive reads an unsigned number of 32 bits that is left out where it is 0.
-func (s *scan) positive() uint64 {
-	v := s.uint32()
-	if v == 0 {
-		s.fail()
-	}
-	return uint64(v)
-}
-
-// yes reads a bool, which is left out where it is false.
-func (s *scan) yes() bool {
-	if s.varint() != 1 {
-		s.fail()
-	}
-	return true
-}
-
-// skip skips a number of one byte, such as a tag, and reports whether it was there.
-func (s *scan) skip(number uint64) bool {
-	if !s.more() || uint64(s.data[s.at]) != number {
-		return false
-	}
-	s.at++
-	return true
 }
 
 func (s *scan) bytes() []byte {
@@ -120,8 +135,8 @@ func (s *scan) bytes() []byte {
 	return s.data[from:s.at:s.at]
 }
 
-// string reads a string, which lies in the wire's bytes.
-func (s *scan) string() string {
+// stringValue returns a string that shares memory with the message.
+func (s *scan) stringValue() string {
 	b := s.bytes()
 	if !utf8.Valid(b) {
 		s.fail()
@@ -129,25 +144,16 @@ func (s *scan) string() string {
 	return text(b)
 }
 
-// text reads a string that is left out where it is empty.
-func (s *scan) text() string {
-	t := s.string()
-	if t == "" {
-		s.fail()
-	}
-	return t
-}
-
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// since returns what was read since it stood somewhere.
+// since returns the bytes read from an offset on.
 func (s *scan) since(from int) []byte { return s.data[from:s.at:s.at] }
 
-// count returns how many fields of bytes with a tag of one byte follow one another. The tag of the first has been read.
-func (s *scan) count(tag uint64) int {
+// count returns the number of adjacent fields with a tag. The tag of the first was read.
+func (s *scan) count(tag byte) int {
 	ahead := *s
 	n := 1
-	for ahead.bytes(); ahead.skip(tag); ahead.bytes() {
+	for ahead.bytes(); ahead.next(tag); ahead.bytes() {
 		n++
 	}
 	if ahead.bad {
@@ -157,20 +163,10 @@ func (s *scan) count(tag uint64) int {
 	return n
 }
 
-// pass passes fields that count counted.
-func (s *scan) pass(tag uint64, n int) {
+// skip skips the fields that count counted.
+func (s *scan) skip(tag byte, n int) {
 	for range n {
 		s.bytes()
-		s.skip(tag)
+		s.next(tag)
 	}
-}
-
-// strings reads a list of strings, the tag of the first of which has been read.
-func (s *scan) strings(tag uint64) []string {
-	out := make([]string, s.count(tag))
-	for i := range out {
-		out[i] = s.string()
-		s.skip(tag)
-	}
-	return out
 }

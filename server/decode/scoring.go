@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"cmp"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -15,24 +17,22 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 		out.Resources = resources
 	}
 	shape := d.shape(&at, in.GetShape())
-	switch in.GetType() {
-	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_UNSPECIFIED,
-		stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_LEAST_ALLOCATED:
-		out.Type = api.LeastAllocated
-	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED:
-		out.Type = api.MostAllocated
-	case stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO:
-		out.Type, out.Shape = api.RequestedToCapacityRatio, shape
-		if len(in.GetShape()) == 0 {
-			d.refuse(at.field("shape"), "is required with SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
-		}
-		return
-	default:
-		d.refuse(at.field("type"), "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED, SCORING_STRATEGY_TYPE_MOST_ALLOCATED or SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
+	strategy, known := enum(&d.problems, &at, "type",
+		cmp.Or(in.GetType(), stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_LEAST_ALLOCATED),
+		api.LeastAllocated, api.MostAllocated, api.RequestedToCapacityRatio)
+	if !known {
 		return
 	}
-	if len(in.GetShape()) > 0 {
-		d.refuse(at.field("shape"), "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
+	out.Type = strategy
+	switch hasShape := len(in.GetShape()) > 0; {
+	case strategy != api.RequestedToCapacityRatio:
+		if hasShape {
+			d.refuse(at.field("shape"), "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
+		}
+	case hasShape:
+		out.Shape = shape
+	default:
+		d.refuse(at.field("shape"), "is required with SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 	}
 }
 

@@ -23,17 +23,9 @@ const (
 
 // labelSelector reads a label selector, as leniently as the reader's selectors are.
 func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.MatchLabels = r.entriesOf(at, in, "match_labels")
-			r.checkMatchLabels(at, out.MatchLabels)
-		case sized(2):
-			out.MatchExpressions = list(r, at, in, "match_expressions", MaxRequirements, (*reader).labelRequirement)
-		default:
-			in.fail()
-		}
-	}
+	out.MatchLabels = r.entries(at, in, 1, "match_labels")
+	r.checkMatchLabels(at, out.MatchLabels)
+	out.MatchExpressions = list(r, at, in, 2, "match_expressions", MaxRequirements, (*reader).labelRequirement)
 	return out
 }
 
@@ -47,91 +39,50 @@ func (r *reader) checkMatchLabels(at *path, labels api.Labels) {
 	}
 }
 
-// expression is a requirement of a selector whose operator is not looked at yet.
+// expression is a requirement of a selector whose operator is not decoded yet.
 type expression struct {
 	api.Requirement
 	operator int32
-	tooLong  bool // there are too many values
+	tooLong  bool // values are refused as too many
 }
 
 func (r *reader) expression(at *path, in *scan) (out expression) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Key = in.text()
-		case number(2):
-			out.operator = in.nonzero()
-		case sized(3):
-			out.Values = r.texts(at, in, "values", MaxValues)
-			out.tooLong = out.Values == nil
-		default:
-			in.fail()
-		}
-	}
+	out.Key = in.text(1)
+	out.operator = in.int32(2)
+	present := in.more()
+	out.Values = r.texts(at, in, 3, "values", MaxValues)
+	out.tooLong = present && out.Values == nil
 	return out
 }
 
 func (r *reader) labelRequirement(at *path, in *scan) api.Requirement {
 	out := r.expression(at, in)
-	switch stowagev1.LabelSelectorOperator(out.operator) {
-	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_IN:
-		out.Operator = api.In
-	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_NOT_IN:
-		out.Operator = api.NotIn
-	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_EXISTS:
-		out.Operator = api.Exists
-	case stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST:
-		out.Operator = api.DoesNotExist
-	default:
-		r.refuse(at.field("operator"), "must be LABEL_SELECTOR_OPERATOR_IN, LABEL_SELECTOR_OPERATOR_NOT_IN, LABEL_SELECTOR_OPERATOR_EXISTS or LABEL_SELECTOR_OPERATOR_DOES_NOT_EXIST")
-		return out.Requirement
+	var known bool
+	out.Operator, known = enum(r.problems, at, "operator", stowagev1.LabelSelectorOperator(out.operator),
+		api.In, api.NotIn, api.Exists, api.DoesNotExist)
+	if known {
+		r.requirement(at, &out)
 	}
-	r.requirement(at, &out)
 	return out.Requirement
 }
 
 func (r *reader) nodeSelector(at *path, in *scan) (out api.NodeSelector) {
-	for in.more() {
-		if in.next() == sized(1) {
-			out.Terms = list(r, at, in, "terms", MaxTerms, (*reader).nodeSelectorTerm)
-		} else {
-			in.fail()
-		}
-	}
+	out.Terms = list(r, at, in, 1, "terms", MaxTerms, (*reader).nodeSelectorTerm)
 	return out
 }
 
 func (r *reader) nodeSelectorTerm(at *path, in *scan) (out api.NodeSelectorTerm) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.MatchExpressions = list(r, at, in, "match_expressions", MaxRequirements, (*reader).nodeRequirement)
-		case sized(2):
-			out.MatchFields = list(r, at, in, "match_fields", MaxRequirements, (*reader).nodeField)
-		default:
-			in.fail()
-		}
-	}
+	out.MatchExpressions = list(r, at, in, 1, "match_expressions", MaxRequirements, (*reader).nodeRequirement)
+	out.MatchFields = list(r, at, in, 2, "match_fields", MaxRequirements, (*reader).nodeField)
 	return out
 }
 
 func (r *reader) nodeRequirement(at *path, in *scan) api.Requirement {
 	out := r.expression(at, in)
-	switch stowagev1.NodeSelectorOperator(out.operator) {
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
-		out.Operator = api.In
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:
-		out.Operator = api.NotIn
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS:
-		out.Operator = api.Exists
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST:
-		out.Operator = api.DoesNotExist
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_GT:
-		out.Operator = api.GreaterThan
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_LT:
-		out.Operator = api.LessThan
-	default:
-		r.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN, NODE_SELECTOR_OPERATOR_NOT_IN, NODE_SELECTOR_OPERATOR_EXISTS, NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST, NODE_SELECTOR_OPERATOR_GT or NODE_SELECTOR_OPERATOR_LT")
+	var known bool
+	out.Operator, known = enum(r.problems, at, "operator", stowagev1.NodeSelectorOperator(out.operator),
+		api.In, api.NotIn, api.Exists, api.DoesNotExist, api.GreaterThan, api.LessThan)
+	if !known {
 		return out.Requirement
 	}
 	r.requirement(at, &out)
@@ -181,14 +132,7 @@ func (r *reader) nodeField(at *path, in *scan) api.Requirement {
 	if out.Key != "metadata.name" {
 		r.refuse(at.field("key"), `is %s, only "metadata.name" is allowed`, quote(out.Key))
 	}
-	switch stowagev1.NodeSelectorOperator(out.operator) {
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:
-		out.Operator = api.In
-	case stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:
-		out.Operator = api.NotIn
-	default:
-		r.refuse(at.field("operator"), "must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN")
-	}
+	out.Operator, _ = enum(r.problems, at, "operator", stowagev1.NodeSelectorOperator(out.operator), api.In, api.NotIn)
 	if len(out.Values) != 1 && !out.tooLong {
 		r.refuse(at.field("values"), "has %d entries, exactly one is required", len(out.Values))
 	}

@@ -220,9 +220,9 @@ func labelKey(field []byte) (key string, ok bool) {
 	s := scan{data: field}
 	s.varint()
 	entry := scan{data: s.bytes()}
-	ok = entry.skip(sized(1))
-	key = entry.string()
-	ok = ok && entry.skip(sized(2))
+	ok = entry.next(sized(1))
+	key = entry.stringValue()
+	ok = ok && entry.next(sized(2))
 	entry.bytes()
 	return key, ok && !s.bad && !s.more() && !entry.bad && !entry.more()
 }

@@ -12,32 +12,15 @@ type affinities struct {
 }
 
 func (r *reader) affinity(at *path, in *scan) (out affinities) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.node = some(r, at, in, "node_affinity", (*reader).nodeAffinity)
-		case sized(2):
-			out.pod = some(r, at, in, "pod_affinity", (*reader).podAffinity)
-		case sized(3):
-			out.anti = some(r, at, in, "pod_anti_affinity", (*reader).podAffinity)
-		default:
-			in.fail()
-		}
-	}
+	out.node = some(r, at, in, 1, "node_affinity", (*reader).nodeAffinity)
+	out.pod = some(r, at, in, 2, "pod_affinity", (*reader).podAffinity)
+	out.anti = some(r, at, in, 3, "pod_anti_affinity", (*reader).podAffinity)
 	return out
 }
 
 func (r *reader) nodeAffinity(at *path, in *scan) (out api.NodeAffinity) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Required = some(r, at, in, "required", (*reader).nodeSelector)
-		case sized(2):
-			out.Preferred = list(r, at, in, "preferred", MaxTerms, (*reader).preferredNodeTerm)
-		default:
-			in.fail()
-		}
-	}
+	out.Required = some(r, at, in, 1, "required", (*reader).nodeSelector)
+	out.Preferred = list(r, at, in, 2, "preferred", MaxTerms, (*reader).preferredNodeTerm)
 	return out
 }
 
@@ -46,21 +29,13 @@ func (r *reader) preferredNodeTerm(at *path, in *scan) (out api.PreferredNodeTer
 	return out
 }
 
-// weighted reads a weight and a term, which must be there.
+// weighted reads a weight and a required term.
 func weighted[T any](
 	r *reader, at *path, in *scan, field string, message func(*reader, *path, *scan) T,
 ) (weight int32, term T) {
-	present := false
-	for in.more() {
-		switch in.next() {
-		case number(1):
-			weight = in.nonzero()
-		case sized(2):
-			term, present = one(r, at, in, field, message), true
-		default:
-			in.fail()
-		}
-	}
+	weight = in.int32(1)
+	present := in.nextIs(sized(2))
+	term = one(r, at, in, 2, field, message)
 	if weight < 1 || weight > 100 {
 		r.refuse(at.field("weight"), "is %d, 1 to 100 are allowed", weight)
 	}
@@ -71,16 +46,8 @@ func weighted[T any](
 }
 
 func (r *reader) podAffinity(at *path, in *scan) (out api.PodAffinity) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.Required = list(r, at, in, "required", MaxTerms, (*reader).podAffinityTerm)
-		case sized(2):
-			out.Preferred = list(r, at, in, "preferred", MaxTerms, (*reader).weightedPodAffinityTerm)
-		default:
-			in.fail()
-		}
-	}
+	out.Required = list(r, at, in, 1, "required", MaxTerms, (*reader).podAffinityTerm)
+	out.Preferred = list(r, at, in, 2, "preferred", MaxTerms, (*reader).weightedPodAffinityTerm)
 	return out
 }
 
@@ -90,24 +57,12 @@ func (r *reader) weightedPodAffinityTerm(at *path, in *scan) (out api.WeightedPo
 }
 
 func (r *reader) podAffinityTerm(at *path, in *scan) (out api.PodAffinityTerm) {
-	for in.more() {
-		switch in.next() {
-		case sized(1):
-			out.LabelSelector = some(r, at, in, "label_selector", (*reader).labelSelector)
-		case sized(2):
-			out.Namespaces = r.texts(at, in, "namespaces", MaxValues)
-		case sized(3):
-			out.NamespaceSelector = some(r, at, in, "namespace_selector", (*reader).labelSelector)
-		case sized(4):
-			out.TopologyKey = in.text()
-		case sized(5):
-			out.MatchLabelKeys = r.labelKeys(at, in, "match_label_keys")
-		case sized(6):
-			out.MismatchLabelKeys = r.labelKeys(at, in, "mismatch_label_keys")
-		default:
-			in.fail()
-		}
-	}
+	out.LabelSelector = some(r, at, in, 1, "label_selector", (*reader).labelSelector)
+	out.Namespaces = r.texts(at, in, 2, "namespaces", MaxValues)
+	out.NamespaceSelector = some(r, at, in, 3, "namespace_selector", (*reader).labelSelector)
+	out.TopologyKey = in.text(4)
+	out.MatchLabelKeys = r.labelKeys(at, in, 5, "match_label_keys")
+	out.MismatchLabelKeys = r.labelKeys(at, in, 6, "mismatch_label_keys")
 	r.topologyKey(at, out.TopologyKey)
 	for i, n := range out.Namespaces {
 		if n == "" {
@@ -119,11 +74,11 @@ func (r *reader) podAffinityTerm(at *path, in *scan) (out api.PodAffinityTerm) {
 }
 
 // labelKeys reads keys that a term or constraint takes from the pod's labels.
-func (r *reader) labelKeys(at *path, in *scan, field string) []string {
-	keys := r.texts(at, in, field, MaxValues)
+func (r *reader) labelKeys(at *path, in *scan, field byte, name string) []string {
+	keys := r.texts(at, in, field, name, MaxValues)
 	for i, k := range keys {
 		if !isLabelKey(k) {
-			r.refuse(at.item(field, i), labelKeySyntax)
+			r.refuse(at.item(name, i), labelKeySyntax)
 		}
 	}
 	return keys
@@ -151,17 +106,16 @@ func (d *decoder) distinctTopologyKey(at path, key string) {
 	}
 }
 
-// spreadConstraints reads the spread constraints of a pod, the tag of the first of which has been read.
-func (r *reader) spreadConstraints(at *path, in *scan) []api.TopologySpreadConstraint {
-	const field = "topology_spread_constraints"
-	out := list(r, at, in, field, MaxSpreadConstraints, (*reader).spreadConstraint)
+// spreadConstraints reads the spread constraints of a pod.
+func (r *reader) spreadConstraints(at *path, in *scan, field byte, name string) []api.TopologySpreadConstraint {
+	out := list(r, at, in, field, name, MaxSpreadConstraints, (*reader).spreadConstraint)
 	for i := range out {
 		if c := &out[i]; len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
-			at := at.item(field, i)
+			at := at.item(name, i)
 			r.refuse(at.field("match_label_keys"), "must be empty without label_selector")
 		}
 	}
-	r.uniqueSpread(at, field, out)
+	r.uniqueSpread(at, name, out)
 	return out
 }
 
@@ -178,69 +132,36 @@ func (p *problems) uniqueSpread(at *path, field string, all []api.TopologySpread
 	}
 }
 
-func (r *reader) spreadConstraint(at *path, in *scan) api.TopologySpreadConstraint {
-	out := api.TopologySpreadConstraint{MinDomains: 1}
-	var action stowagev1.UnsatisfiableAction
-	var minDomains *int32
+func (r *reader) spreadConstraint(at *path, in *scan) (out api.TopologySpreadConstraint) {
 	before := r.selectors
 	r.selectors = lenient
-	for in.more() {
-		switch in.next() {
-		case number(1):
-			out.MaxSkew = in.nonzero()
-		case sized(2):
-			out.TopologyKey = in.text()
-		case number(3):
-			action = stowagev1.UnsatisfiableAction(in.nonzero())
-		case sized(4):
-			out.LabelSelector = some(r, at, in, "label_selector", (*reader).labelSelector)
-		case number(5):
-			domains := in.int32()
-			minDomains = &domains
-		case number(6):
-			out.IgnoreNodeAffinity = r.policy(at, in, "node_affinity_policy") == stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE
-		case number(7):
-			out.HonorNodeTaints = r.policy(at, in, "node_taints_policy") == stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR
-		case sized(8):
-			out.MatchLabelKeys = r.labelKeys(at, in, "match_label_keys")
-		default:
-			in.fail()
-		}
+	out.MaxSkew = in.int32(1)
+	out.TopologyKey = in.text(2)
+	action := stowagev1.UnsatisfiableAction(in.int32(3))
+	out.LabelSelector = some(r, at, in, 4, "label_selector", (*reader).labelSelector)
+	out.MinDomains = 1
+	hasMinDomains := in.next(number(5))
+	if hasMinDomains {
+		out.MinDomains = in.int32Value()
 	}
+	if policy := stowagev1.NodeInclusionPolicy(in.int32(6)); policy != 0 {
+		out.IgnoreNodeAffinity, _ = enum(r.problems, at, "node_affinity_policy", policy, false, true)
+	}
+	if policy := stowagev1.NodeInclusionPolicy(in.int32(7)); policy != 0 {
+		out.HonorNodeTaints, _ = enum(r.problems, at, "node_taints_policy", policy, true, false)
+	}
+	out.MatchLabelKeys = r.labelKeys(at, in, 8, "match_label_keys")
 	r.selectors = before
 	if out.MaxSkew < 1 {
 		r.refuse(at.field("max_skew"), "is %d, at least 1 is required", out.MaxSkew)
 	}
 	r.topologyKey(at, out.TopologyKey)
-	r.action(at, &out, action, minDomains)
-	return out
-}
-
-// action decodes what a constraint does where it is not met.
-func (r *reader) action(at *path, out *api.TopologySpreadConstraint, action stowagev1.UnsatisfiableAction, minDomains *int32) {
-	switch action {
-	case stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE:
-	case stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY:
-		out.ScheduleAnyway = true
-	default:
-		r.refuse(at.field("when_unsatisfiable"), "must be UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE or UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY")
-	}
-	if minDomains == nil {
-		return
-	}
-	out.MinDomains = *minDomains
+	out.ScheduleAnyway, _ = enum(r.problems, at, "when_unsatisfiable", action, false, true)
 	if out.MinDomains < 1 {
 		r.refuse(at.field("min_domains"), "is %d, at least 1 is required", out.MinDomains)
 	}
-	if out.ScheduleAnyway {
+	if hasMinDomains && out.ScheduleAnyway {
 		r.refuse(at.field("min_domains"), "is only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE")
 	}
-}
-
-func (r *reader) policy(at *path, in *scan, field string) stowagev1.NodeInclusionPolicy {
-	p := stowagev1.NodeInclusionPolicy(in.nonzero())
-	if _, ok := stowagev1.NodeInclusionPolicy_name[int32(p)]; !ok {
-		r.refuse(at.field(field), "must be NODE_INCLUSION_POLICY_HONOR or NODE_INCLUSION_POLICY_IGNORE")
-	}
-	return p
+	return out
 }
