@@ -86,32 +86,18 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	d := &r.decoder
 	at := path{name: field}
 	items, nodes, wrong := cut(in)
-	// What nodes refer to comes behind them in the usual order of fields.
+	// Nodes refer to templates and classes, which follow them in the usual order of fields.
 	if nodeless := nodelessIn(items, nodes); !r.goOnFrom(nodeless) {
-		d.inOrder(items, d.handleItems(&at))
+		d.inOrder(items, (*reader).readItems, func(c *chunk) { d.commitItems(&at, c) })
 		r.remember(nodeless, items.fields)
 	}
 	r.nodeless = nil // parts that follow go on from this one
 	d.grow(nodes)
-	d.inOrder(nodes, d.handleNodes(&at))
-	d.endPart(&at, wrong)
-}
-
-// handleItems says what is done with items other than nodes.
-func (d *decoder) handleItems(at *path) *handling {
-	return &handling{read: (*reader).readItems, take: func(c *chunk) { d.takeItems(at, c) }}
-}
-
-// handleNodes says what is done with nodes, which may refer to what there is now.
-func (d *decoder) handleNodes(at *path) *handling {
-	to := referred{d.templates, d.pinned, d.classes}
-	return &handling{
-		read: func(r *reader, c *chunk) {
-			r.referred = to
-			r.readNodes(c)
-		},
-		take: func(c *chunk) { d.takeNodes(at, c) },
+	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.commitNodes(&at, c) })
+	if wrong != "" {
+		d.refuse(at, "%s", wrong)
 	}
+	d.bounds(&at)
 }
 
 // grownBytes is how large nodes are at least for which room is made before they are read: what comes as nodes need not be
@@ -123,14 +109,6 @@ func (d *decoder) grow(nodes runs) {
 	room := min(nodes.fields, nodes.bytes/grownBytes, MaxNodes)
 	d.to.Grow(room)
 	d.content.Grow(room)
-}
-
-// endPart says what is wrong with a part that is taken over.
-func (d *decoder) endPart(at *path, wrong string) {
-	if wrong != "" {
-		d.refuse(*at, "%s", wrong)
-	}
-	d.bounds(at)
 }
 
 // over reports whether there is no point in decoding more.

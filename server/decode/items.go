@@ -126,8 +126,8 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 	return ok
 }
 
-// takeItems takes over what was read of items.
-func (d *decoder) takeItems(parent *path, c *chunk) {
+// commitItems takes over what was read of items.
+func (d *decoder) commitItems(parent *path, c *chunk) {
 	if d.ended == nil {
 		d.ended = d.ctx.Err()
 	}
@@ -193,16 +193,19 @@ func (d *decoder) exactly() *reader {
 		d.own, r.problems, r.exact = r, &d.problems, d
 	}
 	r.begin(&r.unused)
-	r.referred = referred{d.templates, d.pinned, d.classes}
+	r.referred = d.referred()
 	return r
 }
 
 // quickly returns a reader that does not tell what is wrong.
 func (d *decoder) quickly() *reader {
 	r := newReader()
-	r.referred = referred{d.templates, d.pinned, d.classes}
+	r.referred = d.referred()
 	return r
 }
+
+// referred returns what nodes and pods can refer to so far.
+func (d *decoder) referred() referred { return referred{d.templates, d.pinned, d.classes} }
 
 // meet counts names against the limits, or none if there are too many.
 func (d *decoder) meet(m *met) bool {

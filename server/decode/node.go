@@ -271,8 +271,8 @@ func appendPodCount(b []byte, c api.PodCount) []byte {
 	return protowire.AppendBytes(b, f)
 }
 
-// takeNodes takes over what was read of nodes.
-func (d *decoder) takeNodes(parent *path, c *chunk) {
+// commitNodes takes over what was read of nodes.
+func (d *decoder) commitNodes(parent *path, c *chunk) {
 	for _, template := range c.shared {
 		d.content.Share(c.reader, template)
 	}

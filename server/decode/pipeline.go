@@ -1,0 +1,180 @@
+package decode
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/proto/content"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// Bounds of a chunk, which should fit into a core's cache.
+const (
+	chunkItems = 16
+	chunkNodes = 64
+	chunkBytes = 128 << 10
+)
+
+// sequentialBytes is the size up to which one goroutine decodes everything.
+const sequentialBytes = 64 << 10
+
+// chunk is a run of fields of a cluster, decoded by a reader.
+type chunk struct {
+	run
+	panicked any // the value of a panic while reading
+
+	items []readItem
+	nodes []readNode
+	// shared are the templates that the reader saw first in this chunk. Nodes in the content refer to them.
+	reader int
+	shared [][]byte
+	drafts []engine.Draft // of valid nodes, at the nodes' positions
+	// The parts of nodes are allocated here.
+	lists  lists
+	counts []api.PodCount
+	pods   []api.Pod
+	forms  []byte
+	text   []byte
+}
+
+func (c *chunk) reset(of run) {
+	c.run = of
+	c.items, c.nodes = c.items[:0], c.nodes[:0]
+	c.lists.labels.reset()
+	c.lists.quantities.reset()
+	c.lists.taints.reset()
+	c.lists.images.reset()
+	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], c.text[:0]
+}
+
+// run is consecutive fields of one kind, nodes or other items, maybe with fields of the other kind among them.
+type run struct {
+	from   wire.Reader // at the first field
+	fields int
+	bytes  int
+}
+
+// runs is all fields of one kind.
+type runs struct {
+	list   []run
+	fields int
+	bytes  int
+	// first is at the first field, end after the last one.
+	first, end wire.Reader
+}
+
+func (r *runs) add(from, end wire.Reader, bytes, most int) {
+	if r.fields == 0 {
+		r.first = from
+	}
+	r.end = end
+	if n := len(r.list); n == 0 || r.list[n-1].fields == most || r.list[n-1].bytes+bytes > chunkBytes {
+		r.list = append(r.list, run{from: from})
+	}
+	last := &r.list[len(r.list)-1]
+	last.fields++
+	last.bytes += bytes
+	r.fields++
+	r.bytes += bytes
+}
+
+// cut splits a cluster into runs, up to a malformed or unknown field, which wrong describes.
+func cut(in wire.Pieces) (items, nodes runs, wrong string) {
+	for reader := wire.NewReader(in); !reader.Done(); {
+		from := *reader
+		field, n, ok := reader.Next()
+		switch {
+		case !ok:
+			return items, nodes, "is no protobuf message"
+		case n >= 0 && field == clusterNodes:
+			reader.Skip(n)
+			nodes.add(from, *reader, n, chunkNodes)
+		case n >= 0 && isItem(field):
+			reader.Skip(n)
+			items.add(from, *reader, n, chunkItems)
+		default:
+			return items, nodes, unknownField(field)
+		}
+	}
+	return items, nodes, ""
+}
+
+// inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over.
+func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chunk)) {
+	workers := 1
+	if of.bytes > sequentialBytes {
+		workers = min(runtime.GOMAXPROCS(0), len(of.list), content.MaxSharers)
+	}
+	readers := d.readersFor(workers)
+	if workers == 1 {
+		c := d.chunks[0]
+		for i := 0; i < len(of.list) && !d.over(); i++ {
+			c.reset(of.list[i])
+			read(readers[0], c)
+			commit(c)
+		}
+		return
+	}
+	// A reader takes a free chunk before a run. The runs in flight are therefore consecutive, at most one a chunk, and each has a
+	// slot of its own.
+	free, slots := make(chan *chunk, len(d.chunks)), make([]chan *chunk, len(d.chunks))
+	for i, c := range d.chunks {
+		free <- c
+		slots[i] = make(chan *chunk, 1)
+	}
+	var next atomic.Int64
+	var reading sync.WaitGroup
+	for _, r := range readers {
+		reading.Go(func() {
+			for c := range free {
+				i := int(next.Add(1)) - 1
+				if i >= len(of.list) {
+					return
+				}
+				c.reset(of.list[i])
+				c.panicked = guarded(func() { read(r, c) })
+				slots[i%len(slots)] <- c
+			}
+		})
+	}
+	defer reading.Wait()
+	defer close(free)
+	defer next.Store(int64(len(of.list)))
+	for i := 0; i < len(of.list) && !d.over(); i++ {
+		c := <-slots[i%len(slots)]
+		if c.panicked != nil {
+			panic(c.panicked)
+		}
+		commit(c)
+		free <- c
+	}
+}
+
+// readersFor returns readers, and makes chunks for them. They refer to the templates and classes that are committed.
+func (d *decoder) readersFor(workers int) []*reader {
+	for len(d.readers) < workers {
+		r := newReader()
+		r.number, r.prepare, r.forms = len(d.readers), d.to.Preparer(), formShared
+		if d.content.AddressOnly {
+			r.forms = formName
+		}
+		d.readers = append(d.readers, r)
+	}
+	for len(d.chunks) < 2*workers {
+		d.chunks = append(d.chunks, new(chunk))
+	}
+	for _, r := range d.readers {
+		r.referred = d.referred()
+	}
+	return d.readers[:workers]
+}
+
+// guarded returns what f panics with, nil if it does not, so that another goroutine can panic with it.
+func guarded(f func()) (panicked any) {
+	defer func() { panicked = recover() }()
+	f()
+	return nil
+}
