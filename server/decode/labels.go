@@ -4,16 +4,17 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// rawEntry is an entry of a map of labels or resources.
+// rawEntry is an entry of a map of labels or resources. Its text is not validated.
 type rawEntry struct {
 	api.Label
 	amount uint64 // of a resource
-	field  []byte // the entry with its length
-	after  int    // how many bytes it has behind the key
+	// The entry with its length is at from to end in the message; its key ends at key, its value at end.
+	from, key, end int
 }
 
 // labels reads an object's labels or node selector. It checks lengths only: kube-scheduler does not check the syntax either.
@@ -47,28 +48,31 @@ func (r *reader) entries(at *path, s *scan, field byte, name string) api.Labels 
 	out := r.to.labels.take(len(r.rawEntries))
 	for i := range r.rawEntries {
 		out[i] = r.rawEntries[i].Label
+		if !utf8.ValidString(out[i].Key) || !utf8.ValidString(out[i].Value) {
+			s.fail()
+		}
 	}
 	return out
 }
 
 // readEntries reads the entries of a map and sorts them in place. The tag of the first was read; value is the tag of values.
 func (r *reader) readEntries(s *scan, tag, value byte) bool {
-	from := s.at
 	r.rawEntries = r.rawEntries[:0]
 	for more := true; more; more = s.next(tag) {
-		at := s.at
-		entry := scan{data: s.bytes()}
-		var e rawEntry
+		e := rawEntry{from: s.at}
+		n := len(s.bytes())
+		e.end = s.at
+		entry := scan{data: s.data[:e.end], at: e.end - n}
 		if !entry.next(sized(1)) {
 			entry.fail()
 		}
-		e.Key = entry.stringValue()
-		e.after = len(entry.data) - entry.at
+		e.Key = text(entry.bytes())
+		e.key = entry.at
 		if !entry.next(value) {
 			entry.fail()
 		}
 		if value == sized(2) {
-			e.Value = entry.stringValue()
+			e.Value = text(entry.bytes())
 		} else {
 			e.amount = entry.varint()
 		}
@@ -76,15 +80,14 @@ func (r *reader) readEntries(s *scan, tag, value byte) bool {
 			s.fail()
 			return false
 		}
-		e.field = s.since(at)
 		r.rawEntries = append(r.rawEntries, e)
 	}
-	return r.arrange(s, from, tag)
+	return r.sortInPlace(s, tag)
 }
 
-// arrange puts a map's entries, the first of which begins at from, in the order of their keys where they lie. It reports
-// whether the keys are unique.
-func (r *reader) arrange(s *scan, from int, tag byte) bool {
+// sortInPlace sorts the entries of a map in the message by key. It reports whether the keys are unique.
+func (r *reader) sortInPlace(s *scan, tag byte) bool {
+	from := r.rawEntries[0].from
 	inOrder, unique := sortEntries(r.rawEntries)
 	if !unique {
 		s.fail()
@@ -95,16 +98,13 @@ func (r *reader) arrange(s *scan, from int, tag byte) bool {
 	}
 	r.ordered = r.ordered[:0]
 	for i := range r.rawEntries {
-		r.ordered = append(append(r.ordered, r.rawEntries[i].field...), tag)
+		e := &r.rawEntries[i]
+		at := from + len(r.ordered)
+		r.ordered = append(append(r.ordered, s.data[e.from:e.end]...), tag)
+		key, end := e.key-e.from+at, e.end-e.from+at
+		e.Key, e.Value = text(s.data[key-len(e.Key):key]), text(s.data[end-len(e.Value):end])
 	}
 	copy(s.data[from:], r.ordered[:len(r.ordered)-1])
-	for i := range r.rawEntries {
-		e := &r.rawEntries[i]
-		e.field = s.data[from : from+len(e.field)]
-		from += len(e.field) + 1
-		key, value := len(e.field)-e.after, len(e.field)-len(e.Value)
-		e.Key, e.Value = text(e.field[key-len(e.Key):key]), text(e.field[value:])
-	}
 	return true
 }
 

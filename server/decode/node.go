@@ -63,8 +63,8 @@ func (r *reader) readNodes(c *chunk) {
 			in.Skip(n)
 		}
 	}
-	c.reader, c.shared = r.number, append(c.shared[:0], r.stated.fresh...)
-	r.stated.fresh = r.stated.fresh[:0]
+	c.reader, c.shared = r.number, append(c.shared[:0], r.inline.added...)
+	r.inline.added = r.inline.added[:0]
 }
 
 // node reads a node and reports whether it is in the usual encoding. It changes raw. What it reads shares memory with raw and
@@ -117,7 +117,7 @@ func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonic
 		name.next(sized(nodeName))
 		name.bytes()
 		to.form = name.since(0)
-	case r.forms == formWhole || canonical && r.stated.count == 0:
+	case r.forms == formWhole || canonical && r.inline.shared == 0:
 		to.form = whole
 	default:
 		from := len(c.forms)

@@ -37,7 +37,7 @@ const (
 type rawPod struct {
 	pod                api.Pod
 	name, source, rest []byte
-	stated             *statedTemplate // in place of source
+	inline             *inlineTemplate // in place of source
 	template           []byte          // canonical, of a pod that is pending
 	unread             []byte          // the fields
 	canonical          []byte          // all of it, where it is in canonical form
@@ -88,12 +88,12 @@ func (r *reader) source(at *path, in *scan, s standing, p *rawPod) (present, can
 		}
 		p.source = in.since(from)
 	case s == onNode && r.exact == nil && in.next(sized(podTemplate)):
-		p.stated, canonical = r.statedTemplate(in.bytes())
-		if p.stated == nil {
+		p.inline, canonical = r.inlineTemplate(in.bytes())
+		if p.inline == nil {
 			r.refuse(*at, "is wrong") // the exact reader has the details
 			return true, true
 		}
-		p.pod.Template = p.stated.template
+		p.pod.Template = p.inline.template
 		return true, canonical
 	case in.nextIs(sized(podTemplate)):
 		p.pod.Template = some(r, at, in, podTemplate, "template", (*reader).template)
@@ -157,6 +157,9 @@ func (r *reader) containerStatus(at *path, in *scan) (out api.ContainerResourceS
 
 // unread reads the fields of a pod that the caller could not state. It checks only those of pending pods, which responses repeat.
 func (r *reader) unread(at *path, in *scan, s standing) {
+	if !in.nextIs(sized(podUnread)) {
+		return
+	}
 	to := r.problems
 	if s == onNode {
 		r.problems = new(problems)
@@ -227,34 +230,34 @@ func (r *reader) comparePods(a, b *rawPod) int {
 
 // append appends the canonical form, or the one that is kept.
 func (p *rawPod) append(b []byte, kept bool) []byte {
-	if p.canonical != nil && (!kept || p.stated == nil) {
+	if p.canonical != nil && (!kept || p.inline == nil) {
 		return append(b, p.canonical...)
 	}
 	b = append(b, p.name...)
 	switch {
-	case p.stated == nil:
+	case p.inline == nil:
 		b = append(b, p.source...)
 	case kept:
-		b = content.AppendShared(b, p.stated.shared)
+		b = content.AppendShared(b, p.inline.shared)
 	default:
 		b = protowire.AppendTag(b, podTemplate, protowire.BytesType)
-		b = protowire.AppendBytes(b, p.stated.canonical)
+		b = protowire.AppendBytes(b, p.inline.canonical)
 	}
 	return append(b, p.rest...)
 }
 
 // size is the length of what append appends.
 func (p *rawPod) size(kept bool) int {
-	if p.canonical != nil && (!kept || p.stated == nil) {
+	if p.canonical != nil && (!kept || p.inline == nil) {
 		return len(p.canonical)
 	}
 	n := len(p.name) + len(p.source) + len(p.rest)
 	switch {
-	case p.stated == nil:
+	case p.inline == nil:
 	case kept:
-		n += content.SizeShared(p.stated.shared)
+		n += content.SizeShared(p.inline.shared)
 	default:
-		n += 1 + protowire.SizeBytes(len(p.stated.canonical))
+		n += 1 + protowire.SizeBytes(len(p.inline.canonical))
 	}
 	return n
 }

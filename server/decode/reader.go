@@ -37,7 +37,7 @@ type reader struct {
 	quantities []api.Quantity
 	ordered    []byte
 
-	stated   statedTemplates
+	inline   inlineTemplates
 	pods     []rawPod
 	order    []podPlace // of pods
 	whole    []byte     // canonical form of a node

@@ -3,6 +3,7 @@ package decode
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
@@ -63,6 +64,9 @@ func (r *reader) scalarAmounts(at *path, s *scan, tag byte) {
 	}
 	for i := range r.rawEntries {
 		e := &r.rawEntries[i]
+		if !utf8.ValidString(e.Key) {
+			s.fail()
+		}
 		r.scalar(at, e.Key, int64(e.amount))
 		r.quantities = append(r.quantities, api.Quantity{Resource: e.Key, Amount: int64(e.amount)})
 	}

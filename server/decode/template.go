@@ -8,6 +8,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// Field numbers of PodTemplate.
+const (
+	templateNamespace = 1 + iota
+	templateLabels
+)
+
 // ownTemplate reads a template that is an item of its own, with its canonical form, and reports whether it is sound.
 func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
 	to, scalars, keys, found := r.to, len(r.scalars), len(r.keys), r.found
@@ -26,9 +32,9 @@ func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bo
 }
 
 func (r *reader) template(at *path, in *scan) (out api.PodTemplate) {
-	out.Namespace = cmp.Or(in.text(1), "default")
+	out.Namespace = cmp.Or(in.text(templateNamespace), "default")
 	r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
-	out.Labels = r.labels(at, in, 2, "labels")
+	out.Labels = r.labels(at, in, templateLabels, "labels")
 	out.Controller = one(r, at, in, 3, "controller", (*reader).controller)
 	out.Spec = one(r, at, in, 4, "spec", (*reader).podSpec)
 	return out
