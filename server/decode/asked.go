@@ -19,66 +19,52 @@ type Asked struct {
 	raw []byte // in the usual encoding
 	rawPod
 	sound bool // otherwise it is read again, once the cluster is known
-	met   met
+	names newNames
 }
 
-// ReadAsked reads the pod of a request, as that is encoded; it is nil if the request has none. All else it decodes into the
-// message, with a pod that has only what answers repeat.
+// ReadAsked reads the pod of an encoded request; the result is nil if it has none. The rest is decoded into the message, with a
+// pod that has only what responses repeat.
 func ReadAsked(request []byte, into proto.Message) (*Asked, error) {
 	field := into.ProtoReflect().Descriptor().Fields().ByName("pod").Number()
-	a, rest, err := cutAsked(request, field)
+	var pod joined
+	rest, err := splitField(request, field, pod.add)
 	if err != nil {
 		return nil, err
 	}
-	if a != nil {
+	var a *Asked
+	if pod.present {
+		if a, err = readAsked(pod.bytes); err != nil {
+			return nil, err
+		}
 		rest = protowire.AppendTag(rest, field, protowire.BytesType)
 		rest = protowire.AppendBytes(rest, a.unread)
 	}
 	return a, Unmarshal(rest, into)
 }
 
-// cutAsked reads the pod in a field of a request, and returns the rest of it.
-func cutAsked(request []byte, pods protowire.Number) (_ *Asked, rest []byte, err error) {
-	var pod []byte
-	found := false
-	for at := 0; at < len(request); {
-		field, kind, n := protowire.ConsumeField(request[at:])
-		if n < 0 {
-			return nil, nil, protowire.ParseError(n)
-		}
-		whole := request[at : at+n]
-		at += n
-		if field != pods || kind != protowire.BytesType {
-			rest = append(rest, whole...)
-			continue
-		}
-		_, _, tag := protowire.ConsumeTag(whole)
-		value, _ := protowire.ConsumeBytes(whole[tag:])
-		pod, found = append(pod, value...), true
-	}
-	if !found {
-		return nil, rest, nil
-	}
+// readAsked reads a pod in any encoding.
+func readAsked(pod []byte) (*Asked, error) {
 	a, isUsual := askedOf(pod)
-	if !isUsual {
-		m := new(stowagev1.Pod)
-		if err := proto.Unmarshal(pod, m); err != nil {
-			return nil, nil, err
-		}
-		var p problems
-		if p.refuseLost(&path{name: "pod"}, pod, m); len(p.violations) > 0 {
-			return nil, nil, p.err()
-		}
-		a, _ = askedOf(encoded(m))
+	if isUsual {
+		return a, nil
 	}
-	return a, rest, nil
+	m := new(stowagev1.Pod)
+	if err := proto.Unmarshal(pod, m); err != nil {
+		return nil, err
+	}
+	var p problems
+	if p.refuseLost(&path{name: "pod"}, pod, m); len(p.violations) > 0 {
+		return nil, p.err()
+	}
+	a, _ = askedOf(encoded(m))
+	return a, nil
 }
 
 // askedOf reads a pod, whose bytes it keeps, and reports whether it is in the usual encoding.
 func askedOf(raw []byte) (_ *Asked, isUsual bool) {
 	r := newReader()
 	a := &Asked{raw: raw}
-	r.begin(&a.met)
+	r.begin(&a.names)
 	a.rawPod, isUsual = read(r, path{}, raw, unplacedPod)
 	a.sound = isUsual && r.sound()
 	return a, isUsual
@@ -120,7 +106,7 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 	}
 	a := r.question
 	pod := a.pod
-	if index := pod.TemplateIndex; a.sound && index < len(r.templates) && r.meet(&a.met) {
+	if index := pod.TemplateIndex; a.sound && index < len(r.templates) && r.addNames(&a.names) {
 		if index >= 0 {
 			pod.Template = r.templates[index]
 		}
@@ -245,10 +231,10 @@ func (d *decoder) pod(at path, in *stowagev1.Pod, message func(*reader, *path, *
 
 // pendingPod decodes a pod to place.
 func (d *decoder) pendingPod(quick *reader, at path, raw []byte) api.Pod {
-	quick.unused = met{}
+	quick.unused = newNames{}
 	quick.begin(&quick.unused)
 	p, isUsual := read(quick, path{}, raw, pendingPod)
-	if !isUsual || !quick.sound() || !d.meet(&quick.unused) {
+	if !isUsual || !quick.sound() || !d.addNames(&quick.unused) {
 		d.again(&at, raw, new(stowagev1.Pod), func(r *reader, raw []byte) (isUsual bool) {
 			p, isUsual = read(r, at, raw, pendingPod)
 			return isUsual

@@ -23,36 +23,31 @@ type decoder struct {
 	to      sink
 	content *content.Builder
 	known
-	// asked are the names met since known was taken over, as long as that may have names of what is gone.
-	asked names
+	// requested are the names of the request itself, while known is loose.
+	requested [nameKinds]distinct
 	// unlimited says that names are gathered beyond their limits, which are checked afterwards.
 	unlimited bool
 	readers   []*reader
 	own       *reader // which reports what is wrong
 	chunks    []*chunk
 
-	nodes      int
+	counts     [clusterNodeClasses + 1]int // of items, by field of Cluster
 	namespaces identities[string]
 	workloads  identities[workload]
 	selectors  []api.WorkloadSelector
 }
 
-// identities are those of a list's elements.
-type identities[K comparable] struct {
-	count int
-	first map[K]int // index of the first with an identity
-}
+// identities maps the identity of each element of a list to the first element that has it.
+type identities[K comparable] map[K]int
 
-// add counts an element and tells which one had its identity before.
-func (l *identities[K]) add(id K) (first int, again bool) {
-	if l.first == nil {
-		l.first = make(map[K]int)
+// add records the identity of the i-th element, and returns the first element with it.
+func (l *identities[K]) add(id K, i int) (first int, again bool) {
+	if *l == nil {
+		*l = make(identities[K])
 	}
-	first, again = l.first[id]
-	if !again {
-		l.first[id] = l.count
+	if first, again = (*l)[id]; !again {
+		(*l)[id] = i
 	}
-	l.count++
 	return first, again
 }
 
@@ -88,7 +83,7 @@ func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 	}
 	at := path{name: "candidate_nodes"}
 	out := make([]uint32, 0, len(in.GetIndexes())+len(in.GetNames()))
-	nodes := d.nodes
+	nodes := d.counts[clusterNodes]
 	if d.base != nil {
 		nodes = d.base.Len()
 	}

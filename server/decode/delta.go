@@ -98,10 +98,15 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 // bound checks the names in the cluster that a delta leads to, for which nothing was too much so far.
 func (r *Request) bound(at *path, next *content.Content) {
 	r.unlimited, r.loose = false, true
-	tooMany := func() (resources, keys bool) {
-		return len(r.resourceNames.names) > MaxDistinctResources, len(r.topologyKeys.names) > MaxDistinctTopologyKeys
+	exceeded := func() bool {
+		for kind, l := range nameLimits {
+			if len(r.of[kind].names) > l.limit {
+				return true
+			}
+		}
+		return false
 	}
-	if resources, keys := tooMany(); (!resources && !keys) || r.Err() != nil {
+	if len(r.violations) > 0 || r.ended != nil || !exceeded() {
 		return
 	}
 	exact, err := namesIn(r.ctx, next)
@@ -110,12 +115,10 @@ func (r *Request) bound(at *path, next *content.Content) {
 		return
 	}
 	r.names = *exact
-	resources, keys := tooMany()
-	if resources {
-		r.refuse(*at, "leads to %d distinct resources, at most %d are allowed", len(r.resourceNames.names), MaxDistinctResources)
-	}
-	if keys {
-		r.refuse(*at, "leads to %d distinct topology keys, at most %d are allowed", len(r.topologyKeys.names), MaxDistinctTopologyKeys)
+	for kind, l := range nameLimits {
+		if n := len(r.of[kind].names); n > l.limit {
+			r.refuse(*at, "leads to %d distinct %ss, at most %d are allowed", n, l.name, l.limit)
+		}
 	}
 }
 
@@ -231,7 +234,7 @@ func (r *Request) changes(at *path, by *reader, next *content.Content, made *con
 		return false
 	}
 	for i := range nodes {
-		r.meet(&nodes[i].met)
+		r.addNames(&nodes[i].names)
 	}
 	r.nodesOf(nodes, made, out)
 	return true

@@ -101,7 +101,7 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 		if !isLabelKey(key) {
 			d.refuse(at, labelKeySyntax)
 		} else {
-			d.distinctTopologyKey(at, key)
+			d.countName(at, topologyKey, key)
 		}
 		out.Keys = append(out.Keys, key)
 	}

@@ -23,76 +23,37 @@ const (
 
 func isItem(field protowire.Number) bool { return field > clusterNodes && field <= clusterNodeClasses }
 
-// readItem is an item other than a node, and what a reader made of it.
+// clusterLists are the lists of a cluster by field number.
+var clusterLists = [...]struct {
+	name  string
+	limit int
+	item  proto.Message
+}{
+	clusterNodes:             {"nodes", MaxNodes, new(stowagev1.Node)},
+	clusterPodTemplates:      {"pod_templates", MaxTemplates, new(stowagev1.PodTemplate)},
+	clusterNamespaces:        {"namespaces", MaxNamespaces, new(stowagev1.Namespace)},
+	clusterWorkloadSelectors: {"workload_selectors", MaxWorkloadSelectors, new(stowagev1.WorkloadSelector)},
+	clusterNodeClasses:       {"node_classes", MaxClasses, new(stowagev1.NodeClass)},
+}
+
+func newItem(field protowire.Number) proto.Message {
+	return clusterLists[field].item.ProtoReflect().New().Interface()
+}
+
+// readItem is an item other than a node, as a reader read it.
 type readItem struct {
 	field protowire.Number
 	raw   []byte
-	sound bool // otherwise there is nothing else
-	met   met
+	sound bool // otherwise the following is not set
+	names newNames
 
-	template  *api.PodTemplate
-	class     *api.NodeClass
-	namespace api.Namespace
-	selector  api.WorkloadSelector
-	form      []byte // canonical
-	digest    content.Digest
+	add    addItem
+	form   []byte // canonical
+	digest content.Digest
 }
 
-// itemKind is what is to be done with the items of one of a cluster's lists.
-type itemKind struct {
-	list    string
-	limit   int
-	message func() proto.Message
-	count   func(*decoder) int
-	read    func(*reader, *path, *scan) readItem
-	take    func(*decoder, *path, *readItem)
-}
-
-// itemKinds are by the lists' numbers.
-var itemKinds [clusterNodeClasses + 1]itemKind
-
-func init() { // which a variable's value could not be, as names are counted anew by reading
-	itemKinds = [...]itemKind{
-		clusterNodes: {
-			list: "nodes", limit: MaxNodes,
-			message: func() proto.Message { return new(stowagev1.Node) },
-		},
-		clusterPodTemplates: {
-			list: "pod_templates", limit: MaxTemplates,
-			message: func() proto.Message { return new(stowagev1.PodTemplate) },
-			count:   func(d *decoder) int { return len(d.templates) },
-			read: func(r *reader, at *path, in *scan) readItem {
-				t := r.template(at, in)
-				return readItem{template: &t}
-			},
-			take: (*decoder).takeTemplate,
-		},
-		clusterNamespaces: {
-			list: "namespaces", limit: MaxNamespaces,
-			message: func() proto.Message { return new(stowagev1.Namespace) },
-			count:   func(d *decoder) int { return d.namespaces.count },
-			read:    func(r *reader, at *path, in *scan) readItem { return readItem{namespace: r.namespace(at, in)} },
-			take:    (*decoder).takeNamespace,
-		},
-		clusterWorkloadSelectors: {
-			list: "workload_selectors", limit: MaxWorkloadSelectors,
-			message: func() proto.Message { return new(stowagev1.WorkloadSelector) },
-			count:   func(d *decoder) int { return d.workloads.count },
-			read:    func(r *reader, at *path, in *scan) readItem { return readItem{selector: r.workloadSelector(at, in)} },
-			take:    (*decoder).takeWorkloadSelector,
-		},
-		clusterNodeClasses: {
-			list: "node_classes", limit: MaxClasses,
-			message: func() proto.Message { return new(stowagev1.NodeClass) },
-			count:   func(d *decoder) int { return len(d.classes) },
-			read: func(r *reader, at *path, in *scan) readItem {
-				c := r.class(at, in)
-				return readItem{class: &c}
-			},
-			take: (*decoder).takeClass,
-		},
-	}
-}
+// addItem adds an item to the decoder's cluster.
+type addItem func(d *decoder, at *path, item *readItem)
 
 // readItems reads the items of a chunk.
 func (r *reader) readItems(c *chunk) {
@@ -105,7 +66,7 @@ func (r *reader) readItems(c *chunk) {
 			item := &c.items[len(c.items)-1]
 			raw := in.Take(n, &c.text)
 			if !r.item(path{}, field, bytes.Clone(raw), item) {
-				if form := usual(raw, itemKinds[field].message()); form != nil {
+				if form := usual(raw, newItem(field)); form != nil {
 					r.item(path{}, field, form, item)
 				}
 			}
@@ -116,45 +77,53 @@ func (r *reader) readItems(c *chunk) {
 	}
 }
 
-// item reads an item, whose bytes it may keep and change, and reports whether it is in the usual encoding.
+// item reads an item and reports whether it is in the usual encoding. It changes raw and may keep it.
 func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem) (isUsual bool) {
-	r.begin(&to.met)
-	item, ok := read(r, at, raw, itemKinds[field].read)
-	item.met, item.field, item.form, item.digest = to.met, field, raw, content.DigestOf(raw)
-	*to = item
-	to.sound = ok && r.sound()
-	return ok
+	message := (*reader).templateItem
+	switch field {
+	case clusterNamespaces:
+		message = (*reader).namespaceItem
+	case clusterWorkloadSelectors:
+		message = (*reader).workloadSelectorItem
+	case clusterNodeClasses:
+		message = (*reader).classItem
+	}
+	r.begin(&to.names)
+	to.add, isUsual = read(r, at, raw, message)
+	to.field, to.form, to.digest = field, raw, content.DigestOf(raw)
+	to.sound = isUsual && r.sound()
+	return isUsual
 }
 
-// commitItems takes over what was read of items.
+// commitItems adds the items of a chunk to the cluster.
 func (d *decoder) commitItems(parent *path, c *chunk) {
 	if d.ended == nil {
 		d.ended = d.ctx.Err()
 	}
 	for i := range c.items {
 		item := &c.items[i]
-		kind := &itemKinds[item.field]
-		n := kind.count(d)
-		at := parent.item(kind.list, n)
-		if d.over() || !d.room(parent, kind, n) {
+		if d.over() || !d.room(parent, item.field) {
 			return
 		}
-		if !item.sound || !d.meet(&item.met) {
+		at := parent.item(clusterLists[item.field].name, d.counts[item.field])
+		if !item.sound || !d.addNames(&item.names) {
 			exactly := func(r *reader, raw []byte) bool { return r.item(at, item.field, raw, item) }
-			if !d.again(&at, item.raw, kind.message(), exactly) {
+			if !d.again(&at, item.raw, newItem(item.field), exactly) {
 				return
 			}
 		}
-		kind.take(d, &at, item)
+		item.add(d, &at, item)
+		d.counts[item.field]++
 	}
 }
 
-// room reports whether there is room in a list that has so many items.
-func (d *decoder) room(parent *path, kind *itemKind, n int) bool {
-	if n < kind.limit {
+// room reports whether a list of the cluster may get another item.
+func (d *decoder) room(parent *path, field protowire.Number) bool {
+	l := &clusterLists[field]
+	if d.counts[field] < l.limit {
 		return true
 	}
-	d.refuse(parent.field(kind.list), "has more than %d entries", kind.limit)
+	d.refuse(parent.field(l.name), "has more than %d entries", l.limit)
 	d.full = true
 	return false
 }
@@ -207,59 +176,55 @@ func (d *decoder) quickly() *reader {
 // referred returns what nodes and pods can refer to so far.
 func (d *decoder) referred() referred { return referred{d.templates, d.pinned, d.classes} }
 
-// meet counts names against the limits, or none if there are too many.
-func (d *decoder) meet(m *met) bool {
-	resources, keys := d.most(MaxDistinctResources), d.most(MaxDistinctTopologyKeys)
-	if !d.resourceNames.fit(m.resources, resources) || !d.topologyKeys.fit(m.topologyKeys, keys) {
-		return false
+func (r *reader) templateItem(at *path, in *scan) addItem {
+	t := r.template(at, in)
+	return func(d *decoder, _ *path, item *readItem) {
+		d.templates, d.pinned = append(d.templates, &t), append(d.pinned, pinned(&t))
+		d.to.AddTemplate(&t)
+		d.content.AddTemplate(item.form, item.digest)
 	}
-	for _, name := range m.resources {
-		d.knows(theResourceNames, name, resources)
-	}
-	for _, key := range m.topologyKeys {
-		d.knows(theTopologyKeys, key, keys)
-	}
-	return true
-}
-
-func (d *decoder) takeTemplate(_ *path, item *readItem) {
-	d.templates = append(d.templates, item.template)
-	d.pinned = append(d.pinned, pinned(item.template))
-	d.to.AddTemplate(item.template)
-	d.content.AddTemplate(item.form, item.digest)
 }
 
 func pinned(t *api.PodTemplate) bool { return t.Spec.NodeName != "" }
 
-func (d *decoder) takeClass(_ *path, item *readItem) {
-	d.classes = append(d.classes, item.class)
-	d.to.AddClass(item.class)
-	d.content.AddClass(item.form, item.digest)
+func (r *reader) classItem(at *path, in *scan) addItem {
+	class := r.class(at, in)
+	return func(d *decoder, _ *path, item *readItem) {
+		d.classes = append(d.classes, &class)
+		d.to.AddClass(&class)
+		d.content.AddClass(item.form, item.digest)
+	}
 }
 
-func (d *decoder) takeNamespace(at *path, item *readItem) {
-	name := item.namespace.Name
-	if first, again := d.namespaces.add(name); again && name != "" {
-		d.refuse(at.field("name"), "is that of %s.namespaces[%d] too, names must be unique", at.parent.String(), first)
+func (r *reader) namespaceItem(at *path, in *scan) addItem {
+	n := r.namespace(at, in)
+	return func(d *decoder, at *path, item *readItem) {
+		if first, again := d.namespaces.add(n.Name, d.counts[item.field]); again && n.Name != "" {
+			d.refuse(at.field("name"), "is that of %s.namespaces[%d] too, names must be unique", at.parent.String(), first)
+		}
+		d.to.AddNamespace(n)
+		d.content.AddNamespace(item.form)
 	}
-	d.to.AddNamespace(item.namespace)
-	d.content.AddNamespace(item.form)
-}
-
-func (d *decoder) takeWorkloadSelector(at *path, item *readItem) {
-	s := &item.selector
-	id := workload{s.Kind, s.Namespace, s.Name}
-	if first, again := d.workloads.add(id); again && id.kind != api.NoWorkload && id.name != "" {
-		d.refuse(at.field("name"), "is that of %s.workload_selectors[%d], of the same kind and namespace, too", at.parent.String(), first)
-	}
-	d.selectors = append(d.selectors, *s)
-	d.content.AddWorkloadSelector(item.form)
 }
 
 // workload is the identity of a workload selector.
 type workload struct {
 	kind            api.WorkloadKind
 	namespace, name string
+}
+
+func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
+	s := r.workloadSelector(at, in)
+	return func(d *decoder, at *path, item *readItem) {
+		id := workload{s.Kind, s.Namespace, s.Name}
+		first, again := d.workloads.add(id, d.counts[item.field])
+		if again && id.kind != api.NoWorkload && id.name != "" {
+			d.refuse(at.field("name"), "is that of %s.workload_selectors[%d], of the same kind and namespace, too",
+				at.parent.String(), first)
+		}
+		d.selectors = append(d.selectors, s)
+		d.content.AddWorkloadSelector(item.form)
+	}
 }
 
 func (r *reader) namespace(at *path, in *scan) (out api.Namespace) {

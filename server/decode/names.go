@@ -14,42 +14,83 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// names are the distinct names of which there are limits. Where nodes have changed, names of what is gone may be among
-// them: they are counted anew when they would be too many, so that limits depend on what there is alone.
+// nameKind is a kind of names whose number in a request is limited.
+type nameKind uint8
+
+const (
+	resourceName nameKind = iota // of scalar resources
+	topologyKey
+	nameKinds = iota
+)
+
+var nameLimits = [nameKinds]struct {
+	name  string
+	limit int
+}{
+	resourceName: {"resource", MaxDistinctResources},
+	topologyKey:  {"topology key", MaxDistinctTopologyKeys},
+}
+
+// names are the distinct names in a request and its cluster. After deltas, names that no longer occur may be among them: before a
+// limit is exceeded, the names are counted again, so that limits depend on the content only.
 type names struct {
-	resourceNames, topologyKeys distinct
-	// loose says that some may be of what is gone.
+	of [nameKinds]distinct
+	// loose reports whether some names may no longer occur.
 	loose bool
 }
 
-func theResourceNames(n *names) *distinct { return &n.resourceNames }
-func theTopologyKeys(n *names) *distinct  { return &n.topologyKeys }
-
-// shared returns a copy that changes nothing of n.
+// shared returns a copy whose changes do not affect n.
 func (n names) shared() names {
-	return names{resourceNames: n.resourceNames.shared(), topologyKeys: n.topologyKeys.shared(), loose: n.loose}
+	for kind := range n.of {
+		n.of[kind].own = false
+	}
+	return n
 }
 
-// most is how many names there may be, the limit or any number.
-func (d *decoder) most(limit int) int {
+// limit is the largest number of names of a kind.
+func (d *decoder) limit(kind nameKind) int {
 	if d.unlimited {
 		return math.MaxInt
 	}
-	return limit
+	return nameLimits[kind].limit
 }
 
-// knows counts a name, and reports whether there is room for it.
-func (d *decoder) knows(of func(*names) *distinct, name string, limit int) bool {
-	if !of(&d.names).add(name, d.most(limit)) && (!d.tighten() || !of(&d.names).add(name, limit)) {
+// countName counts a name, and refuses it if there are too many.
+func (d *decoder) countName(at path, kind nameKind, name string) {
+	if !d.addName(kind, name) && !d.full {
+		l := nameLimits[kind]
+		d.refuse(at, "is one more distinct %s than the %d that a request may have", l.name, l.limit)
+	}
+}
+
+// addName counts a name, and reports whether the limit allows it.
+func (d *decoder) addName(kind nameKind, name string) bool {
+	limit := d.limit(kind)
+	if !d.of[kind].add(name, limit) && (!d.tighten() || !d.of[kind].add(name, limit)) {
 		return false
 	}
 	if d.loose && !d.unlimited {
-		of(&d.asked).add(name, math.MaxInt)
+		d.requested[kind].add(name, math.MaxInt)
 	}
 	return true
 }
 
-// tighten takes away the names of what is gone, and reports whether there may have been any.
+// addNames counts the names that an item adds, or none if the limits do not allow all.
+func (d *decoder) addNames(added *newNames) bool {
+	for kind, names := range added {
+		if !d.of[kind].fit(names, d.limit(nameKind(kind))) {
+			return false
+		}
+	}
+	for kind, names := range added {
+		for _, name := range names {
+			d.addName(nameKind(kind), name)
+		}
+	}
+	return true
+}
+
+// tighten removes the names that no longer occur. It reports whether there may have been any.
 func (d *decoder) tighten() bool {
 	if !d.loose || d.ended != nil {
 		return false
@@ -60,11 +101,10 @@ func (d *decoder) tighten() bool {
 		return false
 	}
 	d.names = exact.shared()
-	for name := range d.asked.resourceNames.names {
-		d.resourceNames.add(name, math.MaxInt)
-	}
-	for key := range d.asked.topologyKeys.names {
-		d.topologyKeys.add(key, math.MaxInt)
+	for kind := range d.requested {
+		for name := range d.requested[kind].names {
+			d.of[kind].add(name, math.MaxInt)
+		}
 	}
 	return true
 }
@@ -164,6 +204,3 @@ func (s *distinct) fit(names []string, limit int) bool {
 	}
 	return len(s.names)+more <= limit
 }
-
-// shared returns a copy that changes nothing of s.
-func (s distinct) shared() distinct { return distinct{names: s.names} }

@@ -29,7 +29,7 @@ const (
 type readNode struct {
 	raw   []byte
 	sound bool // otherwise there is nothing else
-	met   met
+	names newNames
 
 	node   api.Node
 	pods   uint64
@@ -70,7 +70,7 @@ func (r *reader) readNodes(c *chunk) {
 // node reads a node and reports whether it is in the usual encoding. It changes raw. What it reads shares memory with raw and
 // with the chunk.
 func (r *reader) node(c *chunk, at path, raw []byte, to *readNode) (isUsual bool) {
-	r.begin(&to.met)
+	r.begin(&to.names)
 	f := r.enter(at, raw)
 	in, n := &f.in, &to.node
 	*n, to.pods = api.Node{}, 0
@@ -277,15 +277,15 @@ func (d *decoder) commitNodes(parent *path, c *chunk) {
 		d.content.Share(c.reader, template)
 	}
 	for i := range c.nodes {
-		if d.over() || !d.room(parent, &itemKinds[clusterNodes], d.nodes) {
+		if d.over() || !d.room(parent, clusterNodes) {
 			return
 		}
 		n := &c.nodes[i]
-		if n.sound && d.meet(&n.met) && d.content.AddNode(n.form, n.digest) {
+		if n.sound && d.addNames(&n.names) && d.content.AddNode(n.form, n.digest) {
 			d.countNode(&n.node, n.pods)
 			d.ended = d.to.AddDraft(d.ctx, &c.drafts[i], &n.node)
 		} else {
-			at := parent.item("nodes", d.nodes)
+			at := parent.item("nodes", d.counts[clusterNodes])
 			d.addNode(&at, n.raw)
 		}
 	}
@@ -312,7 +312,7 @@ func (d *decoder) addNode(at *path, raw []byte) {
 
 // countNode counts a node against the limits.
 func (d *decoder) countNode(n *api.Node, pods uint64) {
-	d.nodes++
+	d.counts[clusterNodes]++
 	d.pods += pods
 	d.inherited += inherited(n.Class)
 }

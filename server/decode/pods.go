@@ -131,10 +131,14 @@ func (r *reader) podResourceStatus(at *path, in *scan, s standing, p *rawPod) {
 		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
 		return
 	}
-	to, exact, scalars := r.problems, r.exact, len(r.scalars)
+	if !in.nextIs(sized(podResourceStatus)) {
+		return
+	}
+	to, exact, names := r.problems, r.exact, r.nameCounts()
 	r.problems, r.exact = new(problems), nil
 	one(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
-	r.problems, r.exact, r.scalars = to, exact, r.scalars[:scalars]
+	r.problems, r.exact = to, exact
+	r.forgetNames(names)
 }
 
 func (r *reader) resourceStatus(at *path, in *scan) (out api.PodResourceStatus) {

@@ -2,8 +2,6 @@ package decode
 
 import (
 	"errors"
-	"math"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -11,95 +9,98 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// queueField is the number of PlaceRequest.queue.
-const queueField = 2
+// Field numbers of PlaceRequest.queue and PlaceStreamRequest.place.
+const (
+	queueField = 2
+	placeField = 1
+)
 
-// ReadPlace decodes a PlaceRequest, but for its cluster and its pods. Queue entries it reads by hand into messages that lie
-// side by side: one by one they would cost more than to place their pods.
+// ReadPlace decodes a PlaceRequest except for its cluster and pods. It reads queue entries into messages that are allocated
+// together, as allocating them one by one would take longer than placing their pods. The messages share memory with request.
 func ReadPlace(request []byte, into *stowagev1.PlaceRequest) (*Asked, error) {
 	var q queue
-	var rest []byte
-	for len(request) > 0 {
-		field, kind, n := protowire.ConsumeField(request)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		if field == queueField && kind == protowire.BytesType {
-			if err := q.take(value(request[:n])); err != nil {
-				return nil, err
-			}
-		} else {
-			rest = append(rest, request[:n]...)
-		}
-		request = request[n:]
+	rest, err := splitField(request, queueField, q.add)
+	if err == nil {
+		err = Unmarshal(rest, into)
 	}
-	if err := Unmarshal(rest, into); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	into.Queue = q.all
 	return &Asked{queue: q.pods}, nil
 }
 
-// placeField is the number of PlaceStreamRequest.place.
-const placeField = 1
-
-// ReadPlaceStream decodes a PlaceStreamRequest as ReadPlace does what it has.
-func ReadPlaceStream(request []byte, into *stowagev1.PlaceStreamRequest) (_ *Asked, err error) {
-	var rest, place []byte
-	for len(request) > 0 {
-		field, kind, n := protowire.ConsumeField(request)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		if field == placeField && kind == protowire.BytesType {
-			if place == nil {
-				place = []byte{}
-			}
-			place = append(place, value(request[:n])...)
-		} else {
-			rest = append(rest, request[:n]...)
-		}
-		request = request[n:]
+// ReadPlaceStream decodes a PlaceStreamRequest, and its PlaceRequest as ReadPlace does.
+func ReadPlaceStream(request []byte, into *stowagev1.PlaceStreamRequest) (*Asked, error) {
+	var place joined
+	rest, err := splitField(request, placeField, place.add)
+	if err == nil {
+		err = Unmarshal(rest, into)
 	}
-	if err := Unmarshal(rest, into); err != nil || place == nil {
+	if err != nil || !place.present {
 		return nil, err
 	}
 	into.Place = new(stowagev1.PlaceRequest)
-	a, err := ReadPlace(place, into.Place)
-	if wrong, ok := errors.AsType[*Error](err); ok {
-		err = wrong.Within("place")
+	a, err := ReadPlace(place.bytes, into.Place)
+	if invalid, ok := errors.AsType[*Error](err); ok {
+		err = invalid.Within("place")
 	}
 	return a, err
 }
 
-// value returns the value of a field of bytes.
-func value(field []byte) []byte {
-	_, _, n := protowire.ConsumeTag(field)
-	v, _ := protowire.ConsumeBytes(field[n:])
-	return v
+// splitField passes each value of a length-delimited field to use, and returns the other fields of an encoded message.
+func splitField(message []byte, field protowire.Number, use func(value []byte) error) (rest []byte, err error) {
+	for len(message) > 0 {
+		found, kind, n := protowire.ConsumeField(message)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		if found == field && kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(message)
+			value, _ := protowire.ConsumeBytes(message[tag:n])
+			if err := use(value); err != nil {
+				return nil, err
+			}
+		} else {
+			rest = append(rest, message[:n]...)
+		}
+		message = message[n:]
+	}
+	return rest, nil
 }
 
-// queue is queue entries that are read, and the pods of each as they are encoded.
+// joined is a message that may be split among several fields, which protobuf merges.
+type joined struct {
+	bytes   []byte
+	present bool
+}
+
+func (j *joined) add(part []byte) error {
+	j.bytes, j.present = append(j.bytes, part...), true
+	return nil
+}
+
+// queue is the entries of a queue, and their pods as encoded.
 type queue struct {
 	all  []*stowagev1.PendingPods
 	pods [][]byte
-	free []queued
+	free []entry
 }
 
-// queued is a queue entry with the pod that stands for its own.
-type queued struct {
+// entry is a queue entry. pod replaces its pod.
+type entry struct {
 	pending stowagev1.PendingPods
 	pod     stowagev1.Pod
 	count   uint32
 }
 
-// queuedAtOnce is for how many entries memory is taken at once.
-const queuedAtOnce = 512
+// entriesAtOnce is the number of entries allocated together.
+const entriesAtOnce = 512
 
-// take reads one more entry.
-func (q *queue) take(b []byte) error {
+// add reads one more entry.
+func (q *queue) add(b []byte) error {
 	if len(q.free) == 0 {
-		q.free = make([]queued, min(queuedAtOnce, 1+len(q.all)))
+		q.free = make([]entry, min(entriesAtOnce, 1+len(q.all)))
 	}
 	e := &q.free[0]
 	q.free = q.free[1:]
@@ -113,8 +114,23 @@ func (q *queue) take(b []byte) error {
 	return nil
 }
 
-// unmarshal reads an entry that is not read by hand.
-func (e *queued) unmarshal(at *path, b []byte, pod *[]byte) error {
+// read reads an entry and returns its pod as encoded. It fails on encodings and pods that are left to unmarshal.
+func (e *entry) read(b []byte) (pod []byte, ok bool) {
+	in := scan{data: b}
+	if in.next(sized(1)) {
+		pod = in.bytes()
+		e.pending.Pod = &e.pod
+	}
+	if in.next(number(2)) {
+		e.count = in.uint32Value()
+		e.pending.Count = &e.count
+	}
+	e.pending.PodGroup = in.text(3)
+	return pod, in.usual() && !hasUnread(pod)
+}
+
+// unmarshal reads an entry that read failed on.
+func (e *entry) unmarshal(at *path, b []byte, pod *[]byte) error {
 	proto.Reset(&e.pending)
 	if err := proto.Unmarshal(b, &e.pending); err != nil {
 		return err
@@ -130,42 +146,7 @@ func (e *queued) unmarshal(at *path, b []byte, pod *[]byte) error {
 	return nil
 }
 
-// read reads an entry and returns its pod as it is encoded. It reports whether there is nothing in it that is left to the
-// protobuf library.
-func (e *queued) read(b []byte) (pod []byte, ok bool) {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return nil, false
-		}
-		b = b[n:]
-		switch {
-		case field == 1 && kind == protowire.BytesType && e.pending.Pod == nil:
-			if pod, n = protowire.ConsumeBytes(b); n < 0 || hasUnread(pod) {
-				return nil, false
-			}
-			e.pending.Pod = &e.pod
-		case field == 2 && kind == protowire.VarintType:
-			var count uint64
-			if count, n = protowire.ConsumeVarint(b); count > math.MaxUint32 {
-				return nil, false
-			}
-			e.count = uint32(count)
-			e.pending.Count = &e.count
-		case field == 3 && kind == protowire.BytesType:
-			e.pending.PodGroup, n = consumeText(b)
-		default:
-			return nil, false
-		}
-		if n < 0 {
-			return nil, false
-		}
-		b = b[n:]
-	}
-	return pod, true
-}
-
-// hasUnread reports whether a pod has what answers repeat, or is malformed.
+// hasUnread reports whether a pod has unread fields, which responses repeat, or is malformed.
 func hasUnread(pod []byte) bool {
 	for len(pod) > 0 {
 		field, _, n := protowire.ConsumeField(pod)
@@ -175,13 +156,4 @@ func hasUnread(pod []byte) bool {
 		pod = pod[n:]
 	}
 	return false
-}
-
-// consumeText reads a string and the bytes that it takes, less than 0 if it is none.
-func consumeText(b []byte) (string, int) {
-	text, n := protowire.ConsumeBytes(b)
-	if n >= 0 && !utf8.Valid(text) {
-		return "", -1
-	}
-	return string(text), n
 }

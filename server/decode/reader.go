@@ -21,11 +21,10 @@ type reader struct {
 	prepare func(*engine.Draft, *api.Node)
 	number  int // among those who read
 
-	// resourceNames and topologyKeys are those that the reader met, scalars and keys what the item at hand has besides.
-	resourceNames, topologyKeys distinct
-	scalars, keys               []string
-	met                         *met // of the item at hand
-	unused                      met  // where names count at once
+	seen    [nameKinds]distinct // the names in previous items
+	pending nameLists           // other names in the current item
+	added   *newNames           // the names that the current item adds to seen
+	unused  newNames            // for added where names count at once
 
 	frames [16]frame // of the messages at hand, one inside the other
 	depth  int
@@ -60,8 +59,11 @@ type referred struct {
 	classes   []*api.NodeClass
 }
 
-// met is names that a reader met for the first time. Of those who read, each tells its own first times.
-type met struct{ resources, topologyKeys []string }
+// nameLists is names by kind, maybe repeated.
+type nameLists [nameKinds][]string
+
+// newNames is the names that occur in an item and in no item that the same reader read before.
+type newNames nameLists
 
 // frame is a message that is read. Frames are not on the stack, as functions that are passed as values use them.
 type frame struct {
@@ -107,36 +109,55 @@ func (s *slab[T]) take(n int) []T {
 }
 
 // begin begins an item.
-func (r *reader) begin(m *met) {
-	r.found, r.met, r.depth = problems{}, m, 0
-	r.scalars, r.keys = r.scalars[:0], r.keys[:0]
+func (r *reader) begin(added *newNames) {
+	r.found, r.added, r.depth = problems{}, added, 0
+	r.forgetNames([nameKinds]int{})
 	r.pods, r.order = r.pods[:0], r.order[:0]
 }
 
-// sound reports whether nothing is wrong with the item at hand, and tells the names that it has.
-func (r *reader) sound() bool { return len(r.violations) == 0 && !r.full && r.meet(0, 0) }
+// sound reports whether the current item is valid, and adds its names.
+func (r *reader) sound() bool {
+	return len(r.violations) == 0 && !r.full && r.addNames([nameKinds]int{})
+}
 
-// meet notes the names found since there were fewer, and reports whether there is room for them.
-func (r *reader) meet(scalars, keys int) bool {
-	for _, name := range r.scalars[scalars:] {
-		if r.resourceNames.has(name) {
-			continue
-		}
-		if !r.resourceNames.add(name, MaxDistinctResources) {
-			return false
-		}
-		r.met.resources = append(r.met.resources, name)
+// countName counts a name that is limited: at once if r reports problems, otherwise with the item.
+func (r *reader) countName(at path, kind nameKind, name string) {
+	if r.exact != nil {
+		r.exact.countName(at, kind, name)
+	} else if !r.seen[kind].has(name) {
+		r.pending[kind] = append(r.pending[kind], name)
 	}
-	for _, key := range r.keys[keys:] {
-		if r.topologyKeys.has(key) {
-			continue
-		}
-		if !r.topologyKeys.add(key, MaxDistinctTopologyKeys) {
-			return false
-		}
-		r.met.topologyKeys = append(r.met.topologyKeys, key)
+}
+
+// nameCounts returns the numbers of pending names.
+func (r *reader) nameCounts() (counts [nameKinds]int) {
+	for kind := range counts {
+		counts[kind] = len(r.pending[kind])
 	}
-	r.scalars, r.keys = r.scalars[:scalars], r.keys[:keys]
+	return counts
+}
+
+// forgetNames removes the pending names after the first ones.
+func (r *reader) forgetNames(first [nameKinds]int) {
+	for kind, n := range first {
+		r.pending[kind] = r.pending[kind][:n]
+	}
+}
+
+// addNames moves the pending names after the first ones to seen and added. It reports whether the limits allow them.
+func (r *reader) addNames(first [nameKinds]int) bool {
+	for kind, n := range first {
+		for _, name := range r.pending[kind][n:] {
+			if r.seen[kind].has(name) {
+				continue
+			}
+			if !r.seen[kind].add(name, nameLimits[kind].limit) {
+				return false
+			}
+			r.added[kind] = append(r.added[kind], name)
+		}
+	}
+	r.forgetNames(first)
 	return true
 }
 

@@ -82,12 +82,7 @@ func (r *reader) scalar(at *path, name string, amount int64) {
 	case len(name) > MaxLabelKeyBytes:
 		r.refuse(at.entry("scalars", name), "has a name of %d bytes, at most %d are allowed", len(name), MaxLabelKeyBytes)
 	default:
-		switch {
-		case r.exact != nil:
-			r.exact.distinctResource(at.entry("scalars", name), name)
-		case !r.resourceNames.has(name):
-			r.scalars = append(r.scalars, name)
-		}
+		r.countName(at.entry("scalars", name), resourceName, name)
 		r.quantity(at.entry("scalars", name), amount)
 	}
 }
@@ -95,12 +90,5 @@ func (r *reader) scalar(at *path, name string, amount int64) {
 func (p *problems) quantity(at path, amount int64) {
 	if amount < 0 {
 		p.refuse(at, "is %d, at least 0 is required", amount)
-	}
-}
-
-// distinctResource counts a scalar resource.
-func (d *decoder) distinctResource(at path, resource string) {
-	if !d.knows(theResourceNames, resource, MaxDistinctResources) && !d.full {
-		d.refuse(at, "is one more distinct resource than the %d that a request may have", MaxDistinctResources)
 	}
 }

@@ -66,7 +66,7 @@ func (d *decoder) resourceName(at path, name string) {
 	}
 	d.length(at, name, MaxLabelKeyBytes)
 	if !hasField(name) {
-		d.distinctResource(at, name)
+		d.countName(at, resourceName, name)
 	}
 }
 

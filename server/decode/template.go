@@ -16,7 +16,7 @@ const (
 
 // ownTemplate reads a template that is an item of its own, with its canonical form, and reports whether it is sound.
 func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
-	to, scalars, keys, found := r.to, len(r.scalars), len(r.keys), r.found
+	to, names, found := r.to, r.nameCounts(), r.found
 	r.to = &r.kept
 	defer func() { r.to = to }()
 	out := new(api.PodTemplate)
@@ -25,10 +25,11 @@ func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bo
 		if form = usual(raw, new(stowagev1.PodTemplate)); form == nil {
 			return nil, nil, false
 		}
-		r.scalars, r.keys, r.found = r.scalars[:scalars], r.keys[:keys], found
+		r.forgetNames(names)
+		r.found = found
 		*out, ok = read(r, path{}, form, (*reader).template)
 	}
-	return out, form, ok && len(r.violations) == 0 && r.meet(scalars, keys)
+	return out, form, ok && len(r.violations) == 0 && r.addNames(names)
 }
 
 func (r *reader) template(at *path, in *scan) (out api.PodTemplate) {

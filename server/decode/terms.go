@@ -91,19 +91,7 @@ func (r *reader) topologyKey(at *path, key string) {
 	} else if !isLabelKey(key) {
 		r.refuse(at.field("topology_key"), labelKeySyntax)
 	}
-	switch {
-	case r.exact != nil:
-		r.exact.distinctTopologyKey(at.field("topology_key"), key)
-	case !r.topologyKeys.has(key):
-		r.keys = append(r.keys, key)
-	}
-}
-
-// distinctTopologyKey counts a topology key.
-func (d *decoder) distinctTopologyKey(at path, key string) {
-	if !d.knows(theTopologyKeys, key, MaxDistinctTopologyKeys) && !d.full {
-		d.refuse(at, "is one more distinct topology key than the %d that a request may have", MaxDistinctTopologyKeys)
-	}
+	r.countName(at.field("topology_key"), topologyKey, key)
 }
 
 // spreadConstraints reads the spread constraints of a pod.
