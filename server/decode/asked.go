@@ -65,24 +65,17 @@ func askedOf(raw []byte) (_ *Asked, isUsual bool) {
 	r := newReader()
 	a := &Asked{raw: raw}
 	r.begin(&a.names)
-	a.rawPod, isUsual = read(r, path{}, raw, unplacedPod)
+	a.rawPod, isUsual = read(r, path{}, raw, podAs(unplaced))
 	a.sound = isUsual && r.sound()
 	return a, isUsual
 }
 
-func unplacedPod(r *reader, at *path, in *scan) (p rawPod) {
-	r.pod(at, in, unplaced, &p)
-	return p
-}
-
-func pendingPod(r *reader, at *path, in *scan) (p rawPod) {
-	r.pod(at, in, pending, &p)
-	return p
-}
-
-func podOnNode(r *reader, at *path, in *scan) (p rawPod) {
-	r.pod(at, in, onNode, &p)
-	return p
+// podAs returns a reader of pods.
+func podAs(s standing) func(*reader, *path, *scan) rawPod {
+	return func(r *reader, at *path, in *scan) (p rawPod) {
+		r.pod(at, in, s, &p)
+		return p
+	}
 }
 
 // Ask says what pod the request is about, in the place of the one in the message; nil changes nothing.
@@ -112,7 +105,7 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 		}
 		return &pod
 	}
-	p, _ := read(r.exactly(), at, bytes.Clone(a.raw), pendingPod)
+	p, _ := read(r.exactly(), at, bytes.Clone(a.raw), podAs(pending))
 	return &p.pod
 }
 
@@ -208,7 +201,7 @@ func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pend
 		pods += uint64(count)
 		var pod api.Pod
 		if raw == nil {
-			pod = d.pod(at.field("pod"), p.GetPod(), pendingPod)
+			pod = d.pod(at.field("pod"), p.GetPod(), podAs(pending))
 		} else {
 			pod = d.pendingPod(quick, at.field("pod"), raw[i])
 		}
@@ -229,14 +222,14 @@ func (d *decoder) pod(at path, in *stowagev1.Pod, message func(*reader, *path, *
 	return p.pod
 }
 
-// pendingPod decodes a pod to place.
+// podAs(pending) decodes a pod to place.
 func (d *decoder) pendingPod(quick *reader, at path, raw []byte) api.Pod {
 	quick.unused = newNames{}
 	quick.begin(&quick.unused)
-	p, isUsual := read(quick, path{}, raw, pendingPod)
+	p, isUsual := read(quick, path{}, raw, podAs(pending))
 	if !isUsual || !quick.sound() || !d.addNames(&quick.unused) {
 		d.again(&at, raw, new(stowagev1.Pod), func(r *reader, raw []byte) (isUsual bool) {
-			p, isUsual = read(r, at, raw, pendingPod)
+			p, isUsual = read(r, at, raw, podAs(pending))
 			return isUsual
 		})
 	}

@@ -30,28 +30,19 @@ type Cluster struct {
 	exact atomic.Pointer[names]
 }
 
-// known is what later parts of a request refer to, and what counts against its limits.
+// known is what later parts of a request refer to and what counts against its limits.
 type known struct {
-	// templates and classes are the cluster's; pinned says of each template whether it has a node_name, which pods on
-	// nodes must not have.
-	templates []*api.PodTemplate
-	pinned    []bool
-	classes   []*api.NodeClass
-	// pods counts the pods on all nodes, inherited what these take over from their classes.
+	referred
+	// pods is the number of pods on all nodes, inherited that of what nodes inherit from their classes.
 	pods, inherited uint64
 	names
 }
 
-// shared returns a copy that changes nothing of k.
+// shared returns a copy whose changes do not affect k.
 func (k known) shared() known {
-	return known{
-		templates: slices.Clip(k.templates),
-		pinned:    slices.Clip(k.pinned),
-		classes:   slices.Clip(k.classes),
-		pods:      k.pods,
-		inherited: k.inherited,
-		names:     k.names.shared(),
-	}
+	k.templates, k.pinned, k.classes = slices.Clip(k.templates), slices.Clip(k.pinned), slices.Clip(k.classes)
+	k.names = k.names.shared()
+	return k
 }
 
 // sink takes a cluster part by part, as *engine.Builder does.

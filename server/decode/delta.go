@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -122,56 +124,60 @@ func (r *Request) bound(at *path, next *content.Content) {
 	}
 }
 
-// indexedTemplates decodes the templates that a delta sets, those of nodes from then on.
-func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) []api.IndexedTemplate {
-	var out []api.IndexedTemplate
+// indexedTemplates decodes the templates that a delta sets, which nodes refer to from then on.
+func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) (out []api.IndexedTemplate) {
 	if len(in.GetPodTemplates()) > 0 {
 		d.templates, d.pinned = slices.Clone(d.templates), slices.Clone(d.pinned)
 	}
 	for i, t := range in.GetPodTemplates() {
-		item := at.item("pod_templates", i)
-		if t.GetTemplate() == nil {
-			d.refuse(item.field("template"), "is required")
+		at := at.item("pod_templates", i)
+		template := indexed(d, &at, "template", int(t.GetIndex()), t.GetTemplate(), (*reader).template, &d.templates)
+		if template == nil {
 			continue
 		}
-		template := submessage(d, item.field("template"), t.GetTemplate(), (*reader).template)
-		switch index := int(t.GetIndex()); {
-		case index < len(d.templates):
-			d.templates[index], d.pinned[index] = template, pinned(template)
-		case index == len(d.templates):
-			d.templates, d.pinned = append(d.templates, template), append(d.pinned, pinned(template))
-		default:
-			d.refuse(item.field("index"), "is %d, the next free one is %d", index, len(d.templates))
-		}
+		set(&d.pinned, int(t.GetIndex()), pinned(template))
 		out = append(out, api.IndexedTemplate{Index: int(t.GetIndex()), Template: template})
 	}
 	return out
 }
 
-// indexedClasses decodes the classes that a delta sets, those of nodes from then on.
-func (d *decoder) indexedClasses(at *path, in *stowagev1.ClusterDelta) []api.IndexedClass {
-	var out []api.IndexedClass
+// indexedClasses decodes the classes that a delta sets, which nodes refer to from then on.
+func (d *decoder) indexedClasses(at *path, in *stowagev1.ClusterDelta) (out []api.IndexedClass) {
 	if len(in.GetNodeClasses()) > 0 {
 		d.classes = slices.Clone(d.classes)
 	}
 	for i, c := range in.GetNodeClasses() {
-		item := at.item("node_classes", i)
-		if c.GetNodeClass() == nil {
-			d.refuse(item.field("node_class"), "is required")
-			continue
-		}
-		class := submessage(d, item.field("node_class"), c.GetNodeClass(), (*reader).class)
-		switch index := int(c.GetIndex()); {
-		case index < len(d.classes):
-			d.classes[index] = class
-		case index == len(d.classes):
-			d.classes = append(d.classes, class)
-		default:
-			d.refuse(item.field("index"), "is %d, the next free one is %d", index, len(d.classes))
-		}
+		at := at.item("node_classes", i)
+		class := indexed(d, &at, "node_class", int(c.GetIndex()), c.GetNodeClass(), (*reader).class, &d.classes)
 		out = append(out, api.IndexedClass{Index: int(c.GetIndex()), Class: class})
 	}
 	return out
+}
+
+// indexed decodes an item and sets it in a list. It is nil if the field is absent.
+func indexed[T any, M any, P interface {
+	*M
+	proto.Message
+}](d *decoder, at *path, field string, index int, in P, message func(*reader, *path, *scan) T, list *[]*T) *T {
+	if in == nil {
+		d.refuse(at.field(field), "is required")
+		return nil
+	}
+	item := submessage(d, at.field(field), in, message)
+	if !set(list, index, item) {
+		d.refuse(at.field("index"), "is %d, the next free one is %d", index, len(*list))
+	}
+	return item
+}
+
+// set sets the i-th element of a list, maybe the first after its end. It fails further on.
+func set[T any](list *[]T, i int, v T) bool {
+	if i < len(*list) {
+		(*list)[i] = v
+	} else if i == len(*list) {
+		*list = append(*list, v)
+	}
+	return i < len(*list)
 }
 
 // checkDelta finds what is wrong with the rest of a delta by itself. Whether it fits the cluster is not its business.
@@ -211,7 +217,7 @@ func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
 		d.exactly().wrongCount(at.item("pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
 	}
 	for i, p := range in.GetPods() {
-		d.pod(at.item("pods", i), p, podOnNode)
+		d.pod(at.item("pods", i), p, podAs(onNode))
 	}
 }
 
@@ -253,7 +259,7 @@ func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Chang
 	base := d.base
 	out.Removed = made.Removed
 	gone := func(i uint32) {
-		d.pods -= base.pods(i)
+		d.pods -= uint64(base.PodsOn(i))
 		d.inherited -= inherited(base.ClassOf(i))
 	}
 	for _, i := range made.Removed {
@@ -277,6 +283,3 @@ func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Chang
 		out.Replaced = append(out.Replaced, api.Replacement{Index: index, Node: node.node})
 	}
 }
-
-// pods returns how many pods a node has.
-func (c *Cluster) pods(node uint32) uint64 { return uint64(c.PodsOn(node)) }

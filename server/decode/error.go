@@ -111,31 +111,23 @@ func (p *problems) length(at path, value string, longest int) {
 // become text only when a problem is reported: a sound request builds no strings. The request itself is nil.
 type path struct {
 	parent *path
-	name   string // of the field, in the message's own words
-	kind   stepKind
-	index  int    // with stepItem
-	key    string // with stepEntry
+	name   string // of the field
+	// element is the position of an element of a list from 1, or elementOfMap for that of key; 0 for the field itself.
+	element int
+	key     string
 }
 
-type stepKind uint8
-
-const (
-	stepField stepKind = iota
-	stepItem
-	stepEntry
-)
+const elementOfMap = -1
 
 // field is a field of the message at p.
 func (p *path) field(name string) path { return path{parent: p, name: name} }
 
 // item is an element of a repeated field of the message at p.
-func (p *path) item(name string, i int) path {
-	return path{parent: p, name: name, kind: stepItem, index: i}
-}
+func (p *path) item(name string, i int) path { return path{parent: p, name: name, element: i + 1} }
 
 // entry is an entry of a map field of the message at p.
 func (p *path) entry(name, key string) path {
-	return path{parent: p, name: name, kind: stepEntry, key: key}
+	return path{parent: p, name: name, element: elementOfMap, key: key}
 }
 
 // String renders the path, for example `cluster.nodes[3].labels["zone"]`.
@@ -153,15 +145,11 @@ func (p *path) String() string {
 			b.WriteByte('.')
 		}
 		b.WriteString(s.name)
-		switch s.kind {
-		case stepItem:
-			b.WriteByte('[')
-			b.WriteString(strconv.Itoa(s.index))
-			b.WriteByte(']')
-		case stepEntry:
-			b.WriteByte('[')
-			b.WriteString(quote(s.key))
-			b.WriteByte(']')
+		switch {
+		case s.element > 0:
+			b.WriteString("[" + strconv.Itoa(s.element-1) + "]")
+		case s.element == elementOfMap:
+			b.WriteString("[" + quote(s.key) + "]")
 		}
 	}
 	return b.String()

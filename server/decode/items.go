@@ -88,6 +88,7 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 	case clusterNodeClasses:
 		message = (*reader).classItem
 	}
+	to.names = newNames{}
 	r.begin(&to.names)
 	to.add, isUsual = read(r, at, raw, message)
 	to.field, to.form, to.digest = field, raw, content.DigestOf(raw)
@@ -162,19 +163,16 @@ func (d *decoder) exactly() *reader {
 		d.own, r.problems, r.exact = r, &d.problems, d
 	}
 	r.begin(&r.unused)
-	r.referred = d.referred()
+	r.referred = d.referred
 	return r
 }
 
 // quickly returns a reader that does not tell what is wrong.
 func (d *decoder) quickly() *reader {
 	r := newReader()
-	r.referred = d.referred()
+	r.referred = d.referred
 	return r
 }
-
-// referred returns what nodes and pods can refer to so far.
-func (d *decoder) referred() referred { return referred{d.templates, d.pinned, d.classes} }
 
 func (r *reader) templateItem(at *path, in *scan) addItem {
 	t := r.template(at, in)

@@ -173,7 +173,7 @@ func (r *reader) image(at *path, in *scan) (out api.Image) {
 func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder bool) {
 	first := len(c.counts)
 	inOrder = true
-	last := uint64(0) // the place of the count before, from 1
+	last := -1 // position
 	for i := 0; s.next(sized(nodePodCounts)); i++ {
 		b := s.data[s.at:]
 		size := 0
@@ -196,16 +196,13 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 		if count == 0 || template >= uint64(len(r.pinned)) || r.pinned[template] {
 			r.wrongCount(at.item("pod_counts", i), template, count)
 		} else {
-			place := 2*template + 1
-			if terminating {
-				place++
-			}
-			inOrder = inOrder && place > last
-			last = place
 			to.pods += count
-			// A count beyond that is refused with the cluster's total.
+			// The total of the cluster refuses larger counts.
 			kept := int32(min(count, MaxClusterPods))
-			c.counts = append(c.counts, api.PodCount{Template: int(template), Count: kept, Terminating: terminating})
+			count := api.PodCount{Template: int(template), Count: kept, Terminating: terminating}
+			inOrder = inOrder && position(count) > last
+			last = position(count)
+			c.counts = append(c.counts, count)
 		}
 	}
 	if len(c.counts) > first {
@@ -231,24 +228,20 @@ func (r *reader) wrongCount(at path, template, count uint64) {
 	r.templateIndex(&at, uint32(template), onNode)
 }
 
-func comparePodCounts(a, b api.PodCount) int {
-	switch {
-	case a.Template != b.Template:
-		return a.Template - b.Template
-	case a.Terminating == b.Terminating:
-		return 0
-	case b.Terminating:
-		return -1
+// position is the place of a pod count in canonical order.
+func position(c api.PodCount) int {
+	if c.Terminating {
+		return 2*c.Template + 1
 	}
-	return 1
+	return 2 * c.Template
 }
 
-// merged sorts counts and adds up those of the same pods, which fit as a node's pods have been counted.
+// merged sorts counts and adds up those of the same pods. The sums fit, as a node's pods have been counted.
 func merged(counts []api.PodCount) []api.PodCount {
-	slices.SortFunc(counts, comparePodCounts)
+	slices.SortFunc(counts, func(a, b api.PodCount) int { return position(a) - position(b) })
 	out := counts[:0]
 	for _, c := range counts {
-		if n := len(out); n > 0 && comparePodCounts(out[n-1], c) == 0 {
+		if n := len(out); n > 0 && position(out[n-1]) == position(c) {
 			out[n-1].Count += c.Count
 		} else {
 			out = append(out, c)

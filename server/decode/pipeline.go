@@ -167,7 +167,7 @@ func (d *decoder) readersFor(workers int) []*reader {
 		d.chunks = append(d.chunks, new(chunk))
 	}
 	for _, r := range d.readers {
-		r.referred = d.referred()
+		r.referred = d.referred
 	}
 	return d.readers[:workers]
 }

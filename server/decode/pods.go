@@ -134,11 +134,10 @@ func (r *reader) podResourceStatus(at *path, in *scan, s standing, p *rawPod) {
 	if !in.nextIs(sized(podResourceStatus)) {
 		return
 	}
-	to, exact, names := r.problems, r.exact, r.nameCounts()
-	r.problems, r.exact = new(problems), nil
+	to, exact, added := r.problems, r.exact, r.added
+	r.problems, r.exact, r.added = new(problems), nil, new(newNames)
 	one(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
-	r.problems, r.exact = to, exact
-	r.forgetNames(names)
+	r.problems, r.exact, r.added = to, exact, added
 }
 
 func (r *reader) resourceStatus(at *path, in *scan) (out api.PodResourceStatus) {
@@ -250,29 +249,12 @@ func (p *rawPod) append(b []byte, kept bool) []byte {
 	return append(b, p.rest...)
 }
 
-// size is the length of what append appends.
-func (p *rawPod) size(kept bool) int {
-	if p.canonical != nil && (!kept || p.inline == nil) {
-		return len(p.canonical)
-	}
-	n := len(p.name) + len(p.source) + len(p.rest)
-	switch {
-	case p.inline == nil:
-	case kept:
-		n += content.SizeShared(p.inline.shared)
-	default:
-		n += 1 + protowire.SizeBytes(len(p.inline.canonical))
-	}
-	return n
-}
-
 // appendPods appends the fields of a node's pods, in order.
 func (r *reader) appendPods(b []byte, kept bool) []byte {
 	for _, o := range r.order {
-		p := &r.pods[o.place]
+		r.compared = r.pods[o.place].append(r.compared[:0], kept)
 		b = protowire.AppendTag(b, nodePods, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(p.size(kept)))
-		b = p.append(b, kept)
+		b = protowire.AppendBytes(b, r.compared)
 	}
 	return b
 }

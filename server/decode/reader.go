@@ -21,10 +21,9 @@ type reader struct {
 	prepare func(*engine.Draft, *api.Node)
 	number  int // among those who read
 
-	seen    [nameKinds]distinct // the names in previous items
-	pending nameLists           // other names in the current item
-	added   *newNames           // the names that the current item adds to seen
-	unused  newNames            // for added where names count at once
+	seen   [nameKinds]distinct // the names in previous valid items
+	added  *newNames           // other names in the current item
+	unused newNames            // for added where names count at once
 
 	frames [16]frame // of the messages at hand, one inside the other
 	depth  int
@@ -52,18 +51,15 @@ const (
 	formName // only the name, and the digest of the whole
 )
 
-// referred is what nodes and pods may refer to.
+// referred is what nodes and pods refer to.
 type referred struct {
 	templates []*api.PodTemplate
-	pinned    []bool
+	pinned    []bool // whether a template has a node_name, which those of pods on nodes must not have
 	classes   []*api.NodeClass
 }
 
-// nameLists is names by kind, maybe repeated.
-type nameLists [nameKinds][]string
-
-// newNames is the names that occur in an item and in no item that the same reader read before.
-type newNames nameLists
+// newNames is names by kind that occur in an item, and in no valid item that the same reader read before.
+type newNames [nameKinds][]string
 
 // frame is a message that is read. Frames are not on the stack, as functions that are passed as values use them.
 type frame struct {
@@ -108,46 +104,20 @@ func (s *slab[T]) take(n int) []T {
 	return slices.Clip(s.taken[from:])
 }
 
-// begin begins an item.
+// begin begins an item. It keeps names that are in added: a node that is read twice finds its templates read before.
 func (r *reader) begin(added *newNames) {
 	r.found, r.added, r.depth = problems{}, added, 0
-	r.forgetNames([nameKinds]int{})
 	r.pods, r.order = r.pods[:0], r.order[:0]
 }
 
-// sound reports whether the current item is valid, and adds its names.
+// sound reports whether the current item is valid. Its names are unique then.
 func (r *reader) sound() bool {
-	return len(r.violations) == 0 && !r.full && r.addNames([nameKinds]int{})
-}
-
-// countName counts a name that is limited: at once if r reports problems, otherwise with the item.
-func (r *reader) countName(at path, kind nameKind, name string) {
-	if r.exact != nil {
-		r.exact.countName(at, kind, name)
-	} else if !r.seen[kind].has(name) {
-		r.pending[kind] = append(r.pending[kind], name)
+	if len(r.violations) > 0 || r.full {
+		return false
 	}
-}
-
-// nameCounts returns the numbers of pending names.
-func (r *reader) nameCounts() (counts [nameKinds]int) {
-	for kind := range counts {
-		counts[kind] = len(r.pending[kind])
-	}
-	return counts
-}
-
-// forgetNames removes the pending names after the first ones.
-func (r *reader) forgetNames(first [nameKinds]int) {
-	for kind, n := range first {
-		r.pending[kind] = r.pending[kind][:n]
-	}
-}
-
-// addNames moves the pending names after the first ones to seen and added. It reports whether the limits allow them.
-func (r *reader) addNames(first [nameKinds]int) bool {
-	for kind, n := range first {
-		for _, name := range r.pending[kind][n:] {
+	for kind, names := range r.added {
+		r.added[kind] = names[:0]
+		for _, name := range names {
 			if r.seen[kind].has(name) {
 				continue
 			}
@@ -157,8 +127,16 @@ func (r *reader) addNames(first [nameKinds]int) bool {
 			r.added[kind] = append(r.added[kind], name)
 		}
 	}
-	r.forgetNames(first)
 	return true
+}
+
+// countName counts a name that is limited: at once if r reports problems, otherwise with the item.
+func (r *reader) countName(at path, kind nameKind, name string) {
+	if r.exact != nil {
+		r.exact.countName(at, kind, name)
+	} else if !r.seen[kind].has(name) {
+		r.added[kind] = append(r.added[kind], name)
+	}
 }
 
 func (r *reader) enter(at path, data []byte) *frame {

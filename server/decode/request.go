@@ -41,9 +41,7 @@ func On(ctx context.Context, c *Cluster) *Request {
 }
 
 // Based refuses a context without a cluster or a snapshot.
-func (r *Request) Based(in *stowagev1.DecisionContext) { r.based(in) }
-
-func (d *decoder) based(in *stowagev1.DecisionContext) {
+func (d *decoder) Based(in *stowagev1.DecisionContext) {
 	switch {
 	case in == nil:
 		d.refuse(path{name: "context"}, "is required")
@@ -140,14 +138,6 @@ func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 	}
 }
 
-// queued is the pods of the queue as they are encoded, nil if they are in messages.
-func (r *Request) queued() [][]byte {
-	if r.question == nil {
-		return nil
-	}
-	return r.question.queue
-}
-
 // PlaceCall is a PlaceRequest in the engine's values.
 type PlaceCall struct {
 	Queue   []engine.Pending
@@ -156,8 +146,12 @@ type PlaceCall struct {
 
 // Place decodes what a PlaceRequest asks about the cluster.
 func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
+	var pods [][]byte // nil if they are in the message
+	if r.question != nil {
+		pods = r.question.queue
+	}
 	return PlaceCall{
-		Queue: r.queue(in.GetQueue(), r.queued()),
+		Queue: r.queue(in.GetQueue(), pods),
 		Options: engine.PlaceOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
@@ -176,7 +170,7 @@ func Envelope(in any) error {
 	if r, ok := in.(interface {
 		GetContext() *stowagev1.DecisionContext
 	}); ok {
-		d.based(r.GetContext())
+		d.Based(r.GetContext())
 		d.profile(r.GetContext().GetProfile())
 	}
 	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok && r.GetPod() == nil {

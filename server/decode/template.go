@@ -16,7 +16,7 @@ const (
 
 // ownTemplate reads a template that is an item of its own, with its canonical form, and reports whether it is sound.
 func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
-	to, names, found := r.to, r.nameCounts(), r.found
+	to, added, found := r.to, *r.added, r.found
 	r.to = &r.kept
 	defer func() { r.to = to }()
 	out := new(api.PodTemplate)
@@ -25,11 +25,10 @@ func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bo
 		if form = usual(raw, new(stowagev1.PodTemplate)); form == nil {
 			return nil, nil, false
 		}
-		r.forgetNames(names)
-		r.found = found
+		*r.added, r.found = added, found
 		*out, ok = read(r, path{}, form, (*reader).template)
 	}
-	return out, form, ok && len(r.violations) == 0 && r.addNames(names)
+	return out, form, ok && len(r.violations) == 0
 }
 
 func (r *reader) template(at *path, in *scan) (out api.PodTemplate) {
