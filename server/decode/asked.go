@@ -109,24 +109,12 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 	return &p.pod
 }
 
-// key returns a cache key: requests about one cluster with equal keys have the same answer. It is what a decision reads of
-// the pod and the profile, and empty for what no decision is to be remembered of.
-func key(a *Asked, profile *stowagev1.Profile) string {
-	if a == nil || !a.sound || len(a.unread) > 0 { // which the answer repeats
+// key returns a cache key of the pod and the profile: decisions about one cluster with equal keys are equal. It is empty if the
+// pod is invalid or if the response repeats fields of it.
+func (a *Asked) key(profile *stowagev1.Profile) string {
+	if a == nil || !a.sound || len(a.unread) > 0 {
 		return ""
 	}
-	b := a.key()
-	if profile == nil {
-		return string(b)
-	}
-	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(append(b, 'p'), profile)
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-func (a *Asked) key() []byte {
 	b := make([]byte, 0, len(a.template)+binary.MaxVarintLen64+1)
 	if a.template == nil {
 		b = binary.AppendUvarint(append(b, 't'), uint64(a.pod.TemplateIndex))
@@ -139,7 +127,14 @@ func (a *Asked) key() []byte {
 	for _, l := range a.pod.Labels {
 		b = appendBytes(appendBytes(append(b, 'l'), l.Key), l.Value)
 	}
-	return b
+	if profile == nil {
+		return string(b)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(append(b, 'p'), profile)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }
 
 func appendBytes[S ~string | ~[]byte](b []byte, s S) []byte {
@@ -153,7 +148,7 @@ func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
 		return ""
 	}
 	on := in.GetContext()
-	return answerKey('F', key(a, on.GetProfile()), on.GetIncludeNodeNames(), in.GetIncludeChanges())
+	return answerKey('F', a.key(on.GetProfile()), on.GetIncludeNodeNames(), in.GetIncludeChanges())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.
@@ -162,7 +157,7 @@ func ScoreKey(in *stowagev1.ScoreRequest, a *Asked) string {
 		return ""
 	}
 	on := in.GetContext()
-	return answerKey('S', key(a, on.GetProfile()),
+	return answerKey('S', a.key(on.GetProfile()),
 		on.GetIncludeNodeNames(), in.GetIncludePluginScores(), in.GetIncludeRejections())
 }
 
@@ -222,7 +217,7 @@ func (d *decoder) pod(at path, in *stowagev1.Pod, message func(*reader, *path, *
 	return p.pod
 }
 
-// podAs(pending) decodes a pod to place.
+// pendingPod decodes a pod to place.
 func (d *decoder) pendingPod(quick *reader, at path, raw []byte) api.Pod {
 	quick.unused = newNames{}
 	quick.begin(&quick.unused)

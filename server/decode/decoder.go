@@ -67,6 +67,18 @@ func submessage[T any, M any, P interface {
 	return out
 }
 
+// strictly is submessage for a message whose selectors kube-scheduler must be able to parse.
+func strictly[T any, M any, P interface {
+	*M
+	proto.Message
+}](d *decoder, at path, in P, message func(*reader, *path, *scan) T) *T {
+	return submessage(d, at, in, func(r *reader, at *path, in *scan) T {
+		r.selectors = strict
+		defer func() { r.selectors = lenientValues }()
+		return message(r, at, in)
+	})
+}
+
 // nodeCalled returns the index of the node with a name.
 func (d *decoder) nodeCalled(name string) (uint32, bool) {
 	if d.base != nil {

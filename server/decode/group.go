@@ -14,17 +14,15 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 	if !d.within(root, field, len(in), MaxPodGroups) {
 		return nil
 	}
-	byName := make(map[string]int, len(in))
+	byName := make(identities[string], len(in))
 	var groups []engine.PodGroup
 	for i, g := range in {
 		at := root.item(field, i)
 		groups = append(groups, d.podGroup(&at, g))
 		d.name(&at, "name", g.GetName(), MaxNameBytes)
-		if first, again := byName[g.GetName()]; again {
+		if first, again := byName.add(g.GetName(), i); again {
 			d.refuse(at.field("name"), "is that of pod_groups[%d]", first)
-			continue
 		}
-		byName[g.GetName()] = i
 	}
 	pods := make([]uint64, len(in))
 	for i, p := range queue {
@@ -90,14 +88,13 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 	if !d.within(at, field, len(keys), MaxGroupKeys) {
 		return
 	}
-	first := make(map[string]int, len(keys))
+	var first identities[string]
 	for i, key := range keys {
 		at := at.item(field, i)
-		if before, again := first[key]; again {
+		if before, again := first.add(key, i); again {
 			d.refuse(at, "is that of keys[%d]", before)
 			continue
 		}
-		first[key] = i
 		if !isLabelKey(key) {
 			d.refuse(at, labelKeySyntax)
 		} else {

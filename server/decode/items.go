@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // Field numbers of Cluster.
@@ -20,6 +21,8 @@ const (
 	clusterWorkloadSelectors
 	clusterNodeClasses
 )
+
+func isNode(field protowire.Number) bool { return field == clusterNodes }
 
 func isItem(field protowire.Number) bool { return field > clusterNodes && field <= clusterNodeClasses }
 
@@ -57,24 +60,17 @@ type addItem func(d *decoder, at *path, item *readItem)
 
 // readItems reads the items of a chunk.
 func (r *reader) readItems(c *chunk) {
-	for in := c.from; len(c.items) < c.fields; {
-		field, n, _ := in.Next()
-		switch {
-		case n < 0:
-		case isItem(field):
-			c.items = append(c.items, readItem{})
-			item := &c.items[len(c.items)-1]
-			raw := in.Take(n, &c.text)
-			if !r.item(path{}, field, bytes.Clone(raw), item) {
-				if form := usual(raw, newItem(field)); form != nil {
-					r.item(path{}, field, form, item)
-				}
+	c.each(isItem, func(in *wire.Reader, field protowire.Number, n int) {
+		raw := in.Take(n, &c.text)
+		c.items = append(c.items, readItem{})
+		item := &c.items[len(c.items)-1]
+		if !r.item(path{}, field, bytes.Clone(raw), item) {
+			if form := usual(raw, newItem(field)); form != nil {
+				r.item(path{}, field, form, item)
 			}
-			item.raw = raw
-		default:
-			in.Skip(n)
 		}
-	}
+		item.raw = raw
+	})
 }
 
 // item reads an item and reports whether it is in the usual encoding. It changes raw and may keep it.

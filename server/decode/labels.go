@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -133,20 +132,14 @@ func sortEntries(entries []rawEntry) (inOrder, unique bool) {
 	return false, true
 }
 
-// insertEntries puts one entry after the other in its place among those before it.
+// insertEntries is an insertion sort.
 func insertEntries(entries []rawEntry) {
-	var starts [insertAtMost]uint64 // of keys, which mostly tell which comes first
-	for i := range entries {
-		var start [8]byte
-		copy(start[:], entries[i].Key)
-		starts[i] = binary.BigEndian.Uint64(start[:])
-	}
 	for i := 1; i < len(entries); i++ {
-		e, start, at := entries[i], starts[i], i
-		for ; at > 0 && (start < starts[at-1] || start == starts[at-1] && e.Key < entries[at-1].Key); at-- {
-			entries[at], starts[at] = entries[at-1], starts[at-1]
+		e, at := entries[i], i
+		for ; at > 0 && e.Key < entries[at-1].Key; at-- {
+			entries[at] = entries[at-1]
 		}
-		entries[at], starts[at] = e, start
+		entries[at] = e
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // Field numbers of Node.
@@ -44,25 +45,18 @@ func (r *reader) readNodes(c *chunk) {
 	}
 	r.to = &c.lists // which go with the chunk
 	defer func() { r.to = &r.kept }()
-	for in := c.from; len(c.nodes) < c.fields; {
-		field, n, _ := in.Next()
-		switch {
-		case n < 0:
-		case field == clusterNodes:
-			c.nodes = append(c.nodes, readNode{raw: in.Copy(n, &c.text)})
-			last := &c.nodes[len(c.nodes)-1]
-			if !r.node(c, path{}, last.raw, last) {
-				if again := usual(last.raw, new(stowagev1.Node)); again != nil {
-					r.node(c, path{}, again, last)
-				}
+	c.each(isNode, func(in *wire.Reader, _ protowire.Number, n int) {
+		c.nodes = append(c.nodes, readNode{raw: in.Copy(n, &c.text)})
+		last := &c.nodes[len(c.nodes)-1]
+		if !r.node(c, path{}, last.raw, last) {
+			if again := usual(last.raw, new(stowagev1.Node)); again != nil {
+				r.node(c, path{}, again, last)
 			}
-			if last.sound {
-				r.prepare(&c.drafts[len(c.nodes)-1], &last.node)
-			}
-		default:
-			in.Skip(n)
 		}
-	}
+		if last.sound {
+			r.prepare(&c.drafts[len(c.nodes)-1], &last.node)
+		}
+	})
 	c.reader, c.shared = r.number, append(c.shared[:0], r.inline.added...)
 	r.inline.added = r.inline.added[:0]
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -57,6 +59,19 @@ type run struct {
 	bytes  int
 }
 
+// each calls read with the length of each field that wanted selects. read reads that many bytes.
+func (r run) each(wanted func(protowire.Number) bool, read func(in *wire.Reader, field protowire.Number, n int)) {
+	for in, left := r.from, r.fields; left > 0; {
+		field, n, _ := in.Next()
+		if wanted(field) && n >= 0 {
+			read(&in, field, n)
+			left--
+		} else {
+			in.Skip(max(n, 0))
+		}
+	}
+}
+
 // runs is all fields of one kind.
 type runs struct {
 	list   []run
@@ -89,7 +104,7 @@ func cut(in wire.Pieces) (items, nodes runs, wrong string) {
 		switch {
 		case !ok:
 			return items, nodes, "is no protobuf message"
-		case n >= 0 && field == clusterNodes:
+		case n >= 0 && isNode(field):
 			reader.Skip(n)
 			nodes.add(from, *reader, n, chunkNodes)
 		case n >= 0 && isItem(field):

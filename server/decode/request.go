@@ -95,9 +95,6 @@ func (r *Request) Cluster() *Cluster {
 	return c
 }
 
-// key returns a cache key of what a decision reads of the pod, which is known, and the profile.
-func (r *Request) key(profile *stowagev1.Profile) string { return key(r.question, profile) }
-
 // FilterCall is a FilterRequest in the engine's values.
 type FilterCall struct {
 	Pod     *api.Pod
@@ -113,7 +110,7 @@ func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Explain:    in.GetExplain(),
 			Changes:    in.GetIncludeChanges(),
-			Key:        r.key(in.GetContext().GetProfile()),
+			Key:        r.question.key(in.GetContext().GetProfile()),
 		},
 	}
 }
@@ -131,7 +128,7 @@ func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 		Options: engine.ScoreOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
-			Key:        r.key(in.GetContext().GetProfile()),
+			Key:        r.question.key(in.GetContext().GetProfile()),
 			TotalsOnly: !in.GetIncludePluginScores(),
 			Rejections: in.GetIncludeRejections(),
 		},

@@ -20,7 +20,7 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 		Pod: r.onePod(in.GetPod()),
 		Options: engine.ScaleDownOptions{
 			Profile:  r.profile(in.GetContext().GetProfile()),
-			Selector: r.strictSelector(in.GetSelector()),
+			Selector: strictly(&r.decoder, path{name: "selector"}, in.GetSelector(), (*reader).labelSelector),
 			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
 		},
 	}
@@ -29,14 +29,6 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 		r.refuse(path{name: "selector"}, "is required, as the pod has no labels")
 	}
 	return call
-}
-
-// strictSelector decodes a selector that a caller wrote for this request.
-func (r *Request) strictSelector(in *stowagev1.LabelSelector) *api.LabelSelector {
-	e := r.exactly()
-	e.selectors = strict
-	defer func() { e.selectors = lenientValues }()
-	return submessage(&r.decoder, path{name: "selector"}, in, (*reader).labelSelector)
 }
 
 func (d *decoder) replicas(in *stowagev1.ScaleDownRequest) {

@@ -24,19 +24,15 @@ const (
 // labelSelector reads a label selector, as leniently as the reader's selectors are.
 func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
 	out.MatchLabels = r.entries(at, in, 1, "match_labels")
-	r.checkMatchLabels(at, out.MatchLabels)
-	out.MatchExpressions = list(r, at, in, 2, "match_expressions", MaxRequirements, (*reader).labelRequirement)
-	return out
-}
-
-func (r *reader) checkMatchLabels(at *path, labels api.Labels) {
-	for _, label := range labels {
+	for _, label := range out.MatchLabels {
 		if r.selectors < lenient && !isLabelKey(label.Key) {
 			r.refuse(at.entry("match_labels", label.Key), "the key "+labelKeySyntax)
 		} else if r.selectors < lenientValues && !isLabelValue(label.Value) {
 			r.refuse(at.entry("match_labels", label.Key), "the value "+labelValueSyntax)
 		}
 	}
+	out.MatchExpressions = list(r, at, in, 2, "match_expressions", MaxRequirements, (*reader).labelRequirement)
+	return out
 }
 
 // expression is a requirement of a selector whose operator is not decoded yet.
