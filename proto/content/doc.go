@@ -40,5 +40,9 @@
 // refer to. Namespaces are in ascending order of their names, workload selectors of their kind's number,
 // namespace and name. Strings compare by their bytes; an empty namespace of a workload selector compares as "default".
 //
+// A list that a later release adds to the cluster contributes only if it is not empty: the number of its field as 8 bytes,
+// big-endian, and its root, after those above and in ascending order of the numbers. A message that a later release adds
+// contributes the digest of its canonical encoding in the same way.
+//
 // A changed node therefore costs four digests: of the node, its page, the list and the cluster.
 package content

@@ -147,10 +147,7 @@ var unlimited = map[protoreflect.FullName]string{
 	"stowage.v1.ControllerReference.kind":                "the same",
 	"stowage.v1.Container.name":                          "it is compared only",
 	"stowage.v1.Container.image":                         "it is compared only",
-	"stowage.v1.ContainerResourceStatus.name":            "it is compared only",
 	"stowage.v1.HostPort.host_ip":                        "it is compared only",
-	"stowage.v1.Toleration.key":                          "it is compared only",
-	"stowage.v1.Toleration.value":                        "the same",
 }
 
 // unlimitedFields reports the fields of a message, and of those in it, that have no limit and no reason for that.

@@ -408,8 +408,9 @@ func (x *PodTemplate) GetSpec() *PodSpec {
 	return nil
 }
 
-// ControllerReference is the controller of a pod. Decisions read only a v1 ReplicationController and an apps/v1
-// ReplicaSet or StatefulSet among Cluster.workload_selectors; others may be left out.
+// ControllerReference is the controller of a pod. Filter, Score and Place read only a v1 ReplicationController and an
+// apps/v1 ReplicaSet or StatefulSet among Cluster.workload_selectors. A pod without a reference is taken for one without
+// a controller by calls that ask which pods would be created again.
 type ControllerReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The API version, such as "apps/v1".
@@ -951,9 +952,9 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xad\x06\n" +
-	"\aPodSpec\x12^\n" +
-	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x12\xbaH\x0f\x9a\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\fnodeSelector\x120\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xb3\x06\n" +
+	"\aPodSpec\x12d\n" +
+	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
 	"\vtolerations\x18\x03 \x03(\v2\x16.stowage.v1.TolerationB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\vtolerations\x12n\n" +
 	"\x1btopology_spread_constraints\x18\x04 \x03(\v2$.stowage.v1.TopologySpreadConstraintB\b\xbaH\x05\x92\x01\x02\x10@R\x19topologySpreadConstraints\x12@\n" +
@@ -989,9 +990,10 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"containers\x123\n" +
 	"\tallocated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
 	"\bactuated\x18\x04 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated\x12+\n" +
-	"\x11resources_present\x18\x05 \x01(\bR\x10resourcesPresent\"\x9e\x01\n" +
-	"\x17ContainerResourceStatus\x12\x1b\n" +
-	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x123\n" +
+	"\x11resources_present\x18\x05 \x01(\bR\x10resourcesPresent\"\xa1\x01\n" +
+	"\x17ContainerResourceStatus\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x123\n" +
 	"\tallocated\x18\x02 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
 	"\bactuated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated*\xb4\x01\n" +
 	"\x16ContainerRestartPolicy\x12(\n" +

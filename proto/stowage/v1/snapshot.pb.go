@@ -77,9 +77,9 @@ func (x *SnapshotReference) GetDelta() *ClusterDelta {
 	return nil
 }
 
-// ClusterDelta changes a cluster. Its fields apply in the order of their numbers, all or none. Indexes of templates and
-// classes are those in the resulting cluster. A delta may change or remove a node, a namespace or a workload selector
-// only once.
+// ClusterDelta changes a cluster. All of its fields apply, or none. Indexes of templates and classes are those in the
+// resulting cluster. A delta may change or remove a node, a namespace or a workload selector only
+// once.
 type ClusterDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// New templates, and replacements of templates that no unchanged node of the resulting cluster has pods of.
