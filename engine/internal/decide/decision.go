@@ -75,15 +75,9 @@ func (d *Decision) Filter(ctx context.Context, candidates nodeset.Set) (*Outcome
 		}
 	}
 	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
-		rejected := rules.Reject(rest)
-		if len(rejected) == 0 {
-			return true
-		}
-		rest = rest.Clone()
-		for i := range rejected {
-			rejected[i].RemoveFrom(rest)
-		}
-		o.Rejections = append(o.Rejections, rejections(p, rejected)...)
+		allowed, rejections := rules.Reject(p.Name, rest)
+		rest = allowed
+		o.Rejections = append(o.Rejections, rejections...)
 		return !rest.Empty()
 	})
 	if err != nil {
@@ -95,14 +89,6 @@ func (d *Decision) Filter(ctx context.Context, candidates nodeset.Set) (*Outcome
 		o.Message = verdict.FitError(n, o.Rejections)
 	}
 	return o, nil
-}
-
-func rejections(p *plugin.Plugin, rejected []rule.Rejection) []verdict.Rejection {
-	out := make([]verdict.Rejection, len(rejected))
-	for i, r := range rejected {
-		out[i] = verdict.Rejection{Plugin: p.Name, Code: r.Code, Reasons: r.Reasons, Nodes: r.Nodes}
-	}
-	return out
 }
 
 // EachFilter compiles the rules of each filter plugin and passes them to use until use returns false. It skips a plugin

@@ -28,7 +28,8 @@ func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdic
 		if whole := d.RejectedBy(p); whole != nil && !candidates.Empty() {
 			e.Failing = append(e.Failing, whole.of(candidates))
 		} else if compiled[p] != nil {
-			e.Failing = append(e.Failing, rejections(p, compiled[p].Reject(candidates))...)
+			_, rejections := compiled[p].Reject(p.Name, candidates)
+			e.Failing = append(e.Failing, rejections...)
 		}
 	}
 	d.SortRejections(e.Failing)

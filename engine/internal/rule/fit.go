@@ -87,12 +87,12 @@ func (n *Need) on(node uint32) (allocatable, used int64) {
 	return 0, 0
 }
 
-// reject returns the nodes without room, grouped by missing resources.
-func (f *Fit) reject(in nodeset.Set) []Rejection {
-	var rejections []Rejection
+// reject returns the rejections of nodes without room, grouped by missing resources.
+func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
+	var rejections []verdict.Rejection
 	groups := make(map[string]int) // by missing resources
 	var key []byte
-	for n := range f.fullOf(in).All() {
+	for n := range full.All() {
 		key = key[:0]
 		code := verdict.Unschedulable
 		for i, s := range f.shortages(n) {
@@ -106,7 +106,7 @@ func (f *Fit) reject(in nodeset.Set) []Rejection {
 		if !ok {
 			i = len(rejections)
 			groups[string(key)] = i
-			rejections = append(rejections, Rejection{Code: code, Reasons: f.reasons(n)})
+			rejections = append(rejections, verdict.Rejection{Plugin: by, Code: code, Reasons: f.reasons(n)})
 		}
 		rejections[i].Nodes = append(rejections[i].Nodes, n)
 	}

@@ -54,8 +54,9 @@ func (s *Set) StaticByID() []Static {
 	return merged
 }
 
-// Reject returns the nodes of in that the rules reject, by reason: that of the first rule that rejects the node.
-func (s *Set) Reject(in nodeset.Set) []Rejection {
+// Reject returns the nodes of in that the rules allow, and the rejections of the others by a plugin. The reason of a node is
+// that of the first rule that rejects it.
+func (s *Set) Reject(by verdict.Plugin, in nodeset.Set) (allowed nodeset.Set, rejections []verdict.Rejection) {
 	r := rejecting{rest: in}
 	for i := range s.Static {
 		rule := &s.Static[i]
@@ -71,53 +72,27 @@ func (s *Set) Reject(in nodeset.Set) []Rejection {
 	for _, rule := range s.Exclusions {
 		r.reject(rule.Rejected(), verdict.Unschedulable, rule.Reason)
 	}
-	if s.Fit != nil {
-		return append(r.rejections(), s.Fit.reject(r.rest)...)
+	for _, f := range r.found {
+		rejections = append(rejections, verdict.Rejection{
+			Plugin: by, Code: f.code, Reasons: []verdict.Reason{f.reason}, Nodes: f.nodes.Indexes(),
+		})
 	}
-	return r.rejections()
+	if s.Fit != nil {
+		if full := s.Fit.fullOf(r.rest); !full.Empty() {
+			rejections = append(rejections, s.Fit.reject(by, full)...)
+			r.remove(full)
+		}
+	}
+	return r.rest, rejections
 }
 
 // Rejected returns the nodes of in that the rules reject; nil if there are none.
 func (s *Set) Rejected(in nodeset.Set) nodeset.Set {
-	var all nodeset.Set
-	for _, r := range s.Reject(in) {
-		if all == nil {
-			all = make(nodeset.Set, len(in))
-		}
-		r.AddTo(all)
+	allowed, rejections := s.Reject(verdict.NoPlugin, in)
+	if len(rejections) == 0 {
+		return nil
 	}
-	return all
-}
-
-// Rejection is nodes that are rejected for the same reasons.
-type Rejection struct {
-	Code    verdict.Code
-	Reasons []verdict.Reason
-	Nodes   []uint32 // ascending
-
-	set nodeset.Set // the nodes, if known as a set
-}
-
-// RemoveFrom removes the nodes from a set.
-func (r *Rejection) RemoveFrom(set nodeset.Set) {
-	if r.set != nil {
-		set.AndNot(r.set)
-		return
-	}
-	for _, n := range r.Nodes {
-		set.Remove(n)
-	}
-}
-
-// AddTo adds the nodes to a set.
-func (r *Rejection) AddTo(set nodeset.Set) {
-	if r.set != nil {
-		set.Or(r.set)
-		return
-	}
-	for _, n := range r.Nodes {
-		set.Add(n)
-	}
+	return in.Minus(allowed)
 }
 
 // rejecting groups rejected nodes by reason, one rule after the other.
@@ -140,10 +115,7 @@ func (r *rejecting) reject(nodes nodeset.Set, code verdict.Code, reason verdict.
 	}
 	out := r.rest.Clone()
 	out.And(nodes)
-	if !r.copied {
-		r.rest, r.copied = r.rest.Clone(), true
-	}
-	r.rest.AndNot(nodes)
+	r.remove(nodes)
 	for i := range r.found {
 		if f := &r.found[i]; f.code == code && f.reason == reason {
 			f.nodes.Or(out)
@@ -153,14 +125,11 @@ func (r *rejecting) reject(nodes nodeset.Set, code verdict.Code, reason verdict.
 	r.found = append(r.found, rejected{code, reason, out})
 }
 
-func (r *rejecting) rejections() []Rejection {
-	var out []Rejection
-	for _, f := range r.found {
-		out = append(out, Rejection{
-			Code: f.code, Reasons: []verdict.Reason{f.reason}, Nodes: f.nodes.Indexes(), set: f.nodes,
-		})
+func (r *rejecting) remove(nodes nodeset.Set) {
+	if !r.copied {
+		r.rest, r.copied = r.rest.Clone(), true
 	}
-	return out
+	r.rest.AndNot(nodes)
 }
 
 // Pods are the pods that a rule counts.
