@@ -14,6 +14,8 @@ type Preferred struct {
 	Tallies []Tally
 
 	cycle *plugin.Cycle
+	// touched reports whether any pod was on a node with its key.
+	touched bool
 }
 
 // Tally is the sum of weights by domain of a key; 0 for topology.None.
@@ -35,12 +37,47 @@ func (t *Tally) Add(node uint32, weight int64) {
 // request has ended.
 func NewPreferred(c *plugin.Cycle) *Preferred {
 	p := &Preferred{cycle: c}
-	by := preferredTerms(c)
-	for i, column := range by.columns {
-		by.counts[i][topology.None] = 0
-		p.Tallies = append(p.Tallies, Tally{Column: column, ByDomain: by.counts[i], key: by.keys[i]})
+	if skipped(c) {
+		return p
+	}
+	p.addOwn(c.Pod.PreferredAffinity, 1)
+	p.addOwn(c.Pod.PreferredAntiAffinity, -1)
+	for t := range c.State.Wishes(c.Pod) {
+		if weight := weightOf(c, t.Required, t.Weight); weight != 0 {
+			p.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, weight)
+		}
+	}
+	for i := range p.Tallies {
+		p.Tallies[i].ByDomain[topology.None] = 0
 	}
 	return p
+}
+
+// addOwn adds the pods that the pod's own preferred terms match.
+func (p *Preferred) addOwn(terms []cluster.WeightedTerm, sign int64) {
+	for i := range terms {
+		t := &terms[i]
+		for _, m := range p.cycle.State.Matching(&t.Term) {
+			p.add(t.TopologyKey, m, sign*t.Weight)
+		}
+	}
+}
+
+func (p *Preferred) add(key intern.ID, m topology.Members, weight int64) {
+	i := p.index(key)
+	if i < 0 {
+		i = len(p.Tallies)
+		column := p.cycle.State.Column(key)
+		p.Tallies = append(p.Tallies, Tally{Column: column, ByDomain: make([]int64, column.Len()), key: key})
+	}
+	if topology.Add(p.Tallies[i].ByDomain, p.Tallies[i].Column, m, weight) {
+		p.touched = true
+	}
+}
+
+// index returns the index of a key's tally, -1 for none.
+func (p *Preferred) index(key intern.ID) int {
+	return slices.IndexFunc(p.Tallies, func(t Tally) bool { return t.key == key })
 }
 
 // Weights returns what one pod of a group adds to each tally; nil for nothing.
@@ -57,7 +94,7 @@ func (p *Preferred) Weights(g *cluster.Group) []int64 {
 		if weights == nil {
 			weights = make([]int64, len(p.Tallies))
 		}
-		if at := slices.IndexFunc(p.Tallies, func(k Tally) bool { return k.key == t.TopologyKey }); at >= 0 {
+		if at := p.index(t.TopologyKey); at >= 0 {
 			weights[at] += weight
 		}
 	}

@@ -3,42 +3,23 @@ package interpodaffinity
 import (
 	"math"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
 // Score returns the nodes' normalized scores; nil if no preferred term of either side touches a node.
 func Score(c *plugin.Cycle, feasible []uint32) []int64 {
-	by := preferredTerms(c)
-	if !by.touched {
+	p := NewPreferred(c)
+	if !p.touched {
 		return nil
 	}
 	scores := c.Scores(len(feasible))
-	for i, column := range by.columns {
-		by.counts[i][topology.None] = 0
-		for j, n := range feasible {
-			scores[j] += by.counts[i][column.Domain[n]]
+	for _, t := range p.Tallies {
+		for i, n := range feasible {
+			scores[i] += t.ByDomain[t.Column.Domain[n]]
 		}
 	}
 	normalize(scores)
 	return scores
-}
-
-// preferredTerms adds up the weights of the terms of both sides that count for scores.
-func preferredTerms(c *plugin.Cycle) *byKey {
-	by := &byKey{state: c.State}
-	if skipped(c) {
-		return by
-	}
-	addOwnTerms(by, c, c.Pod.PreferredAffinity, 1)
-	addOwnTerms(by, c, c.Pod.PreferredAntiAffinity, -1)
-	for t := range c.State.Wishes(c.Pod) {
-		if weight := weightOf(c, t.Required, t.Weight); weight != 0 {
-			by.add(t.TopologyKey, c.State.Group(int(t.Group)).Members, weight)
-		}
-	}
-	return by
 }
 
 // skipped reports whether the profile ignores the terms that count for the pod's scores.
@@ -54,16 +35,6 @@ func weightOf(c *plugin.Cycle, required bool, weight int64) int64 {
 		return int64(c.Profile.HardPodAffinityWeight)
 	}
 	return weight
-}
-
-// addOwnTerms adds the pods that the pod's own preferred terms match.
-func addOwnTerms(by *byKey, c *plugin.Cycle, terms []cluster.WeightedTerm, sign int64) {
-	for i := range terms {
-		t := &terms[i]
-		for _, m := range c.State.Matching(&t.Term) {
-			by.add(t.TopologyKey, m, sign*t.Weight)
-		}
-	}
 }
 
 // normalize scales scores to 0..MaxScore between the lowest and the highest. All are 0 if these are equal.
