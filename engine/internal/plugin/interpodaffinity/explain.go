@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -43,20 +42,12 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 }
 
 func describe(c *plugin.Cycle, id verdict.PodRule, column *topology.Column, counts []int64) verdict.TopologyCounts {
-	t := verdict.TopologyCounts{Rule: id.Rule, Index: id.Index, TopologyKey: id.TopologyKey}
-	for d, nodes := range column.Nodes(nodeset.Full(c.State.Len())) {
-		if d == topology.None {
-			continue
-		}
-		t.Domains = append(t.Domains, verdict.DomainCount{
-			Value:    c.State.Symbols.Name(column.Values[d]),
-			Matching: counts[d],
-			Feasible: counts[d] == 0,
-			Nodes:    nodes,
-		})
+	return verdict.TopologyCounts{
+		Rule: id.Rule, Index: id.Index, TopologyKey: id.TopologyKey,
+		Domains: plugin.Domains(c.State, column, column.Having, func(domain int, d *verdict.DomainCount) {
+			d.Matching, d.Feasible = counts[domain], counts[domain] == 0
+		}),
 	}
-	slices.SortFunc(t.Domains, func(a, b verdict.DomainCount) int { return cmp.Compare(a.Value, b.Value) })
-	return t
 }
 
 // inTheWay cuts counts to the budget, lists the conflicting pods of infeasible domains in order of their nodes, and

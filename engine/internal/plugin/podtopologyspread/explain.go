@@ -7,7 +7,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
-	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -38,20 +37,10 @@ func explainHard(c *plugin.Cycle, k *constraint, r *rule.Spread, eligible nodese
 	t := k.describe(c, verdict.HardSpread, eligible)
 	counts := r.Counts()
 	t.Minimum, t.MinDomains = r.Minimum(), k.MinDomains
-	nodes := r.Column.Nodes(r.Counted)
-	for d, present := range r.Present() {
-		if !present {
-			continue
-		}
-		t.Domains = append(t.Domains, verdict.DomainCount{
-			Value:    c.State.Symbols.Name(r.Column.Values[d]),
-			Matching: counts[d],
-			Skew:     counts[d] - r.Minimum(),
-			Feasible: r.AllowsCount(counts[d]),
-			Nodes:    nodes[d],
-		})
-	}
-	sortDomains(t.Domains)
+	t.Domains = plugin.Domains(c.State, r.Column, r.Counted, func(domain int, d *verdict.DomainCount) {
+		d.Matching, d.Skew = counts[domain], counts[domain]-r.Minimum()
+		d.Feasible = r.AllowsCount(counts[domain])
+	})
 	return t
 }
 
@@ -59,18 +48,9 @@ func explainSoft(c *plugin.Cycle, k *constraint, eligible nodeset.Set) verdict.T
 	t := k.describe(c, verdict.SoftSpread, eligible)
 	counted := k.included(c, eligible)
 	counts := k.count(c, counted)
-	for d, nodes := range k.column.Nodes(counted) {
-		if d == topology.None || len(nodes) == 0 {
-			continue
-		}
-		t.Domains = append(t.Domains, verdict.DomainCount{
-			Value:    c.State.Symbols.Name(k.column.Values[d]),
-			Matching: counts[d],
-			Feasible: true,
-			Nodes:    nodes,
-		})
-	}
-	sortDomains(t.Domains)
+	t.Domains = plugin.Domains(c.State, k.column, counted, func(domain int, d *verdict.DomainCount) {
+		d.Matching, d.Feasible = counts[domain], true
+	})
 	return t
 }
 
@@ -99,8 +79,4 @@ func (k *constraint) describe(c *plugin.Cycle, rule verdict.TopologyRule, eligib
 		leaveOut(verdict.NodeTaintsPolicy, c.Tolerated)
 	}
 	return t
-}
-
-func sortDomains(d []verdict.DomainCount) {
-	slices.SortFunc(d, func(a, b verdict.DomainCount) int { return cmp.Compare(a.Value, b.Value) })
 }
