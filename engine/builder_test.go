@@ -21,6 +21,7 @@ type answers struct {
 	Filter []*verdict.Filter
 	Score  []*verdict.Score
 	Place  []verdict.Placement
+	Down   []*verdict.ScaleDown
 }
 
 func ask(t testing.TB, c *engine.Cluster, pods []api.Pod) answers {
@@ -39,6 +40,13 @@ func ask(t testing.TB, c *engine.Cluster, pods []api.Pod) answers {
 		}
 		a.Filter, a.Score = append(a.Filter, f), append(a.Score, s)
 		queue = append(queue, engine.Pending{Pod: pods[i], Count: 3})
+		d, err := c.ScaleDown(ctx, &pods[i], engine.ScaleDownOptions{
+			Profile: api.Kube137(), Selector: &api.LabelSelector{}, Replicas: 1,
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		a.Down = append(a.Down, d)
 	}
 	p, err := c.Place(ctx, queue, engine.PlaceOptions{Profile: api.Kube137(), Explain: true, Seed: 7})
 	if err != nil {

@@ -110,6 +110,12 @@ func (c *Cluster) Classes() []*api.NodeClass { return c.classes }
 // PodsOn returns the number of pods on a node.
 func (c *Cluster) PodsOn(node uint32) int64 { return c.resources.Pods[node] }
 
+// Compare orders groups by their first pod in the cluster. Their indexes depend on the changes that led to the cluster.
+func (c *Cluster) Compare(a, b int) int {
+	x, y := c.groups[a].Nodes[0], c.groups[b].Nodes[0]
+	return cmp.Or(cmp.Compare(x, y), c.CompareOn(x, a, b))
+}
+
 // CompareOn orders groups by their first pod on a node. Groups without pods there come last.
 func (c *Cluster) CompareOn(node uint32, a, b int) int {
 	pods := c.rows[node].pods

@@ -294,7 +294,7 @@ func (s *scaling) compare(a, b *spot, scores *scores) int {
 		c = cmp.Compare(t.counts[t.column.Domain[b.node]], t.counts[t.column.Domain[a.node]])
 	}
 	return cmp.Or(c, cmp.Compare(s.nodes[b.node], s.nodes[a.node]), cmp.Compare(x.total, y.total), cmp.Compare(b.node, a.node),
-		cmp.Compare(bit(a.Name != ""), bit(b.Name != "")), cmp.Compare(b.Name, a.Name), cmp.Compare(a.Group, b.Group))
+		cmp.Compare(bit(a.Name != ""), bit(b.Name != "")), cmp.Compare(b.Name, a.Name), s.State.Compare(a.Group, b.Group))
 }
 
 func bit(b bool) int {
