@@ -1,9 +1,8 @@
 package scaledown
 
 import (
-	"context"
+	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -14,159 +13,128 @@ type replicaRules struct {
 	*rule.Set
 	static []rule.Static
 	needs  []rule.Need
-	// By group: the weight of one replica for each rule. Only groups with replicas are present.
-	exclusions []map[int]int64
-	affinity   map[int]int64
-	spread     []spreadRule
+	// atLimit is, by spread constraint, the number of replicas in domains that would exceed maxSkew if the minimum
+	// decreased by one.
+	atLimit []int
 }
 
-// spreadRule is a hard spread constraint.
-type spreadRule struct {
-	*rule.Spread
-	of map[int]int64
-	// atLimit is the number of replicas in domains that would exceed maxSkew if the minimum decreased by one.
-	atLimit int
+// weights are what a replica adds to the counts of the rules on its node.
+type weights struct {
+	exclusions, spread []int64
+	affinity           int64
 }
 
-func (s *scaling) findRules(ctx context.Context) error {
-	r := &s.rules
-	r.Set = s.Rules()
-	r.Count()
-	r.static, r.needs = r.StaticByID(), r.Fit.Needs()
-	of := func(pods *rule.Pods) map[int]int64 {
-		weights := make(map[int]int64)
-		for i := range s.spots {
-			group := s.spots[i].Group
-			if _, known := weights[group]; !known {
-				weights[group] = pods.Weight(s.State.Group(group))
-			}
+func (s *scaling) findRules() {
+	set := s.Rules()
+	set.Count()
+	s.rules = replicaRules{Set: set, static: set.StaticByID(), needs: set.Fit.Needs(), atLimit: make([]int, len(set.Spread))}
+	for i := range s.spots {
+		p := &s.spots[i]
+		g := s.State.Group(p.Group)
+		for _, e := range set.Exclusions {
+			p.exclusions = append(p.exclusions, e.Pods.Weight(g))
 		}
-		return weights
+		for _, h := range set.Spread {
+			p.spread = append(p.spread, bit(h.Counted.Has(p.node) && h.Matches(g.Shape)))
+		}
+		p.affinity = bit(set.Affinity != nil && set.Affinity.Matches(g.Shape))
 	}
-	for _, e := range r.Exclusions {
-		r.exclusions = append(r.exclusions, of(&e.Pods))
-	}
-	if r.Affinity != nil {
-		r.affinity = of(&r.Affinity.Pods)
-	}
-	for _, k := range r.Spread {
-		r.spread = append(r.spread, spreadRule{Spread: k, of: of(&k.Pods)})
-	}
-	return ctx.Err()
 }
 
 // remove removes one replica from the counts.
 func (r *replicaRules) remove(p *spot) {
 	for i, e := range r.Exclusions {
-		e.Add(p.node, -r.exclusions[i][p.Group])
+		e.Add(p.node, -p.exclusions[i])
 	}
-	if r.affinity[p.Group] > 0 {
+	for i, h := range r.Spread {
+		h.Add(p.node, -p.spread[i])
+	}
+	if p.affinity > 0 {
 		r.Affinity.Add(p.node, -1)
-	}
-	for i := range r.spread {
-		if e := &r.spread[i]; e.of[p.Group] > 0 {
-			e.Add(p.node, -1)
-		}
 	}
 }
 
 // prepare computes what disruption needs.
-func (r *replicaRules) prepare(s *scaling) {
-	for i := range r.spread {
-		e := &r.spread[i]
-		if e.atLimit = 0; e.Floor() {
+func (r *replicaRules) prepare(spots []spot) {
+	for i, h := range r.Spread {
+		if r.atLimit[i] = 0; h.Floor() {
 			continue
 		}
-		minimum := e.Minimum()
-		for j := range s.spots {
-			p := &s.spots[j]
-			if d := e.Column.Domain[p.node]; p.Count > 0 && d != topology.None &&
-				e.AllowsOver(minimum, e.others(p)) && !e.AllowsOver(minimum-1, e.others(p)) {
-				e.atLimit += p.Count
+		minimum := h.Minimum()
+		for j := range spots {
+			p := &spots[j]
+			if d := h.Column.Domain[p.node]; p.Count > 0 && d != topology.None &&
+				h.AllowsOver(minimum, h.Counts()[d]-p.spread[i]) && !h.AllowsOver(minimum-1, h.Counts()[d]-p.spread[i]) {
+				r.atLimit[i] += p.Count
 			}
 		}
 	}
 }
 
-// others returns the number of other pods that count in the domain of a replica.
-func (e *spreadRule) others(p *spot) int64 {
-	n := e.Counts()[e.Column.Domain[p.node]]
-	if e.of[p.Group] > 0 && e.Counted.Has(p.node) {
-		n--
+// minimumWithout returns the minimum of a spread constraint after the deletion of a replica.
+func (r *replicaRules) minimumWithout(p *spot, constraint int) int64 {
+	h := r.Spread[constraint]
+	if h.Floor() || h.Counts()[h.Column.Domain[p.node]] != h.Minimum() {
+		return h.Minimum()
 	}
-	return n
+	return h.Minimum() - p.spread[constraint]
 }
 
-// without returns the minimum after the deletion of a replica.
-func (e *spreadRule) without(p *spot) int64 {
-	d := e.Column.Domain[p.node]
-	if e.Floor() || e.of[p.Group] == 0 || !e.Counted.Has(p.node) || e.Counts()[d] != e.Minimum() {
-		return e.Minimum()
+// broken returns the rules that reject a replica where it is, and the number of their plugins.
+func (r *replicaRules) broken(p *spot) (rules []verdict.PodRule, plugins int) {
+	add := func(id verdict.PodRule) {
+		if !slices.ContainsFunc(rules, func(other verdict.PodRule) bool { return other.Plugin == id.Plugin }) {
+			plugins++
+		}
+		rules = append(rules, id)
 	}
-	return e.Minimum() - 1
-}
-
-// rejections returns how many plugins would reject a replica where it is, and passes on the rules that reject it.
-func (r *replicaRules) rejections(p *spot, tell func(verdict.PodRule)) int {
-	plugins := make(map[verdict.Plugin]bool)
-	broken := func(rule verdict.PodRule) {
-		plugins[rule.Plugin] = true
-		if tell != nil {
-			tell(rule)
+	exclusions := func(byNode bool) {
+		for i, e := range r.Exclusions {
+			if (e.Column == nil) == byNode && !e.Allows(p.node, p.exclusions[i]) {
+				add(e.ID)
+			}
 		}
 	}
 	for i := range r.static {
 		if r.static[i].Rejected.Has(p.node) {
-			broken(r.static[i].ID)
+			add(r.static[i].ID)
 		}
 	}
-	for i, e := range r.Exclusions {
-		if e.Column == nil && !e.Allows(p.node, r.exclusions[i][p.Group]) {
-			broken(e.ID)
-		}
-	}
+	exclusions(true)
 	for i := range r.needs {
 		need := &r.needs[i]
-		uses := p.Uses(need.Resource)
-		if need.Resource == api.ResourcePods {
-			uses = 1
-		}
 		room := need.Room(p.node)
 		// A replica uses no more than the node has.
-		if need.Amount > room+min(uses, need.Allocatable(p.node)-room) {
-			broken(verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: need.Resource})
+		if need.Amount > room+min(p.Uses(need.Resource), need.Allocatable(p.node)-room) {
+			add(verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: need.Resource})
 		}
 	}
-	for i := range r.spread {
-		e := &r.spread[i]
-		if e.Column.Domain[p.node] == topology.None || !e.AllowsOver(e.without(p), e.others(p)) {
-			broken(e.ID)
+	for i, h := range r.Spread {
+		d := h.Column.Domain[p.node]
+		if d == topology.None || !h.AllowsOver(r.minimumWithout(p, i), h.Counts()[d]-p.spread[i]) {
+			add(h.ID)
 		}
 	}
-	for i, e := range r.Exclusions {
-		if e.Column != nil && !e.Allows(p.node, r.exclusions[i][p.Group]) {
-			broken(e.ID)
-		}
-	}
-	if r.Affinity != nil && !r.Affinity.FirstWithout(p.node, r.affinity[p.Group]) {
+	exclusions(false)
+	if r.Affinity != nil && !r.Affinity.FirstWithout(p.node, p.affinity) {
 		for i := range r.Affinity.Terms {
-			if t := &r.Affinity.Terms[i]; !t.MatchedWithout(p.node, r.affinity[p.Group]) {
-				broken(t.ID)
+			if t := &r.Affinity.Terms[i]; !t.MatchedWithout(p.node, p.affinity) {
+				add(t.ID)
 			}
 		}
 	}
-	return len(plugins)
+	return rules, plugins
 }
 
 // disruption returns how many replicas would be rejected where they are because of the deletion of one.
 func (r *replicaRules) disruption(p *spot) int {
 	disruption := 0
-	for i := range r.spread {
-		if e := &r.spread[i]; e.without(p) < e.Minimum() {
-			disruption = max(disruption, e.atLimit)
+	for i, h := range r.Spread {
+		if r.minimumWithout(p, i) < h.Minimum() {
+			disruption = max(disruption, r.atLimit[i])
 		}
 	}
-	if r.affinity[p.Group] == 0 || r.Affinity.Matched() <= 2 {
+	if p.affinity == 0 || r.Affinity.Matched() <= 2 {
 		return disruption
 	}
 	for i := range r.Affinity.Terms {
@@ -177,4 +145,11 @@ func (r *replicaRules) disruption(p *spot) int {
 		}
 	}
 	return disruption
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -41,10 +41,7 @@ func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *ap
 	if s.left-o.Replicas > MaxDeletions {
 		return result, ctx.Err()
 	}
-	if err := s.findRules(ctx); err != nil {
-		return nil, err
-	}
-	result.Spread = s.spreadBefore()
+	s.findRules()
 	for count := s.left - o.Replicas; count > 0; count-- {
 		deleted, err := s.deleteNext(ctx)
 		if err != nil {
@@ -63,7 +60,7 @@ func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *ap
 			result.Remaining = append(result.Remaining, verdict.ScaledPod{Pod: s.conflicting(p, p.Count)})
 		}
 	}
-	s.spreadAfter(result.Spread)
+	result.Spread = s.spread()
 	return result, ctx.Err()
 }
 
@@ -89,13 +86,18 @@ type scaling struct {
 type spot struct {
 	cluster.Occupant
 	node uint32
+	weights
+	score nodeScore
 }
+
+// nodeScore is the score of a node for one more replica: the part that follows from the pod's own rules, and the total.
+type nodeScore struct{ own, total int64 }
 
 // tally counts replicas by domain of a topology key.
 type tally struct {
-	key    string
-	column *topology.Column
-	counts []int
+	key            string
+	column         *topology.Column
+	before, counts []int
 }
 
 // find finds the replicas, ordered by node and name.
@@ -124,11 +126,14 @@ func (s *scaling) find(selects *api.LabelSelector) {
 		first := len(s.spots)
 		for _, o := range s.State.Occupants(n) {
 			if replicas[o.Group] {
-				s.spots = append(s.spots, spot{o, n})
+				s.spots = append(s.spots, spot{Occupant: o, node: n})
 				s.add(n, o.Count)
 			}
 		}
 		slices.SortStableFunc(s.spots[first:], func(a, b spot) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	for i := range s.keys {
+		s.keys[i].before = slices.Clone(s.keys[i].counts)
 	}
 }
 
@@ -141,43 +146,42 @@ func (s *scaling) add(node uint32, count int) {
 	}
 }
 
+// findKeys finds the topology keys of the pod's rules: of spread constraints, required terms and preferred terms.
 func (s *scaling) findKeys() {
-	add := func(key string) {
-		if len(s.keys) == maxSpreadKeys || slices.ContainsFunc(s.keys, func(t tally) bool { return t.key == key }) {
-			return
-		}
-		column := s.State.Column(s.State.Symbols.Intern(key))
-		s.keys = append(s.keys, tally{key, column, make([]int, column.Len())})
-	}
 	spec := s.Pod.Spec()
+	var keys []string
 	for i := range spec.Spread {
-		add(spec.Spread[i].TopologyKey)
+		keys = append(keys, spec.Spread[i].TopologyKey)
 	}
 	affinities := []*api.PodAffinity{spec.PodAntiAffinity, spec.PodAffinity}
+	affinities = slices.DeleteFunc(affinities, func(a *api.PodAffinity) bool { return a == nil })
 	for _, a := range affinities {
-		if a != nil {
-			for i := range a.Required {
-				add(a.Required[i].TopologyKey)
-			}
+		for i := range a.Required {
+			keys = append(keys, a.Required[i].TopologyKey)
 		}
 	}
 	for _, a := range affinities {
-		if a != nil {
-			for i := range a.Preferred {
-				add(a.Preferred[i].Term.TopologyKey)
-			}
+		for i := range a.Preferred {
+			keys = append(keys, a.Preferred[i].Term.TopologyKey)
+		}
+	}
+	for i, key := range keys {
+		if len(s.keys) < maxSpreadKeys && !slices.Contains(keys[:i], key) {
+			column := s.State.Column(s.State.Symbols.Intern(key))
+			s.keys = append(s.keys, tally{key: key, column: column, counts: make([]int, column.Len())})
 		}
 	}
 }
 
-func (s *scaling) spreadBefore() []verdict.ReplicaSpread {
+// spread returns the replicas by domain of each topology key, before and after the deletions.
+func (s *scaling) spread() []verdict.ReplicaSpread {
 	var out []verdict.ReplicaSpread
 	for _, t := range s.keys {
 		spread := verdict.ReplicaSpread{TopologyKey: t.key}
 		for d, value := range t.column.Values {
 			if d != topology.None {
 				spread.Domains = append(spread.Domains, verdict.DomainReplicas{
-					Value: s.State.Symbols.Name(value), Before: t.counts[d], After: d, // the domain; spreadAfter replaces it
+					Value: s.State.Symbols.Name(value), Before: t.before[d], After: t.counts[d],
 				})
 			}
 		}
@@ -185,15 +189,6 @@ func (s *scaling) spreadBefore() []verdict.ReplicaSpread {
 		out = append(out, spread)
 	}
 	return out
-}
-
-func (s *scaling) spreadAfter(spread []verdict.ReplicaSpread) {
-	for i, t := range s.keys {
-		for j := range spread[i].Domains {
-			d := &spread[i].Domains[j]
-			d.After = t.counts[d.After]
-		}
-	}
 }
 
 func (s *scaling) conflicting(p *spot, count int) verdict.ConflictingPod {
@@ -204,15 +199,16 @@ func (s *scaling) conflicting(p *spot, count int) verdict.ConflictingPod {
 
 // deleteNext deletes one replica.
 func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
-	s.rules.prepare(s)
-	best, bestDisruption, bestRejections := []int(nil), 0, 0
+	s.rules.prepare(s.spots)
+	best, bestDisruption, bestRejections := []*spot(nil), 0, 0
 	var accepted []uint32 // nodes of the replicas that no plugin rejects
 	for i := range s.spots {
 		p := &s.spots[i]
 		if p.Count == 0 {
 			continue
 		}
-		rejections := s.rules.rejections(p, nil)
+		p.score = nodeScore{}
+		_, rejections := s.rules.broken(p)
 		disruption := s.rules.disruption(p)
 		if rejections > 0 {
 			disruption--
@@ -221,25 +217,19 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 		}
 		switch c := cmp.Or(cmp.Compare(disruption, bestDisruption), cmp.Compare(bestRejections, rejections)); {
 		case best == nil || c < 0:
-			best, bestDisruption, bestRejections = append(best[:0], i), disruption, rejections
+			best, bestDisruption, bestRejections = append(best[:0], p), disruption, rejections
 		case c == 0:
-			best = append(best, i)
+			best = append(best, p)
 		}
 	}
-	var scores scores
 	if bestRejections == 0 {
-		var err error
-		if scores, err = s.score(ctx, accepted); err != nil {
+		if err := s.score(ctx, best, accepted); err != nil {
 			return nil, err
 		}
 	}
-	chosen := &s.spots[slices.MinFunc(best, func(a, b int) int { return s.compare(&s.spots[a], &s.spots[b], &scores) })]
-	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1)}
-	if bestRejections > 0 {
-		s.rules.rejections(chosen, func(r verdict.PodRule) { out.Broken = append(out.Broken, r) })
-	} else {
-		out.Score = scores.of(chosen.node).total
-	}
+	chosen := slices.MinFunc(best, s.compare)
+	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1), Score: chosen.score.total}
+	out.Broken, _ = s.rules.broken(chosen)
 	one := chosen.Occupant
 	one.Count = 1
 	s.State.Evict(chosen.node, &one)
@@ -249,57 +239,34 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	return out, ctx.Err()
 }
 
-// scores are the scores of nodes; nodes is ascending.
-type scores struct {
-	nodes []uint32
-	list  []nodeScore
-}
-
-// nodeScore is a node's total score, and the part that follows from the pod's own rules.
-type nodeScore struct{ own, total int64 }
-
-func (s *scores) of(node uint32) nodeScore {
-	if i, found := slices.BinarySearch(s.nodes, node); found {
-		return s.list[i]
-	}
-	return nodeScore{}
-}
-
-// score scores nodes for one more replica.
-func (s *scaling) score(ctx context.Context, nodes []uint32) (scores, error) {
+// score scores the nodes of replicas for one more replica. Both are ascending by node.
+func (s *scaling) score(ctx context.Context, replicas []*spot, nodes []uint32) error {
 	scored, err := s.Decision.Score(ctx, nodes, false)
 	if err != nil {
-		return scores{}, err
+		return err
 	}
-	out := scores{nodes, make([]nodeScore, len(nodes))}
-	for i, total := range scored.Totals {
-		out.list[i].total = total
-	}
-	for _, p := range scored.Plugins {
-		if s.FollowsOwnRules(p.Plugin) {
-			for i := range p.Scores {
-				out.list[i].own += p.Scores[i]
-			}
+	scored.Plugins = slices.DeleteFunc(scored.Plugins, func(p verdict.PluginScores) bool { return !s.FollowsOwnRules(p.Plugin) })
+	at := 0
+	for _, p := range replicas {
+		for nodes[at] < p.node {
+			at++
+		}
+		p.score.total = scored.Totals[at]
+		for _, own := range scored.Plugins {
+			p.score.own += own.Scores[at]
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // compare orders replicas with equal disruption and rejections: the one to delete first is less.
-func (s *scaling) compare(a, b *spot, scores *scores) int {
-	x, y := scores.of(a.node), scores.of(b.node)
-	c := cmp.Compare(x.own, y.own)
+func (s *scaling) compare(a, b *spot) int {
+	c := cmp.Compare(a.score.own, b.score.own)
 	for i := 0; c == 0 && i < len(s.keys); i++ {
 		t := &s.keys[i]
 		c = cmp.Compare(t.counts[t.column.Domain[b.node]], t.counts[t.column.Domain[a.node]])
 	}
-	return cmp.Or(c, cmp.Compare(s.nodes[b.node], s.nodes[a.node]), cmp.Compare(x.total, y.total), cmp.Compare(b.node, a.node),
-		cmp.Compare(bit(a.Name != ""), bit(b.Name != "")), cmp.Compare(b.Name, a.Name), s.State.Compare(a.Group, b.Group))
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return cmp.Or(c, cmp.Compare(s.nodes[b.node], s.nodes[a.node]), cmp.Compare(a.score.total, b.score.total),
+		cmp.Compare(b.node, a.node), cmp.Compare(bit(a.Name != ""), bit(b.Name != "")), cmp.Compare(b.Name, a.Name),
+		s.State.Compare(a.Group, b.Group))
 }
