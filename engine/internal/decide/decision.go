@@ -31,13 +31,6 @@ func New(f *Framework, s *cluster.State, pod *cluster.Pending) *Decision {
 	}}
 }
 
-// For returns the decision about another pod with the same static rules.
-func (d *Decision) For(pod *cluster.Pending) *Decision {
-	cycle := *d.Cycle
-	cycle.Pod = pod
-	return &Decision{Framework: d.Framework, Cycle: &cycle}
-}
-
 // Outcome is the result of filtering.
 type Outcome struct {
 	Feasible   nodeset.Set

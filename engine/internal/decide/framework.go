@@ -48,17 +48,6 @@ func (f *Framework) SortRejections(rejections []verdict.Rejection) {
 	})
 }
 
-// Alike reports whether the static rules of two pods are equal, and so are the nodes to which PreFilter restricts them. It
-// asks plugins that do not filter, too: PodTopologySpread reads node affinity and tolerations whether or not these filter.
-func (f *Framework) Alike(a, b *api.PodSpec) bool {
-	for _, p := range f.all {
-		if p.Alike != nil && !p.Alike(a, b) {
-			return false
-		}
-	}
-	return true
-}
-
 // Labels returns the keys of pod labels that rules read directly, without a selector.
 func (f *Framework) Labels() []string {
 	var keys []string
