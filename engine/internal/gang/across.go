@@ -111,13 +111,13 @@ func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlace
 	}
 	slices.SortFunc(domains, p.byBound)
 	for n := 2; n < 2*len(domains); n *= 2 {
-		union := nodeset.New(p.State.Len())
-		for _, d := range domains[:min(n, len(domains))] {
-			union.Or(s.nodesOf(d))
-			s.clear(d)
+		some := domains[:min(n, len(domains))]
+		var nodes []uint32
+		for _, d := range some {
+			nodes = append(nodes, d.nodes...)
 		}
 		result := verdict.PodGroupPlacement{Steps: found.Steps}
-		t, err := p.jointly(ctx, g, union, &result)
+		t, err := p.jointly(ctx, g, nodeset.Of(p.State.Len(), nodes), &result)
 		if err != nil {
 			return nil, err
 		}
@@ -127,8 +127,12 @@ func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlace
 		}
 		*found = result
 		p.commit(g, t)
-		for _, d := range domains[:min(n, len(domains))] {
-			if t.in(d) {
+		taken := nodeset.New(p.State.Len())
+		for i := range t.placements {
+			taken.Or(nodeset.Of(p.State.Len(), t.placements[i].Nodes))
+		}
+		for _, d := range some {
+			if slices.ContainsFunc(d.nodes, taken.Has) {
 				found.Domains = append(found.Domains, d.Domain)
 			}
 		}
@@ -136,16 +140,4 @@ func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlace
 	}
 	*found = verdict.PodGroupPlacement{Steps: found.Steps}
 	return nil, nil
-}
-
-// in reports whether a trial has pods in a domain.
-func (t *trial) in(d *domain) bool {
-	for i := range t.placements {
-		for _, n := range t.placements[i].Nodes {
-			if _, ok := slices.BinarySearch(d.nodes, n); ok {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -207,10 +207,9 @@ func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.PodGroup
 	var err error
 	if s.g.Joint {
 		a.group = &verdict.PodGroupPlacement{Steps: found.Steps}
-		a.trial, err = s.p.jointly(ctx, s.g, s.nodesOf(d), a.group)
+		a.trial, err = s.p.jointly(ctx, s.g, nodeset.Of(s.p.State.Len(), d.nodes), a.group)
 		found.Steps = a.group.Steps
 		s.undecided = s.undecided || a.group.Status == verdict.GroupUndecided
-		s.clear(d)
 	} else {
 		a.trial, err = s.inDomain(ctx, d, s.g.counts, s.g.minimum, false)
 	}
@@ -226,19 +225,6 @@ func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.PodGroup
 	return a, nil
 }
 
-func (s *survey) nodesOf(d *domain) nodeset.Set {
-	for _, n := range d.nodes {
-		s.set.Add(n)
-	}
-	return s.set
-}
-
-func (s *survey) clear(d *domain) {
-	for _, n := range d.nodes {
-		s.set.Remove(n)
-	}
-}
-
 // smallDomain is the number of nodes up to which a domain is scanned for each pod.
 const smallDomain = 64
 
@@ -246,7 +232,7 @@ const smallDomain = 64
 func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum int, explain bool) (*trial, error) {
 	p := s.p
 	within := *p
-	within.Queue = p.Within(s.nodesOf(d), explain)
+	within.Queue = p.Within(nodeset.Of(p.State.Len(), d.nodes), explain)
 	copies := make(map[*place.Class]*place.Class, len(s.g.Entries))
 	for _, e := range s.g.Entries {
 		c := copies[p.Classes[e]]
@@ -259,6 +245,5 @@ func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum 
 	mark := p.State.Mark()
 	t, err := within.inQueueOrder(ctx, s.g, counts, minimum)
 	p.UndoOf(within.Queue, mark)
-	s.clear(d)
 	return t, err
 }

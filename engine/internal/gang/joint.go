@@ -61,7 +61,7 @@ func newJoining(
 type joining struct {
 	framework *decide.Framework
 	state     *cluster.State
-	brief     bool // leave out conflicts
+	brief     bool            // leave out conflicts
 	group     []place.Pending // those without pods do not count
 	options   JointOptions
 	order     []uint32

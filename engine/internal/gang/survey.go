@@ -31,7 +31,6 @@ type survey struct {
 	of        []int       // by entry of the group: index of kinds
 	now       nodeset.Set // nodes that are feasible for the first entry's first pod; nil if unknown
 	requested api.Resources
-	set       nodeset.Set // nodes of the current domain
 	// undecided is set if a joint search ended before it decided whether a domain takes the minimum.
 	undecided bool
 }
@@ -45,7 +44,7 @@ type capacity struct {
 }
 
 func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
-	s := &survey{p: p, g: g, set: nodeset.New(p.State.Len())}
+	s := &survey{p: p, g: g}
 	var specs []*api.PodSpec
 	kinds := make(map[*place.Class]int)
 	for _, e := range g.Entries {
