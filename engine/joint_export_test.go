@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/gang"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -20,30 +22,40 @@ type JointOptions struct {
 // JointSteps is the default budget of PlaceJointly.
 const JointSteps = gang.JointSteps
 
-func (c *Cluster) probe(ctx context.Context, group []Pending, o JointOptions) gang.Probe {
-	return gang.NewProbe(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), group, c.joint(o))
-}
-
-func (c *Cluster) joint(o JointOptions) gang.JointOptions {
-	return gang.JointOptions{Candidates: c.candidates(o.Candidates), Seed: o.Seed, Steps: o.Steps}
+func (c *Cluster) joining(ctx context.Context, group []Pending, o JointOptions) *gang.Joining {
+	state := cluster.NewState(ctx, c.compiled)
+	return gang.NewJoining(ctx, c.framework(o.Profile), state, group, gang.JointOptions{
+		Candidates: c.candidates(o.Candidates), Seed: o.Seed, Order: place.Preference(state.Names, o.Seed), Steps: o.Steps,
+	})
 }
 
 // PlaceJointly places a group of pods as a whole.
 func (c *Cluster) PlaceJointly(ctx context.Context, group []Pending, o JointOptions) (*verdict.Joint, error) {
-	return gang.Jointly(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), group, c.joint(o))
+	return c.joining(ctx, group, o).Result(ctx, nil)
 }
 
 // SearchJointly runs the search alone, without placing the pods in order and without improvement.
 func (c *Cluster) SearchJointly(ctx context.Context, group []Pending, o JointOptions) (nodes []uint32, known bool, steps int) {
-	return c.probe(ctx, group, o).Search()
+	j := c.joining(ctx, group, o)
+	spots, known := j.Rules.Search(j.Order, nil, j.Budget)
+	if spots != nil {
+		nodes = j.NodesOf(spots)
+	}
+	return nodes, known, j.Budget.Steps
 }
 
 // InOrderJointly reports whether placing the pods one by one in some order gives a valid placement.
 func (c *Cluster) InOrderJointly(ctx context.Context, group []Pending, o JointOptions) (bool, error) {
-	return c.probe(ctx, group, o).InOrder(ctx)
+	return c.joining(ctx, group, o).InOrder(ctx)
 }
 
 // HoldTogether reports whether the search finds a placement that satisfies the given rules.
 func (c *Cluster) HoldTogether(ctx context.Context, group []Pending, o JointOptions, rules []verdict.PodRule) (bool, error) {
-	return c.probe(ctx, group, o).HoldTogether(rules), ctx.Err()
+	j := c.joining(ctx, group, o)
+	dropped := make([]bool, len(j.Rules.Rules))
+	for i, r := range j.Rules.Rules {
+		dropped[i] = !slices.Contains(rules, r)
+	}
+	spots, _ := j.Rules.Search(j.Order, dropped, j.Budget)
+	return spots != nil, ctx.Err()
 }

@@ -18,7 +18,7 @@ type PodGroup struct {
 	Entries []int
 	// Minimum is the number of pods that must be placed for any to be placed. 0 stands for all.
 	Minimum int
-	// Joint asks for a placement of the group as a whole, by Jointly, within a number of Steps.
+	// Joint asks for a placement of the group as a whole, by Joining, within a number of Steps.
 	Joint bool
 	Steps int
 	// Keys are topology keys, in order of preference. The group goes to one domain of the first key with a domain that

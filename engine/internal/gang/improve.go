@@ -10,8 +10,8 @@ import (
 )
 
 // consider reports whether a placement by pod is valid, and keeps it if it is the best so far.
-func (j *joining) consider(ctx context.Context, nodes []uint32) (valid bool, err error) {
-	if slices.Contains(j.rules.Rejected(j.spots(nodes)), true) {
+func (j *Joining) consider(ctx context.Context, nodes []uint32) (valid bool, err error) {
+	if slices.Contains(j.Rules.Rejected(j.spots(nodes)), true) {
 		return false, nil
 	}
 	p := &placed{nodes: nodes, scores: make([]int64, len(nodes))}
@@ -40,7 +40,7 @@ func (j *joining) consider(ctx context.Context, nodes []uint32) (valid bool, err
 	return true, nil
 }
 
-func (j *joining) spots(nodes []uint32) []joint.Assignment {
+func (j *Joining) spots(nodes []uint32) []joint.Assignment {
 	spots := make([]joint.Assignment, len(nodes))
 	for i, n := range nodes {
 		spots[i] = joint.Assignment{Replicas: j.pods[i].replicas, Node: n}
@@ -49,7 +49,7 @@ func (j *joining) spots(nodes []uint32) []joint.Assignment {
 }
 
 // score scores the nodes for a pod, all others being where they go.
-func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
+func (j *Joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
 	defer j.state.Undo(j.state.Mark())
 	for other, n := range nodes {
 		if p := j.pods[other]; other != i {
@@ -57,7 +57,7 @@ func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 		}
 	}
 	d := j.decisions[j.pods[i].replicas]
-	outcome, err := d.Filter(ctx, j.options.Candidates)
+	outcome, err := d.Filter(ctx, j.Candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func (j *joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 }
 
 // improve moves pods as long as a move raises the sum of scores, and reports whether no such move is left.
-func (j *joining) improve(ctx context.Context) (optimal bool, err error) {
+func (j *Joining) improve(ctx context.Context) (optimal bool, err error) {
 	for unmoved, i := 0, 0; unmoved < len(j.pods); i = (i + 1) % len(j.pods) {
-		if !j.effort.Spend(1 + len(j.pods)) {
+		if !j.Budget.Spend(1 + len(j.pods)) {
 			return false, ctx.Err()
 		}
 		before := j.best
@@ -82,16 +82,16 @@ func (j *joining) improve(ctx context.Context) (optimal bool, err error) {
 }
 
 // move moves a pod to the best node that keeps the placement valid, if that raises the sum of scores.
-func (j *joining) move(ctx context.Context, i int) error {
+func (j *Joining) move(ctx context.Context, i int) error {
 	score, err := j.score(ctx, j.best.nodes, i)
 	if err != nil {
 		return err
 	}
-	total := make([]int64, len(j.order))
+	total := make([]int64, len(j.Order))
 	for at, n := range score.Nodes {
 		total[n] = score.Totals[at]
 	}
-	better := slices.DeleteFunc(slices.Clone(j.order), func(n uint32) bool { return total[n] <= j.best.scores[i] })
+	better := slices.DeleteFunc(slices.Clone(j.Order), func(n uint32) bool { return total[n] <= j.best.scores[i] })
 	slices.SortStableFunc(better, func(a, b uint32) int { return cmp.Compare(total[b], total[a]) })
 	nodes := slices.Clone(j.best.nodes)
 	for _, n := range better {

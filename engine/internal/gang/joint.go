@@ -16,58 +16,42 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// JointOptions are the arguments of Jointly.
+// JointOptions are the arguments of a joint placement.
 type JointOptions struct {
 	Candidates nodeset.Set
-	// Seed breaks ties between equally good nodes.
-	Seed uint64
+	// Seed breaks ties between equally good nodes. Order is the nodes in tie-break order.
+	Seed  uint64
+	Order []uint32
 	// Steps is the budget of the search. A step tries one pod in one place, or filters and scores one pod. 0 stands for
 	// JointSteps.
 	Steps int
 }
 
-// JointSteps is the default budget of Jointly.
+// JointSteps is the default budget of a joint placement.
 const JointSteps = 1 << 20
 
-// Jointly places a group of pods as a whole, which kube-scheduler does not do. A placement is valid if every required
-// rule holds at the end: each pod's node is feasible for that pod with all others assumed. Jointly finds a valid
+// Joining places a group of pods as a whole, which kube-scheduler does not do. A placement is valid if every required
+// rule holds at the end: each pod's node is feasible for that pod with all others assumed. Result finds a valid
 // placement if there is one. Otherwise it proves that there is none, and returns conflicting rules. The step budget or
 // the context's deadline may end the search before that. The default budget is meant to suffice for groups of up to 8
 // pods.
 //
-// Among valid placements, Jointly prefers a high sum of scores. A pod's score is its total score with all others
-// assumed. Jointly places the pods one by one in the group's order, in reverse order, and in turns of one pod per
+// Among valid placements, Result prefers a high sum of scores. A pod's score is its total score with all others
+// assumed. Result places the pods one by one in the group's order, in reverse order, and in turns of one pod per
 // entry. If none of these placements is valid, it searches. It then improves the best placement: pod by pod, in the
 // group's order, it moves a pod to the node with the highest score that keeps the placement valid and raises the sum,
 // until no such move is left. The result is locally optimal; a higher sum may exist. Ties are broken as in Place.
-func Jointly(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) (*verdict.Joint, error) {
-	return newJoining(ctx, f, s, group, place.Preference(s.Names, o.Seed), o).result(ctx, nil)
-}
+//
+// It leaves the state unchanged.
+type Joining struct {
+	JointOptions
+	Budget *joint.Budget
+	Rules  *joint.Group
 
-func newJoining(
-	ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, order []uint32, o JointOptions,
-) *joining {
-	return &joining{
-		framework: f,
-		state:     s,
-		group:     group,
-		options:   o,
-		order:     order,
-		effort:    &joint.Budget{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
-	}
-}
-
-// joining is one call of Jointly. It leaves the state unchanged.
-type joining struct {
 	framework *decide.Framework
 	state     *cluster.State
-	brief     bool            // leave out conflicts
-	group     []place.Pending // those without pods do not count
-	options   JointOptions
-	order     []uint32
-	effort    *joint.Budget
-
-	rules     *joint.Group
+	brief     bool               // leave out conflicts
+	group     []place.Pending    // those without pods do not count
 	decisions []*decide.Decision // by replicas
 	of        []int              // by entry: its replicas
 	pods      []pod              // of the group, in order
@@ -86,9 +70,8 @@ type placed struct {
 	sum    int64
 }
 
-// result places the group. With an expected placement by entry, it neither places the pods in order nor searches.
-func (j *joining) result(ctx context.Context, expected [][]uint32) (*verdict.Joint, error) {
-	j.compile()
+// Result places the group. With an expected placement by entry, it neither places the pods in order nor searches.
+func (j *Joining) Result(ctx context.Context, expected [][]uint32) (*verdict.Joint, error) {
 	result := &verdict.Joint{Status: verdict.JointBestEffort}
 	err := j.find(ctx, expected, result)
 	if err == nil && j.best != nil {
@@ -100,7 +83,7 @@ func (j *joining) result(ctx context.Context, expected [][]uint32) (*verdict.Joi
 	if err != nil {
 		return nil, err
 	}
-	result.Steps = j.effort.Steps
+	result.Steps = j.Budget.Steps
 	switch {
 	case j.best != nil:
 		result.Status, result.Sum = verdict.JointComplete, j.best.sum
@@ -119,18 +102,18 @@ func (j *joining) result(ctx context.Context, expected [][]uint32) (*verdict.Joi
 
 // find sets the best valid placement that it finds before improvement. If it proves that there is none, it sets the
 // status and the conflict of the result.
-func (j *joining) find(ctx context.Context, expected [][]uint32, result *verdict.Joint) error {
+func (j *Joining) find(ctx context.Context, expected [][]uint32, result *verdict.Joint) error {
 	if expected != nil {
 		_, err := j.consider(ctx, slices.Concat(expected...))
 		return err
 	}
-	if err := j.inOrder(ctx); err != nil || j.best != nil {
+	if valid, err := j.InOrder(ctx); valid || err != nil {
 		return err
 	}
-	spots, known := j.rules.Search(j.order, nil, j.effort)
+	spots, known := j.Rules.Search(j.Order, nil, j.Budget)
 	switch {
 	case spots != nil:
-		if valid, err := j.consider(ctx, j.nodesOf(spots)); valid || err != nil {
+		if valid, err := j.consider(ctx, j.NodesOf(spots)); valid || err != nil {
 			return err
 		}
 	case known:
@@ -142,10 +125,13 @@ func (j *joining) find(ctx context.Context, expected [][]uint32, result *verdict
 	return ctx.Err()
 }
 
-// compile finds out which entries are equal, and the group's rules.
-func (j *joining) compile() {
+// NewJoining finds the equal entries of a group, and compiles the group's rules.
+func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, group []place.Pending, o JointOptions) *Joining {
+	j := &Joining{
+		JointOptions: o, framework: f, state: s, group: group, of: make([]int, len(group)),
+		Budget: &joint.Budget{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
+	}
 	var members []joint.Replicas
-	j.of = make([]int, len(j.group))
 	for i := range j.group {
 		p := &j.group[i]
 		if p.Count == 0 {
@@ -157,7 +143,7 @@ func (j *joining) compile() {
 			d := decide.New(j.framework, j.state, j.state.Compile(&p.Pod))
 			j.decisions = append(j.decisions, d)
 			members = append(members, joint.Replicas{
-				Pod: d.Pod, Rules: d.Rules(), Entry: i, Unplaceable: d.Unplaceable(j.options.Candidates),
+				Pod: d.Pod, Rules: d.Rules(), Entry: i, Unplaceable: d.Unplaceable(j.Candidates),
 			})
 		}
 		members[at].Count += p.Count
@@ -166,7 +152,8 @@ func (j *joining) compile() {
 			j.pods = append(j.pods, pod{i, at})
 		}
 	}
-	j.rules = joint.NewGroup(j.state.Len(), members, j.options.Candidates)
+	j.Rules = joint.NewGroup(j.state.Len(), members, j.Candidates)
+	return j
 }
 
 // equal reports whether pending pods differ only in their names.
@@ -175,8 +162,8 @@ func equal(a, b *api.Pod) bool {
 		slices.Equal(a.Labels, b.Labels) && a.Terminating == b.Terminating
 }
 
-// nodesOf returns the nodes by pod.
-func (j *joining) nodesOf(spots []joint.Assignment) []uint32 {
+// NodesOf returns the nodes by pod.
+func (j *Joining) NodesOf(spots []joint.Assignment) []uint32 {
 	byReplicas := make(map[int][]uint32)
 	for _, s := range spots {
 		byReplicas[s.Replicas] = append(byReplicas[s.Replicas], s.Node)
@@ -189,11 +176,11 @@ func (j *joining) nodesOf(spots []joint.Assignment) []uint32 {
 	return nodes
 }
 
-// inOrder places the pods one by one in several orders.
-func (j *joining) inOrder(ctx context.Context) error {
+// InOrder places the pods one by one in several orders, and reports whether one of the placements is valid.
+func (j *Joining) InOrder(ctx context.Context) (bool, error) {
 	for _, queue := range j.queues() {
-		if !j.effort.Spend(len(j.pods)) {
-			return ctx.Err()
+		if !j.Budget.Spend(len(j.pods)) {
+			return j.best != nil, ctx.Err()
 		}
 		pending := make([]place.Pending, len(queue))
 		for i, run := range queue {
@@ -201,7 +188,7 @@ func (j *joining) inOrder(ctx context.Context) error {
 		}
 		placements, err := j.placeInOrder(ctx, pending)
 		if err != nil {
-			return err
+			return false, err
 		}
 		nodes := make([][]uint32, len(j.group))
 		missing := false
@@ -212,19 +199,19 @@ func (j *joining) inOrder(ctx context.Context) error {
 		valid := false
 		if !missing {
 			if valid, err = j.consider(ctx, slices.Concat(nodes...)); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if !valid {
 			j.keepPart(nodes)
 		}
 	}
-	return nil
+	return j.best != nil, nil
 }
 
-func (j *joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
+func (j *Joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
 	defer j.state.Undo(j.state.Mark())
-	q, err := place.New(ctx, j.framework, j.state, j.options.Candidates, pending, place.Options{Seed: j.options.Seed})
+	q, err := place.New(ctx, j.framework, j.state, j.Candidates, pending, place.Options{Seed: j.Seed})
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +227,7 @@ func (j *joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]
 type run struct{ entry, count int }
 
 // queues returns the distinct orders in which to place the pods.
-func (j *joining) queues() [][]run {
+func (j *Joining) queues() [][]run {
 	var given, turns []run
 	for e := range j.group {
 		if n := j.group[e].Count; n > 0 {
@@ -268,7 +255,7 @@ func (j *joining) queues() [][]run {
 }
 
 // keepPart removes rejected pods from a placement by entry, and keeps the rest if it is the largest so far.
-func (j *joining) keepPart(nodes [][]uint32) {
+func (j *Joining) keepPart(nodes [][]uint32) {
 	var spots []joint.Assignment
 	var entries []int
 	for e := range nodes {
@@ -276,7 +263,7 @@ func (j *joining) keepPart(nodes [][]uint32) {
 			spots, entries = append(spots, joint.Assignment{Replicas: j.of[e], Node: n}), append(entries, e)
 		}
 	}
-	for wrong := j.rules.Rejected(spots); slices.Contains(wrong, true); wrong = j.rules.Rejected(spots) {
+	for wrong := j.Rules.Rejected(spots); slices.Contains(wrong, true); wrong = j.Rules.Rejected(spots) {
 		kept := 0
 		for i := range spots {
 			if !wrong[i] {
@@ -297,8 +284,8 @@ func (j *joining) keepPart(nodes [][]uint32) {
 
 // conflict returns rules that no placement satisfies together. It drops rules, as many at once as possible, as long as
 // the search still proves that there is no placement. minimal reports that none of the remaining rules can be dropped.
-func (j *joining) conflict() (rules []verdict.PodRule, minimal bool) {
-	all := j.rules.Rules
+func (j *Joining) conflict() (rules []verdict.PodRule, minimal bool) {
+	all := j.Rules.Rules
 	given := make([]bool, len(all))
 	minimal = true
 	var giveUp func(from, to int)
@@ -307,10 +294,10 @@ func (j *joining) conflict() (rules []verdict.PodRule, minimal bool) {
 			given[i] = true
 		}
 		// One hard search must not use up the budget of the others.
-		part := *j.effort
+		part := *j.Budget
 		part.Limit = part.Steps + (part.Limit-part.Steps)/16
-		spots, known := j.rules.Search(j.order, given, &part)
-		j.effort.Steps = part.Steps
+		spots, known := j.Rules.Search(j.Order, given, &part)
+		j.Budget.Steps = part.Steps
 		if spots == nil && known {
 			return
 		}

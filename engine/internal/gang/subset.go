@@ -29,7 +29,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		}
 		j := p.joining(ctx, g, counts, candidates, found)
 		j.brief = sum(counts) < g.pods
-		result, err := j.result(ctx, nil)
+		result, err := j.Result(ctx, nil)
 		if n := count(j.parts); n >= g.minimum && n > count(known) {
 			known = j.parts
 		}
@@ -62,7 +62,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		for i, nodes := range part {
 			counts[i] = len(nodes)
 		}
-		better, err := p.joining(ctx, g, counts, candidates, found).result(ctx, part)
+		better, err := p.joining(ctx, g, counts, candidates, found).Result(ctx, part)
 		if errors.Is(err, context.DeadlineExceeded) { // valid, but without scores
 			return g.joined(&verdict.Joint{Nodes: part}, found), nil
 		}
@@ -96,7 +96,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
 // joining returns the joint placement of a number of pods per entry.
-func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement) *joining {
+func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement) *Joining {
 	if p.prefer == nil {
 		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
 	}
@@ -104,9 +104,9 @@ func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidate
 	for i, e := range g.Entries {
 		group[i] = place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]}
 	}
-	o := JointOptions{Candidates: candidates, Seed: p.Options.Seed, Steps: g.Steps}
-	j := newJoining(ctx, p.Framework, p.State, group, p.prefer, o)
-	j.effort.Steps = found.Steps
+	o := JointOptions{Candidates: candidates, Seed: p.Options.Seed, Order: p.prefer, Steps: g.Steps}
+	j := NewJoining(ctx, p.Framework, p.State, group, o)
+	j.Budget.Steps = found.Steps
 	return j
 }
 
