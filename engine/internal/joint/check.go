@@ -16,8 +16,20 @@ func (g *Group) Rejected(assigned []Assignment) []bool {
 	for i, a := range assigned {
 		r := &g.replicas[a.Replicas]
 		r.add(a, -1)
-		rejected[i] = !g.candidates.Has(a.Node) || !r.allow(a.Node) || g.overcommitted(assigned, i) || g.rejectedByOthers(assigned, i)
+		allowed := g.candidates.Has(a.Node) && r.allow(a.Node)
 		r.add(a, 1)
+		var bin []int
+		for j, other := range assigned {
+			if other.Node == a.Node {
+				bin = append(bin, other.Replicas)
+			}
+			allowed = allowed && (j == i || !g.excludes(a, other) && !g.excludes(other, a))
+		}
+		for j := range g.resources {
+			x := &g.resources[j]
+			allowed = allowed && (!x.required[a.Replicas] || x.sum(bin) <= x.room(a.Node))
+		}
+		rejected[i] = !allowed
 	}
 	for _, a := range assigned {
 		g.add(a, -1)
@@ -56,33 +68,6 @@ func (r *replicas) allow(node uint32) bool {
 		}
 	}
 	return r.affinity == nil || r.affinity.Allows(node)
-}
-
-// overcommitted reports whether a pod's node has too little room for the assigned pods.
-func (g *Group) overcommitted(assigned []Assignment, i int) bool {
-	a := assigned[i]
-	var bin []int
-	for _, other := range assigned {
-		if other.Node == a.Node {
-			bin = append(bin, other.Replicas)
-		}
-	}
-	for j := range g.resources {
-		if x := &g.resources[j]; x.required[a.Replicas] && x.sum(bin) > x.room(a.Node) {
-			return true
-		}
-	}
-	return false
-}
-
-// rejectedByOthers reports whether exclusions reject a pod's node because of other assigned pods, or reject theirs because of it.
-func (g *Group) rejectedByOthers(assigned []Assignment, i int) bool {
-	for j, other := range assigned {
-		if j != i && (g.excludes(assigned[i], other) || g.excludes(other, assigned[i])) {
-			return true
-		}
-	}
-	return false
 }
 
 // excludes reports whether an exclusion of one pod excludes another from its domain.
