@@ -35,14 +35,6 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		if err != nil {
 			return nil, err
 		}
-		failed, err := s.erring(ctx, domains)
-		if err != nil {
-			return nil, err
-		}
-		if failed != nil {
-			found.Message = failed.failure
-			return failed, nil
-		}
 		best, worst, err := s.best(ctx, domains, found)
 		if err != nil {
 			return nil, err
@@ -123,6 +115,9 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 // the one that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
 func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.PodGroupPlacement) (best, rejected *attempt, err error) {
 	p, g := s.p, s.g
+	if t, err := s.erring(ctx, domains); t != nil || err != nil {
+		return nil, &attempt{trial: t}, err
+	}
 	most := 0
 	for _, d := range domains {
 		most = max(most, d.bound)

@@ -196,15 +196,12 @@ func (j *Joining) InOrder(ctx context.Context) (bool, error) {
 			nodes[run.entry] = append(nodes[run.entry], placements[i].Nodes...)
 			missing = missing || placements[i].Unplaced > 0
 		}
-		valid := false
 		if !missing {
-			if valid, err = j.consider(ctx, slices.Concat(nodes...)); err != nil {
+			if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil {
 				return false, err
 			}
 		}
-		if !valid {
-			j.keepPart(nodes)
-		}
+		j.keepPart(nodes)
 	}
 	return j.best != nil, nil
 }
