@@ -233,9 +233,6 @@ func (cl *Class) weights(cs []contender) []float64 {
 					domains++
 				}
 			}
-		case !cl.anyRejected:
-			domains = cl.present[at].slots
-			at++
 		default:
 			domains = cl.slotsOf(&cl.present[at], cs)
 			at++

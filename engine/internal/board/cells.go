@@ -3,7 +3,6 @@ package board
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
@@ -30,8 +29,13 @@ func (cl *Class) divide() *partition {
 		cells = b.divide(cells, numbers, limit)
 		return slices.Clone(scores)
 	}
-	untolerated := tainttoleration.UntoleratedPreferences(c)
-	taints := static(byNode(c, untolerated))
+	var taints []int64
+	if untolerated := tainttoleration.UntoleratedPreferences(c); slices.Max(untolerated) > 0 {
+		for _, class := range c.State.Taints.Class {
+			taints = append(taints, untolerated[class])
+		}
+		taints = static(taints)
+	}
 	affinity := static(nodeaffinity.Weights(c, b.all))
 	images := static(imagelocality.ByNode(c))
 	if len(cl.softKeys) > 0 && !cl.scorable.Full(len(b.all)) {
@@ -70,20 +74,4 @@ func byCell(cells *partition, values []int64) []int64 {
 		of[i] = values[n]
 	}
 	return of
-}
-
-// byNode returns the number of untolerated taints by node; nil if all are equal.
-func byNode(c *plugin.Cycle, byClass []int64) []int64 {
-	equal := true
-	for _, v := range byClass {
-		equal = equal && v == byClass[0]
-	}
-	if equal {
-		return nil
-	}
-	values := make([]int64, c.State.Len())
-	for n, class := range c.State.Taints.Class {
-		values[n] = byClass[class]
-	}
-	return values
 }

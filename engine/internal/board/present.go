@@ -55,14 +55,12 @@ func (cl *Class) uncount(n uint32) {
 	}
 }
 
-// rejectedByValue reports whether one cell can have both feasible and rejected buckets.
-func (cl *Class) rejectedByValue() bool {
-	return slices.ContainsFunc(cl.valued, func(k *key) bool { return k.rejects })
-}
-
 // slotsOf counts the slots of a constraint that have feasible nodes.
 func (cl *Class) slotsOf(p *presence, cs []contender) int {
-	if cl.rejectedByValue() {
+	if !cl.anyRejected {
+		return p.slots
+	}
+	if slices.ContainsFunc(cl.valued, func(k *key) bool { return k.rejects }) { // within a cell
 		return cl.countSlots(p.soft, cs)
 	}
 	slots, known := p.remaining[string(cl.rejected)]
