@@ -26,9 +26,7 @@ func onlyKind(kind string) *plugin.Plugin {
 			}
 		}
 	}}
-	if kind == "Static" {
-		only.Alike = func(_, _ *api.PodSpec) bool { return false }
-	}
+	only.Static = kind == "Static"
 	return only
 }
 

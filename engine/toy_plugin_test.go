@@ -32,8 +32,8 @@ const toyZone, noisy, tenant = "zone", "noisy", "tenant"
 func toys() []*plugin.Plugin {
 	return []*plugin.Plugin{
 		{
-			Name:  keepOut,
-			Alike: func(_, _ *api.PodSpec) bool { return true },
+			Name:   keepOut,
+			Static: true,
 			Compile: func(c *plugin.Cycle, s *rule.Set) {
 				rejected := nodeset.New(c.State.Len())
 				rejected.Or(c.State.Column(c.State.Symbols.Intern("keep-out")).Having)
@@ -165,9 +165,9 @@ func TestToyPluginEverywhere(t *testing.T) {
 		t.Run("Place/"+name, func(t *testing.T) {
 			for by, pod := range counting {
 				testToyPlace(t, toyCluster(t, one), o, by, pod())
-				// A plugin with static rules may have others, and then does not say which pods are alike.
+				// A plugin with static rules may have others.
 				mixed := toys()
-				mixed[0].Alike = nil
+				mixed[0].Static = false
 				testToyPlace(t, toyCluster(t, one, mixed...), o, by, pod())
 			}
 		})

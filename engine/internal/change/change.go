@@ -80,9 +80,6 @@ func (s *search) passing(of func(*plugin.Plugin) bool) nodeset.Set {
 	return rest
 }
 
-// static reports whether a plugin's rules are static.
-func static(p *plugin.Plugin) bool { return p.Alike != nil }
-
 // firstFeasible returns the first of some nodes that is feasible for a pod in a state, none if there is none.
 func (s *search) firstFeasible(state *cluster.State, pod *cluster.Pending, nodes nodeset.Set) ([]uint32, error) {
 	outcome, err := decide.New(s.Framework, state, pod).Filter(s.ctx, nodes)

@@ -64,7 +64,7 @@ func (s *search) addNode() error {
 func (s *search) models() []uint32 {
 	needs := s.rules.Fit.Needs()
 	nodes := s.passing(func(p *plugin.Plugin) bool {
-		return static(p) && p != nodeaffinity.Plugin && p != nodename.Plugin // a copy has a name of its own
+		return p.Static && p != nodeaffinity.Plugin && p != nodename.Plugin // a copy has a name of its own
 	})
 	var out []uint32
 	rank := make(map[uint32]int)
@@ -87,7 +87,7 @@ func (s *search) models() []uint32 {
 // rejectedByPods reports whether pods in its topology domains make a node infeasible.
 func (s *search) rejectedByPods(n uint32) bool {
 	for p, rejected := range s.rejected {
-		if !static(p) && p != nodeports.Plugin && p != noderesources.Fit && has(rejected, n) {
+		if !p.Static && p != nodeports.Plugin && p != noderesources.Fit && has(rejected, n) {
 			return true
 		}
 	}

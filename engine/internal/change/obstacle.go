@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
@@ -76,7 +77,7 @@ func (r *victimSearch) findObstacles() {
 
 // survey finds the best victim sets of all candidates.
 func (r *victimSearch) survey() {
-	targets := r.passing(static)
+	targets := r.passing(func(p *plugin.Plugin) bool { return p.Static })
 	for to := range targets.All() {
 		if r.State.Ended() || r.picks > maxPicks {
 			break

@@ -125,7 +125,7 @@ func (d *Decision) Static(candidates nodeset.Set) nodeset.Set {
 	}
 	rest := plugin.Both(candidates, pre.Nodes).Clone()
 	for _, p := range d.Filters {
-		if p.Alike == nil || p.Compile == nil {
+		if !p.Static || p.Compile == nil {
 			continue
 		}
 		var rules rule.Set

@@ -129,7 +129,7 @@ func (d *Decision) Unplaceable(candidates nodeset.Set) []verdict.PodRule {
 		case whole == nil:
 		case whole.Reason.Type == verdict.ReasonUnparsablePod:
 			rules = append(rules, verdict.PodRule{Plugin: p.Name, Error: whole.Reason.Message})
-		case p.Alike == nil: // otherwise static rules reject all nodes
+		case !p.Static: // otherwise static rules reject all nodes
 			rules = append(rules, verdict.PodRule{Plugin: p.Name})
 		}
 	}

@@ -25,9 +25,8 @@ type Plugin struct {
 	PreFilter func(*api.PodSpec) PreFilterResult
 	// Compile adds the plugin's rules to a set. The state must not change until the rules have counted.
 	Compile func(*Cycle, *rule.Set)
-	// Alike reports whether Compile and PreFilter have equal results for two pods in every state. It is set if all
-	// rules are static.
-	Alike func(a, b *api.PodSpec) bool
+	// Static is set if all rules are static, so that placing pods changes nothing about them.
+	Static bool
 	// Labels are the keys of pod labels that the rules read directly, without a selector.
 	Labels []string
 	// Explain adds details to an explanation, within the request's budget.

@@ -1,9 +1,6 @@
 package nodeaffinity
 
 import (
-	"reflect"
-	"slices"
-
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -17,7 +14,7 @@ var Plugin = &plugin.Plugin{
 	Name:          verdict.NodeAffinity,
 	PreFilter:     preFilter,
 	Compile:       compile,
-	Alike:         alike,
+	Static:        true,
 	PreScoreError: preScoreError,
 	Score:         Score,
 	Weight:        func(w *api.Weights) *int64 { return &w.NodeAffinity },
@@ -37,11 +34,6 @@ func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
 		}
 	}
 	return plugin.PreFilterResult{Restricted: restricted, Names: names}
-}
-
-func alike(a, b *api.PodSpec) bool {
-	return slices.Equal(a.NodeSelector, b.NodeSelector) &&
-		(a.NodeAffinity == b.NodeAffinity || reflect.DeepEqual(a.NodeAffinity, b.NodeAffinity))
 }
 
 func compile(c *plugin.Cycle, s *rule.Set) {

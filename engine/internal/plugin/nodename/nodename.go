@@ -17,7 +17,7 @@ var Plugin = &plugin.Plugin{
 		return plugin.PreFilterResult{Restricted: spec.NodeName != "", Names: []string{spec.NodeName}}
 	},
 	Compile: compile,
-	Alike:   func(a, b *api.PodSpec) bool { return a.NodeName == b.NodeName },
+	Static:  true,
 }
 
 func compile(c *plugin.Cycle, s *rule.Set) {

@@ -14,7 +14,7 @@ import (
 var Plugin = &plugin.Plugin{
 	Name:    verdict.NodeUnschedulable,
 	Compile: compile,
-	Alike:   tainttoleration.Alike,
+	Static:  true,
 }
 
 var taint = api.Taint{Key: "node.kubernetes.io/unschedulable", Effect: api.NoSchedule}

@@ -1,8 +1,6 @@
 package tainttoleration
 
 import (
-	"slices"
-
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -45,16 +43,13 @@ func FirstUntolerated(taints []api.Taint, tolerations []api.Toleration, p *api.P
 var Plugin = &plugin.Plugin{
 	Name:    verdict.TaintToleration,
 	Compile: compile,
-	Alike:   Alike,
+	Static:  true,
 	Explain: explain,
 	Score:   Score,
 	Weight:  func(w *api.Weights) *int64 { return &w.TaintToleration },
 
 	OwnRules: true,
 }
-
-// Alike reports whether two pods tolerate the same taints.
-func Alike(a, b *api.PodSpec) bool { return slices.Equal(a.Tolerations, b.Tolerations) }
 
 func compile(c *plugin.Cycle, s *rule.Set) {
 	if c.Tolerated == nil {
