@@ -60,7 +60,7 @@ func together(queue int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.Plac
 	return sum
 }
 
-// queued is a queue with groups, one of which is jointly placed, and one that cannot be.
+// queued is a queue with a group in order, a group that is placed jointly, and one that cannot be placed.
 func queued() *stowagev1.PlaceRequest {
 	r := placeApart(4)
 	r.Explain = true

@@ -235,8 +235,8 @@ func checkContent(t *rapid.T, c *Content, want *stowagev1.Cluster) {
 			t.Errorf("Lookup(%q) = %d, %t, want %d", n.Name, got, ok, i)
 		}
 	}
-	if i, ok := c.Lookup("nobody"); ok {
-		t.Errorf("Lookup finds nobody at %d", i)
+	if i, ok := c.Lookup("unknown"); ok {
+		t.Errorf("Lookup finds an unknown name at %d", i)
 	}
 	for i, l := range c.lists() {
 		if got, want := l.memory(), anew.lists()[i].memory(); got != want {

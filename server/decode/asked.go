@@ -12,13 +12,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Asked is the pod that a request is about, or those of its queue.
+// Asked is the pod of a request, or the pods of its queue, before the cluster is known.
 type Asked struct {
-	queue [][]byte // as they are encoded
+	queue [][]byte // encoded pods
 
 	raw []byte // in the usual encoding
 	rawPod
-	sound bool // otherwise it is read again, once the cluster is known
+	sound bool // otherwise onePod reads it again
 	names newNames
 }
 
@@ -49,20 +49,16 @@ func readAsked(pod []byte) (*Asked, error) {
 		return a, nil
 	}
 	m := new(stowagev1.Pod)
-	if err := proto.Unmarshal(pod, m); err != nil {
+	if err := unmarshal(&path{name: "pod"}, pod, m); err != nil {
 		return nil, err
-	}
-	var p problems
-	if p.refuseLost(&path{name: "pod"}, pod, m); len(p.violations) > 0 {
-		return nil, p.err()
 	}
 	a, _ = askedOf(encoded(m))
 	return a, nil
 }
 
-// askedOf reads a pod, whose bytes it keeps, and reports whether it is in the usual encoding.
+// askedOf reads a pod, keeps its bytes, and reports whether it is in the usual encoding.
 func askedOf(raw []byte) (_ *Asked, isUsual bool) {
-	r := newReader()
+	r := newReader(referred{})
 	a := &Asked{raw: raw}
 	r.begin(&a.names)
 	a.rawPod, isUsual = read(r, path{}, raw, podAs(unplaced))
@@ -70,18 +66,16 @@ func askedOf(raw []byte) (_ *Asked, isUsual bool) {
 	return a, isUsual
 }
 
-// podAs returns a reader of pods.
-func podAs(s standing) func(*reader, *path, *scan) rawPod {
+func podAs(s podKind) func(*reader, *path, *scan) rawPod {
 	return func(r *reader, at *path, in *scan) (p rawPod) {
 		r.pod(at, in, s, &p)
 		return p
 	}
 }
 
-// Ask says what pod the request is about, in the place of the one in the message; nil changes nothing.
+// Ask replaces the pods of the message; nil keeps them.
 func (r *Request) Ask(a *Asked) { r.question = a }
 
-// onePod decodes the pod that the request is about.
 func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 	at := path{name: "pod"}
 	if r.question == nil {
@@ -141,32 +135,29 @@ func appendBytes[S ~string | ~[]byte](b []byte, s S) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// FilterKey returns a cache key of a request about a: requests about one cluster with equal keys have the same answer. It is
-// empty if the answer is not to be remembered.
+// FilterKey returns a cache key: requests with one cluster and equal keys have equal responses. It is empty if the response must
+// not be cached.
 func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
-	if in.GetCandidateNodes() != nil || in.GetExplain() {
-		return ""
-	}
-	on := in.GetContext()
-	return answerKey('F', a.key(on.GetProfile()), on.GetIncludeNodeNames(), in.GetIncludeChanges())
+	cached := in.GetCandidateNodes() == nil && !in.GetExplain()
+	return responseKey('F', cached, a, in.GetContext(), in.GetIncludeChanges())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.
 func ScoreKey(in *stowagev1.ScoreRequest, a *Asked) string {
-	if in.GetCandidateNodes() != nil {
-		return ""
-	}
-	on := in.GetContext()
-	return answerKey('S', a.key(on.GetProfile()),
-		on.GetIncludeNodeNames(), in.GetIncludePluginScores(), in.GetIncludeRejections())
+	cached := in.GetCandidateNodes() == nil
+	return responseKey('S', cached, a, in.GetContext(), in.GetIncludePluginScores(), in.GetIncludeRejections())
 }
 
-func answerKey(method byte, key string, included ...bool) string {
+func responseKey(method byte, cached bool, a *Asked, on *stowagev1.DecisionContext, included ...bool) string {
+	if !cached {
+		return ""
+	}
+	key := a.key(on.GetProfile())
 	if key == "" {
 		return ""
 	}
 	form := byte('0')
-	for i, is := range included {
+	for i, is := range append(included, on.GetIncludeNodeNames()) {
 		if is {
 			form += 1 << i
 		}
@@ -174,14 +165,14 @@ func answerKey(method byte, key string, included ...bool) string {
 	return string([]byte{method, form}) + key
 }
 
-// queue decodes the pods to place, as they are encoded unless that is nil.
+// queue decodes the pods to place: the encoded ones, or those of the messages if raw is nil.
 func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pending {
 	var root *path
 	if !d.within(root, "queue", len(in), MaxQueuePods) {
 		return nil
 	}
 	out := make([]engine.Pending, 0, len(in))
-	quick := d.quickly()
+	quick := newReader(d.referred) // its problems are not reported
 	var pods uint64
 	for i, p := range in {
 		if d.full {
@@ -196,7 +187,7 @@ func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pend
 		pods += uint64(count)
 		var pod api.Pod
 		if raw == nil {
-			pod = d.pod(at.field("pod"), p.GetPod(), podAs(pending))
+			pod = submessage(d, at.field("pod"), p.GetPod(), podAs(pending)).pod
 		} else {
 			pod = d.pendingPod(quick, at.field("pod"), raw[i])
 		}
@@ -208,16 +199,6 @@ func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pend
 	return out
 }
 
-// pod decodes a pod that is a message.
-func (d *decoder) pod(at path, in *stowagev1.Pod, message func(*reader, *path, *scan) rawPod) api.Pod {
-	p := submessage(d, at, in, message)
-	if p == nil {
-		return api.Pod{}
-	}
-	return p.pod
-}
-
-// pendingPod decodes a pod to place.
 func (d *decoder) pendingPod(quick *reader, at path, raw []byte) api.Pod {
 	quick.unused = newNames{}
 	quick.begin(&quick.unused)

@@ -148,7 +148,7 @@ func TestDeltasLeadToNoMoreNamesThanAllowed(t *testing.T) {
 	}
 }
 
-// What nodes take over from their classes is bounded however the cluster came about.
+// What nodes inherit from their classes is bounded with and without deltas.
 func TestInheritedIsBoundedByDelta(t *testing.T) {
 	class := &stowagev1.NodeClass{NameLabelKeys: numbered("k", 0, 10_000)}
 	const fit = decode.MaxInherited / 10_000
@@ -168,10 +168,10 @@ func TestInheritedIsBoundedByDelta(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, d := range map[string]*stowagev1.ClusterDelta{
-		"the same again":       {Nodes: nodes(0, 20)},
-		"one for another":      {RemovedNodes: []string{"n3"}, Nodes: nodes(fit, fit+1)},
-		"one without class":    {Nodes: append(nodes(fit, fit+1), &stowagev1.Node{Name: "n7"})},
-		"nobody has the class": {NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: class}}},
+		"the same again":    {Nodes: nodes(0, 20)},
+		"one for another":   {RemovedNodes: []string{"n3"}, Nodes: nodes(fit, fit+1)},
+		"one without class": {Nodes: append(nodes(fit, fit+1), &stowagev1.Node{Name: "n7"})},
+		"an unused class":   {NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: class}}},
 	} {
 		next, err := follow(t, full, d)
 		if err != nil {

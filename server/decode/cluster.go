@@ -14,19 +14,17 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Cluster is a cluster that requests ask about, compiled. It is immutable.
+// Cluster is a compiled cluster. It is immutable.
 type Cluster struct {
 	*engine.Cluster
 	Content *content.Content
-	// Address is the content's, as text.
-	Address string
+	Address string // of the content
 	known
-	// interned is what the engine had interned when the whole cluster was compiled last.
-	interned int
+	interned int // what the engine interned when the whole cluster was compiled
 
-	// fixed is Memory without what the cluster remembers and without slack; 0 until somebody asked.
+	// fixed is Memory without the engine's memo and without slack; 0 until the first call of Memory.
 	fixed atomic.Int64
-	// exact is the names without those of what is gone, nil until somebody needed them.
+	// exact is the names that occur in the content, nil until they are needed.
 	exact atomic.Pointer[names]
 }
 
@@ -45,7 +43,7 @@ func (k known) shared() known {
 	return k
 }
 
-// sink takes a cluster part by part, as *engine.Builder does.
+// sink is the methods of *engine.Builder that a decoder calls.
 type sink interface {
 	Grow(nodes int)
 	AddTemplate(*api.PodTemplate)
@@ -57,7 +55,7 @@ type sink interface {
 	AddWorkloadSelector(api.WorkloadSelector)
 }
 
-// Message decodes a request's cluster that is a message, nil if it has none.
+// Message decodes the cluster of a request from its message, nil if the request has none.
 func (r *Request) Message(in *stowagev1.Cluster) {
 	at := path{name: "context.cluster"}
 	if in == nil {
@@ -72,7 +70,7 @@ func (r *Request) Message(in *stowagev1.Cluster) {
 	r.Part("context.cluster", wire.Pieces{raw})
 }
 
-// Part decodes a cluster, or the next part of one, from the wire; field is what it is called in the request.
+// Part decodes an encoded cluster, or the next part of one. field is its path in the request.
 func (r *Request) Part(field string, in wire.Pieces) {
 	d := &r.decoder
 	at := path{name: field}
@@ -82,7 +80,7 @@ func (r *Request) Part(field string, in wire.Pieces) {
 		d.inOrder(items, (*reader).readItems, func(c *chunk) { d.commitItems(&at, c) })
 		r.remember(nodeless, items.fields)
 	}
-	r.nodeless = nil // parts that follow go on from this one
+	r.nodeless = nil // more parts extend this one
 	d.grow(nodes)
 	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.commitNodes(&at, c) })
 	if wrong != "" {
@@ -91,22 +89,19 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	d.bounds(&at)
 }
 
-// grownBytes is how large nodes are at least for which room is made before they are read: what comes as nodes need not be
-// any, and the room for one takes many times the few bytes that an empty one has.
-const grownBytes = 16
+// minNodeBytes is the least size of nodes that memory is reserved for: the reservation for an empty node is many times its size.
+const minNodeBytes = 16
 
-// grow makes room for nodes.
 func (d *decoder) grow(nodes runs) {
-	room := min(nodes.fields, nodes.bytes/grownBytes, MaxNodes)
+	room := min(nodes.fields, nodes.bytes/minNodeBytes, MaxNodes)
 	d.to.Grow(room)
 	d.content.Grow(room)
 }
 
-// over reports whether there is no point in decoding more.
+// over reports whether decoding must stop.
 func (d *decoder) over() bool { return d.full || d.ended != nil }
 
-// finish hands over what had to be complete first: workload selectors go in the order of the canonical form, so that
-// clusters of equal content get equal answers.
+// finish adds the workload selectors in canonical order, so that clusters with equal content have equal responses.
 func (d *decoder) finish() {
 	slices.SortFunc(d.selectors, func(a, b api.WorkloadSelector) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -117,36 +112,35 @@ func (d *decoder) finish() {
 	d.selectors = nil
 }
 
-// besides is what a cluster takes that nobody counts, such as what later parts of a request refer to.
-const besides = 16 << 10
+// fixedOverheadBytes is memory that is not itemised elsewhere, such as the tables that requests refer to.
+const fixedOverheadBytes = 16 << 10
 
-// withSlack is an estimate of memory from above: sizes that allocations are rounded up to are not known exactly.
+// withSlack adds an upper estimate of what the allocator rounds up.
 func withSlack(bytes int64) int64 { return bytes + bytes/8 }
 
-// Memory is what the cluster takes at most, in bytes, what it remembers at the moment included.
+// Memory is an upper estimate of the cluster's size in bytes, with the engine's memo.
 func (c *Cluster) Memory() int64 {
 	fixed := c.fixed.Load()
 	if fixed == 0 {
 		fixed = c.Bytes() - c.Cluster.Remembered() + c.Content.Bytes()
 		c.fixed.Store(fixed)
 	}
-	return besides + withSlack(fixed+c.Cluster.Remembered())
+	return fixedOverheadBytes + withSlack(fixed+c.Cluster.Remembered())
 }
 
-// Remembered is the part of Memory that grows as the cluster remembers more.
+// Remembered is the part of Memory that grows with the engine's memo.
 func (c *Cluster) Remembered() int64 { return withSlack(c.Cluster.Remembered()) }
 
 // RememberAtMost bounds Remembered.
 func (c *Cluster) RememberAtMost(bytes int64) { c.Cluster.RememberAtMost(bytes - bytes/8) }
 
-// mayIntern is how much more than a multiple of what it takes a cluster may have interned.
-const mayIntern = 1024
+// internSlack keeps Compact from compiling small clusters often.
+const internSlack = 1024
 
-// Compact returns the cluster itself, or the same compiled anew once it has interned more than twice what it had when it
-// was last compiled as a whole, and mayIntern: what a chain of deltas leaves behind of what is gone is bounded, at the
-// price of one compilation now and then. It returns the context's error if that ends first.
+// Compact compiles the whole cluster again if the engine interned more than twice as much as the last time, which bounds what a
+// chain of deltas leaves behind. Otherwise it returns c. The error is that of the context.
 func (c *Cluster) Compact(ctx context.Context) (*Cluster, error) {
-	if c.Interned() <= 2*c.interned+mayIntern {
+	if c.Interned() <= 2*c.interned+internSlack {
 		return c, nil
 	}
 	r := newRequest(ctx, &content.Builder{AddressOnly: true})

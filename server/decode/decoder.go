@@ -11,24 +11,22 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// decoder decodes one request.
 type decoder struct {
 	problems
-	ctx context.Context
-	// ended is the context's error, if that ended.
-	ended error
+	ctx   context.Context
+	ended error // the context's, once that ended
 
-	// base is the cluster that the request asks about, where it is there already. Otherwise to and content take it.
+	// base is the cluster of a request with a snapshot. Otherwise to and content collect the cluster.
 	base    *Cluster
 	to      sink
 	content *content.Builder
 	known
 	// requested are the names of the request itself, while known is loose.
 	requested [nameKinds]distinct
-	// unlimited says that names are gathered beyond their limits, which are checked afterwards.
+	// unlimited postpones the check of the limits of names.
 	unlimited bool
 	readers   []*reader
-	own       *reader // which reports what is wrong
+	own       *reader // reports problems
 	chunks    []*chunk
 
 	counts     [clusterNodeClasses + 1]int // of items, by field of Cluster
@@ -51,7 +49,7 @@ func (l *identities[K]) add(id K, i int) (first int, again bool) {
 	return first, again
 }
 
-// submessage reads a message that a caller has in a field, nil if that is absent.
+// submessage reads a message that is not encoded, nil if it is absent.
 func submessage[T any, M any, P interface {
 	*M
 	proto.Message
@@ -79,25 +77,16 @@ func strictly[T any, M any, P interface {
 	})
 }
 
-// nodeCalled returns the index of the node with a name.
-func (d *decoder) nodeCalled(name string) (uint32, bool) {
-	if d.base != nil {
-		return d.base.Node(name)
-	}
-	return d.content.Lookup(name)
-}
-
-// candidates decodes the nodes to consider, by index and by name, in ascending order without duplicates. Nil
-// stays nil, which stands for every node; an empty list is no node.
+// candidates returns the indexes of the candidate nodes, ascending without duplicates. Nil means every node, an empty list none.
 func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 	if in == nil {
 		return nil
 	}
 	at := path{name: "candidate_nodes"}
 	out := make([]uint32, 0, len(in.GetIndexes())+len(in.GetNames()))
-	nodes := d.counts[clusterNodes]
+	nodes, lookup := d.counts[clusterNodes], d.content.Lookup
 	if d.base != nil {
-		nodes = d.base.Len()
+		nodes, lookup = d.base.Len(), d.base.Node
 	}
 	for i, n := range in.GetIndexes() {
 		if uint64(n) >= uint64(nodes) {
@@ -106,7 +95,7 @@ func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 		out = append(out, n)
 	}
 	for i, name := range in.GetNames() {
-		n, ok := d.nodeCalled(name)
+		n, ok := lookup(name)
 		if !ok {
 			d.refuse(at.item("names", i), "no node is called %s", quote(name))
 		}

@@ -11,15 +11,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Delta decodes a difference to the cluster that the request is about, which from then on is about the result. field is
-// what the difference is called in the request.
+// Delta applies a delta to the request's cluster. field is its path in the request.
 func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	if in == nil {
 		return
 	}
 	at := path{name: field}
 	base := r.base
-	r.unlimited = true // until it is known what the difference leaves
+	r.unlimited = true // until bound counts the names of the result
 	change := api.Change{
 		Templates: r.indexedTemplates(&at, in),
 		Classes:   r.indexedClasses(&at, in),
@@ -47,15 +46,14 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	r.known = r.known.shared()
 }
 
-// apply finds the content that a delta leads to, and what changes. Only where that fails it looks what is wrong with the
-// delta by itself, each thing with its path.
+// apply returns the content after a delta and sets change. Only if it fails, it checks the delta alone for problems with paths.
 func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change) (*content.Content, bool) {
 	var next *content.Content
 	var made *content.Change
 	var err error
 	if len(r.violations) == 0 {
 		next, made, err = r.base.Content.Apply(r.ctx, in)
-		if err == nil && r.changes(&path{}, r.quickly(), next, made, change) {
+		if err == nil && r.changes(&path{}, newReader(r.referred), next, made, change) {
 			return next, true
 		}
 	}
@@ -77,13 +75,13 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change
 	return nil, false
 }
 
-// What a difference makes of a content is about so many bytes: besides, and for each node if some come or go.
+// Estimates of the bytes of a content that a delta copies: always, and for each node if the delta adds or removes nodes.
 const (
 	copiedContent        = 64 << 10
 	copiedContentPerNode = 100 // its digest, where its encoding is, and its place in the table of names
 )
 
-// CopiedBy estimates how many bytes a difference copies of the cluster, besides what it states itself.
+// CopiedBy estimates the bytes of the cluster that a delta copies.
 func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 	added := slices.ContainsFunc(in.GetNodes(), func(n *stowagev1.Node) bool {
 		_, there := c.Content.Lookup(n.GetName())
@@ -97,7 +95,7 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 	return bytes
 }
 
-// bound checks the names in the cluster that a delta leads to, for which nothing was too much so far.
+// bound checks the number of names in the cluster after a delta.
 func (r *Request) bound(at *path, next *content.Content) {
 	r.unlimited, r.loose = false, true
 	exceeded := func() bool {
@@ -180,7 +178,7 @@ func set[T any](list *[]T, i int, v T) bool {
 	return i < len(*list)
 }
 
-// checkDelta finds what is wrong with the rest of a delta by itself. Whether it fits the cluster is not its business.
+// checkDelta checks the rest of a delta without the cluster.
 func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 	for i, n := range in.GetNodes() {
 		if d.over() {
@@ -217,11 +215,11 @@ func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
 		d.exactly().wrongCount(at.item("pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
 	}
 	for i, p := range in.GetPods() {
-		d.pod(at.item("pods", i), p, podAs(onNode))
+		submessage(d, at.item("pods", i), p, podAs(onNode))
 	}
 }
 
-// changes decodes what a delta changed as it is now, counts what nodes have, and reports whether all of it is sound.
+// changes decodes the items that a delta changed, counts their names and pods, and reports whether they are valid.
 func (r *Request) changes(at *path, by *reader, next *content.Content, made *content.Change, out *api.Change) bool {
 	nodes := make([]readNode, len(made.Nodes))
 	c := new(chunk)
@@ -254,7 +252,7 @@ func itemsOf[T any](by *reader, at *path, of *content.List, message func(*reader
 	return out
 }
 
-// nodesOf counts the nodes that a delta changed, and says which were there.
+// nodesOf counts the nodes that a delta changed, and divides them into added and replaced ones.
 func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Change) {
 	base := d.base
 	out.Removed = made.Removed

@@ -2,8 +2,8 @@ package decode
 
 import "strings"
 
-// enum maps a number of an enum to the engine's value, of which the first is that of number 1, and refuses other numbers.
-// Callers replace 0 where the contract has a default.
+// enum returns the engine's value of an enum's number, the first value for number 1, and refuses other numbers. Callers replace 0
+// if the contract has a default.
 func enum[E interface {
 	~int32
 	String() string

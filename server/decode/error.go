@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Violation is one thing that is wrong with a request.
+// Violation is a problem of a request.
 type Violation struct {
-	// Field is the path of the field, in the messages' own words, such as "context.cluster.nodes[3].taints[0].effect".
+	// Field is the path of the field, such as "context.cluster.nodes[3].taints[0].effect".
 	Field string
-	// Description says what is wrong and what is allowed.
+	// Description states the problem and what is allowed.
 	Description string
 }
 
-// Error says what is wrong with a request.
+// Error is the problems of a request.
 type Error struct {
-	// Violations are in the order of the request's fields, at most MaxViolations; if there are more, one without a
-	// field at the end says so. Never empty.
+	// Violations is in the order of the request's fields and never empty. After MaxViolations, one without a field follows.
 	Violations []Violation
 }
 
@@ -34,7 +33,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Within is the error in a message that has the request in a field.
+// Within prefixes the paths with a field.
 func (e *Error) Within(field string) *Error {
 	out := &Error{Violations: slices.Clone(e.Violations)}
 	for i := range out.Violations {
@@ -56,7 +55,6 @@ type problems struct {
 	full       bool // a violation did not fit any more
 }
 
-// refuse reports that what is at a path is wrong.
 func (p *problems) refuse(at path, format string, args ...any) {
 	if p.full {
 		return
@@ -71,7 +69,6 @@ func (p *problems) refuse(at path, format string, args ...any) {
 	p.bytes += size
 }
 
-// err returns what was reported.
 func (p *problems) err() error {
 	if len(p.violations) == 0 {
 		return nil
@@ -82,7 +79,7 @@ func (p *problems) err() error {
 	return &Error{Violations: p.violations}
 }
 
-// within reports whether a list is as short as it must be. Callers do not walk one that is not.
+// within checks the length of a list. Callers do not walk longer ones.
 func (p *problems) within(at *path, field string, length, limit int) bool {
 	if length <= limit {
 		return true
@@ -91,7 +88,6 @@ func (p *problems) within(at *path, field string, length, limit int) bool {
 	return false
 }
 
-// name checks a required name.
 func (p *problems) name(at *path, field, value string, longest int) {
 	if value == "" {
 		p.refuse(at.field(field), "is required")
@@ -100,15 +96,14 @@ func (p *problems) name(at *path, field, value string, longest int) {
 	p.length(at.field(field), value, longest)
 }
 
-// length checks the length of a string.
 func (p *problems) length(at path, value string, longest int) {
 	if len(value) > longest {
 		p.refuse(at, "has %d bytes, at most %d are allowed", len(value), longest)
 	}
 }
 
-// path is a place in a request, as a chain of steps. The steps live on the stacks of the functions that decode, and
-// become text only when a problem is reported: a sound request builds no strings. The request itself is nil.
+// path is the path of a field as a chain of steps; nil is the request. The steps are on the stacks of the functions that decode,
+// and become text only when a problem is reported.
 type path struct {
 	parent *path
 	name   string // of the field
@@ -155,7 +150,7 @@ func (p *path) String() string {
 	return b.String()
 }
 
-// quote quotes what a request says, shortened so that reports stay short whatever the request.
+// quote quotes text of a request, shortened.
 func quote(s string) string {
 	const longest = 64
 	if len(s) > longest {

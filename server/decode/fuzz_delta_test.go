@@ -42,7 +42,7 @@ func FuzzDelta(f *testing.F) {
 				Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, Name: "s", Selector: selector("web"),
 			}},
 		},
-		{RemovedNodes: []string{"nobody"}},
+		{RemovedNodes: []string{"unknown"}},
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "c", Pods: []*stowagev1.Pod{{Name: "of none", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 32}}}}}},
 	} {
 		f.Add(marshal(f, base), marshal(f, d))

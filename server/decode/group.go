@@ -7,7 +7,6 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// podGroups decodes the groups of a queue.
 func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) []engine.PodGroup {
 	var root *path
 	const field = "pod_groups"

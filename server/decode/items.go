@@ -43,7 +43,7 @@ func newItem(field protowire.Number) proto.Message {
 	return clusterLists[field].item.ProtoReflect().New().Interface()
 }
 
-// readItem is an item other than a node, as a reader read it.
+// readItem is an item other than a node.
 type readItem struct {
 	field protowire.Number
 	raw   []byte
@@ -55,10 +55,9 @@ type readItem struct {
 	digest content.Digest
 }
 
-// addItem adds an item to the decoder's cluster.
+// addItem adds an item to the cluster.
 type addItem func(d *decoder, at *path, item *readItem)
 
-// readItems reads the items of a chunk.
 func (r *reader) readItems(c *chunk) {
 	c.each(isItem, func(in *wire.Reader, field protowire.Number, n int) {
 		raw := in.Take(n, &c.text)
@@ -92,7 +91,6 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 	return isUsual
 }
 
-// commitItems adds the items of a chunk to the cluster.
 func (d *decoder) commitItems(parent *path, c *chunk) {
 	if d.ended == nil {
 		d.ended = d.ctx.Err()
@@ -125,8 +123,7 @@ func (d *decoder) room(parent *path, field protowire.Number) bool {
 	return false
 }
 
-// again brings a message into the usual encoding and reads it once more, and refuses what is lost in that. It reports
-// whether it is a message.
+// again reads an encoded message in its usual encoding and reports problems. It fails if raw is no message.
 func (d *decoder) again(at *path, raw []byte, m proto.Message, read func(*reader, []byte) (isUsual bool)) bool {
 	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m) != nil {
 		d.refuse(*at, "is no protobuf message")
@@ -138,7 +135,7 @@ func (d *decoder) again(at *path, raw []byte, m proto.Message, read func(*reader
 	return true
 }
 
-// exact reads a message with a reader that reports what is wrong.
+// exact reads a message and reports problems.
 func (d *decoder) exact(at *path, m proto.Message, read func(*reader, []byte) (isUsual bool)) {
 	raw := encoded(m)
 	if raw == nil {
@@ -151,21 +148,14 @@ func (d *decoder) exact(at *path, m proto.Message, read func(*reader, []byte) (i
 	}
 }
 
-// exactly returns a reader that reports what is wrong to d.
+// exactly returns a reader that reports problems to d.
 func (d *decoder) exactly() *reader {
 	r := d.own
 	if r == nil {
-		r = newReader()
+		r = newReader(d.referred)
 		d.own, r.problems, r.exact = r, &d.problems, d
 	}
 	r.begin(&r.unused)
-	r.referred = d.referred
-	return r
-}
-
-// quickly returns a reader that does not tell what is wrong.
-func (d *decoder) quickly() *reader {
-	r := newReader()
 	r.referred = d.referred
 	return r
 }
@@ -201,7 +191,6 @@ func (r *reader) namespaceItem(at *path, in *scan) addItem {
 	}
 }
 
-// workload is the identity of a workload selector.
 type workload struct {
 	kind            api.WorkloadKind
 	namespace, name string

@@ -12,7 +12,7 @@ import (
 type rawEntry struct {
 	api.Label
 	amount uint64 // of a resource
-	// The entry with its length is at from to end in the message; its key ends at key, its value at end.
+	// Offsets in the message: the entry with its length begins at from, the key ends at key, the entry at end.
 	from, key, end int
 }
 
@@ -107,10 +107,10 @@ func (r *reader) sortInPlace(s *scan, tag byte) bool {
 	return true
 }
 
-// insertAtMost is up to how many entries it takes less to put each in its place than to call a function to compare two.
+// insertAtMost is the length up to which an insertion sort is faster than slices.SortFunc.
 const insertAtMost = 24
 
-// sortEntries sorts entries by key and reports whether they were, and whether the keys are unique.
+// sortEntries sorts entries by key. It reports whether they were in order, and whether the keys are unique.
 func sortEntries(entries []rawEntry) (inOrder, unique bool) {
 	inOrder = true
 	for i := 1; i < len(entries) && inOrder; i++ {
@@ -132,7 +132,6 @@ func sortEntries(entries []rawEntry) (inOrder, unique bool) {
 	return false, true
 }
 
-// insertEntries is an insertion sort.
 func insertEntries(entries []rawEntry) {
 	for i := 1; i < len(entries); i++ {
 		e, at := entries[i], i
@@ -144,11 +143,12 @@ func insertEntries(entries []rawEntry) {
 }
 
 const (
-	labelKeySyntax   = "must be a label key: an optional DNS subdomain and a slash, and up to 63 letters, digits, '-', '_' and '.' that begin and end with a letter or digit"
-	labelValueSyntax = "must be a label value: empty, or up to 63 letters, digits, '-', '_' and '.' that begin and end with a letter or digit"
+	labelSyntax      = "up to 63 letters, digits, '-', '_' and '.' that begin and end with a letter or digit"
+	labelKeySyntax   = "must be a label key: an optional DNS subdomain and a slash, and " + labelSyntax
+	labelValueSyntax = "must be a label value: empty, or " + labelSyntax
 )
 
-// isLabelKey reports whether s is what Kubernetes calls a qualified name.
+// isLabelKey reports whether s is a qualified name as in Kubernetes.
 func isLabelKey(s string) bool {
 	if prefix, name, ok := strings.Cut(s, "/"); ok {
 		return isSubdomain(prefix) && name != "" && isLabelValue(name)
@@ -156,7 +156,6 @@ func isLabelKey(s string) bool {
 	return s != "" && isLabelValue(s)
 }
 
-// isLabelValue reports whether s may be the value of a label.
 func isLabelValue(s string) bool {
 	if s == "" {
 		return true

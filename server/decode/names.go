@@ -109,7 +109,7 @@ func (d *decoder) tighten() bool {
 	return true
 }
 
-// exactNames returns the names in the cluster.
+// exactNames returns the names that occur in the content.
 func (c *Cluster) exactNames(ctx context.Context) (*names, error) {
 	if n := c.exact.Load(); n != nil {
 		return n, nil
@@ -122,7 +122,7 @@ func (c *Cluster) exactNames(ctx context.Context) (*names, error) {
 	return n, nil
 }
 
-// namesIn counts the names in a content that nothing is wrong with, but that they may be too many.
+// namesIn returns the names in a content, which may exceed the limits.
 func namesIn(ctx context.Context, of *content.Content) (*names, error) {
 	r := &Request{decoder: decoder{ctx: ctx, to: nowhere{}, content: &content.Builder{AddressOnly: true}, unlimited: true}}
 	r.Part("cluster", encoding(of))
@@ -132,7 +132,7 @@ func namesIn(ctx context.Context, of *content.Content) (*names, error) {
 	return &r.names, ctx.Err()
 }
 
-// encoding returns the cluster of a content in its wire form.
+// encoding returns the encoded cluster of a content.
 func encoding(of *content.Content) wire.Pieces {
 	var pieces wire.Pieces
 	for _, l := range []struct {
@@ -153,7 +153,7 @@ func encoding(of *content.Content) wire.Pieces {
 	return pieces
 }
 
-// nowhere is a sink for clusters that are only looked at.
+// nowhere is a sink that drops the cluster.
 type nowhere struct{}
 
 func (nowhere) Grow(int)                                                         {}
@@ -165,10 +165,10 @@ func (nowhere) AddDraft(ctx context.Context, _ *engine.Draft, _ *api.Node) error
 func (nowhere) AddNamespace(api.Namespace)                                       {}
 func (nowhere) AddWorkloadSelector(api.WorkloadSelector)                         {}
 
-// distinct is a set of names. Copies share what they have in common.
+// distinct is a set of names. Copies share the map until one adds a name.
 type distinct struct {
 	names map[string]struct{}
-	own   bool // nobody else has the map
+	own   bool // no copy shares the map
 }
 
 func (s *distinct) has(name string) bool {
@@ -176,7 +176,7 @@ func (s *distinct) has(name string) bool {
 	return ok
 }
 
-// add reports whether a name is in the set or found room in it.
+// add adds a name unless the set would exceed the limit, and reports whether the set has it.
 func (s *distinct) add(name string, limit int) bool {
 	if s.has(name) {
 		return true
@@ -190,11 +190,11 @@ func (s *distinct) add(name string, limit int) bool {
 			s.names = make(map[string]struct{})
 		}
 	}
-	s.names[strings.Clone(name)] = struct{}{} // it may lie in what is read
+	s.names[strings.Clone(name)] = struct{}{} // name may share memory with a frame
 	return true
 }
 
-// fit reports whether there is room for names, which differ from each other.
+// fit reports whether the set with names, which are unique, stays within the limit.
 func (s *distinct) fit(names []string, limit int) bool {
 	more := 0
 	for _, name := range names {

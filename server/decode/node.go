@@ -26,10 +26,9 @@ const (
 	nodeClassIndex
 )
 
-// readNode is a node, and what a reader made of it.
 type readNode struct {
 	raw   []byte
-	sound bool // otherwise there is nothing else
+	sound bool // otherwise the rest is not set
 	names newNames
 
 	node   api.Node
@@ -38,7 +37,6 @@ type readNode struct {
 	digest content.Digest
 }
 
-// readNodes reads the nodes of a chunk.
 func (r *reader) readNodes(c *chunk) {
 	if len(c.drafts) < c.fields {
 		c.drafts = make([]engine.Draft, chunkNodes)
@@ -97,7 +95,7 @@ func (r *reader) node(c *chunk, at path, raw []byte, to *readNode) (isUsual bool
 	return true
 }
 
-// formOf finds a node's digest and its form.
+// formOf sets a node's digest and form.
 func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonical bool) {
 	whole := raw
 	if !canonical {
@@ -120,7 +118,7 @@ func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonic
 	}
 }
 
-// form appends the canonical form of a node, or the one that is kept, put together from its parts.
+// form appends a node's canonical form from its parts, or the packed form that the content keeps.
 func (r *reader) form(b []byte, n *api.Node, head, class []byte, kept bool) []byte {
 	b = append(b, head...)
 	for _, count := range n.PodCounts {
@@ -174,7 +172,7 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 		if len(b) > 0 {
 			size = int(b[0])
 		}
-		// Most state an index of one or two bytes, after it a count of one, and nothing else.
+		// Fast paths: an index of one or two bytes, a count of one byte, nothing else.
 		var template, count uint64
 		terminating := false
 		switch {
@@ -205,7 +203,6 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 	return inOrder
 }
 
-// podCount reads a count.
 func podCount(s *scan) (template, count uint64, terminating bool) {
 	in := scan{data: s.bytes()}
 	template, count, terminating = uint64(in.uint32(1)), uint64(in.uint32(2)), in.bool(3)
@@ -258,7 +255,6 @@ func appendPodCount(b []byte, c api.PodCount) []byte {
 	return protowire.AppendBytes(b, f)
 }
 
-// commitNodes takes over what was read of nodes.
 func (d *decoder) commitNodes(parent *path, c *chunk) {
 	for _, template := range c.shared {
 		d.content.Share(c.reader, template)
@@ -278,7 +274,7 @@ func (d *decoder) commitNodes(parent *path, c *chunk) {
 	}
 }
 
-// addNode reads a node once more, and tells what is wrong with it.
+// addNode reads a node again and reports its problems.
 func (d *decoder) addNode(at *path, raw []byte) {
 	var n readNode
 	exactly := func(r *reader, raw []byte) bool { return r.node(new(chunk), *at, raw, &n) }
@@ -292,19 +288,18 @@ func (d *decoder) addNode(at *path, raw []byte) {
 	d.countNode(&n.node, n.pods)
 	if len(d.violations) > 0 || n.pods > MaxClusterPods {
 		d.ended = d.ctx.Err()
-		return // there is no cluster to add to, and what is wrong with the node must not get there
+		return // the engine must not get an invalid node
 	}
 	d.ended = d.to.AddNode(d.ctx, &n.node)
 }
 
-// countNode counts a node against the limits.
 func (d *decoder) countNode(n *api.Node, pods uint64) {
 	d.counts[clusterNodes]++
 	d.pods += pods
 	d.inherited += inherited(n.Class)
 }
 
-// inherited is what a node takes over from its class, nil if it has none.
+// inherited is the number of taints, image names and labels that a node inherits from its class, which may be nil.
 func inherited(c *api.NodeClass) uint64 {
 	if c == nil {
 		return 0
@@ -316,7 +311,7 @@ func inherited(c *api.NodeClass) uint64 {
 	return uint64(n)
 }
 
-// bounds checks what counts over all nodes.
+// bounds checks the limits on sums over all nodes.
 func (d *decoder) bounds(at *path) {
 	if d.inherited > MaxInherited {
 		d.refuse(at.field("nodes"), "take over %d taints, image names and labels from their classes in all, at most %d are allowed",

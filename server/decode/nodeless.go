@@ -11,36 +11,36 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Nodeless remembers what clusters that came with requests were without their nodes: templates, classes, namespaces and
-// workload selectors, read and compiled. A caller who states clusters anew states mostly these again. It has no locks:
-// readers load one pointer, writers publish a new list. What two publish at once, one of them may lose.
+// Nodeless is a cache of inline clusters without their nodes: templates, classes, namespaces and workload selectors, decoded and
+// compiled. Clients that send inline clusters repeat them. It has no locks: readers load a pointer, writers publish a new list.
+// Of two concurrent additions one may be lost.
 type Nodeless struct {
 	published atomic.Pointer[[]*nodeless]
 	clock     atomic.Uint64
 }
 
-// How many are remembered, and about how many bytes they may take in all.
+// Bounds of the cache: entries, and their estimated bytes together.
 const (
 	maxNodeless      = 8
 	maxNodelessBytes = 64 << 20
 )
 
-// What a field takes that is remembered, and each of its bytes on the wire, about.
+// Estimates of an entry's memory.
 const (
 	nodelessBytesPerField = 2048
 	nodelessBytesPerByte  = 16
 )
 
 type nodeless struct {
-	raw     []byte // on the wire
+	raw     []byte // as encoded
 	bytes   int
 	used    atomic.Uint64
 	known   known
-	built   *engine.Builder // these two are only forked
+	built   *engine.Builder // built and content are only forked
 	content *content.Builder
 }
 
-// nodelessIn returns the part of a cluster without nodes, nil if that does not lie in one piece before or after them.
+// nodelessIn returns the encoded items of a cluster, nil unless they are contiguous before or after the nodes.
 func nodelessIn(items, nodes runs) wire.Pieces {
 	if items.fields == 0 {
 		return nil
@@ -51,11 +51,8 @@ func nodelessIn(items, nodes runs) wire.Pieces {
 	return items.first.Cut(items.first.Left() - items.end.Left())
 }
 
-// goOnFrom takes over what is remembered of the part of the cluster without nodes, and reports whether anything is.
+// goOnFrom continues from the cache entry of a cluster without nodes, and reports whether there is one.
 func (r *Request) goOnFrom(in wire.Pieces) bool {
-	if r.nodeless == nil || in == nil {
-		return false
-	}
 	n := r.nodeless.find(in)
 	if n != nil {
 		r.forked(n)
@@ -63,7 +60,7 @@ func (r *Request) goOnFrom(in wire.Pieces) bool {
 	return n != nil
 }
 
-// remember remembers the part of the cluster without nodes, of so many fields, which was just decoded.
+// remember adds the items that were just decoded to the cache. fields is their number.
 func (r *Request) remember(in wire.Pieces, fields int) {
 	size := fields*nodelessBytesPerField + in.Len()*nodelessBytesPerByte
 	if r.nodeless == nil || in == nil || size > maxNodelessBytes || r.over() || len(r.violations) > 0 {
@@ -76,7 +73,7 @@ func (r *Request) remember(in wire.Pieces, fields int) {
 	r.nodeless.keep(n)
 }
 
-// forked goes on from n.
+// forked continues from a cache entry.
 func (r *Request) forked(n *nodeless) {
 	r.known = n.known.shared()
 	r.built, r.content = n.built.Fork(), n.content.Fork()
@@ -87,12 +84,11 @@ func (r *Request) forked(n *nodeless) {
 }
 
 func (l *Nodeless) find(in wire.Pieces) *nodeless {
-	list := l.published.Load()
-	if list == nil {
+	if l == nil || in == nil || l.published.Load() == nil {
 		return nil
 	}
 	size := in.Len()
-	for _, n := range *list {
+	for _, n := range *l.published.Load() {
 		if len(n.raw) == size && equal(n.raw, in) {
 			n.used.Store(l.clock.Add(1))
 			return n
@@ -101,7 +97,7 @@ func (l *Nodeless) find(in wire.Pieces) *nodeless {
 	return nil
 }
 
-// equal reports whether pieces, of the same length as raw, are raw.
+// equal compares raw with pieces of the same length.
 func equal(raw []byte, in wire.Pieces) bool {
 	for _, b := range in {
 		if !bytes.Equal(raw[:len(b)], b) {
@@ -112,7 +108,7 @@ func equal(raw []byte, in wire.Pieces) bool {
 	return true
 }
 
-// keep adds n, in place of those that were not used for longest if it is too much in all.
+// keep adds n. It removes the least recently used entries beyond the bounds.
 func (l *Nodeless) keep(n *nodeless) {
 	n.used.Store(l.clock.Add(1))
 	old := l.published.Load()
@@ -124,7 +120,7 @@ func (l *Nodeless) keep(n *nodeless) {
 	size := n.bytes
 	for i, o := range list {
 		if bytes.Equal(o.raw, n.raw) {
-			return // another request was faster
+			return // added by another request
 		}
 		if size += o.bytes; size > maxNodelessBytes || i+2 > maxNodeless {
 			list = list[:i]

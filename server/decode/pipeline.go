@@ -171,7 +171,7 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chun
 // readersFor returns readers, and makes chunks for them. They refer to the templates and classes that are committed.
 func (d *decoder) readersFor(workers int) []*reader {
 	for len(d.readers) < workers {
-		r := newReader()
+		r := newReader(d.referred)
 		r.number, r.prepare, r.forms = len(d.readers), d.to.Preparer(), formShared
 		if d.content.AddressOnly {
 			r.forms = formName

@@ -23,34 +23,34 @@ const (
 	podUnread
 )
 
-// standing says where a pod of a request stands.
-type standing uint8
+// podKind is the context of a pod, on which its checks depend.
+type podKind uint8
 
 const (
-	onNode standing = iota
+	onNode podKind = iota
 	pending
-	// unplaced is pending in a request whose cluster is not known yet: a template index says nothing so far.
+	// unplaced is a pending pod before the cluster is known: its template index is not resolved.
 	unplaced
 )
 
-// rawPod is a pod that is stated one by one, and the fields that it was stated with.
+// rawPod is a pod and its encoded fields.
 type rawPod struct {
 	pod                api.Pod
 	name, source, rest []byte
 	inline             *inlineTemplate // in place of source
 	template           []byte          // canonical, of a pod that is pending
 	unread             []byte          // the fields
-	canonical          []byte          // all of it, where it is in canonical form
+	canonical          []byte          // the whole pod, if it is in canonical form
 }
 
-// podPlace is the place of a pod among those read, and what its canonical form begins with, to be compared.
+// podPlace is the index of a pod of a node, and a prefix of its canonical form for comparison.
 type podPlace struct {
 	prefix uint64
 	place  int32
 }
 
-// pod reads a pod that is stated one by one. The source, a oneof, is in its canonical place or last: encoders differ.
-func (r *reader) pod(at *path, in *scan, s standing, p *rawPod) {
+// pod reads a pod. Encoders write the source, a oneof, in its canonical place or last.
+func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	*p = rawPod{pod: api.Pod{TemplateIndex: -1}}
 	p.pod.Name = in.text(podName)
 	r.length(at.field("name"), p.pod.Name, MaxNameBytes)
@@ -78,7 +78,7 @@ func (r *reader) pod(at *path, in *scan, s standing, p *rawPod) {
 }
 
 // source reads a pod's template or the index of one, and reports whether there is one and whether it is in canonical form.
-func (r *reader) source(at *path, in *scan, s standing, p *rawPod) (present, canonical bool) {
+func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, canonical bool) {
 	from := in.at
 	switch {
 	case in.next(number(podTemplateIndex)):
@@ -112,8 +112,7 @@ func (r *reader) source(at *path, in *scan, s standing, p *rawPod) (present, can
 	return true, true
 }
 
-// templateIndex checks a reference to a template of the cluster.
-func (r *reader) templateIndex(at *path, i uint32, s standing) bool {
+func (r *reader) templateIndex(at *path, i uint32, s podKind) bool {
 	if uint64(i) >= uint64(len(r.templates)) {
 		r.refuse(at.field("template_index"), "is %d, but cluster.pod_templates has %d entries", i, len(r.templates))
 		return false
@@ -126,7 +125,7 @@ func (r *reader) templateIndex(at *path, i uint32, s standing) bool {
 }
 
 // podResourceStatus reads the resources in a pod's status. It checks and keeps only those of pods on nodes.
-func (r *reader) podResourceStatus(at *path, in *scan, s standing, p *rawPod) {
+func (r *reader) podResourceStatus(at *path, in *scan, s podKind, p *rawPod) {
 	if s == onNode {
 		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
 		return
@@ -159,7 +158,7 @@ func (r *reader) containerStatus(at *path, in *scan) (out api.ContainerResourceS
 }
 
 // unread reads the fields of a pod that the caller could not state. It checks only those of pending pods, which responses repeat.
-func (r *reader) unread(at *path, in *scan, s standing) {
+func (r *reader) unread(at *path, in *scan, s podKind) {
 	if !in.nextIs(sized(podUnread)) {
 		return
 	}
@@ -179,7 +178,7 @@ func (r *reader) unreadField(at *path, in *scan) (checked struct{}) {
 	return checked
 }
 
-// takePods takes the pods of a node over in the order of their canonical forms, and reports whether the node has them so.
+// takePods sets the pods of a node in canonical order, and reports whether the node's encoding has them in canonical form.
 func (r *reader) takePods(c *chunk, n *api.Node) (canonical bool) {
 	if len(r.pods) == 0 {
 		return true
@@ -209,8 +208,7 @@ func (r *reader) takePods(c *chunk, n *api.Node) (canonical bool) {
 	return canonical
 }
 
-// prefix is a number by which canonical forms are in order, but for those of which it is the same: the bytes after the
-// name's tag. Pods without a name come last, as other tags are greater.
+// prefix is the bytes of the canonical form after the name's tag. Pods without a name come last, as other tags are greater.
 func (p *rawPod) prefix() uint64 {
 	if p.name == nil {
 		return ^uint64(0)
@@ -220,7 +218,7 @@ func (p *rawPod) prefix() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// comparePods compares canonical forms of the same prefix.
+// comparePods compares canonical forms with equal prefixes.
 func (r *reader) comparePods(a, b *rawPod) int {
 	if c := bytes.Compare(a.name, b.name); c != 0 {
 		return c
@@ -231,7 +229,7 @@ func (r *reader) comparePods(a, b *rawPod) int {
 	return bytes.Compare(r.compared[:n], r.compared[n:])
 }
 
-// append appends the canonical form, or the one that is kept.
+// append appends the canonical form, or the packed form that the content keeps.
 func (p *rawPod) append(b []byte, kept bool) []byte {
 	if p.canonical != nil && (!kept || p.inline == nil) {
 		return append(b, p.canonical...)
@@ -249,7 +247,6 @@ func (p *rawPod) append(b []byte, kept bool) []byte {
 	return append(b, p.rest...)
 }
 
-// appendPods appends the fields of a node's pods, in order.
 func (r *reader) appendPods(b []byte, kept bool) []byte {
 	for _, o := range r.order {
 		r.compared = r.pods[o.place].append(r.compared[:0], kept)

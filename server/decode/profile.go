@@ -11,14 +11,13 @@ import (
 	"github.com/stowage-scheduler/stowage/server/encode"
 )
 
-// kube137 is the name of the default profile.
-const kube137 = "kube-1.37"
+const kube137 = "kube-1.37" // the default profile
 
-// maxPluginWeight bounds a plugin's weight; the sum of a node's weighted scores then fits an int64 by far.
+// maxPluginWeight bounds a plugin's weight, so that the sum of a node's weighted scores fits an int64.
 const maxPluginWeight = 1_000_000
 
-// profile decodes a profile, what is absent being kube-scheduler's default, and checks it as kube-scheduler checks its
-// configuration (pkg/scheduler/apis/config/validation/validation_pluginargs.go, v1.37).
+// profile decodes a profile over kube-scheduler's defaults, and checks it as kube-scheduler checks its configuration
+// (pkg/scheduler/apis/config/validation/validation_pluginargs.go, v1.37).
 func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	out := api.Kube137()
 	if in == nil {
@@ -54,7 +53,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	return out
 }
 
-// balancedResources decodes the resources of NodeResourcesBalancedAllocation, each once.
+// balancedResources decodes the resources of NodeResourcesBalancedAllocation.
 func (d *decoder) balancedResources(at *path, in []string) []string {
 	const field = "balanced_allocation_resources"
 	if !d.within(at, field, len(in), MaxWeights) {
@@ -79,7 +78,6 @@ var plugins = func() map[stowagev1.Plugin]engine.PluginInfo {
 	return out
 }()
 
-// disabledFilters decodes the plugins that do not filter, each once.
 func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.PluginSet) {
 	const field = "disabled_filters"
 	if !d.within(at, field, len(in), MaxWeights) {
@@ -99,7 +97,6 @@ func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.Plug
 	return out
 }
 
-// pluginWeights decodes the weights of scoring plugins.
 func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api.Weights) {
 	if !d.within(at, "plugin_weights", len(in), MaxWeights) {
 		return
@@ -162,7 +159,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 	}
 	for i, c := range in.GetConstraints() {
 		at := at.item(field, i)
-		if c == nil { // in a message that did not come over the wire, where it is an empty one
+		if c == nil { // an empty message, in a request that was not encoded
 			c = new(stowagev1.TopologySpreadConstraint)
 		}
 		if c.GetLabelSelector() != nil {

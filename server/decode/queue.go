@@ -132,12 +132,8 @@ func (e *entry) read(b []byte) (pod []byte, ok bool) {
 // unmarshal reads an entry that read failed on.
 func (e *entry) unmarshal(at *path, b []byte, pod *[]byte) error {
 	proto.Reset(&e.pending)
-	if err := proto.Unmarshal(b, &e.pending); err != nil {
+	if err := unmarshal(at, b, &e.pending); err != nil {
 		return err
-	}
-	var p problems
-	if p.refuseLost(at, b, &e.pending); len(p.violations) > 0 {
-		return p.err()
 	}
 	if full := e.pending.Pod; full != nil {
 		*pod = encoded(full)

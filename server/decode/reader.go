@@ -9,29 +9,28 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// reader reads the messages of a request from the wire, in the usual encoding, while others read, too. Whatever it does not
-// take, decoder.again reads once more with a reader that reports what is wrong, and where.
+// reader reads encoded messages in the usual encoding. Several readers work concurrently. decoder.again reads messages with
+// problems again, with a reader that reports them.
 type reader struct {
 	*problems
-	found problems // what is wrong, unless that is for a decoder
-	// exact is the decoder that names count for at once. Otherwise they are gathered.
-	exact *decoder
+	found problems // unless a decoder has them
+	exact *decoder // the decoder that counts names at once, nil if added collects them
 	referred
 	forms   forms
 	prepare func(*engine.Draft, *api.Node)
-	number  int // among those who read
+	number  int // of the reader
 
 	seen   [nameKinds]distinct // the names in previous valid items
 	added  *newNames           // other names in the current item
-	unused newNames            // for added where names count at once
+	unused newNames            // added with exact
 
-	frames [16]frame // of the messages at hand, one inside the other
+	frames [16]frame // of the current message and those around it
 	depth  int
 
-	to         *lists // where lists go
-	kept       lists  // those that stay
+	to         *lists // for the current item
+	kept       lists  // for items that are not reused
 	selectors  leniency
-	rawEntries []rawEntry // of the map at hand
+	rawEntries []rawEntry // of the current map
 	quantities []api.Quantity
 	ordered    []byte
 
@@ -42,13 +41,13 @@ type reader struct {
 	compared []byte
 }
 
-// forms is what is made of a node's canonical form.
+// forms is the form in which the content keeps nodes.
 type forms uint8
 
 const (
 	formWhole forms = iota
 	formShared
-	formName // only the name, and the digest of the whole
+	formName // only the name
 )
 
 // referred is what nodes and pods refer to.
@@ -61,13 +60,13 @@ type referred struct {
 // newNames is names by kind that occur in an item, and in no valid item that the same reader read before.
 type newNames [nameKinds][]string
 
-// frame is a message that is read. Frames are not on the stack, as functions that are passed as values use them.
+// frame is a message being read. On the stack, frames would escape to functions that are values.
 type frame struct {
 	at path
 	in scan
 }
 
-// lists is where lists lie that many messages have.
+// lists allocates the lists of nodes.
 type lists struct {
 	labels     slab[api.Label]
 	quantities slab[api.Quantity]
@@ -75,22 +74,21 @@ type lists struct {
 	images     slab[api.Image]
 }
 
-func newReader() *reader {
-	r := &reader{selectors: lenientValues}
+func newReader(to referred) *reader {
+	r := &reader{selectors: lenientValues, referred: to}
 	r.problems, r.to = &r.found, &r.kept
 	return r
 }
 
 // slab hands out slices of larger allocations.
 type slab[T any] struct {
-	taken []T
-	// reused says that everything is given back at once, with reset.
-	reused bool
+	taken  []T
+	reused bool // after reset
 }
 
 func (s *slab[T]) reset() { s.taken, s.reused = s.taken[:0], true }
 
-// take returns n values to be set.
+// take returns n values. The caller sets all of them.
 func (s *slab[T]) take(n int) []T {
 	if n > cap(s.taken)-len(s.taken) {
 		most := 256
@@ -104,7 +102,7 @@ func (s *slab[T]) take(n int) []T {
 	return slices.Clip(s.taken[from:])
 }
 
-// begin begins an item. It keeps names that are in added: a node that is read twice finds its templates read before.
+// begin begins an item. It keeps the names in added: those of templates that a node's first reading found.
 func (r *reader) begin(added *newNames) {
 	r.found, r.added, r.depth = problems{}, added, 0
 	r.pods, r.order = r.pods[:0], r.order[:0]
@@ -240,7 +238,7 @@ func (r *reader) begins(at *path, s *scan, tag byte, name string, limit int) int
 	return n
 }
 
-// usual returns a message in the usual encoding, and nil if it is none, or not of this server's contract.
+// usual returns a message in the usual encoding, nil if it is malformed or decoding would lose something.
 func usual(raw []byte, m proto.Message) []byte {
 	if proto.Unmarshal(raw, m) != nil || findLost(raw, m.ProtoReflect().Descriptor()) != nil {
 		return nil
@@ -248,7 +246,7 @@ func usual(raw []byte, m proto.Message) []byte {
 	return encoded(m)
 }
 
-// encoded returns a message in the usual encoding, and nil if it has text that is not UTF-8.
+// encoded returns a message in the usual encoding, nil if it has text that is not UTF-8.
 func encoded(m proto.Message) []byte {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"context"
+	"math"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -9,20 +10,18 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Request decodes one request: first the cluster, in one of the ways that requests state it, then the rest, which refers
-// to that. Whatever is wrong is gathered until Err.
+// Request decodes one request: first the cluster, then the rest, which refers to it. Err returns all problems.
 type Request struct {
 	decoder
 	built    *engine.Builder
-	nodeless *Nodeless // nil to remember nothing
+	nodeless *Nodeless // nil for no cache
 	question *Asked    // nil if the pod is in the message
 }
 
-// NewRequest begins a request that states its cluster, which may be kept and changed.
+// NewRequest begins a request whose cluster becomes a snapshot.
 func NewRequest(ctx context.Context) *Request { return newRequest(ctx, &content.Builder{}) }
 
-// NewInline begins a request that states its cluster for itself: its Content is nil. What comes with the nodes is taken
-// from there and remembered there, unless that is nil.
+// NewInline begins a request with an inline cluster: its Content is nil. The cache may be nil.
 func NewInline(ctx context.Context, of *Nodeless) *Request {
 	r := newRequest(ctx, &content.Builder{AddressOnly: true})
 	r.nodeless = of
@@ -35,7 +34,7 @@ func newRequest(ctx context.Context, to *content.Builder) *Request {
 	return r
 }
 
-// On begins a request about a cluster that is there already.
+// On begins a request with the cluster of a snapshot.
 func On(ctx context.Context, c *Cluster) *Request {
 	return &Request{decoder: decoder{ctx: ctx, base: c, known: c.known.shared()}}
 }
@@ -50,17 +49,17 @@ func (d *decoder) Based(in *stowagev1.DecisionContext) {
 	}
 }
 
-// Refuse returns the error that something is wrong with a field.
+// Refuse returns the error of a field.
 func Refuse(field, format string, args ...any) error {
 	var p problems
 	p.refuse(path{name: field}, format, args...)
 	return p.err()
 }
 
-// ErrNoMessage is the error that a request is no message.
+// ErrNoMessage is the error of a malformed request.
 var ErrNoMessage = Refuse("", "the request is no protobuf message")
 
-// Address reads the content address in a field.
+// Address parses the content address in a field.
 func Address(text, field string) (content.Address, error) {
 	if text == "" {
 		return content.Address{}, Refuse(field, "is required")
@@ -72,7 +71,7 @@ func Address(text, field string) (content.Address, error) {
 	return a, nil
 }
 
-// Err returns what is wrong: an *Error, or the context's error if that ended first.
+// Err returns the problems as an *Error, or the context's error if that ended first.
 func (r *Request) Err() error {
 	if r.ended != nil {
 		return r.ended
@@ -80,7 +79,7 @@ func (r *Request) Err() error {
 	return r.problems.err()
 }
 
-// Cluster compiles the cluster of a request that nothing is wrong with.
+// Cluster compiles the cluster of a valid request.
 func (r *Request) Cluster() *Cluster {
 	if r.base != nil {
 		return r.base
@@ -101,7 +100,7 @@ type FilterCall struct {
 	Options engine.FilterOptions
 }
 
-// Filter decodes what a FilterRequest asks about the cluster.
+// Filter decodes a FilterRequest except for its cluster.
 func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 	return FilterCall{
 		Pod: r.onePod(in.GetPod()),
@@ -121,7 +120,7 @@ type ScoreCall struct {
 	Options engine.ScoreOptions
 }
 
-// Score decodes what a ScoreRequest asks about the cluster.
+// Score decodes a ScoreRequest except for its cluster.
 func (r *Request) Score(in *stowagev1.ScoreRequest) ScoreCall {
 	return ScoreCall{
 		Pod: r.onePod(in.GetPod()),
@@ -141,7 +140,7 @@ type PlaceCall struct {
 	Options engine.PlaceOptions
 }
 
-// Place decodes what a PlaceRequest asks about the cluster.
+// Place decodes a PlaceRequest except for its cluster.
 func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 	var pods [][]byte // nil if they are in the message
 	if r.question != nil {
@@ -161,7 +160,36 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 	}
 }
 
-// Envelope returns what is wrong with a request besides its cluster and what refers to that, nil if nothing is.
+// ScaleDownCall is a ScaleDownRequest in the engine's values.
+type ScaleDownCall struct {
+	Pod     *api.Pod
+	Options engine.ScaleDownOptions
+}
+
+// ScaleDown decodes a ScaleDownRequest except for its cluster.
+func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
+	call := ScaleDownCall{
+		Pod: r.onePod(in.GetPod()),
+		Options: engine.ScaleDownOptions{
+			Profile:  r.profile(in.GetContext().GetProfile()),
+			Selector: strictly(&r.decoder, path{name: "selector"}, in.GetSelector(), (*reader).labelSelector),
+			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
+		},
+	}
+	r.replicas(in)
+	if p := call.Pod; in.GetSelector() == nil && p != nil && p.Template != nil && len(p.Template.Labels)+len(p.Labels) == 0 {
+		r.refuse(path{name: "selector"}, "is required, as the pod has no labels")
+	}
+	return call
+}
+
+func (d *decoder) replicas(in *stowagev1.ScaleDownRequest) {
+	if in.Replicas == nil {
+		d.refuse(path{name: "replicas"}, "is required")
+	}
+}
+
+// Envelope returns the problems of a request that do not depend on the cluster and its pods.
 func Envelope(in any) error {
 	var d decoder
 	if r, ok := in.(interface {

@@ -8,12 +8,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// resources reads amounts of resources. The number of pods is read of nodes only, as elsewhere it means nothing.
+// resources reads amounts of resources, without the number of pods, which only nodes have.
 func (r *reader) resources(at *path, in *scan) api.Resources { return r.amounts(at, in, false) }
 
 func (r *reader) nodeResources(at *path, in *scan) api.Resources { return r.amounts(at, in, true) }
 
-// resourceFields are the resources that have a field of their own, by its number.
+// resourceFields are the resources with a field of their own, by number.
 var resourceFields = [...]struct{ field, resource string }{
 	1: {"cpu_millis", api.ResourceCPU},
 	2: {"memory_bytes", api.ResourceMemory},
@@ -21,7 +21,7 @@ var resourceFields = [...]struct{ field, resource string }{
 	4: {"pods", api.ResourcePods},
 }
 
-// hasField reports whether a resource is no scalar.
+// hasField reports whether a resource has a field of its own.
 func hasField(resource string) bool {
 	switch resource {
 	case api.ResourceCPU, api.ResourceMemory, api.ResourceEphemeralStorage, api.ResourcePods:
@@ -72,7 +72,6 @@ func (r *reader) scalarAmounts(at *path, s *scan, tag byte) {
 	}
 }
 
-// scalar checks an amount of a resource that has no field of its own.
 func (r *reader) scalar(at *path, name string, amount int64) {
 	switch {
 	case name == "":

@@ -21,9 +21,6 @@ func sized(field byte) byte { return field<<3 | byte(protowire.BytesType) }
 
 func number(field byte) byte { return field<<3 | byte(protowire.VarintType) }
 
-// more reports whether bytes are left.
-func (s *scan) more() bool { return s.at < len(s.data) }
-
 // usual reports whether the whole message was read and was in the usual encoding.
 func (s *scan) usual() bool { return !s.bad && s.at == len(s.data) }
 

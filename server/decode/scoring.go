@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// scoringStrategy decodes how NodeResourcesFit scores, over the default.
+// scoringStrategy decodes the scoring strategy of NodeResourcesFit over the default.
 func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, out *api.ScoringStrategy) {
 	if in == nil {
 		return
@@ -24,15 +24,13 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 		return
 	}
 	out.Type = strategy
-	switch hasShape := len(in.GetShape()) > 0; {
-	case strategy != api.RequestedToCapacityRatio:
-		if hasShape {
-			d.refuse(at.field("shape"), "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
-		}
-	case hasShape:
+	switch isRatio, hasShape := strategy == api.RequestedToCapacityRatio, len(in.GetShape()) > 0; {
+	case isRatio && hasShape:
 		out.Shape = shape
-	default:
+	case isRatio:
 		d.refuse(at.field("shape"), "is required with SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
+	case hasShape:
+		d.refuse(at.field("shape"), "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 	}
 }
 
@@ -58,7 +56,6 @@ func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.S
 	return out
 }
 
-// resourceName checks the required name of a resource.
 func (d *decoder) resourceName(at path, name string) {
 	if name == "" {
 		d.refuse(at, "is required")
@@ -70,7 +67,7 @@ func (d *decoder) resourceName(at path, name string) {
 	}
 }
 
-// resourceWeights decodes weights of resources. As in kube-scheduler a resource may have several, which add up.
+// resourceWeights decodes weights of resources. As in kube-scheduler, weights of the same resource add up.
 func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.ResourceWeight) []api.ResourceWeight {
 	if !d.within(at, field, len(in), MaxWeights) {
 		return nil

@@ -21,7 +21,6 @@ const (
 	lenient
 )
 
-// labelSelector reads a label selector, as leniently as the reader's selectors are.
 func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
 	out.MatchLabels = r.entries(at, in, 1, "match_labels")
 	for _, label := range out.MatchLabels {
@@ -45,7 +44,7 @@ type expression struct {
 func (r *reader) expression(at *path, in *scan) (out expression) {
 	out.Key = in.text(1)
 	out.operator = in.int32(2)
-	present := in.more()
+	present := in.nextIs(sized(3))
 	out.Values = r.texts(at, in, 3, "values", MaxValues)
 	out.tooLong = present && out.Values == nil
 	return out
@@ -90,7 +89,7 @@ func (r *reader) nodeRequirement(at *path, in *scan) api.Requirement {
 	return out.Requirement
 }
 
-// requirement checks the key of a requirement whose operator is known, and the values against the operator.
+// requirement checks the key and values of a requirement with a known operator.
 func (r *reader) requirement(at *path, q *expression) {
 	if r.selectors < lenient && !isLabelKey(q.Key) {
 		r.refuse(at.field("key"), labelKeySyntax)

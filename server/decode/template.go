@@ -14,7 +14,7 @@ const (
 	templateLabels
 )
 
-// ownTemplate reads a template that is an item of its own, with its canonical form, and reports whether it is sound.
+// ownTemplate reads a template whose memory nothing else shares, and reports whether it is valid. form is its canonical form.
 func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bool) {
 	to, added, found := r.to, *r.added, r.found
 	r.to = &r.kept

@@ -5,7 +5,6 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// affinities is a pod's affinity, which the engine has in its spec.
 type affinities struct {
 	node      *api.NodeAffinity
 	pod, anti *api.PodAffinity
@@ -84,7 +83,6 @@ func (r *reader) labelKeys(at *path, in *scan, field byte, name string) []string
 	return keys
 }
 
-// topologyKey checks a required topology key.
 func (r *reader) topologyKey(at *path, key string) {
 	if key == "" {
 		r.refuse(at.field("topology_key"), "is required")
@@ -94,7 +92,6 @@ func (r *reader) topologyKey(at *path, key string) {
 	r.countName(at.field("topology_key"), topologyKey, key)
 }
 
-// spreadConstraints reads the spread constraints of a pod.
 func (r *reader) spreadConstraints(at *path, in *scan, field byte, name string) []api.TopologySpreadConstraint {
 	out := list(r, at, in, field, name, MaxSpreadConstraints, (*reader).spreadConstraint)
 	for i := range out {

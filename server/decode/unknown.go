@@ -8,36 +8,37 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Unmarshal decodes a message that says nothing which decoding would lose.
-//
-// Protobuf decoders skip fields that they do not know. What a newer client writes there, such as one more constraint, would
-// be taken as absent, so it is refused with the path of its message. Decoders also cut a number that is too large for its
-// field: 2^32+1 becomes 1 in a field of 32 bits. What a client wrote would then not be what is decided about, and one
-// content would have several encodings, so such a number is refused with its path.
-func Unmarshal(raw []byte, into proto.Message) error {
+// Unmarshal decodes a message and refuses what protobuf's decoders would lose: unknown fields, such as a constraint of a newer
+// client, and numbers that are too large for their field, such as 2^32+1, which becomes 1 in a field of 32 bits. A decision
+// must not be about less than the client wrote, and a content must not have several encodings.
+func Unmarshal(raw []byte, into proto.Message) error { return unmarshal(nil, raw, into) }
+
+// unmarshal is Unmarshal for the message at a path.
+func unmarshal(at *path, raw []byte, into proto.Message) error {
 	if err := proto.Unmarshal(raw, into); err != nil {
 		return err
 	}
 	var p problems
-	p.refuseLost(nil, raw, into)
+	p.refuseLost(at, raw, into)
 	return p.err()
 }
 
 // refuseLost refuses the first field in a well-formed message that decoding loses.
 func (p *problems) refuseLost(at *path, raw []byte, m proto.Message) {
 	l := findLost(raw, m.ProtoReflect().Descriptor())
-	switch {
-	case l == nil:
-	case l.path != "":
-		p.refuse(path{parent: at, name: l.path[1:]}, "%s", l.reason)
-	case at != nil:
-		p.refuse(*at, "%s", l.reason)
-	default:
-		p.refuse(path{}, "%s", l.reason)
+	if l == nil {
+		return
 	}
+	var where path
+	if l.path != "" {
+		where = path{parent: at, name: l.path[1:]}
+	} else if at != nil {
+		where = *at
+	}
+	p.refuse(where, "%s", l.reason)
 }
 
-// lost is a field that decoding loses. Each step of the path has a dot before it.
+// lost is a field that decoding loses. Its path begins with a dot.
 type lost struct{ path, reason string }
 
 func unknownField(number protowire.Number) string {
@@ -78,7 +79,7 @@ func findLost(raw []byte, m protoreflect.MessageDescriptor) *lost {
 	return nil
 }
 
-// isOfKind reports whether a field may be of a type on the wire.
+// isOfKind reports whether a field can have a wire type.
 func isOfKind(f protoreflect.FieldDescriptor, kind protowire.Type) bool {
 	if f.Message() != nil || f.Kind() == protoreflect.StringKind {
 		return kind == protowire.BytesType
@@ -86,7 +87,7 @@ func isOfKind(f protoreflect.FieldDescriptor, kind protowire.Type) bool {
 	return kind == protowire.VarintType || kind == protowire.BytesType && f.IsList()
 }
 
-// fitting returns the first of numbers that does not fit its field.
+// fitting returns the first of encoded numbers that does not fit its field.
 func fitting(kind protoreflect.Kind, numbers []byte) (v int64, fits bool) {
 	for len(numbers) > 0 {
 		v, n := protowire.ConsumeVarint(numbers)
@@ -109,7 +110,7 @@ func fitting(kind protoreflect.Kind, numbers []byte) (v int64, fits bool) {
 	return 0, true
 }
 
-// step is a message's field in a path, with the place among the elements of a list, or the key in a map.
+// step is the step of a path to a message: a field, with the index in a list or the key in a map.
 func step(f protoreflect.FieldDescriptor, before, inner []byte) string {
 	name := string(f.Name())
 	switch {
@@ -129,7 +130,6 @@ func step(f protoreflect.FieldDescriptor, before, inner []byte) string {
 	return name + "[" + strconv.Itoa(i) + "]"
 }
 
-// keyOf returns the key of a map's entry.
 func keyOf(entry []byte) (key string) {
 	for len(entry) > 0 {
 		number, kind, n := protowire.ConsumeTag(entry)

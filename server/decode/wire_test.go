@@ -129,7 +129,7 @@ func FuzzWire(f *testing.F) {
 	for _, w := range widenedCluster(f) {
 		f.Add(w.raw, uint64(1))
 	}
-	// Field numbers that protobuf does not have, of which 32 bits are a number that it has.
+	// Field numbers that protobuf does not have. Their low 32 bits may be a valid number.
 	for _, number := range []uint64{0, 1<<29 + 1, 1 << 31, 1<<32 + 1, 1<<32 + 2, 1<<32 + 8} {
 		field := func(b []byte, number uint64, value []byte) []byte {
 			return protowire.AppendBytes(protowire.AppendVarint(b, number<<3|uint64(protowire.BytesType)), value)
