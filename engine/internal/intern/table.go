@@ -1,11 +1,11 @@
 // Package intern gives strings dense ids, so that the engine compares and indexes integers.
 //
-// A table is built by one goroutine and then only read. What comes later extends it with a table of its own (Extend):
-// ids of the extended table keep their meaning, new strings get ids from its Len upwards, and nothing shared changes.
+// One goroutine builds a table, which is then only read. Extend returns a table for further strings: the ids of the base
+// stay valid, new strings have ids from its Len upwards, and the base does not change.
 package intern
 
 import (
-	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -18,17 +18,9 @@ type Table struct {
 	base    *Table // frozen; nil in a table that extends nothing
 	baseLen int
 	names   []string
-	text    strings.Builder // where names lie
-	// slots is a hash table with linear probing, at most half full; the length is a power of 2. It has no pointers.
-	slots []slot
+	text    strings.Builder // holds the text of names
+	ids     map[string]ID   // of names
 }
-
-type slot struct {
-	hash uint32
-	next uint32 // one more than the place in names; 0 in an empty slot
-}
-
-var seed = maphash.MakeSeed()
 
 // New returns a table that holds the empty string.
 func New() *Table {
@@ -42,45 +34,19 @@ func Extend(base *Table) *Table {
 	return &Table{base: base, baseLen: base.Len()}
 }
 
-// Grow makes room for a number of strings more.
+// Grow makes room for n more strings.
 func (t *Table) Grow(n int) {
 	t.names = slices.Grow(t.names, n)
-	if want := len(t.names) + n; 2*want > len(t.slots) {
-		t.rehash(want)
-	}
+	ids := make(map[string]ID, len(t.names)+n)
+	maps.Copy(ids, t.ids)
+	t.ids = ids
 }
 
-// rehash makes the slots anew, with room for a number of strings.
-func (t *Table) rehash(want int) {
-	size := 16
-	for size < 2*want {
-		size *= 2
-	}
-	old := t.slots
-	t.slots = make([]slot, size)
-	for _, s := range old {
-		if s.next != 0 {
-			*t.free(s.hash) = s
-		}
-	}
-}
-
-// free returns the empty slot for a new string.
-func (t *Table) free(hash uint32) *slot {
-	mask := uint32(len(t.slots) - 1)
-	at := hash & mask
-	for t.slots[at].next != 0 {
-		at = (at + 1) & mask
-	}
-	return &t.slots[at]
-}
-
-// minOverlay is how many strings an extension may always hold before it is worth copying what it extends.
+// minOverlay is the number of strings of an extension below which Settled does not merge it with its base.
 const minOverlay = 256
 
-// Settled returns a table of the same content in which looking up takes at most two steps, however often tables were
-// extended to make it: the lowest of them and one of all that came later, or a single table once what came later is many
-// strings. t must not change afterwards.
+// Settled returns a table of equal content for which a lookup takes at most two steps: the lowest base and one extension
+// with all later strings, or a single table if these are many. t must not change afterwards.
 func (t *Table) Settled() *Table {
 	if len(t.names) == 0 && t.base != nil {
 		return t.base
@@ -97,21 +63,19 @@ func (t *Table) Settled() *Table {
 
 // tableOf returns a table of distinct strings that base does not hold.
 func tableOf(base *Table, names []string) *Table {
-	t := &Table{base: base, names: names}
+	t := &Table{base: base, names: names, ids: make(map[string]ID, len(names))}
 	if base != nil {
 		t.baseLen = base.Len()
 	}
-	t.rehash(len(names))
 	for i, s := range names {
-		hash := hashOf(s)
-		*t.free(hash) = slot{hash, uint32(i + 1)}
+		t.ids[s] = ID(t.baseLen + i)
 	}
 	return t
 }
 
-// Bytes estimates the memory of the table, what it extends included.
+// Bytes estimates the memory of the table, including its bases.
 func (t *Table) Bytes() int {
-	total := 16*cap(t.names) + 8*len(t.slots)
+	total := 16*cap(t.names) + 40*len(t.ids)
 	for _, s := range t.names {
 		total += len(s)
 	}
@@ -124,59 +88,51 @@ func (t *Table) Bytes() int {
 // Len returns the number of strings in the table.
 func (t *Table) Len() int { return t.baseLen + len(t.names) }
 
-// Shared reports whether an id stands in the table that t extends, and so means the same to everyone who extends it.
+// Shared reports whether an id is of the base of t, so that all extensions of the base agree on it.
 func (t *Table) Shared(id ID) bool { return int(id) < t.baseLen }
 
 // Intern returns the id of s, a new one if s is new. The table keeps a copy: s may be overwritten afterwards.
 func (t *Table) Intern(s string) ID {
-	hash := hashOf(s)
-	if id, ok := find(t, hash, s); ok {
-		return id
+	id, ok := t.Lookup(s)
+	if !ok {
+		id = t.add(s)
 	}
-	return t.add(hash, s)
+	return id
 }
 
-// InternBytes is Intern of a string that is given as bytes.
+// InternBytes is Intern for a string in bytes.
 func (t *Table) InternBytes(b []byte) ID {
-	hash := uint32(maphash.Bytes(seed, b))
-	if id, ok := find(t, hash, b); ok {
-		return id
+	for at := t; at != nil; at = at.base {
+		if id, ok := at.ids[string(b)]; ok {
+			return id
+		}
 	}
-	return t.add(hash, string(b))
+	return t.add(string(b))
 }
 
 // Lookup returns the id of s, if it has one.
-func (t *Table) Lookup(s string) (ID, bool) { return find(t, hashOf(s), s) }
-
-func hashOf(s string) uint32 { return uint32(maphash.String(seed, s)) }
-
-func find[S string | []byte](t *Table, hash uint32, s S) (ID, bool) {
+func (t *Table) Lookup(s string) (ID, bool) {
 	for ; t != nil; t = t.base {
-		if len(t.slots) == 0 {
-			continue
-		}
-		mask := uint32(len(t.slots) - 1)
-		for at := hash & mask; t.slots[at].next != 0; at = (at + 1) & mask {
-			if slot := t.slots[at]; slot.hash == hash && t.names[slot.next-1] == string(s) {
-				return ID(t.baseLen + int(slot.next) - 1), true
-			}
+		if id, ok := t.ids[s]; ok {
+			return id, true
 		}
 	}
 	return 0, false
 }
 
 // add adds a new string.
-func (t *Table) add(hash uint32, s string) ID {
-	if 2*(len(t.names)+1) > len(t.slots) {
-		t.rehash(2 * (len(t.names) + 1))
-	}
+func (t *Table) add(s string) ID {
 	id := ID(t.Len())
-	t.names = append(t.names, t.keep(s))
-	*t.free(hash) = slot{hash, uint32(len(t.names))}
+	s = t.keep(s)
+	t.names = append(t.names, s)
+	if t.ids == nil {
+		t.ids = make(map[string]ID)
+	}
+	t.ids[s] = id
 	return id
 }
 
-// keep returns a copy of s that lies with others, as many in one allocation as it takes to have few.
+// keep returns a copy of s. Copies share allocations.
 func (t *Table) keep(s string) string {
 	if t.text.Cap()-t.text.Len() < len(s) {
 		size := min(2*t.text.Cap(), 1<<14)
