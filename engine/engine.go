@@ -26,16 +26,27 @@ import (
 type Cluster struct {
 	compiled *cluster.Cluster
 	plugins  []*plugin.Plugin
-	answers  *answers
-	kept     *memo.Map[string, any]
+	cache    *memo.Map[cacheKey, any]
 }
+
+// cacheKey is the key of an answer, which is a FilterOptions.Key, or the key of a caller's value.
+type cacheKey struct {
+	key    string
+	answer bool
+}
+
+// Bounds of the cache of a cluster, in bytes, per cluster and per node. An answer takes 4 bytes a node, an encoded one
+// about 2 bytes a node for Filter and 4 for Score.
+const (
+	cacheBytes        = 4 << 20
+	cacheBytesPerNode = 4096
+)
 
 func newCluster(compiled *cluster.Cluster) *Cluster {
 	return &Cluster{
 		compiled: compiled,
 		plugins:  registry.Plugins,
-		answers:  newAnswers(compiled.Len()),
-		kept:     memo.New[string, any](keptBytes + int64(compiled.Len())*keptBytesPerNode),
+		cache:    memo.New[cacheKey, any](cacheBytes + int64(compiled.Len())*cacheBytesPerNode),
 	}
 }
 
@@ -73,7 +84,7 @@ func (c *Cluster) Names() []string { return c.compiled.Names }
 func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name) }
 
 // Bytes estimates the memory of the cluster, including its caches and what it shares with other clusters.
-func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.answers.Taken() + c.kept.Taken() }
+func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.cache.Taken() }
 
 // MaxBytes is the limit of Bytes when all caches are full.
 func (c *Cluster) MaxBytes() int64 {
@@ -92,7 +103,7 @@ func (c *Cluster) CopiedByChange(added, removed bool) int64 {
 
 // Remembered is the part of Bytes that caches take.
 func (c *Cluster) Remembered() int64 {
-	return c.compiled.Remembered() + c.answers.Taken() + c.kept.Taken()
+	return c.compiled.Remembered() + c.cache.Taken()
 }
 
 // RememberAtMost limits the caches to a total size, or to their current size if that is larger. The indexes of terms
@@ -114,24 +125,19 @@ func (c *Cluster) RememberAtMost(bytes int64) {
 	}
 }
 
-func (c *Cluster) memos() []memo.Bounded { return append(c.compiled.Memos(), c.answers, c.kept) }
-
-// Bounds of the values that callers keep with a cluster, in bytes, per cluster and per node. An encoded answer takes
-// about 2 bytes a node for Filter and 4 for Score.
-const (
-	keptBytes        = 2 << 20
-	keptBytesPerNode = 2048
-)
+func (c *Cluster) memos() []memo.Bounded { return append(c.compiled.Memos(), c.cache) }
 
 // Kept returns the value that Keep first stored under a key, nil for none.
 func (c *Cluster) Kept(key string) any {
-	v, _ := c.kept.Load(key)
+	v, _ := c.cache.Load(cacheKey{key: key})
 	return v
 }
 
 // Keep stores a caller's value of a size with the cluster, if there is room. The value must follow from the cluster and
 // the key.
-func (c *Cluster) Keep(key string, v any, bytes int64) { c.kept.Keep(key, v, bytes+int64(len(key))) }
+func (c *Cluster) Keep(key string, v any, bytes int64) {
+	c.cache.Keep(cacheKey{key: key}, v, bytes+int64(len(key)))
+}
 
 // Templates returns the pod templates of the cluster. They must not be changed.
 func (c *Cluster) Templates() []*api.PodTemplate { return c.compiled.Templates() }

@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // question is one call of Filter or Score.
@@ -33,8 +34,9 @@ func (q *question) framework() *decide.Framework { return q.c.framework(q.profil
 
 // answer returns the result of filtering, from the cache if possible.
 func (q *question) answer() (*answer, error) {
-	if a, ok := q.c.answers.Load(q.key); ok {
-		return a, q.ctx.Err()
+	key := cacheKey{q.key, true}
+	if a, ok := q.c.cache.Load(key); ok {
+		return a.(*answer), q.ctx.Err()
 	}
 	o, err := q.decision().Filter(q.ctx, q.candidates)
 	if err != nil {
@@ -44,5 +46,33 @@ func (q *question) answer() (*answer, error) {
 	if q.key == "" {
 		return a, nil
 	}
-	return q.c.answers.Keep(q.key, a, int64(len(q.key))+a.bytes()), nil
+	return q.c.cache.Keep(key, a, int64(len(q.key))+a.bytes()).(*answer), nil
+}
+
+// answer is the result of filtering for one pod. It is immutable.
+type answer struct {
+	feasible   []uint32
+	rejections []verdict.Rejection
+	message    string
+}
+
+// messageFor returns kube-scheduler's event text for an unplaced pod, including failures to score it.
+func (a *answer) messageFor(f *decide.Framework, pod *api.Pod) string {
+	if len(a.feasible) > 1 {
+		if failure := f.PreScoreFailure(&pod.Template.Spec); failure != nil {
+			return failure.Message
+		}
+	}
+	return a.message
+}
+
+func (a *answer) bytes() int64 {
+	bytes := 4*cap(a.feasible) + len(a.message)
+	for _, r := range a.rejections {
+		bytes += 128 + 4*cap(r.Nodes)
+		for _, reason := range r.Reasons {
+			bytes += 64 + len(reason.Message)
+		}
+	}
+	return int64(bytes)
 }
