@@ -10,12 +10,12 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// What kube-scheduler says of selectors that it cannot parse. The API server lets pods keep values that are no label values
-// (pkg/apis/core/validation/validation.go, v1.37), so that such selectors reach kube-scheduler.
+// The errors of kube-scheduler for selectors that it cannot parse. The API server lets pods keep values that are not valid
+// label values (pkg/apis/core/validation/validation.go, v1.37), so that such selectors reach kube-scheduler.
 
 // LabelSelectorError returns the text of the error with which a label selector fails to parse, empty if it parses
-// (k8s.io/apimachinery/pkg/apis/meta/v1 LabelSelectorAsSelector, v0.37). Of several labels that fail, kube-scheduler tells
-// any one; this tells the first by key.
+// (k8s.io/apimachinery/pkg/apis/meta/v1 LabelSelectorAsSelector, v0.37). If several labels fail, kube-scheduler reports any
+// of them, and LabelSelectorError the first by key.
 func LabelSelectorError(s *api.LabelSelector) string {
 	if s == nil {
 		return ""
@@ -24,13 +24,13 @@ func LabelSelectorError(s *api.LabelSelector) string {
 		if validLabelValue(l.Value) && labelKeyErrors(l.Key) == nil {
 			continue
 		}
-		if err := requirementErrors("", api.Requirement{Key: l.Key, Operator: api.In, Values: []string{l.Value}}); err != nil {
-			return aggregate(err)
+		if err := requirementErrors(api.Requirement{Key: l.Key, Operator: api.In, Values: []string{l.Value}}); err != nil {
+			return Aggregate(err...)
 		}
 	}
 	for _, r := range s.MatchExpressions {
-		if err := requirementErrors("", r); err != nil {
-			return aggregate(err)
+		if err := requirementErrors(r); err != nil {
+			return Aggregate(err...)
 		}
 	}
 	return ""
@@ -51,22 +51,18 @@ func PreferredNodeTermsError(terms []api.PreferredNodeTerm) string {
 	var errs []string
 	for i, t := range terms {
 		for j, r := range t.Preference.MatchExpressions {
-			if requirementErrors("", r) == nil {
-				continue
+			for _, err := range requirementErrors(r) {
+				errs = append(errs, fmt.Sprintf("[%d].matchExpressions[%d].%s", i, j, err))
 			}
-			errs = append(errs, requirementErrors(fmt.Sprintf("[%d].matchExpressions[%d]", i, j), r)...)
 		}
 	}
-	return aggregate(errs)
+	return Aggregate(errs...)
 }
 
 // requirementErrors returns why a requirement fails to parse (k8s.io/apimachinery/pkg/labels NewRequirement, v0.37).
-func requirementErrors(path string, r api.Requirement) []string {
+func requirementErrors(r api.Requirement) []string {
 	var errs []string
 	invalid := func(field, value string, detail string) {
-		if path != "" {
-			field = path + "." + field
-		}
 		errs = append(errs, field+": Invalid value: "+value+": "+detail)
 	}
 	if details := labelKeyErrors(r.Key); details != nil {
@@ -97,11 +93,11 @@ func requirementErrors(path string, r api.Requirement) []string {
 	return errs
 }
 
-// aggregate joins the texts of errors, each once (k8s.io/apimachinery/pkg/util/errors Aggregate, v0.37).
-func aggregate(errs []string) string {
+// Aggregate joins the texts of errors that are not empty, each once (k8s.io/apimachinery/pkg/util/errors Aggregate, v0.37).
+func Aggregate(errs ...string) string {
 	var different []string
 	for _, e := range errs {
-		if !slices.Contains(different, e) {
+		if e != "" && !slices.Contains(different, e) {
 			different = append(different, e)
 		}
 	}
@@ -109,9 +105,4 @@ func aggregate(errs []string) string {
 		return "[" + strings.Join(different, ", ") + "]"
 	}
 	return strings.Join(different, "")
-}
-
-// Aggregate joins the texts of errors, each once, as kube-scheduler does.
-func Aggregate(errs ...string) string {
-	return aggregate(slices.DeleteFunc(slices.Clone(errs), func(e string) bool { return e == "" }))
 }
