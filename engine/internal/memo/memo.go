@@ -1,8 +1,8 @@
-// Package memo remembers what was computed once, for everyone, without locks.
+// Package memo is a cache that concurrent requests share without locks.
 //
-// Keys are spread over a few immutable maps. Readers load one pointer. A writer publishes a new map with one entry more;
-// when two publish at once, one of them tries again, and for one key the first value stays. Values must be the same
-// whoever computes them, so that it does not matter which one stays.
+// Keys are divided over a few immutable maps. A reader loads one pointer. A writer publishes a copy of a map with one
+// more entry. If two writers publish at once, one of them retries; the first value of a key stays. Values of one key
+// must be equal, whichever request computes them.
 package memo
 
 import (
@@ -11,17 +11,17 @@ import (
 	"sync/atomic"
 )
 
-// shards is how many maps there are, so that a new entry copies few others.
+// shards is the number of maps. A new entry copies the other entries of its map.
 const shards = 32
 
-// seed decides where a value lies, and nothing else.
+// seed selects the map of a key, and nothing else.
 var seed = maphash.MakeSeed()
 
-// entryBytes is what an entry counts for besides its value.
+// entryBytes is the overhead of an entry.
 const entryBytes = 256
 
-// Map remembers values by key, of up to so many bytes together. What finds no room is not remembered. The zero value
-// remembers nothing.
+// Map holds values by key, up to a limit of bytes in total. A value beyond the limit is not stored. The zero value
+// stores nothing.
 type Map[K comparable, V any] struct {
 	limit  atomic.Int64
 	taken  atomic.Int64
@@ -37,17 +37,17 @@ type Bounded interface {
 	Lower(limit int64)
 }
 
-// New returns a map of up to so many bytes.
+// New returns a map with a limit of bytes.
 func New[K comparable, V any](limit int64) *Map[K, V] {
 	m := &Map[K, V]{}
 	m.limit.Store(limit)
 	return m
 }
 
-// Limit returns how many bytes may be remembered.
+// Limit returns the limit in bytes.
 func (m *Map[K, V]) Limit() int64 { return m.limit.Load() }
 
-// Lower makes the map remember so many bytes at most, if that is less than before. What is there stays.
+// Lower lowers the limit, if it is higher. Stored values stay.
 func (m *Map[K, V]) Lower(limit int64) {
 	for {
 		if old := m.limit.Load(); limit >= old || m.limit.CompareAndSwap(old, limit) {
@@ -60,7 +60,7 @@ func (m *Map[K, V]) shard(key K) *shard[K, V] {
 	return &m.shards[maphash.Comparable(seed, key)%shards]
 }
 
-// Load returns what is remembered for a key, and whether anything is.
+// Load returns the value of a key, and whether there is one.
 func (m *Map[K, V]) Load(key K) (v V, ok bool) {
 	if p := m.shard(key).Load(); p != nil {
 		v, ok = (*p)[key]
@@ -68,10 +68,10 @@ func (m *Map[K, V]) Load(key K) (v V, ok bool) {
 	return v, ok
 }
 
-// Taken returns how many bytes are remembered now.
+// Taken returns the bytes of the stored values.
 func (m *Map[K, V]) Taken() int64 { return m.taken.Load() }
 
-// take sets bytes aside, and reports whether there is room.
+// take reserves bytes, and reports whether the limit allows it.
 func (m *Map[K, V]) take(bytes int64) bool {
 	if m.taken.Add(bytes) <= m.limit.Load() {
 		return true
@@ -80,7 +80,7 @@ func (m *Map[K, V]) take(bytes int64) bool {
 	return false
 }
 
-// Keep remembers the value of a key if there is room for it. It returns the value to use, which is the first one.
+// Keep stores the value of a key if the limit allows it. It returns the value to use, which is the first one.
 func (m *Map[K, V]) Keep(key K, v V, bytes int64) V {
 	bytes += entryBytes
 	published := m.shard(key)
@@ -109,8 +109,8 @@ func (m *Map[K, V]) Keep(key K, v V, bytes int64) V {
 	}
 }
 
-// Get returns the value of a key, computing it if it is not there. A value that is not complete, because whoever
-// computed it had to stop, is returned but not remembered.
+// Get returns the value of a key, and computes a missing one. It does not store an incomplete value, which compute
+// returns if its request has ended.
 func (m *Map[K, V]) Get(key K, compute func() (v V, bytes int64, complete bool)) V {
 	if v, ok := m.Load(key); ok {
 		return v
@@ -122,8 +122,7 @@ func (m *Map[K, V]) Get(key K, compute func() (v V, bytes int64, complete bool))
 	return m.Keep(key, v, bytes)
 }
 
-// Carry takes over the values that other remembers now and keep lets through, as far as there is room. It is for a map
-// that nobody else knows yet.
+// Carry copies the values of other whose keys keep accepts, as far as the limit allows. m must not be shared yet.
 func (m *Map[K, V]) Carry(other *Map[K, V], keep func(K) bool, bytes func(V) int64) {
 	for i := range other.shards {
 		p := other.shards[i].Load()

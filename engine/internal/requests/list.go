@@ -1,27 +1,27 @@
-// Package requests adds up what pods ask for, as k8s.io/component-helpers/resource/helpers.go (v0.37) does.
+// Package requests adds up the requests of pods, as k8s.io/component-helpers/resource/helpers.go (v0.37) does.
 //
-// Whether a resource is present in a sum matters beside its amount: scoring fills in defaults for what is absent.
+// A sum distinguishes an absent resource from an amount of 0, because scoring has defaults for absent ones.
 //
-// kube-scheduler adds up what one pod asks for without bound, and takes the lowest 64 bits of that for the pod: an amount
-// that is negative here is that of a pod that asks for 2^63 or more.
+// kube-scheduler adds up the requests of a pod without bound, and uses the lowest 64 bits of the sum. A negative amount
+// here is that of a pod with requests of 2^63 or more.
 package requests
 
 import "github.com/stowage-scheduler/stowage/engine/api"
 
-// arithmetic adds and compares amounts in numbers that hold what a pod's amounts add up to.
+// arithmetic adds and compares amounts in numbers of type N.
 type arithmetic[N any] struct {
 	of         func(api.Resources) []api.QuantityOf[N]
 	plus, most func(x, y N) N
 }
 
-// narrow is for pods whose amounts are not large, which are almost all.
+// narrow is for pods whose sums fit 64 bits, which are almost all.
 var narrow = arithmetic[int64]{
 	of:   func(r api.Resources) []api.Quantity { return r },
 	plus: func(x, y int64) int64 { return x + y },
 	most: func(x, y int64) int64 { return max(x, y) },
 }
 
-// merge returns every resource of a and b, with combine of the amounts where both have it.
+// merge returns the resources of a and b. combine gives the amount of a resource of both.
 func merge[N any](a, b []api.QuantityOf[N], combine func(x, y N) N) []api.QuantityOf[N] {
 	if len(b) == 0 {
 		return a
@@ -50,12 +50,12 @@ func (m *arithmetic[N]) maximum(a, b []api.QuantityOf[N]) []api.QuantityOf[N] {
 	return merge(a, b, m.most)
 }
 
-// replace returns a with the amounts of b where b has a resource.
+// replace returns a with the amounts of b for resources of b.
 func replace[N any](a, b []api.QuantityOf[N]) []api.QuantityOf[N] {
 	return merge(a, b, func(_, y N) N { return y })
 }
 
-// fill returns a with the amounts of defaults for resources that a lacks.
+// fill returns a with defaults for resources that a lacks.
 func fill[N any](a, defaults []api.QuantityOf[N]) []api.QuantityOf[N] {
 	return merge(a, defaults, func(x, _ N) N { return x })
 }

@@ -2,8 +2,8 @@ package requests
 
 import "strings"
 
-// Scalar reports whether a resource counts beside cpu, memory and ephemeral-storage; others are not looked at
-// (pkg/scheduler/util IsScalarResourceName, v1.37).
+// Scalar reports whether a resource counts in addition to cpu, memory and ephemeral-storage. Other resources are
+// ignored (pkg/scheduler/util IsScalarResourceName, v1.37).
 func Scalar(name string) bool {
 	return Extended(name) || strings.HasPrefix(name, "hugepages-") || native(name) ||
 		strings.HasPrefix(name, "attachable-volumes-")

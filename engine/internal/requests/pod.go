@@ -6,7 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// What a container that leaves out a request counts for in scores (pkg/scheduler/util/pod_resources.go, v1.37).
+// The defaults for missing requests of a container in scores (pkg/scheduler/util/pod_resources.go, v1.37).
 const (
 	DefaultCPUMillis   = 100
 	DefaultMemoryBytes = 200 << 20
@@ -17,7 +17,7 @@ var defaults = api.Resources{
 	{Resource: api.ResourceMemory, Amount: DefaultMemoryBytes},
 }
 
-// Pending returns what a pod to be placed asks for.
+// Pending returns the requests of a pod to be placed.
 func Pending(spec *api.PodSpec) api.Resources {
 	if large(spec, nil) {
 		return lowest(wide.pending(spec))
@@ -29,9 +29,9 @@ func (m *arithmetic[N]) pending(spec *api.PodSpec) []api.QuantityOf[N] {
 	return m.withPodLevel(m.aggregate(spec, stated, nil), spec, m.of(spec.Requests))
 }
 
-// PendingDefaulted returns what a pod to be placed counts for where NodeResourcesFit scores: containers that leave out
-// cpu or memory count with a default, and pod-level requests are not looked at (NewFit in
-// pkg/scheduler/framework/plugins/noderesources/fit.go, v1.37, leaves that to NodeResourcesBalancedAllocation).
+// PendingDefaulted returns the requests of a pod to be placed as NodeResourcesFit scores them: with defaults for
+// missing cpu and memory requests of containers, and without pod-level requests, which only
+// NodeResourcesBalancedAllocation reads (NewFit in pkg/scheduler/framework/plugins/noderesources/fit.go, v1.37).
 func PendingDefaulted(spec *api.PodSpec) api.Resources {
 	if large(spec, nil) {
 		return lowest(wide.pendingDefaulted(spec))
@@ -43,8 +43,8 @@ func (m *arithmetic[N]) pendingDefaulted(spec *api.PodSpec) []api.QuantityOf[N] 
 	return m.sum(m.aggregate(spec, stated, defaults), m.of(spec.Overhead))
 }
 
-// Running returns what a pod on a node occupies, and the same with defaults for what is absent. While it is resized in
-// place it occupies the largest of what its spec states, what is allocated and what is actuated.
+// Running returns what a pod on a node occupies, and the same with defaults for missing requests. During an in-place
+// resize it is the maximum of the requested, allocated and actuated resources.
 func Running(spec *api.PodSpec, status *api.PodResourceStatus) (occupied, defaulted api.Resources) {
 	running := narrow.running
 	if large(spec, status) {
@@ -55,7 +55,7 @@ func Running(spec *api.PodSpec, status *api.PodResourceStatus) (occupied, defaul
 	occupied = running(spec, status, nil)
 	missing := defaults
 	if podLevel(spec.Requests) {
-		// Where a pod states requests of its own, a default is only for what neither it nor a container states
+		// For a pod with pod-level requests, defaults apply only to resources that neither the pod nor a container requests
 		// (pkg/scheduler/framework/types.go getNonMissingContainerRequests, v1.37).
 		missing = nil
 		for _, d := range defaults {
@@ -96,7 +96,7 @@ func (m *arithmetic[N]) running(spec *api.PodSpec, status *api.PodResourceStatus
 	return m.withPodLevel(total, spec, effective)
 }
 
-// withPodLevel lets pod-level requests replace what the containers add up to, and adds the overhead.
+// withPodLevel replaces the sums over containers by pod-level requests, and adds the overhead.
 func (m *arithmetic[N]) withPodLevel(total []api.QuantityOf[N], spec *api.PodSpec, effective []api.QuantityOf[N]) []api.QuantityOf[N] {
 	if podLevel(spec.Requests) {
 		var level []api.QuantityOf[N]
@@ -123,8 +123,8 @@ func podLevelResource(name string) bool {
 	return name == api.ResourceCPU || name == api.ResourceMemory || strings.HasPrefix(name, "hugepages-")
 }
 
-// aggregate returns the most that a pod's containers have at one time: init containers run one after the other, each
-// beside the sidecars that precede it; then the containers run beside all sidecars.
+// aggregate returns the maximum that a pod's containers request at one time. Init containers run one after the other,
+// each with the preceding sidecars; then the containers run with all sidecars.
 func (m *arithmetic[N]) aggregate(spec *api.PodSpec, of func(*api.Container) api.Resources, missing api.Resources) []api.QuantityOf[N] {
 	var total, sidecars, initial []api.QuantityOf[N]
 	absent := m.of(missing)
@@ -148,7 +148,7 @@ func (m *arithmetic[N]) aggregate(spec *api.PodSpec, of func(*api.Container) api
 
 func stated(c *api.Container) api.Resources { return c.Requests }
 
-// reported reads what a pod's status says of its containers.
+// reported reads the status of a pod's containers.
 type reported struct{ *api.PodResourceStatus }
 
 func (s reported) allocated(c *api.Container) api.Resources {

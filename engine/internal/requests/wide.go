@@ -7,10 +7,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// int128 is a number of 128 bits that is not negative.
+// int128 is an unsigned number of 128 bits.
 type int128 struct{ high, low uint64 }
 
-// wide is for pods whose amounts may add up to more than 64 bits hold.
+// wide is for pods whose sums may exceed 64 bits.
 var wide = arithmetic[int128]{
 	of: func(r api.Resources) []api.QuantityOf[int128] {
 		out := make([]api.QuantityOf[int128], len(r))
@@ -32,8 +32,8 @@ var wide = arithmetic[int128]{
 }
 
 // lowest returns the lowest 64 bits of amounts, as a quantity's Value does
-// (k8s.io/apimachinery/pkg/api/resource/scale_int.go scaledValue, v0.37). Of quantities that are all written with decimal
-// suffixes, such as 9E and 9E, it returns 0 in place of that; the contract does not know how they are written.
+// (k8s.io/apimachinery/pkg/api/resource/scale_int.go scaledValue, v0.37). For quantities that all have decimal
+// suffixes, such as 9E and 9E, Value returns 0 instead; requests do not have the suffixes.
 func lowest(r []api.QuantityOf[int128]) api.Resources {
 	out := make(api.Resources, len(r))
 	for i, q := range r {
@@ -42,13 +42,13 @@ func lowest(r []api.QuantityOf[int128]) api.Resources {
 	return out
 }
 
-// Amounts of up to 48 bits, no more of them than this, add up to less than 2^63.
+// At most mostNarrow amounts of up to largeBits bits add up to less than 2^63.
 const (
 	largeBits  = 48
 	mostNarrow = 1 << 14
 )
 
-// large reports whether what a pod states may add up to more than an int64 holds.
+// large reports whether the sums of a pod may exceed an int64.
 func large(spec *api.PodSpec, status *api.PodResourceStatus) bool {
 	var all uint64
 	n := 0

@@ -1,5 +1,5 @@
-// Package saturating calculates with integers that stop at the highest and the lowest one. It is for sums that only Stowage
-// makes; where kube-scheduler makes them too, they overflow as its own do.
+// Package saturating calculates with integers that saturate at the highest and the lowest one. It is for sums that only
+// Stowage computes. Sums that kube-scheduler computes too overflow as in kube-scheduler.
 package saturating
 
 import (

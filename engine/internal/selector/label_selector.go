@@ -16,8 +16,8 @@ type Selector struct {
 	requirements []Requirement
 }
 
-// CompileSelector compiles a label selector; nil gives nil. A requirement that kube-scheduler cannot parse makes the
-// selector match nothing.
+// CompileSelector compiles a label selector; nil gives nil. A selector with a requirement that kube-scheduler cannot
+// parse gives nil, too.
 func CompileSelector(t *intern.Table, s *api.LabelSelector) *Selector {
 	if s == nil {
 		return nil
@@ -43,7 +43,7 @@ func equals(t *intern.Table, key, value string) Requirement {
 	return Requirement{Key: t.Intern(key), operator: api.In, values: []intern.ID{t.Intern(value)}}
 }
 
-// And returns a selector that asks for what both selectors ask for; nil if either is nil.
+// And returns a selector with the requirements of both; nil if either is nil.
 func (s *Selector) And(o *Selector) *Selector {
 	if s == nil || o == nil {
 		return nil
@@ -51,7 +51,7 @@ func (s *Selector) And(o *Selector) *Selector {
 	return &Selector{requirements: slices.Concat(s.requirements, o.requirements)}
 }
 
-// Overridden returns a selector that asks for what o asks for, and for what s asks for of keys that o does not name.
+// Overridden returns a selector with the requirements of o, and those of s on keys that o has no requirement on.
 func (s *Selector) Overridden(o *Selector) *Selector {
 	c := &Selector{requirements: slices.Clone(o.requirements)}
 	for _, r := range s.requirements {
@@ -62,8 +62,8 @@ func (s *Selector) Overridden(o *Selector) *Selector {
 	return c
 }
 
-// WithKeys returns the selector with a requirement more for each key that is present in labels: that the value is the
-// same (In), or that it is not (NotIn). nil stays nil.
+// WithKeys returns the selector with an additional requirement per key that labels have: that the value is equal (In),
+// or that it is not (NotIn). nil stays nil.
 func (s *Selector) WithKeys(t *intern.Table, keys []string, operator api.Operator, labels Labels) *Selector {
 	if s == nil || len(keys) == 0 {
 		return s
@@ -78,7 +78,7 @@ func (s *Selector) WithKeys(t *intern.Table, keys []string, operator api.Operato
 	return c
 }
 
-// Label returns a label that everything has that the selector matches, and whether it asks for one.
+// Label returns a label that all matching objects have, and whether the selector requires one.
 func (s *Selector) Label() (Label, bool) {
 	if s != nil {
 		for i := range s.requirements {
@@ -90,7 +90,7 @@ func (s *Selector) Label() (Label, bool) {
 	return Label{}, false
 }
 
-// Keys iterates over the keys of the labels that the selector asks about.
+// Keys iterates over the keys of the requirements.
 func (s *Selector) Keys() iter.Seq[intern.ID] {
 	return func(yield func(intern.ID) bool) {
 		if s == nil {
@@ -104,7 +104,7 @@ func (s *Selector) Keys() iter.Seq[intern.ID] {
 	}
 }
 
-// Empty reports whether the selector asks for nothing, so that it matches everything.
+// Empty reports whether the selector has no requirements, so that it matches everything.
 func (s *Selector) Empty() bool { return s != nil && len(s.requirements) == 0 }
 
 // Matches reports whether labels meet the selector.
@@ -120,7 +120,7 @@ func (s *Selector) Matches(l Labels) bool {
 	return true
 }
 
-// AppendKey appends bytes that two selectors compiled with one table have in common only if they are the same.
+// AppendKey appends a key. Selectors that were compiled with one table have equal keys only if they are equal.
 func (s *Selector) AppendKey(b []byte) []byte {
 	if s == nil {
 		return append(b, 0)
@@ -132,12 +132,13 @@ func (s *Selector) AppendKey(b []byte) []byte {
 	return b
 }
 
-// Shared reports whether the selector only refers to strings of the table that t extends.
+// Shared reports whether the selector refers only to strings of the base of t.
 func (s *Selector) Shared(t *intern.Table) bool {
 	return s == nil || !slices.ContainsFunc(s.requirements, func(r Requirement) bool { return !r.shared(t) })
 }
 
-// Text returns a selector compiled with t as kubectl writes it; empty if it matches everything, "<none>" if nothing.
+// Text returns a selector that was compiled with t in kubectl's notation; empty if it matches everything, "<none>" if
+// nothing.
 func (s *Selector) Text(t *intern.Table) string {
 	if s == nil {
 		return "<none>"
@@ -150,7 +151,7 @@ func (s *Selector) Text(t *intern.Table) string {
 	return strings.Join(slices.Compact(parts), ",")
 }
 
-// text returns the requirement as kubectl writes it.
+// text returns the requirement in kubectl's notation.
 func (r *Requirement) text(t *intern.Table) string {
 	key := t.Name(r.Key)
 	values := make([]string, len(r.values))

@@ -13,7 +13,7 @@ type NodeTerm struct {
 	Names  []NameRequirement
 }
 
-// NameRequirement is a condition on a node's name: that it is Name, or with Not that it is not.
+// NameRequirement requires a node's name to be Name, or with Not to be another one.
 type NameRequirement struct {
 	Name string
 	Not  bool
@@ -49,8 +49,8 @@ func CompileNodeLabels(t *intern.Table, l api.Labels) []Requirement {
 	return c
 }
 
-// NamedNodes returns the nodes to which a required node affinity narrows the search before filtering, and whether it
-// does: each of its terms must have an In requirement on the name. An empty list means that the terms conflict
+// NamedNodes returns the names of the nodes to which required node affinity restricts the pod before filtering, and
+// whether it does. It does if each term has an In requirement on the name. No names mean that the terms conflict
 // (pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go PreFilter, v1.37).
 func NamedNodes(s *api.NodeSelector) (names []string, narrows bool) {
 	if s == nil || len(s.Terms) == 0 {

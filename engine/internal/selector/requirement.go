@@ -17,8 +17,8 @@ type Requirement struct {
 	bound    int64       // of GreaterThan and LessThan
 }
 
-// compileRequirement reports false if kube-scheduler fails to parse the requirement: a GreaterThan or LessThan bound
-// that is no integer, or a value that can be no label's (k8s.io/apimachinery/pkg/labels NewRequirement, v0.37).
+// compileRequirement reports false if kube-scheduler cannot parse the requirement: the bound of GreaterThan or LessThan
+// is not an integer, or a value is not a valid label value (k8s.io/apimachinery/pkg/labels NewRequirement, v0.37).
 func compileRequirement(t *intern.Table, r api.Requirement) (Requirement, bool) {
 	c := Requirement{Key: t.Intern(r.Key), operator: r.Operator}
 	for _, v := range r.Values {
@@ -44,7 +44,7 @@ func compileRequirement(t *intern.Table, r api.Requirement) (Requirement, bool) 
 	return c, true
 }
 
-// Matches reports whether a label that has this value, or is absent, meets the requirement. The values are of t.
+// Matches reports whether a label with this value, or an absent one, meets the requirement. The value is of t.
 func (r *Requirement) Matches(t *intern.Table, value intern.ID, present bool) bool {
 	switch r.operator {
 	case api.GreaterThan, api.LessThan:
@@ -57,7 +57,7 @@ func (r *Requirement) Matches(t *intern.Table, value intern.ID, present bool) bo
 	return r.met(value, present)
 }
 
-// met is Matches for the operators of label selectors, which compare no numbers.
+// met is Matches for the operators of label selectors.
 func (r *Requirement) met(value intern.ID, present bool) bool {
 	switch r.operator {
 	case api.In:

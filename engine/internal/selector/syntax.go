@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The syntax of label keys and values, and what kube-scheduler says of what has another
+// The syntax of label keys and values, and kube-scheduler's texts for invalid ones
 // (k8s.io/apimachinery/pkg/api/validate/content/kube.go and dns.go, v0.37).
 
 const (
@@ -22,7 +22,7 @@ const (
 
 func tooLong(limit int) string { return fmt.Sprintf("must be no more than %d bytes", limit) }
 
-// labelValueErrors returns what is wrong with a label's value, nil if nothing is.
+// labelValueErrors returns the errors of a label value, nil for none.
 func labelValueErrors(s string) []string {
 	var errs []string
 	if len(s) > maxNameBytes {
@@ -34,7 +34,7 @@ func labelValueErrors(s string) []string {
 	return errs
 }
 
-// labelKeyErrors returns what is wrong with a label's key, nil if nothing is.
+// labelKeyErrors returns the errors of a label key, nil for none.
 func labelKeyErrors(s string) []string {
 	var errs []string
 	prefix, name, prefixed := strings.Cut(s, "/")
@@ -67,7 +67,7 @@ func labelKeyErrors(s string) []string {
 	return errs
 }
 
-// validLabelValue reports whether s may be the value of a label.
+// validLabelValue reports whether s is a valid label value.
 func validLabelValue(s string) bool { return s == "" || len(s) <= maxNameBytes && isName(s) }
 
 // isName reports whether s consists of letters, digits, dashes, underscores and dots, the first and the last a letter or
@@ -84,8 +84,8 @@ func isName(s string) bool {
 	return true
 }
 
-// isSubdomain reports whether s consists of labels with dots between them: lower-case letters, digits and dashes, the first
-// and the last a letter or digit.
+// isSubdomain reports whether s is labels joined by dots. A label consists of lower-case letters, digits and dashes,
+// the first and the last a letter or digit.
 func isSubdomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
