@@ -70,7 +70,7 @@ func derive(base *Cluster) *Builder {
 		scalars: newSparseEdit(resources.Scalars),
 		images:  newSparseEdit(base.images),
 		pods: grouping{
-			c: &c, byPointer: make(map[*api.PodTemplate]*template), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
+			c: &c, own: make(map[indexed]*template), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
 		},
 		drafts: &Drafts{c: &c},
 	}

@@ -13,7 +13,6 @@ import (
 // Draft is a node before it is in the columns.
 type Draft struct {
 	unschedulable bool
-	counted       bool // row.pods has counted pods only, each slot once, and slots in place of groups
 	amounts       amounts
 	scalars       []named[Amount] // ascending by name
 	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
@@ -29,13 +28,12 @@ type Draft struct {
 type Drafts struct {
 	c    *Cluster
 	rows arena[row]
-	pods arena[podsOf]
 }
 
 // Drafts returns a Drafts for nodes that refer to the templates and classes added so far.
 func (b *Builder) Drafts() *Drafts {
 	d := &Drafts{c: b.c}
-	d.rows.chunk, d.pods.chunk = 256, 4096
+	d.rows.chunk = 256
 	return d
 }
 
@@ -56,9 +54,7 @@ func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
 	n.allot(stated.Allocatable)
 	n.images = appendImages(n.images, stated.Images)
 	n.occupyCounted(d.c.templates, stated.PodCounts)
-	if len(stated.Pods) == 0 {
-		d.slots(n, stated.PodCounts)
-	} else {
+	if len(stated.Pods) > 0 {
 		n.row.named = namesOf(stated.Pods)
 	}
 }
@@ -80,22 +76,6 @@ func namesOf(stated []api.Pod) []NamedPod {
 		named[i].Name, rest = rest[:length], rest[length:]
 	}
 	return named
-}
-
-// slots fills row.pods with counted pods, unless their slots are not ascending.
-func (d *Drafts) slots(n *Draft, counts []api.PodCount) {
-	pods := d.pods.take(len(counts))
-	last := int32(-1)
-	for i := range counts {
-		p := &counts[i]
-		slot := slotOf(p.Template, p.Terminating)
-		if slot <= last {
-			return
-		}
-		last = slot
-		pods = append(pods, podsOf{slot, p.Count})
-	}
-	n.row.pods, n.counted = d.pods.keep(pods), true
 }
 
 // compile finishes a prepared node.

@@ -10,9 +10,9 @@ import (
 // grouping puts pods into groups while a cluster is compiled.
 type grouping struct {
 	c *Cluster
-	// byPointer holds the compiled templates of pods with templates of their own.
-	byPointer map[*api.PodTemplate]*template
-	loads     distinct[load]
+	// own holds the compiled templates of pods with templates of their own.
+	own   map[indexed]*template
+	loads distinct[load]
 	// seen holds, by group, the group's index in row.pods of the node with the stamp.
 	seen  []struct{ stamp, place int32 }
 	stamp int32
@@ -21,42 +21,30 @@ type grouping struct {
 	ownGroupOf bool // whether c.groupOf is no longer the base's
 }
 
+// indexed is a template with the index that its pods state.
+type indexed struct {
+	*api.PodTemplate
+	index int
+}
+
 // template is a compiled pod template. What each of its pods needs comes first, so that it shares a cache line.
 type template struct {
-	// groups are the groups of its pods without labels of their own, plus one: running ones, then terminating ones; 0 if
-	// unknown.
-	groups [2]int32
+	// running and terminating are the groups of its pods without labels of their own, plus one; 0 if unknown.
+	running, terminating int32
+
 	usage  Usage
 	shape  *Shape // of its running pods without labels of their own
 	load   int32  // its pods' index in Cluster.loads, plus one; 0 if unknown
 	stated *api.PodTemplate
-	index  int       // -1 if it is not one of the cluster's templates
-	next   *template // of the same pointer, with another index
-}
-
-// slotOf numbers the pairs of a template and whether its pods terminate.
-func slotOf(template int, terminating bool) int32 {
-	slot := int32(template) << 1
-	if terminating {
-		slot++
-	}
-	return slot
+	index  int // -1 if it is not one of the cluster's templates
 }
 
 func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error {
-	if n.counted {
-		for i := range n.row.pods {
-			p := &n.row.pods[i]
-			p.group = g.groupOf(&g.c.templates[p.group>>1], p.group&1)
-		}
-		return nil
-	}
 	g.stamp++
 	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
 	for i := range node.PodCounts {
 		p := &node.PodCounts[i]
-		slot := slotOf(p.Template, p.Terminating)
-		g.count(n, g.groupOf(&g.c.templates[p.Template], slot&1), p.Count)
+		g.count(n, g.groupOf(&g.c.templates[p.Template], p.Terminating), p.Count)
 	}
 	for i := range node.Pods {
 		if i%16 == 15 && ctx.Err() != nil {
@@ -110,24 +98,18 @@ func (g *grouping) count(n *Draft, group, count int32) {
 	n.row.pods = append(n.row.pods, podsOf{group, count})
 }
 
-// groupOf returns the group of a template's pods without labels of their own: running ones for 0, terminating ones for 1.
-func (g *grouping) groupOf(t *template, place int32) int32 {
-	if group := t.groups[place]; group > 0 {
-		return group - 1
+// groupOf returns the group of a template's pods without labels of their own.
+func (g *grouping) groupOf(t *template, terminating bool) int32 {
+	group := &t.running
+	if terminating {
+		group = &t.terminating
 	}
-	return g.findGroup(t, place)
-}
-
-func (g *grouping) findGroup(t *template, place int32) int32 {
-	shape := t.shape
-	if place == 1 {
-		terminating := *shape
-		terminating.Terminating = true
-		shape = &terminating
+	if *group == 0 {
+		shape := *t.shape
+		shape.Terminating = terminating
+		*group = g.group(&shape, t.index) + 1
 	}
-	group := g.group(shape, t.index)
-	t.groups[place] = group + 1
-	return group
+	return *group - 1
 }
 
 // compiled compiles a template.
@@ -145,15 +127,11 @@ func (g *grouping) pod(p *api.Pod) (group int32, t *template, usage *Usage) {
 	if p.TemplateIndex >= 0 && g.c.stated[p.TemplateIndex] == p.Template {
 		t = &g.c.templates[p.TemplateIndex]
 	} else {
-		first := g.byPointer[p.Template]
-		t = first
-		for t != nil && t.index != p.TemplateIndex {
-			t = t.next
-		}
-		if t == nil {
+		key := indexed{p.Template, p.TemplateIndex}
+		if t = g.own[key]; t == nil {
 			own := g.compiled(p.Template, p.TemplateIndex)
-			t, own.next = &own, first
-			g.byPointer[p.Template] = t
+			t = &own
+			g.own[key] = t
 		}
 	}
 	usage = &t.usage
@@ -162,7 +140,7 @@ func (g *grouping) pod(p *api.Pod) (group int32, t *template, usage *Usage) {
 		usage = &own
 	}
 	if len(p.Labels) == 0 {
-		return g.groupOf(t, slotOf(0, p.Terminating)), t, usage
+		return g.groupOf(t, p.Terminating), t, usage
 	}
 	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules), t.index), t, usage
 }

@@ -51,28 +51,7 @@ func (c *Cluster) Label(node uint32, key intern.ID) (value intern.ID, present bo
 
 // buildColumn builds the topology column of a key.
 func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
-	type label struct {
-		value         intern.ID
-		present, name bool
-	}
-	of := make([]label, len(c.kinds))
-	for i, k := range c.kinds {
-		if k == nil {
-			continue
-		}
-		of[i].value, of[i].present = k.labels.Get(key)
-		of[i].name = slices.Contains(k.nameKeys, key)
-	}
-	return topology.Build(c.Len(), c.symbols.Len(), func(node uint32) (intern.ID, bool) {
-		if v, ok := c.rows[node].labels.Get(key); ok {
-			return v, true
-		}
-		l := &of[c.kindOf[node]]
-		if l.name {
-			return c.nameIDs[node], true
-		}
-		return l.value, l.present
-	})
+	return topology.Build(c.Len(), c.symbols.Len(), func(node uint32) (intern.ID, bool) { return c.Label(node, key) })
 }
 
 // Interned returns the number of strings, taint lists, node classes and pod loads, including those of removed nodes.
