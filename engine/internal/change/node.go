@@ -98,23 +98,20 @@ func has(set nodeset.Set, n uint32) bool { return set != nil && set.Has(n) }
 
 // topologyKeys returns the topology keys under which a new domain may matter.
 func (s *search) topologyKeys() []string {
-	var keys []string
-	add := func(key string) {
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
+	var ids []verdict.PodRule
 	for _, r := range s.rules.Spread {
-		add(r.ID.TopologyKey)
+		ids = append(ids, r.ID)
 	}
 	if a := s.rules.Affinity; a != nil {
 		for i := range a.Terms {
-			add(a.Terms[i].ID.TopologyKey)
+			ids = append(ids, a.Terms[i].ID)
 		}
 	}
-	for _, e := range s.rules.Exclusions {
-		if e.Column != nil {
-			add(e.ID.TopologyKey)
+	s.rules.EachExclusion(false, func(e *rule.Exclusion) { ids = append(ids, e.ID) })
+	var keys []string
+	for _, id := range ids {
+		if !slices.Contains(keys, id.TopologyKey) {
+			keys = append(keys, id.TopologyKey)
 		}
 	}
 	return keys
@@ -168,13 +165,15 @@ func (t *extraNode) anyLike(fresh []string) (uint32, bool, error) {
 // takes reports whether the copy of a node is feasible.
 func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
 	s := t.State
-	name := unusedName(func(name string) bool { _, known := s.Symbols.Lookup(name); return known })
+	name := "\x00new-0" // unknown to the cluster
+	for i := 1; known(s.Symbols, name); i++ {
+		name = fmt.Sprint("\x00new-", i)
+	}
 	node := s.Like(like, name)
 	var own api.Labels
-	for _, key := range fresh {
+	for _, key := range slices.Sorted(slices.Values(fresh)) {
 		own = append(own, api.Label{Key: key, Value: name})
 	}
-	slices.SortFunc(own, func(a, b api.Label) int { return cmp.Compare(a.Key, b.Key) })
 	node.Labels = node.Labels.With(own)
 	with, err := s.Plus(t.ctx, &node)
 	if err != nil {
@@ -185,13 +184,9 @@ func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
 	return feasible != nil, err
 }
 
-// unusedName returns a name that is not known.
-func unusedName(known func(string) bool) string {
-	for i := 0; ; i++ {
-		if name := fmt.Sprint("\x00new-", i); !known(name) {
-			return name
-		}
-	}
+func known(symbols *intern.Table, name string) bool {
+	_, ok := symbols.Lookup(name)
+	return ok
 }
 
 // appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
@@ -222,35 +217,24 @@ func (t *extraNode) appendKey(b []byte, n uint32, fresh []string) []byte {
 
 // labelKeys returns the keys of the node labels that the pod's rules read.
 func (t *extraNode) labelKeys() []intern.ID {
-	keys := []intern.ID{}
-	add := func(id intern.ID) {
-		if !slices.Contains(keys, id) {
-			keys = append(keys, id)
-		}
+	keys := t.topologyKeys()
+	spec := t.Pod.Spec()
+	for _, l := range spec.NodeSelector {
+		keys = append(keys, l.Key)
 	}
-	of := func(key string) { add(t.State.Symbols.Intern(key)) }
-	selected := func(n *api.NodeSelector) {
-		if n == nil {
-			return
+	for _, a := range []*api.NodeAffinity{spec.NodeAffinity, t.Profile.AddedAffinity} {
+		if a == nil || a.Required == nil {
+			continue
 		}
-		for i := range n.Terms {
-			for _, r := range n.Terms[i].MatchExpressions {
-				of(r.Key)
+		for i := range a.Required.Terms {
+			for _, r := range a.Required.Terms[i].MatchExpressions {
+				keys = append(keys, r.Key)
 			}
 		}
 	}
-	spec := t.Pod.Spec()
-	for _, l := range spec.NodeSelector {
-		of(l.Key)
+	ids := []intern.ID{}
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
+		ids = append(ids, t.State.Symbols.Intern(key))
 	}
-	if spec.NodeAffinity != nil {
-		selected(spec.NodeAffinity.Required)
-	}
-	if t.Profile.AddedAffinity != nil {
-		selected(t.Profile.AddedAffinity.Required)
-	}
-	for _, key := range t.topologyKeys() {
-		of(key)
-	}
-	return keys
+	return ids
 }
