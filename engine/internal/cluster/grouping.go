@@ -105,9 +105,13 @@ func (g *grouping) groupOf(t *template, terminating bool) int32 {
 		group = &t.terminating
 	}
 	if *group == 0 {
-		shape := *t.shape
-		shape.Terminating = terminating
-		*group = g.group(&shape, t.index) + 1
+		shape := t.shape
+		if terminating {
+			own := *shape
+			own.Terminating = true
+			shape = &own
+		}
+		*group = g.group(shape, t.index) + 1
 	}
 	return *group - 1
 }

@@ -6,41 +6,40 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 )
 
-// Mark is a point in a state's journal, which is the pods that came to nodes (assumed) and those that left them (evicted),
-// each in order.
+// Mark is a point in a state's journal: the numbers of pods assumed and evicted before it.
 type Mark struct{ assumed, evicted int }
 
-// assumed is a pod that the request placed.
+// assumed is an assumed pod.
 type assumed struct {
 	pod     *Pending
 	name    string
 	queue   int
 	node    uint32
-	place   int32 // where node was added to the group's Assumed
+	place   int32 // index in the group's Assumed when it was assumed
 	evicted bool
 }
 
-// eviction is pods that left a node.
+// eviction is equal pods that were evicted from a node.
 type eviction struct {
 	Occupant
 	node  uint32
-	at    int32 // in the group's Nodes or Assumed
-	after int32 // so many pods were assumed
+	at    int32 // index in the group's Nodes or Assumed
+	after int32 // number of pods assumed before
 }
 
-// recounted is a group of the cluster whose counts are the state's own while any of its pods is evicted.
+// recounted is the counts of a group of the cluster while some of its pods are evicted.
 type recounted struct {
 	counts  []int32
 	evicted int
 }
 
-// Mark returns the point in the journal to undo to.
+// Mark returns the current point in the journal.
 func (s *State) Mark() Mark { return Mark{len(s.assumed), len(s.evicted)} }
 
-// changed reports whether other pods are on the nodes than the cluster has.
+// changed reports whether any pod is assumed or evicted.
 func (s *State) changed() bool { return s.Mark() != (Mark{}) }
 
-// Assume counts a pod of a queue entry on a node from now on.
+// Assume counts a pod of a queue entry on a node.
 func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.OwnResources()
 	g := &s.groups[s.Expect(p)]
@@ -52,7 +51,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.Resources.add(node, &p.usage, 1)
 }
 
-// Evict takes Count pods of a node away.
+// Evict removes o.Count pods from a node.
 func (s *State) Evict(node uint32, o *Occupant) {
 	s.OwnResources()
 	s.ownGroups()
@@ -76,7 +75,7 @@ func (s *State) Evict(node uint32, o *Occupant) {
 	s.evicted = append(s.evicted, e)
 }
 
-// Undo takes back what was assumed and evicted after a mark. Groups and strings that came with it stay.
+// Undo reverts the assumptions and evictions after a mark. Groups and strings that they added stay.
 func (s *State) Undo(to Mark) {
 	for i := len(s.evicted) - 1; i >= to.evicted; i-- {
 		e := &s.evicted[i]
@@ -94,7 +93,7 @@ func (s *State) Undo(to Mark) {
 	s.forget(to.assumed)
 }
 
-// forget takes back the pods that were assumed after the first n, of which none is evicted.
+// forget removes all assumed pods after the first n. None of them is evicted.
 func (s *State) forget(n int) {
 	for i := len(s.assumed) - 1; i >= n; i-- {
 		a := &s.assumed[i]
@@ -109,7 +108,7 @@ func (s *State) forget(n int) {
 	s.assumed = s.assumed[:n]
 }
 
-// recount adds to the count of an evicted pod's group on its node. Nodes stay the cluster's, even those without pods left.
+// recount adds pods to the count of an evicted pod's group on its node. The group keeps nodes whose count becomes 0.
 func (s *State) recount(e *eviction, pods int) {
 	g := &s.groups[e.Group]
 	own := &s.recounted[e.Group]
@@ -123,7 +122,8 @@ func (s *State) recount(e *eviction, pods int) {
 	}
 }
 
-// removeAssumed removes an assumed pod on a node, which was added at a place, and returns where it was.
+// removeAssumed removes an assumed pod from a node and returns its index in Assumed. place is the index when the pod was
+// assumed.
 func (g *Group) removeAssumed(node uint32, place int32) int32 {
 	if int(place) >= len(g.Assumed) || g.Assumed[place] != node { // another pod's removal has moved it
 		place = int32(slices.Index(g.Assumed, node))
@@ -141,7 +141,7 @@ func (g *Group) insertAssumed(node uint32, place int32) {
 	g.Assumed[place], g.Assumed[last] = node, g.Assumed[place]
 }
 
-// ownGroups makes the groups the state's own, so that their members may change.
+// ownGroups copies the groups of the cluster, so that their members may change.
 func (s *State) ownGroups() {
 	if s.added == nil {
 		s.groups = slices.Clone(s.groups)

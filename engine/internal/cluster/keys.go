@@ -6,8 +6,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// SelectedKeys returns the keys of the labels that rules of pods on nodes, or of some pods to be placed, and the
-// selectors for default spreading ask about. What labels a pod has of other keys makes no difference to where pods go.
+// SelectedKeys returns the keys of the pod labels that the rules of existing pods, those of pending pods, and the selectors
+// for default spreading read. Labels with other keys affect no placement.
 func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	seen := make(map[*Rules]bool)
 	ids := make(map[intern.ID]bool)
@@ -71,7 +71,7 @@ func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	return keys
 }
 
-// addKeys adds the keys of a pod's own labels that a term of its asks about.
+// addKeys adds the keys of the pod's own labels that one of its terms reads.
 func addKeys(keys map[string]bool, t *api.PodAffinityTerm) {
 	for _, key := range t.MatchLabelKeys {
 		keys[key] = true

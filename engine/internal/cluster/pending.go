@@ -7,23 +7,23 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Pending is a compiled pod to be placed. It belongs to one State.
+// Pending is a compiled pending pod of one State.
 type Pending struct {
 	*api.Pod
-	// Shape is the pod's as other pods' decisions will see it.
+	// Shape is what the rules of other pods read.
 	*Shape
 	NamespaceLabels selector.Labels
-	// Affinity and the like are the pod's own terms, namespace selectors resolved.
+	// These are the pod's own terms with resolved namespace selectors.
 	Affinity              []Term
 	AntiAffinity          []Term
 	PreferredAffinity     []WeightedTerm
 	PreferredAntiAffinity []WeightedTerm
 
 	usage Usage
-	group int // -1 until one of these is assumed
+	group int // -1 until State.Expect
 }
 
-// Compile compiles a pod to be placed.
+// Compile compiles a pending pod.
 func (s *State) Compile(pod *api.Pod) *Pending {
 	shape := compileShape(s.Symbols, pod.Template, pod.Labels, pod.Terminating, nil)
 	return &Pending{
@@ -47,7 +47,7 @@ func (p *Pending) Frees() bool {
 		slices.ContainsFunc(p.usage.Scalars, func(q api.Quantity) bool { return negative(q.Amount) })
 }
 
-// Spec returns what the pod asks for.
+// Spec returns the spec of the pod's template.
 func (p *Pending) Spec() *api.PodSpec { return &p.Template.Spec }
 
 func resolved(c *Cluster, terms []Term) []Term {

@@ -6,8 +6,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// Bounds of what a cluster remembers, in bytes: some for every cluster and some for each node. A column takes 4 to 8
-// bytes a node, counts take 8 bytes a domain.
+// Limits of the memos of a cluster, in bytes, per cluster and per node. A column takes 4 to 8 bytes a node, counts take 8
+// bytes a domain.
 const (
 	remembered        = 1 << 20
 	columnsRemembered = 256
@@ -33,8 +33,8 @@ func newPerNode(nodes int) *perNode {
 	return memo.New[string, []uint8](remembered/16 + int64(nodes)*nodesRemembered)
 }
 
-// PerNode returns what compute makes of the nodes' resources, a number of each, which is remembered by a key as long as
-// no pod is assumed or evicted. The result must not be changed.
+// PerNode returns the result of compute: a number by node that follows from the resources of the nodes and the key. It
+// remembers the result unless pods are assumed or evicted. The result must not be changed.
 func (s *State) PerNode(key string, compute func() []uint8) []uint8 {
 	if s.changed() {
 		return compute()

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Shape is everything of a pod that other pods' decisions look at, besides its resources. Pods of one shape are
+// Shape is the part of a pod that the rules of other pods read, except its resources. Pods of one shape are
 // interchangeable to every rule.
 type Shape struct {
 	Namespace   intern.ID
@@ -17,8 +17,8 @@ type Shape struct {
 	*Rules
 }
 
-// Rules is what pods of a shape ask of other pods. Pods of one template share it, unless their terms depend on labels of
-// their own.
+// Rules is the affinity terms and host ports of a shape. Pods of one template share it, unless their terms depend on labels
+// of their own.
 type Rules struct {
 	Affinity              []Term
 	AntiAffinity          []Term
@@ -27,12 +27,11 @@ type Rules struct {
 
 	HostPorts []api.HostPort
 
-	// id is the same for equal rules compiled with one table.
+	// id is equal for equal rules compiled with one table.
 	id intern.ID
 }
 
-// compileShape compiles a shape. shared is the rules of the template's pods without labels of their own; nil if these are
-// not known.
+// compileShape compiles a shape. shared is the rules of the template's pods without labels of their own, nil if unknown.
 func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, terminating bool, shared *Rules) *Shape {
 	s := &Shape{
 		Namespace:   t.Intern(template.Namespace),
@@ -50,7 +49,7 @@ func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, te
 	return s
 }
 
-// refersToOwnLabels reports whether a term takes values from the labels of the pod that has it.
+// refersToOwnLabels reports whether a term takes values from the labels of its pod.
 func refersToOwnLabels(spec *api.PodSpec) bool {
 	keyed := func(t *api.PodAffinityTerm) bool { return len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0 }
 	for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
@@ -94,7 +93,7 @@ func (s *Shape) compileTerms(t *intern.Table, a *api.PodAffinity) (required []Te
 	return required, preferred
 }
 
-// hostPorts returns the ports that a pod occupies for as long as it runs: those of containers and sidecars
+// hostPorts returns the ports that a pod occupies while it runs: those of containers and sidecars
 // (pkg/scheduler/util GetHostPorts, v1.37).
 func hostPorts(spec *api.PodSpec) []api.HostPort {
 	var ports []api.HostPort
@@ -109,8 +108,7 @@ func hostPorts(spec *api.PodSpec) []api.HostPort {
 	return ports
 }
 
-// identity returns what two shapes compiled with one table have in common only if they are the same and were stated by
-// the same template.
+// identity returns an id of a shape and a template. Equal ids of one table imply equal shapes and templates.
 func (s *Shape) identity(t *intern.Table, template int) intern.ID {
 	b := make([]byte, 0, 64)
 	b = binary.AppendVarint(b, int64(template))
@@ -127,7 +125,7 @@ func (s *Shape) identity(t *intern.Table, template int) intern.ID {
 	return t.InternBytes(b)
 }
 
-// key returns bytes that two rules compiled with one table have in common only if they are the same.
+// key returns a key of the rules. Equal keys of one table imply equal rules.
 func (s *Rules) key() []byte {
 	b := make([]byte, 0, 128)
 	for _, terms := range [][]Term{s.Affinity, s.AntiAffinity} {

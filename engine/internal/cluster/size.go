@@ -27,10 +27,15 @@ func (c *Cluster) Bytes() int64 {
 			s.add(len(r.named[i].Name))
 		}
 	}
-	s.add(12 * len(c.groupOf))
+	s.add(int(reflect.TypeFor[Group]().Size())*cap(c.groups) + 12*len(c.groupOf))
+	for i := range c.groups {
+		g := &c.groups[i]
+		s.add(4*(cap(g.Nodes)+cap(g.Counts)) + int(reflect.TypeFor[Shape]().Size()) + 8*cap(g.Labels))
+		s.deep(reflect.ValueOf(g.Rules))
+	}
 	s.add(8 * cap(c.ports))
 	for _, part := range []any{
-		c.resources, c.images, c.groups, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
+		c.resources, c.images, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
 	} {
 		s.deep(reflect.ValueOf(part))
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// State is one request's view of a cluster, with a journal of the pods that the request assumes and evicts. It is used by
-// one goroutine at a time.
+// State is one request's view of a cluster, with a journal of the pods that the request assumes and evicts. It is for one
+// goroutine at a time.
 type State struct {
 	*Cluster
-	// ctx ends the request. Long loops look at it; what they leave unfinished when it has ended is never answered.
+	// ctx ends the request. Long loops check it. The results of unfinished loops are never returned.
 	ctx context.Context
-	// Symbols extends the cluster's strings by those of the request.
+	// Symbols is the cluster's strings and those of the request.
 	Symbols *intern.Table
-	// Resources are the cluster's until a pod is assumed or evicted, or OwnResources is called.
+	// Resources are the cluster's until OwnResources is called or a pod is assumed or evicted.
 	Resources *Resources
 
 	groups []Group // the cluster's until ownGroups is called
@@ -31,16 +31,15 @@ type State struct {
 
 	assumed []assumed
 	evicted []eviction
-	// What follows from the journal: the places of the assumed pods by node, nil until needed; and of evicted pods, nil
-	// before the first, the cluster's groups and which of the named ones they are.
-	byNode    map[uint32][]int32
-	recounted []recounted
-	gone      map[namedPod]bool
-	// explained is what explanations may still cost, in the unit of verdict.MaxExplained.
+	// These follow from the journal.
+	byNode    map[uint32][]int32 // indexes in assumed by node; nil until needed
+	recounted []recounted        // by group of the cluster; nil before the first eviction
+	gone      map[namedPod]bool  // evicted named pods
+	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
 }
 
-// NewState returns a state in which nothing has been placed.
+// NewState returns a state without assumed or evicted pods.
 func NewState(ctx context.Context, c *Cluster) *State {
 	return &State{
 		Cluster:   c,
@@ -53,7 +52,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 	}
 }
 
-// Groups iterates over the groups of pods, those of the cluster first, until the request ends.
+// Groups iterates over the groups of pods, first those of the cluster, until the request ends.
 func (s *State) Groups() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		for i := range s.groups {
@@ -67,11 +66,11 @@ func (s *State) Groups() iter.Seq2[int, *Group] {
 	}
 }
 
-// Ended reports whether the request has ended, so that nobody waits for an answer.
+// Ended reports whether the request has ended.
 func (s *State) Ended() bool { return s.ctx.Err() != nil }
 
-// Explain takes the cost of a part of an explanation from what the request may still explain, and reports whether that
-// was enough.
+// Explain subtracts the cost of a part of an explanation from the request's budget, and reports whether the budget
+// suffices.
 func (s *State) Explain(cost int) bool {
 	s.explained -= cost
 	return s.explained >= 0
@@ -83,7 +82,7 @@ func (s *State) Group(i int) *Group { return &s.groups[i] }
 // PortGroups returns the groups whose pods have host ports.
 func (s *State) PortGroups() []int { return s.ports }
 
-// NamespaceLabels returns a namespace's labels, none if nobody has heard of it.
+// NamespaceLabels returns the labels of a namespace, none for an unknown one.
 func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byName[name] }
 
 // Column returns the topology column of a key.
@@ -97,8 +96,8 @@ func (s *State) Column(key intern.ID) *topology.Column {
 	})
 }
 
-// Counts returns how many pods per domain of a term's topology key the cluster has that the term matches as an
-// incoming pod's, the assumed ones included. The result must not be changed.
+// Counts returns the number of pods, including assumed ones, that a term of an incoming pod matches, by domain of the
+// term's topology key. The result must not be changed.
 func (s *State) Counts(t *Term) []int64 {
 	count := func() []int64 { return topology.Count(s.Column(t.TopologyKey), s.Matching(t), nil) }
 	if s.changed() || !t.shared(s.Symbols) {
@@ -111,7 +110,7 @@ func (s *State) Counts(t *Term) []int64 {
 	})
 }
 
-// Occupied returns the nodes in domains with pods that the term matches as an incoming pod's, nil if there are none.
+// Occupied returns the nodes in domains with pods that a term of an incoming pod matches, nil for none.
 func (s *State) Occupied(t *Term) nodeset.Set {
 	column := s.Column(t.TopologyKey)
 	members := s.Matching(t)
@@ -123,7 +122,7 @@ func (s *State) Occupied(t *Term) nodeset.Set {
 		return column.Inhabited(members)
 	}
 	table, found := make([]uint8, column.Len()), false
-	for d, n := range s.Counts(t) { // so that the counts are there for others
+	for d, n := range s.Counts(t) { // which the memo keeps for other calls
 		if d != topology.None && n > 0 {
 			table[d], found = 1, true
 		}
@@ -134,7 +133,7 @@ func (s *State) Occupied(t *Term) nodeset.Set {
 	return column.Where(table)
 }
 
-// Matching returns the pods that a term matches as an incoming pod's.
+// Matching returns the pods that a term of an incoming pod matches.
 func (s *State) Matching(t *Term) []topology.Members {
 	var members []topology.Members
 	for _, g := range s.Selectable(t.Selector) {
@@ -145,7 +144,7 @@ func (s *State) Matching(t *Term) []topology.Members {
 	return members
 }
 
-// Expect returns the group that pods to come of a shape will be in, so that who counts knows it before it has any.
+// Expect returns the group of a pending pod. It adds a missing group, so that rules count it from the start.
 func (s *State) Expect(p *Pending) int {
 	if p.group < 0 {
 		p.group = s.groupOf(p.Shape)
@@ -153,21 +152,22 @@ func (s *State) Expect(p *Pending) int {
 	return p.group
 }
 
-// Added returns the indexes of the groups that the request added, from the first to before the last.
+// Added returns the range of the groups that the request added: the first index, and the one behind the last.
 func (s *State) Added() (first, last int) { return len(s.Cluster.groups), len(s.groups) }
 
-// Identity returns what the shapes of two pods have in common only if they are the same.
+// Identity returns an id of the pod's shape. Equal ids imply equal shapes.
 func (s *State) Identity(p *Pending) intern.ID { return p.Shape.identity(s.Symbols, -1) }
 
-// OwnResources makes the resources the state's own: columns of them that are taken afterwards show what is assumed.
+// OwnResources copies the resources of the cluster. Columns that are taken afterwards include the pods that the request
+// assumes.
 func (s *State) OwnResources() {
 	if s.Resources == s.Cluster.resources {
 		s.Resources = s.Resources.clone()
 	}
 }
 
-// groupOf returns a group of the request's own for a shape. Whether the cluster has a group of that shape does not
-// matter: two groups count like one.
+// groupOf returns the request's own group of a shape. The cluster may have a group of that shape, too: two groups count
+// like one.
 func (s *State) groupOf(shape *Shape) int {
 	s.ownGroups()
 	id := shape.identity(s.Symbols, -1)

@@ -50,8 +50,8 @@ func (t *Term) Matches(namespace intern.ID, namespaceLabels, labels selector.Lab
 		t.Selector.Matches(labels)
 }
 
-// resolve returns the term as an incoming pod's: its namespace selector turned into the names of the namespaces that it
-// matches now. An empty selector stays, as it matches namespaces nobody has heard of, too
+// resolve returns the term of an incoming pod: its namespace selector is replaced by the names of the namespaces that it
+// matches. An empty selector stays, because it also matches unknown namespaces
 // (pkg/scheduler/framework/plugins/interpodaffinity/plugin.go mergeAffinityTermNamespacesIfNotEmpty, v1.37).
 func (t Term) resolve(c *Cluster) Term {
 	if t.namespaceSelector == nil || t.namespaceSelector.Empty() {

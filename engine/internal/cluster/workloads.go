@@ -6,7 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// workloads holds the selectors that default spreading looks up.
+// workloads holds the selectors for default spreading.
 type workloads struct {
 	services    map[intern.ID][]*selector.Selector // by namespace
 	controllers map[controller]*selector.Selector
@@ -34,9 +34,9 @@ func (w *workloads) add(t *intern.Table, s *api.WorkloadSelector) {
 	}
 }
 
-// DefaultSelector returns the selector of a pod's default spread constraints: those of the services that select it and
-// of its controller, merged. It is empty if there are none. Services and a ReplicationController merge as maps do, so
-// that the latter's value wins; what a ReplicaSet or StatefulSet asks for comes on top of what services ask for
+// DefaultSelector returns the selector of a pod's default spread constraints: the merged selectors of its controller and
+// of the services that select it; empty without any. The labels of a ReplicationController override those of services.
+// The requirements of a ReplicaSet or StatefulSet are added to those of services
 // (pkg/scheduler/framework/plugins/helper/spread.go DefaultSelector, v1.37).
 func (s *State) DefaultSelector(p *Shape, c api.ControllerReference) *selector.Selector {
 	merged := &selector.Selector{}

@@ -1,7 +1,7 @@
 // Package topology divides nodes into domains and counts pods per domain.
 //
-// A topology key is a node label's key; the nodes that have the label with one value are a domain. A Column holds the
-// domain of each node as a dense number, so that counting is adding to an array and looking up is indexing it.
+// A topology key is the key of a node label. The nodes with one value of the label are a domain. A Column holds the domain
+// of each node as a dense number, so that counts by domain are an array.
 package topology
 
 import (
@@ -27,8 +27,8 @@ type Column struct {
 	sets []nodeset.Set // the nodes by domain; nil unless there are few domains
 }
 
-// Build builds the column of a label from its values by node, which are ids below symbols. Domains are numbered in order
-// of their first node.
+// Build builds the column of a label from its values by node, which are ids below symbols. Domains are numbered in the
+// order of their first nodes.
 func Build(nodes, symbols int, label func(node uint32) (value intern.ID, present bool)) *Column {
 	c := &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1), Having: nodeset.New(nodes)}
 	domains := make([]int32, symbols) // by value
@@ -51,7 +51,7 @@ func Build(nodes, symbols int, label func(node uint32) (value intern.ID, present
 	return c
 }
 
-// Nowhere returns the column of a key that none of a number of nodes has.
+// Nowhere returns the column of a key that no node has.
 func Nowhere(nodes int) *Column {
 	return &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1), Having: nodeset.New(nodes)}
 }
@@ -59,7 +59,7 @@ func Nowhere(nodes int) *Column {
 // Len returns the number of domains, None included.
 func (c *Column) Len() int { return len(c.Values) }
 
-// Bytes is the memory that the column takes.
+// Bytes is the memory of the column.
 func (c *Column) Bytes() int64 {
 	return int64(4*(cap(c.Domain)+cap(c.Values)) + 8*cap(c.Having)*(1+len(c.sets)) + 24*cap(c.sets))
 }

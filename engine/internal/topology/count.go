@@ -8,8 +8,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// shardEntries is from how many entries on a second worker pays: counting takes about 1 ns an entry, and to fork, join
-// and reduce costs a few microseconds.
+// shardEntries is the number of entries from which on an additional worker pays. Counting takes about 1 ns an entry; to
+// fork, join and reduce takes a few microseconds.
 const shardEntries = 1 << 16
 
 // Count returns the number of pods of all members per domain, on the nodes of only (nil for all).
@@ -17,7 +17,7 @@ func Count(c *Column, members []Members, only nodeset.Set) []int64 {
 	return CountIn([]*Column{c}, members, []nodeset.Set{only})[0]
 }
 
-// CountIn is Count in several columns, each on nodes of its own.
+// CountIn is Count in several columns, each with its own nodes.
 func CountIn(columns []*Column, members []Members, only []nodeset.Set) [][]int64 {
 	counts := newCounts(columns)
 	ones, others := members, []Members(nil)
@@ -48,12 +48,11 @@ func newCounts(columns []*Column) [][]int64 {
 	return counts
 }
 
-// sharesPerWorker is how many shares there are for each worker: one that begins late has fewer of them.
+// sharesPerWorker is the number of shares for each worker. A worker that begins late takes fewer.
 const sharesPerWorker = 8
 
-// count adds to counts. Large numbers of entries are counted by several workers, share by share, the first of them into
-// counts and each other into counts of its own, which are then added up: integers, so that the result does not depend on
-// who counted what.
+// count adds members to counts. Several workers count large numbers of entries share by share. Each has counts of its own,
+// which are then added up: integers, so that the result does not depend on which worker counted what.
 func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	entries := entries(members)
 	workers := min(runtime.GOMAXPROCS(0), entries/shardEntries)
@@ -89,7 +88,7 @@ func count(counts []int64, c *Column, members []Members, only nodeset.Set) {
 	}
 }
 
-// take cuts members after so many entries, or at their end.
+// take splits members after a number of entries, or at their end.
 func take(members []Members, entries int) (taken, rest []Members) {
 	for i, m := range members {
 		if m.Len() < entries {
@@ -102,7 +101,7 @@ func take(members []Members, entries int) (taken, rest []Members) {
 	return members, nil
 }
 
-// cut splits the entries after so many, which there must be.
+// cut splits the entries after a number of them. There must be that many.
 func (m Members) cut(entries int) (first, second Members) {
 	n := min(entries, len(m.Nodes))
 	first, second = Members{Nodes: m.Nodes[:n], Assumed: m.Assumed[:entries-n]}, Members{Nodes: m.Nodes[n:], Assumed: m.Assumed[entries-n:]}

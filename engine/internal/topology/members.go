@@ -2,18 +2,18 @@ package topology
 
 import "iter"
 
-// Members is pods of one kind: Counts[i] of them, which may be 0, on node Nodes[i], or one on each if Counts is nil, and one
-// more on each of Assumed.
+// Members is equal pods: Counts[i] of them, possibly 0, on node Nodes[i], or one on each if Counts is nil; and one more on
+// each node of Assumed.
 type Members struct {
 	Nodes   []uint32
 	Counts  []int32
 	Assumed []uint32
 }
 
-// Len returns how many entries there are to count.
+// Len returns the number of entries.
 func (m *Members) Len() int { return len(m.Nodes) + len(m.Assumed) }
 
-// Count returns how many pods there are on Nodes[i].
+// Count returns the number of pods on Nodes[i].
 func (m *Members) Count(i int) int {
 	if m.Counts == nil {
 		return 1
@@ -21,7 +21,7 @@ func (m *Members) Count(i int) int {
 	return int(m.Counts[i])
 }
 
-// All iterates over nodes with pods, and how many these are. A node may come more than once.
+// All iterates over the nodes with pods and their numbers of pods. A node may occur more than once.
 func (m *Members) All() iter.Seq2[uint32, int] {
 	return func(yield func(uint32, int) bool) {
 		for i, n := range m.Nodes {
@@ -37,7 +37,7 @@ func (m *Members) All() iter.Seq2[uint32, int] {
 	}
 }
 
-// AllCounts returns Counts, those that are left out included.
+// AllCounts returns Counts, or a list of ones if Counts is nil.
 func (m *Members) AllCounts() []int32 {
 	if m.Counts != nil {
 		return m.Counts
@@ -49,7 +49,7 @@ func (m *Members) AllCounts() []int32 {
 	return counts
 }
 
-// entries returns how many entries there are in all.
+// entries returns the number of entries of all members.
 func entries(members []Members) int {
 	n := 0
 	for i := range members {
@@ -85,7 +85,7 @@ func Add(counts []int64, c *Column, m Members, weight int64) (touched bool) {
 	return touched
 }
 
-// Mark sets the domains of pods, but for None, to 1 in a table by domain, and reports whether there is any.
+// Mark sets the domains of pods, except None, to 1 in a table by domain, and reports whether there are any.
 func Mark(table []uint8, c *Column, m Members) (found bool) {
 	for j, n := range m.Nodes {
 		if d := c.Domain[n]; d != None && m.Count(j) > 0 {

@@ -2,10 +2,10 @@ package topology
 
 import "github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 
-// few is up to how many domains a column holds the nodes of each.
+// few is the number of domains up to which a column holds the nodes of each.
 const few = 32
 
-// findNodes makes the nodes of domains quick to find where every node is a domain of its own, or there are few domains.
+// findNodes prepares finding the nodes of domains where each node is a domain or there are few domains.
 func (c *Column) findNodes() {
 	nodes := len(c.Domain)
 	if c.each = c.Len() == nodes+1; c.each || c.Len() > few {
@@ -39,7 +39,7 @@ func (c *Column) Where(table []uint8) nodeset.Set {
 	return nodes
 }
 
-// Inhabited returns the nodes of the domains, but for None, that have pods; nil if there are none.
+// Inhabited returns the nodes of the domains with pods, except None; nil for no such domain.
 func (c *Column) Inhabited(members []Members) nodeset.Set {
 	if c.each {
 		return On(len(c.Domain), members)
@@ -55,7 +55,7 @@ func (c *Column) Inhabited(members []Members) nodeset.Set {
 	return c.Where(table)
 }
 
-// On returns the nodes that pods are on, of a number of nodes; nil if there are none.
+// On returns the nodes with pods, out of a number of nodes; nil for none.
 func On(nodes int, members []Members) nodeset.Set {
 	set := nodeset.New(nodes)
 	for i := range members {
@@ -75,10 +75,10 @@ func On(nodes int, members []Members) nodeset.Set {
 	return set
 }
 
-// Each reports whether every node is a domain of its own: node n is domain n+1.
+// Each reports whether each node is a domain: node n is domain n+1.
 func (c *Column) Each() bool { return c.each }
 
-// Nodes returns the nodes of each domain out of the given ones, in ascending order.
+// Nodes returns the given nodes by domain, ascending.
 func (c *Column) Nodes(in nodeset.Set) [][]uint32 {
 	nodes := make([][]uint32, c.Len())
 	for i := range in.All() {
@@ -87,7 +87,7 @@ func (c *Column) Nodes(in nodeset.Set) [][]uint32 {
 	return nodes
 }
 
-// Present returns which domains have any of some nodes.
+// Present reports by domain whether it has any of the given nodes.
 func (c *Column) Present(in nodeset.Set) []bool {
 	present := make([]bool, c.Len())
 	if c.sets != nil {

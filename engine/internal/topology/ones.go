@@ -8,30 +8,30 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// dense is how many entries there must be for each node, in each pass over the nodes, so that pods are counted by node
-// first, and then by domain.
+// dense is the number of entries for each node, in each pass over the nodes, from which on pods are counted by node first
+// and then by domain.
 const dense = 2
 
-// maxTile is how many nodes are counted at a time at most: few enough that their counts stay in a core's cache, and as many
-// as 16 bits tell apart, so that no index has to be checked.
+// maxTile is the maximum number of nodes counted at a time. Their counts stay in a core's cache, and an index of 16 bits
+// needs no bounds check.
 const maxTile = 1 << 16
 
 type byNode = [maxTile]uint8
 
-// atOnce is how many members are counted at a time: a byte holds the count of a node.
+// atOnce is the number of members counted at a time, so that a byte holds the count of a node.
 const atOnce = 255
 
-// ones reports whether no entry counts more than one pod, and no node is there twice.
+// ones reports whether each entry counts one pod and no node occurs twice.
 func (m *Members) ones() bool { return m.Counts == nil && len(m.Assumed) == 0 }
 
-// countOnes counts members that are all ones. Each entry is looked at once, whatever the number of columns.
+// countOnes counts members that are all ones. It reads each entry once for all columns.
 func countOnes(counts [][]int64, columns []*Column, members []Members, only []nodeset.Set) {
 	nodes := len(columns[0].Domain)
 	if nodes == 0 || len(members) == 0 {
 		return
 	}
 	workers := max(1, min(runtime.GOMAXPROCS(0), entries(members)/shardEntries))
-	// As many for each worker, and no more: each list of members begins anew in each.
+	// As few tiles as possible, and equally many for each worker: each tile searches all lists of members.
 	tiles := (nodes + workers*maxTile - 1) / (workers * maxTile) * workers
 	tile := ((nodes+tiles-1)/tiles + 63) &^ 63 // of whole words of node sets
 	var next atomic.Int64
@@ -63,7 +63,7 @@ func countOnes(counts [][]int64, columns []*Column, members []Members, only []no
 	}
 }
 
-// countTile counts the pods on the nodes from first on to before end.
+// countTile counts the pods on the nodes first to end-1.
 func countTile(
 	counts [][]int64, columns []*Column, members []Members, only []nodeset.Set, first, end int, byNode *byNode,
 ) {
@@ -84,7 +84,7 @@ func countTile(
 	}
 }
 
-// between returns the nodes from first on to before end.
+// between returns those of nodes that are from first to end-1.
 func between(nodes []uint32, first, end uint32) []uint32 {
 	if n := len(nodes); n > 0 && nodes[n-1] >= end {
 		to, _ := slices.BinarySearch(nodes, end)
@@ -97,7 +97,7 @@ func between(nodes []uint32, first, end uint32) []uint32 {
 	return nodes
 }
 
-// fold adds the counts of a tile's nodes, or of only some of them, to those of their domains.
+// fold adds the counts of a tile's nodes, or of some of them, to the counts of their domains.
 func fold(counts []int64, domain []int32, byNode *byNode, only nodeset.Set) {
 	if only == nil {
 		for n, d := range domain {
