@@ -96,29 +96,20 @@ func (cl *Class) Scored() bool {
 	return (cl.base == nil || !cl.base.resources.invalid) && (cl.own == nil || !cl.own.resources.invalid)
 }
 
-// maxUnusual is the share of unusual nodes above which base is of no use.
-const maxUnusual = 1. / 4
-
 // takeOut moves the unusual nodes to own.
 func (cl *Class) takeOut() {
 	b := cl.board
-	occupied, unusual := cl.occupied(), cl.unusual()
 	cl.values = make([]int64, len(cl.valued))
+	occupied, unusual := cl.occupied(), cl.unusual()
 	unusual.And(cl.nodes)
 	unusual.AndNot(occupied)
-	if float64(unusual.Len()) > maxUnusual*float64(len(b.all)) {
-		cl.own = newIndex(b, cl.base.resources, cl.base.cells, cl.nodes.Minus(occupied).Indexes(), len(cl.valued), cl.valuesOf)
-		cl.base = nil
-		b.bytes += int64(len(b.all)) * 12
-	} else {
-		cl.own = newIndex(b, cl.base.resources, cl.base.cells, unusual.Indexes(), len(cl.valued), cl.valuesOf)
-		cl.removed, cl.removedLive = nodeset.New(len(b.all)), make([]int32, len(cl.base.buckets))
-		unusual.Or(occupied)
-		for n := range unusual.All() {
-			cl.remove(n)
-		}
-		b.bytes += int64(len(b.all)) * 4
+	cl.own = newIndex(b, cl.base.resources, cl.base.cells, unusual.Indexes(), len(cl.valued), cl.valuesOf)
+	cl.removed, cl.removedLive = nodeset.New(len(b.all)), make([]int32, len(cl.base.buckets))
+	unusual.Or(occupied)
+	for n := range unusual.All() {
+		cl.remove(n)
 	}
+	b.bytes += int64(len(b.all)) * 4
 	cl.countPresent()
 }
 

@@ -4,6 +4,7 @@ package place
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/board"
@@ -238,18 +239,12 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	return q.First(scored.Best), true, nil
 }
 
-// First returns the first node in tie-break order.
+// First returns the first of nodes, which are ascending, in tie-break order.
 func (q *Queue) First(nodes []uint32) uint32 {
-	first := nodes[0]
 	if q.order == nil {
-		return first
+		return nodes[0]
 	}
-	for _, n := range nodes[1:] {
-		if q.order[n] < q.order[first] {
-			first = n
-		}
-	}
-	return first
+	return slices.MinFunc(nodes, q.Compare)
 }
 
 // Compare compares two nodes in tie-break order.
