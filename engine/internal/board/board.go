@@ -6,7 +6,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
@@ -30,25 +29,17 @@ type Board struct {
 
 	whole     *partition
 	resources map[string]*resources
-	sets      []listed
-	indexes   map[indexKey]*index
+	indexes   map[indexKey][]*index           // without values
 	members   map[*topology.Column][][]uint32 // nodes by domain
 	bytes     int64
 
 	contenders []contender
 }
 
-// indexKey identifies an index. Classes without values of their own share the index of equal keys.
+// indexKey is what classes with a shared index have in common, except for the nodes.
 type indexKey struct {
 	resources *resources
 	cells     *partition
-	nodes     *uint64 // the first word of one of Board.sets
-}
-
-// listed is a set of nodes with its indexes.
-type listed struct {
-	nodeset.Set
-	indexes []uint32
 }
 
 // New returns a board of a state that owns its resources. Ties between equally good nodes go to the lowest order, then
@@ -64,7 +55,7 @@ func New(s *cluster.State, order []uint64, lowCardinality func(domains, nodes in
 		all:            make([]uint32, s.Len()),
 		whole:          &partition{cell: make([]int32, s.Len()), first: []uint32{0}},
 		resources:      make(map[string]*resources),
-		indexes:        make(map[indexKey]*index),
+		indexes:        make(map[indexKey][]*index),
 		members:        make(map[*topology.Column][][]uint32),
 	}
 	for i := range b.all {
@@ -139,17 +130,4 @@ func (b *Board) resourcesOf(c *plugin.Cycle, fit *rule.Fit) *resources {
 		b.bytes += int64(len(b.all)) * 4
 	}
 	return r
-}
-
-// listedOf returns the first set that is equal to s.
-func (b *Board) listedOf(s nodeset.Set) listed {
-	for _, known := range b.sets {
-		if slices.Equal(known.Set, s) {
-			return known
-		}
-	}
-	l := listed{s, s.Indexes()}
-	b.sets = append(b.sets, l)
-	b.bytes += int64(len(s))*8 + int64(len(l.indexes))*4
-	return l
 }

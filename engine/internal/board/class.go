@@ -69,15 +69,7 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 	cl.findEffects()
 	r := b.resourcesOf(c, rules.Fit)
 	r.catchUp(b)
-	passing := b.listedOf(nodes)
-	cl.nodes = passing.Set
-	by := indexKey{r, cells, &cl.nodes[0]}
-	cl.base = b.indexes[by]
-	if cl.base == nil {
-		cl.base = newIndex(b, r, cells, passing.indexes, 0, nil)
-		b.indexes[by] = cl.base
-		b.bytes += int64(len(b.all)) * 12
-	}
+	cl.base, cl.nodes = b.shared(r, cells, nodes), nodes
 	cl.base.catchUp()
 	removes := func(k key) bool { return k.cells == nil }
 	if len(cl.valued) > 0 || slices.ContainsFunc(cl.exclusionKeys, removes) {
@@ -88,6 +80,21 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 		b.bytes += 8 * int64(len(cl.keys[i].counts()))
 	}
 	return cl
+}
+
+// shared returns the index of nodes by cell.
+func (b *Board) shared(r *resources, cells *partition, nodes nodeset.Set) *index {
+	key := indexKey{r, cells}
+	for _, x := range b.indexes[key] {
+		if slices.Equal(x.nodes, nodes) {
+			return x
+		}
+	}
+	x := newIndex(b, r, cells, nodes.Indexes(), 0, nil)
+	x.nodes = nodes
+	b.indexes[key] = append(b.indexes[key], x)
+	b.bytes += int64(len(b.all)) * 12
+	return x
 }
 
 // Scored reports whether kube-scheduler accepts all scores so far. It fails to score a pod where its integers overflow,

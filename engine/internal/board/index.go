@@ -12,6 +12,7 @@ type index struct {
 	board     *Board
 	resources *resources
 	cells     *partition
+	nodes     nodeset.Set // of a shared index
 	buckets   []bucket
 	active    []int32 // buckets with nodes
 	bucketOf  []int32 // by node: its bucket plus one, 0 for none
