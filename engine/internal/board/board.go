@@ -36,7 +36,7 @@ type Board struct {
 	contenders []contender
 }
 
-// indexKey is what classes with a shared index have in common, except for the nodes.
+// indexKey identifies the shared indexes that differ only in their nodes.
 type indexKey struct {
 	resources *resources
 	cells     *partition

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 )
 
-// divide divides the nodes into cells. Nodes of a cell share everything that cells are divided by.
+// divide divides the nodes into cells.
 func (cl *Class) divide() *partition {
 	b, c := cl.board, cl.cycle
 	cells := b.whole
@@ -17,7 +17,7 @@ func (cl *Class) divide() *partition {
 			cells = b.divide(cells, column.Domain, column.Len())
 		}
 	}
-	// static divides by a score that never changes, and returns the score; nil if all nodes have the same.
+	// static divides the nodes by a score that pods do not change, and returns the score; nil if all scores are equal.
 	static := func(scores []int64) []int64 {
 		if scores == nil {
 			return nil

@@ -20,16 +20,16 @@ type Class struct {
 	scorable  nodeset.Set
 	preferred *interpodaffinity.Preferred
 
-	// base has all nodes in buckets by cell; classes may share it. own has the nodes with unusual values, of this class
-	// alone; nil if no node can have any. removed are the nodes of base that are in own or infeasible, and
-	// removedLive[i] of bucket i have room. When most entries that base yields are removed, absorb moves all nodes to
-	// own and base becomes nil.
+	// base has all nodes in buckets by cell. Classes share it. own has the nodes of this class with unusual values; nil if
+	// the class has no values and removes no nodes. removed are the nodes of base that are in own or infeasible;
+	// removedLive[i] of bucket i have room. When Best has passed many removed nodes, absorb moves all nodes to own and sets
+	// base to nil.
 	base, own   *index
 	nodes       nodeset.Set // of base
 	removed     nodeset.Set
 	removedLive []int32
 	usual       []int64
-	misses      int // removed entries that base yielded
+	misses      int // removed nodes that Best passed in base
 
 	// By cell; nil if all are equal.
 	taints, affinity, images []int64
@@ -44,7 +44,7 @@ type Class struct {
 	values  []int64        // of the current node
 	moving  []columnDomain // domains whose nodes the current pod moves
 	effects []effect
-	// anyRejected is set if a bucket with nodes is no contender; rejected[cell] if one of the cell is none.
+	// anyRejected is set if a bucket is infeasible, rejected[cell] if a bucket of the cell is.
 	anyRejected bool
 	rejected    []byte
 	present     []presence // for soft constraints by value
@@ -144,12 +144,12 @@ func (cl *Class) absorb() {
 	cl.board.bytes += int64(len(cl.board.all)) * 8
 }
 
-// live reports whether a node has room and is not dropped for good.
+// live reports whether a node has room and has not been dropped.
 func (cl *Class) live(n uint32) bool {
 	return cl.own != nil && cl.own.bucketOf[n] > 0 || cl.base != nil && cl.base.bucketOf[n] > 0 && !cl.removed.Has(n)
 }
 
-// drop removes a node that became infeasible for good.
+// drop removes a node that stays infeasible.
 func (cl *Class) drop(n uint32) {
 	if !cl.live(n) {
 		return

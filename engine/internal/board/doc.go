@@ -11,8 +11,8 @@
 //     another bucket when the count of its domain changes.
 //
 // Scores are normalized over the feasible nodes, and therefore over the feasible buckets. A bucket keeps its nodes in a
-// heap ordered by resource score and tie-break. Heap entries are upper bounds: an entry whose score fell is corrected when
-// it reaches the top, and a node whose score rose is entered again. Resource scores are kept per distinct request and
+// heap ordered by resource score and tie-break. Heap entries are upper bounds. An entry whose score fell is corrected at the
+// top of the heap; a node whose score rose gets another entry. Resource scores are kept per distinct request and
 // updated only for nodes that pods were assumed on.
 //
 // Classes share cells, heaps and resource scores where these are equal. Everything is computed on first use.

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// acrossDomains places a group in as few domains of its last key as it finds, or else anywhere.
+// acrossDomains places a group in few domains of its last key. If that fails, it places the group on any candidates.
 func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.PodGroupPlacement) (*trial, error) {
 	g := s.g
 	place := s.acrossInOrder
@@ -22,8 +22,8 @@ func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.Po
 	return p.anywhere(ctx, g, found)
 }
 
-// acrossInOrder fills one domain of the last key after the other, in queue order; nil if that places less than the
-// minimum.
+// acrossInOrder fills the domains of the last key one after another, in queue order. It returns nil if that places fewer
+// pods than the minimum.
 func (s *survey) acrossInOrder(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
 	p, g := s.p, s.g
 	domains, err := s.domains(ctx, g.Keys[len(g.Keys)-1])
@@ -72,7 +72,8 @@ func (s *survey) acrossInOrder(ctx context.Context, found *verdict.PodGroupPlace
 // noMoreDomains is the message for unplaced pods of a placed group.
 const noMoreDomains = "no further topology domain takes the pod"
 
-// bestDomain returns the domain that takes most of a number of pods per entry, and its trial; nil if none takes any.
+// bestDomain returns the domain that takes the most pods, given a number of pods per entry, and its trial; nil if no
+// domain takes a pod.
 func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int) (*trial, *domain, error) {
 	p := s.p
 	var best *trial
@@ -100,8 +101,8 @@ func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int
 	return best, in, nil
 }
 
-// acrossJointly places the group jointly in 2, 4, 8, ... domains of the last key; nil if that places less than the
-// minimum.
+// acrossJointly places the group jointly in 2, 4, 8, ... domains of the last key. It returns nil if that places fewer
+// pods than the minimum.
 func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
 	p, g := s.p, s.g
 	key := g.Keys[len(g.Keys)-1]

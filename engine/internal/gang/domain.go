@@ -23,7 +23,7 @@ type attempt struct {
 	group  *verdict.PodGroupPlacement
 }
 
-// inOneDomain places a group in one domain. A group that prefers that may go to several.
+// inOneDomain places a group in one domain. A group with Preferred may go to several domains.
 func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
 	s, err := p.survey(ctx, g)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		}
 		if best != nil {
 			t := best.trial
-			if t.placed < g.pods && !g.Joint { // again, to explain
+			if t.placed < g.pods && !g.Joint { // again, with explanations
 				if t, err = s.inDomain(ctx, best.domain, g.counts, g.minimum, true); err != nil {
 					return nil, err
 				}

@@ -11,19 +11,19 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// PodGroup is queue entries that are placed together when the first of them is at the head of the queue.
+// PodGroup is a set of queue entries. They are placed together when the first of them is at the head of the queue.
 type PodGroup struct {
 	Name string
-	// Entries are indexes into the queue, in ascending order.
+	// Entries are queue indexes in ascending order.
 	Entries []int
-	// Minimum is the number of pods that must be placed for any to be placed. 0 stands for all.
+	// Minimum is the minimum number of pods to place. A group that cannot reach it is not placed at all. 0 means all pods.
 	Minimum int
 	// Joint asks for a placement of the group as a whole, by Joining, within a number of Steps.
 	Joint bool
 	Steps int
-	// Keys are topology keys, in order of preference. The group goes to one domain of the first key with a domain that
-	// takes the minimum. With Preferred, a group without such a domain goes to several domains of the last key, or else
-	// anywhere.
+	// Keys are topology keys, in order of preference. The group is placed in one domain: of the first key that has a
+	// domain with room for the minimum. With Preferred, a group without such a domain is placed in several domains of the
+	// last key, or else on any candidates.
 	Keys      []string
 	Preferred bool
 }
@@ -37,8 +37,8 @@ type placer struct {
 	prefer  []uint32 // nodes in tie-break order; nil until needed
 }
 
-// Place places a queue with groups and sets their results. If it returns an error, the results hold what was decided
-// before.
+// Place places a queue with groups and sets their results. If it returns an error, the results hold the groups that were
+// placed before.
 func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement) error {
 	p := &placer{Queue: q, groups: groups, results: results, profile: profile}
 	of, err := p.queued()
@@ -78,7 +78,7 @@ func CutOff(q *place.Queue, groups []PodGroup, results []verdict.PodGroupPlaceme
 	}
 }
 
-// queued is a group with the pods of its entries.
+// queued is a group and the number of pods of its entries.
 type queued struct {
 	*PodGroup
 	index   int

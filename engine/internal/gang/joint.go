@@ -30,19 +30,18 @@ type JointOptions struct {
 // JointSteps is the default budget of a joint placement.
 const JointSteps = 1 << 20
 
-// Joining places a group of pods as a whole, which kube-scheduler does not do. A placement is valid if every required
-// rule holds at the end: each pod's node is feasible for that pod with all others assumed. Result finds a valid
-// placement if there is one. Otherwise it proves that there is none, and returns conflicting rules. The step budget or
-// the context's deadline may end the search before that. The default budget is meant to suffice for groups of up to 8
-// pods.
+// Joining places a group of pods as a whole, which kube-scheduler does not do. A placement is valid if all required
+// rules hold for the complete group: each pod's node is feasible for the pod with all other pods assumed. Result finds a
+// valid placement, or proves that none exists and returns conflicting rules. The step budget or the context's deadline
+// can end the search earlier. The default budget is meant for groups of up to 8 pods.
 //
 // Among valid placements, Result prefers a high sum of scores. A pod's score is its total score with all others
-// assumed. Result places the pods one by one in the group's order, in reverse order, and in turns of one pod per
-// entry. If none of these placements is valid, it searches. It then improves the best placement: pod by pod, in the
-// group's order, it moves a pod to the node with the highest score that keeps the placement valid and raises the sum,
-// until no such move is left. The result is locally optimal; a higher sum may exist. Ties are broken as in Place.
+// assumed. Result places the pods one by one: in the group's order, in reverse order, and round-robin by entry. If none
+// of these placements is valid, it searches. It then improves the best placement. It iterates over the pods in the
+// group's order, and moves each to the node with the highest score that keeps the placement valid and raises the sum.
+// It stops when no move is left. The result is locally optimal; a higher sum may exist. Ties are broken as in Place.
 //
-// It leaves the state unchanged.
+// Joining leaves the state unchanged.
 type Joining struct {
 	JointOptions
 	Budget *joint.Budget
@@ -70,7 +69,8 @@ type placed struct {
 	sum    int64
 }
 
-// Result places the group. With an expected placement by entry, it neither places the pods in order nor searches.
+// Result places the group. expected is a placement by entry that is likely valid; nil for none. Result then improves it,
+// and does not look for another.
 func (j *Joining) Result(ctx context.Context, expected [][]uint32) (*verdict.Joint, error) {
 	result := &verdict.Joint{Status: verdict.JointBestEffort}
 	err := j.find(ctx, expected, result)
@@ -100,8 +100,7 @@ func (j *Joining) Result(ctx context.Context, expected [][]uint32) (*verdict.Joi
 	return result, nil
 }
 
-// find sets the best valid placement that it finds before improvement. If it proves that there is none, it sets the
-// status and the conflict of the result.
+// find sets j.best to a valid placement. If it proves that none exists, it sets the status and the conflict of the result.
 func (j *Joining) find(ctx context.Context, expected [][]uint32, result *verdict.Joint) error {
 	if expected != nil {
 		_, err := j.consider(ctx, slices.Concat(expected...))
@@ -251,7 +250,7 @@ func (j *Joining) queues() [][]run {
 	return queues
 }
 
-// keepPart removes rejected pods from a placement by entry, and keeps the rest if it is the largest so far.
+// keepPart removes the rejected pods from a placement by entry. It keeps the rest in j.parts if that is the largest part.
 func (j *Joining) keepPart(nodes [][]uint32) {
 	var spots []joint.Assignment
 	var entries []int
@@ -279,8 +278,8 @@ func (j *Joining) keepPart(nodes [][]uint32) {
 	}
 }
 
-// conflict returns rules that no placement satisfies together. It drops rules, as many at once as possible, as long as
-// the search still proves that there is no placement. minimal reports that none of the remaining rules can be dropped.
+// conflict returns rules that no placement satisfies together. It drops as many rules as it can, in halves, while the
+// search still proves that no placement exists. minimal reports that no remaining rule can be dropped.
 func (j *Joining) conflict() (rules []verdict.PodRule, minimal bool) {
 	all := j.Rules.Rules
 	given := make([]bool, len(all))

@@ -13,11 +13,11 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// jointly places as many of a group's pods as possible as a whole, at least the minimum, and leaves the state
-// unchanged. It adds to found.Steps.
+// jointly places the largest subset of a group's pods that can be placed as a whole, down to the minimum. It leaves the
+// state unchanged and adds to found.Steps.
 func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*trial, error) {
-	var part [][]uint32  // by entry: the most pods that are valid together where the search was cut off
-	var known [][]uint32 // the same for any number of pods, for the answer at the deadline
+	var part [][]uint32  // by entry: the largest valid part of a search that exceeded its budget
+	var known [][]uint32 // by entry: the largest valid part, for the answer at the deadline
 	undecided := false
 	for counts := range p.subsets(g) {
 		if part != nil && sum(counts) <= count(part) {
@@ -145,9 +145,9 @@ func sum(counts []int) int {
 
 func count(nodes [][]uint32) int { return len(slices.Concat(nodes...)) }
 
-// subsets iterates over the numbers of pods per entry to place: largest sums first, down to the minimum, and among
-// equal sums those with more pods of earlier entries. Of subsets that differ only by identical pods it yields the
-// first.
+// subsets iterates over numbers of pods per entry in descending order of their sum, down to the minimum. Subsets with
+// equal sums are in descending order of the pods of earlier entries. Of subsets that differ only in identical pods, it
+// yields the first.
 func (p *placer) subsets(g *queued) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		counts := slices.Clone(g.counts)

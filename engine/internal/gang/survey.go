@@ -31,7 +31,7 @@ type survey struct {
 	of        []int       // by entry of the group: index of kinds
 	now       nodeset.Set // nodes that are feasible for the first entry's first pod; nil if unknown
 	requested api.Resources
-	// undecided is set if a joint search ended before it decided whether a domain takes the minimum.
+	// undecided is set if a joint search exceeded its budget in a domain.
 	undecided bool
 }
 
@@ -144,7 +144,7 @@ func (s *survey) perClass(counts []int) []int {
 	return pods
 }
 
-// bound returns an upper bound of the pods that fit on nodes, out of a number per class. It bounds each class
+// bound returns an upper bound of the pods that fit on nodes. pods is the number of pods by class; each class is bounded
 // separately. first is the number of pods of the first entry.
 func (s *survey) bound(nodes []uint32, pods []int, first int) int {
 	sum := 0
@@ -182,7 +182,7 @@ func (c *capacity) bound(nodes []uint32, count int) int {
 	return min(room, count)
 }
 
-// domains returns the number of domains of a key that nodes are in. It returns limit if a node lacks the key.
+// domains counts the domains of nodes under a key, up to limit. It returns limit if a node lacks the key.
 func (c *capacity) domains(column *topology.Column, nodes []uint32, limit int) int {
 	seen := make(map[int32]struct{})
 	for _, n := range nodes {

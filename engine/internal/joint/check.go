@@ -6,8 +6,8 @@ type Assignment struct {
 	Node     uint32
 }
 
-// Rejected returns, by assignment, whether rules reject the node if of the group only the assigned pods are placed. It
-// counts them in the rules and takes them back, so calls must not overlap.
+// Rejected returns, by assignment, whether rules reject the node with the other assigned pods in place. It adds the pods
+// to the rules and removes them again, so calls must not overlap.
 func (g *Group) Rejected(assigned []Assignment) []bool {
 	for _, a := range assigned {
 		g.add(a, 1)
@@ -37,7 +37,7 @@ func (g *Group) Rejected(assigned []Assignment) []bool {
 	return rejected
 }
 
-// add counts a pod for the rules of all pods, or with -1 takes it back.
+// add adds a pod to the rules of all pods; with -1 it removes the pod.
 func (g *Group) add(a Assignment, count int64) {
 	for i := range g.replicas {
 		g.replicas[i].add(a, count)

@@ -1,14 +1,13 @@
-// Package joint places a group of pods as a whole. At the end every required rule holds: each pod's node would be feasible
-// if that pod were the last to be placed.
+// Package joint places a group of pods as a whole. All required rules hold for the complete group: each pod's node is
+// feasible for the pod with all other pods in place.
 //
-// The search is complete: within its budget it finds such a placement or proves that there is none. A topology key divides
-// the nodes into cells, unless no domain has more than one node for the group, as with the host name. The search assigns
-// the pods to cells, one pod a step. After each step it checks whether the rules on the dividing keys can still hold, and
-// whether each cell has nodes for its pods: it packs the pods of a cell into bins, one bin for a node, and matches the
-// bins to nodes.
+// The search is complete: within its budget it finds a placement or proves that none exists. A topology key divides
+// the nodes into cells, unless each domain has at most one usable node, as with the hostname. The search assigns one pod
+// to a cell at each step. It then checks whether the rules on the dividing keys can still hold, and whether the nodes of
+// each cell have room: it packs the pods of a cell into bins, one bin for a node, and matches the bins to nodes.
 //
-// The search skips what is equivalent. Nodes of a cell that the rules treat alike form a class. Of equivalent domains
-// without pods of the group it tries one, and of equal pods one order.
+// The search skips equivalent placements. Nodes of a cell that all rules treat alike form a class. It tries one of several
+// equivalent domains without pods of the group, and one order of equal pods.
 //
 // The arithmetic of the rules is in package rule. The search adds its pods to forks of spread constraints and affinity
 // terms, so one search does not see the pods of another.
@@ -50,7 +49,7 @@ type Group struct {
 // replicas are equal pods with their rules, except for those about resources.
 type replicas struct {
 	count      int
-	limits     []nodeset.Set // what the rules that do not depend on the group's pods reject
+	limits     []nodeset.Set // nodes rejected by rules that do not depend on the group's pods
 	spread     []spread
 	affinity   *affinity // nil without terms
 	exclusions []exclusion
@@ -88,7 +87,7 @@ func (g *Group) without(dropped []bool) *Group {
 		nodes: g.nodes, members: g.members, candidates: g.candidates, dropped: dropped,
 		replicas: make([]replicas, len(g.members)),
 	}
-	for _, x := range g.resources { // with the sums
+	for _, x := range g.resources { // keep the sums, which do not depend on rules
 		x.required = make([]bool, len(g.members))
 		w.resources = append(w.resources, x)
 	}

@@ -12,12 +12,12 @@ type packing struct {
 	cell *cell
 	pods []int // replicas, ascending
 	all  bool  // whether all pods of the group are assigned
-	// first says, by replicas, whether pods may go wherever the keys of their affinity terms are.
+	// first reports, by replicas, whether the pod is the first of its set, as in rule.Affinity.First.
 	first []bool
 
 	bins     [][]int // replicas
 	class    []int   // by bin
-	settling bool    // whether affinity has to hold now
+	settling bool    // whether affinity terms with single keys must hold
 	// visited holds, by class, the last round of matching that tried to move its bins.
 	visited []int
 	round   int
@@ -35,8 +35,7 @@ func (s *search) newPacking(c int, all bool) *packing {
 	return p
 }
 
-// place places the pods from the i-th on and reports whether it did. Of equal pods, none goes to a bin before the bin of
-// the pod before it.
+// place packs the pods from the i-th on and reports whether they fit. Equal pods go to bins in ascending order.
 func (p *packing) place(i, first int) bool {
 	if i == len(p.pods) {
 		return p.settle()
@@ -74,7 +73,7 @@ func (p *packing) join(r, b int) bool {
 	return p.match(b)
 }
 
-// extend adds a pod to a packing, whose other pods stay in their bins, and reports whether it did.
+// extend copies a packing, adds a pod, and reports whether the pod fits. The other pods stay in their bins.
 func (p *packing) extend(before *packing, r int) bool {
 	for b := range len(before.bins) + 1 {
 		if b < len(before.bins) && !before.joins(r, b) {
@@ -112,7 +111,7 @@ func (p *packing) repeats(b int) bool {
 	return slices.ContainsFunc(p.bins[:b], func(bin []int) bool { return slices.Equal(bin, p.bins[b]) })
 }
 
-// match finds a class for a bin that has none, and moves other bins if necessary. If it fails it changes nothing.
+// match finds a class for a bin without one. It changes the classes of other bins if necessary, but only if it succeeds.
 func (p *packing) match(b int) bool {
 	p.round++
 	return p.augment(b)
@@ -190,7 +189,7 @@ func matching(matches []bool, bin []int) (pods int64) {
 	return pods
 }
 
-// settle finds classes for the bins that also satisfy the affinity terms with single keys, once all pods are assigned.
+// settle matches the bins anew with the affinity terms with single keys, once all pods are assigned.
 func (p *packing) settle() bool {
 	if !p.all || !p.s.settles() {
 		return true

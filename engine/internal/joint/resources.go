@@ -11,9 +11,9 @@ import (
 type resource struct {
 	name     string
 	requests []int64 // by replicas
-	required []bool  // by replicas: whether the request must fit. Pods use what they request in any case.
+	required []bool  // by replicas: whether the request must fit; other pods use the resource, too
 	room     func(node uint32) int64
-	sums     []int64 // what several pods can request together, ascending; nil if there are too many sums
+	sums     []int64 // sums of the requests of any pods, ascending; nil if there are more than maxSums
 	total    int64
 }
 
@@ -60,7 +60,7 @@ func (x *resource) findSums(members []Replicas) {
 	}
 }
 
-// usable returns how much of a node's room the group's pods can use up. Nodes with equal results are equivalent.
+// usable returns the highest sum of requests that fits into a node's room. Nodes with equal results are equivalent.
 func (x *resource) usable(room int64) int64 {
 	if room < 0 {
 		return -1

@@ -9,15 +9,15 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// Budget limits the steps of a search, which also stops when the context ends. A step is one pod tried in one place, or
-// what the caller spends.
+// Budget limits the steps of a search. The search also stops when the context ends. A step tries one pod in one place.
+// Callers can spend steps, too.
 type Budget struct {
 	Context context.Context
 	Limit   int
 	Steps   int // spent so far
 }
 
-// Spend spends steps, and reports whether the budget was not exhausted before.
+// Spend spends steps. It returns false if the budget is exhausted.
 func (b *Budget) Spend(steps int) bool {
 	if b.Exhausted() {
 		return false
@@ -26,12 +26,12 @@ func (b *Budget) Spend(steps int) bool {
 	return true
 }
 
-// Exhausted reports whether nothing is left.
+// Exhausted reports whether no steps are left or the context has ended.
 func (b *Budget) Exhausted() bool { return b.Steps >= b.Limit || b.Context.Err() != nil }
 
-// Search finds a placement that satisfies all rules but the dropped ones; nil if it finds none. Order is the nodes in
-// order of preference: of equivalent nodes the search takes the first. Without known the budget did not suffice, and
-// there may be a placement.
+// Search finds a placement that satisfies all rules except for the dropped ones; nil if it finds none. order is the nodes
+// in order of preference: of equivalent nodes, the search takes the first. known is false if the search exceeded its
+// budget, so that a placement may exist.
 func (g *Group) Search(order []uint32, dropped []bool, budget *Budget) (assigned []Assignment, known bool) {
 	if slices.Contains(dropped, true) {
 		g = g.without(dropped)
@@ -49,8 +49,8 @@ func (g *Group) Search(order []uint32, dropped []bool, budget *Budget) (assigned
 	return m.solve(budget)
 }
 
-// relaxations returns the group without the rules on some keys, so that few cells are left: the search soon finds out if
-// no placement satisfies the others. Each keeps the rules on one key more, in ascending order of their numbers of domains.
+// relaxations returns the group without the rules on some keys. With fewer keys there are fewer cells, and the search
+// proves sooner that no placement exists. Keys are sorted by their number of domains; each relaxation keeps one more.
 func (m *model) relaxations() []*Group {
 	var keys []*key
 	for i := range m.keys {
@@ -74,8 +74,7 @@ func (m *model) relaxations() []*Group {
 func (m *model) solve(budget *Budget) (assigned []Assignment, known bool) {
 	components := m.components()
 	if len(components) > 1 {
-		// A component alone has no less room, and nothing else changes for it. If it has no placement, the search need not
-		// find that again for each placement of the others.
+		// A component without the others has at least as much room. If it has no placement, the group has none.
 		for _, component := range components {
 			if !newSearch(m, component, budget).place() {
 				return nil, !budget.Exhausted()
@@ -131,7 +130,7 @@ type search struct {
 	*model
 	budget *Budget
 
-	total int     // pods to assign
+	total int     // number of pods to assign
 	left  []int   // the same by replicas
 	in    [][]int // pods by cell, by replicas; nil for a cell that never had any
 	used  []int   // cells with pods, in the order in which they got them
@@ -142,7 +141,7 @@ type search struct {
 	affinities []*rule.Affinity // by replicas; nil without terms. Under a single key no domain's count means anything
 	spreads    []*rule.Spread   // nil for a single key
 
-	packed map[string]*packing // nil for what cannot be packed
+	packed map[string]*packing // cache of packing; nil for pods that do not fit
 	now    []*packing          // by cell; nil without pods
 	final  []*packing          // of used cells, when all pods are assigned
 }
@@ -215,7 +214,8 @@ func (s *search) place() bool {
 		if done = s.try(r, o.cells[0]); done || s.budget.Exhausted() {
 			break
 		}
-		// No placement of what is left has such a pod in any of these cells: the pods are equal, and so are the cells.
+		// No placement of the remaining pods has such a pod in any of these cells: the pods are equal, and the cells are
+		// equivalent.
 		s.markTried(r, o.cells, 1)
 		tried++
 	}
@@ -287,7 +287,7 @@ func (s *search) add(r, c int, by int) {
 
 func positive(n int) bool { return n > 0 }
 
-// settles reports whether terms have single keys, so that packing must settle them when all pods are assigned.
+// settles reports whether any term has a single key. Packing checks such terms when all pods are assigned.
 func (m *model) settles() bool {
 	return slices.ContainsFunc(m.terms, func(t term) bool { return m.keys[t.key].single })
 }
@@ -309,14 +309,14 @@ func (s *search) complete() bool {
 	return true
 }
 
-// pack packs the pods of a cell, as far as the assigned pods tell whether they have nodes; nil if they have none or the
-// budget is exhausted. Before is the packing without the last pod, nil if there were no pods.
+// pack packs the pods of a cell while other pods may still be unassigned; nil if they do not fit or the budget is
+// exhausted. before is the packing without the last pod; nil for no pods.
 func (s *search) pack(c, last int, before *packing) *packing {
 	return s.packing(c, false, func(p *packing) bool { return before != nil && p.extend(before, last) || p.place(0, 0) })
 }
 
-// packing returns what place makes of the pods of a cell, or once made of equal ones; nil if it fails. With all, all pods
-// are assigned.
+// packing returns a packing of the pods of a cell that place completes; nil if place fails. It caches packings, and
+// returns the one of equal pods. With all, all pods of the group are assigned.
 func (s *search) packing(c int, all bool, place func(*packing) bool) *packing {
 	b := binary.AppendUvarint([]byte{byte(count(all))}, uint64(c))
 	for r, n := range s.in[c] {

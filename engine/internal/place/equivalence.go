@@ -28,7 +28,7 @@ type Class struct {
 	failure    *decide.Failure // of kube-scheduler to score the last pod; nil for none
 }
 
-// Copy returns the class for other candidates.
+// Copy returns the class for a queue on other candidates.
 func (c *Class) Copy(scan bool) *Class {
 	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan}
 }
@@ -44,7 +44,7 @@ func (c *Class) Error(candidates int) string {
 	return ""
 }
 
-// classKey is equal for pods of one template whose own labels are equal as far as selectors read them.
+// classKey identifies pods of one template with equal labels of their own. Labels that no rule reads are left out.
 type classKey struct {
 	template    *api.PodTemplate
 	labels      string
@@ -116,8 +116,7 @@ func (q *Queue) choose(classes []*Class) {
 }
 
 // pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan, and
-// some time per class. The answer depends on the cluster alone, not on the deltas that led to it, because
-// Placement.Scanned reports it.
+// some time per class. Placement.Scanned reports the result, so it depends on the cluster alone, not on its deltas.
 func pays(pods, nodes, classes int) bool { return pods > 1 && pods*nodes > classes }
 
 // selected returns the keys of the pods' own labels that some rule reads; nil if no pod has labels of its own.

@@ -67,17 +67,17 @@ type Queue struct {
 
 	order  []uint64 // as TieBreak returns it
 	board  *board.Board
-	moves  int      // number of pods assumed and forgotten
+	moves  int      // number of changes to the assumed pods
 	listed int      // number of nodes listed in rejections
 	within []*Class // of queues on some of the nodes
-	silent bool     // leave out why a pod is unplaced
+	silent bool     // do not explain unplaced pods
 }
 
 // Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
 type Explainer func(context.Context, *decide.Decision, nodeset.Set) ([]verdict.Change, error)
 
-// New returns a queue with the equivalence classes of its pods. It assumes pods in the state. If it returns an error, which
-// is the context's, the queue has no classes.
+// New returns a queue with the equivalence classes of its pods. It assumes pods in the state. An error is the
+// context's; the queue then has no classes.
 func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates nodeset.Set, pending []Pending, o Options) (*Queue, error) {
 	q := &Queue{
 		State: s, Framework: f, Candidates: candidates, Pending: pending, Options: o,
@@ -117,8 +117,8 @@ func (q *Queue) UndoOf(within *Queue, to cluster.Mark) {
 	q.moves, q.listed = within.moves, within.listed
 }
 
-// Place places a number of pods of an entry. A pod without a feasible node changes nothing, so the first one answers
-// for the rest of the entry.
+// Place places a number of pods of an entry. It stops at the first pod without a feasible node: the others of the entry
+// have none either.
 func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Placement, watch Watcher) error {
 	c := q.Classes[entry]
 	q.Decision(c)
