@@ -41,7 +41,8 @@ type Group struct {
 	pods       int
 	members    []Replicas
 	candidates nodeset.Set
-	dropped    []bool // by Rules; nil for none
+	matches    map[any][]bool // by rule: the members that it counts or excludes
+	dropped    []bool         // by Rules; nil for none
 	replicas   []replicas
 	resources  []resource
 }
@@ -78,13 +79,13 @@ func (a *affinity) inGroup() bool { return slices.Contains(a.matches, true) }
 
 // NewGroup returns a group in a cluster with a number of nodes. Its pods may go to the candidates.
 func NewGroup(nodes int, members []Replicas, candidates nodeset.Set) *Group {
-	return (&Group{nodes: nodes, members: members, candidates: candidates}).without(nil)
+	return (&Group{nodes: nodes, members: members, candidates: candidates, matches: make(map[any][]bool)}).without(nil)
 }
 
 // without returns the group without some rules, by Rules.
 func (g *Group) without(dropped []bool) *Group {
 	w := &Group{
-		nodes: g.nodes, members: g.members, candidates: g.candidates, dropped: dropped,
+		nodes: g.nodes, members: g.members, candidates: g.candidates, matches: g.matches, dropped: dropped,
 		replicas: make([]replicas, len(g.members)),
 	}
 	for _, x := range g.resources { // keep the sums, which do not depend on rules
@@ -121,19 +122,21 @@ func (g *Group) compile(i int) replicas {
 		}
 		return holds
 	}
-	those := func(match func(*cluster.Pending) bool) []bool {
-		matches := make([]bool, len(g.members))
-		for i := range g.members {
-			matches[i] = match(g.members[i].Pod)
+	those := func(rule any, match func(*cluster.Pending) bool) []bool {
+		if g.matches[rule] == nil {
+			g.matches[rule] = make([]bool, len(g.members))
+			for i := range g.members {
+				g.matches[rule][i] = match(g.members[i].Pod)
+			}
 		}
-		return matches
+		return g.matches[rule]
 	}
 	exclude := func(e *rule.Exclusion) {
 		if e.Excludes == nil && e.Rejected().Empty() {
 			return
 		}
 		if limited(e.ID, e.Rejected()) && e.Excludes != nil {
-			r.exclusions = append(r.exclusions, exclusion{e, those(e.Excludes)})
+			r.exclusions = append(r.exclusions, exclusion{e, those(e, e.Excludes)})
 		}
 	}
 	for _, id := range m.Unplaceable {
@@ -150,7 +153,7 @@ func (g *Group) compile(i int) replicas {
 	}
 	for _, s := range m.Rules.Spread {
 		if g.holds(s.ID, m.Entry) {
-			r.spread = append(r.spread, spread{s.Count(), those(func(p *cluster.Pending) bool { return s.Matches(p.Shape) })})
+			r.spread = append(r.spread, spread{s.Count(), those(s, func(p *cluster.Pending) bool { return s.Matches(p.Shape) })})
 		}
 	}
 	if a := m.Rules.Affinity; a != nil {
@@ -161,7 +164,7 @@ func (g *Group) compile(i int) replicas {
 		if slices.Contains(held, true) {
 			r.affinity = &affinity{
 				a.Only(func(term int) bool { return held[term] }),
-				those(func(p *cluster.Pending) bool { return a.Matches(p.Shape) }),
+				those(a, func(p *cluster.Pending) bool { return a.Matches(p.Shape) }),
 			}
 		}
 	}
