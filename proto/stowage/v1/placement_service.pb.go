@@ -660,8 +660,8 @@ type PlaceResponse struct {
 	UnplacedCount uint32 `protobuf:"varint,3,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// The number of pods that were placed by scanning all nodes. It is a performance hint and may differ between
-	// releases.
+	// The number of pods, placed or not, for which all nodes were scanned. It is a performance hint and may differ
+	// between releases.
 	ScannedCount uint32 `protobuf:"varint,5,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
 	// One for each of PlaceRequest.pod_groups, in the same order.
 	PodGroups []*PodGroupPlacement `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
