@@ -50,7 +50,7 @@ type Joining struct {
 	framework *decide.Framework
 	state     *cluster.State
 	brief     bool               // leave out conflicts
-	group     []place.Pending    // those without pods do not count
+	group     []place.Pending    // entries without pods are skipped
 	decisions []*decide.Decision // by replicas
 	of        []int              // by entry: its replicas
 	pods      []pod              // of the group, in order
