@@ -76,6 +76,40 @@ func TestOddPods(t *testing.T) {
 	}
 }
 
+// TestSpreadKeysOfAnySyntax has a topology key that the API server accepts and no node can have. kube-scheduler never reads
+// it on a pod on a node, and finds no node with it for a pending pod.
+func TestSpreadKeysOfAnySyntax(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	spread := func(action stowagev1.UnsatisfiableAction) *stowagev1.Pod {
+		pod := smallPod()
+		pod.GetTemplate().Spec.TopologySpreadConstraints = []*stowagev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: "topology.kubernetes.io/zone ", WhenUnsatisfiable: action, LabelSelector: &stowagev1.LabelSelector{},
+		}}
+		return pod
+	}
+	soft := spread(stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY)
+	hard := spread(stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE)
+	node := fourCPUs("a")
+	node.Pods = []*stowagev1.Pod{hard}
+	for name, c := range map[string]struct {
+		pod      *stowagev1.Pod
+		feasible int
+		message  string
+	}{
+		"a pod without constraints": {smallPod(), 1, ""},
+		"ScheduleAnyway":            {soft, 1, ""},
+		"DoNotSchedule": {hard, 0, "0/1 nodes are available: " +
+			"1 node(s) didn't match pod topology spread constraints (missing required label)."},
+	} {
+		a, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{node}}},
+		}, Pod: c.pod})
+		if err != nil || len(a.GetFeasibleNodes().GetIndexes()) != c.feasible || a.GetMessage() != c.message {
+			t.Errorf("%s: %v %v", name, a, err)
+		}
+	}
+}
+
 // TestUnread says that every answer repeats what the caller could not state, and that one remembered for an equal pod
 // without it does not.
 func TestUnread(t *testing.T) {

@@ -143,6 +143,7 @@ var unlimited = map[protoreflect.FullName]string{
 	"stowage.v1.ClusterDelta.removed_workload_selectors": "the cluster must have them",
 	"stowage.v1.ClusterDelta.node_pods":                  "the cluster must have the nodes, each once",
 	"stowage.v1.PendingPods.pod_group":                   "it names one of pod_groups",
+	"stowage.v1.TopologySpreadConstraint.topology_key":   "no node has a longer one",
 	"stowage.v1.ControllerReference.api_version":         "it is compared only",
 	"stowage.v1.ControllerReference.kind":                "the same",
 	"stowage.v1.Container.name":                          "it is compared only",

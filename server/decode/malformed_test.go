@@ -426,6 +426,9 @@ var malformed = []struct {
 	{affinity + "pod_affinity.required[0].topology_key", "must be a label key", func(r *stowagev1.PlaceRequest) {
 		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = "a b"
 	}},
+	{"context.profile.default_spread.constraints[0].topology_key", "must be a label key", func(r *stowagev1.PlaceRequest) {
+		r.Context.Profile.DefaultSpread.Constraints[0].TopologyKey = "a b"
+	}},
 	{"context.profile.scoring_strategy.shape", "is required", func(r *stowagev1.PlaceRequest) { r.Context.Profile.ScoringStrategy.Shape = nil }},
 	{"context.profile.scoring_strategy.shape[1].utilization", "must be greater", func(r *stowagev1.PlaceRequest) {
 		r.Context.Profile.ScoringStrategy.Shape[1].Utilization = 0

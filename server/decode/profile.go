@@ -169,6 +169,9 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 		if constraint == nil {
 			continue
 		}
+		if c.GetTopologyKey() != "" && !isLabelKey(c.GetTopologyKey()) {
+			d.refuse(at.field("topology_key"), labelKeySyntax)
+		}
 		// kube-scheduler merges label keys into a selector that it then replaces by the workload's.
 		constraint.MatchLabelKeys = nil
 		out.DefaultSpread = append(out.DefaultSpread, *constraint)

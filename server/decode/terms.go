@@ -62,6 +62,9 @@ func (r *reader) podAffinityTerm(at *path, in *scan) (out api.PodAffinityTerm) {
 	out.TopologyKey = in.text(4)
 	out.MatchLabelKeys = r.labelKeys(at, in, 5, "match_label_keys")
 	out.MismatchLabelKeys = r.labelKeys(at, in, 6, "mismatch_label_keys")
+	if out.TopologyKey != "" && !isLabelKey(out.TopologyKey) {
+		r.refuse(at.field("topology_key"), labelKeySyntax)
+	}
 	r.topologyKey(at, out.TopologyKey)
 	for i, n := range out.Namespaces {
 		if n == "" {
@@ -86,8 +89,6 @@ func (r *reader) labelKeys(at *path, in *scan, field byte, name string) []string
 func (r *reader) topologyKey(at *path, key string) {
 	if key == "" {
 		r.refuse(at.field("topology_key"), "is required")
-	} else if !isLabelKey(key) {
-		r.refuse(at.field("topology_key"), labelKeySyntax)
 	}
 	r.countName(at.field("topology_key"), topologyKey, key)
 }
@@ -140,7 +141,7 @@ func (r *reader) spreadConstraint(at *path, in *scan) (out api.TopologySpreadCon
 	if out.MaxSkew < 1 {
 		r.refuse(at.field("max_skew"), "is %d, at least 1 is required", out.MaxSkew)
 	}
-	r.topologyKey(at, out.TopologyKey)
+	r.topologyKey(at, out.TopologyKey) // of any syntax, as in pkg/apis/core/validation ValidateTopologyKey, v1.37
 	out.ScheduleAnyway, _ = enum(r.problems, at, "when_unsatisfiable", action, false, true)
 	if out.MinDomains < 1 {
 		r.refuse(at.field("min_domains"), "is %d, at least 1 is required", out.MinDomains)

@@ -15,7 +15,7 @@ func (d *draw) spreadConstraints(pod *corev1.Pod) []corev1.TopologySpreadConstra
 	for range d.between(1, 3) {
 		c := corev1.TopologySpreadConstraint{
 			MaxSkew:           int32(pick(d, 1, 1, 1, 2, 3, 5)),
-			TopologyKey:       d.topologyKey(),
+			TopologyKey:       d.spreadKey(),
 			WhenUnsatisfiable: pick(d, corev1.DoNotSchedule, corev1.ScheduleAnyway),
 		}
 		if p := (pair{c.TopologyKey, c.WhenUnsatisfiable}); seen[p] {
@@ -44,6 +44,14 @@ func (d *draw) spreadConstraints(pod *corev1.Pod) []corev1.TopologySpreadConstra
 		out = append(out, c)
 	}
 	return out
+}
+
+// spreadKey draws a topology key, which the API server does not check to be a label key.
+func (d *draw) spreadKey() string {
+	if d.chance(0.02) {
+		return pick(d, corev1.LabelTopologyZone+" ", "no key", "a/b/c")
+	}
+	return d.topologyKey()
 }
 
 func (d *draw) inclusion(c *corev1.TopologySpreadConstraint) {

@@ -1124,7 +1124,8 @@ type TopologySpreadConstraint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The maximum skew: by how much the matching pods of a domain may exceed the global minimum. At least 1.
 	MaxSkew int32 `protobuf:"varint,1,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
-	// The key of the node label whose values are the domains. Required.
+	// The key of the node label whose values are the domains. Required. The API server checks no more of it, and a key that
+	// is no label key is one that no node has. In a profile it must be a label key.
 	TopologyKey string `protobuf:"bytes,2,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// Whether the constraint filters or scores. Required.
 	WhenUnsatisfiable UnsatisfiableAction `protobuf:"varint,3,opt,name=when_unsatisfiable,json=whenUnsatisfiable,proto3,enum=stowage.v1.UnsatisfiableAction" json:"when_unsatisfiable,omitempty"`
@@ -1291,11 +1292,10 @@ const file_stowage_v1_selector_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xbd\x02R\x03key\x12D\n" +
 	"\boperator\x18\x02 \x01(\x0e2\x1e.stowage.v1.TolerationOperatorB\b\xbaH\x05\x82\x01\x02\x10\x01R\boperator\x12\x1d\n" +
 	"\x05value\x18\x03 \x01(\tB\a\xbaH\x04r\x02(?R\x05value\x129\n" +
-	"\x06effect\x18\x04 \x01(\x0e2\x17.stowage.v1.TaintEffectB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06effect\"\xb5\x04\n" +
+	"\x06effect\x18\x04 \x01(\x0e2\x17.stowage.v1.TaintEffectB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06effect\"\xb2\x04\n" +
 	"\x18TopologySpreadConstraint\x12\"\n" +
-	"\bmax_skew\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amaxSkew\x12-\n" +
-	"\ftopology_key\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\xbd\x02R\vtopologyKey\x12Z\n" +
+	"\bmax_skew\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amaxSkew\x12*\n" +
+	"\ftopology_key\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\vtopologyKey\x12Z\n" +
 	"\x12when_unsatisfiable\x18\x03 \x01(\x0e2\x1f.stowage.v1.UnsatisfiableActionB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x11whenUnsatisfiable\x12@\n" +
 	"\x0elabel_selector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\rlabelSelector\x12-\n" +
