@@ -41,7 +41,7 @@ type Draft = cluster.Draft
 // Preparer returns a function that prepares nodes for AddDraft, concurrently with other preparers and with the addition
 // of nodes, but not of templates and classes. The function is for one goroutine. A node and its draft must stay
 // unchanged until AddDraft.
-func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.compiling.Drafts().Prepare }
+func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.compiling.Preparer() }
 
 // AddDraft is AddNode for a prepared node.
 func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error {

@@ -31,7 +31,7 @@ func (s *search) addNode() error {
 	for _, key := range keys {
 		tries = append(tries, []string{key})
 	}
-	t := &extraNode{search: s, like: like}
+	t := &extraNode{search: s, like: like, keys: s.labelKeys()}
 	for _, fresh := range tries {
 		if i, found, err := t.anyLike(fresh); found || err != nil {
 			return s.add(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: fresh}}, []uint32{}, err)
@@ -122,7 +122,7 @@ type extraNode struct {
 	*search
 	like []uint32
 
-	keys []intern.ID // as labelKeys returns them; nil until known
+	keys []intern.ID // of the labels that the pod's rules read
 }
 
 // surelyRejected reports whether anti-affinity rejects the copy of a node because of its existing domains.
@@ -192,9 +192,6 @@ func known(symbols *intern.Table, name string) bool {
 // appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
 func (t *extraNode) appendKey(b []byte, n uint32, fresh []string) []byte {
 	s := t.State
-	if t.keys == nil {
-		t.keys = t.labelKeys()
-	}
 	b = binary.AppendUvarint(b, uint64(s.Taints.Class[n]))
 	if s.Unschedulable.Has(n) {
 		b = append(b, 1)
@@ -216,13 +213,13 @@ func (t *extraNode) appendKey(b []byte, n uint32, fresh []string) []byte {
 }
 
 // labelKeys returns the keys of the node labels that the pod's rules read.
-func (t *extraNode) labelKeys() []intern.ID {
-	keys := t.topologyKeys()
-	spec := t.Pod.Spec()
+func (s *search) labelKeys() []intern.ID {
+	keys := s.topologyKeys()
+	spec := s.Pod.Spec()
 	for _, l := range spec.NodeSelector {
 		keys = append(keys, l.Key)
 	}
-	for _, a := range []*api.NodeAffinity{spec.NodeAffinity, t.Profile.AddedAffinity} {
+	for _, a := range []*api.NodeAffinity{spec.NodeAffinity, s.Profile.AddedAffinity} {
 		if a == nil || a.Required == nil {
 			continue
 		}
@@ -232,9 +229,9 @@ func (t *extraNode) labelKeys() []intern.ID {
 			}
 		}
 	}
-	ids := []intern.ID{}
+	var ids []intern.ID
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
-		ids = append(ids, t.State.Symbols.Intern(key))
+		ids = append(ids, s.State.Symbols.Intern(key))
 	}
 	return ids
 }

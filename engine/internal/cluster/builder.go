@@ -6,6 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
@@ -23,7 +24,7 @@ type Builder struct {
 	scalars sparseEdit[Amount]
 	images  sparseEdit[int64]
 	labels  arena[selector.Label]
-	drafts  *Drafts
+	prepare func(*Draft, *api.Node)
 	draft   Draft
 
 	// The differences from the base. Nodes with other labels, in relabelled, kept their indexes.
@@ -72,8 +73,8 @@ func derive(base *Cluster) *Builder {
 		pods: grouping{
 			c: &c, own: make(map[indexed]*template), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
 		},
-		drafts: &Drafts{c: &c},
 	}
+	b.prepare = b.preparer(1)
 	for i, k := range c.kinds {
 		if k != nil {
 			b.kinds[k.class] = int32(i)
@@ -85,7 +86,7 @@ func derive(base *Cluster) *Builder {
 // forManyNodes makes the builder allocate memory for many nodes at a time.
 func (b *Builder) forManyNodes() *Builder {
 	b.labels.chunk, b.pods.arena.chunk = 1024, 4096
-	b.drafts = b.Drafts()
+	b.prepare = b.Preparer()
 	return b
 }
 
@@ -145,7 +146,7 @@ func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {
 // AddNode adds the next node with its pods. If the context ends first, it returns the context's error, and the builder is
 // unusable.
 func (b *Builder) AddNode(ctx context.Context, node *api.Node) error {
-	b.drafts.Prepare(&b.draft, node)
+	b.prepare(&b.draft, node)
 	return b.AddDraft(ctx, &b.draft, node)
 }
 
@@ -191,17 +192,18 @@ func (b *Builder) Build() *Cluster {
 	if fresh || !sameLabels {
 		c.indexNames()
 	}
+	nodes := int64(c.Len())
 	if fresh || !sameStrings || !sameLabels {
-		c.columns = newColumns(c.Len())
+		c.columns = memo.New[intern.ID, *topology.Column](remembered + nodes*columnsRemembered)
 		if !fresh && !b.added && !b.removed {
 			c.columns.Carry(base.columns, b.sameColumn, (*topology.Column).Bytes)
 		}
 	}
 	if fresh || !sameStrings || !sameLabels || !samePods {
-		c.counts = newCounts(c.Len())
+		c.counts = memo.New[string, []int64](remembered + nodes*countsRemembered)
 	}
 	if fresh || b.added || b.removed || b.replaced {
-		c.perNode, c.room = newPerNode(c.Len()), &room{}
+		c.perNode, c.room = memo.New[string, []uint8](remembered/16+nodes*nodesRemembered), &room{}
 	} else {
 		c.resources = base.resources
 	}

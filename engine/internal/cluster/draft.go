@@ -23,39 +23,29 @@ type Draft struct {
 	kind, taints int32
 }
 
-// Drafts prepares nodes for AddDraft, concurrently with other Drafts and with the addition of nodes. A Drafts is for one
-// goroutine.
-type Drafts struct {
-	c    *Cluster
-	rows arena[row]
-}
+// Preparer returns a function that does the part of adding a node that does not depend on other nodes. It may run
+// concurrently with other preparers and with AddDraft, but not with the addition of templates and classes. Strings in the
+// draft are those of the node.
+func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.preparer(256) }
 
-// Drafts returns a Drafts for nodes that refer to the templates and classes added so far.
-func (b *Builder) Drafts() *Drafts {
-	d := &Drafts{c: b.c}
-	d.rows.chunk = 256
-	return d
-}
-
-// Prepare does the part of adding a node that does not depend on other nodes. Strings in n's scalars and images are those
-// of stated.
-func (d *Drafts) Prepare(n *Draft, stated *api.Node) {
-	class := stated.Class
-	if class == nil {
-		class = noClass
-	}
-	*n = Draft{
-		unschedulable: stated.Unschedulable,
-		scalars:       n.scalars[:0],
-		images:        n.images[:0],
-		row:           &d.rows.keep(d.rows.take(1)[:1])[0],
-	}
-	n.allot(class.Allocatable)
-	n.allot(stated.Allocatable)
-	n.images = appendImages(n.images, stated.Images)
-	n.occupyCounted(d.c.templates, stated.PodCounts)
-	if len(stated.Pods) > 0 {
-		n.row.named = namesOf(stated.Pods)
+// preparer is Preparer with a number of rows to allocate at a time.
+func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
+	rows := arena[row]{chunk: chunk}
+	return func(n *Draft, stated *api.Node) {
+		*n = Draft{
+			unschedulable: stated.Unschedulable,
+			scalars:       n.scalars[:0],
+			images:        appendImages(n.images[:0], stated.Images),
+			row:           &rows.keep(rows.take(1)[:1])[0],
+		}
+		if stated.Class != nil {
+			n.allot(stated.Class.Allocatable)
+		}
+		n.allot(stated.Allocatable)
+		n.occupyCounted(b.c.templates, stated.PodCounts)
+		if len(stated.Pods) > 0 {
+			n.row.named = namesOf(stated.Pods)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
@@ -44,39 +43,25 @@ func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 		add(selects)
 	}
 	keys := make(map[string]bool)
+	addKeys := func(list []string) {
+		for _, key := range list {
+			keys[key] = true
+		}
+	}
 	for _, p := range pending {
 		addRules(p.Rules)
 		spec := p.Spec()
 		for i := range spec.Spread {
 			add(selector.CompileSelector(s.Symbols, spec.Spread[i].LabelSelector))
-			for _, key := range spec.Spread[i].MatchLabelKeys {
-				keys[key] = true
-			}
+			addKeys(spec.Spread[i].MatchLabelKeys)
 		}
-		for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
-			if a == nil {
-				continue
-			}
-			for i := range a.Required {
-				addKeys(keys, &a.Required[i])
-			}
-			for i := range a.Preferred {
-				addKeys(keys, &a.Preferred[i].Term)
-			}
+		for t := range termsOf(spec) {
+			addKeys(t.MatchLabelKeys)
+			addKeys(t.MismatchLabelKeys)
 		}
 	}
 	for id := range ids {
 		keys[s.Symbols.Name(id)] = true
 	}
 	return keys
-}
-
-// addKeys adds the keys of the pod's own labels that one of its terms reads.
-func addKeys(keys map[string]bool, t *api.PodAffinityTerm) {
-	for _, key := range t.MatchLabelKeys {
-		keys[key] = true
-	}
-	for _, key := range t.MismatchLabelKeys {
-		keys[key] = true
-	}
 }

@@ -21,18 +21,6 @@ type (
 	perNode = memo.Map[string, []uint8]
 )
 
-func newColumns(nodes int) *columns {
-	return memo.New[intern.ID, *topology.Column](remembered + int64(nodes)*columnsRemembered)
-}
-
-func newCounts(nodes int) *counts {
-	return memo.New[string, []int64](remembered + int64(nodes)*countsRemembered)
-}
-
-func newPerNode(nodes int) *perNode {
-	return memo.New[string, []uint8](remembered/16 + int64(nodes)*nodesRemembered)
-}
-
 // PerNode returns the result of compute: a number by node that follows from the resources of the nodes and the key. It
 // remembers the result unless pods are assumed or evicted. The result must not be changed.
 func (s *State) PerNode(key string, compute func() []uint8) []uint8 {

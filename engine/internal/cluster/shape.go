@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/binary"
+	"iter"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -51,23 +52,33 @@ func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, te
 
 // refersToOwnLabels reports whether a term takes values from the labels of its pod.
 func refersToOwnLabels(spec *api.PodSpec) bool {
-	keyed := func(t *api.PodAffinityTerm) bool { return len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0 }
-	for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
-		if a == nil {
-			continue
-		}
-		for i := range a.Required {
-			if keyed(&a.Required[i]) {
-				return true
-			}
-		}
-		for i := range a.Preferred {
-			if keyed(&a.Preferred[i].Term) {
-				return true
-			}
+	for t := range termsOf(spec) {
+		if len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0 {
+			return true
 		}
 	}
 	return false
+}
+
+// termsOf iterates over the affinity and anti-affinity terms of a pod.
+func termsOf(spec *api.PodSpec) iter.Seq[*api.PodAffinityTerm] {
+	return func(yield func(*api.PodAffinityTerm) bool) {
+		for _, a := range []*api.PodAffinity{spec.PodAffinity, spec.PodAntiAffinity} {
+			if a == nil {
+				continue
+			}
+			for i := range a.Required {
+				if !yield(&a.Required[i]) {
+					return
+				}
+			}
+			for i := range a.Preferred {
+				if !yield(&a.Preferred[i].Term) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // compileTerms compiles two lists of terms. A list with a term that kube-scheduler cannot parse is empty

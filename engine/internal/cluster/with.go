@@ -86,7 +86,7 @@ func (b *Builder) reclassify() {
 
 // replace replaces a node of the base.
 func (b *Builder) replace(ctx context.Context, r *api.Replacement) error {
-	b.drafts.Prepare(&b.draft, &r.Node)
+	b.prepare(&b.draft, &r.Node)
 	if err := b.compile(ctx, &b.draft, &r.Node); err != nil {
 		return err
 	}
