@@ -37,13 +37,18 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 // restate applies the parts of a change that are not nodes.
 func (b *Builder) restate(change *api.Change) {
 	c := b.c
-	c.stated, c.classes = slices.Clone(c.stated), slices.Clone(c.classes)
+	if len(change.Templates) > 0 {
+		c.stated = slices.Clone(c.stated)
+	}
 	for _, t := range change.Templates {
 		if t.Index == len(c.stated) {
 			b.AddTemplate(t.Template)
 		} else {
 			c.stated[t.Index], c.templates[t.Index] = t.Template, b.pods.compiled(t.Template, t.Index)
 		}
+	}
+	if len(change.Classes) > 0 {
+		c.classes = slices.Clone(c.classes)
 	}
 	for _, class := range change.Classes {
 		if class.Index == len(c.classes) {
