@@ -53,10 +53,8 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	if c.Joint {
 		snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
 	}
-	request := snapshot.PlaceRequest()
-	request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
-	request.IncludeChanges = c.Changes
-	if request.Context.Profile, err = c.profile(); err != nil {
+	profile, err := c.profile()
+	if err != nil {
 		return err
 	}
 	client, stop, err := c.connect(s.ctx)
@@ -70,6 +68,18 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
+	return c.ask(s, snapshot, func() (proto.Message, error) {
+		request := snapshot.PlaceRequest()
+		request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
+		request.IncludeChanges, request.Context.Profile = c.Changes, profile
+		return request, c.place(ctx, s, client, snapshot, request, code)
+	})
+}
+
+// place puts the question and prints the answer.
+func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, snapshot *kube.Snapshot,
+	request *stowagev1.PlaceRequest, code *answered,
+) (err error) {
 	key := c.TopologyKey
 	if key == "" {
 		key = report.TopologyKey(snapshot.Cluster, snapshot.PodGroups)
@@ -105,10 +115,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 			return err
 		}
 	}
-	if err != nil {
-		return c.located(err, snapshot, request)
-	}
-	return nil
+	return err
 }
 
 // jointFlag returns the flag that sets a field of the group that --joint makes.

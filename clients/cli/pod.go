@@ -25,81 +25,93 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 }
 
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
-	snapshot, entry, profile, err := q.read(s)
+	snapshot, profile, err := q.read(s)
 	if err != nil {
 		return err
-	}
-	pod := entry.Pods.Pod
-	if entry.Message != "" {
-		*code = exitNo
-		return q.notTried(s, entry, &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.Unread})
 	}
 	client, stop, err := q.connect(s.ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	request := &stowagev1.FilterRequest{
-		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-		}, Pod: pod, Explain: explain,
-		IncludeChanges: explain,
-	}
-	answer, err := client.Filter(s.ctx, request)
-	if err != nil {
-		return q.located(err, snapshot, request)
-	}
-	*code = q.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
-	if q.Output != "table" {
-		return q.printMessage(s.stdout, answer)
-	}
-	report.Filter(s.stdout, answer, width)
-	if explain {
-		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
-		x.Write(s.stdout, answer.GetExplanation())
-		if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
-			fmt.Fprintln(s.stdout)
-			x.WriteChanges(s.stdout, "", answer.GetChanges())
+	return q.ask(s, snapshot, func() (proto.Message, error) {
+		entry, _, err := q.entry(snapshot)
+		if err != nil {
+			return nil, err
 		}
-	}
-	report.Unread(s.stdout, answer.Unread, width)
-	return nil
+		pod := entry.Pods.Pod
+		if entry.Message != "" {
+			*code = exitNo
+			return nil, q.notTried(s, entry, &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.Unread})
+		}
+		request := &stowagev1.FilterRequest{
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+			}, Pod: pod, Explain: explain,
+			IncludeChanges: explain,
+		}
+		answer, err := client.Filter(s.ctx, request)
+		if err != nil {
+			return request, err
+		}
+		*code = q.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		if q.Output != "table" {
+			return request, q.printMessage(s.stdout, answer)
+		}
+		report.Filter(s.stdout, answer, width)
+		if explain {
+			x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
+			x.Write(s.stdout, answer.GetExplanation())
+			if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
+				fmt.Fprintln(s.stdout)
+				x.WriteChanges(s.stdout, "", answer.GetChanges())
+			}
+		}
+		report.Unread(s.stdout, answer.Unread, width)
+		return request, nil
+	})
 }
 
 type scoreCommand struct{ onePod }
 
 // Run is called by kong.
 func (c *scoreCommand) Run(s *session, code *answered) error {
-	snapshot, entry, profile, err := c.read(s)
+	snapshot, profile, err := c.read(s)
 	if err != nil {
 		return err
-	}
-	pod := entry.Pods.Pod
-	if entry.Message != "" {
-		*code = exitNo
-		return c.notTried(s, entry, &stowagev1.ScoreResponse{Message: entry.Message, Unread: pod.Unread})
 	}
 	client, stop, err := c.connect(s.ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	request := &stowagev1.ScoreRequest{
-		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-		}, Pod: pod, IncludePluginScores: true,
-	}
-	answer, err := client.Score(s.ctx, request)
-	if err != nil {
-		return c.located(err, snapshot, request)
-	}
-	*code = c.verdict(s, snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
-	if c.Output != "table" {
-		return c.printMessage(s.stdout, answer)
-	}
-	report.Score(s.stdout, answer, width)
-	report.Unread(s.stdout, answer.Unread, width)
-	return nil
+	return c.ask(s, snapshot, func() (proto.Message, error) {
+		entry, _, err := c.entry(snapshot)
+		if err != nil {
+			return nil, err
+		}
+		pod := entry.Pods.Pod
+		if entry.Message != "" {
+			*code = exitNo
+			return nil, c.notTried(s, entry, &stowagev1.ScoreResponse{Message: entry.Message, Unread: pod.Unread})
+		}
+		request := &stowagev1.ScoreRequest{
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+			}, Pod: pod, IncludePluginScores: true,
+		}
+		answer, err := client.Score(s.ctx, request)
+		if err != nil {
+			return request, err
+		}
+		*code = c.verdict(s, snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		if c.Output != "table" {
+			return request, c.printMessage(s.stdout, answer)
+		}
+		report.Score(s.stdout, answer, width)
+		report.Unread(s.stdout, answer.Unread, width)
+		return request, nil
+	})
 }
 
 // notTried prints the answer for a pod that kube-scheduler does not queue.

@@ -59,10 +59,33 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
 	homeless(s.stderr, out.HomelessPods)
-	for _, m := range out.Misreads {
-		fmt.Fprintf(s.stderr, "stowage: not understood: %v\n", m)
-	}
+	misreads(s.stderr, out.Misreads)
 	return out, nil
+}
+
+func misreads(w io.Writer, all []*kube.Misread) {
+	for _, m := range all {
+		fmt.Fprintf(w, "stowage: not understood: %v\n", m)
+	}
+}
+
+// maximumRefusals bounds how often a question is put again. An error names 32 fields.
+const maximumRefusals = 100
+
+// ask puts a question about a snapshot. If the server rejects objects of the snapshot, they are reduced, and it is put
+// again. put returns its request, nil if it fails before the request.
+func (q *question) ask(s *session, snapshot *kube.Snapshot, put func() (proto.Message, error)) error {
+	for refusals := 0; ; refusals++ {
+		request, err := put()
+		if request == nil || err == nil {
+			return err
+		}
+		known, located := len(snapshot.Misreads), q.located(err, snapshot, request)
+		if refusals == maximumRefusals || !snapshot.Refuse(violations(err)) {
+			return located
+		}
+		misreads(s.stderr, snapshot.Misreads[known:])
+	}
 }
 
 // maximumHomes bounds the lines about missing nodes.
@@ -102,10 +125,19 @@ func (q *question) profile() (*stowagev1.Profile, error) {
 	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.SchedulerName})
 }
 
+// violations returns the violations of an error, with paths in the question: a PlaceStreamRequest has it in a field.
+func violations(err error) []kube.Violation {
+	var out []kube.Violation
+	for _, v := range stowage.Details(err).Violations {
+		out = append(out, kube.Violation{Field: strings.TrimPrefix(v.Field, "place."), Description: v.Description})
+	}
+	return out
+}
+
 // located translates the field paths of an error into those of the files.
 func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Message) error {
 	var out []error
-	for _, v := range stowage.Details(err).Violations {
+	for _, v := range violations(err) {
 		parts := []string{v.Field}
 		if at, field, ok := snapshot.Locate(request, v.Field); ok {
 			parts = []string{at, field}
@@ -129,21 +161,27 @@ type onePod struct {
 	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
 }
 
-func (q *onePod) read(s *session) (*kube.Snapshot, kube.Entry, *stowagev1.Profile, error) {
+func (q *onePod) read(s *session) (*kube.Snapshot, *stowagev1.Profile, error) {
 	snapshot, err := q.snapshot(s)
 	if err != nil {
-		return nil, kube.Entry{}, nil, err
+		return nil, nil, err
 	}
-	entry, alike, err := snapshot.Pending(q.Pod)
+	entry, alike, err := q.entry(snapshot)
 	if err != nil {
-		return nil, entry, nil, err
-	}
-	if entry.Misread != nil {
-		return nil, entry, nil, entry.Misread
+		return nil, nil, err
 	}
 	if alike > 1 {
 		fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
 	}
 	profile, err := q.profile()
-	return snapshot, entry, profile, err
+	return snapshot, profile, err
+}
+
+// entry returns the pod, unless it does not convert, and the number of pods alike.
+func (q *onePod) entry(snapshot *kube.Snapshot) (kube.Entry, int, error) {
+	entry, alike, err := snapshot.Pending(q.Pod)
+	if err == nil && entry.Misread != nil {
+		err = entry.Misread
+	}
+	return entry, alike, err
 }

@@ -3,7 +3,10 @@ package cli
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type scaleDownCommand struct {
@@ -22,8 +25,8 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return err
 	}
-	request := snapshot.ScaleDownRequest(w, c.Replicas)
-	if request.Context.Profile, err = c.profile(); err != nil {
+	profile, err := c.profile()
+	if err != nil {
 		return err
 	}
 	client, stop, err := c.connect(s.ctx)
@@ -31,9 +34,14 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	defer stop()
-	answer, err := client.ScaleDown(s.ctx, request)
-	if err != nil {
-		return c.located(err, snapshot, request)
+	var answer *stowagev1.ScaleDownResponse
+	if err := c.ask(s, snapshot, func() (proto.Message, error) {
+		request := snapshot.ScaleDownRequest(w, c.Replicas)
+		request.Context.Profile = profile
+		answer, err = client.ScaleDown(s.ctx, request)
+		return request, err
+	}); err != nil {
+		return err
 	}
 	*code = c.verdict(s, snapshot, true, answer.Unread)
 	if w.Controller != nil {

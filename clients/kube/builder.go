@@ -139,8 +139,7 @@ func (b *Builder) AddNode(n *corev1.Node) error {
 	}
 	out, err := Node(n)
 	if err != nil {
-		out = &stowagev1.Node{Name: n.Name, Labels: out.Labels}
-		b.closed[n.Name] = true
+		out = Bare(out)
 	}
 	b.nodeIndex[n.Name] = len(b.nodes)
 	b.nodes = append(b.nodes, n)

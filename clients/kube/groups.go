@@ -134,11 +134,18 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 	return out
 }
 
+// The messages of kube-scheduler for pods that wait for their group.
+const tooFewMembers = "waiting for minCount pods from a gang to appear in scheduling queue"
+
+func missingGroup(name string) string {
+	return fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", name)
+}
+
 // group returns the group with a name and a number of queued pods, nil if they are placed one by one. If they are not
 // placed at all, message is kube-scheduler's reason. A group that the API server would reject counts as missing.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
 	namespace, base, _ := strings.Cut(name, "/")
-	missing := fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", base)
+	missing := missingGroup(base)
 	added, ok := b.groups[name]
 	if !ok {
 		return nil, missing
@@ -156,7 +163,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 		return nil, ""
 	}
 	if int(out.GetMinCount()) > pods {
-		return nil, "waiting for minCount pods from a gang to appear in scheduling queue"
+		return nil, tooFewMembers
 	}
 	b.places[out] = place{at: added.at}
 	if out.Topology != nil {

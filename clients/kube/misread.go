@@ -10,8 +10,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Misread is an object that does not convert. It does not affect other objects; what it occupies counts, and a node with a
-// pod whose requests cannot be read takes no pods.
+// Misread is an object that does not convert, or that the server rejects: see Refuse. It does not affect other objects; what
+// it occupies counts, and a node with a pod whose requests cannot be read takes no pods.
 type Misread struct {
 	// At is the object, as From named it.
 	At string
@@ -57,17 +57,17 @@ func (b *Builder) note(at string, o Origin, ownPods bool, err error) *Misread {
 func (b *Builder) misreadPods(o Origin, pods uint32, err error) error {
 	err = b.misread(o, true, err)
 	if m := (*Misread)(nil); pods > 0 && errors.As(err, &m) {
-		b.waits(o, pods, m.Err, m)
+		b.waiting = append(b.waiting, waits(o, pods, m.Err, m))
 	}
 	return err
 }
 
-// waits adds pods that do not convert to those that wait.
-func (b *Builder) waits(o Origin, pods uint32, err error, m *Misread) {
-	b.waiting = append(b.waiting, Entry{
+// waits returns the entry of pods that do not convert.
+func waits(o Origin, pods uint32, err error, m *Misread) Entry {
+	return Entry{
 		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: new(pods)},
 		Origin: o, Message: "not understood: " + err.Error(), Misread: m,
-	})
+	}
 }
 
 // toCome is the number of pods that a workload that does not convert would create, by its replicas.
@@ -85,4 +85,11 @@ func toCome(o metav1.Object, replicas *int32) uint32 {
 // count.
 func Close(n *stowagev1.Node) {
 	n.Unschedulable, n.Allocatable = true, &stowagev1.Resources{}
+}
+
+// Bare returns a node with its labels alone: pods on it count for topology, and it takes no pods.
+func Bare(n *stowagev1.Node) *stowagev1.Node {
+	out := &stowagev1.Node{Name: n.Name, Labels: n.Labels}
+	Close(out)
+	return out
 }

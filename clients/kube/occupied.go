@@ -57,13 +57,17 @@ func occupying(p *corev1.Pod) Occupant {
 	var out Occupant
 	out.Pod, out.Amounts = onNode(&read)
 	spec := out.Pod.GetTemplate().Spec
-	for _, containers := range [][]*stowagev1.Container{spec.Containers, spec.InitContainers} {
+	withoutImages(spec)
+	spec.Affinity, out.Terms = readableTerms(p)
+	return out
+}
+
+func withoutImages(s *stowagev1.PodSpec) {
+	for _, containers := range [][]*stowagev1.Container{s.Containers, s.InitContainers} {
 		for _, c := range containers {
 			c.Image = ""
 		}
 	}
-	spec.Affinity, out.Terms = readableTerms(p)
-	return out
 }
 
 // readableTerms converts a pod's affinity to pods list by list, and leaves out lists that do not convert.

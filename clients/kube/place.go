@@ -25,12 +25,17 @@ func (b *Builder) From(at string) { b.at = at }
 // object. For a template or a node class, the object is the first that uses it. A field that comes from no object is not
 // ok.
 func (s *Snapshot) Locate(request proto.Message, path string) (at, field string, ok bool) {
-	m, here := request.ProtoReflect(), place{}
+	here, ok := s.walk(request.ProtoReflect(), place{}, path)
+	return here.at, here.path, ok
+}
+
+// walk returns the place of a path in a message at a place. It is not ok if no object is on the path.
+func (s *Snapshot) walk(m protoreflect.Message, here place, path string) (_ place, ok bool) {
 	for _, step := range steps(path) {
 		name, index, _ := strings.Cut(step, "[")
 		f := m.Descriptor().Fields().ByName(protoreflect.Name(name))
 		if f == nil {
-			return "", "", false
+			return here, false
 		}
 		here.path = joined(here.path, here.nameOf(f))
 		i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
@@ -59,7 +64,7 @@ func (s *Snapshot) Locate(request proto.Message, path string) (at, field string,
 			here, ok = known, true
 		}
 	}
-	return here.at, here.path, ok
+	return here, ok
 }
 
 // steps splits a path at its dots, except in quoted keys.

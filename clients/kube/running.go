@@ -96,7 +96,7 @@ func (b *Builder) settle() []HomelessPod {
 			if r.misread == nil {
 				r.misread = b.note(r.at, o, true, r.againErr)
 			}
-			b.waits(o, 1, r.againErr, r.misread)
+			b.waiting = append(b.waiting, waits(o, 1, r.againErr, r.misread))
 			continue
 		}
 		queue = append(queue, b.queue[taken:r.before]...)

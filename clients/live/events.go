@@ -96,7 +96,7 @@ func (m *model) nodeSet(o *corev1.Node) {
 	}
 	if err != nil {
 		m.refused.tell(m.log, "Node", o.Name, err.Error())
-		m.setNode(o.Name, bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
+		m.setNode(o.Name, kube.Bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
 		return
 	}
 	if n := m.nodes[o.Name]; n != nil && same(n.whole, converted) {
@@ -109,13 +109,6 @@ func (m *model) nodeSet(o *corev1.Node) {
 func (m *model) nodeGone(name string) {
 	m.refused.clear("Node", name)
 	m.setNode(name, nil, nil)
-}
-
-// bare returns a node with its labels alone: pods on it count for topology, and it takes no pods.
-func bare(n *stowagev1.Node) *stowagev1.Node {
-	out := &stowagev1.Node{Name: n.Name, Labels: n.Labels}
-	kube.Close(out)
-	return out
 }
 
 func (m *model) namespaceSet(o *corev1.Namespace) {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -106,7 +107,7 @@ func (m *model) refuseNode(name, reason string) bool {
 		return false
 	}
 	m.refused.tell(m.log, "Node", name, reason)
-	if less := bare(n.stated); !same(n.stated, less) {
+	if less := kube.Bare(n.stated); !same(n.stated, less) {
 		m.setNode(name, less, n.whole)
 	} else {
 		m.setNode(name, nil, n.whole)
@@ -157,11 +158,15 @@ func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	if err != nil {
 		return false
 	}
-	rest, ok := less(old, field)
+	template, unclear, ok := kube.Less(old, field)
 	if !ok {
 		return false
 	}
-	if rest.reason = reason; rest.unclear {
+	rest := rest{template: template, unclear: unclear, reason: reason}
+	if rest.key, err = encoding(template); err != nil {
+		return false
+	}
+	if unclear {
 		rest.reason += takesUnclear
 	}
 	m.refused.instead(key, rest)

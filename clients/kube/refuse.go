@@ -1,0 +1,265 @@
+package kube
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/stowage-scheduler/stowage/clients/compact"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Violation is a field of a request that the server rejects, and why.
+type Violation struct{ Field, Description string }
+
+// part is a part of a snapshot that a request refers to by its index. pod is the index of a node's pod, -1 for the node.
+type part struct {
+	list       string
+	index, pod int
+}
+
+var partPath = regexp.MustCompile(
+	`^(?:context\.cluster\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|queue|pod_groups)\[(\d+)\](?:\.pods\[(\d+)\])?\.?(.*)$`)
+
+var refusedInOrder = []string{"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors"}
+
+// refusal is the violations of a part: the paths in it, and why.
+type refusal struct {
+	part
+	fields, reasons []string
+}
+
+// Refuse reduces the parts of the snapshot that the server rejects in a request with it, and reports whether it could, so
+// that a request without them may succeed. The objects become Misreads: pending pods wait, a node takes no pods, a pod on a
+// node keeps what the server accepts of it, and other objects are left out. A pod on a node from which only fields are left
+// out that kube-scheduler does not read of such pods is no Misread.
+func (s *Snapshot) Refuse(violations []Violation) bool {
+	var all []*refusal
+	for _, v := range violations {
+		found := partPath.FindStringSubmatch(v.Field)
+		if found == nil {
+			continue
+		}
+		p := part{list: found[1], pod: -1}
+		p.index, _ = strconv.Atoi(found[2])
+		if found[3] != "" {
+			p.pod, _ = strconv.Atoi(found[3])
+		}
+		i := slices.IndexFunc(all, func(r *refusal) bool { return r.part == p })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &refusal{part: p})
+		}
+		all[i].fields, all[i].reasons = append(all[i].fields, found[4]), append(all[i].reasons, v.Description)
+	}
+	// A template takes entries out of the queue, and a part that is left out moves those behind it.
+	slices.SortStableFunc(all, func(a, b *refusal) int {
+		back := cmp.Or(b.index-a.index, b.pod-a.pod)
+		if a.list == "pod_templates" {
+			back = -back
+		}
+		return cmp.Or(slices.Index(refusedInOrder, a.list)-slices.Index(refusedInOrder, b.list), back)
+	})
+	done := false
+	for _, r := range all {
+		done = s.refuse(r) || done
+	}
+	s.regroup()
+	return done
+}
+
+func (s *Snapshot) refuse(r *refusal) bool {
+	c := s.Cluster
+	switch {
+	case r.list == "pod_templates" && r.index < len(c.PodTemplates):
+		s.refuseTemplate(r)
+	case r.list == "nodes" && r.index < len(c.Nodes) && r.pod >= 0:
+		return s.refusePod(r)
+	case r.list == "nodes" && r.index < len(c.Nodes):
+		s.refuseNode(r.index, c.Nodes[r.index], r)
+	case r.list == "node_classes" && r.index < len(c.NodeClasses):
+		for i := len(c.Nodes) - 1; i >= 0; i-- {
+			if n := c.Nodes[i]; n.ClassIndex != nil && int(n.GetClassIndex()) == r.index {
+				s.refuseNode(i, c.NodeClasses[r.index], r)
+			}
+		}
+		c.NodeClasses[r.index] = &stowagev1.NodeClass{}
+	case r.list == "namespaces" && r.index < len(c.Namespaces):
+		s.misread(c.Namespaces[r.index], false, r)
+		c.Namespaces = slices.Delete(c.Namespaces, r.index, r.index+1)
+	case r.list == "workload_selectors" && r.index < len(c.WorkloadSelectors):
+		s.misread(c.WorkloadSelectors[r.index], false, r)
+		c.WorkloadSelectors = slices.Delete(c.WorkloadSelectors, r.index, r.index+1)
+	case r.list == "queue" && r.index < len(s.Queue):
+		e := s.Queue[r.index]
+		s.wait(e, s.misread(e.Pods, true, r))
+	case r.list == "pod_groups" && r.index < len(s.PodGroups) && s.PodGroups[r.index].Name != RestGroup:
+		s.refuseGroup(r)
+	default:
+		return false
+	}
+	return true
+}
+
+// misread records that a message is rejected.
+func (s *Snapshot) misread(origin proto.Message, ownPods bool, r *refusal) *Misread {
+	return s.misreadIn(origin, origin, ownPods, r)
+}
+
+// misreadIn records that a message is rejected that the object of another message uses.
+func (s *Snapshot) misreadIn(origin, m proto.Message, ownPods bool, r *refusal) *Misread {
+	var errs []error
+	for i, path := range r.fields {
+		here, _ := s.walk(m.ProtoReflect(), s.places[origin], path)
+		errs = append(errs, errors.New(strings.TrimPrefix(here.path+": "+r.reasons[i], ": ")))
+	}
+	out := &Misread{At: s.places[origin].at, Err: utilerrors.NewAggregate(errs), OwnPods: ownPods}
+	s.Misreads = append(s.Misreads, out)
+	return out
+}
+
+// refuseTemplate makes the pending pods of a template wait. Those on nodes keep what of it is accepted.
+func (s *Snapshot) refuseTemplate(r *refusal) {
+	c, i := s.Cluster, uint32(r.index)
+	old := c.PodTemplates[i]
+	for _, e := range slices.Clone(s.Queue) {
+		if e.Pods.Pod.GetTemplateIndex() == i {
+			s.wait(e, s.misreadIn(e.Pods.Pod, old, true, r))
+		}
+	}
+	less := occupied(old)
+	if proto.Equal(less, old) {
+		var unclear, ok bool
+		if less, unclear, ok = Less(old, r.fields[0]); !ok {
+			less, unclear = &stowagev1.PodTemplate{Namespace: metav1.NamespaceDefault}, true
+		}
+		for at, n := range c.Nodes {
+			there := slices.ContainsFunc(n.PodCounts, func(p *stowagev1.PodCount) bool { return p.TemplateIndex == i })
+			for _, p := range n.Pods {
+				if p.GetTemplateIndex() == i {
+					s.misreadIn(p, old, false, r)
+					there = true
+				}
+			}
+			if there && unclear {
+				s.close(at)
+			}
+		}
+	}
+	s.places[less] = s.places[old]
+	c.PodTemplates[i] = less
+}
+
+// occupied returns a template without the fields that OccupyingPod leaves out.
+func occupied(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
+	out := proto.CloneOf(t)
+	out.Controller = nil
+	if from := out.GetSpec(); from != nil {
+		out.Spec = &stowagev1.PodSpec{
+			Containers: from.Containers, InitContainers: from.InitContainers, Overhead: from.Overhead, Requests: from.Requests,
+			Priority: from.Priority,
+		}
+		withoutImages(out.Spec)
+		if a := from.Affinity; a.GetPodAffinity() != nil || a.GetPodAntiAffinity() != nil {
+			out.Spec.Affinity = &stowagev1.Affinity{PodAffinity: a.PodAffinity, PodAntiAffinity: a.PodAntiAffinity}
+		}
+	}
+	return out
+}
+
+// refusePod reduces a pod on a node to its template, then leaves it out. Its node takes no pods.
+func (s *Snapshot) refusePod(r *refusal) bool {
+	n := s.Cluster.Nodes[r.index]
+	if r.pod >= len(n.Pods) {
+		return false
+	}
+	p := n.Pods[r.pod]
+	s.misread(p, false, r)
+	if len(p.Labels) > 0 || p.ResourceStatus != nil {
+		p.Labels, p.ResourceStatus = nil, nil
+	} else {
+		n.Pods = slices.Delete(n.Pods, r.pod, r.pod+1)
+	}
+	s.close(r.index)
+	return true
+}
+
+// refuseNode reduces a node to its name, its labels and its pods, then leaves it out. The violations are in the node or in its
+// class.
+func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
+	n := s.whole(i)
+	s.misreadIn(n, in, false, r)
+	less := Bare(n)
+	less.Pods, less.PodCounts = n.Pods, n.PodCounts
+	if proto.Equal(less, n) {
+		s.Cluster.Nodes = slices.Delete(s.Cluster.Nodes, i, i+1)
+		return
+	}
+	s.places[less] = s.places[n]
+	s.Cluster.Nodes[i] = less
+}
+
+// close makes a node take no pods.
+func (s *Snapshot) close(i int) { Close(s.whole(i)) }
+
+// whole merges a node with its class.
+func (s *Snapshot) whole(i int) *stowagev1.Node {
+	old := s.Cluster.Nodes[i]
+	n, err := compact.WholeNode(s.Cluster, old)
+	if err != nil {
+		return old // Build states classes that exist
+	}
+	s.places[n] = s.places[old]
+	s.Cluster.Nodes[i] = n
+	return n
+}
+
+// refuseGroup makes the pods of a group wait.
+func (s *Snapshot) refuseGroup(r *refusal) {
+	g := s.PodGroups[r.index]
+	s.misread(g, true, r)
+	s.PodGroups = slices.Delete(s.PodGroups, r.index, r.index+1)
+	_, name, _ := strings.Cut(g.Name, "/")
+	s.groupWaits(g.Name, missingGroup(name))
+}
+
+// regroup makes the pods of groups that have become too small wait.
+func (s *Snapshot) regroup() {
+	pods := map[string]int{}
+	for _, e := range s.Queue {
+		pods[e.Pods.PodGroup] += int(e.Pods.PodCount())
+	}
+	s.PodGroups = slices.DeleteFunc(s.PodGroups, func(g *stowagev1.PodGroup) bool {
+		small := pods[g.Name] == 0 || g.Name != RestGroup && pods[g.Name] < int(g.GetMinCount())
+		if small {
+			s.groupWaits(g.Name, tooFewMembers)
+		}
+		return small
+	})
+}
+
+func (s *Snapshot) groupWaits(name, message string) {
+	s.Queue = slices.DeleteFunc(s.Queue, func(e Entry) bool {
+		if e.Pods.PodGroup != name {
+			return false
+		}
+		e.Message = message
+		s.Waiting = append(s.Waiting, e)
+		return true
+	})
+}
+
+// wait moves an entry from the queue to those that wait.
+func (s *Snapshot) wait(e Entry, m *Misread) {
+	s.Queue = slices.DeleteFunc(s.Queue, func(o Entry) bool { return o.Pods == e.Pods })
+	w := waits(e.Origin, e.Pods.PodCount(), m.Err, m)
+	w.Gone = e.Gone
+	s.Waiting = append(s.Waiting, w)
+}
