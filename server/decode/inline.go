@@ -7,7 +7,6 @@ import (
 	"github.com/stowage-scheduler/stowage/proto/content"
 )
 
-// inlineTemplate is a template in pods on nodes.
 type inlineTemplate struct {
 	template  *api.PodTemplate
 	canonical []byte

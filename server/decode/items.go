@@ -55,7 +55,6 @@ type readItem struct {
 	digest content.Digest
 }
 
-// addItem adds an item to the cluster.
 type addItem func(d *decoder, at *path, item *readItem)
 
 func (r *reader) readItems(c *chunk) {

@@ -59,29 +59,42 @@ func (r *reader) readEntries(s *scan, tag, value byte) bool {
 	r.rawEntries = r.rawEntries[:0]
 	for more := true; more; more = s.next(tag) {
 		e := rawEntry{from: s.at}
-		n := len(s.bytes())
-		e.end = s.at
-		entry := scan{data: s.data[:e.end], at: e.end - n}
-		if !entry.next(sized(1)) {
-			entry.fail()
-		}
-		e.Key = text(entry.bytes())
-		e.key = entry.at
-		if !entry.next(value) {
-			entry.fail()
-		}
-		if value == sized(2) {
-			e.Value = text(entry.bytes())
-		} else {
-			e.amount = entry.varint()
-		}
-		if !entry.usual() {
-			s.fail()
-			return false
+		if value != sized(2) || !s.shortEntry(&e) {
+			n := len(s.bytes())
+			e.end = s.at
+			entry := scan{data: s.data[:e.end], at: e.end - n}
+			hasKey := entry.next(sized(1))
+			e.Key = text(entry.bytes())
+			e.key = entry.at
+			hasValue := entry.next(value)
+			if value == sized(2) {
+				e.Value = text(entry.bytes())
+			} else {
+				e.amount = entry.varint()
+			}
+			if !hasKey || !hasValue || !entry.usual() {
+				s.fail()
+				return false
+			}
 		}
 		r.rawEntries = append(r.rawEntries, e)
 	}
 	return r.sortInPlace(s, tag)
+}
+
+// shortEntry reads an entry of strings if its lengths take one byte each.
+func (s *scan) shortEntry(e *rawEntry) bool {
+	b := s.data[s.at:]
+	if len(b) < 5 || b[0] >= 0x80 || b[1] != sized(1) || b[2] >= 0x80 {
+		return false
+	}
+	key, end := 3+int(b[2]), 1+int(b[0])
+	if end > len(b) || key+2 > end || b[key] != sized(2) || int(b[key+1]) != end-key-2 {
+		return false
+	}
+	e.Key, e.Value, e.key, e.end = text(b[3:key]), text(b[key+2:end]), s.at+key, s.at+end
+	s.at = e.end
+	return true
 }
 
 // sortInPlace sorts the entries of a map in the message by key. It reports whether the keys are unique.

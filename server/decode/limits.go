@@ -9,8 +9,7 @@ const (
 	MaxTemplates = 1_000_000
 	// MaxClasses bounds Cluster.node_classes.
 	MaxClasses = 1_000_000
-	// MaxInherited bounds what all nodes together take over from their classes: taints, names of images, and labels with
-	// the node's name.
+	// MaxInherited bounds the taints, image names and labels that all nodes together inherit from their classes.
 	MaxInherited = 1 << 26
 	// MaxNamespaces bounds Cluster.namespaces.
 	MaxNamespaces = 1_000_000
@@ -30,9 +29,8 @@ const (
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 
-	// MaxDistinctResources bounds the names of resources in a request, cpu, memory, ephemeral-storage and pods not
-	// counted: the engine keeps a list of the nodes that have one for each. kube-scheduler's own benchmarks have
-	// some hundreds.
+	// MaxDistinctResources bounds the names of scalar resources in a request: the engine keeps a list of the nodes that
+	// have one for each. kube-scheduler's own benchmarks have some hundreds.
 	MaxDistinctResources = 1 << 15
 	// MaxDistinctTopologyKeys bounds the topology keys in a request: the engine keeps a column over the nodes for each.
 	MaxDistinctTopologyKeys = 256
@@ -76,8 +74,7 @@ const (
 	MaxNameBytes = 253
 	// MaxNamespaceBytes is the longest name of a namespace, as in Kubernetes.
 	MaxNamespaceBytes = 63
-	// MaxLabelKeyBytes is the longest label key or resource name, as in Kubernetes: a prefix of 253, a slash, a name
-	// of 63.
+	// MaxLabelKeyBytes is the longest label key or resource name, as in Kubernetes: prefix of 253, slash, name of 63.
 	MaxLabelKeyBytes = 317
 	// MaxLabelValueBytes is the longest label value, as in Kubernetes.
 	MaxLabelValueBytes = 63

@@ -47,7 +47,6 @@ func (n names) shared() names {
 	return n
 }
 
-// limit is the largest number of names of a kind.
 func (d *decoder) limit(kind nameKind) int {
 	if d.unlimited {
 		return math.MaxInt

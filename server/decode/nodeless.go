@@ -73,7 +73,6 @@ func (r *Request) remember(in wire.Pieces, fields int) {
 	r.nodeless.keep(n)
 }
 
-// forked continues from a cache entry.
 func (r *Request) forked(n *nodeless) {
 	r.known = n.known.shared()
 	r.built, r.content = n.built.Fork(), n.content.Fork()

@@ -23,7 +23,6 @@ const (
 	podUnread
 )
 
-// podKind is the context of a pod, on which its checks depend.
 type podKind uint8
 
 const (
