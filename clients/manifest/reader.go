@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,10 +34,11 @@ const (
 type Reader struct {
 	builder   *kube.Builder
 	bytesLeft int64
-	skipped   map[string]int  // objects by kind
-	workloads map[string]int  // those with pods
-	used      map[string]bool // namespaces of objects
-	stated    map[string]bool // Namespace objects
+	skipped   map[string]int               // objects by kind
+	workloads map[string]int               // those with pods
+	used      map[string]bool              // namespaces of objects
+	stated    map[string]bool              // Namespace objects
+	digests   map[string][sha256.Size]byte // of the first object of each kind, namespace and name
 	errs      []error
 }
 
@@ -49,10 +51,12 @@ func NewReader(o kube.Options) *Reader {
 		workloads: map[string]int{},
 		used:      map[string]bool{},
 		stated:    map[string]bool{},
+		digests:   map[string][sha256.Size]byte{},
 	}
 }
 
-// Read reads the documents of one file; errors contain name. The error lists everything that is wrong, up to a number.
+// Read reads the documents of one file; errors contain name. An object that was read before does not count again; one that
+// differs under the same name is an error. The error lists everything that is wrong, up to a number.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
 	limited := &io.LimitedReader{R: in, N: r.bytesLeft + 1}
@@ -161,14 +165,26 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		r.skip(head.Kind, raw)
 		return
 	}
+	if !slices.Contains(k.apiVersions, head.APIVersion) && head.APIVersion != "" {
+		r.skip(head.APIVersion+" "+head.Kind, raw)
+		return
+	}
 	at += ": " + head.Kind + " " + head.Metadata.Name
-	if !slices.Contains(k.apiVersions, head.APIVersion) {
+	if head.APIVersion == "" {
 		r.fail(at, field.NotSupported(field.NewPath("apiVersion"), head.APIVersion, k.apiVersions))
 		return
 	}
 	if head.Metadata.Name == "" && head.Kind != "Pod" {
 		r.fail(at, errors.New("metadata.name: Required value"))
 		return
+	}
+	if name := head.Metadata.Name; name != "" {
+		key, digest := head.Kind+" "+cmp.Or(head.Metadata.Namespace, metav1.NamespaceDefault)+"/"+name, sha256.Sum256(raw)
+		if first, known := r.digests[key]; known && first == digest {
+			return
+		} else if !known {
+			r.digests[key] = digest
+		}
 	}
 	r.builder.From(at)
 	o, err := k.add(r.builder, raw)
@@ -221,9 +237,19 @@ func counted(kinds map[string]int) []string {
 func (r *Reader) skip(kind string, raw []byte) {
 	r.skipped[kind]++
 	var object struct{ Spec any }
-	if bytes.Contains(raw, []byte(`"containers"`)) && json.Unmarshal(raw, &object) == nil && statesContainers(object.Spec) {
+	if json.Unmarshal(raw, &object) == nil && statesPods(object.Spec) {
 		r.workloads[kind]++
 	}
+}
+
+// statesPods reports whether a spec is that of a workload: it contains a list of containers, or has a template with a spec,
+// as that of a virtual machine, or a number of replicas.
+func statesPods(spec any) bool {
+	fields, _ := spec.(map[string]any)
+	template, _ := fields["template"].(map[string]any)
+	_, made := template["spec"].(map[string]any)
+	replicas, _ := fields["replicas"].(float64)
+	return made || replicas > 0 || statesContainers(spec)
 }
 
 // statesContainers reports whether a spec contains a list of containers, as that of every workload does.

@@ -97,12 +97,12 @@ func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 		{"---\nkind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{resources: {requests: {cpu: 1x}}}]}",
 			`input: document 1: Pod p: spec.containers[0].resources.requests[cpu]: quantities must match`},
 		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{ports: [{hostPort: x}]}]}", `Pod p: json: cannot unmarshal string into Go struct field`},
-		{"kind: Deployment\napiVersion: extensions/v1beta1\nmetadata: {name: d}", `apiVersion: Unsupported value: "extensions/v1beta1": supported values: "apps/v1"`},
+		{"kind: Deployment\nmetadata: {name: d}", `apiVersion: Unsupported value: "": supported values: "apps/v1"`},
 		{"apiVersion: v1", `input: document 1: kind: Required value`},
 		{"kind: Node\napiVersion: v1", `metadata.name: Required value`},
 		{"a: b\n---\nx: [", `input: document 2`},
 		{"kind: Node\nkind: Pod", `input: document 1: yaml: unmarshal errors`},
-		{"kind: NodeList\napiVersion: v1\nitems: [{metadata: {name: a}}, {metadata: {name: a}}]", `input: document 1: items[1]: Node a: metadata.name: Duplicate value`},
+		{"kind: NodeList\napiVersion: v1\nitems: [{metadata: {name: a}}, {metadata: {name: a, labels: {b: c}}}]", `input: document 1: items[1]: Node a: metadata.name: Duplicate value`},
 		{"{kind: List, items: [{kind: List, items: [{kind: List, items: []}]}]}", `lists within lists`},
 		{`{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}} {"kind"`, `input: document 2: unexpected EOF`},
 	} {
@@ -159,11 +159,58 @@ func TestSkippedWorkloadsAreTold(t *testing.T) {
 {kind: ControllerRevision, apiVersion: apps/v1, data: {spec: {template: {spec: {containers: [{name: c}]}}}}}
 ---
 {kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, spec: {properties: {containers: {type: array}}}}
+---
+{kind: VirtualMachine, apiVersion: kubevirt.io/v1, spec: {template: {spec: {domain: {devices: {}}}}}}
+---
+{kind: Prometheus, apiVersion: monitoring.coreos.com/v1, spec: {replicas: 2}}
+---
+{kind: Idle, apiVersion: example.com/v1, spec: {replicas: 0}}
+---
+{kind: SealedSecret, apiVersion: bitnami.com/v1alpha1, spec: {template: {metadata: {name: s}}}}
+---
+{kind: CronJob, apiVersion: batch/v1beta1, metadata: {name: c}, spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: c}]}}}}}}
+---
+{kind: Deployment, apiVersion: apps/v1beta1, metadata: {name: d}, spec: {template: {spec: {containers: [{name: c}]}}}}
+---
+{kind: PodGroup, apiVersion: scheduling.k8s.io/v1alpha1, metadata: {name: g}, spec: {}}
 `)); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"1 JobSet", "1 Rollout"}, r.SkippedWorkloads()); d != "" {
+	if d := cmp.Diff([]string{
+		"1 JobSet", "1 Prometheus", "1 Rollout", "1 VirtualMachine", "1 apps/v1beta1 Deployment", "1 batch/v1beta1 CronJob",
+	}, r.SkippedWorkloads()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+func TestAnObjectReadTwiceCountsOnce(t *testing.T) {
+	const text = `
+{kind: Node, apiVersion: v1, metadata: {name: a}}
+---
+{kind: Pod, apiVersion: v1, metadata: {name: p}}
+---
+{kind: Pod, apiVersion: v1, metadata: {generateName: p-}}
+---
+{kind: Deployment, apiVersion: apps/v1, metadata: {name: web}, spec: {template: {spec: {tolerations: [{operator: Is}]}}}}
+`
+	r := manifest.NewReader(kube.Options{})
+	for _, name := range []string{"first", "second"} {
+		if err := r.Read(name, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := r.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{
+		"node a", "namespace default", "selector default/web-fbb7bbb56", "pending Pod default/p", "pending Pod default/p-*",
+		"pending Pod default/p-*2",
+	}, summary(s)); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if len(s.Misreads) != 1 {
+		t.Error(s.Misreads)
 	}
 }
 
