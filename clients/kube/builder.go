@@ -12,6 +12,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
@@ -63,7 +65,7 @@ type Snapshot struct {
 	// Existing are the workloads that were admitted by an API server and that no other object controls. Their pods are
 	// those that were added.
 	Existing []Origin
-	// Podless are admitted workloads with replicas in whose namespace no pod was added.
+	// Podless are admitted workloads with replicas of which no pod was added.
 	Podless []Origin
 	// Misreads are the objects that do not convert.
 	Misreads []*Misread
@@ -95,8 +97,7 @@ type Builder struct {
 	groups     map[string]addedGroup
 	workloads  map[string]*schedulingv1beta1.Workload
 	existing   []Origin
-	withPods   []Origin        // existing workloads that have pods
-	podsIn     map[string]bool // namespaces that pods were added in
+	withPods   withPods
 	scalables  []Scalable
 	generated  map[string]int // pods without a name, by their substitute
 	misreads   []*Misread
@@ -123,7 +124,7 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
 		generated: map[string]int{}, runningIn: map[string]int{}, groups: map[string]addedGroup{},
-		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, podsIn: map[string]bool{},
+		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]bool{}, owners: map[types.UID][]metav1.OwnerReference{}},
 		admission: admission{
 			limitRanges: map[string][]*corev1.LimitRange{}, priorityClasses: map[string]*schedulingv1.PriorityClass{},
 			runtimeClasses: map[string]*nodev1.RuntimeClass{},
@@ -174,7 +175,7 @@ func (b *Builder) AddService(s *corev1.Service) error {
 // AddPod adds a pod to its node, or to the queue if it has none. Like kube-scheduler, it leaves out pods that have ended,
 // which occupy nothing, and pending pods that are being deleted.
 func (b *Builder) AddPod(p *corev1.Pod) error {
-	b.podsIn[namespaceOf(p)] = true
+	b.withPods.pod(p)
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return nil
 	}
@@ -239,16 +240,16 @@ func (b *Builder) generatedName(namespace, prefix string) string {
 	return name
 }
 
-// exists reports whether the pods of a workload are objects of their own already, and records the workload with its replicas.
-func (b *Builder) exists(kind string, o metav1.Object, replicas *int32) bool {
+// exists reports whether the pods of a workload are objects of their own already, and records the workload with its replicas
+// and the selector of its pods.
+func (b *Builder) exists(kind string, o metav1.Object, replicas *int32, selector *metav1.LabelSelector) bool {
 	if !admitted(o) {
 		return false
 	}
-	if replicas == nil || *replicas > 0 {
-		b.withPods = append(b.withPods, Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()})
-	}
+	origin := Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()}
+	b.withPods.workload(origin, o, replicas, selector)
 	if metav1.GetControllerOfNoCopy(o) == nil {
-		b.existing = append(b.existing, Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()})
+		b.existing = append(b.existing, origin)
 	}
 	return true
 }
@@ -297,7 +298,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
 	out.Existing = b.existing
-	out.Podless = slices.DeleteFunc(b.withPods, func(o Origin) bool { return b.podsIn[o.Namespace] })
+	out.Podless = b.withPods.podless()
 	out.places = b.places
 	return out, nil
 }

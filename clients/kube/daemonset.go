@@ -15,7 +15,7 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	if err := b.once("DaemonSet", namespaceOf(ds), ds.Name); err != nil {
 		return err
 	}
-	if b.exists("DaemonSet", ds, nil) {
+	if b.exists("DaemonSet", ds, nil, ds.Spec.Selector) {
 		return nil
 	}
 	// Whether the template converts does not depend on the nodes, so its errors belong to this object.

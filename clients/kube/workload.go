@@ -29,7 +29,7 @@ func (b *Builder) AddDeployment(d *appsv1.Deployment) error {
 }
 
 func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
-	exists := b.exists("Deployment", d, d.Spec.Replicas)
+	exists := b.exists("Deployment", d, d.Spec.Replicas, d.Spec.Selector)
 	hash, err := templateHash(&d.Spec.Template)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (b *Builder) withSelector(origin Origin, o metav1.Object, replicas *int32, 
 }
 
 func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
-	exists := b.exists("ReplicaSet", rs, rs.Spec.Replicas)
+	exists := b.exists("ReplicaSet", rs, rs.Spec.Replicas, rs.Spec.Selector)
 	b.selector(selector)
 	o := owner{"apps/v1", "ReplicaSet", rs.Name, namespaceOf(rs)}
 	if origin.Kind == "ReplicaSet" {
@@ -109,7 +109,7 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 	selector := ReplicationControllerSelector(rc)
 	b.selector(selector)
 	if rc.Spec.Template == nil {
-		b.exists("ReplicationController", rc, rc.Spec.Replicas)
+		b.exists("ReplicationController", rc, rc.Spec.Replicas, metav1.SetAsLabelSelector(rc.Spec.Selector))
 		return nil
 	}
 	o := owner{"v1", "ReplicationController", rc.Name, namespaceOf(rc)}
@@ -118,7 +118,7 @@ func (b *Builder) AddReplicationController(rc *corev1.ReplicationController) err
 }
 
 func (b *Builder) replicationController(rc *corev1.ReplicationController, o owner, origin Origin, selector *stowagev1.WorkloadSelector) error {
-	exists := b.exists("ReplicationController", rc, rc.Spec.Replicas)
+	exists := b.exists("ReplicationController", rc, rc.Spec.Replicas, metav1.SetAsLabelSelector(rc.Spec.Selector))
 	pod := o.pod(rc.Spec.Template, rc.Name, nil)
 	if err := b.scalable(origin, rc, selector.Selector, stamp{pod: pod}); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 }
 
 func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
-	exists := b.exists("StatefulSet", ss, ss.Spec.Replicas)
+	exists := b.exists("StatefulSet", ss, ss.Spec.Replicas, ss.Spec.Selector)
 	b.selector(selector)
 	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
 	template := ss.Spec.Template.DeepCopy()
@@ -203,7 +203,7 @@ func (b *Builder) AddJob(j *batchv1.Job) error {
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
 	}
-	if b.exists("Job", j, active(j)) {
+	if b.exists("Job", j, active(j), j.Spec.Selector) {
 		return nil
 	}
 	o := owner{"batch/v1", "Job", j.Name, namespaceOf(j)}
@@ -226,7 +226,7 @@ func (b *Builder) AddCronJob(cj *batchv1.CronJob) error {
 	if err := b.once("CronJob", namespaceOf(cj), cj.Name); err != nil {
 		return err
 	}
-	if b.exists("CronJob", cj, new(int32)) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
+	if b.exists("CronJob", cj, new(int32), nil) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
 		return nil
 	}
 	spec, o := &cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)}
