@@ -184,6 +184,15 @@ topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: D
 	diff(t, map[string]string{"a": "b,c"}, spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels)
 }
 
+// The API server does not validate sizes of images. They only affect scores, so the node is as good as any.
+func TestImageSizesBeyondLimitsAreTheNearest(t *testing.T) {
+	got, err := kube.Node(parse[corev1.Node](t, `
+{metadata: {name: a}, status: {images: [{names: [less], sizeBytes: -1}, {names: [same], sizeBytes: 3}, {names: [more], sizeBytes: 17592186044417}]}}`))
+	must(t, err)
+	diff(t, message(t, &stowagev1.Node{}, `
+images: [{names: [less]}, {names: [same], sizeBytes: 3}, {names: [more], sizeBytes: 17592186044416}]`).Images, got.Images)
+}
+
 func TestPodsOfANodeThatIsGonePendAgain(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
 	add := func(text string) { must(t, b.AddPod(parse[corev1.Pod](t, text))) }

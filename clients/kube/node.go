@@ -10,7 +10,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// maximumImageBytes is the limit of ContainerImage.size_bytes.
+const maximumImageBytes = 1 << 44
+
 // Node converts a node, without pods. If a node without a uid has no allocatable, its capacity is used.
+//
+// The API server does not validate the sizes of images, which only affect scores. One outside the contract's limits becomes
+// the nearest that is not; the image stays, as ImageLocality counts the nodes that have it.
 func Node(n *corev1.Node) (*stowagev1.Node, error) {
 	c := &converter{}
 	allocatable, path := allocatableOf(n)
@@ -22,7 +28,9 @@ func Node(n *corev1.Node) (*stowagev1.Node, error) {
 		Allocatable:   c.allocatable(allocatable, path),
 	}
 	for _, i := range n.Status.Images {
-		out.Images = append(out.Images, &stowagev1.ContainerImage{Names: slices.Clone(i.Names), SizeBytes: i.SizeBytes})
+		out.Images = append(out.Images, &stowagev1.ContainerImage{
+			Names: slices.Clone(i.Names), SizeBytes: min(max(i.SizeBytes, 0), maximumImageBytes),
+		})
 	}
 	return out, c.err()
 }

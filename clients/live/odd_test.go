@@ -189,6 +189,17 @@ func TestRefusedAntiAffinityClosesItsNode(t *testing.T) {
 	w.soon(web, "a", "b")
 }
 
+// The size of an image only affects scores.
+func TestAnOddImageSizeLeavesItsNodeOpen(t *testing.T) {
+	odd := makeNode("a", "z1")
+	odd.Status.Images = []corev1.ContainerImage{{Names: []string{"web:v1"}, SizeBytes: -1}}
+	w := start(t, live.Options{}, odd, makeNode("b", "z1"))
+	w.feasible(makePod("web", "web", corev1.LabelHostname), "a", "b")
+	if n := w.refused("Node"); n != 0 {
+		t.Errorf("%d nodes are refused", n)
+	}
+}
+
 // One odd object of each kind among good ones changes nothing for the others.
 func TestOneOddObjectOfEachKind(t *testing.T) {
 	long := strings.Repeat("x", 400) // than a label's key may be
