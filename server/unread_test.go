@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +109,38 @@ func TestSpreadKeysOfAnySyntax(t *testing.T) {
 		if err != nil || len(a.GetFeasibleNodes().GetIndexes()) != c.feasible || a.GetMessage() != c.message {
 			t.Errorf("%s: %v %v", name, a, err)
 		}
+	}
+}
+
+// TestOnePodOfManyTopologyKeys has a pod on a node with as many topology keys as a pod can have, which no node has.
+func TestOnePodOfManyTopologyKeys(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	terms := func(list string) (required []*stowagev1.PodAffinityTerm, preferred []*stowagev1.WeightedPodAffinityTerm) {
+		for i := range 1000 {
+			of := func(kind string) *stowagev1.PodAffinityTerm {
+				return &stowagev1.PodAffinityTerm{TopologyKey: fmt.Sprint(list, kind, i), LabelSelector: &stowagev1.LabelSelector{}}
+			}
+			required = append(required, of("r"))
+			preferred = append(preferred, &stowagev1.WeightedPodAffinityTerm{Weight: 1, Term: of("p")})
+		}
+		return required, preferred
+	}
+	to, from := &stowagev1.PodAffinity{}, &stowagev1.PodAffinity{}
+	to.Required, to.Preferred = terms("to")
+	from.Required, from.Preferred = terms("from")
+	many := smallPod()
+	many.GetTemplate().Spec.Affinity = &stowagev1.Affinity{PodAffinity: to, PodAntiAffinity: from}
+	apart := smallPod()
+	apart.GetTemplate().Spec.Affinity = &stowagev1.Affinity{PodAntiAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{{
+		TopologyKey: "zone", LabelSelector: &stowagev1.LabelSelector{},
+	}}}}
+	a, b := fourCPUs("a"), fourCPUs("b")
+	a.Pods, a.Labels, b.Labels = []*stowagev1.Pod{many}, map[string]string{"zone": "1"}, map[string]string{"zone": "2"}
+	answer, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{a, b}}},
+	}, Pod: apart})
+	if err != nil || !slices.Equal(answer.GetNodes().GetIndexes(), []uint32{1}) {
+		t.Errorf("%v %v", answer, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestAskedInAnyEncoding(t *testing.T) {
 
 // TestAskedNames has pods with as many names as there is room for, and one more.
 func TestAskedNames(t *testing.T) {
-	for _, n := range []int{decode.MaxDistinctTopologyKeys, decode.MaxDistinctTopologyKeys + 1} {
+	for _, n := range []int{decode.DistinctTopologyKeys, decode.DistinctTopologyKeys + 1} {
 		template := &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAffinity: &stowagev1.PodAffinity{}}}}
 		terms := template.Spec.Affinity.PodAffinity
 		for i := range n {
@@ -64,7 +64,7 @@ func TestAskedNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sound := sameAsked(t, raw); sound != (n == decode.MaxDistinctTopologyKeys) {
+		if sound := sameAsked(t, raw); sound != (n == decode.DistinctTopologyKeys) {
 			t.Errorf("with %d terms the pod is sound: %t", n, sound)
 		}
 	}

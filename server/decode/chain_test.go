@@ -11,6 +11,7 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // follow changes a cluster.
@@ -69,7 +70,7 @@ func TestLimitsDependOnContentAlone(t *testing.T) {
 		}
 	}
 	c := mustWhole(t, stated(0))
-	const most, resources = decode.MaxDistinctTopologyKeys, decode.MaxDistinctResources
+	const most, resources = decode.DistinctTopologyKeys, decode.MaxDistinctResources
 	for i := 1; i < 3*most; i++ {
 		next := stated(i)
 		var err error
@@ -120,7 +121,7 @@ func TestLimitsDependOnContentAlone(t *testing.T) {
 
 // A delta is refused where the whole that it leads to is.
 func TestDeltasLeadToNoMoreNamesThanAllowed(t *testing.T) {
-	const most, resources = decode.MaxDistinctTopologyKeys, decode.MaxDistinctResources
+	const most, resources = decode.DistinctTopologyKeys, decode.MaxDistinctResources
 	node := func(name string, resources ...string) *stowagev1.Node {
 		n := &stowagev1.Node{Name: name, Allocatable: &stowagev1.Resources{Scalars: map[string]int64{}}}
 		for _, r := range resources {
@@ -145,6 +146,42 @@ func TestDeltasLeadToNoMoreNamesThanAllowed(t *testing.T) {
 	}
 	if _, err := follow(t, base, &stowagev1.ClusterDelta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Template: keys(1, most+1)}}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A larger cluster has room for fewer topology keys, whatever comes first, and in which parts.
+func TestTopologyKeysAreBoundedByNodes(t *testing.T) {
+	defer decode.LimitTopologyCells(100)()
+	keys := []*stowagev1.PodTemplate{asking(nil, numbered("k", 0, 20)).GetTemplate()}
+	nodes := func(from, to int) []*stowagev1.Node {
+		var out []*stowagev1.Node
+		for _, name := range numbered("n", from, to) {
+			out = append(out, &stowagev1.Node{Name: name})
+		}
+		return out
+	}
+	six := nodes(0, 6)
+	c := mustWhole(t, &stowagev1.Cluster{PodTemplates: keys, Nodes: six[:5]})
+	if _, err := follow(t, c, &stowagev1.ClusterDelta{Nodes: nodes(5, 6)}); err == nil {
+		t.Error("a node too many was accepted in a delta")
+	}
+	for n, want := range map[int]bool{20: true, 21: false} {
+		r := decode.On(t.Context(), c)
+		r.Filter(&stowagev1.FilterRequest{Pod: asking(nil, numbered("k", 0, n))})
+		if got := r.Err() == nil; got != want {
+			t.Errorf("with %d keys: %v", n, r.Err())
+		}
+	}
+	for _, parts := range [][]*stowagev1.Cluster{
+		{{PodTemplates: keys, Nodes: six}}, {{PodTemplates: keys}, {Nodes: six}}, {{Nodes: six}, {PodTemplates: keys}},
+	} {
+		r := decode.NewRequest(t.Context())
+		for _, p := range parts {
+			r.Part("part", wire.Pieces{marshal(t, p)})
+		}
+		if r.Err() == nil {
+			t.Error("20 keys and 6 nodes were accepted in parts")
+		}
 	}
 }
 
@@ -191,7 +228,7 @@ func TestInheritedIsBoundedByDelta(t *testing.T) {
 func TestCountingNamesEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}})
-	for i := range decode.MaxDistinctTopologyKeys {
+	for i := range decode.DistinctTopologyKeys {
 		own := asking(nil, []string{fmt.Sprint("k", i)})
 		own.Name = "own"
 		var err error

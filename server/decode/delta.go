@@ -100,7 +100,7 @@ func (r *Request) bound(at *path, next *content.Content) {
 	r.unlimited, r.loose = false, true
 	exceeded := func() bool {
 		for kind, l := range nameLimits {
-			if len(r.of[kind].names) > l.limit {
+			if len(r.of[kind].names) > l.with(next.Nodes().Len()) {
 				return true
 			}
 		}
@@ -116,8 +116,8 @@ func (r *Request) bound(at *path, next *content.Content) {
 	}
 	r.names = *exact
 	for kind, l := range nameLimits {
-		if n := len(r.of[kind].names); n > l.limit {
-			r.refuse(*at, "leads to %d distinct %ss, at most %d are allowed", n, l.name, l.limit)
+		if n, limit := len(r.of[kind].names), l.with(next.Nodes().Len()); n > limit {
+			r.refuse(*at, "leads to %d distinct %ss, at most %d are allowed", n, l.name, limit)
 		}
 	}
 }

@@ -12,6 +12,18 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
+// DistinctTopologyKeys is the limit in tests, so that few deltas reach it. Clusters of tests are too small for the limit by
+// nodes.
+const DistinctTopologyKeys = 256
+
+func init() { nameLimits[topologyKey].limit = DistinctTopologyKeys }
+
+// LimitTopologyCells changes the limit of topology keys times nodes, and returns what restores it.
+func LimitTopologyCells(cells int) (restore func()) {
+	nameLimits[topologyKey].cells = cells
+	return func() { nameLimits[topologyKey].cells = MaxTopologyCells }
+}
+
 // stated gathers a cluster that is decoded, as the engine gets it.
 type stated struct{ api.Cluster }
 

@@ -32,8 +32,11 @@ const (
 	// MaxDistinctResources bounds the names of scalar resources in a request: the engine keeps a list of the nodes that
 	// have one for each. kube-scheduler's own benchmarks have some hundreds.
 	MaxDistinctResources = 1 << 15
-	// MaxDistinctTopologyKeys bounds the topology keys in a request: the engine keeps a column over the nodes for each.
-	MaxDistinctTopologyKeys = 256
+	// MaxDistinctTopologyKeys bounds the topology keys in a request. One pod can have 4,000 in its terms.
+	MaxDistinctTopologyKeys = 1 << 15
+	// MaxTopologyCells bounds the topology keys times the nodes: the engine makes a column over the nodes for each key that
+	// some node has.
+	MaxTopologyCells = 1 << 28
 
 	// MaxLabels bounds the labels of an object and the entries of a selector's match_labels.
 	MaxLabels = 10_000

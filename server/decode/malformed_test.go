@@ -659,7 +659,7 @@ func TestDistinctNamesAreBounded(t *testing.T) {
 	for i := range decode.MaxDistinctResources {
 		allocatable.Scalars[fmt.Sprintf("r%05d", i)] = 1
 	}
-	for i := range decode.MaxDistinctTopologyKeys {
+	for i := range decode.DistinctTopologyKeys {
 		pod.Spec.Affinity.PodAffinity.Required = append(pod.Spec.Affinity.PodAffinity.Required,
 			&stowagev1.PodAffinityTerm{TopologyKey: fmt.Sprint("k", i)})
 	}

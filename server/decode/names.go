@@ -23,12 +23,24 @@ const (
 	nameKinds = iota
 )
 
-var nameLimits = [nameKinds]struct {
+// nameLimit bounds the names of a kind.
+type nameLimit struct {
 	name  string
 	limit int
-}{
-	resourceName: {"resource", MaxDistinctResources},
-	topologyKey:  {"topology key", MaxDistinctTopologyKeys},
+	cells int // bounds the names times the nodes; 0 for no bound
+}
+
+var nameLimits = [nameKinds]nameLimit{
+	resourceName: {"resource", MaxDistinctResources, 0},
+	topologyKey:  {"topology key", MaxDistinctTopologyKeys, MaxTopologyCells},
+}
+
+// with is the largest number of names in a cluster with a number of nodes.
+func (l *nameLimit) with(nodes int) int {
+	if l.cells == 0 || nodes == 0 {
+		return l.limit
+	}
+	return min(l.limit, l.cells/nodes)
 }
 
 // names are the distinct names in a request and its cluster. After deltas, names that no longer occur may be among them: before a
@@ -47,18 +59,30 @@ func (n names) shared() names {
 	return n
 }
 
+// limit is the largest number of names of a kind with the nodes so far.
 func (d *decoder) limit(kind nameKind) int {
-	if d.unlimited {
+	switch {
+	case d.unlimited:
 		return math.MaxInt
+	case d.base != nil:
+		return nameLimits[kind].with(d.base.Len())
 	}
-	return nameLimits[kind].limit
+	return nameLimits[kind].with(d.counts[clusterNodes])
+}
+
+// boundNames checks the names in a cluster that nodes were added to.
+func (d *decoder) boundNames(at *path) {
+	for kind, l := range nameLimits {
+		if n, limit := len(d.of[kind].names), d.limit(nameKind(kind)); n > limit {
+			d.refuse(*at, "has %d distinct %ss, at most %d are allowed with as many nodes", n, l.name, limit)
+		}
+	}
 }
 
 // countName counts a name, and refuses it if there are too many.
 func (d *decoder) countName(at path, kind nameKind, name string) {
 	if !d.addName(kind, name) && !d.full {
-		l := nameLimits[kind]
-		d.refuse(at, "is one more distinct %s than the %d that a request may have", l.name, l.limit)
+		d.refuse(at, "is one more distinct %s than the %d that a request may have", nameLimits[kind].name, d.limit(kind))
 	}
 }
 

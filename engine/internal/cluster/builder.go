@@ -196,7 +196,12 @@ func (b *Builder) Build() *Cluster {
 	if fresh || !sameStrings || !sameLabels {
 		c.columns = memo.New[intern.ID, *topology.Column](remembered + nodes*columnsRemembered)
 		if !fresh && !b.added && !b.removed {
-			c.columns.Carry(base.columns, b.sameColumn, (*topology.Column).Bytes)
+			c.columns.Carry(base.columns, b.sameColumn, func(of *topology.Column) int64 {
+				if of.Having.Empty() {
+					return 0 // it is shared
+				}
+				return of.Bytes()
+			})
 		}
 	}
 	if fresh || !sameStrings || !sameLabels || !samePods {

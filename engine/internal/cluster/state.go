@@ -88,11 +88,24 @@ func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byNam
 // Column returns the topology column of a key.
 func (s *State) Column(key intern.ID) *topology.Column {
 	if !s.Symbols.Shared(key) {
-		return topology.Nowhere(s.Len())
+		return s.nowhere()
 	}
 	return s.columns.Get(key, func() (*topology.Column, int64, bool) {
-		c := s.buildColumn(key)
-		return c, c.Bytes(), true
+		if c := s.buildColumn(key); !c.Having.Empty() {
+			return c, c.Bytes(), true
+		}
+		return s.nowhere(), 0, true
+	})
+}
+
+// noKey is no key of a label.
+const noKey = ^intern.ID(0)
+
+// nowhere returns the column that all keys share that no node has.
+func (c *Cluster) nowhere() *topology.Column {
+	return c.columns.Get(noKey, func() (*topology.Column, int64, bool) {
+		column := topology.Nowhere(c.Len())
+		return column, column.Bytes(), true
 	})
 }
 

@@ -341,7 +341,7 @@ type ServerLimits struct {
 	MaxDeletions uint64 `protobuf:"varint,9,opt,name=max_deletions,json=maxDeletions,proto3" json:"max_deletions,omitempty"`
 	// The distinct names of resources in a request, without cpu, memory, ephemeral-storage and pods.
 	MaxDistinctResources uint64 `protobuf:"varint,10,opt,name=max_distinct_resources,json=maxDistinctResources,proto3" json:"max_distinct_resources,omitempty"`
-	// The distinct topology keys in a request.
+	// The distinct topology keys in a request. With more than 8,192 nodes it is 2^28 divided by the number of nodes.
 	MaxDistinctTopologyKeys uint64 `protobuf:"varint,11,opt,name=max_distinct_topology_keys,json=maxDistinctTopologyKeys,proto3" json:"max_distinct_topology_keys,omitempty"`
 	// The taints, names of images and labels with the node's name that all nodes inherit from their classes, in total.
 	MaxInherited  uint64 `protobuf:"varint,12,opt,name=max_inherited,json=maxInherited,proto3" json:"max_inherited,omitempty"`
