@@ -59,8 +59,11 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	// Queue the report first, so that whoever decides the pod next finds and drops it.
 	back := make(chan struct{})
 	defer close(back)
-	s.reports.put(v.pod.UID, func() {
+	s.reports.put(v.pod.UID, func(report context.Context) {
 		<-back
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(report, cancel)()
 		s.tell(ctx, v)
 	})
 	s.pending.back(v.candidate, time.Now(), epoch)
@@ -77,7 +80,7 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 		return
 	}
 	p, err := s.condition(ctx, v.pod, v.why.reason(), v.message)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || err != nil && ctx.Err() != nil {
 		return
 	}
 	if err != nil {

@@ -4,39 +4,49 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // reports queue status updates of pods without a node: the latest of each pod, sent a few pods at a time. A pod's last
 // report is never sent after its binding, as with kube-scheduler's API dispatcher (pkg/scheduler/backend/api_dispatcher,
-// v1.37): a binding drops the queued report and waits for one that is being sent.
+// v1.37): a binding drops the queued report and waits for one that is being sent, or cancels it.
 type reports struct {
 	limit   int    // maximum queue length
 	dropped func() // called for each report that the limit drops
 
 	mutex   sync.Mutex
-	free    int                           // reports that may start now
-	line    list.List                     // queued reports, oldest pod first
-	waiting map[types.UID]*list.Element   // elements of line
-	sending map[types.UID]<-chan struct{} // closed when the report has been sent
+	free    int                         // reports that may start now
+	line    list.List                   // queued reports, oldest pod first
+	waiting map[types.UID]*list.Element // elements of line
+	sending map[types.UID]sending
 	senders sync.WaitGroup
 }
 
 type report struct {
 	pod  types.UID
-	send func()
+	send func(context.Context)
 }
+
+// sending is a report that is being sent.
+type sending struct {
+	sent   chan struct{} // closed when it has been sent
+	cancel context.CancelFunc
+}
+
+// settleFor is how long a binding waits for a report that is being sent, and again for one that it has canceled.
+const settleFor = 500 * time.Millisecond
 
 func newReports(atATime, limit int, dropped func()) *reports {
 	return &reports{
 		limit: limit, dropped: dropped, free: atATime,
-		waiting: map[types.UID]*list.Element{}, sending: map[types.UID]<-chan struct{}{},
+		waiting: map[types.UID]*list.Element{}, sending: map[types.UID]sending{},
 	}
 }
 
 // put queues a report about a pod in place of its queued one.
-func (r *reports) put(pod types.UID, send func()) {
+func (r *reports) put(pod types.UID, send func(context.Context)) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if e := r.waiting[pod]; e != nil {
@@ -55,23 +65,26 @@ func (r *reports) put(pod types.UID, send func()) {
 func (r *reports) start() {
 	for e := r.line.Front(); e != nil && r.free > 0; {
 		next := e.Next()
-		if it := e.Value.(report); r.sending[it.pod] == nil {
+		it := e.Value.(report)
+		if _, before := r.sending[it.pod]; !before {
 			r.remove(it.pod)
 			r.free--
-			sent := make(chan struct{})
-			r.sending[it.pod] = sent
-			r.senders.Go(func() { r.send(it, sent) })
+			ctx, cancel := context.WithCancel(context.Background())
+			now := sending{make(chan struct{}), cancel}
+			r.sending[it.pod] = now
+			r.senders.Go(func() { r.send(ctx, it, now) })
 		}
 		e = next
 	}
 }
 
-func (r *reports) send(it report, sent chan struct{}) {
-	it.send()
+func (r *reports) send(ctx context.Context, it report, now sending) {
+	defer now.cancel()
+	it.send(ctx)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	delete(r.sending, it.pod)
-	close(sent)
+	close(now.sent)
 	r.free++
 	r.start()
 }
@@ -91,18 +104,25 @@ func (r *reports) drop(pod types.UID) {
 	r.remove(pod)
 }
 
-// settle drops a pod's queued report and waits for one that is being sent.
+// settle drops a pod's queued report, and waits shortly for one that is being sent. Then it cancels that one: an API server
+// that is slow with a status must not hold up a binding.
 func (r *reports) settle(ctx context.Context, pod types.UID) {
 	r.mutex.Lock()
 	r.remove(pod)
-	sent := r.sending[pod]
+	now, found := r.sending[pod]
 	r.mutex.Unlock()
-	if sent == nil {
+	if !found {
 		return
 	}
-	select {
-	case <-sent:
-	case <-ctx.Done():
+	for range 2 {
+		select {
+		case <-now.sent:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(settleFor):
+			now.cancel()
+		}
 	}
 }
 

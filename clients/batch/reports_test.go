@@ -1,9 +1,11 @@
 package batch
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -15,8 +17,8 @@ type told struct {
 	release chan struct{}
 }
 
-func (t *told) say(what string) func() {
-	return func() {
+func (t *told) say(what string) func(context.Context) {
+	return func(context.Context) {
 		t.mutex.Lock()
 		t.all = append(t.all, what)
 		t.mutex.Unlock()
@@ -57,4 +59,27 @@ func TestOnlyTheLatestReportOfAPodIsSent(t *testing.T) {
 		t.Errorf("%q are sent, and %d are dropped", said.all, dropped)
 	}
 	r.settle(t.Context(), "a")
+}
+
+// An API server that does not answer about a status holds up a binding by less than a second.
+func TestABindingCancelsAReportThatHangs(t *testing.T) {
+	r := newReports(1, 3, func() {})
+	begun, canceled := make(chan struct{}), make(chan struct{})
+	r.put("a", func(ctx context.Context) {
+		close(begun)
+		<-ctx.Done()
+		close(canceled)
+	})
+	<-begun
+	begin := time.Now()
+	r.settle(t.Context(), "a")
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	select {
+	case <-canceled:
+	default:
+		t.Error("the report is sent after the binding")
+	}
+	r.wait()
 }
