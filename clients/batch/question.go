@@ -25,6 +25,7 @@ type question struct {
 // ask builds the queue of some pods, in their order. It rejects pods that cannot be placed, with the reason.
 func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, refused []verdict) {
 	q = &question{}
+	classes := s.cluster.DeviceClasses()
 	for rest := pods; len(rest) > 0; {
 		members := rest[:1]
 		key, grouped := groupOf(rest[0].pod)
@@ -36,7 +37,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 			members = rest[:end]
 		}
 		rest = rest[len(members):]
-		converted, err := convert(members)
+		converted, err := convert(members, classes)
 		minimum := 0
 		if err == nil && grouped {
 			minimum, err = s.stillNeeded(ctx, key, members)
@@ -108,8 +109,8 @@ func whyOf(err error) why {
 	return undecidable
 }
 
-// convert converts pods, all or none.
-func convert(pods []candidate) ([]*stowagev1.Pod, error) {
+// convert converts pods, all or none. classes are the DeviceClasses by extended resource.
+func convert(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
 	var out []*stowagev1.Pod
 	for _, c := range pods {
 		if err := supported(c.pod); err != nil {
@@ -119,7 +120,7 @@ func convert(pods []candidate) ([]*stowagev1.Pod, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := understood(p.Unread); err != nil {
+		if err := understood(append(p.Unread, kube.ServedByDevices(c.pod, p, classes)...)); err != nil {
 			return nil, err
 		}
 		p.Name = "" // equal pods share an entry; no decision depends on the name

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -142,6 +144,23 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	for _, name := range []string{"claims", "refused", "minimum", "grouped"} {
 		w.because(name, corev1.PodReasonSchedulerError)
 	}
+}
+
+// An autoscaler would add nodes for a pod that is Unschedulable, where the pod waits for a device.
+func TestAPodThatWaitsForADeviceIsLeftAlone(t *testing.T) {
+	gpu, other := pod("gpu"), pod("other")
+	gpu.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
+	other.Spec.Containers[0].Resources.Requests["example.com/other"] = resource.MustParse("1")
+	class := &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpus", UID: "gpus"},
+		Spec:       resourcev1.DeviceClassSpec{ExtendedResourceName: new("example.com/gpu")},
+	}
+	w := start(t, batch.Options{}, node("a", "8"), class, gpu, other, pod("good"))
+	w.bound("good")
+	w.waits("gpu", "devices of the DeviceClass gpus")
+	w.because("gpu", corev1.PodReasonSchedulerError)
+	w.waits("other", "Insufficient example.com/other")
+	w.because("other", corev1.PodReasonUnschedulable)
 }
 
 // A call may fail for one pod without a word about which: the others are placed all the same.

@@ -119,17 +119,18 @@ type evaluation struct {
 // pending converts a pod for a request. Fields that the contract does not have, such as volumes and resource claims, do not
 // matter here: kube-scheduler's own plugins have filtered the same nodes by them. For the same reason pending leaves out
 // resources that DeviceClasses serve.
-func pending(o *corev1.Pod) (*stowagev1.Pod, error) {
+func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	pod, err := kube.PendingPod(o)
 	if err != nil {
 		return nil, fmt.Errorf("cannot convert the pod: %w", err)
 	}
 	pod.Unread = nil
+	classes := e.cluster.DeviceClasses()
 	spec := pod.GetTemplate().GetSpec()
 	for _, containers := range [][]*stowagev1.Container{spec.GetContainers(), spec.GetInitContainers()} {
 		for _, c := range containers {
 			maps.DeleteFunc(c.GetRequests().GetScalars(), func(name string, _ int64) bool {
-				return strings.HasPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+				return classes[name] != "" || strings.HasPrefix(name, resourcev1.ResourceDeviceClassPrefix)
 			})
 		}
 	}
@@ -150,7 +151,7 @@ func (e *Extender) evaluateReasoned(ctx context.Context, o *corev1.Pod, names []
 
 // evaluate calls Score for a pod and nodes.
 func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, reasons bool) (*evaluation, error) {
-	pod, err := pending(o)
+	pod, err := e.pending(o)
 	if err != nil {
 		return nil, err
 	}

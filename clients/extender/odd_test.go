@@ -6,9 +6,26 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// kube-scheduler serves the resource with devices, so whether a node has it is for its own plugins to say.
+func TestResourcesThatADeviceClassServesAreLeftToKubeScheduler(t *testing.T) {
+	class := &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpus", UID: "gpus"},
+		Spec:       resourcev1.DeviceClassSpec{ExtendedResourceName: new("example.com/gpu")},
+	}
+	w := start(t, Options{}, class, makeNode("a", "z1"), makeNode("b", "z2"))
+	for name, want := range map[corev1.ResourceName]int{"example.com/gpu": 2, "example.com/other": 0} {
+		pod := makePod("p", "p")
+		pod.Spec.Containers[0].Resources.Requests[name] = resource.MustParse("1")
+		if got := w.filter(pod, "a", "b"); got.Error != "" || len(*got.NodeNames) != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
 
 // A pod that kube-scheduler's own plugins would fail on has the error alone: neither preemption nor an autoscaler can help.
 func TestUnparsablePods(t *testing.T) {

@@ -25,7 +25,7 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 	case len(args.NodeNameToVictims) > 0:
 		return nil, errWithNodes
 	}
-	pod, err := pending(args.Pod)
+	pod, err := e.pending(args.Pod)
 	if err != nil {
 		return nil, err
 	}

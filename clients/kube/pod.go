@@ -39,8 +39,11 @@ var ownLabels = []string{
 // Its unread fields are those of the pod itself. A Builder adds those that depend on other objects: nominated nodes,
 // DeviceClasses, and unread fields of pods on nodes and of PodGroups.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: cmp.Or(p.Name, p.GenerateName+"*")}
-	return (&admission{}).pendingPod(factsOf(origin, specPath, stamp{pod: p}))
+	return (&admission{}).pendingPod(factsOf(podOrigin(p), specPath, stamp{pod: p}))
+}
+
+func podOrigin(p *corev1.Pod) Origin {
+	return Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: cmp.Or(p.Name, p.GenerateName+"*")}
 }
 
 // pendingPod converts a pod as the API server would store it.

@@ -129,6 +129,14 @@ func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
 	}
 }
 
+// ServedByDevices returns the requests of a pending pod that DeviceClasses serve. classes are the names of DeviceClasses by
+// extended resource, not nil.
+func ServedByDevices(p *corev1.Pod, converted *stowagev1.Pod, classes map[string]string) []*stowagev1.UnreadField {
+	u := &unreads{object: podOrigin(p)}
+	u.devices(converted.GetTemplate().GetSpec(), specPath, classes)
+	return u.fields
+}
+
 // devices adds the requested resources that a DeviceClass serves: those of classes, by resource, and those that have a
 // class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
 func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[string]string) {

@@ -102,6 +102,9 @@ const settleEvery = time.Second
 
 // Run watches until the context ends. It may be called once.
 func (c *Cluster) Run(ctx context.Context) error {
+	if err := c.watchDevices(ctx); err != nil {
+		return err
+	}
 	c.informers.StartWithContext(ctx)
 	defer c.informers.Shutdown()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {

@@ -27,7 +27,8 @@ type model struct {
 	spaces    table[string, *stowagev1.Namespace]
 	selectors table[selectorKey, *stowagev1.WorkloadSelector]
 	refused   refused
-	closed    map[string]*node // nodes that are closed
+	closed    map[string]*node  // nodes that are closed
+	devices   map[string]string // extended resources by DeviceClass
 }
 
 // node is a node and its pods. Pods may arrive before their node, and outlast it.
@@ -81,7 +82,7 @@ func (k selectorKey) compare(o selectorKey) int {
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
-		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{},
+		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
 		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
 	}
 }

@@ -1,0 +1,65 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
+)
+
+// discoverAgain is the interval between attempts to discover an API.
+const discoverAgain = time.Second
+
+// watchDevices applies the events of DeviceClasses to the model if the API server has resource.k8s.io/v1. Whether it has is
+// read once: a cluster that gets the API later needs a restart of this process.
+func (c *Cluster) watchDevices(ctx context.Context) error {
+	for {
+		_, err := discovery.ToServerResourcesInterfaceWithContext(c.api.Discovery()).
+			ServerResourcesForGroupVersionWithContext(ctx, resourcev1.SchemeGroupVersion.String())
+		switch {
+		case err == nil:
+			return listen(c, c.informers.Resource().V1().DeviceClasses().Informer(),
+				(*model).deviceSet, func(m *model, d *resourcev1.DeviceClass) {
+					m.deviceSet(&resourcev1.DeviceClass{ObjectMeta: d.ObjectMeta})
+				})
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+			c.log.Info("without DeviceClasses: the extended resources that they serve are taken from the nodes' allocatable", "reason", err)
+			return nil
+		}
+		c.log.Warn("cannot discover resource.k8s.io/v1", "error", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(discoverAgain):
+		}
+	}
+}
+
+// deviceSet applies a DeviceClass; one without an extended resource is like none.
+func (m *model) deviceSet(d *resourcev1.DeviceClass) {
+	to := ""
+	if d.Spec.ExtendedResourceName != nil {
+		to = *d.Spec.ExtendedResourceName
+	}
+	if m.devices[d.Name] == to {
+		return
+	}
+	m.changed = true // pods that request the resource are decided again
+	if m.devices[d.Name] = to; to == "" {
+		delete(m.devices, d.Name)
+	}
+}
+
+// DeviceClasses returns the extended resources that DeviceClasses serve, each with the name of one of the classes. It is
+// never nil.
+func (c *Cluster) DeviceClasses() map[string]string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	out := make(map[string]string, len(c.model.devices))
+	for class, resource := range c.model.devices {
+		out[resource] = max(out[resource], class)
+	}
+	return out
+}
