@@ -199,39 +199,42 @@ func TestToyPluginEverywhere(t *testing.T) {
 			t.Errorf("changes %+v, want pods to remove and a node to add", f.Changes)
 		}
 	})
-	t.Run("ScaleDown", func(t *testing.T) {
-		// One of four replicas is on a node with keep-out, and two are in one zone.
-		on := map[string]*enginetest.Pod{"a0": loud(), "b1": loud(), "c1": loud()}
-		d, err := toyCluster(t, on).ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, d.Deletions[0].Pod.Node, uint32(0))
-		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: keepOut}})
-		on = map[string]*enginetest.Pod{"a1": loud(), "b1": loud(), "b0": quiet().Label("other", "x")}
-		c := toyCluster(t, on).WithPlugins(toys()[1])
-		d, err = c.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, d.Deletions[0].Broken, nil)
-		two := enginetest.MakeNode("n1").Label(toyZone, "a").Run(loud())
-		both := compiled(t, enginetest.Cluster(two, enginetest.MakeNode("n2").Label(toyZone, "a").Run(loud()))).WithPlugins(toys()...)
-		d, err = both.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: quietZone, TopologyKey: toyZone}})
-		// Two tenants on one node, and one on another.
-		shared := enginetest.MakeNode("n1").Run(alone()).Run(alone())
-		both = compiled(t, enginetest.Cluster(enginetest.MakeNode("n2").Run(alone()), shared)).WithPlugins(toys()...)
-		d, err = both.ScaleDown(t.Context(), &alone().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, d.Deletions[0].Pod.Node, uint32(1))
-		same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: singleTenant}})
-	})
+	t.Run("ScaleDown", testToyScaleDown)
+}
+
+func testToyScaleDown(t *testing.T) {
+	profile := api.Kube137()
+	// One of four replicas is on a node with keep-out, and two are in one zone.
+	on := map[string]*enginetest.Pod{"a0": loud(), "b1": loud(), "c1": loud()}
+	d, err := toyCluster(t, on).ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, d.Deletions[0].Pod.Node, uint32(0))
+	same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: keepOut}})
+	on = map[string]*enginetest.Pod{"a1": loud(), "b1": loud(), "b0": quiet().Label("other", "x")}
+	c := toyCluster(t, on).WithPlugins(toys()[1])
+	d, err = c.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, d.Deletions[0].Broken, nil)
+	two := enginetest.MakeNode("n1").Label(toyZone, "a").Run(loud())
+	both := compiled(t, enginetest.Cluster(two, enginetest.MakeNode("n2").Label(toyZone, "a").Run(loud()))).WithPlugins(toys()...)
+	d, err = both.ScaleDown(t.Context(), &loud().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: quietZone, TopologyKey: toyZone}})
+	// Two tenants on one node, and one on another.
+	shared := enginetest.MakeNode("n1").Run(alone()).Run(alone())
+	both = compiled(t, enginetest.Cluster(enginetest.MakeNode("n2").Run(alone()), shared)).WithPlugins(toys()...)
+	d, err = both.ScaleDown(t.Context(), &alone().Pod, engine.ScaleDownOptions{Profile: profile, Replicas: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, d.Deletions[0].Pod.Node, uint32(1))
+	same(t, d.Deletions[0].Broken, []verdict.PodRule{{Plugin: singleTenant}})
 }
 
 // testToyPlace places quiet pods, and pods that a plugin counts. These have the template of the quiet ones and a label of

@@ -34,9 +34,9 @@ func (b *Builder) AddLimitRange(l *corev1.LimitRange) error {
 	for i := range l.Spec.Limits {
 		defaultLimits(&l.Spec.Limits[i])
 	}
-	in := append(b.admission.limitRanges[namespaceOf(l)], l)
-	slices.SortFunc(in, func(x, y *corev1.LimitRange) int { return cmp.Compare(x.Name, y.Name) })
-	b.admission.limitRanges[namespaceOf(l)] = in
+	in := b.admission.limitRanges[namespaceOf(l)]
+	at, _ := slices.BinarySearchFunc(in, l.Name, func(x *corev1.LimitRange, name string) int { return cmp.Compare(x.Name, name) })
+	b.admission.limitRanges[namespaceOf(l)] = slices.Insert(in, at, l)
 	return nil
 }
 

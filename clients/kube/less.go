@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -27,7 +28,7 @@ func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, u
 			return out, list == requiredAntiAffinity, true
 		}
 	}
-	for _, change := range []func(*stowagev1.PodTemplate){
+	if slices.ContainsFunc([]func(*stowagev1.PodTemplate){
 		func(t *stowagev1.PodTemplate) {
 			if strings.HasPrefix(field, "labels") {
 				t.Labels = nil
@@ -40,10 +41,8 @@ func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, u
 		},
 		func(t *stowagev1.PodTemplate) { t.Spec = nil },
 		func(t *stowagev1.PodTemplate) { t.Labels = nil },
-	} {
-		if without(change) {
-			return out, true, true
-		}
+	}, without) {
+		return out, true, true
 	}
 	return nil, false, false
 }

@@ -85,17 +85,17 @@ func (s *Snapshot) refuse(r *refusal) bool {
 	case r.list == "nodes" && r.index < len(c.Nodes):
 		s.refuseNode(r.index, c.Nodes[r.index], r)
 	case r.list == "node_classes" && r.index < len(c.NodeClasses):
-		for i := len(c.Nodes) - 1; i >= 0; i-- {
-			if n := c.Nodes[i]; n.ClassIndex != nil && int(n.GetClassIndex()) == r.index {
+		for i, n := range slices.Backward(c.Nodes) {
+			if n.ClassIndex != nil && int(n.GetClassIndex()) == r.index {
 				s.refuseNode(i, c.NodeClasses[r.index], r)
 			}
 		}
 		c.NodeClasses[r.index] = &stowagev1.NodeClass{}
 	case r.list == "namespaces" && r.index < len(c.Namespaces):
-		s.misread(c.Namespaces[r.index], false, r)
+		_ = s.misread(c.Namespaces[r.index], false, r)
 		c.Namespaces = slices.Delete(c.Namespaces, r.index, r.index+1)
 	case r.list == "workload_selectors" && r.index < len(c.WorkloadSelectors):
-		s.misread(c.WorkloadSelectors[r.index], false, r)
+		_ = s.misread(c.WorkloadSelectors[r.index], false, r)
 		c.WorkloadSelectors = slices.Delete(c.WorkloadSelectors, r.index, r.index+1)
 	case r.list == "queue" && r.index < len(s.Queue):
 		e := s.Queue[r.index]
@@ -144,7 +144,7 @@ func (s *Snapshot) refuseTemplate(r *refusal) {
 			there := slices.ContainsFunc(n.PodCounts, func(p *stowagev1.PodCount) bool { return p.TemplateIndex == i })
 			for _, p := range n.Pods {
 				if p.GetTemplateIndex() == i {
-					s.misreadIn(p, old, false, r)
+					_ = s.misreadIn(p, old, false, r)
 					there = true
 				}
 			}
@@ -181,7 +181,7 @@ func (s *Snapshot) refusePod(r *refusal) bool {
 		return false
 	}
 	p := n.Pods[r.pod]
-	s.misread(p, false, r)
+	_ = s.misread(p, false, r)
 	if len(p.Labels) > 0 || p.ResourceStatus != nil {
 		p.Labels, p.ResourceStatus = nil, nil
 	} else {
@@ -195,7 +195,7 @@ func (s *Snapshot) refusePod(r *refusal) bool {
 // class.
 func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
 	n := s.whole(i)
-	s.misreadIn(n, in, false, r)
+	_ = s.misreadIn(n, in, false, r)
 	less := Bare(n)
 	less.Pods, less.PodCounts = n.Pods, n.PodCounts
 	if proto.Equal(less, n) {
@@ -224,7 +224,7 @@ func (s *Snapshot) whole(i int) *stowagev1.Node {
 // refuseGroup makes the pods of a group wait.
 func (s *Snapshot) refuseGroup(r *refusal) {
 	g := s.PodGroups[r.index]
-	s.misread(g, true, r)
+	_ = s.misread(g, true, r)
 	s.PodGroups = slices.Delete(s.PodGroups, r.index, r.index+1)
 	_, name, _ := strings.Cut(g.Name, "/")
 	s.groupWaits(g.Name, missingGroup(name))

@@ -155,8 +155,8 @@ func FuzzWire(f *testing.F) {
 // TestNamesInUnusualEncoding has nodes with their pods before their names, whose topology keys count all the same.
 func TestNamesInUnusualEncoding(t *testing.T) {
 	for _, n := range []int{decode.DistinctTopologyKeys, decode.DistinctTopologyKeys + 1} {
-		pods := marshal(t, &stowagev1.Node{Pods: []*stowagev1.Pod{asking(nil, numbered("k", 0, n))}})
-		node := append(pods, marshal(t, &stowagev1.Node{Name: "a"})...)
+		node := marshal(t, &stowagev1.Node{Pods: []*stowagev1.Pod{asking(nil, numbered("k", 0, n))}})
+		node = append(node, marshal(t, &stowagev1.Node{Name: "a"})...)
 		raw := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), node)
 		if sound := sameDecoding(t, raw, cut(raw, rand.New(rand.NewPCG(1, 2)))); sound != (n == decode.DistinctTopologyKeys) {
 			t.Errorf("with %d topology keys the cluster is sound: %t", n, sound)
