@@ -87,7 +87,7 @@ func (r *Request) Part(field string, in wire.Pieces) {
 		d.refuse(at, "%s", wrong)
 	}
 	d.bounds(&at)
-	d.boundNames(&at)
+	d.boundNames(&at, d.counts[clusterNodes])
 }
 
 // minNodeBytes is the least size of nodes that memory is reserved for: the reservation for an empty node is many times its size.

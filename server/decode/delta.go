@@ -98,15 +98,9 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 // bound checks the number of names in the cluster after a delta.
 func (r *Request) bound(at *path, next *content.Content) {
 	r.unlimited, r.loose = false, true
-	exceeded := func() bool {
-		for kind, l := range nameLimits {
-			if len(r.of[kind].names) > l.with(next.Nodes().Len()) {
-				return true
-			}
-		}
-		return false
-	}
-	if len(r.violations) > 0 || r.ended != nil || !exceeded() {
+	nodes := next.Nodes().Len()
+	exceeds := func(kind nameKind) bool { return len(r.of[kind].names) > nameLimits[kind].with(nodes) }
+	if len(r.violations) > 0 || r.ended != nil || !exceeds(resourceName) && !exceeds(topologyKey) {
 		return
 	}
 	exact, err := namesIn(r.ctx, next)
@@ -115,11 +109,7 @@ func (r *Request) bound(at *path, next *content.Content) {
 		return
 	}
 	r.names = *exact
-	for kind, l := range nameLimits {
-		if n, limit := len(r.of[kind].names), l.with(next.Nodes().Len()); n > limit {
-			r.refuse(*at, "leads to %d distinct %ss, at most %d are allowed", n, l.name, limit)
-		}
-	}
+	r.boundNames(at, nodes)
 }
 
 // indexedTemplates decodes the templates that a delta sets, which nodes refer to from then on.

@@ -94,11 +94,8 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 			d.refuse(at, "is that of keys[%d]", before)
 			continue
 		}
-		if !isLabelKey(key) {
-			d.refuse(at, labelKeySyntax)
-		} else {
-			d.countName(at, topologyKey, key)
-		}
+		d.labelKey(at, key)
+		d.countName(at, topologyKey, key)
 		out.Keys = append(out.Keys, key)
 	}
 }

@@ -161,6 +161,12 @@ const (
 	labelValueSyntax = "must be a label value: empty, or " + labelSyntax
 )
 
+func (p *problems) labelKey(at path, key string) {
+	if !isLabelKey(key) {
+		p.refuse(at, labelKeySyntax)
+	}
+}
+
 // isLabelKey reports whether s is a qualified name as in Kubernetes.
 func isLabelKey(s string) bool {
 	if prefix, name, ok := strings.Cut(s, "/"); ok {

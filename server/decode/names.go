@@ -27,21 +27,16 @@ const (
 type nameLimit struct {
 	name  string
 	limit int
-	cells int // bounds the names times the nodes; 0 for no bound
+	cells int // bounds the names times the nodes
 }
 
 var nameLimits = [nameKinds]nameLimit{
-	resourceName: {"resource", MaxDistinctResources, 0},
+	resourceName: {"resource", MaxDistinctResources, math.MaxInt},
 	topologyKey:  {"topology key", MaxDistinctTopologyKeys, MaxTopologyCells},
 }
 
 // with is the largest number of names in a cluster with a number of nodes.
-func (l *nameLimit) with(nodes int) int {
-	if l.cells == 0 || nodes == 0 {
-		return l.limit
-	}
-	return min(l.limit, l.cells/nodes)
-}
+func (l *nameLimit) with(nodes int) int { return min(l.limit, l.cells/max(nodes, 1)) }
 
 // names are the distinct names in a request and its cluster. After deltas, names that no longer occur may be among them: before a
 // limit is exceeded, the names are counted again, so that limits depend on the content only.
@@ -61,20 +56,21 @@ func (n names) shared() names {
 
 // limit is the largest number of names of a kind with the nodes so far.
 func (d *decoder) limit(kind nameKind) int {
-	switch {
-	case d.unlimited:
-		return math.MaxInt
-	case d.base != nil:
-		return nameLimits[kind].with(d.base.Len())
+	nodes := d.counts[clusterNodes]
+	if d.base != nil {
+		nodes = d.base.Len()
 	}
-	return nameLimits[kind].with(d.counts[clusterNodes])
+	if d.unlimited {
+		return math.MaxInt
+	}
+	return nameLimits[kind].with(nodes)
 }
 
-// boundNames checks the names in a cluster that nodes were added to.
-func (d *decoder) boundNames(at *path) {
+// boundNames refuses a cluster with a number of nodes if it has too many names.
+func (d *decoder) boundNames(at *path, nodes int) {
 	for kind, l := range nameLimits {
-		if n, limit := len(d.of[kind].names), d.limit(nameKind(kind)); n > limit {
-			d.refuse(*at, "has %d distinct %ss, at most %d are allowed with as many nodes", n, l.name, limit)
+		if n, limit := len(d.of[kind].names), l.with(nodes); n > limit && !d.unlimited {
+			d.refuse(*at, "leads to %d distinct %ss, at most %d are allowed", n, l.name, limit)
 		}
 	}
 }

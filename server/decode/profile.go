@@ -128,9 +128,7 @@ func (d *decoder) ignored(at *path, field string, names []string) []string {
 		return nil
 	}
 	for i, n := range names {
-		if !isLabelKey(n) {
-			d.refuse(at.item(field, i), labelKeySyntax)
-		}
+		d.labelKey(at.item(field, i), n)
 	}
 	return names
 }
@@ -169,9 +167,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 		if constraint == nil {
 			continue
 		}
-		if c.GetTopologyKey() != "" && !isLabelKey(c.GetTopologyKey()) {
-			d.refuse(at.field("topology_key"), labelKeySyntax)
-		}
+		d.labelKey(at.field("topology_key"), constraint.TopologyKey)
 		// kube-scheduler merges label keys into a selector that it then replaces by the workload's.
 		constraint.MatchLabelKeys = nil
 		out.DefaultSpread = append(out.DefaultSpread, *constraint)

@@ -62,10 +62,9 @@ func (r *reader) podAffinityTerm(at *path, in *scan) (out api.PodAffinityTerm) {
 	out.TopologyKey = in.text(4)
 	out.MatchLabelKeys = r.labelKeys(at, in, 5, "match_label_keys")
 	out.MismatchLabelKeys = r.labelKeys(at, in, 6, "mismatch_label_keys")
-	if out.TopologyKey != "" && !isLabelKey(out.TopologyKey) {
-		r.refuse(at.field("topology_key"), labelKeySyntax)
+	if r.topologyKey(at, out.TopologyKey); out.TopologyKey != "" {
+		r.labelKey(at.field("topology_key"), out.TopologyKey)
 	}
-	r.topologyKey(at, out.TopologyKey)
 	for i, n := range out.Namespaces {
 		if n == "" {
 			r.refuse(at.item("namespaces", i), "must not be empty")
@@ -79,9 +78,7 @@ func (r *reader) podAffinityTerm(at *path, in *scan) (out api.PodAffinityTerm) {
 func (r *reader) labelKeys(at *path, in *scan, field byte, name string) []string {
 	keys := r.texts(at, in, field, name, MaxValues)
 	for i, k := range keys {
-		if !isLabelKey(k) {
-			r.refuse(at.item(name, i), labelKeySyntax)
-		}
+		r.labelKey(at.item(name, i), k)
 	}
 	return keys
 }
