@@ -61,7 +61,8 @@ type run struct {
 
 // each calls read with the length of each field that wanted selects. read reads that many bytes.
 func (r run) each(wanted func(protowire.Number) bool, read func(in *wire.Reader, field protowire.Number, n int)) {
-	for in, left := r.from, r.fields; left > 0; {
+	in := r.from // outside of the loop, which would copy it to the heap for each field
+	for left := r.fields; left > 0; {
 		field, n, _ := in.Next()
 		if wanted(field) && n >= 0 {
 			read(&in, field, n)

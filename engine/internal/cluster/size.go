@@ -15,7 +15,7 @@ const (
 
 // Bytes estimates the memory of the cluster, including its memos, its indexes and what it shares with other clusters.
 func (c *Cluster) Bytes() int64 {
-	s := sizes{seen: make(map[any]bool)}
+	s := sizes{seen: make(map[any]bool), fields: make(map[reflect.Type][]int)}
 	s.add(c.symbols.Bytes())
 	s.add(16*cap(c.Names) + 4*(cap(c.nameIDs)+cap(c.index)+cap(c.kindOf)+cap(c.Taints.Class)))
 	s.add(8 * cap(c.Unschedulable))
@@ -86,8 +86,9 @@ func (c *Cluster) CopiedByChange(added, removed bool) int64 {
 
 // sizes adds up memory.
 type sizes struct {
-	total int64
-	seen  map[any]bool // pointers already followed
+	total  int64
+	seen   map[any]bool           // pointers already followed
+	fields map[reflect.Type][]int // see deepFields
 }
 
 func (s *sizes) add(bytes int) { s.total += int64(bytes) }
@@ -104,7 +105,7 @@ func (s *sizes) deep(v reflect.Value) {
 		s.deep(v.Elem())
 	case reflect.Slice:
 		s.add(v.Cap() * int(v.Type().Elem().Size()))
-		if !flat(v.Type().Elem()) {
+		if !s.flat(v.Type().Elem()) {
 			for i := range v.Len() {
 				s.deep(v.Index(i))
 			}
@@ -112,8 +113,8 @@ func (s *sizes) deep(v reflect.Value) {
 	case reflect.String:
 		s.add(v.Len() + allocOverhead)
 	case reflect.Struct:
-		for _, field := range v.Fields() {
-			s.deep(field)
+		for _, i := range s.deepFields(v.Type()) {
+			s.deep(v.Field(i))
 		}
 	case reflect.Map:
 		entry := int(v.Type().Key().Size() + v.Type().Elem().Size())
@@ -126,16 +127,31 @@ func (s *sizes) deep(v reflect.Value) {
 }
 
 // flat reports whether values of a type refer to no other memory.
-func flat(t reflect.Type) bool {
+func (s *sizes) flat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.String, reflect.Map:
 		return false
 	case reflect.Struct:
-		for field := range t.Fields() {
-			if !flat(field.Type) {
-				return false
-			}
-		}
+		return len(s.deepFields(t)) == 0
 	}
 	return true
+}
+
+// deepFields returns the fields of a struct type that refer to other memory.
+func (s *sizes) deepFields(t reflect.Type) []int {
+	fields, known := s.fields[t]
+	if !known {
+		fields = s.findDeep(t)
+		s.fields[t] = fields
+	}
+	return fields
+}
+
+func (s *sizes) findDeep(t reflect.Type) (fields []int) {
+	for field := range t.Fields() {
+		if !s.flat(field.Type) {
+			fields = append(fields, field.Index[0])
+		}
+	}
+	return fields
 }

@@ -93,11 +93,12 @@ func (t *Table) Shared(id ID) bool { return int(id) < t.baseLen }
 
 // Intern returns the id of s, a new one if s is new. The table keeps a copy: s may be overwritten afterwards.
 func (t *Table) Intern(s string) ID {
-	id, ok := t.Lookup(s)
-	if !ok {
-		id = t.add(s)
+	if id, ok := t.Lookup(s); ok {
+		return id
 	}
-	return id
+	from := t.reserve(len(s))
+	t.text.WriteString(s)
+	return t.add(t.text.String()[from:])
 }
 
 // InternBytes is Intern for a string in bytes.
@@ -107,7 +108,9 @@ func (t *Table) InternBytes(b []byte) ID {
 			return id
 		}
 	}
-	return t.add(string(b))
+	from := t.reserve(len(b))
+	t.text.Write(b)
+	return t.add(t.text.String()[from:])
 }
 
 // Lookup returns the id of s, if it has one.
@@ -120,10 +123,9 @@ func (t *Table) Lookup(s string) (ID, bool) {
 	return 0, false
 }
 
-// add adds a new string.
+// add adds a new string, which must not change.
 func (t *Table) add(s string) ID {
 	id := ID(t.Len())
-	s = t.keep(s)
 	t.names = append(t.names, s)
 	if t.ids == nil {
 		t.ids = make(map[string]ID)
@@ -132,16 +134,14 @@ func (t *Table) add(s string) ID {
 	return id
 }
 
-// keep returns a copy of s. Copies share allocations.
-func (t *Table) keep(s string) string {
-	if t.text.Cap()-t.text.Len() < len(s) {
+// reserve makes room for n bytes of text and returns their position. Strings share allocations.
+func (t *Table) reserve(n int) int {
+	if t.text.Cap()-t.text.Len() < n {
 		size := min(2*t.text.Cap(), 1<<14)
 		t.text.Reset()
-		t.text.Grow(max(size, len(s)))
+		t.text.Grow(max(size, n))
 	}
-	from := t.text.Len()
-	t.text.WriteString(s)
-	return t.text.String()[from:]
+	return t.text.Len()
 }
 
 // Name returns the string with an id of this table.
