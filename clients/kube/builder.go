@@ -65,7 +65,7 @@ type Snapshot struct {
 	// Existing are the workloads that were admitted by an API server and that no other object controls. Their pods are
 	// those that were added.
 	Existing []Origin
-	// Podless are admitted workloads with replicas of which no pod was added.
+	// Podless are admitted workloads with replicas. None of their pods was added.
 	Podless []Origin
 	// Misreads are the objects that do not convert.
 	Misreads []*Misread
