@@ -153,6 +153,9 @@ func TestSchedulerConfigurations(t *testing.T) {
 			e.PreemptVerb != "preempt" || (e.BindVerb == "bind") != (c.Decide == "bind") || !e.NodeCacheCapable || e.Ignorable {
 			t.Errorf("%s does not fit the extender: %+v", file, e)
 		}
+		if lease := s.LeaderElection.ResourceNamespace + "/" + s.LeaderElection.ResourceName; lease != c.SchedulerLease {
+			t.Errorf("%s: kube-scheduler's lease is %s, the extender reads %s", file, lease, c.SchedulerLease)
+		}
 		if e.HTTPTimeout.Duration <= c.RequestTimeout {
 			t.Errorf("%s: kube-scheduler waits no longer than the extender works", file)
 		}

@@ -82,7 +82,7 @@ func (c *Config) clients(o *Options) (lock *lease.Lock, err error) {
 		return nil, err
 	}
 	o.Lease = lock
-	o.Bindings, err = c.Client("stowage-batch-binding", connect.Looking, func(config *rest.Config) { config.Dial = lock.Dial })
+	o.Bindings, err = c.Client("stowage-batch-binding", connect.Looking, func(config *rest.Config) { config.Dial = lease.Dialer(lock.Term) })
 	return lock, err
 }
 

@@ -32,6 +32,12 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 		return nil, err
 	}
 	for {
+		term, err := e.term(ctx)
+		if err != nil {
+			e.decisions.remove(args.PodUID)
+			e.metrics.bound(ctx, "fenced")
+			return nil, err
+		}
 		if err := e.commit(ctx, pod, args.Node); err != nil {
 			e.decisions.remove(args.PodUID)
 			if node, assumed := e.cluster.NodeOf(args.PodUID); node == args.Node && !assumed {
@@ -40,7 +46,7 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 			e.metrics.bound(ctx, "refused")
 			return nil, err
 		}
-		err := e.bind(ctx, pod, args.Node)
+		err = e.bind(ctx, pod, args.Node, term)
 		switch {
 		case err == nil:
 			return &extenderv1.ExtenderBindingResult{}, nil
@@ -50,7 +56,15 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 	}
 }
 
-// errLate is returned if a bind could not be sent soon enough after its commit.
+// term is that of kube-scheduler's lease, an error while kube-scheduler does not hold it.
+func (e *Extender) term(ctx context.Context) (uint64, error) {
+	if err := e.options.Lease.Check(ctx); err != nil {
+		return 0, err
+	}
+	return e.options.Lease.Term(), nil
+}
+
+// errLate is returned if a bind could not be sent soon enough after its commit, or in the same term of the lease.
 var errLate = errors.New("the bind could not be sent in time")
 
 // podToBind finds a pod by its name and uid.
@@ -134,18 +148,22 @@ func (e *Extender) committed(pod *corev1.Pod, node string) {
 // lookTimeout bounds reading the outcome of a bind.
 const lookTimeout = 2 * time.Second
 
-// bind binds an assumed pod. It returns errLate if it sent nothing because the client had to wait, or the process was
-// suspended, for longer than the commit is fresh: the pod is then forgotten and has to be committed again.
-func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string) error {
+// bind binds an assumed pod in a term of the lease. It returns errLate if it sent nothing because the client had to wait, or
+// the process was suspended, for longer than the commit is fresh or the term lasts: the pod is then forgotten and has to be
+// committed again.
+func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string, term uint64) error {
 	began := time.Now()
 	looking, look := connect.WithLook(ctx, func() error {
+		if e.options.Lease.Term() != term {
+			return errLate
+		}
 		d := e.decisions.get(pod.UID)
 		if d != nil && !d.committed.IsZero() && live.Elapsed(d.committed, time.Now()) > freshFor {
 			return errLate
 		}
 		return nil
 	})
-	err := e.api.CoreV1().Pods(pod.Namespace).Bind(looking, &corev1.Binding{
+	err := e.options.Bindings.CoreV1().Pods(pod.Namespace).Bind(looking, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})

@@ -3,6 +3,7 @@ package extender
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
@@ -24,6 +25,8 @@ type Config struct {
 
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or the KubeSchedulerConfiguration that calls this extender. Default: kube-scheduler's."`
 	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
+
+	SchedulerLease string `help:"NAMESPACE/NAME of the lease that kube-scheduler holds while it leads. Pods are bound only while a process of this host holds it. Without it, they are always bound: for a kube-scheduler without leader election."`
 
 	AssumeFor            time.Duration `default:"30s" help:"How long a pod stays assumed before it is read from the API server; longer than kube-scheduler takes to bind. A pod that is still pending then is forgotten."`
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the previous pod, with decide=bind."`
@@ -60,6 +63,9 @@ func (c *Config) Validate() error {
 	}
 	check(c.StowagePatience < c.RequestTimeout, "stowage-patience: must be shorter than request-timeout, is %v", c.StowagePatience)
 	check(c.MaxRequestBytes >= 1, "max-request-bytes: must be positive, is %d", c.MaxRequestBytes)
+	namespace, name, _ := strings.Cut(c.SchedulerLease, "/")
+	check(c.SchedulerLease == "" || namespace != "" && name != "" && !strings.Contains(name, "/"),
+		"scheduler-lease: must be NAMESPACE/NAME, is %q", c.SchedulerLease)
 	_, err := NewScores(Range(c.Scores), c.ScorePlugins, nil)
 	check(err == nil, "score-plugins: %v", err)
 	return errors.Join(errs...)

@@ -20,7 +20,8 @@
 //     point of the score.
 //
 // A process that was suspended, with or without its kube-scheduler, reads all bound pods before it decides again: another
-// kube-scheduler may have taken over meanwhile (live.Cluster.CatchUp).
+// kube-scheduler may have taken over meanwhile (live.Cluster.CatchUp). With Options.Lease, Bind sends nothing unless
+// kube-scheduler holds its lease, and the same process has held it since the pod was committed.
 //
 // Package live resolves an assumed pod that is not bound in time. A pod that kube-scheduler filters again is forgotten.
 //

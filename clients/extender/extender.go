@@ -40,6 +40,10 @@ type Options struct {
 	Decide Decide
 	// Scores configure Prioritize.
 	Scores Scores
+	// Bindings is the client that binds, the extender's if nil. It must be Looking.
+	Bindings kubernetes.Interface
+	// Lease is kube-scheduler's. Pods are bound only while it is held; always if nil.
+	Lease Lease
 	// Profile is how Stowage decides, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
 	// OutcomeWait is how long Filter waits for the outcome of earlier pods, with AtBind.
@@ -53,6 +57,14 @@ type Options struct {
 	// AllReasons gives the reasons of infeasible nodes also where other nodes are feasible. kube-scheduler v1.37 reads them
 	// only if a later extender rejects those.
 	AllReasons bool
+}
+
+// Lease is the lease of the kube-scheduler that calls the extender: a lease.Observed.
+type Lease interface {
+	// Term changes when another process acquires the lease. It is 0 while the lease is not known to be held.
+	Term() uint64
+	// Check returns nil if the lease is held.
+	Check(ctx context.Context) error
 }
 
 // Extender serves kube-scheduler. It is safe for concurrent use.
@@ -80,6 +92,12 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	if o.UnclearFor == 0 {
 		o.UnclearFor = live.DefaultAssumeFor
 	}
+	if o.Bindings == nil {
+		o.Bindings = api
+	}
+	if o.Lease == nil {
+		o.Lease = noLease{}
+	}
 	m, err := newMetrics(o.Meter)
 	if err != nil {
 		return nil, err
@@ -91,6 +109,15 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	return e, e.watchBinds()
 }
+
+// noLease is that of a kube-scheduler without leader election.
+type noLease struct{}
+
+// Term implements Lease.
+func (noLease) Term() uint64 { return 1 }
+
+// Check implements Lease.
+func (noLease) Check(context.Context) error { return nil }
 
 // Ready reports whether the informers have synced.
 func (e *Extender) Ready() bool { return e.cluster.Ready() }

@@ -35,7 +35,7 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	}{
 		{&m.requests, "stowage.extender.requests", "{request}", "Requests by verb and result."},
 		{&m.evaluations, "stowage.extender.evaluations", "{evaluation}", "Evaluations of a pod: by Stowage, or shared with an earlier verb."},
-		{&m.binds, "stowage.extender.binds", "{pod}", "Pods to be bound: bound, refused as things had changed, failed, or unclear."},
+		{&m.binds, "stowage.extender.binds", "{pod}", "Pods to be bound: bound, refused as things had changed, fenced as kube-scheduler did not hold its lease, failed, or unclear."},
 		{&m.outcomes, "stowage.extender.outcomes", "{wait}", "Whether the pods before were bound in time when a pod was filtered."},
 		{&m.bindsByOthersNumber, "stowage.extender.foreign_binds", "{pod}", "Pods that were decided here and bound by others, which makes decisions unreliable."},
 		{&m.connections, "stowage.extender.connections", "{connection}", "Connections that were opened; kube-scheduler uses one for many requests."},

@@ -7,13 +7,17 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/process"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
@@ -21,15 +25,43 @@ import (
 
 // Run serves with a valid configuration until the context ends, then stops in order.
 func (c *Config) Run(ctx context.Context, log *slog.Logger) error {
-	api, err := c.Client("stowage-extender", connect.Looking)
+	k, err := c.kubernetes()
 	if err != nil {
 		return err
 	}
-	return c.run(ctx, log, api, func(_, _ net.Addr) {})
+	return c.run(ctx, log, k, func(_, _ net.Addr) {})
 }
 
-// run is Run with a client of the API server. listening gets the addresses of the listeners.
-func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Interface, listening func(extender, admin net.Addr)) (err error) {
+// clients are those of the API server.
+type clients struct {
+	api      kubernetes.Interface
+	bindings kubernetes.Interface // nil: api
+	lease    Lease                // nil: kube-scheduler has none
+}
+
+func (c *Config) kubernetes() (k clients, err error) {
+	if k.api, err = c.Client("stowage-extender"); err != nil {
+		return k, err
+	}
+	change := []func(*rest.Config){connect.Looking}
+	if c.SchedulerLease != "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return k, err
+		}
+		namespace, name, _ := strings.Cut(c.SchedulerLease, "/")
+		// A bind ends with its request.
+		observed := lease.Observe(k.api.CoordinationV1().Leases(namespace), name, host, c.RequestTimeout)
+		k.lease = observed
+		change = append(change, func(config *rest.Config) { config.Dial = lease.Dialer(observed.Term) })
+	}
+	// A client of its own, as only its connections end with a term of the lease.
+	k.bindings, err = c.Client("stowage-extender-binding", change...)
+	return k, err
+}
+
+// run is Run with clients. listening gets the addresses of the listeners.
+func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening func(extender, admin net.Addr)) (err error) {
 	p, err := process.Start(ctx, "stowage-extender", &c.Settings, log)
 	if err != nil {
 		return err
@@ -39,12 +71,12 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Inter
 	if err != nil {
 		return err
 	}
-	o.Meter = p.Meter()
-	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), AssumeFor: c.AssumeFor})
+	o.Meter, o.Bindings, o.Lease = p.Meter(), k.bindings, k.lease
+	cluster, err := live.New(k.api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), AssumeFor: c.AssumeFor})
 	if err != nil {
 		return err
 	}
-	e, err := New(api, p.Stowage, cluster, o)
+	e, err := New(k.api, p.Stowage, cluster, o)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestTheProcess(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	listening, done := make(chan [2]net.Addr, 1), make(chan error, 1)
 	go func() {
-		done <- c.run(ctx, slog.New(slog.DiscardHandler), newAPIServer(makeNode("a", "z1")),
+		done <- c.run(ctx, slog.New(slog.DiscardHandler), clients{api: newAPIServer(makeNode("a", "z1"))},
 			func(extender, admin net.Addr) { listening <- [2]net.Addr{extender, admin} })
 	}()
 	at := <-listening
@@ -111,7 +111,7 @@ func TestBadSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--listen-address=nowhere"}, {"--decide=later"}, {"--scores=guess"}, {"--score-plugins=Guess"}, {"--assume-for=0s"},
 		{"--outcome-wait=-1s"}, {"--max-request-bytes=0"}, {"--tls-key-file=x"}, {"--stowage-cert-file=x"}, {"--log-level=loud"},
-		{"--stowage-patience=-1s"}, {"--stowage-patience=2s", "--request-timeout=2s"},
+		{"--scheduler-lease=stowage"}, {"--scheduler-lease=a/b/c"}, {"--stowage-patience=-1s"}, {"--stowage-patience=2s", "--request-timeout=2s"},
 	} {
 		if _, err := parsed(t, args...); err == nil {
 			t.Errorf("%v are taken", args)
@@ -126,7 +126,7 @@ func TestBadSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.run(t.Context(), slog.New(slog.DiscardHandler), newAPIServer(), func(net.Addr, net.Addr) {}); err == nil || !strings.Contains(err.Error(), "profile-file") {
+		if err := c.run(t.Context(), slog.New(slog.DiscardHandler), clients{api: newAPIServer()}, func(net.Addr, net.Addr) {}); err == nil || !strings.Contains(err.Error(), "profile-file") {
 			t.Errorf("with %s: %v", path, err)
 		}
 	}

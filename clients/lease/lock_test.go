@@ -175,7 +175,7 @@ func TestNothingIsSentWhileTheLeaseIsNotHeld(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	transport := server.Client().Transport.(*http.Transport)
-	transport.DialContext = w.Dial
+	transport.DialContext = Dialer(w.Term)
 	post := func() error {
 		r, err := server.Client().Post(server.URL, "text/plain", strings.NewReader("bind"))
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 // SchedulerOptions are how a kube-scheduler runs.
 type SchedulerOptions struct {
 	// Configuration is a KubeSchedulerConfiguration. How to reach the API server is filled in, and there is no leader
-	// election.
+	// election unless Replace has it.
 	Configuration string
 	// Kubeconfig is the administrator's if empty.
 	Kubeconfig string

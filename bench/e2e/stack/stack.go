@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,8 @@ type Stack struct {
 	Server, Extender, Batch *controlplane.Process
 	// Plain is kube-scheduler as it comes, Extended the one that asks Stowage through Extender.
 	Plain, Extended *controlplane.Process
+	// ExtenderURL is where kube-scheduler calls the extender.
+	ExtenderURL string
 	// Where their metrics are.
 	ServerMetrics, ExtenderMetrics, BatchMetrics, PlainMetrics, ExtendedMetrics string
 
@@ -114,6 +117,9 @@ func (s *Stack) startExtender(ctx context.Context, file string, change func(map[
 	if err != nil {
 		return err
 	}
+	if !slices.Contains(args, "--decide=filter") {
+		args = append([]string{"--scheduler-lease=stowage/kube-scheduler-stowage"}, args...)
+	}
 	var address string
 	s.Extender, address, s.ExtenderMetrics, err = s.spawn(ctx, "stowage-extender",
 		append([]string{"--kubeconfig=" + kubeconfig, "--stowage-address=" + s.address, "--drain-delay=0s"}, args...)...)
@@ -125,7 +131,8 @@ func (s *Stack) startExtender(ctx context.Context, file string, change func(map[
 		return err
 	}
 	var configuration struct {
-		Extenders []map[string]any `json:"extenders"`
+		LeaderElection map[string]any   `json:"leaderElection"`
+		Extenders      []map[string]any `json:"extenders"`
 	}
 	if err := yaml.Unmarshal(text, &configuration); err != nil {
 		return err
@@ -133,10 +140,12 @@ func (s *Stack) startExtender(ctx context.Context, file string, change func(map[
 	if len(configuration.Extenders) != 1 {
 		return fmt.Errorf("%d extenders are configured", len(configuration.Extenders))
 	}
-	configuration.Extenders[0]["urlPrefix"] = "http://" + address
+	s.ExtenderURL = "http://" + address
+	configuration.Extenders[0]["urlPrefix"] = s.ExtenderURL
 	change(configuration.Extenders[0])
 	s.Extended, s.ExtendedMetrics, err = s.Scheduler(ctx, "kube-scheduler-stowage", controlplane.SchedulerOptions{
-		Configuration: string(text), Kubeconfig: kubeconfig, Replace: map[string]any{"extenders": configuration.Extenders},
+		Configuration: string(text), Kubeconfig: kubeconfig,
+		Replace: map[string]any{"extenders": configuration.Extenders, "leaderElection": configuration.LeaderElection},
 	})
 	return err
 }

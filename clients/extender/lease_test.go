@@ -1,0 +1,68 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// fakeLease is a lease that the test gives and takes.
+type fakeLease struct{ term uint64 }
+
+func (l *fakeLease) Term() uint64 { return l.term }
+
+func (l *fakeLease) Check(context.Context) error {
+	if l.term == 0 {
+		return errors.New("the lease is not held")
+	}
+	return nil
+}
+
+// Without its lease, a kube-scheduler that hung may call for what another one has decided otherwise meanwhile.
+func TestNothingIsBoundWithoutTheLease(t *testing.T) {
+	lease := &fakeLease{}
+	pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+	w := start(t, Options{Lease: lease}, makeNode("a", "z1"), pod)
+	w.filter(pod, "a")
+	if err := w.bindTo(pod, "a"); !strings.Contains(err, "the lease is not held") || w.api.tried > 0 {
+		t.Errorf("bound %d times: %q", w.api.tried, err)
+	}
+	if n := w.count("stowage.extender.binds", "result", "fenced"); n != 1 {
+		t.Errorf("%d binds are counted as fenced", n)
+	}
+	lease.term = 1
+	w.filter(pod, "a")
+	if err := w.bindTo(pod, "a"); err != "" || w.api.nodeOf(pod) != "a" {
+		t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
+	}
+	w.api.told.Wait()
+}
+
+// The lease is lost between the commit and the request: nothing is sent, and the pod does not count on the node.
+func TestABindWhoseTermEnds(t *testing.T) {
+	for name, next := range map[string]uint64{"not held": 0, "another term": 2} {
+		t.Run(name, func(t *testing.T) {
+			lease := &fakeLease{term: 1}
+			pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+			w := start(t, Options{Lease: lease}, makeNode("a", "z1"), pod)
+			w.filter(pod, "a")
+			tries := 0
+			w.api.waited = func() {
+				tries++
+				lease.term = next
+			}
+			err := w.bindTo(pod, "a")
+			if next == 0 {
+				if node, _ := w.cluster.NodeOf(pod.UID); !strings.Contains(err, "the lease is not held") || w.api.tried > 0 || node != "" {
+					t.Errorf("bound %d times, counts on %q: %q", w.api.tried, node, err)
+				}
+			} else if err != "" || tries != 2 || w.api.nodeOf(pod) != "a" {
+				t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), tries, err)
+			}
+			w.api.told.Wait()
+		})
+	}
+}
