@@ -2,10 +2,13 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/stowage-scheduler/stowage/clients/lease"
 )
 
 // Look is a check right before a request is sent.
@@ -45,8 +48,9 @@ func (t lookingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := t.RoundTripper.RoundTrip(r)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, lease.ErrNotHeld):
 		look.unclear = err
+	case err != nil:
 	case answer.StatusCode >= http.StatusInternalServerError:
 		look.unclear = fmt.Errorf("the server answered %s", answer.Status)
 	}

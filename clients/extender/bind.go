@@ -12,6 +12,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
@@ -168,7 +169,7 @@ func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string, term 
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 	e.metrics.part(ctx, "api", began)
-	if errors.Is(err, errLate) {
+	if errors.Is(err, errLate) || errors.Is(err, lease.ErrNotHeld) {
 		if err = look.Unclear(); err == nil {
 			e.cluster.Forget(pod.UID)
 			return errLate

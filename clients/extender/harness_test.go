@@ -195,6 +195,8 @@ type apiServer struct {
 	// look, if set, changes the pod that somebody gets, or is the error of that.
 	look func(*corev1.Pod) error
 	told sync.WaitGroup
+	// dial, if set, is what a bind that is sent ends with.
+	dial func() error
 	// waited, if set, is called when a client that binds has waited for its limit of requests.
 	waited func()
 }
@@ -257,15 +259,22 @@ func (p podsOf) Bind(ctx context.Context, b *corev1.Binding, o metav1.CreateOpti
 	if err != nil {
 		return err
 	}
-	if _, err := config.WrapTransport(sends{}).RoundTrip(request); err != nil {
+	if _, err := config.WrapTransport(sends{p.dial}).RoundTrip(request); err != nil {
 		return err
 	}
 	return p.PodInterface.Bind(ctx, b, o)
 }
 
-type sends struct{}
+type sends struct{ dial func() error }
 
-func (sends) RoundTrip(*http.Request) (*http.Response, error) { return &http.Response{}, nil }
+func (s sends) RoundTrip(*http.Request) (*http.Response, error) {
+	if s.dial != nil {
+		if err := s.dial(); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{}, nil
+}
 
 // bind is what pkg/registry/core/pod/storage/storage.go of v1.37 does.
 func (a *apiServer) bind(b *corev1.Binding) error {

@@ -3,10 +3,13 @@ package extender
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/lease"
 )
 
 // fakeLease is a lease that the test gives and takes.
@@ -23,9 +26,9 @@ func (l *fakeLease) Check(context.Context) error {
 
 // Without its lease, a kube-scheduler that hung may call for what another one has decided otherwise meanwhile.
 func TestNothingIsBoundWithoutTheLease(t *testing.T) {
-	lease := &fakeLease{}
+	held := &fakeLease{}
 	pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
-	w := start(t, Options{Lease: lease}, makeNode("a", "z1"), pod)
+	w := start(t, Options{Lease: held}, makeNode("a", "z1"), pod)
 	w.filter(pod, "a")
 	if err := w.bindTo(pod, "a"); !strings.Contains(err, "the lease is not held") || w.api.tried > 0 {
 		t.Errorf("bound %d times: %q", w.api.tried, err)
@@ -33,7 +36,7 @@ func TestNothingIsBoundWithoutTheLease(t *testing.T) {
 	if n := w.count("stowage.extender.binds", "result", "fenced"); n != 1 {
 		t.Errorf("%d binds are counted as fenced", n)
 	}
-	lease.term = 1
+	held.term = 1
 	w.filter(pod, "a")
 	if err := w.bindTo(pod, "a"); err != "" || w.api.nodeOf(pod) != "a" {
 		t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
@@ -45,14 +48,14 @@ func TestNothingIsBoundWithoutTheLease(t *testing.T) {
 func TestABindWhoseTermEnds(t *testing.T) {
 	for name, next := range map[string]uint64{"not held": 0, "another term": 2} {
 		t.Run(name, func(t *testing.T) {
-			lease := &fakeLease{term: 1}
+			held := &fakeLease{term: 1}
 			pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
-			w := start(t, Options{Lease: lease}, makeNode("a", "z1"), pod)
+			w := start(t, Options{Lease: held}, makeNode("a", "z1"), pod)
 			w.filter(pod, "a")
 			tries := 0
 			w.api.waited = func() {
 				tries++
-				lease.term = next
+				held.term = next
 			}
 			err := w.bindTo(pod, "a")
 			if next == 0 {
@@ -65,4 +68,22 @@ func TestABindWhoseTermEnds(t *testing.T) {
 			w.api.told.Wait()
 		})
 	}
+}
+
+// A connection of another term, or one that cannot be made, sends nothing: the pod is committed again at once.
+func TestABindOnAConnectionOfAnotherTerm(t *testing.T) {
+	pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+	w := start(t, Options{Lease: &fakeLease{term: 1}}, makeNode("a", "z1"), pod)
+	w.filter(pod, "a")
+	tries := 0
+	w.api.dial = func() error {
+		if tries++; tries == 1 {
+			return fmt.Errorf("connecting: %w", lease.ErrNotHeld)
+		}
+		return nil
+	}
+	if err := w.bindTo(pod, "a"); err != "" || tries != 2 || w.api.nodeOf(pod) != "a" {
+		t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), tries, err)
+	}
+	w.api.told.Wait()
 }

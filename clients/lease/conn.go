@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// ErrNotHeld is returned for a write that was not sent because the lease is not held.
+// ErrNotHeld is returned for a connection or a write that was not made because the lease is not held. A request that ends
+// with it was not sent, or not to its end: the server does not carry it out.
 var ErrNotHeld = errors.New("the lease is not held any more")
 
 // Dialer returns a dial function for a server that must receive nothing once the lease is not held. It is rest.Config's Dial
@@ -17,6 +18,9 @@ func Dialer(term func() uint64) func(ctx context.Context, network, address strin
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		// As client-go dials (transport/cache.go).
 		dialled := term()
+		if dialled == 0 {
+			return nil, ErrNotHeld
+		}
 		c, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
