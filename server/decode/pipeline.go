@@ -118,54 +118,64 @@ func cut(in wire.Pieces) (items, nodes runs, wrong string) {
 	return items, nodes, ""
 }
 
-// inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over.
+// inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over. Who has read a
+// run commits those that are next, unless another goroutine does: nobody waits while there is something to read.
 func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chunk)) {
 	workers := 1
 	if of.bytes > sequentialBytes {
 		workers = min(runtime.GOMAXPROCS(0), len(of.list), content.MaxSharers)
 	}
 	readers := d.readersFor(workers)
-	if workers == 1 {
-		c := d.chunks[0]
-		for i := 0; i < len(of.list) && !d.over(); i++ {
-			c.reset(of.list[i])
-			read(readers[0], c)
-			commit(c)
-		}
-		return
-	}
 	// A reader takes a free chunk before a run. The runs in flight are therefore consecutive, at most one a chunk, and each has a
 	// slot of its own.
-	free, slots := make(chan *chunk, len(d.chunks)), make([]chan *chunk, len(d.chunks))
-	for i, c := range d.chunks {
+	free, slots := make(chan *chunk, len(d.chunks)), make([]atomic.Pointer[chunk], len(d.chunks))
+	for _, c := range d.chunks {
 		free <- c
-		slots[i] = make(chan *chunk, 1)
 	}
 	var next atomic.Int64
-	var reading sync.WaitGroup
-	for _, r := range readers {
-		reading.Go(func() {
-			for c := range free {
-				i := int(next.Add(1)) - 1
-				if i >= len(of.list) {
-					return
+	var committing atomic.Bool // guards committed, panicked and d
+	committed, panicked := 0, any(nil)
+	commitNext := func() {
+		for committing.CompareAndSwap(false, true) {
+			if c := slots[committed%len(slots)].Swap(nil); c != nil {
+				if panicked == nil && !d.over() {
+					if panicked = c.panicked; panicked == nil {
+						panicked = guarded(func() { commit(c) })
+					}
 				}
-				c.reset(of.list[i])
-				c.panicked = guarded(func() { read(r, c) })
-				slots[i%len(slots)] <- c
+				if panicked != nil || d.over() {
+					next.Store(int64(len(of.list)))
+				}
+				committed++
+				free <- c
 			}
-		})
-	}
-	defer reading.Wait()
-	defer close(free)
-	defer next.Store(int64(len(of.list)))
-	for i := 0; i < len(of.list) && !d.over(); i++ {
-		c := <-slots[i%len(slots)]
-		if c.panicked != nil {
-			panic(c.panicked)
+			slot := &slots[committed%len(slots)]
+			committing.Store(false)
+			if slot.Load() == nil {
+				return
+			}
 		}
-		commit(c)
-		free <- c
+	}
+	work := func(r *reader) {
+		for c := range free {
+			i := int(next.Add(1)) - 1
+			if i >= len(of.list) {
+				free <- c // for others who wait
+				return
+			}
+			c.reset(of.list[i])
+			c.panicked = guarded(func() { read(r, c) })
+			slots[i%len(slots)].Store(c)
+			commitNext()
+		}
+	}
+	var others sync.WaitGroup
+	for _, r := range readers[1:] {
+		others.Go(func() { work(r) })
+	}
+	work(readers[0])
+	if others.Wait(); panicked != nil {
+		panic(panicked)
 	}
 }
 
