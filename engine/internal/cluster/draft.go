@@ -17,6 +17,7 @@ type Draft struct {
 	scalars       []named[Amount] // ascending by name
 	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
 	row           *row
+	counted       bool // whether row.pods has the counts of all pods, without their groups
 
 	// These depend on the nodes before it.
 	name         intern.ID
@@ -30,7 +31,7 @@ func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.preparer(256) }
 
 // preparer is Preparer with a number of rows to allocate at a time.
 func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
-	rows := arena[row]{chunk: chunk}
+	rows, pods := arena[row]{chunk: chunk}, arena[podsOf]{chunk: 16 * chunk}
 	return func(n *Draft, stated *api.Node) {
 		*n = Draft{
 			unschedulable: stated.Unschedulable,
@@ -45,8 +46,24 @@ func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 		n.occupyCounted(b.c.templates, stated.PodCounts)
 		if len(stated.Pods) > 0 {
 			n.row.named = namesOf(stated.Pods)
+		} else if n.counted = ascending(stated.PodCounts); n.counted {
+			n.row.pods = pods.take(len(stated.PodCounts))
+			for i := range stated.PodCounts {
+				n.row.pods = append(n.row.pods, podsOf{count: stated.PodCounts[i].Count})
+			}
+			n.row.pods = pods.keep(n.row.pods)
 		}
 	}
+}
+
+// ascending reports whether counts are those of distinct groups, as each template is stated once, in order.
+func ascending(counts []api.PodCount) bool {
+	for i := 1; i < len(counts); i++ {
+		if counts[i-1].Template >= counts[i].Template {
+			return false
+		}
+	}
+	return true
 }
 
 // namesOf returns pods with only their names, which share one allocation.

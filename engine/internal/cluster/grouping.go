@@ -41,6 +41,12 @@ type template struct {
 
 func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error {
 	g.stamp++
+	if n.counted {
+		for i := range n.row.pods {
+			n.row.pods[i].group = g.groupOf(&g.c.templates[node.PodCounts[i].Template], node.PodCounts[i].Terminating)
+		}
+		return nil
+	}
 	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
 	for i := range node.PodCounts {
 		p := &node.PodCounts[i]
