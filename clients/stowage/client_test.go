@@ -171,13 +171,15 @@ func TestReplicasThatDoNotServeAreLeftOut(t *testing.T) {
 
 func TestDetails(t *testing.T) {
 	err := failure(codes.InvalidArgument, "INVALID_REQUEST", later, &errdetails.BadRequest{
-		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "queue[0].pod", Description: "required"}},
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "queue[0].pod", Reason: "REQUIRED", Description: "required"}},
 	})
 	if d := cmp.Diff(stowage.Failure{
 		Code:       codes.InvalidArgument,
 		Message:    "no",
 		Reason:     stowagev1.ErrorReason_ERROR_REASON_INVALID_REQUEST,
-		Violations: []stowage.Violation{{Field: "queue[0].pod", Description: "required"}},
+		Violations: []stowage.Violation{{
+			Field: "queue[0].pod", Reason: stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, Description: "required",
+		}},
 		RetryAfter: time.Millisecond,
 	}, stowage.Details(err)); d != "" {
 		t.Error(d)

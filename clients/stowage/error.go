@@ -12,7 +12,9 @@ import (
 
 // Violation is a malformed field of the request.
 type Violation struct {
-	Field       string // its path, such as "context.cluster.nodes[3].taints[0].effect"
+	Field string // its path, such as "context.cluster.nodes[3].taints[0].effect"
+	// Reason is why the field is refused. Description says it to people, and may change.
+	Reason      stowagev1.ViolationReason
 	Description string
 }
 
@@ -21,7 +23,9 @@ type Failure struct {
 	Code    codes.Code
 	Message string
 	// Reason is unspecified if the error is not from a Stowage server.
-	Reason     stowagev1.ErrorReason
+	Reason stowagev1.ErrorReason
+	// Metadata is the error's data by key, such as the address of an unknown snapshot: see ErrorReason.
+	Metadata   map[string]string
 	Violations []Violation
 	// RetryAfter is the delay before a retry, 0 if the server gives none.
 	RetryAfter time.Duration
@@ -35,11 +39,14 @@ func Details(err error) Failure {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
 			if d.Domain == stowagev1.ErrorDomain {
-				out.Reason = stowagev1.ErrorReason(stowagev1.ErrorReason_value["ERROR_REASON_"+d.Reason])
+				out.Reason = stowagev1.ErrorReasonOf(d.Reason)
+				out.Metadata = d.Metadata
 			}
 		case *errdetails.BadRequest:
 			for _, v := range d.FieldViolations {
-				out.Violations = append(out.Violations, Violation{Field: v.Field, Description: v.Description})
+				out.Violations = append(out.Violations, Violation{
+					Field: v.Field, Reason: stowagev1.ViolationReasonOf(v.Reason), Description: v.Description,
+				})
 			}
 		case *errdetails.RetryInfo:
 			out.RetryAfter = d.RetryDelay.AsDuration()

@@ -138,7 +138,7 @@ func mergeCounts(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
 			sum += uint64(counts[next].GetCount())
 		}
 		if sum > math.MaxUint32 {
-			return nil, &Error{"pod_counts", fmt.Sprintf("add up to %d for template %d, at most %d are allowed",
+			return nil, &Error{"pod_counts", stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE, fmt.Sprintf("add up to %d for template %d, at most %d are allowed",
 				sum, c.GetTemplateIndex(), uint32(math.MaxUint32))}
 		}
 		if next > first+1 {

@@ -206,7 +206,7 @@ func addAll[M proto.Message](list string, items []M, add func([]byte) bool) erro
 			return prefixField(fmt.Sprintf("%s[%d]", list, i), err)
 		}
 		if !add(e.b) {
-			return refuse(fmt.Sprintf("%s[%d].name", list, i), "duplicates an earlier item")
+			return refuse(fmt.Sprintf("%s[%d].name", list, i), stowagev1.ViolationReason_VIOLATION_REASON_DUPLICATE, "duplicates an earlier item")
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (l location) String() string { return fmt.Sprintf(l.format, l.i) }
 // claim records the location of a key and fails on duplicates.
 func claim[K comparable](named map[K]location, key K, at location) error {
 	if first, ok := named[key]; ok {
-		return refuse(at.String(), "duplicates %v", first)
+		return refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_DUPLICATE, "duplicates %v", first)
 	}
 	named[key] = at
 	return nil
@@ -140,7 +140,8 @@ func put[M any](
 		case err != nil:
 			return nil, prefixField(location{path, i}.String(), err)
 		case uint64(index) > uint64(l.Len()):
-			return nil, refuse(location{path + ".index", i}.String(), "is %d, the next free one is %d", index, l.Len())
+			return nil, refuse(location{path + ".index", i}.String(),
+				stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "is %d, the next free one is %d", index, l.Len())
 		case int(index) == l.Len():
 			l.push(raw, DigestOf(raw))
 			continue
@@ -168,11 +169,13 @@ func (a *applier) checkUnreferenced(*stowagev1.ClusterDelta) error {
 		var err error
 		references(node, func(template uint32) {
 			if p, ok := a.replacedTemplates[template]; ok {
-				err = refuse(p.String(), "is %d, a template in use by node %q, which the delta does not name", template, nameOf(node))
+				err = refuse(p.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED,
+					"is %d, a template in use by node %q, which the delta does not name", template, nameOf(node))
 			}
 		}, func(class uint32) {
 			if p, ok := a.replacedClasses[class]; ok {
-				err = refuse(p.String(), "is %d, the class of node %q, which the delta does not name", class, nameOf(node))
+				err = refuse(p.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED,
+					"is %d, the class of node %q, which the delta does not name", class, nameOf(node))
 			}
 		})
 		if err != nil {
@@ -200,7 +203,7 @@ func (a *applier) nodes(d *stowagev1.ClusterDelta) error {
 		}
 		index, ok := a.next.Lookup(pods.GetNodeName())
 		if !ok {
-			return refuse(location{"node_pods[%d].node_name", i}.String(), nodeNotFound)
+			return refuse(location{"node_pods[%d].node_name", i}.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, nodeNotFound)
 		}
 		n, raw, err := a.movePods(l.At(int(index)), pods)
 		if err != nil {
@@ -223,7 +226,7 @@ func (a *applier) removeNodes(removed []string) error {
 	for i, name := range removed {
 		index, ok := a.base.Lookup(name)
 		if !ok {
-			return refuse(location{"removed_nodes[%d]", i}.String(), nodeNotFound)
+			return refuse(location{"removed_nodes[%d]", i}.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, nodeNotFound)
 		}
 		a.change.Removed = append(a.change.Removed, index)
 	}
@@ -304,7 +307,7 @@ func change[M any, P interface {
 			return nil, err
 		}
 		if _, ok := items[id]; !ok {
-			return nil, refuse(at.String(), "%s not found in the snapshot", strings.ReplaceAll(kind, "_", " "))
+			return nil, refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s not found in the snapshot", strings.ReplaceAll(kind, "_", " "))
 		}
 		delete(items, id)
 	}

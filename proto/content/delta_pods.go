@@ -43,7 +43,7 @@ func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	for i, r := range removed {
 		c := counts[pods{r.GetTemplateIndex(), r.GetTerminating()}]
 		if r.GetCount() > c.GetCount() {
-			return refuse(location{"removed_pod_counts[%d].count", i}.String(),
+			return refuse(location{"removed_pod_counts[%d].count", i}.String(), stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE,
 				"is %d, the node has only %d of these pods", r.GetCount(), c.GetCount())
 		}
 		if c != nil {
@@ -80,7 +80,7 @@ func (a *applier) removePods(n *stowagev1.Node, removed []*stowagev1.PodName) er
 		}
 	}
 	if missing < len(removed) {
-		return refuse(location{"removed_pods[%d]", missing}.String(), "pod not found on the node")
+		return refuse(location{"removed_pods[%d]", missing}.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "pod not found on the node")
 	}
 	return nil
 }

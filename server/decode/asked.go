@@ -79,8 +79,7 @@ func (r *Request) Ask(a *Asked) { r.question = a }
 func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 	at := path{name: "pod"}
 	if r.question == nil {
-		if in == nil {
-			r.refuse(at, "is required")
+		if !r.require(in != nil, at) {
 			return nil
 		}
 		r.exact(&at, in, func(_ *reader, raw []byte) (isUsual bool) {
@@ -179,8 +178,7 @@ func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pend
 			break
 		}
 		at := root.item("queue", i)
-		if p.GetPod() == nil {
-			d.refuse(at.field("pod"), "is required")
+		if !d.require(p.GetPod() != nil, at.field("pod")) {
 			continue
 		}
 		count := p.PodCount()
@@ -194,7 +192,7 @@ func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pend
 		out = append(out, engine.Pending{Pod: pod, Count: int(count)})
 	}
 	if pods > MaxQueuePods {
-		d.refuse(root.field("queue"), "has %d pods in all, at most %d are allowed", pods, MaxQueuePods)
+		d.refuse(root.field("queue"), wrongCount, "has %d pods in all, at most %d are allowed", pods, MaxQueuePods)
 	}
 	return out
 }

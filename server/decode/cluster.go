@@ -58,13 +58,12 @@ type sink interface {
 // Message decodes the cluster of a request from its message, nil if the request has none.
 func (r *Request) Message(in *stowagev1.Cluster) {
 	at := path{name: "context.cluster"}
-	if in == nil {
-		r.refuse(at, "is required")
+	if !r.require(in != nil, at) {
 		return
 	}
 	raw := encoded(in)
 	if raw == nil {
-		r.refuse(at, "has text that is not UTF-8")
+		r.refuse(at, malformed, "has text that is not UTF-8")
 		return
 	}
 	r.Part("context.cluster", wire.Pieces{raw})
@@ -83,8 +82,8 @@ func (r *Request) Part(field string, in wire.Pieces) {
 	r.nodeless = nil // more parts extend this one
 	d.grow(nodes)
 	d.inOrder(nodes, (*reader).readNodes, func(c *chunk) { d.commitNodes(&at, c) })
-	if wrong != "" {
-		d.refuse(at, "%s", wrong)
+	if wrong != nil {
+		d.refuse(at, wrong.reason, "%s", wrong.description)
 	}
 	d.bounds(&at)
 	d.boundNames(&at, d.counts[clusterNodes])

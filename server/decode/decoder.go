@@ -90,14 +90,14 @@ func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 	}
 	for i, n := range in.GetIndexes() {
 		if uint64(n) >= uint64(nodes) {
-			d.refuse(at.item("indexes", i), "is %d, but cluster.nodes has %d entries", n, nodes)
+			d.refuse(at.item("indexes", i), notFound, "is %d, but cluster.nodes has %d entries", n, nodes)
 		}
 		out = append(out, n)
 	}
 	for i, name := range in.GetNames() {
 		n, ok := lookup(name)
 		if !ok {
-			d.refuse(at.item("names", i), "no node is called %s", quote(name))
+			d.refuse(at.item("names", i), notFound, "no node is called %s", quote(name))
 		}
 		out = append(out, n)
 	}

@@ -68,9 +68,9 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change
 	case r.ctx.Err() != nil:
 		r.ended = r.ctx.Err()
 	case ok:
-		r.refuse(path{parent: at, name: wrong.Field}, "%s", wrong.Description)
+		r.refuse(path{parent: at, name: wrong.Field}, wrong.Reason, "%s", wrong.Description)
 	default:
-		r.refuse(*at, "%v", err)
+		r.refuse(*at, malformed, "%v", err)
 	}
 	return nil, false
 }
@@ -147,13 +147,12 @@ func indexed[T any, M any, P interface {
 	*M
 	proto.Message
 }](d *decoder, at *path, field string, index int, in P, message func(*reader, *path, *scan) T, list *[]*T) *T {
-	if in == nil {
-		d.refuse(at.field(field), "is required")
+	if !d.require(in != nil, at.field(field)) {
 		return nil
 	}
 	item := submessage(d, at.field(field), in, message)
 	if !set(list, index, item) {
-		d.refuse(at.field("index"), "is %d, the next free one is %d", index, len(*list))
+		d.refuse(at.field("index"), notFound, "is %d, the next free one is %d", index, len(*list))
 	}
 	return item
 }

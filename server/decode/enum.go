@@ -22,6 +22,6 @@ func enum[E interface {
 		}
 		names.WriteString(E(i + 1).String())
 	}
-	p.refuse(at.field(field), "must be %s", names.String())
+	p.refuse(at.field(field), unknownValue, "must be %s", names.String())
 	return v, false
 }

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Violation is a problem of a request.
-type Violation struct {
-	// Field is the path of the field, such as "context.cluster.nodes[3].taints[0].effect".
-	Field string
-	// Description states the problem and what is allowed.
-	Description string
-}
+// Violation is a problem of a request. Its description states what is allowed.
+type Violation = content.Error
 
 // Error is the problems of a request.
 type Error struct {
@@ -48,6 +46,21 @@ func (e *Error) Within(field string) *Error {
 	return out
 }
 
+const (
+	required      = stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED
+	unknownField  = stowagev1.ViolationReason_VIOLATION_REASON_UNKNOWN_FIELD
+	unknownValue  = stowagev1.ViolationReason_VIOLATION_REASON_UNKNOWN_VALUE
+	malformed     = stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED
+	invalidSyntax = stowagev1.ViolationReason_VIOLATION_REASON_INVALID_SYNTAX
+	outOfRange    = stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE
+	tooLong       = stowagev1.ViolationReason_VIOLATION_REASON_TOO_LONG
+	wrongCount    = stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT
+	duplicate     = stowagev1.ViolationReason_VIOLATION_REASON_DUPLICATE
+	notFound      = stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND
+	notAllowed    = stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED
+	truncated     = stowagev1.ViolationReason_VIOLATION_REASON_TRUNCATED
+)
+
 // problems collects violations.
 type problems struct {
 	violations []Violation
@@ -55,12 +68,12 @@ type problems struct {
 	full       bool // a violation did not fit any more
 }
 
-func (p *problems) refuse(at path, format string, args ...any) {
+func (p *problems) refuse(at path, reason stowagev1.ViolationReason, format string, args ...any) {
 	if p.full {
 		return
 	}
-	v := Violation{Field: at.String(), Description: fmt.Sprintf(format, args...)}
-	size := len(v.Field) + len(v.Description)
+	v := Violation{Field: at.String(), Reason: reason, Description: fmt.Sprintf(format, args...)}
+	size := len(v.Field) + len(v.Reason.Short()) + len(v.Description)
 	if len(p.violations) == MaxViolations || p.bytes+size > MaxViolationBytes {
 		p.full = true
 		return
@@ -74,7 +87,7 @@ func (p *problems) err() error {
 		return nil
 	}
 	if p.full {
-		p.violations = append(p.violations, Violation{Description: "there are more problems than these"})
+		p.violations = append(p.violations, Violation{Reason: truncated, Description: "there are more problems than these"})
 	}
 	return &Error{Violations: p.violations}
 }
@@ -84,21 +97,34 @@ func (p *problems) within(at *path, field string, length, limit int) bool {
 	if length <= limit {
 		return true
 	}
-	p.refuse(at.field(field), "has %d entries, at most %d are allowed", length, limit)
+	p.refuse(at.field(field), wrongCount, "has %d entries, at most %d are allowed", length, limit)
 	return false
 }
 
 func (p *problems) name(at *path, field, value string, longest int) {
-	if value == "" {
-		p.refuse(at.field(field), "is required")
-		return
+	if p.require(value != "", at.field(field)) {
+		p.length(at.field(field), value, longest)
 	}
-	p.length(at.field(field), value, longest)
+}
+
+// require refuses an absent field.
+func (p *problems) require(present bool, at path) bool {
+	if !present {
+		p.refuse(at, required, "is required")
+	}
+	return present
+}
+
+// between refuses a number out of bounds.
+func (p *problems) between(at path, number, least, most int64) {
+	if number < least || number > most {
+		p.refuse(at, outOfRange, "is %d, %d to %d are allowed", number, least, most)
+	}
 }
 
 func (p *problems) length(at path, value string, longest int) {
 	if len(value) > longest {
-		p.refuse(at, "has %d bytes, at most %d are allowed", len(value), longest)
+		p.refuse(at, tooLong, "has %d bytes, at most %d are allowed", len(value), longest)
 	}
 }
 

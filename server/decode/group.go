@@ -20,7 +20,7 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 		groups = append(groups, d.podGroup(&at, g))
 		d.name(&at, "name", g.GetName(), MaxNameBytes)
 		if first, again := byName.add(g.GetName(), i); again {
-			d.refuse(at.field("name"), "is that of pod_groups[%d]", first)
+			d.refuse(at.field("name"), duplicate, "is that of pod_groups[%d]", first)
 		}
 	}
 	pods := make([]uint64, len(in))
@@ -35,7 +35,7 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 		g, ok := byName[name]
 		if !ok {
 			at := root.item("queue", i)
-			d.refuse(at.field("pod_group"), "is none of pod_groups")
+			d.refuse(at.field("pod_group"), notFound, "is none of pod_groups")
 			continue
 		}
 		groups[g].Entries = append(groups[g].Entries, i)
@@ -46,12 +46,12 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 		switch least := g.GetMinCount(); {
 		case g.MinCount == nil:
 		case least == 0:
-			d.refuse(at.field("min_count"), "is 0, at least 1 is required")
+			d.refuse(at.field("min_count"), outOfRange, "is 0, at least 1 is required")
 		case uint64(least) > pods[i]:
-			d.refuse(at.field("min_count"), "is %d, the group has %d pods", least, pods[i])
+			d.refuse(at.field("min_count"), outOfRange, "is %d, the group has %d pods", least, pods[i])
 		}
 		if groups[i].Joint && pods[i] > MaxJointPods {
-			d.refuse(at, "has %d pods, at most %d can be placed jointly", pods[i], MaxJointPods)
+			d.refuse(at, wrongCount, "has %d pods, at most %d can be placed jointly", pods[i], MaxJointPods)
 		}
 	}
 	return groups
@@ -65,9 +65,9 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
 	switch {
 	case !known || in.MaxSteps == nil:
 	case !out.Joint:
-		d.refuse(at.field("max_steps"), "is only allowed with POD_GROUP_MODE_JOINT")
+		d.refuse(at.field("max_steps"), notAllowed, "is only allowed with POD_GROUP_MODE_JOINT")
 	case out.Steps < 1 || out.Steps > MaxSteps:
-		d.refuse(at.field("max_steps"), "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
+		d.refuse(at.field("max_steps"), outOfRange, "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
 	}
 	if t := in.GetTopology(); t != nil {
 		at := at.field("topology")
@@ -81,9 +81,7 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 	out.Preferred, _ = enum(&d.problems, at, "policy", policy, false, true)
 	const field = "keys"
 	keys := in.GetKeys()
-	if len(keys) == 0 {
-		d.refuse(at.field(field), "is required")
-	}
+	d.require(len(keys) > 0, at.field(field))
 	if !d.within(at, field, len(keys), MaxGroupKeys) {
 		return
 	}
@@ -91,7 +89,7 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 	for i, key := range keys {
 		at := at.item(field, i)
 		if before, again := first.add(key, i); again {
-			d.refuse(at, "is that of keys[%d]", before)
+			d.refuse(at, duplicate, "is that of keys[%d]", before)
 			continue
 		}
 		d.labelKey(at, key)

@@ -117,7 +117,7 @@ func (d *decoder) room(parent *path, field protowire.Number) bool {
 	if d.counts[field] < l.limit {
 		return true
 	}
-	d.refuse(parent.field(l.name), "has more than %d entries", l.limit)
+	d.refuse(parent.field(l.name), wrongCount, "has more than %d entries", l.limit)
 	d.full = true
 	return false
 }
@@ -125,7 +125,7 @@ func (d *decoder) room(parent *path, field protowire.Number) bool {
 // again reads an encoded message in its usual encoding and reports problems. It fails if raw is no message.
 func (d *decoder) again(at *path, raw []byte, m proto.Message, read func(*reader, []byte) (isUsual bool)) bool {
 	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m) != nil {
-		d.refuse(*at, "is no protobuf message")
+		d.refuse(*at, malformed, "is no protobuf message")
 		d.full = true
 		return false
 	}
@@ -138,12 +138,12 @@ func (d *decoder) again(at *path, raw []byte, m proto.Message, read func(*reader
 func (d *decoder) exact(at *path, m proto.Message, read func(*reader, []byte) (isUsual bool)) {
 	raw := encoded(m)
 	if raw == nil {
-		d.refuse(*at, "has text that is not UTF-8")
+		d.refuse(*at, malformed, "has text that is not UTF-8")
 		return
 	}
 	d.refuseLost(at, raw, m)
 	if !read(d.exactly(), raw) && len(d.violations) == 0 {
-		d.refuse(*at, "has a field that this server does not read")
+		d.refuse(*at, malformed, "has a field that this server does not read")
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *reader) namespaceItem(at *path, in *scan) addItem {
 	n := r.namespace(at, in)
 	return func(d *decoder, at *path, item *readItem) {
 		if first, again := d.namespaces.add(n.Name, d.counts[item.field]); again && n.Name != "" {
-			d.refuse(at.field("name"), "is that of %s.namespaces[%d] too, names must be unique", at.parent.String(), first)
+			d.refuse(at.field("name"), duplicate, "is that of %s.namespaces[%d] too, names must be unique", at.parent.String(), first)
 		}
 		d.to.AddNamespace(n)
 		d.content.AddNamespace(item.form)
@@ -201,7 +201,7 @@ func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
 		id := workload{s.Kind, s.Namespace, s.Name}
 		first, again := d.workloads.add(id, d.counts[item.field])
 		if again && id.kind != api.NoWorkload && id.name != "" {
-			d.refuse(at.field("name"), "is that of %s.workload_selectors[%d], of the same kind and namespace, too",
+			d.refuse(at.field("name"), duplicate, "is that of %s.workload_selectors[%d], of the same kind and namespace, too",
 				at.parent.String(), first)
 		}
 		d.selectors = append(d.selectors, s)
@@ -228,7 +228,7 @@ func (r *reader) workloadSelector(at *path, in *scan) (out api.WorkloadSelector)
 	mapOnly := out.Kind == api.Service || out.Kind == api.ReplicationController
 	if mapOnly && out.Selector != nil && len(out.Selector.MatchExpressions) > 0 {
 		selector := at.field("selector")
-		r.refuse(selector.field("match_expressions"),
+		r.refuse(selector.field("match_expressions"), notAllowed,
 			"must be empty with WORKLOAD_KIND_SERVICE and WORKLOAD_KIND_REPLICATION_CONTROLLER")
 	}
 	return out
@@ -242,7 +242,7 @@ func (r *reader) class(at *path, in *scan) (out api.NodeClass) {
 	out.NameLabelKeys = r.texts(at, in, 5, "name_label_keys", MaxLabels)
 	for i, key := range out.NameLabelKeys {
 		if key == "" {
-			r.refuse(at.item("name_label_keys", i), "is empty")
+			r.refuse(at.item("name_label_keys", i), required, "is empty")
 		}
 		r.length(at.item("name_label_keys", i), key, MaxLabelKeyBytes)
 	}

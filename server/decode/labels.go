@@ -30,11 +30,11 @@ func (r *reader) labels(at *path, s *scan, field byte, name string) api.Labels {
 func (r *reader) wrongLabel(at path, l *api.Label) {
 	switch {
 	case l.Key == "":
-		r.refuse(at, "has an empty key")
+		r.refuse(at, required, "has an empty key")
 	case len(l.Key) > MaxLabelKeyBytes:
-		r.refuse(at, "has a key of %d bytes, at most %d are allowed", len(l.Key), MaxLabelKeyBytes)
+		r.refuse(at, tooLong, "has a key of %d bytes, at most %d are allowed", len(l.Key), MaxLabelKeyBytes)
 	default:
-		r.refuse(at, "has a value of %d bytes, at most %d are allowed", len(l.Value), MaxLabelValueBytes)
+		r.refuse(at, tooLong, "has a value of %d bytes, at most %d are allowed", len(l.Value), MaxLabelValueBytes)
 	}
 }
 
@@ -163,7 +163,7 @@ const (
 
 func (p *problems) labelKey(at path, key string) {
 	if !isLabelKey(key) {
-		p.refuse(at, labelKeySyntax)
+		p.refuse(at, invalidSyntax, labelKeySyntax)
 	}
 }
 

@@ -17,514 +17,514 @@ type place = stowagev1.PlaceRequest
 
 // malformed gives, for each kind of malformed field, what makes the sound request malformed in just that.
 var malformed = []struct {
-	field, description string
-	change             func(r *place)
+	field, reason, description string
+	change                     func(r *place)
 }{
-	{"context.base", "one of cluster and snapshot is required", func(r *place) {
+	{"context.base", "REQUIRED", "one of cluster and snapshot is required", func(r *place) {
 		r.Context.Base = nil
 		r.Queue, r.PodGroups = nil, nil
 		r.CandidateNodes = nil
 	}},
-	{"context.cluster.nodes[1].name", "is required", func(r *place) {
+	{"context.cluster.nodes[1].name", "REQUIRED", "is required", func(r *place) {
 		node(r, 1).Name = ""
 		r.CandidateNodes = nil
 	}},
-	{"context.cluster.nodes[2].name", "is that of context.cluster.nodes[0]", func(r *place) {
+	{"context.cluster.nodes[2].name", "DUPLICATE", "is that of context.cluster.nodes[0]", func(r *place) {
 		node(r, 2).Name = "a"
 	}},
-	{"context.cluster.nodes[2].name", "at most 253", func(r *place) { node(r, 2).Name = strings.Repeat("a", 254) }},
-	{`context.cluster.nodes[1].labels[""]`, "empty key", func(r *place) {
+	{"context.cluster.nodes[2].name", "TOO_LONG", "at most 253", func(r *place) { node(r, 2).Name = strings.Repeat("a", 254) }},
+	{`context.cluster.nodes[1].labels[""]`, "REQUIRED", "empty key", func(r *place) {
 		node(r, 1).Labels = map[string]string{"": "v"}
 	}},
-	{`context.cluster.nodes[1].labels["k"]`, "value of 64 bytes", func(r *place) {
+	{`context.cluster.nodes[1].labels["k"]`, "TOO_LONG", "value of 64 bytes", func(r *place) {
 		node(r, 1).Labels = map[string]string{"k": strings.Repeat("v", 64)}
 	}},
-	{`context.cluster.nodes[1].labels["` + strings.Repeat("k", 64) + `"...]`, "key of 318 bytes", func(r *place) {
+	{`context.cluster.nodes[1].labels["` + strings.Repeat("k", 64) + `"...]`, "TOO_LONG", "key of 318 bytes", func(r *place) {
 		node(r, 1).Labels = map[string]string{strings.Repeat("k", 318): "v"}
 	}},
-	{"context.cluster.nodes[1].labels", "at most 10000", func(r *place) {
+	{"context.cluster.nodes[1].labels", "WRONG_COUNT", "at most 10000", func(r *place) {
 		node(r, 1).Labels = make(map[string]string)
 		for i := range decode.MaxLabels + 1 {
 			node(r, 1).Labels[fmt.Sprint("k", i)] = ""
 		}
 	}},
-	{"context.cluster.nodes[0].taints[0].key", "is required", func(r *place) { node(r, 0).Taints[0].Key = "" }},
-	{"context.cluster.nodes[0].taints[0].value", "at most 63", func(r *place) {
+	{"context.cluster.nodes[0].taints[0].key", "REQUIRED", "is required", func(r *place) { node(r, 0).Taints[0].Key = "" }},
+	{"context.cluster.nodes[0].taints[0].value", "TOO_LONG", "at most 63", func(r *place) {
 		node(r, 0).Taints[0].Value = strings.Repeat("v", 64)
 	}},
-	{"context.cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *place) {
+	{"context.cluster.nodes[0].taints[0].effect", "UNKNOWN_VALUE", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *place) {
 		node(r, 0).Taints[0].Effect = 0
 	}},
-	{"context.cluster.nodes[0].taints[0].effect", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *place) {
+	{"context.cluster.nodes[0].taints[0].effect", "UNKNOWN_VALUE", "must be TAINT_EFFECT_NO_SCHEDULE", func(r *place) {
 		node(r, 0).Taints[0].Effect = 9
 	}},
-	{"context.cluster.nodes[0].taints", "at most 1000", func(r *place) {
+	{"context.cluster.nodes[0].taints", "WRONG_COUNT", "at most 1000", func(r *place) {
 		node(r, 0).Taints = make([]*stowagev1.Taint, decode.MaxTaints+1)
 	}},
-	{"context.cluster.nodes[0].allocatable.cpu_millis", "is -1", func(r *place) {
+	{"context.cluster.nodes[0].allocatable.cpu_millis", "OUT_OF_RANGE", "is -1", func(r *place) {
 		node(r, 0).Allocatable.CpuMillis = proto.Int64(-1)
 	}},
-	{"context.cluster.nodes[0].allocatable.memory_bytes", "is -2, at least 0 is required", func(r *place) {
+	{"context.cluster.nodes[0].allocatable.memory_bytes", "OUT_OF_RANGE", "is -2, at least 0 is required", func(r *place) {
 		node(r, 0).Allocatable.MemoryBytes = proto.Int64(-2)
 	}},
-	{"context.cluster.nodes[0].allocatable.ephemeral_storage_bytes", "is -1", func(r *place) {
+	{"context.cluster.nodes[0].allocatable.ephemeral_storage_bytes", "OUT_OF_RANGE", "is -1", func(r *place) {
 		node(r, 0).Allocatable.EphemeralStorageBytes = proto.Int64(-1)
 	}},
-	{"context.cluster.nodes[0].allocatable.pods", "is -1", func(r *place) {
+	{"context.cluster.nodes[0].allocatable.pods", "OUT_OF_RANGE", "is -1", func(r *place) {
 		node(r, 0).Allocatable.Pods = proto.Int64(-1)
 	}},
-	{`context.cluster.nodes[0].allocatable.scalars["example.com/gpu"]`, "is -1", func(r *place) {
+	{`context.cluster.nodes[0].allocatable.scalars["example.com/gpu"]`, "OUT_OF_RANGE", "is -1", func(r *place) {
 		node(r, 0).Allocatable.Scalars["example.com/gpu"] = -1
 	}},
-	{`context.cluster.nodes[0].allocatable.scalars["cpu"]`, "field of its own", func(r *place) {
+	{`context.cluster.nodes[0].allocatable.scalars["cpu"]`, "NOT_ALLOWED", "field of its own", func(r *place) {
 		node(r, 0).Allocatable.Scalars["cpu"] = 1
 	}},
-	{`context.cluster.nodes[0].allocatable.scalars[""]`, "empty name", func(r *place) {
+	{`context.cluster.nodes[0].allocatable.scalars[""]`, "REQUIRED", "empty name", func(r *place) {
 		node(r, 0).Allocatable.Scalars[""] = 1
 	}},
-	{`context.cluster.nodes[0].allocatable.scalars["` + strings.Repeat("k", 64) + `"...]`, "name of 318 bytes", func(r *place) {
+	{`context.cluster.nodes[0].allocatable.scalars["` + strings.Repeat("k", 64) + `"...]`, "TOO_LONG", "name of 318 bytes", func(r *place) {
 		node(r, 0).Allocatable.Scalars[strings.Repeat("k", 318)] = 1
 	}},
-	{"context.cluster.nodes[0].images[0].size_bytes", "is -1", func(r *place) {
+	{"context.cluster.nodes[0].images[0].size_bytes", "OUT_OF_RANGE", "is -1", func(r *place) {
 		node(r, 0).Images[0].SizeBytes = -1
 	}},
-	{"context.cluster.nodes[0].images[0].size_bytes", "are allowed", func(r *place) {
+	{"context.cluster.nodes[0].images[0].size_bytes", "OUT_OF_RANGE", "are allowed", func(r *place) {
 		node(r, 0).Images[0].SizeBytes = decode.MaxImageBytes + 1
 	}},
-	{"context.cluster.nodes[0].images[0].names", "at most 1000", func(r *place) {
+	{"context.cluster.nodes[0].images[0].names", "WRONG_COUNT", "at most 1000", func(r *place) {
 		node(r, 0).Images[0].Names = make([]string, decode.MaxImageNames+1)
 	}},
-	{"context.cluster.nodes[0].images", "at most 10000", func(r *place) {
+	{"context.cluster.nodes[0].images", "WRONG_COUNT", "at most 10000", func(r *place) {
 		node(r, 0).Images = make([]*stowagev1.ContainerImage, decode.MaxImages+1)
 	}},
-	{"context.cluster.nodes[0].pod_counts[0].template_index", "is 1, but cluster.pod_templates has 1", func(r *place) {
+	{"context.cluster.nodes[0].pod_counts[0].template_index", "NOT_FOUND", "is 1, but cluster.pod_templates has 1", func(r *place) {
 		node(r, 0).PodCounts[0].TemplateIndex = 1
 	}},
-	{"context.cluster.nodes[0].pod_counts[0].count", "is 0", func(r *place) { node(r, 0).PodCounts[0].Count = 0 }},
-	{"context.cluster.nodes", "pods in all", func(r *place) {
+	{"context.cluster.nodes[0].pod_counts[0].count", "OUT_OF_RANGE", "is 0", func(r *place) { node(r, 0).PodCounts[0].Count = 0 }},
+	{"context.cluster.nodes", "WRONG_COUNT", "pods in all", func(r *place) {
 		small := &stowagev1.PodTemplate{}
 		cluster(r).PodTemplates = append(cluster(r).PodTemplates, small)
 		node(r, 1).PodCounts = []*stowagev1.PodCount{{TemplateIndex: 1, Count: 1<<32 - 1}}
 	}},
-	{"context.cluster.nodes[0].pods[0].template_index", "is 4294967295", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].template_index", "NOT_FOUND", "is 4294967295", func(r *place) {
 		node(r, 0).Pods[0].Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 1<<32 - 1}
 	}},
-	{"context.cluster.nodes[0].pods[0].source", "is required", func(r *place) { node(r, 0).Pods[0].Source = nil }},
-	{"context.cluster.nodes[0].pods[0].name", "at most 253", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].source", "REQUIRED", "is required", func(r *place) { node(r, 0).Pods[0].Source = nil }},
+	{"context.cluster.nodes[0].pods[0].name", "TOO_LONG", "at most 253", func(r *place) {
 		node(r, 0).Pods[0].Name = strings.Repeat("a", 254)
 	}},
-	{`context.cluster.nodes[0].pods[0].labels[""]`, "empty key", func(r *place) {
+	{`context.cluster.nodes[0].pods[0].labels[""]`, "REQUIRED", "empty key", func(r *place) {
 		node(r, 0).Pods[0].Labels[""] = ""
 	}},
-	{"context.cluster.nodes[0].pods[1].template.spec.node_name", "must be empty", func(r *place) {
+	{"context.cluster.nodes[0].pods[1].template.spec.node_name", "NOT_ALLOWED", "must be empty", func(r *place) {
 		node(r, 0).Pods[1].GetTemplate().Spec = &stowagev1.PodSpec{NodeName: "a"}
 	}},
-	{"context.cluster.nodes[0].pods[0].template_index", "template with a node_name", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].template_index", "NOT_ALLOWED", "template with a node_name", func(r *place) {
 		spec(r).NodeName = "a"
 		node(r, 0).PodCounts = nil
 	}},
-	{"context.cluster.nodes[0].pod_counts[0].template_index", "template with a node_name", func(r *place) {
+	{"context.cluster.nodes[0].pod_counts[0].template_index", "NOT_ALLOWED", "template with a node_name", func(r *place) {
 		spec(r).NodeName = "a"
 		node(r, 0).Pods = nil
 	}},
-	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].name", "is required", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].name", "REQUIRED", "is required", func(r *place) {
 		node(r, 0).Pods[0].ResourceStatus.Containers[0].Name = ""
 	}},
-	{"context.cluster.nodes[0].pods[0].resource_status.containers", "at most 2000", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].resource_status.containers", "WRONG_COUNT", "at most 2000", func(r *place) {
 		node(r, 0).Pods[0].ResourceStatus.Containers = make([]*stowagev1.ContainerResourceStatus, 2*decode.MaxContainers+1)
 	}},
-	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].allocated.cpu_millis", "is -5", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].allocated.cpu_millis", "OUT_OF_RANGE", "is -5", func(r *place) {
 		node(r, 0).Pods[0].ResourceStatus.Containers[0].Allocated.CpuMillis = proto.Int64(-5)
 	}},
-	{"context.cluster.nodes[0].pods[0].resource_status.actuated.memory_bytes", "is -5", func(r *place) {
+	{"context.cluster.nodes[0].pods[0].resource_status.actuated.memory_bytes", "OUT_OF_RANGE", "is -5", func(r *place) {
 		node(r, 0).Pods[0].ResourceStatus.Actuated.MemoryBytes = proto.Int64(-5)
 	}},
-	{"queue[0].pod.unread[0].object", "is required", func(r *place) {
+	{"queue[0].pod.unread[0].object", "REQUIRED", "is required", func(r *place) {
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Field: "spec.resourceClaims[0]"}}
 	}},
-	{"queue[0].pod.unread[0].field", "is required", func(r *place) {
+	{"queue[0].pod.unread[0].field", "REQUIRED", "is required", func(r *place) {
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web"}}
 	}},
-	{"queue[0].pod.unread[0].object", "has 1025 bytes, at most 1024", func(r *place) {
+	{"queue[0].pod.unread[0].object", "TOO_LONG", "has 1025 bytes, at most 1024", func(r *place) {
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: strings.Repeat("o", 1025), Field: "spec.resourceClaims[0]"}}
 	}},
-	{"queue[0].pod.unread[0].field", "has 1025 bytes, at most 1024", func(r *place) {
+	{"queue[0].pod.unread[0].field", "TOO_LONG", "has 1025 bytes, at most 1024", func(r *place) {
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web", Field: strings.Repeat("f", 1025)}}
 	}},
-	{"queue[0].pod.unread[0].consequence", "has 4097 bytes, at most 4096", func(r *place) {
+	{"queue[0].pod.unread[0].consequence", "TOO_LONG", "has 4097 bytes, at most 4096", func(r *place) {
 		long := strings.Repeat("c", 4097)
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.nodeName", Consequence: long}}
 	}},
-	{"queue[0].pod.unread", "at most 1000", func(r *place) {
+	{"queue[0].pod.unread", "WRONG_COUNT", "at most 1000", func(r *place) {
 		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, decode.MaxUnread+1)
 	}},
-	{"context.cluster.namespaces[0].name", "is required", func(r *place) { cluster(r).Namespaces[0].Name = "" }},
-	{"context.cluster.namespaces[1].name", "is that of context.cluster.namespaces[0]", func(r *place) {
+	{"context.cluster.namespaces[0].name", "REQUIRED", "is required", func(r *place) { cluster(r).Namespaces[0].Name = "" }},
+	{"context.cluster.namespaces[1].name", "DUPLICATE", "is that of context.cluster.namespaces[0]", func(r *place) {
 		cluster(r).Namespaces = append(cluster(r).Namespaces, &stowagev1.Namespace{Name: "prod"})
 	}},
-	{`context.cluster.namespaces[0].labels[""]`, "empty key", func(r *place) {
+	{`context.cluster.namespaces[0].labels[""]`, "REQUIRED", "empty key", func(r *place) {
 		cluster(r).Namespaces[0].Labels[""] = ""
 	}},
-	{"context.cluster.workload_selectors[0].kind", "must be WORKLOAD_KIND_SERVICE", func(r *place) {
+	{"context.cluster.workload_selectors[0].kind", "UNKNOWN_VALUE", "must be WORKLOAD_KIND_SERVICE", func(r *place) {
 		cluster(r).WorkloadSelectors[0].Kind = 0
 	}},
-	{"context.cluster.workload_selectors[0].name", "is required", func(r *place) {
+	{"context.cluster.workload_selectors[0].name", "REQUIRED", "is required", func(r *place) {
 		cluster(r).WorkloadSelectors[0].Name = ""
 	}},
-	{"context.cluster.workload_selectors[0].namespace", "at most 63", func(r *place) {
+	{"context.cluster.workload_selectors[0].namespace", "TOO_LONG", "at most 63", func(r *place) {
 		cluster(r).WorkloadSelectors[0].Namespace = strings.Repeat("n", 64)
 	}},
-	{"context.cluster.workload_selectors[0].selector.match_expressions", "must be empty with WORKLOAD_KIND_SERVICE", func(r *place) {
+	{"context.cluster.workload_selectors[0].selector.match_expressions", "NOT_ALLOWED", "must be empty with WORKLOAD_KIND_SERVICE", func(r *place) {
 		cluster(r).WorkloadSelectors[0].Selector = selector("web")
 	}},
-	{"context.cluster.workload_selectors[2].name", "is that of context.cluster.workload_selectors[1]", func(r *place) {
+	{"context.cluster.workload_selectors[2].name", "DUPLICATE", "is that of context.cluster.workload_selectors[1]", func(r *place) {
 		cluster(r).WorkloadSelectors = append(cluster(r).WorkloadSelectors, cluster(r).WorkloadSelectors[1])
 	}},
 
-	{"context.cluster.pod_templates[0].namespace", "at most 63", func(r *place) {
+	{"context.cluster.pod_templates[0].namespace", "TOO_LONG", "at most 63", func(r *place) {
 		template(r).Namespace = strings.Repeat("n", 64)
 	}},
-	{`context.cluster.pod_templates[0].labels[""]`, "empty key", func(r *place) { template(r).Labels[""] = "" }},
-	{"context.cluster.pod_templates[0].controller.name", "at most 253", func(r *place) {
+	{`context.cluster.pod_templates[0].labels[""]`, "REQUIRED", "empty key", func(r *place) { template(r).Labels[""] = "" }},
+	{"context.cluster.pod_templates[0].controller.name", "TOO_LONG", "at most 253", func(r *place) {
 		template(r).Controller.Name = strings.Repeat("n", 254)
 	}},
-	{`context.cluster.pod_templates[0].spec.node_selector[""]`, "empty key", func(r *place) {
+	{`context.cluster.pod_templates[0].spec.node_selector[""]`, "REQUIRED", "empty key", func(r *place) {
 		spec(r).NodeSelector[""] = ""
 	}},
-	{requiredTerm + "match_expressions[0].key", "must be a label key", func(r *place) {
+	{requiredTerm + "match_expressions[0].key", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		required(r).MatchExpressions[0].Key = "a b"
 	}},
-	{requiredTerm + "match_expressions[0].operator", "must be NODE_SELECTOR_OPERATOR_IN", func(r *place) {
+	{requiredTerm + "match_expressions[0].operator", "UNKNOWN_VALUE", "must be NODE_SELECTOR_OPERATOR_IN", func(r *place) {
 		required(r).MatchExpressions[0].Operator = 0
 	}},
-	{requiredTerm + "match_expressions[0].values", "exactly one", func(r *place) {
+	{requiredTerm + "match_expressions[0].values", "WRONG_COUNT", "exactly one", func(r *place) {
 		required(r).MatchExpressions[0].Values = []string{"1", "2"}
 	}},
-	{requiredTerm + "match_expressions[0].values", "at least one", func(r *place) {
+	{requiredTerm + "match_expressions[0].values", "REQUIRED", "at least one", func(r *place) {
 		required(r).MatchExpressions[0] = &stowagev1.NodeSelectorRequirement{
 			Key: "k", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN,
 		}
 	}},
-	{requiredTerm + "match_expressions[0].values", "must be empty", func(r *place) {
+	{requiredTerm + "match_expressions[0].values", "NOT_ALLOWED", "must be empty", func(r *place) {
 		required(r).MatchExpressions[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 	}},
-	{requiredTerm + "match_expressions", "at most 1000", func(r *place) {
+	{requiredTerm + "match_expressions", "WRONG_COUNT", "at most 1000", func(r *place) {
 		required(r).MatchExpressions = make([]*stowagev1.NodeSelectorRequirement, decode.MaxRequirements+1)
 	}},
-	{requiredTerm + "match_expressions[0].values", "at most 10000", func(r *place) {
+	{requiredTerm + "match_expressions[0].values", "WRONG_COUNT", "at most 10000", func(r *place) {
 		required(r).MatchExpressions[0].Values = make([]string, decode.MaxValues+1)
 	}},
-	{requiredTerm + "match_fields[0].key", `only "metadata.name"`, func(r *place) {
+	{requiredTerm + "match_fields[0].key", "UNKNOWN_VALUE", `only "metadata.name"`, func(r *place) {
 		required(r).MatchFields[0].Key = "metadata.uid"
 	}},
-	{requiredTerm + "match_fields[0].operator",
+	{requiredTerm + "match_fields[0].operator", "UNKNOWN_VALUE",
 		"must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN", func(r *place) {
 			required(r).MatchFields[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 		}},
-	{requiredTerm + "match_fields[0].values", "exactly one", func(r *place) {
+	{requiredTerm + "match_fields[0].values", "WRONG_COUNT", "exactly one", func(r *place) {
 		required(r).MatchFields[0].Values = []string{"a", "b"}
 	}},
-	{affinity + "node_affinity.required.terms", "at most 1000", func(r *place) {
+	{affinity + "node_affinity.required.terms", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Affinity.NodeAffinity.Required.Terms = make([]*stowagev1.NodeSelectorTerm, decode.MaxTerms+1)
 	}},
-	{affinity + "node_affinity.preferred[0].weight", "is 0", func(r *place) {
+	{affinity + "node_affinity.preferred[0].weight", "OUT_OF_RANGE", "is 0", func(r *place) {
 		spec(r).Affinity.NodeAffinity.Preferred[0].Weight = 0
 	}},
-	{affinity + "node_affinity.preferred[0].weight", "is 101", func(r *place) {
+	{affinity + "node_affinity.preferred[0].weight", "OUT_OF_RANGE", "is 101", func(r *place) {
 		spec(r).Affinity.NodeAffinity.Preferred[0].Weight = 101
 	}},
-	{affinity + "node_affinity.preferred[0].preference", "is required", func(r *place) {
+	{affinity + "node_affinity.preferred[0].preference", "REQUIRED", "is required", func(r *place) {
 		spec(r).Affinity.NodeAffinity.Preferred[0].Preference = nil
 	}},
-	{affinity + "node_affinity.preferred", "at most 1000", func(r *place) {
+	{affinity + "node_affinity.preferred", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Affinity.NodeAffinity.Preferred = make([]*stowagev1.PreferredSchedulingTerm, decode.MaxTerms+1)
 	}},
-	{affinity + "pod_affinity.required[0].topology_key", "is required", func(r *place) {
+	{affinity + "pod_affinity.required[0].topology_key", "REQUIRED", "is required", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = ""
 	}},
-	{affinity + "pod_affinity.required[0].namespaces[0]", "must not be empty", func(r *place) {
+	{affinity + "pod_affinity.required[0].namespaces[0]", "REQUIRED", "must not be empty", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].Namespaces[0] = ""
 	}},
-	{affinity + "pod_affinity.required[0].namespaces", "at most 10000", func(r *place) {
+	{affinity + "pod_affinity.required[0].namespaces", "WRONG_COUNT", "at most 10000", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].Namespaces = make([]string, decode.MaxValues+1)
 	}},
-	{affinity + "pod_affinity.required[0].match_label_keys[0]", "must be a label key", func(r *place) {
+	{affinity + "pod_affinity.required[0].match_label_keys[0]", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].MatchLabelKeys[0] = "a/b/c"
 	}},
-	{affinity + "pod_affinity.required[0].mismatch_label_keys[0]", "must be a label key", func(r *place) {
+	{affinity + "pod_affinity.required[0].mismatch_label_keys[0]", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].MismatchLabelKeys[0] = "/b"
 	}},
-	{affinity + "pod_affinity.required", "at most 1000", func(r *place) {
+	{affinity + "pod_affinity.required", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required = make([]*stowagev1.PodAffinityTerm, decode.MaxTerms+1)
 	}},
-	{affinity + "pod_affinity.preferred[0].weight", "is -1", func(r *place) {
+	{affinity + "pod_affinity.preferred[0].weight", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Affinity.PodAffinity.Preferred[0].Weight = -1
 	}},
-	{affinity + "pod_affinity.preferred[0].term", "is required", func(r *place) {
+	{affinity + "pod_affinity.preferred[0].term", "REQUIRED", "is required", func(r *place) {
 		spec(r).Affinity.PodAffinity.Preferred[0].Term = nil
 	}},
-	{affinity + "pod_affinity.preferred", "at most 1000", func(r *place) {
+	{affinity + "pod_affinity.preferred", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Affinity.PodAffinity.Preferred = make([]*stowagev1.WeightedPodAffinityTerm, decode.MaxTerms+1)
 	}},
-	{antiAffinity + "label_selector.match_expressions[0].operator", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) {
+	{antiAffinity + "label_selector.match_expressions[0].operator", "UNKNOWN_VALUE", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) {
 		anti(r).LabelSelector.MatchExpressions[0].Operator = 5
 	}},
-	{antiAffinity + "label_selector.match_expressions[0].key", "must be a label key", func(r *place) {
+	{antiAffinity + "label_selector.match_expressions[0].key", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		anti(r).LabelSelector.MatchExpressions[0].Key = ""
 	}},
-	{antiAffinity + "label_selector.match_expressions[0].values", "at least one", func(r *place) {
+	{antiAffinity + "label_selector.match_expressions[0].values", "REQUIRED", "at least one", func(r *place) {
 		anti(r).LabelSelector.MatchExpressions[0].Values = nil
 	}},
-	{antiAffinity + "label_selector.match_expressions[1].values", "must be empty", func(r *place) {
+	{antiAffinity + "label_selector.match_expressions[1].values", "NOT_ALLOWED", "must be empty", func(r *place) {
 		anti(r).LabelSelector.MatchExpressions[1].Values = []string{"x"}
 	}},
-	{antiAffinity + `label_selector.match_labels["a b"]`, "must be a label key", func(r *place) {
+	{antiAffinity + `label_selector.match_labels["a b"]`, "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		anti(r).LabelSelector.MatchLabels["a b"] = ""
 	}},
-	{antiAffinity + "label_selector.match_expressions", "at most 1000", func(r *place) {
+	{antiAffinity + "label_selector.match_expressions", "WRONG_COUNT", "at most 1000", func(r *place) {
 		anti(r).LabelSelector.MatchExpressions = make([]*stowagev1.LabelSelectorRequirement, decode.MaxRequirements+1)
 	}},
-	{antiAffinity + "namespace_selector.match_expressions[0].operator", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) {
+	{antiAffinity + "namespace_selector.match_expressions[0].operator", "UNKNOWN_VALUE", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) {
 		anti(r).NamespaceSelector.MatchExpressions = []*stowagev1.LabelSelectorRequirement{{Key: "k"}}
 	}},
 
-	{podSpec + "tolerations[1].operator", "must be TOLERATION_OPERATOR_EXISTS if key is empty", func(r *place) {
+	{podSpec + "tolerations[1].operator", "NOT_ALLOWED", "must be TOLERATION_OPERATOR_EXISTS if key is empty", func(r *place) {
 		spec(r).Tolerations[1].Key = ""
 	}},
-	{podSpec + "tolerations[0].value", "must be empty with TOLERATION_OPERATOR_EXISTS", func(r *place) {
+	{podSpec + "tolerations[0].value", "NOT_ALLOWED", "must be empty with TOLERATION_OPERATOR_EXISTS", func(r *place) {
 		spec(r).Tolerations[0].Value = "v"
 	}},
-	{podSpec + "tolerations[1].operator", "must be TOLERATION_OPERATOR_EQUAL", func(r *place) {
+	{podSpec + "tolerations[1].operator", "UNKNOWN_VALUE", "must be TOLERATION_OPERATOR_EQUAL", func(r *place) {
 		spec(r).Tolerations[1].Operator = 9
 	}},
-	{podSpec + "tolerations[1].effect", "or unspecified", func(r *place) {
+	{podSpec + "tolerations[1].effect", "UNKNOWN_VALUE", "or unspecified", func(r *place) {
 		spec(r).Tolerations[1].Effect = -1
 	}},
-	{podSpec + "tolerations", "at most 1000", func(r *place) {
+	{podSpec + "tolerations", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Tolerations = make([]*stowagev1.Toleration, decode.MaxTolerations+1)
 	}},
-	{spread + "[0].max_skew", "is 0", func(r *place) { spec(r).TopologySpreadConstraints[0].MaxSkew = 0 }},
-	{spread + "[0].topology_key", "is required", func(r *place) {
+	{spread + "[0].max_skew", "OUT_OF_RANGE", "is 0", func(r *place) { spec(r).TopologySpreadConstraints[0].MaxSkew = 0 }},
+	{spread + "[0].topology_key", "REQUIRED", "is required", func(r *place) {
 		spec(r).TopologySpreadConstraints[0].TopologyKey = ""
 	}},
-	{spread + "[0].when_unsatisfiable", "must be UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE", func(r *place) {
+	{spread + "[0].when_unsatisfiable", "UNKNOWN_VALUE", "must be UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE", func(r *place) {
 		spec(r).TopologySpreadConstraints[0].WhenUnsatisfiable = 0
 	}},
-	{spread + "[0].min_domains", "is 0", func(r *place) {
+	{spread + "[0].min_domains", "OUT_OF_RANGE", "is 0", func(r *place) {
 		spec(r).TopologySpreadConstraints[0].MinDomains = proto.Int32(0)
 	}},
-	{spread + "[1].min_domains", "only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE", func(r *place) {
+	{spread + "[1].min_domains", "NOT_ALLOWED", "only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE", func(r *place) {
 		spec(r).TopologySpreadConstraints[1].MinDomains = proto.Int32(1)
 	}},
-	{spread + "[0].node_affinity_policy", "must be NODE_INCLUSION_POLICY_HONOR", func(r *place) {
+	{spread + "[0].node_affinity_policy", "UNKNOWN_VALUE", "must be NODE_INCLUSION_POLICY_HONOR", func(r *place) {
 		spec(r).TopologySpreadConstraints[0].NodeAffinityPolicy = 3
 	}},
-	{spread + "[0].node_taints_policy", "must be NODE_INCLUSION_POLICY_HONOR", func(r *place) {
+	{spread + "[0].node_taints_policy", "UNKNOWN_VALUE", "must be NODE_INCLUSION_POLICY_HONOR", func(r *place) {
 		spec(r).TopologySpreadConstraints[0].NodeTaintsPolicy = 3
 	}},
-	{spread + "[1].match_label_keys", "without label_selector", func(r *place) {
+	{spread + "[1].match_label_keys", "NOT_ALLOWED", "without label_selector", func(r *place) {
 		spec(r).TopologySpreadConstraints[1].MatchLabelKeys = []string{"k"}
 	}},
-	{spread + "[0].match_label_keys[0]", "must be a label key", func(r *place) {
+	{spread + "[0].match_label_keys[0]", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		spec(r).TopologySpreadConstraints[0].MatchLabelKeys[0] = "-"
 	}},
-	{spread + "[1].topology_key", "another constraint", func(r *place) {
+	{spread + "[1].topology_key", "DUPLICATE", "another constraint", func(r *place) {
 		spec(r).TopologySpreadConstraints[1].WhenUnsatisfiable = stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE
 	}},
-	{spread, "at most 64", func(r *place) {
+	{spread, "WRONG_COUNT", "at most 64", func(r *place) {
 		spec(r).TopologySpreadConstraints = make([]*stowagev1.TopologySpreadConstraint, decode.MaxSpreadConstraints+1)
 	}},
-	{podSpec + "containers[0].requests.cpu_millis", "is -1", func(r *place) {
+	{podSpec + "containers[0].requests.cpu_millis", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Containers[0].Requests.CpuMillis = proto.Int64(-1)
 	}},
-	{podSpec + "containers[0].host_ports[0].port", "is 0", func(r *place) {
+	{podSpec + "containers[0].host_ports[0].port", "OUT_OF_RANGE", "is 0", func(r *place) {
 		spec(r).Containers[0].HostPorts[0].Port = 0
 	}},
-	{podSpec + "containers[0].host_ports[0].port", "is 65536", func(r *place) {
+	{podSpec + "containers[0].host_ports[0].port", "OUT_OF_RANGE", "is 65536", func(r *place) {
 		spec(r).Containers[0].HostPorts[0].Port = 65536
 	}},
-	{podSpec + "containers[0].host_ports[0].protocol", "must be PROTOCOL_TCP", func(r *place) {
+	{podSpec + "containers[0].host_ports[0].protocol", "UNKNOWN_VALUE", "must be PROTOCOL_TCP", func(r *place) {
 		spec(r).Containers[0].HostPorts[0].Protocol = 4
 	}},
-	{podSpec + "containers[0].host_ports", "at most 1000", func(r *place) {
+	{podSpec + "containers[0].host_ports", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Containers[0].HostPorts = make([]*stowagev1.HostPort, decode.MaxHostPorts+1)
 	}},
-	{podSpec + "init_containers[0].restart_policy", "must be CONTAINER_RESTART_POLICY_ALWAYS", func(r *place) {
+	{podSpec + "init_containers[0].restart_policy", "UNKNOWN_VALUE", "must be CONTAINER_RESTART_POLICY_ALWAYS", func(r *place) {
 		spec(r).InitContainers[0].RestartPolicy = 4
 	}},
-	{podSpec + "containers", "at most 1000", func(r *place) {
+	{podSpec + "containers", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Containers = make([]*stowagev1.Container, decode.MaxContainers+1)
 	}},
-	{podSpec + "requests.cpu_millis", "is -1", func(r *place) {
+	{podSpec + "requests.cpu_millis", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Requests.CpuMillis = proto.Int64(-1)
 	}},
-	{podSpec + "overhead.memory_bytes", "is -1", func(r *place) {
+	{podSpec + "overhead.memory_bytes", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Overhead.MemoryBytes = proto.Int64(-1)
 	}},
-	{podSpec + "image_volumes", "at most 1000", func(r *place) {
+	{podSpec + "image_volumes", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).ImageVolumes = make([]string, decode.MaxContainers+1)
 	}},
-	{podSpec + "scheduling_gates", "at most 1000", func(r *place) {
+	{podSpec + "scheduling_gates", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).SchedulingGates = make([]string, decode.MaxTolerations+1)
 	}},
 
-	{"queue[0].pod", "is required", func(r *place) { r.Queue[0].Pod = nil }},
-	{"queue[0].pod.template_index", "is 1", func(r *place) {
+	{"queue[0].pod", "REQUIRED", "is required", func(r *place) { r.Queue[0].Pod = nil }},
+	{"queue[0].pod.template_index", "NOT_FOUND", "is 1", func(r *place) {
 		r.Queue[0].Pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}
 	}},
-	{"queue[1].pod.source", "is required", func(r *place) { r.Queue[1].Pod.Source = nil }},
-	{"queue[1].pod.template.spec.node_name", "at most 253", func(r *place) {
+	{"queue[1].pod.source", "REQUIRED", "is required", func(r *place) { r.Queue[1].Pod.Source = nil }},
+	{"queue[1].pod.template.spec.node_name", "TOO_LONG", "at most 253", func(r *place) {
 		r.Queue[1].Pod.GetTemplate().Spec.NodeName = strings.Repeat("n", 254)
 	}},
-	{"queue[1].pod_group", "is none of pod_groups", func(r *place) {
+	{"queue[1].pod_group", "NOT_FOUND", "is none of pod_groups", func(r *place) {
 		r.Queue[1].PodGroup, r.PodGroups[0].MinCount = "other", nil
 	}},
-	{"pod_groups[0].name", "is required", func(r *place) {
+	{"pod_groups[0].name", "REQUIRED", "is required", func(r *place) {
 		r.PodGroups[0].Name, r.PodGroups[0].MinCount, r.Queue[1].PodGroup = "", nil, ""
 	}},
-	{"pod_groups[1].name", "is that of pod_groups[0]", func(r *place) {
+	{"pod_groups[1].name", "DUPLICATE", "is that of pod_groups[0]", func(r *place) {
 		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
 	}},
-	{"pod_groups[0].min_count", "is 6, the group has 5 pods", func(r *place) {
+	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 6, the group has 5 pods", func(r *place) {
 		r.PodGroups[0].MinCount = new(uint32(6))
 	}},
-	{"pod_groups[0].mode", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *place) {
+	{"pod_groups[0].mode", "UNKNOWN_VALUE", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 7
 	}},
-	{"pod_groups[0].max_steps", "only allowed with POD_GROUP_MODE_JOINT", func(r *place) {
+	{"pod_groups[0].max_steps", "NOT_ALLOWED", "only allowed with POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 0
 	}},
-	{"pod_groups[0].min_count", "is 0", func(r *place) { r.PodGroups[0].MinCount = new(uint32(0)) }},
-	{"pod_groups[0].max_steps", "is 0", func(r *place) { r.PodGroups[0].MaxSteps = new(uint32(0)) }},
-	{"pod_groups[0].max_steps", "1 to 67108864 are allowed", func(r *place) {
+	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 0", func(r *place) { r.PodGroups[0].MinCount = new(uint32(0)) }},
+	{"pod_groups[0].max_steps", "OUT_OF_RANGE", "is 0", func(r *place) { r.PodGroups[0].MaxSteps = new(uint32(0)) }},
+	{"pod_groups[0].max_steps", "OUT_OF_RANGE", "1 to 67108864 are allowed", func(r *place) {
 		r.PodGroups[0].MaxSteps = new(uint32(decode.MaxSteps + 1))
 	}},
-	{"pod_groups[0].topology.keys", "is required", func(r *place) { r.PodGroups[0].Topology.Keys = nil }},
-	{"pod_groups[0].topology.keys", "at most 8", func(r *place) {
+	{"pod_groups[0].topology.keys", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].Topology.Keys = nil }},
+	{"pod_groups[0].topology.keys", "WRONG_COUNT", "at most 8", func(r *place) {
 		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)
 	}},
-	{"pod_groups[0].topology.keys[1]", "is that of keys[0]", func(r *place) {
+	{"pod_groups[0].topology.keys[1]", "DUPLICATE", "is that of keys[0]", func(r *place) {
 		r.PodGroups[0].Topology.Keys = []string{"zone", "zone"}
 	}},
-	{"pod_groups[0].topology.keys[0]", "", func(r *place) { r.PodGroups[0].Topology.Keys = []string{"a b"} }},
-	{"pod_groups[0].topology.policy",
+	{"pod_groups[0].topology.keys[0]", "INVALID_SYNTAX", "", func(r *place) { r.PodGroups[0].Topology.Keys = []string{"a b"} }},
+	{"pod_groups[0].topology.policy", "UNKNOWN_VALUE",
 		"must be POD_GROUP_TOPOLOGY_POLICY_REQUIRED or POD_GROUP_TOPOLOGY_POLICY_PREFERRED", func(r *place) {
 			r.PodGroups[0].Topology.Policy = 7
 		}},
-	{"pod_groups[0]", "at most 1000 can be placed jointly", func(r *place) {
+	{"pod_groups[0]", "WRONG_COUNT", "at most 1000 can be placed jointly", func(r *place) {
 		r.Queue[1].Count = new(uint32(decode.MaxJointPods + 1))
 	}},
-	{"pod_groups", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
-	{"queue", "pods in all", func(r *place) {
+	{"pod_groups", "WRONG_COUNT", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
+	{"queue", "WRONG_COUNT", "pods in all", func(r *place) {
 		r.Queue[0].Count = new(uint32(decode.MaxQueuePods))
 	}},
-	{"queue", "entries", func(r *place) {
+	{"queue", "WRONG_COUNT", "entries", func(r *place) {
 		r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1)
 	}},
 
-	{"context.profile.name", "only \"kube-1.37\"", func(r *place) { r.Context.Profile.Name = "kube-1.2" }},
-	{"context.profile.plugin_weights[0].plugin", "must be a plugin that scores", func(r *place) {
+	{"context.profile.name", "UNKNOWN_VALUE", "only \"kube-1.37\"", func(r *place) { r.Context.Profile.Name = "kube-1.2" }},
+	{"context.profile.plugin_weights[0].plugin", "UNKNOWN_VALUE", "must be a plugin that scores", func(r *place) {
 		r.Context.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
 	}},
-	{"context.profile.plugin_weights[0].weight", "is -1", func(r *place) {
+	{"context.profile.plugin_weights[0].weight", "OUT_OF_RANGE", "is -1", func(r *place) {
 		r.Context.Profile.PluginWeights[0].Weight = new(int32(-1))
 	}},
-	{"context.profile.plugin_weights[0].weight", "is 1000001", func(r *place) {
+	{"context.profile.plugin_weights[0].weight", "OUT_OF_RANGE", "is 1000001", func(r *place) {
 		r.Context.Profile.PluginWeights[0].Weight = new(int32(1000001))
 	}},
-	{"context.profile.plugin_weights[1].plugin", "has a weight already", func(r *place) {
+	{"context.profile.plugin_weights[1].plugin", "DUPLICATE", "has a weight already", func(r *place) {
 		r.Context.Profile.PluginWeights = append(r.Context.Profile.PluginWeights, r.Context.Profile.PluginWeights[0])
 	}},
-	{"context.profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "decimal integer", func(r *place) {
+	{"context.profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "INVALID_SYNTAX", "decimal integer", func(r *place) {
 		r.Context.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "many"
 	}},
-	{"context.profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "must be a label value", func(r *place) {
+	{"context.profile.added_affinity.required.terms[0].match_expressions[0].values[0]", "INVALID_SYNTAX", "must be a label value", func(r *place) {
 		r.Context.Profile.AddedAffinity.Required.Terms[0].MatchExpressions[0].Values[0] = "-5"
 	}},
-	{"context.profile.scoring_strategy.type", "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED", func(r *place) {
+	{"context.profile.scoring_strategy.type", "UNKNOWN_VALUE", "must be SCORING_STRATEGY_TYPE_LEAST_ALLOCATED", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Type = 4
 	}},
-	{"context.profile.scoring_strategy.resources[0].weight", "is 101", func(r *place) {
+	{"context.profile.scoring_strategy.resources[0].weight", "OUT_OF_RANGE", "is 101", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Resources[0].Weight = 101
 	}},
-	{"context.profile.scoring_strategy.resources[0].name", "is required", func(r *place) {
+	{"context.profile.scoring_strategy.resources[0].name", "REQUIRED", "is required", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Resources[0].Name = ""
 	}},
-	{"context.profile.balanced_allocation_resources[1]", "is there already", func(r *place) {
+	{"context.profile.balanced_allocation_resources[1]", "DUPLICATE", "is there already", func(r *place) {
 		p := r.Context.Profile
 		p.BalancedAllocationResources = append(p.BalancedAllocationResources, p.BalancedAllocationResources[0])
 	}},
-	{"context.profile.scoring_strategy.shape", "must be empty", func(r *place) {
+	{"context.profile.scoring_strategy.shape", "NOT_ALLOWED", "must be empty", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Type = stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED
 	}},
-	{affinity + "pod_affinity.required[0].topology_key", "must be a label key", func(r *place) {
+	{affinity + "pod_affinity.required[0].topology_key", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = "a b"
 	}},
-	{"context.profile.default_spread.constraints[0].topology_key", "must be a label key", func(r *place) {
+	{"context.profile.default_spread.constraints[0].topology_key", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		r.Context.Profile.DefaultSpread.Constraints[0].TopologyKey = "a b"
 	}},
-	{"context.profile.scoring_strategy.shape", "is required", func(r *place) {
+	{"context.profile.scoring_strategy.shape", "REQUIRED", "is required", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Shape = nil
 	}},
-	{"context.profile.scoring_strategy.shape[1].utilization", "must be greater", func(r *place) {
+	{"context.profile.scoring_strategy.shape[1].utilization", "OUT_OF_RANGE", "must be greater", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Shape[1].Utilization = 0
 	}},
-	{"context.profile.scoring_strategy.shape[1].utilization", "is 101", func(r *place) {
+	{"context.profile.scoring_strategy.shape[1].utilization", "OUT_OF_RANGE", "is 101", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Shape[1].Utilization = 101
 	}},
-	{"context.profile.scoring_strategy.shape[1].score", "is 11", func(r *place) {
+	{"context.profile.scoring_strategy.shape[1].score", "OUT_OF_RANGE", "is 11", func(r *place) {
 		r.Context.Profile.ScoringStrategy.Shape[1].Score = 11
 	}},
-	{"context.profile.ignored_resources[0]", "must be a label key", func(r *place) {
+	{"context.profile.ignored_resources[0]", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		r.Context.Profile.IgnoredResources[0] = ""
 	}},
-	{"context.profile.ignored_resource_groups[0]", "must not contain a slash", func(r *place) {
+	{"context.profile.ignored_resource_groups[0]", "INVALID_SYNTAX", "must not contain a slash", func(r *place) {
 		r.Context.Profile.IgnoredResourceGroups[0] = "example.org/x"
 	}},
-	{"context.profile.ignored_resource_groups[0]", "must be a label key", func(r *place) {
+	{"context.profile.ignored_resource_groups[0]", "INVALID_SYNTAX", "must be a label key", func(r *place) {
 		r.Context.Profile.IgnoredResourceGroups[0] = "example org"
 	}},
-	{"context.profile.balanced_allocation_resources[0]", "is required", func(r *place) {
+	{"context.profile.balanced_allocation_resources[0]", "REQUIRED", "is required", func(r *place) {
 		r.Context.Profile.BalancedAllocationResources[0] = ""
 	}},
-	{"context.profile.disabled_filters[0]", "must be a plugin that filters", func(r *place) {
+	{"context.profile.disabled_filters[0]", "UNKNOWN_VALUE", "must be a plugin that filters", func(r *place) {
 		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY}
 	}},
-	{"context.profile.disabled_filters[0]", "must be a plugin that filters", func(r *place) {
+	{"context.profile.disabled_filters[0]", "UNKNOWN_VALUE", "must be a plugin that filters", func(r *place) {
 		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_UNSPECIFIED}
 	}},
-	{"context.profile.disabled_filters[1]", "is there already", func(r *place) {
+	{"context.profile.disabled_filters[1]", "DUPLICATE", "is there already", func(r *place) {
 		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{
 			stowagev1.Plugin_PLUGIN_NODE_PORTS, stowagev1.Plugin_PLUGIN_NODE_PORTS,
 		}
 	}},
-	{"context.profile.hard_pod_affinity_weight", "is 101", func(r *place) {
+	{"context.profile.hard_pod_affinity_weight", "OUT_OF_RANGE", "is 101", func(r *place) {
 		r.Context.Profile.HardPodAffinityWeight = proto.Int32(101)
 	}},
-	{"context.profile.hard_pod_affinity_weight", "is -1", func(r *place) {
+	{"context.profile.hard_pod_affinity_weight", "OUT_OF_RANGE", "is -1", func(r *place) {
 		r.Context.Profile.HardPodAffinityWeight = proto.Int32(-1)
 	}},
-	{"context.profile.default_spread.type", "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST", func(r *place) {
+	{"context.profile.default_spread.type", "UNKNOWN_VALUE", "must be DEFAULTING_TYPE_SYSTEM or DEFAULTING_TYPE_LIST", func(r *place) {
 		r.Context.Profile.DefaultSpread.Type = 3
 	}},
-	{"context.profile.default_spread.constraints", "must be empty with DEFAULTING_TYPE_SYSTEM", func(r *place) {
+	{"context.profile.default_spread.constraints", "NOT_ALLOWED", "must be empty with DEFAULTING_TYPE_SYSTEM", func(r *place) {
 		r.Context.Profile.DefaultSpread.Type = stowagev1.DefaultingType_DEFAULTING_TYPE_SYSTEM
 	}},
-	{"context.profile.default_spread.constraints[0].label_selector", "must be absent", func(r *place) {
+	{"context.profile.default_spread.constraints[0].label_selector", "NOT_ALLOWED", "must be absent", func(r *place) {
 		r.Context.Profile.DefaultSpread.Constraints[0].LabelSelector = &stowagev1.LabelSelector{}
 	}},
-	{"context.profile.default_spread.constraints[0].max_skew", "is 0", func(r *place) {
+	{"context.profile.default_spread.constraints[0].max_skew", "OUT_OF_RANGE", "is 0", func(r *place) {
 		r.Context.Profile.DefaultSpread.Constraints[0].MaxSkew = 0
 	}},
-	{"context.profile.default_spread.constraints[1].topology_key", "another constraint", func(r *place) {
+	{"context.profile.default_spread.constraints[1].topology_key", "DUPLICATE", "another constraint", func(r *place) {
 		spread := r.Context.Profile.DefaultSpread
 		spread.Constraints = append(spread.Constraints, spread.Constraints[0])
 	}},
 
-	{"candidate_nodes.indexes[0]", "is 3, but cluster.nodes has 3", func(r *place) {
+	{"candidate_nodes.indexes[0]", "NOT_FOUND", "is 3, but cluster.nodes has 3", func(r *place) {
 		r.CandidateNodes.Indexes[0] = 3
 	}},
-	{"candidate_nodes.names[0]", `no node is called "d"`, func(r *place) { r.CandidateNodes.Names[0] = "d" }},
+	{"candidate_nodes.names[0]", "NOT_FOUND", `no node is called "d"`, func(r *place) { r.CandidateNodes.Names[0] = "d" }},
 }
 
 const (
@@ -561,8 +561,10 @@ func TestMalformed(t *testing.T) {
 			if len(e.Violations) != 1 {
 				t.Errorf("got %d violations, want 1: %v", len(e.Violations), e.Violations)
 			}
-			if v := e.Violations[0]; v.Field != test.field || !strings.Contains(v.Description, test.description) {
-				t.Errorf("got %s: %s\nwant %s: ...%s...", v.Field, v.Description, test.field, test.description)
+			if v := e.Violations[0]; v.Field != test.field || v.Reason.Short() != test.reason ||
+				!strings.Contains(v.Description, test.description) {
+				t.Errorf("got %s: %s: %s\nwant %s: %s: ...%s...",
+					v.Field, v.Reason.Short(), v.Description, test.field, test.reason, test.description)
 			}
 		})
 	}

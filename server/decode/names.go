@@ -70,7 +70,7 @@ func (d *decoder) limit(kind nameKind) int {
 func (d *decoder) boundNames(at *path, nodes int) {
 	for kind, l := range nameLimits {
 		if n, limit := len(d.of[kind].names), l.with(nodes); n > limit && !d.unlimited {
-			d.refuse(*at, "leads to %d distinct %ss, at most %d are allowed", n, l.name, limit)
+			d.refuse(*at, wrongCount, "leads to %d distinct %ss, at most %d are allowed", n, l.name, limit)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (d *decoder) boundNames(at *path, nodes int) {
 // countName counts a name, and refuses it if there are too many.
 func (d *decoder) countName(at path, kind nameKind, name string) {
 	if !d.addName(kind, name) && !d.full {
-		d.refuse(at, "is one more distinct %s than the %d that a request may have", nameLimits[kind].name, d.limit(kind))
+		d.refuse(at, wrongCount, "is one more distinct %s than the %d that a request may have", nameLimits[kind].name, d.limit(kind))
 	}
 }
 

@@ -143,7 +143,7 @@ func (r *reader) classIndex(at *path, in *scan, n *api.Node) {
 	if i := in.uint32Value(); uint64(i) < uint64(len(r.classes)) {
 		n.Class = r.classes[i]
 	} else {
-		r.refuse(at.field("class_index"), "is %d, but there are %d node classes", i, len(r.classes))
+		r.refuse(at.field("class_index"), notFound, "is %d, but there are %d node classes", i, len(r.classes))
 	}
 }
 
@@ -155,7 +155,7 @@ func (r *reader) image(at *path, in *scan) (out api.Image) {
 			in.fail()
 		}
 		if out.SizeBytes = int64(size); size > MaxImageBytes {
-			r.refuse(at.field("size_bytes"), "is %d, 0 to %d are allowed", out.SizeBytes, int64(MaxImageBytes))
+			r.refuse(at.field("size_bytes"), outOfRange, "is %d, 0 to %d are allowed", out.SizeBytes, int64(MaxImageBytes))
 		}
 	}
 	return out
@@ -214,7 +214,7 @@ func podCount(s *scan) (template, count uint64, terminating bool) {
 
 func (r *reader) wrongCount(at path, template, count uint64) {
 	if count == 0 {
-		r.refuse(at.field("count"), "is 0, at least 1 is required")
+		r.refuse(at.field("count"), outOfRange, "is 0, at least 1 is required")
 	}
 	r.templateIndex(&at, uint32(template), onNode)
 }
@@ -282,7 +282,7 @@ func (d *decoder) addNode(at *path, raw []byte) {
 		return
 	}
 	if first, again := d.content.Lookup(n.node.Name); again && n.node.Name != "" {
-		d.refuse(at.field("name"), "is that of %s.nodes[%d] too, names must be unique", at.parent.String(), first)
+		d.refuse(at.field("name"), duplicate, "is that of %s.nodes[%d] too, names must be unique", at.parent.String(), first)
 	}
 	d.content.AddNode(n.form, n.digest)
 	d.countNode(&n.node, n.pods)
@@ -314,10 +314,10 @@ func inherited(c *api.NodeClass) uint64 {
 // bounds checks the limits on sums over all nodes.
 func (d *decoder) bounds(at *path) {
 	if d.inherited > MaxInherited {
-		d.refuse(at.field("nodes"), "take over %d taints, image names and labels from their classes in all, at most %d are allowed",
+		d.refuse(at.field("nodes"), wrongCount, "take over %d taints, image names and labels from their classes in all, at most %d are allowed",
 			d.inherited, MaxInherited)
 	}
 	if d.pods > MaxClusterPods {
-		d.refuse(at.field("nodes"), "have %d pods in all, at most %d are allowed", d.pods, MaxClusterPods)
+		d.refuse(at.field("nodes"), wrongCount, "have %d pods in all, at most %d are allowed", d.pods, MaxClusterPods)
 	}
 }

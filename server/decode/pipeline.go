@@ -98,13 +98,13 @@ func (r *runs) add(from, end wire.Reader, bytes, most int) {
 }
 
 // cut splits a cluster into runs, up to a malformed or unknown field, which wrong describes.
-func cut(in wire.Pieces) (items, nodes runs, wrong string) {
+func cut(in wire.Pieces) (items, nodes runs, wrong *lost) {
 	for reader := wire.NewReader(in); !reader.Done(); {
 		from := *reader
 		field, n, ok := reader.Next()
 		switch {
 		case !ok:
-			return items, nodes, "is no protobuf message"
+			return items, nodes, &lost{"", "is no protobuf message", malformed}
 		case n >= 0 && isNode(field):
 			reader.Skip(n)
 			nodes.add(from, *reader, n, chunkNodes)
@@ -112,10 +112,10 @@ func cut(in wire.Pieces) (items, nodes runs, wrong string) {
 			reader.Skip(n)
 			items.add(from, *reader, n, chunkItems)
 		default:
-			return items, nodes, unknownField(field)
+			return items, nodes, unknown(field)
 		}
 	}
-	return items, nodes, ""
+	return items, nodes, nil
 }
 
 // inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over. Who has read a

@@ -69,7 +69,7 @@ func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 		canonical = false
 	}
 	if !hasSource {
-		r.refuse(at.field("source"), "one of template_index and template is required")
+		r.refuse(at.field("source"), required, "one of template_index and template is required")
 	}
 	if canonical {
 		p.canonical = in.data
@@ -89,7 +89,7 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 	case s == onNode && r.exact == nil && in.next(sized(podTemplate)):
 		p.inline, canonical = r.inlineTemplate(in.bytes())
 		if p.inline == nil {
-			r.refuse(*at, "is wrong") // the exact reader has the details
+			r.refuse(*at, malformed, "is wrong") // the exact reader has the details
 			return true, true
 		}
 		p.pod.Template = p.inline.template
@@ -103,7 +103,7 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 		if s == onNode && p.pod.Template.Spec.NodeName != "" {
 			at := at.field("template")
 			spec := at.field("spec")
-			r.refuse(spec.field("node_name"), "must be empty in pods on nodes")
+			r.refuse(spec.field("node_name"), notAllowed, "must be empty in pods on nodes")
 		}
 	default:
 		return false, false
@@ -113,11 +113,11 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 
 func (r *reader) templateIndex(at *path, i uint32, s podKind) bool {
 	if uint64(i) >= uint64(len(r.templates)) {
-		r.refuse(at.field("template_index"), "is %d, but cluster.pod_templates has %d entries", i, len(r.templates))
+		r.refuse(at.field("template_index"), notFound, "is %d, but cluster.pod_templates has %d entries", i, len(r.templates))
 		return false
 	}
 	if s == onNode && r.pinned[i] {
-		r.refuse(at.field("template_index"), "refers to a template with a node_name, which pods on nodes must not have")
+		r.refuse(at.field("template_index"), notAllowed, "refers to a template with a node_name, which pods on nodes must not have")
 		return false
 	}
 	return true

@@ -25,7 +25,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	}
 	at := path{name: "context.profile"}
 	if in.GetName() != "" && in.GetName() != kube137 {
-		d.refuse(at.field("name"), "is %s, only %q is known", quote(in.GetName()), kube137)
+		d.refuse(at.field("name"), unknownValue, "is %s, only %q is known", quote(in.GetName()), kube137)
 	}
 	d.pluginWeights(&at, in.GetPluginWeights(), &out.Weights)
 	out.AddedAffinity = strictly(d, at.field("added_affinity"), in.GetAddedAffinity(), (*reader).nodeAffinity)
@@ -34,7 +34,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	out.IgnoredResourceGroups = d.ignored(&at, "ignored_resource_groups", in.GetIgnoredResourceGroups())
 	for i, g := range out.IgnoredResourceGroups {
 		if strings.Contains(g, "/") {
-			d.refuse(at.item("ignored_resource_groups", i), "must not contain a slash")
+			d.refuse(at.item("ignored_resource_groups", i), invalidSyntax, "must not contain a slash")
 		}
 	}
 	if len(in.GetBalancedAllocationResources()) > 0 {
@@ -43,9 +43,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	out.DisabledFilters = d.disabledFilters(&at, in.GetDisabledFilters())
 	if in.HardPodAffinityWeight != nil {
 		out.HardPodAffinityWeight = *in.HardPodAffinityWeight
-		if out.HardPodAffinityWeight < 0 || out.HardPodAffinityWeight > 100 {
-			d.refuse(at.field("hard_pod_affinity_weight"), "is %d, 0 to 100 are allowed", out.HardPodAffinityWeight)
-		}
+		d.between(at.field("hard_pod_affinity_weight"), int64(out.HardPodAffinityWeight), 0, 100)
 	}
 	out.IgnorePreferredTermsOfExistingPods = in.GetIgnorePreferredTermsOfExistingPods()
 	d.defaultSpread(&at, in.GetDefaultSpread(), out)
@@ -63,7 +61,7 @@ func (d *decoder) balancedResources(at *path, in []string) []string {
 		at := at.item(field, i)
 		d.resourceName(at, name)
 		if slices.Contains(in[:i], name) {
-			d.refuse(at, "is there already")
+			d.refuse(at, duplicate, "is there already")
 		}
 	}
 	return in
@@ -88,9 +86,9 @@ func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.Plug
 		plugin := plugins[p]
 		switch {
 		case !plugin.Filters:
-			d.refuse(at, "must be a plugin that filters")
+			d.refuse(at, unknownValue, "must be a plugin that filters")
 		case out.Has(uint8(plugin.Name)):
-			d.refuse(at, "is there already")
+			d.refuse(at, duplicate, "is there already")
 		}
 		out.Add(uint8(plugin.Name))
 	}
@@ -104,16 +102,14 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 	seen := make(map[stowagev1.Plugin]bool, len(in))
 	for i, w := range in {
 		at := at.item("plugin_weights", i)
-		if w.GetWeight() < 0 || w.GetWeight() > maxPluginWeight {
-			d.refuse(at.field("weight"), "is %d, 0 to %d are allowed", w.GetWeight(), maxPluginWeight)
-		}
+		d.between(at.field("weight"), int64(w.GetWeight()), 0, maxPluginWeight)
 		weight := plugins[w.GetPlugin()].Weight
 		if weight == nil {
-			d.refuse(at.field("plugin"), "must be a plugin that scores")
+			d.refuse(at.field("plugin"), unknownValue, "must be a plugin that scores")
 			continue
 		}
 		if seen[w.GetPlugin()] {
-			d.refuse(at.field("plugin"), "has a weight already")
+			d.refuse(at.field("plugin"), duplicate, "has a weight already")
 		}
 		seen[w.GetPlugin()] = true
 		if w.Weight != nil {
@@ -147,7 +143,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 	}
 	if !listed {
 		if len(in.GetConstraints()) > 0 {
-			d.refuse(at.field(field), "must be empty with DEFAULTING_TYPE_SYSTEM")
+			d.refuse(at.field(field), notAllowed, "must be empty with DEFAULTING_TYPE_SYSTEM")
 		}
 		return
 	}
@@ -161,7 +157,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 			c = new(stowagev1.TopologySpreadConstraint)
 		}
 		if c.GetLabelSelector() != nil {
-			d.refuse(at.field("label_selector"), "must be absent, the workload's selector stands for it")
+			d.refuse(at.field("label_selector"), notAllowed, "must be absent, the workload's selector stands for it")
 		}
 		constraint := submessage(d, at, c, (*reader).spreadConstraint)
 		if constraint == nil {

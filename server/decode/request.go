@@ -43,30 +43,30 @@ func On(ctx context.Context, c *Cluster) *Request {
 func (d *decoder) Based(in *stowagev1.DecisionContext) {
 	switch {
 	case in == nil:
-		d.refuse(path{name: "context"}, "is required")
+		d.refuse(path{name: "context"}, required, "is required")
 	case in.GetBase() == nil:
-		d.refuse(path{name: "context.base"}, "one of cluster and snapshot is required")
+		d.refuse(path{name: "context.base"}, required, "one of cluster and snapshot is required")
 	}
 }
 
 // Refuse returns the error of a field.
-func Refuse(field, format string, args ...any) error {
+func Refuse(field string, reason stowagev1.ViolationReason, format string, args ...any) error {
 	var p problems
-	p.refuse(path{name: field}, format, args...)
+	p.refuse(path{name: field}, reason, format, args...)
 	return p.err()
 }
 
 // ErrNoMessage is the error of a malformed request.
-var ErrNoMessage = Refuse("", "the request is no protobuf message")
+var ErrNoMessage = Refuse("", malformed, "the request is no protobuf message")
 
 // Address parses the content address in a field.
 func Address(text, field string) (content.Address, error) {
 	if text == "" {
-		return content.Address{}, Refuse(field, "is required")
+		return content.Address{}, Refuse(field, required, "is required")
 	}
 	a, err := content.Parse(text)
 	if err != nil {
-		return a, Refuse(field, "must be 64 lowercase hexadecimal digits")
+		return a, Refuse(field, invalidSyntax, "must be 64 lowercase hexadecimal digits")
 	}
 	return a, nil
 }
@@ -176,17 +176,11 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
 		},
 	}
-	r.replicas(in)
+	r.require(in.Replicas != nil, path{name: "replicas"})
 	if p := call.Pod; in.GetSelector() == nil && p != nil && p.Template != nil && len(p.Template.Labels)+len(p.Labels) == 0 {
-		r.refuse(path{name: "selector"}, "is required, as the pod has no labels")
+		r.refuse(path{name: "selector"}, required, "is required, as the pod has no labels")
 	}
 	return call
-}
-
-func (d *decoder) replicas(in *stowagev1.ScaleDownRequest) {
-	if in.Replicas == nil {
-		d.refuse(path{name: "replicas"}, "is required")
-	}
 }
 
 // Envelope returns the problems of a request that do not depend on the cluster and its pods.
@@ -198,11 +192,11 @@ func Envelope(in any) error {
 		d.Based(r.GetContext())
 		d.profile(r.GetContext().GetProfile())
 	}
-	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok && r.GetPod() == nil {
-		d.refuse(path{name: "pod"}, "is required")
+	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok {
+		d.require(r.GetPod() != nil, path{name: "pod"})
 	}
 	if r, ok := in.(*stowagev1.ScaleDownRequest); ok {
-		d.replicas(r)
+		d.require(r.Replicas != nil, path{name: "replicas"})
 	}
 	return d.err()
 }

@@ -75,11 +75,11 @@ func (r *reader) scalarAmounts(at *path, s *scan, tag byte) {
 func (r *reader) scalar(at *path, name string, amount int64) {
 	switch {
 	case name == "":
-		r.refuse(at.entry("scalars", name), "has an empty name")
+		r.refuse(at.entry("scalars", name), required, "has an empty name")
 	case hasField(name):
-		r.refuse(at.entry("scalars", name), "has a field of its own and must not be among scalars")
+		r.refuse(at.entry("scalars", name), notAllowed, "has a field of its own and must not be among scalars")
 	case len(name) > MaxLabelKeyBytes:
-		r.refuse(at.entry("scalars", name), "has a name of %d bytes, at most %d are allowed", len(name), MaxLabelKeyBytes)
+		r.refuse(at.entry("scalars", name), tooLong, "has a name of %d bytes, at most %d are allowed", len(name), MaxLabelKeyBytes)
 	default:
 		r.countName(at.entry("scalars", name), resourceName, name)
 		r.quantity(at.entry("scalars", name), amount)
@@ -88,6 +88,6 @@ func (r *reader) scalar(at *path, name string, amount int64) {
 
 func (p *problems) quantity(at path, amount int64) {
 	if amount < 0 {
-		p.refuse(at, "is %d, at least 0 is required", amount)
+		p.refuse(at, outOfRange, "is %d, at least 0 is required", amount)
 	}
 }

@@ -28,9 +28,9 @@ func (d *decoder) scoringStrategy(parent *path, in *stowagev1.ScoringStrategy, o
 	case isRatio && hasShape:
 		out.Shape = shape
 	case isRatio:
-		d.refuse(at.field("shape"), "is required with SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
+		d.refuse(at.field("shape"), required, "is required with SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 	case hasShape:
-		d.refuse(at.field("shape"), "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
+		d.refuse(at.field("shape"), notAllowed, "must be empty without SCORING_STRATEGY_TYPE_REQUESTED_TO_CAPACITY_RATIO")
 	}
 }
 
@@ -43,22 +43,17 @@ func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.S
 	for i, p := range in {
 		at := at.item("shape", i)
 		out[i] = api.ShapePoint{Utilization: int64(p.GetUtilization()), Score: int64(p.GetScore())}
-		if p.GetUtilization() < 0 || p.GetUtilization() > 100 {
-			d.refuse(at.field("utilization"), "is %d, 0 to 100 are allowed", p.GetUtilization())
-		}
+		d.between(at.field("utilization"), out[i].Utilization, 0, 100)
 		if i > 0 && out[i].Utilization <= out[i-1].Utilization {
-			d.refuse(at.field("utilization"), "is %d, it must be greater than that of the point before", p.GetUtilization())
+			d.refuse(at.field("utilization"), outOfRange, "is %d, it must be greater than that of the point before", p.GetUtilization())
 		}
-		if p.GetScore() < 0 || p.GetScore() > 10 {
-			d.refuse(at.field("score"), "is %d, 0 to 10 are allowed", p.GetScore())
-		}
+		d.between(at.field("score"), out[i].Score, 0, 10)
 	}
 	return out
 }
 
 func (d *decoder) resourceName(at path, name string) {
-	if name == "" {
-		d.refuse(at, "is required")
+	if !d.require(name != "", at) {
 		return
 	}
 	d.length(at, name, MaxLabelKeyBytes)
@@ -77,9 +72,7 @@ func (d *decoder) resourceWeights(at *path, field string, in []*stowagev1.Resour
 		at := at.item(field, i)
 		out[i] = api.ResourceWeight{Resource: r.GetName(), Weight: r.GetWeight()}
 		d.resourceName(at.field("name"), r.GetName())
-		if r.GetWeight() < 1 || r.GetWeight() > 100 {
-			d.refuse(at.field("weight"), "is %d, 1 to 100 are allowed", r.GetWeight())
-		}
+		d.between(at.field("weight"), r.GetWeight(), 1, 100)
 	}
 	return out
 }

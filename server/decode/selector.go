@@ -25,9 +25,9 @@ func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
 	out.MatchLabels = r.entries(at, in, 1, "match_labels")
 	for _, label := range out.MatchLabels {
 		if r.selectors < lenient && !isLabelKey(label.Key) {
-			r.refuse(at.entry("match_labels", label.Key), "the key "+labelKeySyntax)
+			r.refuse(at.entry("match_labels", label.Key), invalidSyntax, "the key "+labelKeySyntax)
 		} else if r.selectors < lenientValues && !isLabelValue(label.Value) {
-			r.refuse(at.entry("match_labels", label.Key), "the value "+labelValueSyntax)
+			r.refuse(at.entry("match_labels", label.Key), invalidSyntax, "the value "+labelValueSyntax)
 		}
 	}
 	out.MatchExpressions = list(r, at, in, 2, "match_expressions", MaxRequirements, (*reader).labelRequirement)
@@ -83,7 +83,7 @@ func (r *reader) nodeRequirement(at *path, in *scan) api.Requirement {
 	r.requirement(at, &out)
 	if r.selectors == strict && out.Operator >= api.GreaterThan && len(out.Values) == 1 {
 		if _, err := strconv.ParseInt(out.Values[0], 10, 64); err != nil {
-			r.refuse(at.item("values", 0), "must be a decimal integer with this operator")
+			r.refuse(at.item("values", 0), invalidSyntax, "must be a decimal integer with this operator")
 		}
 	}
 	return out.Requirement
@@ -92,7 +92,7 @@ func (r *reader) nodeRequirement(at *path, in *scan) api.Requirement {
 // requirement checks the key and values of a requirement with a known operator.
 func (r *reader) requirement(at *path, q *expression) {
 	if r.selectors < lenient && !isLabelKey(q.Key) {
-		r.refuse(at.field("key"), labelKeySyntax)
+		r.refuse(at.field("key"), invalidSyntax, labelKeySyntax)
 	}
 	if q.tooLong || r.selectors == lenient {
 		return
@@ -100,15 +100,15 @@ func (r *reader) requirement(at *path, q *expression) {
 	switch n := len(q.Values); q.Operator {
 	case api.In, api.NotIn:
 		if n == 0 {
-			r.refuse(at.field("values"), "at least one is required with this operator")
+			r.refuse(at.field("values"), required, "at least one is required with this operator")
 		}
 	case api.Exists, api.DoesNotExist:
 		if n > 0 {
-			r.refuse(at.field("values"), "must be empty with this operator")
+			r.refuse(at.field("values"), notAllowed, "must be empty with this operator")
 		}
 	case api.GreaterThan, api.LessThan:
 		if n != 1 {
-			r.refuse(at.field("values"), "has %d entries, exactly one is required with this operator", n)
+			r.refuse(at.field("values"), wrongCount, "has %d entries, exactly one is required with this operator", n)
 		}
 	}
 	if r.selectors == lenientValues {
@@ -116,7 +116,7 @@ func (r *reader) requirement(at *path, q *expression) {
 	}
 	for i, v := range q.Values {
 		if !isLabelValue(v) {
-			r.refuse(at.item("values", i), labelValueSyntax)
+			r.refuse(at.item("values", i), invalidSyntax, labelValueSyntax)
 		}
 	}
 }
@@ -125,11 +125,11 @@ func (r *reader) requirement(at *path, q *expression) {
 func (r *reader) nodeField(at *path, in *scan) api.Requirement {
 	out := r.expression(at, in)
 	if out.Key != "metadata.name" {
-		r.refuse(at.field("key"), `is %s, only "metadata.name" is allowed`, quote(out.Key))
+		r.refuse(at.field("key"), unknownValue, `is %s, only "metadata.name" is allowed`, quote(out.Key))
 	}
 	out.Operator, _ = enum(r.problems, at, "operator", stowagev1.NodeSelectorOperator(out.operator), api.In, api.NotIn)
 	if len(out.Values) != 1 && !out.tooLong {
-		r.refuse(at.field("values"), "has %d entries, exactly one is required", len(out.Values))
+		r.refuse(at.field("values"), wrongCount, "has %d entries, exactly one is required", len(out.Values))
 	}
 	return out.Requirement
 }

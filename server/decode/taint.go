@@ -27,14 +27,14 @@ func (r *reader) toleration(at *path, in *scan) (out api.Toleration) {
 	out.Operator, _ = enum(r.problems, at, "operator", operator,
 		api.TolerationEqual, api.TolerationExists, api.TolerationLessThan, api.TolerationGreaterThan)
 	if out.Operator == api.TolerationExists && out.Value != "" {
-		r.refuse(at.field("value"), "must be empty with TOLERATION_OPERATOR_EXISTS")
+		r.refuse(at.field("value"), notAllowed, "must be empty with TOLERATION_OPERATOR_EXISTS")
 	}
 	if out.Key == "" && out.Operator != api.TolerationExists {
-		r.refuse(at.field("operator"), "must be TOLERATION_OPERATOR_EXISTS if key is empty")
+		r.refuse(at.field("operator"), notAllowed, "must be TOLERATION_OPERATOR_EXISTS if key is empty")
 	}
 	effects := [...]api.TaintEffect{api.EveryEffect, api.NoSchedule, api.PreferNoSchedule, api.NoExecute}
 	if uint32(effect) >= uint32(len(effects)) {
-		r.refuse(at.field("effect"), "must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE, "+
+		r.refuse(at.field("effect"), unknownValue, "must be TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_PREFER_NO_SCHEDULE, "+
 			"TAINT_EFFECT_NO_EXECUTE or unspecified")
 		return out
 	}

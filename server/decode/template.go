@@ -95,9 +95,7 @@ func (r *reader) hostPort(at *path, in *scan) (out api.HostPort) {
 	out.Port = in.int32(1)
 	protocol := cmp.Or(stowagev1.Protocol(in.int32(2)), stowagev1.Protocol_PROTOCOL_TCP)
 	out.HostIP = in.text(3)
-	if out.Port < 1 || out.Port > 65535 {
-		r.refuse(at.field("port"), "is %d, 1 to 65535 are allowed", out.Port)
-	}
+	r.between(at.field("port"), int64(out.Port), 1, 65535)
 	out.Protocol, _ = enum(r.problems, at, "protocol", protocol, api.TCP, api.UDP, api.SCTP)
 	return out
 }

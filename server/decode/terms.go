@@ -35,12 +35,8 @@ func weighted[T any](
 	weight = in.int32(1)
 	present := in.nextIs(sized(2))
 	term = one(r, at, in, 2, field, message)
-	if weight < 1 || weight > 100 {
-		r.refuse(at.field("weight"), "is %d, 1 to 100 are allowed", weight)
-	}
-	if !present {
-		r.refuse(at.field(field), "is required")
-	}
+	r.between(at.field("weight"), int64(weight), 1, 100)
+	r.require(present, at.field(field))
 	return weight, term
 }
 
@@ -67,7 +63,7 @@ func (r *reader) podAffinityTerm(at *path, in *scan) (out api.PodAffinityTerm) {
 	}
 	for i, n := range out.Namespaces {
 		if n == "" {
-			r.refuse(at.item("namespaces", i), "must not be empty")
+			r.refuse(at.item("namespaces", i), required, "must not be empty")
 		}
 		r.length(at.item("namespaces", i), n, MaxNamespaceBytes)
 	}
@@ -84,9 +80,7 @@ func (r *reader) labelKeys(at *path, in *scan, field byte, name string) []string
 }
 
 func (r *reader) topologyKey(at *path, key string) {
-	if key == "" {
-		r.refuse(at.field("topology_key"), "is required")
-	}
+	r.require(key != "", at.field("topology_key"))
 	r.countName(at.field("topology_key"), topologyKey, key)
 }
 
@@ -95,7 +89,7 @@ func (r *reader) spreadConstraints(at *path, in *scan, field byte, name string) 
 	for i := range out {
 		if c := &out[i]; len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
 			at := at.item(name, i)
-			r.refuse(at.field("match_label_keys"), "must be empty without label_selector")
+			r.refuse(at.field("match_label_keys"), notAllowed, "must be empty without label_selector")
 		}
 	}
 	r.uniqueSpread(at, name, out)
@@ -108,7 +102,7 @@ func (p *problems) uniqueSpread(at *path, field string, all []api.TopologySpread
 		for j := range i {
 			if all[j].TopologyKey == all[i].TopologyKey && all[j].ScheduleAnyway == all[i].ScheduleAnyway {
 				at := at.item(field, i)
-				p.refuse(at.field("topology_key"), "another constraint has the same topology_key and when_unsatisfiable")
+				p.refuse(at.field("topology_key"), duplicate, "another constraint has the same topology_key and when_unsatisfiable")
 				break
 			}
 		}
@@ -136,15 +130,15 @@ func (r *reader) spreadConstraint(at *path, in *scan) (out api.TopologySpreadCon
 	out.MatchLabelKeys = r.labelKeys(at, in, 8, "match_label_keys")
 	r.selectors = before
 	if out.MaxSkew < 1 {
-		r.refuse(at.field("max_skew"), "is %d, at least 1 is required", out.MaxSkew)
+		r.refuse(at.field("max_skew"), outOfRange, "is %d, at least 1 is required", out.MaxSkew)
 	}
 	r.topologyKey(at, out.TopologyKey) // of any syntax, as in pkg/apis/core/validation ValidateTopologyKey, v1.37
 	out.ScheduleAnyway, _ = enum(r.problems, at, "when_unsatisfiable", action, false, true)
 	if out.MinDomains < 1 {
-		r.refuse(at.field("min_domains"), "is %d, at least 1 is required", out.MinDomains)
+		r.refuse(at.field("min_domains"), outOfRange, "is %d, at least 1 is required", out.MinDomains)
 	}
 	if hasMinDomains && out.ScheduleAnyway {
-		r.refuse(at.field("min_domains"), "is only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE")
+		r.refuse(at.field("min_domains"), notAllowed, "is only allowed with UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE")
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Unmarshal decodes a message and refuses what protobuf's decoders would lose: unknown fields, such as a constraint of a newer
@@ -35,14 +37,17 @@ func (p *problems) refuseLost(at *path, raw []byte, m proto.Message) {
 	} else if at != nil {
 		where = *at
 	}
-	p.refuse(where, "%s", l.reason)
+	p.refuse(where, l.reason, "%s", l.description)
 }
 
 // lost is a field that decoding loses. Its path begins with a dot.
-type lost struct{ path, reason string }
+type lost struct {
+	path, description string
+	reason            stowagev1.ViolationReason
+}
 
-func unknownField(number protowire.Number) string {
-	return "unknown field " + strconv.Itoa(int(number))
+func unknown(number protowire.Number) *lost {
+	return &lost{"", "unknown field " + strconv.Itoa(int(number)), unknownField}
 }
 
 // findLost returns the first field in a well-formed message that decoding loses, nil if there is none.
@@ -56,7 +61,7 @@ func findLost(raw []byte, m protoreflect.MessageDescriptor) *lost {
 		}
 		f := fields.ByNumber(number)
 		if f == nil || !isOfKind(f, kind) {
-			return &lost{"", unknownField(number)}
+			return unknown(number)
 		}
 		value := raw[at+n : at+n+size]
 		switch {
@@ -71,7 +76,7 @@ func findLost(raw []byte, m protoreflect.MessageDescriptor) *lost {
 			fallthrough
 		case kind == protowire.VarintType:
 			if v, fits := fitting(f.Kind(), value); !fits {
-				return &lost{"." + string(f.Name()), "is " + strconv.FormatInt(v, 10) + ", which does not fit 32 bits"}
+				return &lost{"." + string(f.Name()), "is " + strconv.FormatInt(v, 10) + ", which does not fit 32 bits", malformed}
 			}
 		}
 		at += n + size

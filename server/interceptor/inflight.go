@@ -104,7 +104,7 @@ func Reserve(ctx context.Context, bytes int64) error {
 		return nil // the call ended, its result is discarded
 	}
 	if total > c.limiter.limit && total > c.charged.Load() {
-		return rpcerror.Overloaded(retryOverloaded)
+		return rpcerror.Overloaded(c.limiter.limit, retryOverloaded)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 	if c := callOf(ctx); c != nil {
 		defer c.release()
 		if c.overload.Load() {
-			return nil, rpcerror.Overloaded(retryOverloaded)
+			return nil, rpcerror.Overloaded(f.limit, retryOverloaded)
 		}
 	}
 	return handle(ctx, r)
@@ -149,5 +149,5 @@ func (s inFlightStream) RecvMsg(m any) error {
 	if bytes := c.received.Load(); bytes > s.limit { // a retry cannot succeed
 		return rpcerror.StreamTooLarge(bytes, s.limit)
 	}
-	return rpcerror.Overloaded(retryOverloaded)
+	return rpcerror.Overloaded(s.limit, retryOverloaded)
 }

@@ -13,10 +13,11 @@ import (
 
 // RateLimit admits calls at a rate with a burst: the generic cell rate algorithm on one atomic.
 type RateLimit struct {
-	interval time.Duration // between two calls at the rate
-	burst    time.Duration // interval times the burst size
-	now      func() time.Time
-	start    time.Time
+	perSecond float64
+	interval  time.Duration // between two calls at the rate
+	burst     time.Duration // interval times the burst size
+	now       func() time.Time
+	start     time.Time
 	// due is the theoretical arrival time of the next call, as nanoseconds since start.
 	due atomic.Int64
 }
@@ -24,7 +25,7 @@ type RateLimit struct {
 // NewRateLimit returns a limit of perSecond calls with a burst, measured by the clock now.
 func NewRateLimit(perSecond float64, burst int, now func() time.Time) *RateLimit {
 	interval := max(time.Duration(float64(time.Second)/perSecond), 1)
-	return &RateLimit{interval: interval, burst: interval * time.Duration(burst), now: now, start: now()}
+	return &RateLimit{perSecond: perSecond, interval: interval, burst: interval * time.Duration(burst), now: now, start: now()}
 }
 
 // admit admits a call and returns 0, or returns the wait before a retry.
@@ -45,7 +46,7 @@ func (l *RateLimit) admit() (wait time.Duration) {
 // Limit implements ratelimit.Limiter.
 func (l *RateLimit) Limit(context.Context) error {
 	if wait := l.admit(); wait > 0 {
-		return rpcerror.RateLimited(wait)
+		return rpcerror.RateLimited(l.perSecond, wait)
 	}
 	return nil
 }

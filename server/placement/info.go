@@ -35,7 +35,7 @@ func (s *Service) SetLimits(l Limits) { s.limits = l }
 // GetServerInfo tells the release, profiles, limits and features.
 func (s *Service) GetServerInfo(_ context.Context, in *stowagev1.GetServerInfoRequest) (*stowagev1.GetServerInfoResponse, error) {
 	if number, _, n := protowire.ConsumeTag(in.ProtoReflect().GetUnknown()); n > 0 {
-		return nil, statusOf(decode.Refuse("", "unknown field %d", number))
+		return nil, statusOf(decode.Refuse("", stowagev1.ViolationReason_VIOLATION_REASON_UNKNOWN_FIELD, "unknown field %d", number))
 	}
 	limits := &stowagev1.ServerLimits{
 		MaxReceiveMessageBytes:  bytesLimit(s.limits.ReceiveMessageBytes),

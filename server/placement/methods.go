@@ -95,7 +95,7 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
 		d, err := c.ScaleDown(ctx, call.Pod, call.Options)
 		if err == nil && d.Replicas-call.Options.Replicas > engine.MaxDeletions {
-			err = decode.Refuse("replicas", "is %d, but there are %d, and at most %d are deleted at once",
+			err = decode.Refuse("replicas", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "is %d, but there are %d, and at most %d are deleted at once",
 				call.Options.Replicas, d.Replicas, engine.MaxDeletions)
 		}
 		return d, err

@@ -32,11 +32,11 @@ func (s *Service) put(stream grpc.ServerStream) error {
 			return err
 		}
 		extra.Free()
-		return statusOf(decode.Refuse("end", "must be the last message"))
+		return statusOf(decode.Refuse("end", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be the last message"))
 	}
 	clusterBytes := p.cluster.Memory()
 	if !s.snapshots.Put(p.cluster) {
-		return rpcerror.SnapshotTooLarge(clusterBytes)
+		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.Limit())
 	}
 	return stream.SendMsg(&stowagev1.PutSnapshotResponse{
 		Address:     p.cluster.Address,
@@ -69,13 +69,14 @@ func (p *putStream) receive() (*wire.Request, error) {
 	in := wire.NewRequest(m, partField)
 	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
 	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
-		return nil, decode.Refuse("end", "is missing, the stream ended early")
+		return nil, decode.Refuse("end", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is missing, the stream ended early")
 	} else if err != nil {
 		return nil, err
 	}
 	if err := in.Err(); err != nil {
 		in.Free()
-		return nil, decodeError(err, decode.Refuse("step", "is not in a valid protobuf message"))
+		return nil, decodeError(err,
+			decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED, "is not in a valid protobuf message"))
 	}
 	return in, nil
 }
@@ -95,19 +96,19 @@ func (p *putStream) apply(in *wire.Request) error {
 	switch step := in.Message.(*stowagev1.PutSnapshotRequest).GetStep().(type) {
 	case *stowagev1.PutSnapshotRequest_Delta:
 		if p.parts != nil {
-			return decode.Refuse("delta", "must not come with parts")
+			return decode.Refuse("delta", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with parts")
 		}
 		return p.delta(step.Delta)
 	case *stowagev1.PutSnapshotRequest_End:
 		return p.end(step.End.GetAddress())
 	}
-	return decode.Refuse("step", "one of part, delta and end is required")
+	return decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "one of part, delta and end is required")
 }
 
 func (p *putStream) part(in *wire.Request) error {
 	if p.cluster != nil {
 		in.Free()
-		return decode.Refuse("part", "must not come with deltas")
+		return decode.Refuse("part", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with deltas")
 	}
 	if p.parts == nil {
 		p.parts = decode.NewRequest(p.stream.Context())
@@ -159,7 +160,7 @@ func (p *putStream) delta(in *stowagev1.SnapshotReference) error {
 		}
 		p.cluster = base
 	} else if in.GetAddress() != "" {
-		return decode.Refuse("delta.address", "must be empty after the first delta")
+		return decode.Refuse("delta.address", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be empty after the first delta")
 	}
 	r := decode.On(p.stream.Context(), p.cluster)
 	r.Delta("delta.delta", in.GetDelta())

@@ -44,7 +44,7 @@ func (s *Service) servePlaceStream(
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
-		return statusOf(decode.Refuse("pods_per_message", "is 0, at least 1 is required"))
+		return statusOf(decode.Refuse("pods_per_message", stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE, "is 0, at least 1 is required"))
 	}
 	return statusOf(prefixField("place", s.placeStream(ctx, in, inline, pods, send)))
 }
@@ -55,7 +55,7 @@ func (s *Service) placeStream(
 ) error {
 	timing := s.startTimer("PlaceStream")
 	if in.GetPlace() == nil {
-		return decode.Refuse("", "is required")
+		return decode.Refuse("", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is required")
 	}
 	place := in.GetPlace()
 	r, snapshot, err := s.decodeCluster(ctx, place, inline)

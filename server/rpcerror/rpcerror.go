@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -43,55 +42,58 @@ func Invalid(e *decode.Error) error {
 		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
 			Field:       v.Field,
 			Description: v.Description,
+			Reason:      v.Reason.Short(),
 		})
 	}
-	return build(codes.InvalidArgument, stowagev1.ErrorReason_ERROR_REASON_INVALID_REQUEST, e.Error(), bad)
+	return build(codes.InvalidArgument, stowagev1.ErrorReason_ERROR_REASON_INVALID_REQUEST, e.Error(), nil, bad)
 }
 
 // Overloaded returns OVERLOADED: the in-flight limit is exceeded.
-func Overloaded(retryAfter time.Duration) error {
+func Overloaded(limit int64, retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,
-		"too many request bytes in flight", retryInfo(retryAfter))
+		"too many request bytes in flight", limited("max_in_flight_bytes", limit), retryInfo(retryAfter))
 }
 
 // RateLimited returns RATE_LIMITED: the rate limit is exceeded.
-func RateLimited(retryAfter time.Duration) error {
+func RateLimited(perSecond float64, retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_RATE_LIMITED,
-		"request rate limit exceeded", retryInfo(retryAfter))
+		"request rate limit exceeded", limited("max_requests_per_second", perSecond), retryInfo(retryAfter))
 }
 
 // UnknownSnapshot returns UNKNOWN_SNAPSHOT: the snapshot is not in the server's cache.
 func UnknownSnapshot(address string) error {
 	return build(codes.FailedPrecondition, stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT,
-		"snapshot "+address+" not found; put it again")
+		"snapshot "+address+" not found; put it again", metadata{"address": address})
 }
 
 // AddressMismatch returns ADDRESS_MISMATCH: the content of a put snapshot does not have the expected address.
 func AddressMismatch(expected, actual string) error {
 	return build(codes.InvalidArgument, stowagev1.ErrorReason_ERROR_REASON_ADDRESS_MISMATCH,
-		"the snapshot's address is "+actual+", not "+expected)
+		"the snapshot's address is "+actual+", not "+expected, metadata{"address": actual, "expectedAddress": expected})
 }
 
 // SnapshotTooLarge returns SNAPSHOT_TOO_LARGE: the snapshot alone exceeds the memory budget of the cache.
-func SnapshotTooLarge(bytes int64) error {
+func SnapshotTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
-		fmt.Sprintf("the snapshot takes %d bytes, more than the server's snapshot budget", bytes))
+		fmt.Sprintf("the snapshot takes %d bytes, more than the server's snapshot budget of %d", bytes, limit),
+		limited("max_snapshot_bytes", limit).with("bytes", bytes))
 }
 
 // StreamTooLarge returns SNAPSHOT_TOO_LARGE: the messages of a put alone exceed the in-flight limit.
 func StreamTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
-		fmt.Sprintf("the stream has %d bytes, more than the in-flight limit of %d", bytes, limit))
+		fmt.Sprintf("the stream has %d bytes, more than the in-flight limit of %d", bytes, limit),
+		limited("max_in_flight_bytes", limit).with("bytes", bytes))
 }
 
 // Cancelled returns CANCELLED: the call's context was done before the response was ready.
 func Cancelled(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return build(codes.DeadlineExceeded, stowagev1.ErrorReason_ERROR_REASON_CANCELLED,
-			"deadline exceeded before the response was ready")
+			"deadline exceeded before the response was ready", nil)
 	}
 	return build(codes.Canceled, stowagev1.ErrorReason_ERROR_REASON_CANCELLED,
-		"call cancelled before the response was ready")
+		"call cancelled before the response was ready", nil)
 }
 
 // InternalMessage is the message of every INTERNAL status.
@@ -99,20 +101,32 @@ const InternalMessage = "internal error; see the server's log for this trace"
 
 // Internal returns INTERNAL. The cause is for the log.
 func Internal(cause error) error {
-	e := build(codes.Internal, stowagev1.ErrorReason_ERROR_REASON_INTERNAL, InternalMessage)
+	e := build(codes.Internal, stowagev1.ErrorReason_ERROR_REASON_INTERNAL, InternalMessage, nil)
 	e.cause = cause
 	return e
+}
+
+// metadata is the metadata of an ErrorInfo, so that no caller parses a message.
+type metadata map[string]string
+
+// limited is the metadata of an error about a limit, by its name in ServerLimits.
+func limited(name string, value any) metadata {
+	return metadata{"limit": name}.with("limitValue", value)
+}
+
+func (m metadata) with(key string, value any) metadata {
+	m[key] = fmt.Sprint(value)
+	return m
 }
 
 func retryInfo(after time.Duration) *errdetails.RetryInfo {
 	return &errdetails.RetryInfo{RetryDelay: durationpb.New(after)}
 }
 
-func build(code codes.Code, reason stowagev1.ErrorReason, message string, details ...protoadapt.MessageV1) *Error {
-	info := &errdetails.ErrorInfo{
-		Reason: strings.TrimPrefix(reason.String(), "ERROR_REASON_"),
-		Domain: stowagev1.ErrorDomain,
-	}
+func build(
+	code codes.Code, reason stowagev1.ErrorReason, message string, about metadata, details ...protoadapt.MessageV1,
+) *Error {
+	info := &errdetails.ErrorInfo{Reason: reason.Short(), Domain: stowagev1.ErrorDomain, Metadata: about}
 	s := status.New(code, message)
 	// WithDetails fails only for details that do not marshal.
 	if detailed, err := s.WithDetails(append([]protoadapt.MessageV1{info}, details...)...); err == nil {

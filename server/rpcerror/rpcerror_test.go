@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,16 +16,27 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
 func TestErrors(t *testing.T) {
-	info := func(reason string) *errdetails.ErrorInfo {
-		return &errdetails.ErrorInfo{Reason: reason, Domain: "stowage-scheduler.github.io"}
+	info := func(reason string, metadata ...string) *errdetails.ErrorInfo {
+		out := &errdetails.ErrorInfo{Reason: reason, Domain: "stowage-scheduler.github.io"}
+		for pair := range slices.Chunk(metadata, 2) {
+			if out.Metadata == nil {
+				out.Metadata = make(map[string]string)
+			}
+			out.Metadata[pair[0]] = pair[1]
+		}
+		return out
 	}
 	retry := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
-	invalid := &decode.Error{Violations: []decode.Violation{{Field: "pod", Description: "is required"}, {Description: "more"}}}
+	invalid := &decode.Error{Violations: []decode.Violation{
+		{Field: "pod", Reason: stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, Description: "is required"},
+		{Reason: stowagev1.ViolationReason_VIOLATION_REASON_TRUNCATED, Description: "more"},
+	}}
 	for name, test := range map[string]struct {
 		err     error
 		code    codes.Code
@@ -33,11 +45,27 @@ func TestErrors(t *testing.T) {
 		"invalid": {rpcerror.Invalid(invalid), codes.InvalidArgument, []any{
 			info("INVALID_REQUEST"),
 			&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
-				{Field: "pod", Description: "is required"}, {Description: "more"},
+				{Field: "pod", Reason: "REQUIRED", Description: "is required"}, {Reason: "TRUNCATED", Description: "more"},
 			}},
 		}},
-		"overloaded":   {rpcerror.Overloaded(time.Second), codes.ResourceExhausted, []any{info("OVERLOADED"), retry}},
-		"rate limited": {rpcerror.RateLimited(time.Second), codes.ResourceExhausted, []any{info("RATE_LIMITED"), retry}},
+		"overloaded": {rpcerror.Overloaded(100, time.Second), codes.ResourceExhausted, []any{
+			info("OVERLOADED", "limit", "max_in_flight_bytes", "limitValue", "100"), retry,
+		}},
+		"rate limited": {rpcerror.RateLimited(2.5, time.Second), codes.ResourceExhausted, []any{
+			info("RATE_LIMITED", "limit", "max_requests_per_second", "limitValue", "2.5"), retry,
+		}},
+		"unknown snapshot": {rpcerror.UnknownSnapshot("abc"), codes.FailedPrecondition, []any{
+			info("UNKNOWN_SNAPSHOT", "address", "abc"),
+		}},
+		"address mismatch": {rpcerror.AddressMismatch("abc", "def"), codes.InvalidArgument, []any{
+			info("ADDRESS_MISMATCH", "address", "def", "expectedAddress", "abc"),
+		}},
+		"snapshot too large": {rpcerror.SnapshotTooLarge(200, 100), codes.ResourceExhausted, []any{
+			info("SNAPSHOT_TOO_LARGE", "limit", "max_snapshot_bytes", "limitValue", "100", "bytes", "200"),
+		}},
+		"stream too large": {rpcerror.StreamTooLarge(200, 100), codes.ResourceExhausted, []any{
+			info("SNAPSHOT_TOO_LARGE", "limit", "max_in_flight_bytes", "limitValue", "100", "bytes", "200"),
+		}},
 		"deadline": {
 			rpcerror.Cancelled(fmt.Errorf("engine: %w", context.DeadlineExceeded)), codes.DeadlineExceeded,
 			[]any{info("CANCELLED")},

@@ -43,6 +43,9 @@ func New(limit int64) *Cache {
 	return c
 }
 
+// Limit returns the budget in bytes.
+func (c *Cache) Limit() int64 { return c.limit }
+
 // Get returns the cluster of an address, nil on a cache miss.
 func (c *Cache) Get(a content.Address) *decode.Cluster {
 	e := (*c.published.Load())[a]

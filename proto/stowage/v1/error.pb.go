@@ -22,7 +22,8 @@ const (
 )
 
 // ErrorReason is the reason in the google.rpc.ErrorInfo of an error, by its name without the prefix. The domain is
-// "stowage-scheduler.github.io".
+// "stowage-scheduler.github.io". The metadata has what a program needs of the error: the limit that was met is in "limit",
+// by its name in ServerLimits, and its value in "limitValue".
 type ErrorReason int32
 
 const (
@@ -38,12 +39,14 @@ const (
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 4
 	// INTERNAL: an internal error; see the server's log for the trace of the request.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 5
-	// FAILED_PRECONDITION: the server does not have the snapshot, or has evicted it. Put it again.
+	// FAILED_PRECONDITION: the server does not have the snapshot, or has evicted it. Put it again. The metadata has its
+	// "address".
 	ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT ErrorReason = 6
-	// INVALID_ARGUMENT: the content address of the snapshot differs from the address in the request.
+	// INVALID_ARGUMENT: the content address of the snapshot differs from the address in the request. The metadata has the
+	// "address" and the "expectedAddress".
 	ErrorReason_ERROR_REASON_ADDRESS_MISMATCH ErrorReason = 7
 	// RESOURCE_EXHAUSTED: the snapshot exceeds the server's limit for all snapshots together, or the stream that puts it
-	// exceeds the limit of bytes in flight.
+	// exceeds the limit of bytes in flight. The metadata has the "bytes" of the snapshot or the stream.
 	ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE ErrorReason = 8
 )
 
@@ -100,6 +103,100 @@ func (ErrorReason) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_error_proto_rawDescGZIP(), []int{0}
 }
 
+// ViolationReason is the reason in a google.rpc.BadRequest.FieldViolation, by its name without the prefix. The description
+// is for people, and may change.
+type ViolationReason int32
+
+const (
+	// None.
+	ViolationReason_VIOLATION_REASON_UNSPECIFIED ViolationReason = 0
+	// The field must be set, or must not be empty.
+	ViolationReason_VIOLATION_REASON_REQUIRED ViolationReason = 1
+	// The server does not know the field. The path is that of the message.
+	ViolationReason_VIOLATION_REASON_UNKNOWN_FIELD ViolationReason = 2
+	// The enum value is unspecified or unknown, or the value or the name is none that the field may have.
+	ViolationReason_VIOLATION_REASON_UNKNOWN_VALUE ViolationReason = 3
+	// The field is no protobuf message or no UTF-8, or its number does not fit its type.
+	ViolationReason_VIOLATION_REASON_MALFORMED ViolationReason = 4
+	// The text does not have the syntax of the field, such as that of a label key.
+	ViolationReason_VIOLATION_REASON_INVALID_SYNTAX ViolationReason = 5
+	// The number is too low or too high.
+	ViolationReason_VIOLATION_REASON_OUT_OF_RANGE ViolationReason = 6
+	// The text has too many bytes.
+	ViolationReason_VIOLATION_REASON_TOO_LONG ViolationReason = 7
+	// The list has too few or too many entries, or there are too many of a kind in the request.
+	ViolationReason_VIOLATION_REASON_WRONG_COUNT ViolationReason = 8
+	// Another element is the same, or has the same name.
+	ViolationReason_VIOLATION_REASON_DUPLICATE ViolationReason = 9
+	// The index or the name refers to nothing.
+	ViolationReason_VIOLATION_REASON_NOT_FOUND ViolationReason = 10
+	// The value is not allowed with that of another field, or here.
+	ViolationReason_VIOLATION_REASON_NOT_ALLOWED ViolationReason = 11
+	// There are more violations, which are not listed. The path is empty.
+	ViolationReason_VIOLATION_REASON_TRUNCATED ViolationReason = 12
+)
+
+// Enum value maps for ViolationReason.
+var (
+	ViolationReason_name = map[int32]string{
+		0:  "VIOLATION_REASON_UNSPECIFIED",
+		1:  "VIOLATION_REASON_REQUIRED",
+		2:  "VIOLATION_REASON_UNKNOWN_FIELD",
+		3:  "VIOLATION_REASON_UNKNOWN_VALUE",
+		4:  "VIOLATION_REASON_MALFORMED",
+		5:  "VIOLATION_REASON_INVALID_SYNTAX",
+		6:  "VIOLATION_REASON_OUT_OF_RANGE",
+		7:  "VIOLATION_REASON_TOO_LONG",
+		8:  "VIOLATION_REASON_WRONG_COUNT",
+		9:  "VIOLATION_REASON_DUPLICATE",
+		10: "VIOLATION_REASON_NOT_FOUND",
+		11: "VIOLATION_REASON_NOT_ALLOWED",
+		12: "VIOLATION_REASON_TRUNCATED",
+	}
+	ViolationReason_value = map[string]int32{
+		"VIOLATION_REASON_UNSPECIFIED":    0,
+		"VIOLATION_REASON_REQUIRED":       1,
+		"VIOLATION_REASON_UNKNOWN_FIELD":  2,
+		"VIOLATION_REASON_UNKNOWN_VALUE":  3,
+		"VIOLATION_REASON_MALFORMED":      4,
+		"VIOLATION_REASON_INVALID_SYNTAX": 5,
+		"VIOLATION_REASON_OUT_OF_RANGE":   6,
+		"VIOLATION_REASON_TOO_LONG":       7,
+		"VIOLATION_REASON_WRONG_COUNT":    8,
+		"VIOLATION_REASON_DUPLICATE":      9,
+		"VIOLATION_REASON_NOT_FOUND":      10,
+		"VIOLATION_REASON_NOT_ALLOWED":    11,
+		"VIOLATION_REASON_TRUNCATED":      12,
+	}
+)
+
+func (x ViolationReason) Enum() *ViolationReason {
+	p := new(ViolationReason)
+	*p = x
+	return p
+}
+
+func (x ViolationReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ViolationReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_error_proto_enumTypes[1].Descriptor()
+}
+
+func (ViolationReason) Type() protoreflect.EnumType {
+	return &file_stowage_v1_error_proto_enumTypes[1]
+}
+
+func (x ViolationReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ViolationReason.Descriptor instead.
+func (ViolationReason) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_error_proto_rawDescGZIP(), []int{1}
+}
+
 var File_stowage_v1_error_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_error_proto_rawDesc = "" +
@@ -115,7 +212,22 @@ const file_stowage_v1_error_proto_rawDesc = "" +
 	"\x15ERROR_REASON_INTERNAL\x10\x05\x12!\n" +
 	"\x1dERROR_REASON_UNKNOWN_SNAPSHOT\x10\x06\x12!\n" +
 	"\x1dERROR_REASON_ADDRESS_MISMATCH\x10\a\x12#\n" +
-	"\x1fERROR_REASON_SNAPSHOT_TOO_LARGE\x10\bBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1fERROR_REASON_SNAPSHOT_TOO_LARGE\x10\b*\xc5\x03\n" +
+	"\x0fViolationReason\x12 \n" +
+	"\x1cVIOLATION_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19VIOLATION_REASON_REQUIRED\x10\x01\x12\"\n" +
+	"\x1eVIOLATION_REASON_UNKNOWN_FIELD\x10\x02\x12\"\n" +
+	"\x1eVIOLATION_REASON_UNKNOWN_VALUE\x10\x03\x12\x1e\n" +
+	"\x1aVIOLATION_REASON_MALFORMED\x10\x04\x12#\n" +
+	"\x1fVIOLATION_REASON_INVALID_SYNTAX\x10\x05\x12!\n" +
+	"\x1dVIOLATION_REASON_OUT_OF_RANGE\x10\x06\x12\x1d\n" +
+	"\x19VIOLATION_REASON_TOO_LONG\x10\a\x12 \n" +
+	"\x1cVIOLATION_REASON_WRONG_COUNT\x10\b\x12\x1e\n" +
+	"\x1aVIOLATION_REASON_DUPLICATE\x10\t\x12\x1e\n" +
+	"\x1aVIOLATION_REASON_NOT_FOUND\x10\n" +
+	"\x12 \n" +
+	"\x1cVIOLATION_REASON_NOT_ALLOWED\x10\v\x12\x1e\n" +
+	"\x1aVIOLATION_REASON_TRUNCATED\x10\fBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_error_proto_rawDescOnce sync.Once
@@ -129,9 +241,10 @@ func file_stowage_v1_error_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_error_proto_rawDescData
 }
 
-var file_stowage_v1_error_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_stowage_v1_error_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_stowage_v1_error_proto_goTypes = []any{
-	(ErrorReason)(0), // 0: stowage.v1.ErrorReason
+	(ErrorReason)(0),     // 0: stowage.v1.ErrorReason
+	(ViolationReason)(0), // 1: stowage.v1.ViolationReason
 }
 var file_stowage_v1_error_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -151,7 +264,7 @@ func file_stowage_v1_error_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_error_proto_rawDesc), len(file_stowage_v1_error_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   0,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -43,8 +43,8 @@ const (
 // node (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io".
-// INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field and the path of the field
-// in the request (for example "context.cluster.nodes[3].taints[0].effect"). RESOURCE_EXHAUSTED caused by load also
+// INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field: the path of the field in
+// the request (for example "context.cluster.nodes[3].taints[0].effect"), and a reason of ViolationReason. RESOURCE_EXHAUSTED caused by load also
 // carries google.rpc.RetryInfo.
 type PlacementServiceClient interface {
 	// Filter returns the feasible nodes for a pod, and why the others are infeasible.
@@ -170,8 +170,8 @@ func (c *placementServiceClient) GetServerInfo(ctx context.Context, in *GetServe
 // node (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io".
-// INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field and the path of the field
-// in the request (for example "context.cluster.nodes[3].taints[0].effect"). RESOURCE_EXHAUSTED caused by load also
+// INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field: the path of the field in
+// the request (for example "context.cluster.nodes[3].taints[0].effect"), and a reason of ViolationReason. RESOURCE_EXHAUSTED caused by load also
 // carries google.rpc.RetryInfo.
 type PlacementServiceServer interface {
 	// Filter returns the feasible nodes for a pod, and why the others are infeasible.
