@@ -181,7 +181,8 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Message: a.messageFor(q.framework(), pod)}
+	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
+	result.Message, result.Failed = a.messageFor(q.framework(), pod)
 	if o.Explain {
 		if result.Explanation, err = q.decision().Explain(ctx, q.candidates); err != nil {
 			return nil, err
@@ -210,9 +211,9 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if err != nil {
 		return nil, err
 	}
-	result.Message = a.message
+	result.Message, result.Failed = a.message, a.failed()
 	if failure := q.decision().Failure; failure != nil {
-		result = &verdict.Score{Nodes: a.feasible, Message: failure.Message}
+		result = &verdict.Score{Nodes: a.feasible, Message: failure.Message, Failed: true}
 	}
 	if o.Rejections {
 		result.Rejections = a.rejections

@@ -56,15 +56,19 @@ type answer struct {
 	message    string
 }
 
-// messageFor returns kube-scheduler's event text for an unplaced pod, including failures to score it.
-func (a *answer) messageFor(f *decide.Framework, pod *api.Pod) string {
+// messageFor returns kube-scheduler's event text for an unplaced pod, including failures to score it, and whether it is the
+// text of an internal error.
+func (a *answer) messageFor(f *decide.Framework, pod *api.Pod) (message string, failed bool) {
 	if len(a.feasible) > 1 {
 		if failure := f.PreScoreFailure(&pod.Template.Spec); failure != nil {
-			return failure.Message
+			return failure.Message, true
 		}
 	}
-	return a.message
+	return a.message, a.failed()
 }
+
+// failed reports whether PreFilter fails: it then rejects all nodes at once.
+func (a *answer) failed() bool { return len(a.rejections) > 0 && a.rejections[0].Code == verdict.Error }
 
 func (a *answer) bytes() int64 {
 	bytes := 4*cap(a.feasible) + len(a.message)

@@ -128,11 +128,14 @@ func TestUnparsablePods(t *testing.T) {
 			if !strings.HasPrefix(f.Message, test.message) {
 				t.Errorf("Filter says %s", f.Message)
 			}
+			if want := test.code == verdict.Error; f.Failed != want {
+				t.Errorf("failed is %v, want %v", f.Failed, want)
+			}
 			if (len(f.Feasible) == 0) != test.filters || (len(f.Explanation.Failing) == 1) != test.filters {
 				t.Errorf("feasible %v, failing %v", f.Feasible, f.Explanation.Failing)
 			}
 			s, err := c.Score(context.Background(), &test.pod.Pod, engine.ScoreOptions{Profile: api.Kube137()})
-			if err != nil || s.Message != f.Message || len(s.Nodes) != len(f.Feasible) || s.Totals != nil || s.Best != nil {
+			if err != nil || s.Message != f.Message || s.Failed != f.Failed || len(s.Nodes) != len(f.Feasible) || s.Totals != nil || s.Best != nil {
 				t.Errorf("Score says %+v, %v", s, err)
 			}
 			others := enginetest.MakePod("good").AntiAffinity(zoneKey, enginetest.Selects("app", "good")).Label("app", "good")

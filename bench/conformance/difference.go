@@ -61,6 +61,7 @@ func decidedFilter(r *stowagev1.FilterResponse) *stowagev1.FilterResponse {
 		FeasibleNodes: r.FeasibleNodes,
 		Rejections:    r.Rejections,
 		Message:       r.Message,
+		InternalError: r.InternalError,
 		Explanation:   decidedExplanation(r.Explanation),
 	}
 }
@@ -75,11 +76,12 @@ func decidedExplanation(e *stowagev1.Explanation) *stowagev1.Explanation {
 // decidedScore is the answer without what is Stowage's own. It shares the rest with the answer.
 func decidedScore(r *stowagev1.ScoreResponse) *stowagev1.ScoreResponse {
 	return &stowagev1.ScoreResponse{
-		Nodes:        r.Nodes,
-		PluginScores: r.PluginScores,
-		TotalScores:  r.TotalScores,
-		BestNodes:    r.BestNodes,
-		Message:      r.Message,
+		Nodes:         r.Nodes,
+		PluginScores:  r.PluginScores,
+		TotalScores:   r.TotalScores,
+		BestNodes:     r.BestNodes,
+		Message:       r.Message,
+		InternalError: r.InternalError,
 	}
 }
 

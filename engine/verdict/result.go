@@ -29,6 +29,8 @@ type Filter struct {
 	Rejections []Rejection
 	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it.
 	Message string
+	// Failed reports that kube-scheduler's cycle of the pod ends with an internal error, whose text is Message.
+	Failed bool
 	// Explanation is nil unless requested.
 	Explanation *Explanation
 	// Changes are changes that make a node feasible, if requested and no node is: each sufficient alone and minimal, in
@@ -54,6 +56,8 @@ type Score struct {
 	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it. Such a
 	// pod has neither Totals nor Best.
 	Message string
+	// Failed is as in Filter.
+	Failed bool
 	// Rejections are as in Filter, if requested.
 	Rejections []Rejection
 }

@@ -100,7 +100,7 @@ func TestEdges(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	result := &verdict.Filter{Feasible: []uint32{1}, Rejections: []verdict.Rejection{rejection()}, Message: "text"}
+	result := &verdict.Filter{Feasible: []uint32{1}, Rejections: []verdict.Rejection{rejection()}, Message: "text", Failed: true}
 	for name, test := range map[string]struct {
 		names         encode.Names
 		feasible, out []string
@@ -112,7 +112,7 @@ func TestFilter(t *testing.T) {
 			want := &stowagev1.FilterResponse{
 				FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{1}, Names: test.feasible},
 				Rejections:    []*stowagev1.Rejection{wantRejection(test.out...)},
-				Message:       "text", SnapshotAddress: "address",
+				Message:       "text", InternalError: true, SnapshotAddress: "address",
 			}
 			if diff := cmp.Diff(want, decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, result, test.names, "address")), protocmp.Transform()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -127,7 +127,7 @@ func TestScore(t *testing.T) {
 		Plugins: []verdict.PluginScores{{Plugin: verdict.NodeAffinity, Weight: 2, Scores: []int64{0, 200}}},
 		Totals:  []int64{0, 200},
 		Best:    []uint32{2},
-		Message: "text", Rejections: []verdict.Rejection{rejection()},
+		Message: "text", Failed: true, Rejections: []verdict.Rejection{rejection()},
 	}, nodes, "address"))
 	want := &stowagev1.ScoreResponse{
 		Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: []string{"a", "c"}},
@@ -136,7 +136,7 @@ func TestScore(t *testing.T) {
 		},
 		TotalScores: []int64{0, 200},
 		BestNodes:   &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
-		Message:     "text", SnapshotAddress: "address",
+		Message:     "text", InternalError: true, SnapshotAddress: "address",
 		Rejections: []*stowagev1.Rejection{wantRejection("a", "c")},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {

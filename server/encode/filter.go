@@ -14,6 +14,7 @@ func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address
 	e.rejections(2, f.Rejections)
 	e.message(&stowagev1.FilterResponse{
 		Message:         f.Message,
+		InternalError:   f.Failed,
 		Explanation:     names.explanation(f.Explanation),
 		SnapshotAddress: address,
 		Changes:         names.changes(f.Changes),

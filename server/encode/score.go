@@ -20,6 +20,8 @@ func Score(in *stowagev1.ScoreRequest, s *verdict.Score, names Names, address st
 	packed(&e, 3, s.Totals)
 	e.nodes(4, s.Best)
 	e.rejections(7, s.Rejections)
-	e.message(&stowagev1.ScoreResponse{Message: s.Message, SnapshotAddress: address, Unread: in.GetPod().GetUnread()})
+	e.message(&stowagev1.ScoreResponse{
+		Message: s.Message, InternalError: s.Failed, SnapshotAddress: address, Unread: in.GetPod().GetUnread(),
+	})
 	return e.b, e.err
 }

@@ -60,14 +60,15 @@ func filterAnswer(d *oracle.Decision, checks []oracle.Check, candidates []uint32
 	if err != nil {
 		return nil, err
 	}
-	message := messageOf(d)
+	message, failed := messageOf(d), d.Failed()
 	if d.Overflows() {
-		message = "" // no score is asked for
+		message, failed = "", false // no score is asked for
 	}
 	return &stowagev1.FilterResponse{
 		FeasibleNodes: &stowagev1.NodeList{Indexes: d.Feasible},
 		Rejections:    rejected,
 		Message:       message,
+		InternalError: failed,
 		Explanation:   &stowagev1.Explanation{FailingChecks: checked},
 	}, nil
 }
@@ -83,10 +84,11 @@ func messageOf(d *oracle.Decision) string {
 
 func scoreAnswer(d *oracle.Decision) (*stowagev1.ScoreResponse, error) {
 	out := &stowagev1.ScoreResponse{
-		Nodes:       &stowagev1.NodeList{Indexes: d.Feasible},
-		TotalScores: d.Totals,
-		BestNodes:   &stowagev1.NodeList{Indexes: d.Best},
-		Message:     messageOf(d),
+		Nodes:         &stowagev1.NodeList{Indexes: d.Feasible},
+		TotalScores:   d.Totals,
+		BestNodes:     &stowagev1.NodeList{Indexes: d.Best},
+		Message:       messageOf(d),
+		InternalError: d.Failed(),
 	}
 	for _, s := range d.Scores {
 		if _, known := Plugins[s.Plugin]; !known && !slices.ContainsFunc(s.Scores, func(score int64) bool { return score != 0 }) {

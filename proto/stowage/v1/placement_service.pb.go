@@ -126,7 +126,10 @@ type FilterResponse struct {
 	// is at most one per kind and per constraint, term or resource. Empty if no single change is sufficient.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
 	// Pod.unread of the pod. If it is not empty, kube-scheduler may reject a node that is feasible here.
-	Unread        []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
+	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
+	// Whether kube-scheduler's scheduling cycle of the pod ends with an internal error. message is the text of the error.
+	// Neither preemption nor more nodes help. Errors of scores that overflow are only in ScoreResponse.
+	InternalError bool `protobuf:"varint,8,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -208,6 +211,13 @@ func (x *FilterResponse) GetUnread() []*UnreadField {
 		return x.Unread
 	}
 	return nil
+}
+
+func (x *FilterResponse) GetInternalError() bool {
+	if x != nil {
+		return x.InternalError
+	}
+	return false
 }
 
 // ScoreRequest is a request for the scores of the feasible nodes of a pod.
@@ -317,7 +327,10 @@ type ScoreResponse struct {
 	// The rejections of the other candidate nodes, as in FilterResponse, if requested.
 	Rejections []*Rejection `protobuf:"bytes,7,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// Pod.unread of the pod, as in FilterResponse.
-	Unread        []*UnreadField `protobuf:"bytes,8,rep,name=unread,proto3" json:"unread,omitempty"`
+	Unread []*UnreadField `protobuf:"bytes,8,rep,name=unread,proto3" json:"unread,omitempty"`
+	// Whether kube-scheduler's scheduling cycle of the pod ends with an internal error. message is the text of the error.
+	// Neither preemption nor more nodes help.
+	InternalError bool `protobuf:"varint,9,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -406,6 +419,13 @@ func (x *ScoreResponse) GetUnread() []*UnreadField {
 		return x.Unread
 	}
 	return nil
+}
+
+func (x *ScoreResponse) GetInternalError() bool {
+	if x != nil {
+		return x.InternalError
+	}
+	return false
 }
 
 // PluginScores is the scores of one plugin.
@@ -1113,7 +1133,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12\x18\n" +
 	"\aexplain\x18\x04 \x01(\bR\aexplain\x12'\n" +
-	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\"\xe3\x02\n" +
+	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\"\x8a\x03\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
@@ -1123,13 +1143,14 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12,\n" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12/\n" +
-	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xa0\x02\n" +
+	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
+	"\x0einternal_error\x18\b \x01(\bR\rinternalError\"\xa0\x02\n" +
 	"\fScoreRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x122\n" +
 	"\x15include_plugin_scores\x18\x04 \x01(\bR\x13includePluginScores\x12-\n" +
-	"\x12include_rejections\x18\x05 \x01(\bR\x11includeRejections\"\xff\x02\n" +
+	"\x12include_rejections\x18\x05 \x01(\bR\x11includeRejections\"\xa6\x03\n" +
 	"\rScoreResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12=\n" +
 	"\rplugin_scores\x18\x02 \x03(\v2\x18.stowage.v1.PluginScoresR\fpluginScores\x12!\n" +
@@ -1141,7 +1162,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"rejections\x18\a \x03(\v2\x15.stowage.v1.RejectionR\n" +
 	"rejections\x12/\n" +
-	"\x06unread\x18\b \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"{\n" +
+	"\x06unread\x18\b \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
+	"\x0einternal_error\x18\t \x01(\bR\rinternalError\"{\n" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
