@@ -175,7 +175,7 @@ func TestGetServerInfo(t *testing.T) {
 		if info := known[p]; info.GetFilters() != (ask(&stowagev1.Profile{DisabledFilters: []stowagev1.Plugin{p}}) == nil) {
 			t.Errorf("%v filters: %v", p, info.GetFilters())
 		} else if scores := info != nil && info.DefaultWeight != nil; scores !=
-			(ask(&stowagev1.Profile{PluginWeights: []*stowagev1.PluginWeight{{Plugin: p}}}) == nil) {
+			(ask(&stowagev1.Profile{PluginWeights: []*stowagev1.PluginWeight{{Plugin: p, Weight: new(int32(1))}}}) == nil) {
 			t.Errorf("%v scores: %v", p, scores)
 		}
 	}

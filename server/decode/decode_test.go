@@ -331,12 +331,11 @@ func TestRequestIsNotChanged(t *testing.T) {
 // untuned leaves out what only the engine's own tests set.
 var untuned = cmpopts.IgnoreUnexported(engine.PlaceOptions{})
 
-// TestWeightZero says that a plugin with the weight 0 does not score, and that one without a weight has its default.
+// TestWeightZero says that a plugin with the weight 0 does not score, and that the others have their defaults.
 func TestWeightZero(t *testing.T) {
 	r := minimal()
 	r.Context.Profile = &stowagev1.Profile{PluginWeights: []*stowagev1.PluginWeight{
 		{Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, Weight: new(int32(0))},
-		{Plugin: stowagev1.Plugin_PLUGIN_TAINT_TOLERATION},
 	}}
 	got, err := decode.Filter(r)
 	if err != nil {

@@ -426,6 +426,9 @@ var malformed = []struct {
 	{"context.profile.plugin_weights[0].plugin", "UNKNOWN_VALUE", "must be a plugin that scores", func(r *place) {
 		r.Context.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
 	}},
+	{"context.profile.plugin_weights[0].weight", "REQUIRED", "is required", func(r *place) {
+		r.Context.Profile.PluginWeights[0].Weight = nil
+	}},
 	{"context.profile.plugin_weights[0].weight", "OUT_OF_RANGE", "is -1", func(r *place) {
 		r.Context.Profile.PluginWeights[0].Weight = new(int32(-1))
 	}},

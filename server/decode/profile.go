@@ -102,6 +102,7 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 	seen := make(map[stowagev1.Plugin]bool, len(in))
 	for i, w := range in {
 		at := at.item("plugin_weights", i)
+		d.require(w != nil && w.Weight != nil, at.field("weight"))
 		d.between(at.field("weight"), int64(w.GetWeight()), 0, maxPluginWeight)
 		weight := plugins[w.GetPlugin()].Weight
 		if weight == nil {
@@ -112,9 +113,7 @@ func (d *decoder) pluginWeights(at *path, in []*stowagev1.PluginWeight, out *api
 			d.refuse(at.field("plugin"), duplicate, "has a weight already")
 		}
 		seen[w.GetPlugin()] = true
-		if w.Weight != nil {
-			*weight(out) = int64(*w.Weight)
-		}
+		*weight(out) = int64(w.GetWeight())
 	}
 }
 

@@ -137,7 +137,8 @@ func (DefaultingType) EnumDescriptor() ([]byte, []int) {
 // disabled_filters if it filters, and give it a weight of 0 if it scores.
 type Profile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The release of kube-scheduler to follow: "kube-1.37", or empty for the same.
+	// The release of kube-scheduler to follow, by a name of GetServerInfoResponse.profiles: "kube-1.37", or empty for the
+	// same. Any other is refused.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Weights of plugins that score, each plugin once. A plugin without an entry has its default: TaintToleration 3,
 	// NodeAffinity 2, NodeResourcesFit 1, PodTopologySpread 2, InterPodAffinity 2, NodeResourcesBalancedAllocation 1,
@@ -288,7 +289,7 @@ type PluginWeight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugin. It must be one that scores.
 	Plugin Plugin `protobuf:"varint,1,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
-	// 0..1,000,000, the plugin's default if absent. With 0 the plugin does not score: its PreScore and Score do not run.
+	// 0..1,000,000. Required. With 0 the plugin does not score: its PreScore and Score do not run.
 	Weight        *int32 `protobuf:"varint,2,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -573,9 +574,9 @@ var File_stowage_v1_profile_proto protoreflect.FileDescriptor
 const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/profile.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xf2\x06\n" +
-	"\aProfile\x12&\n" +
-	"\x04name\x18\x01 \x01(\tB\x12\xbaH\x0fr\rR\x00R\tkube-1.37R\x04name\x12I\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xff\x06\n" +
+	"\aProfile\x123\n" +
+	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^(kube-1[.][0-9]{1,3})?$R\x04name\x12I\n" +
 	"\x0eplugin_weights\x18\x02 \x03(\v2\x18.stowage.v1.PluginWeightB\b\xbaH\x05\x92\x01\x02\x10@R\rpluginWeights\x12?\n" +
 	"\x0eadded_affinity\x18\x03 \x01(\v2\x18.stowage.v1.NodeAffinityR\raddedAffinity\x12F\n" +
 	"\x10scoring_strategy\x18\x04 \x01(\v2\x1b.stowage.v1.ScoringStrategyR\x0fscoringStrategy\x126\n" +
@@ -588,11 +589,11 @@ const file_stowage_v1_profile_proto_rawDesc = "" +
 	" \x01(\v2\x19.stowage.v1.DefaultSpreadR\rdefaultSpread\x12F\n" +
 	"\x1ftoleration_comparison_operators\x18\v \x01(\bR\x1dtolerationComparisonOperators\x12R\n" +
 	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFiltersB\x1b\n" +
-	"\x19_hard_pod_affinity_weight\"{\n" +
+	"\x19_hard_pod_affinity_weight\"~\n" +
 	"\fPluginWeight\x126\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06plugin\x12(\n" +
-	"\x06weight\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00H\x00R\x06weight\x88\x01\x01B\t\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06plugin\x12+\n" +
+	"\x06weight\x18\x02 \x01(\x05B\x0e\xbaH\v\xc8\x01\x01\x1a\x06\x18\xc0\x84=(\x00H\x00R\x06weight\x88\x01\x01B\t\n" +
 	"\a_weight\"\xd7\x01\n" +
 	"\x0fScoringStrategy\x12=\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1f.stowage.v1.ScoringStrategyTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04type\x12B\n" +
