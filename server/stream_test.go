@@ -39,7 +39,7 @@ func together(queue int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.Plac
 	last := parts[len(parts)-1]
 	sum := &stowagev1.PlaceResponse{
 		PlacedCount: last.PlacedCount, UnplacedCount: last.UnplacedCount,
-		SnapshotAddress: last.SnapshotAddress, ScannedCount: last.ScannedCount, Partial: last.Partial,
+		SnapshotAddress: last.SnapshotAddress, Partial: last.Partial,
 	}
 	for range queue {
 		sum.Placements = append(sum.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})

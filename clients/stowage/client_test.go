@@ -174,9 +174,9 @@ func TestDetails(t *testing.T) {
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "queue[0].pod", Reason: "REQUIRED", Description: "required"}},
 	})
 	if d := cmp.Diff(stowage.Failure{
-		Code:       codes.InvalidArgument,
-		Message:    "no",
-		Reason:     stowagev1.ErrorReason_ERROR_REASON_INVALID_REQUEST,
+		Code:    codes.InvalidArgument,
+		Message: "no",
+		Reason:  stowagev1.ErrorReason_ERROR_REASON_INVALID_REQUEST,
 		Violations: []stowage.Violation{{
 			Field: "queue[0].pod", Reason: stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, Description: "required",
 		}},

@@ -50,8 +50,7 @@ func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 		proto.Merge(p.groups[g.GetName()], g)
 	}
 	p.answer.PlacedCount, p.answer.UnplacedCount = part.GetPlacedCount(), part.GetUnplacedCount()
-	p.answer.SnapshotAddress, p.answer.ScannedCount = part.GetSnapshotAddress(), part.GetScannedCount()
-	p.answer.Partial = part.GetPartial()
+	p.answer.SnapshotAddress, p.answer.Partial = part.GetSnapshotAddress(), part.GetPartial()
 	return nil
 }
 

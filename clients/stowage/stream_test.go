@@ -169,7 +169,7 @@ func TestParts(t *testing.T) {
 				{QueueIndex: 1, Placement: &stowagev1.Placement{Nodes: nodes("a"), TotalScores: []int64{4}}},
 			},
 			PodGroups:   []*stowagev1.PodGroupPlacement{{Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 1}},
-			PlacedCount: 4, UnplacedCount: 2, TotalCount: 11, SnapshotAddress: "x", ScannedCount: 1,
+			PlacedCount: 4, UnplacedCount: 2, TotalCount: 11, SnapshotAddress: "x",
 		},
 	}
 	build := func() *stowage.Parts {
@@ -189,7 +189,7 @@ func TestParts(t *testing.T) {
 		PodGroups: []*stowagev1.PodGroupPlacement{
 			{Name: "h"}, {Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 1},
 		},
-		PlacedCount: 4, UnplacedCount: 2, SnapshotAddress: "x", ScannedCount: 1,
+		PlacedCount: 4, UnplacedCount: 2, SnapshotAddress: "x",
 	}
 	p := build()
 	if d := cmp.Diff(want, p.Answer(), protocmp.Transform()); d != "" || p.TotalCount() != 11 {

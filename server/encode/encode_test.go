@@ -189,7 +189,7 @@ func TestPlace(t *testing.T) {
 			},
 		},
 		PlacedCount:   4,
-		UnplacedCount: 4, SnapshotAddress: "address", ScannedCount: 2, Partial: true,
+		UnplacedCount: 4, SnapshotAddress: "address", Partial: true,
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

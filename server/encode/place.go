@@ -17,7 +17,6 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 		e.lengthDelimited(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
-		out.ScannedCount += uint32(placement.Scanned)
 	}
 	for i := range p.Groups {
 		out.PodGroups = append(out.PodGroups, podGroup(&p.Groups[i]))

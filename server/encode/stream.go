@@ -61,7 +61,6 @@ func (s *PlaceStream) Placed(entry int, node uint32) error {
 
 // Entry implements engine.Watcher.
 func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
-	s.next.ScannedCount += uint32(p.Scanned)
 	unread := s.queue[entry].GetPod().GetUnread()
 	if p.Unplaced == 0 && p.Scores == nil && unread == nil {
 		return nil
@@ -123,15 +122,12 @@ func (s *PlaceStream) flush(inGroup bool) error {
 	if s.pods < s.podsPerMessage || inGroup {
 		return nil
 	}
-	scanned := s.next.ScannedCount
-	s.next.ScannedCount = 0 // only the last message has it
 	err := s.send(s.next)
 	s.pods = 0
 	s.next = &stowagev1.PlaceStreamResponse{
 		PlacedCount:   s.next.PlacedCount,
 		UnplacedCount: s.next.UnplacedCount,
 		TotalCount:    s.next.TotalCount,
-		ScannedCount:  scanned,
 	}
 	return err
 }

@@ -680,13 +680,10 @@ type PlaceResponse struct {
 	UnplacedCount uint32 `protobuf:"varint,3,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// The number of pods, placed or not, for which all nodes were scanned. It is a performance hint and may differ
-	// between releases.
-	ScannedCount uint32 `protobuf:"varint,5,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
 	// One for each of PlaceRequest.pod_groups, in the same order.
 	PodGroups []*PodGroupPlacement `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	// Whether the deadline came before the end. Only with PlaceRequest.allow_partial.
-	Partial       bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
+	Partial       bool `protobuf:"varint,5,opt,name=partial,proto3" json:"partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -747,13 +744,6 @@ func (x *PlaceResponse) GetSnapshotAddress() string {
 		return x.SnapshotAddress
 	}
 	return ""
-}
-
-func (x *PlaceResponse) GetScannedCount() uint32 {
-	if x != nil {
-		return x.ScannedCount
-	}
-	return 0
 }
 
 func (x *PlaceResponse) GetPodGroups() []*PodGroupPlacement {
@@ -973,9 +963,7 @@ type PlaceStreamResponse struct {
 	// As in PlaceResponse. Only in the last message.
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// As in PlaceResponse. Only in the last message.
-	ScannedCount uint32 `protobuf:"varint,7,opt,name=scanned_count,json=scannedCount,proto3" json:"scanned_count,omitempty"`
-	// As in PlaceResponse. Only in the last message.
-	Partial       bool `protobuf:"varint,8,opt,name=partial,proto3" json:"partial,omitempty"`
+	Partial       bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1050,13 +1038,6 @@ func (x *PlaceStreamResponse) GetSnapshotAddress() string {
 		return x.SnapshotAddress
 	}
 	return ""
-}
-
-func (x *PlaceStreamResponse) GetScannedCount() uint32 {
-	if x != nil {
-		return x.ScannedCount
-	}
-	return 0
 }
 
 func (x *PlaceStreamResponse) GetPartial() bool {
@@ -1184,18 +1165,17 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
 	"\tpod_group\x18\x03 \x01(\tR\bpodGroupB\b\n" +
-	"\x06_count\"\xb8\x02\n" +
+	"\x06_count\"\x93\x02\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
 	"placements\x12!\n" +
 	"\fplaced_count\x18\x02 \x01(\rR\vplacedCount\x12%\n" +
 	"\x0eunplaced_count\x18\x03 \x01(\rR\runplacedCount\x12)\n" +
-	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12#\n" +
-	"\rscanned_count\x18\x05 \x01(\rR\fscannedCount\x12<\n" +
+	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12<\n" +
 	"\n" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial\"\xc0\x03\n" +
+	"\apartial\x18\x05 \x01(\bR\apartial\"\xc0\x03\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1213,7 +1193,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
-	"\x11_pods_per_message\"\xe4\x02\n" +
+	"\x11_pods_per_message\"\xbf\x02\n" +
 	"\x13PlaceStreamResponse\x12:\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x1a.stowage.v1.QueuePlacementR\n" +
@@ -1224,9 +1204,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0eunplaced_count\x18\x04 \x01(\rR\runplacedCount\x12\x1f\n" +
 	"\vtotal_count\x18\x05 \x01(\rR\n" +
 	"totalCount\x12)\n" +
-	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x12#\n" +
-	"\rscanned_count\x18\a \x01(\rR\fscannedCount\x12\x18\n" +
-	"\apartial\x18\b \x01(\bR\apartial\"f\n" +
+	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x12\x18\n" +
+	"\apartial\x18\a \x01(\bR\apartial\"f\n" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
