@@ -72,8 +72,8 @@ func TestPlace(t *testing.T) {
 			UnplacedCount: 1,
 			Message:       "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.",
 			Rejections: []*stowagev1.Rejection{{
-				Plugin:        stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
-				Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
+				Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
+				Code:   stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE,
 				Reasons: []*stowagev1.Reason{{
 					Type:    stowagev1.RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY,
 					Message: "node(s) didn't match pod anti-affinity rules",

@@ -73,7 +73,7 @@ func TestOddPods(t *testing.T) {
 	}
 	odd := p.Placements[1]
 	if p.PlacedCount != 4 || !strings.HasPrefix(odd.Message, `running PreScore plugin "NodeAffinity": `) || len(odd.Rejections) != 2 ||
-		odd.Rejections[0].Resolvability != stowagev1.Resolvability_RESOLVABILITY_ERROR {
+		odd.Rejections[0].Code != stowagev1.StatusCode_STATUS_CODE_ERROR {
 		t.Errorf("placed %v", p)
 	}
 }

@@ -219,7 +219,7 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, 
 func (e *evaluation) failed() error {
 	fails := len(e.feasible) > 0 && len(e.best) == 0
 	for _, r := range e.answer.GetRejections() {
-		fails = fails || r.GetResolvability() == stowagev1.Resolvability_RESOLVABILITY_ERROR
+		fails = fails || r.GetCode() == stowagev1.StatusCode_STATUS_CODE_ERROR
 	}
 	if fails {
 		return errors.New(e.answer.GetMessage())

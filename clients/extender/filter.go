@@ -144,7 +144,7 @@ func (e *Extender) filtered(found *evaluation, feasible []uint32) *extenderv1.Ex
 	}
 	for _, r := range found.answer.GetRejections() {
 		to := out.FailedAndUnresolvableNodes
-		if e.options.PreemptionCandidates && r.GetResolvability() == stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE {
+		if e.options.PreemptionCandidates && r.GetCode() == stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE {
 			to = out.FailedNodes
 		}
 		text := reasons(r)

@@ -27,8 +27,8 @@ func rejection() verdict.Rejection {
 
 func wantRejection(names ...string) *stowagev1.Rejection {
 	return &stowagev1.Rejection{
-		Plugin:        stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
-		Resolvability: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE,
+		Plugin: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+		Code:   stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
 		Reasons: []*stowagev1.Reason{
 			{
 				Type:     stowagev1.RejectionReason_REJECTION_REASON_INSUFFICIENT_RESOURCE,

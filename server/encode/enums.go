@@ -85,10 +85,10 @@ var taintEffects = [...]stowagev1.TaintEffect{
 
 func taintEffect(x api.TaintEffect) stowagev1.TaintEffect { return taintEffects[x] }
 
-var resolvabilities = [...]stowagev1.Resolvability{
-	verdict.Unschedulable:                stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
-	verdict.UnschedulableAndUnresolvable: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE,
-	verdict.Error:                        stowagev1.Resolvability_RESOLVABILITY_ERROR,
+var codes = [...]stowagev1.StatusCode{
+	verdict.Unschedulable:                stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE,
+	verdict.UnschedulableAndUnresolvable: stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+	verdict.Error:                        stowagev1.StatusCode_STATUS_CODE_ERROR,
 }
 
-func resolvability(x verdict.Code) stowagev1.Resolvability { return resolvabilities[x] }
+func code(x verdict.Code) stowagev1.StatusCode { return codes[x] }

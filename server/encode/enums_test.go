@@ -89,10 +89,10 @@ func TestEnumsAgree(t *testing.T) {
 		"PREFER_NO_SCHEDULE": taintEffect(api.PreferNoSchedule),
 		"NO_EXECUTE":         taintEffect(api.NoExecute),
 	})
-	every(t, "RESOLVABILITY_", map[string]stowagev1.Resolvability{
-		"UNSCHEDULABLE":                  resolvability(verdict.Unschedulable),
-		"UNSCHEDULABLE_AND_UNRESOLVABLE": resolvability(verdict.UnschedulableAndUnresolvable),
-		"ERROR":                          resolvability(verdict.Error),
+	every(t, "STATUS_CODE_", map[string]stowagev1.StatusCode{
+		"UNSCHEDULABLE":                  code(verdict.Unschedulable),
+		"UNSCHEDULABLE_AND_UNRESOLVABLE": code(verdict.UnschedulableAndUnresolvable),
+		"ERROR":                          code(verdict.Error),
 	})
 }
 

@@ -43,7 +43,7 @@ func (e *encoder) rejections(field protowire.Number, rejections []verdict.Reject
 
 // rejection returns a Rejection without its nodes.
 func rejection(r *verdict.Rejection) *stowagev1.Rejection {
-	out := &stowagev1.Rejection{Plugin: Plugin(r.Plugin), Resolvability: resolvability(r.Code)}
+	out := &stowagev1.Rejection{Plugin: Plugin(r.Plugin), Code: code(r.Code)}
 	for _, reason := range r.Reasons {
 		out.Reasons = append(out.Reasons, &stowagev1.Reason{
 			Type:     reasonType(reason.Type),

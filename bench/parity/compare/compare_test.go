@@ -80,7 +80,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		}},
 		"filter rejections": {filter: func(r *stowagev1.FilterResponse) {
 			for _, x := range r.Rejections {
-				x.Resolvability = 3 - x.Resolvability
+				x.Code = 3 - x.Code
 			}
 		}},
 		"filter message": {filter: func(r *stowagev1.FilterResponse) { r.Message += "." }},

@@ -48,14 +48,14 @@ func (g *groups) sorted() []*stowagev1.Rejection {
 	return g.list
 }
 
-var resolvability = map[fwk.Code]stowagev1.Resolvability{
-	fwk.Unschedulable:                stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE,
-	fwk.UnschedulableAndUnresolvable: stowagev1.Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE,
-	fwk.Error:                        stowagev1.Resolvability_RESOLVABILITY_ERROR,
+var codes = map[fwk.Code]stowagev1.StatusCode{
+	fwk.Unschedulable:                stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE,
+	fwk.UnschedulableAndUnresolvable: stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+	fwk.Error:                        stowagev1.StatusCode_STATUS_CODE_ERROR,
 }
 
 func rejection(r *oracle.Refusal, narrowed []string) (*stowagev1.Rejection, error) {
-	out := &stowagev1.Rejection{Resolvability: resolvability[r.Code], Nodes: &stowagev1.NodeList{}}
+	out := &stowagev1.Rejection{Code: codes[r.Code], Nodes: &stowagev1.NodeList{}}
 	plugins := narrowed
 	if r.Plugin != "" {
 		plugins = []string{r.Plugin}

@@ -771,7 +771,7 @@ type Placement struct {
 	// kube-scheduler's event text for the unplaced pods; empty if there are none.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The rejections for the first unplaced pod, as in FilterResponse. If kube-scheduler fails to score the pod, the
-	// feasible nodes have a rejection with RESOLVABILITY_ERROR. Missing once the rejections of the response would list
+	// feasible nodes have a rejection with STATUS_CODE_ERROR. Missing once the rejections of the response would list
 	// more than 2,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// The explanation for the first unplaced pod, if requested.

@@ -112,61 +112,62 @@ func (Plugin) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_verdict_proto_rawDescGZIP(), []int{0}
 }
 
-// Resolvability says whether evicting pods could make a rejected node feasible.
-type Resolvability int32
+// StatusCode is the code with which a plugin of kube-scheduler rejects a node (fwk.Code). It says whether evicting pods could
+// make the node feasible.
+type StatusCode int32
 
 const (
 	// None.
-	Resolvability_RESOLVABILITY_UNSPECIFIED Resolvability = 0
-	// kube-scheduler's code Unschedulable: evicting pods may help, and preemption considers the node.
-	Resolvability_RESOLVABILITY_UNSCHEDULABLE Resolvability = 1
-	// kube-scheduler's code UnschedulableAndUnresolvable: evicting pods cannot help.
-	Resolvability_RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE Resolvability = 2
-	// kube-scheduler's code Error: the scheduling cycle of the pod ends with an internal error, and kube-scheduler
-	// retries the pod later. Neither preemption nor more nodes help.
-	Resolvability_RESOLVABILITY_ERROR Resolvability = 3
+	StatusCode_STATUS_CODE_UNSPECIFIED StatusCode = 0
+	// Unschedulable: evicting pods may help, and preemption considers the node.
+	StatusCode_STATUS_CODE_UNSCHEDULABLE StatusCode = 1
+	// UnschedulableAndUnresolvable: evicting pods cannot help.
+	StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE StatusCode = 2
+	// Error: the scheduling cycle of the pod ends with an internal error, and kube-scheduler retries the pod later. Neither
+	// preemption nor more nodes help.
+	StatusCode_STATUS_CODE_ERROR StatusCode = 3
 )
 
-// Enum value maps for Resolvability.
+// Enum value maps for StatusCode.
 var (
-	Resolvability_name = map[int32]string{
-		0: "RESOLVABILITY_UNSPECIFIED",
-		1: "RESOLVABILITY_UNSCHEDULABLE",
-		2: "RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE",
-		3: "RESOLVABILITY_ERROR",
+	StatusCode_name = map[int32]string{
+		0: "STATUS_CODE_UNSPECIFIED",
+		1: "STATUS_CODE_UNSCHEDULABLE",
+		2: "STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE",
+		3: "STATUS_CODE_ERROR",
 	}
-	Resolvability_value = map[string]int32{
-		"RESOLVABILITY_UNSPECIFIED":                    0,
-		"RESOLVABILITY_UNSCHEDULABLE":                  1,
-		"RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE": 2,
-		"RESOLVABILITY_ERROR":                          3,
+	StatusCode_value = map[string]int32{
+		"STATUS_CODE_UNSPECIFIED":                    0,
+		"STATUS_CODE_UNSCHEDULABLE":                  1,
+		"STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE": 2,
+		"STATUS_CODE_ERROR":                          3,
 	}
 )
 
-func (x Resolvability) Enum() *Resolvability {
-	p := new(Resolvability)
+func (x StatusCode) Enum() *StatusCode {
+	p := new(StatusCode)
 	*p = x
 	return p
 }
 
-func (x Resolvability) String() string {
+func (x StatusCode) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Resolvability) Descriptor() protoreflect.EnumDescriptor {
+func (StatusCode) Descriptor() protoreflect.EnumDescriptor {
 	return file_stowage_v1_verdict_proto_enumTypes[1].Descriptor()
 }
 
-func (Resolvability) Type() protoreflect.EnumType {
+func (StatusCode) Type() protoreflect.EnumType {
 	return &file_stowage_v1_verdict_proto_enumTypes[1]
 }
 
-func (x Resolvability) Number() protoreflect.EnumNumber {
+func (x StatusCode) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Resolvability.Descriptor instead.
-func (Resolvability) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use StatusCode.Descriptor instead.
+func (StatusCode) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_verdict_proto_rawDescGZIP(), []int{1}
 }
 
@@ -416,8 +417,8 @@ type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugin. With PRE_FILTER_RESULT, the first of the plugins that return a PreFilterResult.
 	Plugin Plugin `protobuf:"varint,1,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
-	// Whether evicting pods can help.
-	Resolvability Resolvability `protobuf:"varint,2,opt,name=resolvability,proto3,enum=stowage.v1.Resolvability" json:"resolvability,omitempty"`
+	// The plugin's code: whether evicting pods can help.
+	Code StatusCode `protobuf:"varint,2,opt,name=code,proto3,enum=stowage.v1.StatusCode" json:"code,omitempty"`
 	// The reasons, in kube-scheduler's order.
 	Reasons []*Reason `protobuf:"bytes,3,rep,name=reasons,proto3" json:"reasons,omitempty"`
 	// The nodes, in ascending order of index.
@@ -463,11 +464,11 @@ func (x *Rejection) GetPlugin() Plugin {
 	return Plugin_PLUGIN_UNSPECIFIED
 }
 
-func (x *Rejection) GetResolvability() Resolvability {
+func (x *Rejection) GetCode() StatusCode {
 	if x != nil {
-		return x.Resolvability
+		return x.Code
 	}
-	return Resolvability_RESOLVABILITY_UNSPECIFIED
+	return StatusCode_STATUS_CODE_UNSPECIFIED
 }
 
 func (x *Rejection) GetReasons() []*Reason {
@@ -496,10 +497,10 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x06Reason\x12/\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1b.stowage.v1.RejectionReasonR\x04type\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1a\n" +
-	"\bresource\x18\x03 \x01(\tR\bresource\"\xd2\x01\n" +
+	"\bresource\x18\x03 \x01(\tR\bresource\"\xbd\x01\n" +
 	"\tRejection\x12*\n" +
-	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12?\n" +
-	"\rresolvability\x18\x02 \x01(\x0e2\x19.stowage.v1.ResolvabilityR\rresolvability\x12,\n" +
+	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12*\n" +
+	"\x04code\x18\x02 \x01(\x0e2\x16.stowage.v1.StatusCodeR\x04code\x12,\n" +
 	"\areasons\x18\x03 \x03(\v2\x12.stowage.v1.ReasonR\areasons\x12*\n" +
 	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xe8\x02\n" +
 	"\x06Plugin\x12\x16\n" +
@@ -515,12 +516,13 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x19PLUGIN_INTER_POD_AFFINITY\x10\t\x12-\n" +
 	")PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION\x10\n" +
 	"\x12\x19\n" +
-	"\x15PLUGIN_IMAGE_LOCALITY\x10\v*\x9a\x01\n" +
-	"\rResolvability\x12\x1d\n" +
-	"\x19RESOLVABILITY_UNSPECIFIED\x10\x00\x12\x1f\n" +
-	"\x1bRESOLVABILITY_UNSCHEDULABLE\x10\x01\x120\n" +
-	",RESOLVABILITY_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x17\n" +
-	"\x13RESOLVABILITY_ERROR\x10\x03*\x9c\x06\n" +
+	"\x15PLUGIN_IMAGE_LOCALITY\x10\v*\x8f\x01\n" +
+	"\n" +
+	"StatusCode\x12\x1b\n" +
+	"\x17STATUS_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19STATUS_CODE_UNSCHEDULABLE\x10\x01\x12.\n" +
+	"*STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x15\n" +
+	"\x11STATUS_CODE_ERROR\x10\x03*\x9c\x06\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -560,7 +562,7 @@ var file_stowage_v1_verdict_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_stowage_v1_verdict_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_stowage_v1_verdict_proto_goTypes = []any{
 	(Plugin)(0),          // 0: stowage.v1.Plugin
-	(Resolvability)(0),   // 1: stowage.v1.Resolvability
+	(StatusCode)(0),      // 1: stowage.v1.StatusCode
 	(RejectionReason)(0), // 2: stowage.v1.RejectionReason
 	(*NodeList)(nil),     // 3: stowage.v1.NodeList
 	(*Reason)(nil),       // 4: stowage.v1.Reason
@@ -569,7 +571,7 @@ var file_stowage_v1_verdict_proto_goTypes = []any{
 var file_stowage_v1_verdict_proto_depIdxs = []int32{
 	2, // 0: stowage.v1.Reason.type:type_name -> stowage.v1.RejectionReason
 	0, // 1: stowage.v1.Rejection.plugin:type_name -> stowage.v1.Plugin
-	1, // 2: stowage.v1.Rejection.resolvability:type_name -> stowage.v1.Resolvability
+	1, // 2: stowage.v1.Rejection.code:type_name -> stowage.v1.StatusCode
 	4, // 3: stowage.v1.Rejection.reasons:type_name -> stowage.v1.Reason
 	3, // 4: stowage.v1.Rejection.nodes:type_name -> stowage.v1.NodeList
 	5, // [5:5] is the sub-list for method output_type
