@@ -111,7 +111,7 @@ func (s *sound) cluster() *stowagev1.Cluster {
 	return c
 }
 
-// delta draws a delta that is valid in about half of the cases.
+// delta draws a delta that is valid in more than half of the cases.
 func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	often := func(what string) bool { return rapid.IntRange(0, 2).Draw(s.t, what) == 0 }
 	d := &stowagev1.ClusterDelta{}
@@ -146,7 +146,27 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	for often("workload") {
 		d.WorkloadSelectors = append(d.WorkloadSelectors, s.selector())
 	}
+	if rapid.Bool().Draw(s.t, "valid") {
+		return applicable(c, d)
+	}
 	return d
+}
+
+// applicable gives a delta of those elements of another that can be applied after those before them.
+func applicable(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) *stowagev1.ClusterDelta {
+	kept := &stowagev1.ClusterDelta{}
+	fields := d.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		all := d.ProtoReflect().Get(fields.Get(i)).List()
+		list := kept.ProtoReflect().Mutable(fields.Get(i)).List()
+		for j := range all.Len() {
+			list.Append(all.Get(j))
+			if _, ok := contenttest.Apply(c, kept); !ok {
+				list.Truncate(list.Len() - 1)
+			}
+		}
+	}
+	return kept
 }
 
 // pods draws pods to move; most removed pods are on the node.
