@@ -166,36 +166,36 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 	first := len(c.counts)
 	inOrder = true
 	last := -1 // position
-	for i := 0; s.next(sized(nodePodCounts)); i++ {
+	for i := 0; s.nextIs(sized(nodePodCounts)); i++ {
 		b := s.data[s.at:]
-		size := 0
-		if len(b) > 0 {
-			size = int(b[0])
+		size := byte(0)
+		if len(b) > 1 {
+			size = b[1]
 		}
 		// Fast paths: an index of one or two bytes, a count of one byte, nothing else.
 		var template, count uint64
 		terminating := false
 		switch {
-		case size == 4 && len(b) >= 5 && b[1] == 1<<3 && b[2]-1 < 0x7f && b[3] == 2<<3 && b[4]-1 < 0x7f:
-			template, count = uint64(b[2]), uint64(b[4])
-			s.at += 5
-		case size == 5 && len(b) >= 6 && b[1] == 1<<3 && b[2] >= 0x80 && b[3]-1 < 0x7f && b[4] == 2<<3 && b[5]-1 < 0x7f:
-			template, count = uint64(b[2]&0x7f)|uint64(b[3])<<7, uint64(b[5])
+		case size == 4 && len(b) >= 6 && b[2] == 1<<3 && b[3]-1 < 0x7f && b[4] == 2<<3 && b[5]-1 < 0x7f:
+			template, count = uint64(b[3]), uint64(b[5])
 			s.at += 6
+		case size == 5 && len(b) >= 7 && b[2] == 1<<3 && b[3] >= 0x80 && b[4]-1 < 0x7f && b[5] == 2<<3 && b[6]-1 < 0x7f:
+			template, count = uint64(b[3]&0x7f)|uint64(b[4])<<7, uint64(b[6])
+			s.at += 7
 		default:
+			s.at++
 			template, count, terminating = podCount(s)
 		}
 		if count == 0 || template >= uint64(len(r.pinned)) || r.pinned[template] {
 			r.wrongCount(at.item("pod_counts", i), template, count)
-		} else {
-			to.pods += count
-			// The total of the cluster refuses larger counts.
-			kept := int32(min(count, MaxClusterPods))
-			count := api.PodCount{Template: int(template), Count: kept, Terminating: terminating}
-			inOrder = inOrder && position(count) > last
-			last = position(count)
-			c.counts = append(c.counts, count)
+			continue
 		}
+		to.pods += count
+		// The total of the cluster refuses larger counts.
+		counted := api.PodCount{Template: int(template), Count: int32(min(count, MaxClusterPods)), Terminating: terminating}
+		inOrder = inOrder && position(counted) > last
+		last = position(counted)
+		c.counts = append(c.counts, counted)
 	}
 	if len(c.counts) > first {
 		to.node.PodCounts = c.counts[first:]

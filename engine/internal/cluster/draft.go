@@ -17,7 +17,9 @@ type Draft struct {
 	scalars       []named[Amount] // ascending by name
 	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
 	row           *row
-	counted       bool // whether row.pods has the counts of all pods, without their groups
+	// counted is whether row.pods has the counts of all pods: with twice the template's index, plus one for terminating
+	// pods, in place of the group.
+	counted bool
 
 	// These depend on the nodes before it.
 	name         intern.ID
@@ -49,7 +51,12 @@ func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 		} else if n.counted = ascending(stated.PodCounts); n.counted {
 			n.row.pods = pods.take(len(stated.PodCounts))
 			for i := range stated.PodCounts {
-				n.row.pods = append(n.row.pods, podsOf{count: stated.PodCounts[i].Count})
+				p := &stated.PodCounts[i]
+				group := 2 * int32(p.Template)
+				if p.Terminating {
+					group++
+				}
+				n.row.pods = append(n.row.pods, podsOf{group, p.Count})
 			}
 			n.row.pods = pods.keep(n.row.pods)
 		}

@@ -17,6 +17,8 @@ type grouping struct {
 	seen  []struct{ stamp, place int32 }
 	stamp int32
 	arena arena[podsOf]
+	// counted holds the groups of counted pods plus one, by podsOf.group of a draft; 0 if unknown.
+	counted []int32
 
 	ownGroupOf bool // whether c.groupOf is no longer the base's
 }
@@ -42,8 +44,16 @@ type template struct {
 func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error {
 	g.stamp++
 	if n.counted {
+		if more := 2*len(g.c.templates) - len(g.counted); more > 0 {
+			g.counted = append(g.counted, make([]int32, more)...)
+		}
 		for i := range n.row.pods {
-			n.row.pods[i].group = g.groupOf(&g.c.templates[node.PodCounts[i].Template], node.PodCounts[i].Terminating)
+			p := &n.row.pods[i]
+			group := &g.counted[p.group]
+			if *group == 0 {
+				*group = g.groupOf(&g.c.templates[p.group/2], p.group%2 != 0) + 1
+			}
+			p.group = *group - 1
 		}
 		return nil
 	}

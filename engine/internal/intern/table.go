@@ -5,7 +5,7 @@
 package intern
 
 import (
-	"maps"
+	"hash/maphash"
 	"slices"
 	"strings"
 )
@@ -19,8 +19,17 @@ type Table struct {
 	baseLen int
 	names   []string
 	text    strings.Builder // holds the text of names
-	ids     map[string]ID   // of names
+	// slots is a hash table of names with linear probing, at most half full. Its length is a power of two. A map would hash
+	// each new string once to miss it and once more to add it.
+	slots []slot
 }
+
+type slot struct {
+	hash uint32
+	next uint32 // index in names plus one; 0 in an empty slot
+}
+
+var seed = maphash.MakeSeed()
 
 // New returns a table that holds the empty string.
 func New() *Table {
@@ -37,9 +46,34 @@ func Extend(base *Table) *Table {
 // Grow makes room for n more strings.
 func (t *Table) Grow(n int) {
 	t.names = slices.Grow(t.names, n)
-	ids := make(map[string]ID, len(t.names)+n)
-	maps.Copy(ids, t.ids)
-	t.ids = ids
+	t.rehash(len(t.names) + n)
+}
+
+// rehash makes slots with room for n strings, unless there are.
+func (t *Table) rehash(n int) {
+	size := max(16, len(t.slots))
+	for size < 2*n {
+		size *= 2
+	}
+	if size == len(t.slots) {
+		return
+	}
+	old := t.slots
+	t.slots = make([]slot, size)
+	for _, s := range old {
+		if s.next != 0 {
+			t.put(s)
+		}
+	}
+}
+
+func (t *Table) put(s slot) {
+	mask := uint32(len(t.slots) - 1)
+	at := s.hash & mask
+	for t.slots[at].next != 0 {
+		at = (at + 1) & mask
+	}
+	t.slots[at] = s
 }
 
 // minOverlay is the number of strings of an extension below which Settled does not merge it with its base.
@@ -63,19 +97,20 @@ func (t *Table) Settled() *Table {
 
 // tableOf returns a table of distinct strings that base does not hold.
 func tableOf(base *Table, names []string) *Table {
-	t := &Table{base: base, names: names, ids: make(map[string]ID, len(names))}
+	t := &Table{base: base, names: names}
 	if base != nil {
 		t.baseLen = base.Len()
 	}
+	t.rehash(len(names))
 	for i, s := range names {
-		t.ids[s] = ID(t.baseLen + i)
+		t.put(slot{hashOf(s), uint32(i + 1)})
 	}
 	return t
 }
 
 // Bytes estimates the memory of the table, including its bases.
 func (t *Table) Bytes() int {
-	total := 16*cap(t.names) + 40*len(t.ids)
+	total := 16*cap(t.names) + 8*len(t.slots)
 	for _, s := range t.names {
 		total += len(s)
 	}
@@ -93,45 +128,54 @@ func (t *Table) Shared(id ID) bool { return int(id) < t.baseLen }
 
 // Intern returns the id of s, a new one if s is new. The table keeps a copy: s may be overwritten afterwards.
 func (t *Table) Intern(s string) ID {
-	if id, ok := t.Lookup(s); ok {
+	hash := hashOf(s)
+	if id, ok := find(t, hash, s); ok {
 		return id
 	}
 	from := t.reserve(len(s))
 	t.text.WriteString(s)
-	return t.add(t.text.String()[from:])
+	return t.add(hash, t.text.String()[from:])
 }
 
 // InternBytes is Intern for a string in bytes.
 func (t *Table) InternBytes(b []byte) ID {
-	for at := t; at != nil; at = at.base {
-		if id, ok := at.ids[string(b)]; ok {
-			return id
-		}
+	hash := uint32(maphash.Bytes(seed, b))
+	if id, ok := find(t, hash, b); ok {
+		return id
 	}
 	from := t.reserve(len(b))
 	t.text.Write(b)
-	return t.add(t.text.String()[from:])
+	return t.add(hash, t.text.String()[from:])
 }
 
 // Lookup returns the id of s, if it has one.
-func (t *Table) Lookup(s string) (ID, bool) {
+func (t *Table) Lookup(s string) (ID, bool) { return find(t, hashOf(s), s) }
+
+func hashOf(s string) uint32 { return uint32(maphash.String(seed, s)) }
+
+func find[S string | []byte](t *Table, hash uint32, s S) (ID, bool) {
 	for ; t != nil; t = t.base {
-		if id, ok := t.ids[s]; ok {
-			return id, true
+		if len(t.slots) == 0 {
+			continue
+		}
+		mask := uint32(len(t.slots) - 1)
+		for at := hash & mask; t.slots[at].next != 0; at = (at + 1) & mask {
+			if c := t.slots[at]; c.hash == hash && t.names[c.next-1] == string(s) {
+				return ID(t.baseLen + int(c.next) - 1), true
+			}
 		}
 	}
 	return 0, false
 }
 
 // add adds a new string, which must not change.
-func (t *Table) add(s string) ID {
-	id := ID(t.Len())
-	t.names = append(t.names, s)
-	if t.ids == nil {
-		t.ids = make(map[string]ID)
+func (t *Table) add(hash uint32, s string) ID {
+	if n := len(t.names) + 1; 2*n > len(t.slots) {
+		t.rehash(2 * n)
 	}
-	t.ids[s] = id
-	return id
+	t.names = append(t.names, s)
+	t.put(slot{hash, uint32(len(t.names))})
+	return ID(t.Len() - 1)
 }
 
 // reserve makes room for n bytes of text and returns their position. Strings share allocations.
