@@ -297,7 +297,7 @@ func (b *changesByHand) addedNode() *verdict.Change {
 }
 
 // without returns the cluster without some pods, and the highest of their priorities.
-func (b *changesByHand) without(gone []verdict.ConflictingPod) (*api.Cluster, int32) {
+func (b *changesByHand) without(gone []verdict.PodReference) (*api.Cluster, int32) {
 	less, priority := *b.stated, int32(-1)
 	less.Nodes = slices.Clone(less.Nodes)
 	for _, p := range gone {
@@ -315,10 +315,10 @@ func (b *changesByHand) removedPods() *verdict.Change {
 	for i := range b.stated.Nodes {
 		pods := b.stated.Nodes[i].Pods
 		for gone := 1; gone < 1<<len(pods); gone++ {
-			var left []verdict.ConflictingPod
+			var left []verdict.PodReference
 			for j, p := range pods {
 				if gone>>j&1 == 1 {
-					left = append(left, verdict.ConflictingPod{Name: p.Name, Node: uint32(i), Count: 1})
+					left = append(left, verdict.PodReference{Name: p.Name, Node: uint32(i), Count: 1})
 				}
 			}
 			less, priority := b.without(left)

@@ -89,8 +89,8 @@ func TestPortConflictsNameTheHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []verdict.HostPortConflict{
-		{Node: 0, Port: 443, Holder: verdict.ConflictingPod{Namespace: "default", Name: "holder", Node: 0, Count: 1, Template: -1, Queue: -1}},
-		{Node: 2, Port: 443, Holder: verdict.ConflictingPod{Namespace: "default", Name: "again", Node: 2, Count: 1, Template: -1, Queue: -1}},
+		{Node: 0, Port: 443, Holder: verdict.PodReference{Namespace: "default", Name: "holder", Node: 0, Count: 1, Template: -1, Queue: -1}},
+		{Node: 2, Port: 443, Holder: verdict.PodReference{Namespace: "default", Name: "again", Node: 2, Count: 1, Template: -1, Queue: -1}},
 	}
 	if diff := cmp.Diff(want, got.Explanation.PortConflicts); diff != "" {
 		t.Error(diff)

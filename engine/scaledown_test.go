@@ -241,7 +241,7 @@ func fewestRejected(t *testing.T, stated *api.Cluster, pod *api.Pod, replicas, r
 		down := &verdict.ScaleDown{}
 		for i := range replicas {
 			if name := fmt.Sprint("replica-", i); gone>>i&1 == 1 {
-				down.Deletions = append(down.Deletions, verdict.ScaledPod{Pod: verdict.ConflictingPod{Name: name, Node: at[name], Count: 1}})
+				down.Deletions = append(down.Deletions, verdict.ScaledPod{Pod: verdict.PodReference{Name: name, Node: at[name], Count: 1}})
 			}
 		}
 		if len(down.Deletions) == replicas-remain {

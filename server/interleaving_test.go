@@ -119,7 +119,7 @@ func (w *world) step(t *testing.T, rng *rand.Rand) {
 	case 1: // put what a delta makes of it
 		d, c := randomDelta(rng, v.cluster)
 		next := w.add(t, c)
-		if _, err := put(t, w.r.client(), delta(v.address, d), end(next.address)); err == nil {
+		if _, err := put(t, w.r.client(), onto(v.address), delta(d), end(next.address)); err == nil {
 			w.deltas.Add(1)
 			next.put.Store(true)
 		} else if !w.missing(before, err) {

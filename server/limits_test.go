@@ -170,7 +170,7 @@ func TestWhatIfsAreInFlight(t *testing.T) {
 	if err := ask(nil); err != nil {
 		t.Errorf("without a difference: %v", err)
 	}
-	if _, err := put(t, client, delta(base.Address, without), end("")); !overloaded(err) {
+	if _, err := put(t, client, onto(base.Address), delta(without), end("")); !overloaded(err) {
 		t.Errorf("a put of a difference beside another request: %v", err)
 	}
 	if _, err := half.CloseAndRecv(); err == nil {

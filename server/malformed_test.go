@@ -140,7 +140,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(1, field(1, node)), "part."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName + "?": {
-			field(2, reference), "delta.delta.",
+			field(3, field(4, node)), "delta.",
 		},
 	} {
 		method, _, _ = strings.Cut(method, "?")

@@ -23,14 +23,21 @@ func part(c *stowagev1.Cluster) *stowagev1.PutSnapshotRequest {
 	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: c}}
 }
 
-func delta(address string, d *stowagev1.ClusterDelta) *stowagev1.PutSnapshotRequest {
-	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{
-		Delta: &stowagev1.SnapshotReference{Address: address, Delta: d},
-	}}
+func onto(address string) *stowagev1.PutSnapshotRequest {
+	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: address}}
 }
 
+func delta(d *stowagev1.ClusterDelta) *stowagev1.PutSnapshotRequest {
+	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: d}}
+}
+
+// end has no address for "".
 func end(address string) *stowagev1.PutSnapshotRequest {
-	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: address}}}
+	e := &stowagev1.PutSnapshotEnd{}
+	if address != "" {
+		e.Address = &address
+	}
+	return &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: e}}
 }
 
 // put sends messages.
@@ -103,7 +110,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil || !proto.Equal(inline, byDelta) {
 		t.Errorf("%v: by delta %v, in the request %v", err, byDelta, inline)
 	}
-	if _, err := put(t, client, delta(address, d), end(inline.SnapshotAddress)); err != nil {
+	if _, err := put(t, client, onto(address), delta(d), end(inline.SnapshotAddress)); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := client.Filter(t.Context(), filterOn(inline.SnapshotAddress, nil))
@@ -144,26 +151,32 @@ func TestBadPuts(t *testing.T) {
 		"a node twice":       {[]*stowagev1.PutSnapshotRequest{part(whole), part(whole), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "part.nodes[3].name"},
 		"forged address":     {[]*stowagev1.PutSnapshotRequest{part(whole), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
 		"no address":         {[]*stowagev1.PutSnapshotRequest{part(whole), end("x")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
-		"delta without base": {[]*stowagev1.PutSnapshotRequest{delta(other, nil), end(other)}, codes.FailedPrecondition, "UNKNOWN_SNAPSHOT", ""},
-		"delta, no base":     {[]*stowagev1.PutSnapshotRequest{delta("", nil), end(other)}, codes.InvalidArgument, "INVALID_REQUEST", "delta.address"},
-		"two bases":          {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), delta(base.Address, nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta.address"},
-		"delta, no address":  {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
-		"delta, forged":      {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
+		"unknown base":       {[]*stowagev1.PutSnapshotRequest{onto(other), end(other)}, codes.FailedPrecondition, "UNKNOWN_SNAPSHOT", ""},
+		"delta without base": {[]*stowagev1.PutSnapshotRequest{delta(nil), end(other)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
+		"malformed base":     {[]*stowagev1.PutSnapshotRequest{onto("x")}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
+		"two bases":          {[]*stowagev1.PutSnapshotRequest{onto(base.Address), onto(base.Address)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
+		"base after part":    {[]*stowagev1.PutSnapshotRequest{part(whole), onto(base.Address)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
+		"an empty address": {
+			[]*stowagev1.PutSnapshotRequest{part(whole), {Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: new("")}}}},
+			codes.InvalidArgument, "INVALID_REQUEST", "end.address",
+		},
+		"delta, no address": {[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
+		"delta, forged":     {[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
 		"delta on another base": {
-			[]*stowagev1.PutSnapshotRequest{delta(twoNodes.Address, withoutA), end(onlyBC)}, codes.InvalidArgument, "ADDRESS_MISMATCH", "",
+			[]*stowagev1.PutSnapshotRequest{onto(twoNodes.Address), delta(withoutA), end(onlyBC)}, codes.InvalidArgument, "ADDRESS_MISMATCH", "",
 		},
 		"delta, too large": {
-			[]*stowagev1.PutSnapshotRequest{delta(base.Address, &stowagev1.ClusterDelta{Nodes: huge.Nodes}), end(addressOf(t, &stowagev1.Cluster{
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(&stowagev1.ClusterDelta{Nodes: huge.Nodes}), end(addressOf(t, &stowagev1.Cluster{
 				Nodes: slices.Concat(whole.Nodes, huge.Nodes),
 			}))},
 			codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE", "",
 		},
 		"delta that does not fit": {
-			[]*stowagev1.PutSnapshotRequest{delta(base.Address, &stowagev1.ClusterDelta{RemovedNodes: []string{"x"}}), end(other)},
-			codes.InvalidArgument, "INVALID_REQUEST", "delta.delta.removed_nodes[0]",
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(&stowagev1.ClusterDelta{RemovedNodes: []string{"x"}}), end(other)},
+			codes.InvalidArgument, "INVALID_REQUEST", "delta.removed_nodes[0]",
 		},
-		"part after delta": {[]*stowagev1.PutSnapshotRequest{delta(base.Address, nil), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "part"},
-		"delta after part": {[]*stowagev1.PutSnapshotRequest{part(whole), delta(base.Address, nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta"},
+		"part after delta": {[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "part"},
+		"delta after part": {[]*stowagev1.PutSnapshotRequest{part(whole), delta(nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta"},
 		"too large":        {[]*stowagev1.PutSnapshotRequest{part(huge), end("")}, codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE", ""},
 	} {
 		_, err := put(t, client, test.steps...)
@@ -300,7 +313,7 @@ func TestEvicted(t *testing.T) {
 	if !unknown(client.Filter(t.Context(), filterOn(kept.Address, nil))) || !unknown(client.Filter(t.Context(), filterOn(kept.Address, none))) {
 		t.Error("the snapshot is still there")
 	}
-	if !unknown(put(t, client, delta(kept.Address, none), end(strings.Repeat("0", 64)))) {
+	if !unknown(put(t, client, onto(kept.Address), delta(none), end(strings.Repeat("0", 64)))) {
 		t.Error("a delta finds its base still there")
 	}
 	if _, err := put(t, client, part(whole), end(kept.Address)); err != nil {
@@ -319,8 +332,10 @@ func TestEvicted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stream.Send(delta(kept.Address, none)); err != nil {
-			t.Fatal(err)
+		for _, step := range []*stowagev1.PutSnapshotRequest{onto(kept.Address), delta(none)} {
+			if err := stream.Send(step); err != nil {
+				t.Fatal(err)
+			}
 		}
 		time.Sleep(wait) // nothing tells that the server has the delta
 		evict()
@@ -364,7 +379,7 @@ func TestChainsTakeBoundedMemory(t *testing.T) {
 	for i := 1; i <= 1500; i++ {
 		next := stated(i)
 		d := &stowagev1.ClusterDelta{RemovedNodes: []string{stated(i - 1).Nodes[0].Name}, Nodes: next.Nodes}
-		if last, err = put(t, client, delta(last.Address, d), end(addressOf(t, next))); err != nil {
+		if last, err = put(t, client, onto(last.Address), delta(d), end(addressOf(t, next))); err != nil {
 			t.Fatal(err)
 		}
 		most = max(most, last.MemoryBytes)

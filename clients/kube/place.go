@@ -150,7 +150,6 @@ var names = map[string]string{
 	"PodTemplate.labels":                "metadata.labels",
 	"PodTemplate.controller":            "metadata.ownerReferences",
 	"PodSpec.requests":                  "resources.requests",
-	"PodSpec.image_volumes":             "volumes",
 	"Container.requests":                "resources.requests",
 	"Container.host_ports":              "ports",
 	"HostPort.port":                     "hostPort",
@@ -179,7 +178,7 @@ var unindexed = map[string]bool{
 	"NodeClass.images":             true,
 	"NodeClass.name_label_keys":    true,
 	"Container.host_ports":         true,
-	"PodSpec.image_volumes":        true,
+	"PodSpec.volumes":              true,
 	"PodResourceStatus.containers": true,
 }
 

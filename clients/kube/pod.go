@@ -124,7 +124,8 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	}
 	for _, v := range s.Volumes {
 		if v.Image != nil {
-			out.ImageVolumes = append(out.ImageVolumes, v.Image.Reference)
+			image := &stowagev1.ImageVolumeSource{Reference: v.Image.Reference}
+			out.Volumes = append(out.Volumes, &stowagev1.Volume{Source: &stowagev1.Volume_Image{Image: image}})
 		}
 	}
 	for _, g := range s.SchedulingGates {

@@ -12,7 +12,7 @@ import (
 type Explanation struct {
 	Cluster *stowagev1.Cluster
 	// PodName names a conflicting pod; nil for its own name.
-	PodName func(*stowagev1.ConflictingPod) string
+	PodName func(*stowagev1.PodReference) string
 	Width   int
 }
 
@@ -108,7 +108,7 @@ func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
 	}
 }
 
-func (x *Explanation) pods(ps []*stowagev1.ConflictingPod) string {
+func (x *Explanation) pods(ps []*stowagev1.PodReference) string {
 	var out []string
 	for _, p := range ps {
 		out = append(out, x.pod(p)+" on "+x.node(p.GetNodeIndex()))
@@ -116,7 +116,7 @@ func (x *Explanation) pods(ps []*stowagev1.ConflictingPod) string {
 	return strings.Join(out, ", ")
 }
 
-func (x *Explanation) pod(p *stowagev1.ConflictingPod) string {
+func (x *Explanation) pod(p *stowagev1.PodReference) string {
 	out := p.GetNamespace() + "/" + x.name(p)
 	if p.GetCount() > 1 {
 		out += fmt.Sprintf(" ×%d", p.GetCount())
@@ -124,7 +124,7 @@ func (x *Explanation) pod(p *stowagev1.ConflictingPod) string {
 	return out
 }
 
-func (x *Explanation) name(p *stowagev1.ConflictingPod) string {
+func (x *Explanation) name(p *stowagev1.PodReference) string {
 	if x.PodName != nil {
 		return x.PodName(p)
 	}
@@ -132,7 +132,7 @@ func (x *Explanation) name(p *stowagev1.ConflictingPod) string {
 }
 
 // podName returns a pod's name, or the properties of one that is only counted.
-func podName(c *stowagev1.Cluster, p *stowagev1.ConflictingPod) string {
+func podName(c *stowagev1.Cluster, p *stowagev1.PodReference) string {
 	if p.GetName() == "" {
 		return TemplateName(c, p.GetTemplateIndex())
 	}

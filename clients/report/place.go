@@ -97,8 +97,8 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 }
 
 // podName names pods that the same request placed by their origin.
-func (p *Place) podName(c *stowagev1.ConflictingPod) string {
-	if o, ok := c.GetOrigin().(*stowagev1.ConflictingPod_QueueIndex); ok {
+func (p *Place) podName(c *stowagev1.PodReference) string {
+	if o, ok := c.GetOrigin().(*stowagev1.PodReference_QueueIndex); ok {
 		return p.Snapshot.Queue[o.QueueIndex].Origin.Name
 	}
 	return podName(p.Snapshot.Cluster, c)

@@ -93,8 +93,8 @@ func (k *checker) counts(at string, want *Counts, got *stowagev1.TopologyCounts)
 }
 
 // podName returns the name of a pod, or of its workload if the same request placed it.
-func (k *checker) podName(p *stowagev1.ConflictingPod) string {
-	if o, ok := p.Origin.(*stowagev1.ConflictingPod_QueueIndex); ok {
+func (k *checker) podName(p *stowagev1.PodReference) string {
+	if o, ok := p.Origin.(*stowagev1.PodReference_QueueIndex); ok {
 		return k.q.Snapshot.Queue[o.QueueIndex].Origin.Name
 	}
 	return p.Name

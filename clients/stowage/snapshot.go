@@ -50,8 +50,8 @@ func (s *Snapshot) Address() string { return s.address }
 
 // difference yields the messages that put the snapshot to a server that has its base.
 func (s *Snapshot) difference(yield func(*stowagev1.PutSnapshotRequest) bool) {
-	reference := &stowagev1.SnapshotReference{Address: s.base, Delta: s.delta}
-	_ = yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: reference}}) &&
+	_ = yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: s.base}}) &&
+		yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: s.delta}}) &&
 		yield(s.end())
 }
 
@@ -68,7 +68,7 @@ func (s *Snapshot) whole(yield func(*stowagev1.PutSnapshotRequest) bool) {
 
 func (s *Snapshot) end() *stowagev1.PutSnapshotRequest {
 	return &stowagev1.PutSnapshotRequest{
-		Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: s.address}},
+		Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: &s.address}},
 	}
 }
 

@@ -88,14 +88,15 @@ func (r *replica) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSna
 					return status.Error(codes.InvalidArgument, "a node comes before its class")
 				}
 			}
-		case *stowagev1.PutSnapshotRequest_Delta:
+		case *stowagev1.PutSnapshotRequest_BaseAddress:
 			s.mutex.Lock()
-			base := s.kept[step.Delta.Address]
+			result = s.kept[step.BaseAddress]
 			s.mutex.Unlock()
-			if base == nil {
+			if result == nil {
 				return failure(codes.FailedPrecondition, "UNKNOWN_SNAPSHOT")
 			}
-			if result, _, err = base.Apply(context.Background(), step.Delta.Delta); err != nil {
+		case *stowagev1.PutSnapshotRequest_Delta:
+			if result, _, err = result.Apply(context.Background(), step.Delta); err != nil {
 				return status.Error(codes.InvalidArgument, err.Error())
 			}
 		case *stowagev1.PutSnapshotRequest_End:
@@ -109,7 +110,7 @@ func (r *replica) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSna
 				}
 			}
 			address := result.Address().String()
-			if address != step.End.Address {
+			if address != step.End.GetAddress() {
 				return failure(codes.InvalidArgument, "ADDRESS_MISMATCH")
 			}
 			s.mutex.Lock()

@@ -3,7 +3,7 @@ package verdict
 // Change is a change that makes a node feasible for a pod without feasible nodes. Exactly one kind is set.
 type Change struct {
 	AddedNode      *AddedNode
-	RemovedPods    []ConflictingPod // of one node
+	RemovedPods    []PodReference // of one node
 	RaisedMaxSkew  *RaisedMaxSkew
 	PreferredRule  *PodRule // a required rule to make a preferred one; Entry is 0
 	LoweredRequest *LoweredRequest

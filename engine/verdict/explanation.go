@@ -63,11 +63,11 @@ type DomainCount struct {
 	Skew        int64 // Matching - Minimum, with HardSpread
 	Feasible    bool
 	Nodes       []uint32
-	Conflicting []ConflictingPod
+	Conflicting []PodReference
 }
 
-// ConflictingPod is a pod that conflicts with the pod, or several identical ones on one node.
-type ConflictingPod struct {
+// PodReference is a pod of the cluster or of the queue, or several identical ones on one node.
+type PodReference struct {
 	Namespace string
 	Name      string // empty if only counted
 	Node      uint32
@@ -111,5 +111,5 @@ type ResourceShortage struct {
 type HostPortConflict struct {
 	Node   uint32
 	Port   int32
-	Holder ConflictingPod
+	Holder PodReference
 }

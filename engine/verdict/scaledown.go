@@ -13,7 +13,7 @@ type ScaleDown struct {
 
 // ScaledPod is a replica, or several identical ones on one node.
 type ScaledPod struct {
-	Pod ConflictingPod
+	Pod PodReference
 	// Cost orders deletions: lower costs first; 0 for a remaining replica.
 	Cost int32
 	// Broken are the rules that rejected the replica on its node when it was selected. Score is the total score of the

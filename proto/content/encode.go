@@ -217,10 +217,16 @@ func podSpec(e *encoder, s *stowagev1.PodSpec) {
 	each(e, 6, s.InitContainers, container)
 	one(e, 7, s.Requests, resources)
 	one(e, 8, s.Overhead, resources)
-	e.strings(9, s.ImageVolumes)
+	each(e, 9, s.Volumes, volume)
 	e.string(10, s.NodeName)
 	e.strings(11, s.SchedulingGates)
 	e.varint(12, int64(s.Priority))
+}
+
+func volume(e *encoder, v *stowagev1.Volume) {
+	if image, ok := v.GetSource().(*stowagev1.Volume_Image); ok {
+		e.lengthDelimited(1, func() { e.string(1, image.Image.GetReference()) })
+	}
 }
 
 func container(e *encoder, c *stowagev1.Container) {

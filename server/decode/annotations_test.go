@@ -148,6 +148,7 @@ var unlimited = map[protoreflect.FullName]string{
 	"stowage.v1.ControllerReference.kind":                "the same",
 	"stowage.v1.Container.name":                          "it is compared only",
 	"stowage.v1.Container.image":                         "it is compared only",
+	"stowage.v1.ImageVolumeSource.reference":             "it is compared only",
 	"stowage.v1.HostPort.host_ip":                        "it is compared only",
 }
 

@@ -100,10 +100,10 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				{Name: "proxy", RestartPolicy: stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS},
 				{Name: "setup", RestartPolicy: stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_NEVER},
 			},
-			Requests:     &stowagev1.Resources{CpuMillis: proto.Int64(600)},
-			Overhead:     &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
-			ImageVolumes: []string{"data:1"},
-			Priority:     9,
+			Requests: &stowagev1.Resources{CpuMillis: proto.Int64(600)},
+			Overhead: &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
+			Volumes:  []*stowagev1.Volume{{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}}},
+			Priority: 9,
 		},
 	}
 	return &stowagev1.PlaceRequest{
@@ -192,7 +192,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 					WhenUnsatisfiable: stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY,
 				}},
 			},
-			TolerationComparisonOperators: true,
+			FeatureGates: []*stowagev1.FeatureGate{{Name: "TaintTolerationComparisonOperators", Enabled: new(true)}},
 		}},
 		Queue: []*stowagev1.PendingPods{
 			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{}}},

@@ -46,7 +46,7 @@ const (
 	MaxImages = 10_000
 	// MaxImageNames bounds the names of one image.
 	MaxImageNames = 1_000
-	// MaxContainers bounds a pod's containers, its init containers and its image volumes, each on their own.
+	// MaxContainers bounds a pod's containers, its init containers and its volumes, each on their own.
 	MaxContainers = 1_000
 	// MaxHostPorts bounds a container's host ports.
 	MaxHostPorts = 1_000

@@ -3,6 +3,7 @@ package decode_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -361,8 +362,11 @@ var malformed = []struct {
 	{podSpec + "overhead.memory_bytes", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Overhead.MemoryBytes = proto.Int64(-1)
 	}},
-	{podSpec + "image_volumes", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).ImageVolumes = make([]string, decode.MaxContainers+1)
+	{podSpec + "volumes", "WRONG_COUNT", "at most 1000", func(r *place) {
+		spec(r).Volumes = slices.Repeat([]*stowagev1.Volume{{}}, decode.MaxContainers+1)
+	}},
+	{podSpec + "volumes[0].source", "REQUIRED", "is required", func(r *place) {
+		spec(r).Volumes = []*stowagev1.Volume{{}}
 	}},
 	{podSpec + "scheduling_gates", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).SchedulingGates = make([]string, decode.MaxTolerations+1)
@@ -495,6 +499,18 @@ var malformed = []struct {
 	}},
 	{"context.profile.disabled_filters[0]", "UNKNOWN_VALUE", "must be a plugin that filters", func(r *place) {
 		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_UNSPECIFIED}
+	}},
+	{"context.profile.feature_gates[0].name", "UNKNOWN_VALUE", "is \"DRA\"", func(r *place) {
+		r.Context.Profile.FeatureGates[0].Name = "DRA"
+	}},
+	{"context.profile.feature_gates[0].enabled", "REQUIRED", "is required", func(r *place) {
+		r.Context.Profile.FeatureGates[0].Enabled = nil
+	}},
+	{"context.profile.feature_gates[1].name", "DUPLICATE", "is there already", func(r *place) {
+		r.Context.Profile.FeatureGates = append(r.Context.Profile.FeatureGates, r.Context.Profile.FeatureGates[0])
+	}},
+	{"context.profile.feature_gates", "WRONG_COUNT", "at most", func(r *place) {
+		r.Context.Profile.FeatureGates = slices.Repeat(r.Context.Profile.FeatureGates, decode.MaxWeights+1)
 	}},
 	{"context.profile.disabled_filters[1]", "DUPLICATE", "is there already", func(r *place) {
 		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,8 +48,35 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	}
 	out.IgnorePreferredTermsOfExistingPods = in.GetIgnorePreferredTermsOfExistingPods()
 	d.defaultSpread(&at, in.GetDefaultSpread(), out)
-	out.TolerationComparisonOperators = in.GetTolerationComparisonOperators()
+	d.featureGates(&at, in.GetFeatureGates(), out)
 	return out
+}
+
+// featureGates are the feature gates that change decisions, by name.
+var featureGates = map[string]func(*api.Profile) *bool{
+	"TaintTolerationComparisonOperators": func(p *api.Profile) *bool { return &p.TolerationComparisonOperators },
+}
+
+func (d *decoder) featureGates(at *path, in []*stowagev1.FeatureGate, out *api.Profile) {
+	if !d.within(at, "feature_gates", len(in), MaxWeights) {
+		return
+	}
+	seen := make(map[string]bool, len(in))
+	for i, g := range in {
+		at := at.item("feature_gates", i)
+		d.require(g != nil && g.Enabled != nil, at.field("enabled"))
+		name := g.GetName()
+		gate := featureGates[name]
+		if gate == nil {
+			d.refuse(at.field("name"), unknownValue, "is %s, which is not among ProfileInfo.feature_gates", quote(name))
+			continue
+		}
+		if seen[name] {
+			d.refuse(at.field("name"), duplicate, "is there already")
+		}
+		seen[name] = true
+		*gate(out) = g.GetEnabled()
+	}
 }
 
 // balancedResources decodes the resources of NodeResourcesBalancedAllocation.
@@ -173,13 +201,17 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 // ProfileInfo describes the default profile.
 func ProfileInfo() *stowagev1.ProfileInfo {
 	out := &stowagev1.ProfileInfo{Name: kube137}
-	weights := api.Kube137().Weights
+	defaults := api.Kube137()
 	for _, p := range engine.Plugins() {
 		info := &stowagev1.PluginInfo{Plugin: encode.Plugin(p.Name), Filters: p.Filters}
 		if p.Weight != nil {
-			info.DefaultWeight = new(int32(*p.Weight(&weights)))
+			info.DefaultWeight = new(int32(*p.Weight(&defaults.Weights)))
 		}
 		out.Plugins = append(out.Plugins, info)
+	}
+	for _, name := range slices.Sorted(maps.Keys(featureGates)) {
+		enabled := *featureGates[name](defaults)
+		out.FeatureGates = append(out.FeatureGates, &stowagev1.FeatureGate{Name: name, Enabled: &enabled})
 	}
 	return out
 }

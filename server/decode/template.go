@@ -66,12 +66,18 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 	out.InitContainers = list(r, at, in, 6, "init_containers", MaxContainers, (*reader).initContainer)
 	out.Requests = one(r, at, in, 7, "requests", (*reader).resources)
 	out.Overhead = one(r, at, in, 8, "overhead", (*reader).resources)
-	out.ImageVolumes = r.texts(at, in, 9, "image_volumes", MaxContainers)
+	out.ImageVolumes = list(r, at, in, 9, "volumes", MaxContainers, (*reader).volume)
 	out.NodeName = in.text(10)
 	r.length(at.field("node_name"), out.NodeName, MaxNameBytes)
 	out.SchedulingGates = r.texts(at, in, 11, "scheduling_gates", MaxTolerations)
 	out.Priority = in.int32(12)
 	return out
+}
+
+// volume reads a volume: its image's reference.
+func (r *reader) volume(at *path, in *scan) string {
+	r.require(in.nextIs(sized(1)), at.field("source"))
+	return one(r, at, in, 1, "image", func(_ *reader, _ *path, in *scan) string { return in.text(1) })
 }
 
 func (r *reader) container(at *path, in *scan) api.Container {

@@ -151,7 +151,7 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 		Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}}, Count: new(uint32(1)),
 	})
 	filter := &stowagev1.FilterRequest{Pod: pod, CandidateNodes: whole.CandidateNodes}
-	put := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: &stowagev1.SnapshotReference{
+	put := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{
 		Delta: &stowagev1.ClusterDelta{
 			PodTemplates:      []*stowagev1.IndexedPodTemplate{{Index: 1, Template: whole.GetContext().GetCluster().PodTemplates[0]}},
 			NodeClasses:       []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: whole.GetContext().GetCluster().NodeClasses[0]}},
@@ -159,7 +159,7 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 			NodePods:          []*stowagev1.NodePodsDelta{{NodeName: "a", PodCounts: whole.GetContext().GetCluster().Nodes[0].PodCounts, Pods: whole.GetContext().GetCluster().Nodes[0].Pods}},
 			WorkloadSelectors: whole.GetContext().GetCluster().WorkloadSelectors,
 		},
-	}}}
+	}}
 	for _, test := range []struct {
 		m    proto.Message
 		root string

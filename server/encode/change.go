@@ -26,7 +26,7 @@ func (n Names) change(c *verdict.Change) *stowagev1.Change {
 	case c.RemovedPods != nil:
 		victims := &stowagev1.Victims{}
 		for i := range c.RemovedPods {
-			victims.Pods = append(victims.Pods, conflictingPod(&c.RemovedPods[i]))
+			victims.Pods = append(victims.Pods, podReference(&c.RemovedPods[i]))
 		}
 		out.Kind = &stowagev1.Change_Victims{Victims: victims}
 	case c.RaisedMaxSkew != nil:

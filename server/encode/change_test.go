@@ -14,7 +14,7 @@ import (
 func TestChanges(t *testing.T) {
 	in := &verdict.Filter{Changes: []verdict.Change{
 		{AddedNode: &verdict.AddedNode{Like: 2, NewDomainKeys: []string{"zone", "rack"}}},
-		{RemovedPods: []verdict.ConflictingPod{
+		{RemovedPods: []verdict.PodReference{
 			{Namespace: "default", Name: "web-1", Node: 1, Count: 1, Template: 3, Queue: -1},
 			{Namespace: "default", Node: 1, Count: 2, Template: -1, Queue: 4},
 		}, Nodes: []uint32{0}},
@@ -29,9 +29,9 @@ func TestChanges(t *testing.T) {
 	}
 	want := []*stowagev1.Change{
 		{Kind: &stowagev1.Change_AddedNode{AddedNode: &stowagev1.AddedNode{LikeNodeIndex: 2, NewDomainKeys: []string{"zone", "rack"}}}},
-		{Kind: &stowagev1.Change_Victims{Victims: &stowagev1.Victims{Pods: []*stowagev1.ConflictingPod{
-			{Namespace: "default", Name: "web-1", NodeIndex: 1, Count: 1, Origin: &stowagev1.ConflictingPod_TemplateIndex{TemplateIndex: 3}},
-			{Namespace: "default", NodeIndex: 1, Count: 2, Origin: &stowagev1.ConflictingPod_QueueIndex{QueueIndex: 4}},
+		{Kind: &stowagev1.Change_Victims{Victims: &stowagev1.Victims{Pods: []*stowagev1.PodReference{
+			{Namespace: "default", Name: "web-1", NodeIndex: 1, Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 3}},
+			{Namespace: "default", NodeIndex: 1, Count: 2, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 4}},
 		}}}, Nodes: at(0, "a")},
 		{Kind: &stowagev1.Change_RaisedMaxSkew{RaisedMaxSkew: &stowagev1.RaisedMaxSkew{
 			Index: 1, TopologyKey: "zone", From: 1, To: 3,

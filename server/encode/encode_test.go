@@ -203,7 +203,7 @@ func TestExplanation(t *testing.T) {
 			Rule: verdict.HardSpread, Index: 1, TopologyKey: "zone", Selector: "app=web",
 			Domains: []verdict.DomainCount{{
 				Value: "z1", Matching: 3, Skew: 2, Feasible: true, Nodes: []uint32{0, 1},
-				Conflicting: []verdict.ConflictingPod{
+				Conflicting: []verdict.PodReference{
 					{Namespace: "default", Name: "p", Node: 1, Count: 1, Template: -1, Queue: -1},
 					{Namespace: "default", Node: 1, Count: 2, Template: 0, Queue: -1},
 					{Namespace: "default", Node: 0, Count: 1, Template: 0, Queue: 0},
@@ -219,7 +219,7 @@ func TestExplanation(t *testing.T) {
 			{Node: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
 		},
 		PortConflicts: []verdict.HostPortConflict{
-			{Node: 2, Port: 80, Holder: verdict.ConflictingPod{Name: "q", Node: 2, Count: 1, Template: -1, Queue: -1}},
+			{Node: 2, Port: 80, Holder: verdict.PodReference{Name: "q", Node: 2, Count: 1, Template: -1, Queue: -1}},
 		},
 		Truncated: true,
 	}}, nil, "")).GetExplanation()
@@ -231,15 +231,15 @@ func TestExplanation(t *testing.T) {
 			Domains: []*stowagev1.DomainCount{{
 				Value: "z1", MatchingPods: 3, Skew: 2, Feasible: true,
 				Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 1}},
-				ConflictingPods: []*stowagev1.ConflictingPod{
+				ConflictingPods: []*stowagev1.PodReference{
 					{Namespace: "default", Name: "p", NodeIndex: 1, Count: 1},
 					{
 						Namespace: "default", NodeIndex: 1, Count: 2,
-						Origin: &stowagev1.ConflictingPod_TemplateIndex{TemplateIndex: 0},
+						Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 0},
 					},
 					{
 						Namespace: "default", NodeIndex: 0, Count: 1,
-						Origin: &stowagev1.ConflictingPod_QueueIndex{QueueIndex: 0},
+						Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 0},
 					},
 				},
 			}},
@@ -257,7 +257,7 @@ func TestExplanation(t *testing.T) {
 			{NodeIndex: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
 		},
 		HostPortConflicts: []*stowagev1.HostPortConflict{
-			{NodeIndex: 2, Port: 80, Holder: &stowagev1.ConflictingPod{Name: "q", NodeIndex: 2, Count: 1}},
+			{NodeIndex: 2, Port: 80, Holder: &stowagev1.PodReference{Name: "q", NodeIndex: 2, Count: 1}},
 		},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {

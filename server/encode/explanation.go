@@ -33,7 +33,7 @@ func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
 		out.HostPortConflicts = append(out.HostPortConflicts, &stowagev1.HostPortConflict{
 			NodeIndex: c.Node,
 			Port:      c.Port,
-			Holder:    conflictingPod(&c.Holder),
+			Holder:    podReference(&c.Holder),
 		})
 	}
 	return out
@@ -60,7 +60,7 @@ func (n Names) topologyCounts(t *verdict.TopologyCounts) *stowagev1.TopologyCoun
 			Nodes:        n.list(d.Nodes),
 		}
 		for j := range d.Conflicting {
-			domain.ConflictingPods = append(domain.ConflictingPods, conflictingPod(&d.Conflicting[j]))
+			domain.ConflictingPods = append(domain.ConflictingPods, podReference(&d.Conflicting[j]))
 		}
 		out.Domains = append(out.Domains, domain)
 	}
@@ -73,8 +73,8 @@ func (n Names) topologyCounts(t *verdict.TopologyCounts) *stowagev1.TopologyCoun
 	return out
 }
 
-func conflictingPod(p *verdict.ConflictingPod) *stowagev1.ConflictingPod {
-	out := &stowagev1.ConflictingPod{
+func podReference(p *verdict.PodReference) *stowagev1.PodReference {
+	out := &stowagev1.PodReference{
 		Namespace: p.Namespace,
 		Name:      p.Name,
 		NodeIndex: p.Node,
@@ -82,9 +82,9 @@ func conflictingPod(p *verdict.ConflictingPod) *stowagev1.ConflictingPod {
 	}
 	switch {
 	case p.Queue >= 0:
-		out.Origin = &stowagev1.ConflictingPod_QueueIndex{QueueIndex: uint32(p.Queue)}
+		out.Origin = &stowagev1.PodReference_QueueIndex{QueueIndex: uint32(p.Queue)}
 	case p.Template >= 0:
-		out.Origin = &stowagev1.ConflictingPod_TemplateIndex{TemplateIndex: uint32(p.Template)}
+		out.Origin = &stowagev1.PodReference_TemplateIndex{TemplateIndex: uint32(p.Template)}
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func (n Names) scaledPods(pods []verdict.ScaledPod) []*stowagev1.ScaledPod {
 	for i := range pods {
 		p := &pods[i]
 		s := &stowagev1.ScaledPod{
-			Pod:          conflictingPod(&p.Pod),
+			Pod:          podReference(&p.Pod),
 			DeletionCost: p.Cost,
 			TotalScore:   p.Score,
 		}

@@ -49,10 +49,12 @@ func (s *Service) put(stream grpc.ServerStream) error {
 type putStream struct {
 	service *Service
 	stream  grpc.ServerStream
-	// parts decodes the parts of a cluster; cluster is the result of the deltas so far. Both are nil before the first step.
+	// parts decodes the parts of a cluster; cluster is the base with the deltas so far. Both are nil before the first step.
 	parts   *decode.Request
 	cluster *decode.Cluster
-	ended   bool
+	// reserved is whether memory was reserved for the deltas.
+	reserved bool
+	ended    bool
 }
 
 func (p *putStream) step() error {
@@ -94,21 +96,21 @@ func (p *putStream) apply(in *wire.Request) error {
 	}
 	defer in.Free()
 	switch step := in.Message.(*stowagev1.PutSnapshotRequest).GetStep().(type) {
+	case *stowagev1.PutSnapshotRequest_BaseAddress:
+		return p.base(step.BaseAddress)
 	case *stowagev1.PutSnapshotRequest_Delta:
-		if p.parts != nil {
-			return decode.Refuse("delta", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with parts")
-		}
 		return p.delta(step.Delta)
 	case *stowagev1.PutSnapshotRequest_End:
-		return p.end(step.End.GetAddress())
+		return p.end(step.End)
 	}
-	return decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "one of part, delta and end is required")
+	return decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED,
+		"one of part, base_address, delta and end is required")
 }
 
 func (p *putStream) part(in *wire.Request) error {
 	if p.cluster != nil {
 		in.Free()
-		return decode.Refuse("part", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with deltas")
+		return decode.Refuse("part", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with a base")
 	}
 	if p.parts == nil {
 		p.parts = decode.NewRequest(p.stream.Context())
@@ -148,22 +150,29 @@ func (p *putStream) pipeline(part *wire.Request) error {
 	return p.apply(after)
 }
 
-func (p *putStream) delta(in *stowagev1.SnapshotReference) error {
-	if p.cluster == nil {
-		base, err := p.service.snapshot(in.GetAddress(), "delta.address")
-		if err != nil {
+func (p *putStream) base(address string) error {
+	if p.parts != nil || p.cluster != nil {
+		return decode.Refuse("base_address", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be in the first message")
+	}
+	base, err := p.service.snapshot(address, "base_address")
+	p.cluster = base
+	return err
+}
+
+func (p *putStream) delta(in *stowagev1.ClusterDelta) error {
+	switch {
+	case p.parts != nil:
+		return decode.Refuse("delta", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with parts")
+	case p.cluster == nil:
+		return decode.Refuse("base_address", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is required before deltas")
+	case !p.reserved: // later deltas copy about as much and release the previous copy
+		if err := reserve(p.stream.Context(), p.cluster, in); err != nil {
 			return err
 		}
-		// Reserved once: later deltas copy about as much and release the previous copy.
-		if err := reserve(p.stream.Context(), base, in.GetDelta()); err != nil {
-			return err
-		}
-		p.cluster = base
-	} else if in.GetAddress() != "" {
-		return decode.Refuse("delta.address", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be empty after the first delta")
+		p.reserved = true
 	}
 	r := decode.On(p.stream.Context(), p.cluster)
-	r.Delta("delta.delta", in.GetDelta())
+	r.Delta("delta", in)
 	if err := r.Err(); err != nil {
 		return err
 	}
@@ -171,12 +180,13 @@ func (p *putStream) delta(in *stowagev1.SnapshotReference) error {
 	return nil
 }
 
-func (p *putStream) end(address string) error {
+func (p *putStream) end(in *stowagev1.PutSnapshotEnd) error {
 	p.ended = true
+	address := in.GetAddress()
 	switch {
 	case p.parts != nil:
 		p.cluster = p.parts.Cluster()
-		if address == "" {
+		if in == nil || in.Address == nil {
 			return nil
 		}
 	case p.cluster == nil: // no step before: check that the snapshot is cached

@@ -15,7 +15,11 @@ import (
 
 // profileOf states a configuration; nil for the default one.
 func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
-	p := &stowagev1.Profile{TolerationComparisonOperators: c.TolerationComparisonOperators}
+	p := &stowagev1.Profile{}
+	if c.TolerationComparisonOperators {
+		gate := &stowagev1.FeatureGate{Name: "TaintTolerationComparisonOperators", Enabled: new(true)}
+		p.FeatureGates = append(p.FeatureGates, gate)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
 		p.PluginWeights = append(p.PluginWeights, &stowagev1.PluginWeight{Plugin: expect.Plugins[name], Weight: new(c.Weights[name])})
 	}

@@ -33,7 +33,7 @@ func (s *search) removePods() error {
 		}
 		c := verdict.Change{}
 		for j := range m.victims {
-			c.RemovedPods = append(c.RemovedPods, s.State.ConflictingPod(m.from, &m.victims[j]))
+			c.RemovedPods = append(c.RemovedPods, s.State.PodReference(m.from, &m.victims[j]))
 		}
 		return s.add(c, node, err)
 	}

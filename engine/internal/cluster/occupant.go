@@ -106,22 +106,22 @@ func (s *State) assumedOn(node uint32) []int32 {
 	return s.byNode[node]
 }
 
-// ConflictingPod describes pods on a node.
-func (s *State) ConflictingPod(node uint32, o *Occupant) verdict.ConflictingPod {
+// PodReference describes pods on a node.
+func (s *State) PodReference(node uint32, o *Occupant) verdict.PodReference {
 	g := &s.groups[o.Group]
-	return verdict.ConflictingPod{
+	return verdict.PodReference{
 		Namespace: s.Symbols.Name(g.Namespace), Name: o.Name, Node: node, Count: o.Count, Template: g.Template, Queue: o.Queue,
 	}
 }
 
 // ConflictingPods returns the pods of a group on a node, in at most limit entries: named ones, then counted ones as one
 // entry, then assumed ones.
-func (s *State) ConflictingPods(node uint32, group, limit int) []verdict.ConflictingPod {
+func (s *State) ConflictingPods(node uint32, group, limit int) []verdict.PodReference {
 	counted, named, assumed := s.occupants(node, group)
 	occupants := slices.Concat(named, counted, assumed)
-	out := make([]verdict.ConflictingPod, min(limit, len(occupants)))
+	out := make([]verdict.PodReference, min(limit, len(occupants)))
 	for i := range out {
-		out[i] = s.ConflictingPod(node, &occupants[i])
+		out[i] = s.PodReference(node, &occupants[i])
 	}
 	return out
 }

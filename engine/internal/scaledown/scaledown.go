@@ -57,7 +57,7 @@ func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *ap
 	}
 	for i := range s.spots {
 		if p := &s.spots[i]; p.Count > 0 {
-			result.Remaining = append(result.Remaining, verdict.ScaledPod{Pod: s.conflicting(p, p.Count)})
+			result.Remaining = append(result.Remaining, verdict.ScaledPod{Pod: s.reference(p, p.Count)})
 		}
 	}
 	result.Spread = s.spread()
@@ -191,10 +191,10 @@ func (s *scaling) spread() []verdict.ReplicaSpread {
 	return out
 }
 
-func (s *scaling) conflicting(p *spot, count int) verdict.ConflictingPod {
+func (s *scaling) reference(p *spot, count int) verdict.PodReference {
 	o := p.Occupant
 	o.Count = count
-	return s.State.ConflictingPod(p.node, &o)
+	return s.State.PodReference(p.node, &o)
 }
 
 // deleteNext deletes one replica.
@@ -228,7 +228,7 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 		}
 	}
 	chosen := slices.MinFunc(best, s.compare)
-	out := &verdict.ScaledPod{Pod: s.conflicting(chosen, 1), Score: chosen.score.total}
+	out := &verdict.ScaledPod{Pod: s.reference(chosen, 1), Score: chosen.score.total}
 	out.Broken, _ = s.rules.broken(chosen)
 	one := chosen.Occupant
 	one.Count = 1

@@ -235,7 +235,7 @@ func (x *AddedNode) GetNewDomainKeys() []string {
 type Victims struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
-	Pods          []*ConflictingPod `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
+	Pods          []*PodReference `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -270,7 +270,7 @@ func (*Victims) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_change_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Victims) GetPods() []*ConflictingPod {
+func (x *Victims) GetPods() []*PodReference {
 	if x != nil {
 		return x.Pods
 	}
@@ -431,9 +431,9 @@ const file_stowage_v1_change_proto_rawDesc = "" +
 	"\x04kind\"[\n" +
 	"\tAddedNode\x12&\n" +
 	"\x0flike_node_index\x18\x01 \x01(\rR\rlikeNodeIndex\x12&\n" +
-	"\x0fnew_domain_keys\x18\x02 \x03(\tR\rnewDomainKeys\"9\n" +
-	"\aVictims\x12.\n" +
-	"\x04pods\x18\x01 \x03(\v2\x1a.stowage.v1.ConflictingPodR\x04pods\"l\n" +
+	"\x0fnew_domain_keys\x18\x02 \x03(\tR\rnewDomainKeys\"7\n" +
+	"\aVictims\x12,\n" +
+	"\x04pods\x18\x01 \x03(\v2\x18.stowage.v1.PodReferenceR\x04pods\"l\n" +
 	"\rRaisedMaxSkew\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12!\n" +
 	"\ftopology_key\x18\x02 \x01(\tR\vtopologyKey\x12\x12\n" +
@@ -465,7 +465,7 @@ var file_stowage_v1_change_proto_goTypes = []any{
 	(*LoweredRequest)(nil), // 4: stowage.v1.LoweredRequest
 	(*PodRule)(nil),        // 5: stowage.v1.PodRule
 	(*NodeList)(nil),       // 6: stowage.v1.NodeList
-	(*ConflictingPod)(nil), // 7: stowage.v1.ConflictingPod
+	(*PodReference)(nil),   // 7: stowage.v1.PodReference
 }
 var file_stowage_v1_change_proto_depIdxs = []int32{
 	1, // 0: stowage.v1.Change.added_node:type_name -> stowage.v1.AddedNode
@@ -474,7 +474,7 @@ var file_stowage_v1_change_proto_depIdxs = []int32{
 	5, // 3: stowage.v1.Change.preferred_rule:type_name -> stowage.v1.PodRule
 	4, // 4: stowage.v1.Change.lowered_request:type_name -> stowage.v1.LoweredRequest
 	6, // 5: stowage.v1.Change.nodes:type_name -> stowage.v1.NodeList
-	7, // 6: stowage.v1.Victims.pods:type_name -> stowage.v1.ConflictingPod
+	7, // 6: stowage.v1.Victims.pods:type_name -> stowage.v1.PodReference
 	7, // [7:7] is the sub-list for method output_type
 	7, // [7:7] is the sub-list for method input_type
 	7, // [7:7] is the sub-list for extension type_name

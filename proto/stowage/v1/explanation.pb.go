@@ -384,7 +384,7 @@ type DomainCount struct {
 	// The domain's nodes.
 	Nodes *NodeList `protobuf:"bytes,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// The pods because of which the rule rejects the domain, at most 10.
-	ConflictingPods []*ConflictingPod `protobuf:"bytes,6,rep,name=conflicting_pods,json=conflictingPods,proto3" json:"conflicting_pods,omitempty"`
+	ConflictingPods []*PodReference `protobuf:"bytes,6,rep,name=conflicting_pods,json=conflictingPods,proto3" json:"conflicting_pods,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -454,15 +454,15 @@ func (x *DomainCount) GetNodes() *NodeList {
 	return nil
 }
 
-func (x *DomainCount) GetConflictingPods() []*ConflictingPod {
+func (x *DomainCount) GetConflictingPods() []*PodReference {
 	if x != nil {
 		return x.ConflictingPods
 	}
 	return nil
 }
 
-// ConflictingPod is a pod that conflicts with the pod, or several identical ones on one node.
-type ConflictingPod struct {
+// PodReference is a pod of the cluster or of the queue, or several identical ones on one node.
+type PodReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -476,27 +476,27 @@ type ConflictingPod struct {
 	//
 	// Types that are valid to be assigned to Origin:
 	//
-	//	*ConflictingPod_TemplateIndex
-	//	*ConflictingPod_QueueIndex
-	Origin        isConflictingPod_Origin `protobuf_oneof:"origin"`
+	//	*PodReference_TemplateIndex
+	//	*PodReference_QueueIndex
+	Origin        isPodReference_Origin `protobuf_oneof:"origin"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ConflictingPod) Reset() {
-	*x = ConflictingPod{}
+func (x *PodReference) Reset() {
+	*x = PodReference{}
 	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ConflictingPod) String() string {
+func (x *PodReference) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ConflictingPod) ProtoMessage() {}
+func (*PodReference) ProtoMessage() {}
 
-func (x *ConflictingPod) ProtoReflect() protoreflect.Message {
+func (x *PodReference) ProtoReflect() protoreflect.Message {
 	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -508,81 +508,81 @@ func (x *ConflictingPod) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ConflictingPod.ProtoReflect.Descriptor instead.
-func (*ConflictingPod) Descriptor() ([]byte, []int) {
+// Deprecated: Use PodReference.ProtoReflect.Descriptor instead.
+func (*PodReference) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *ConflictingPod) GetNamespace() string {
+func (x *PodReference) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ConflictingPod) GetName() string {
+func (x *PodReference) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *ConflictingPod) GetNodeIndex() uint32 {
+func (x *PodReference) GetNodeIndex() uint32 {
 	if x != nil {
 		return x.NodeIndex
 	}
 	return 0
 }
 
-func (x *ConflictingPod) GetCount() uint32 {
+func (x *PodReference) GetCount() uint32 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *ConflictingPod) GetOrigin() isConflictingPod_Origin {
+func (x *PodReference) GetOrigin() isPodReference_Origin {
 	if x != nil {
 		return x.Origin
 	}
 	return nil
 }
 
-func (x *ConflictingPod) GetTemplateIndex() uint32 {
+func (x *PodReference) GetTemplateIndex() uint32 {
 	if x != nil {
-		if x, ok := x.Origin.(*ConflictingPod_TemplateIndex); ok {
+		if x, ok := x.Origin.(*PodReference_TemplateIndex); ok {
 			return x.TemplateIndex
 		}
 	}
 	return 0
 }
 
-func (x *ConflictingPod) GetQueueIndex() uint32 {
+func (x *PodReference) GetQueueIndex() uint32 {
 	if x != nil {
-		if x, ok := x.Origin.(*ConflictingPod_QueueIndex); ok {
+		if x, ok := x.Origin.(*PodReference_QueueIndex); ok {
 			return x.QueueIndex
 		}
 	}
 	return 0
 }
 
-type isConflictingPod_Origin interface {
-	isConflictingPod_Origin()
+type isPodReference_Origin interface {
+	isPodReference_Origin()
 }
 
-type ConflictingPod_TemplateIndex struct {
+type PodReference_TemplateIndex struct {
 	// Index into Cluster.pod_templates.
 	TemplateIndex uint32 `protobuf:"varint,5,opt,name=template_index,json=templateIndex,proto3,oneof"`
 }
 
-type ConflictingPod_QueueIndex struct {
+type PodReference_QueueIndex struct {
 	// Index into PlaceRequest.queue. The same request placed the pod earlier.
 	QueueIndex uint32 `protobuf:"varint,6,opt,name=queue_index,json=queueIndex,proto3,oneof"`
 }
 
-func (*ConflictingPod_TemplateIndex) isConflictingPod_Origin() {}
+func (*PodReference_TemplateIndex) isPodReference_Origin() {}
 
-func (*ConflictingPod_QueueIndex) isConflictingPod_Origin() {}
+func (*PodReference_QueueIndex) isPodReference_Origin() {}
 
 // UncountedNodes is the nodes that do not count for one reason.
 type UncountedNodes struct {
@@ -784,7 +784,7 @@ type HostPortConflict struct {
 	// The port.
 	Port int32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
 	// The pod that occupies the port.
-	Holder        *ConflictingPod `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
+	Holder        *PodReference `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -833,7 +833,7 @@ func (x *HostPortConflict) GetPort() int32 {
 	return 0
 }
 
-func (x *HostPortConflict) GetHolder() *ConflictingPod {
+func (x *HostPortConflict) GetHolder() *PodReference {
 	if x != nil {
 		return x.Holder
 	}
@@ -866,15 +866,15 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\n" +
 	"self_match\x18\t \x01(\bR\tselfMatch\x12C\n" +
 	"\x0funcounted_nodes\x18\n" +
-	" \x03(\v2\x1a.stowage.v1.UncountedNodesR\x0euncountedNodes\"\xeb\x01\n" +
+	" \x03(\v2\x1a.stowage.v1.UncountedNodesR\x0euncountedNodes\"\xe9\x01\n" +
 	"\vDomainCount\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x12#\n" +
 	"\rmatching_pods\x18\x02 \x01(\x03R\fmatchingPods\x12\x12\n" +
 	"\x04skew\x18\x03 \x01(\x03R\x04skew\x12\x1a\n" +
 	"\bfeasible\x18\x04 \x01(\bR\bfeasible\x12*\n" +
-	"\x05nodes\x18\x05 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12E\n" +
-	"\x10conflicting_pods\x18\x06 \x03(\v2\x1a.stowage.v1.ConflictingPodR\x0fconflictingPods\"\xcd\x01\n" +
-	"\x0eConflictingPod\x12\x1c\n" +
+	"\x05nodes\x18\x05 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12C\n" +
+	"\x10conflicting_pods\x18\x06 \x03(\v2\x18.stowage.v1.PodReferenceR\x0fconflictingPods\"\xcb\x01\n" +
+	"\fPodReference\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -896,12 +896,12 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\bresource\x18\x02 \x01(\tR\bresource\x12\x1c\n" +
 	"\trequested\x18\x03 \x01(\x03R\trequested\x12\x12\n" +
 	"\x04used\x18\x04 \x01(\x03R\x04used\x12 \n" +
-	"\vallocatable\x18\x05 \x01(\x03R\vallocatable\"y\n" +
+	"\vallocatable\x18\x05 \x01(\x03R\vallocatable\"w\n" +
 	"\x10HostPortConflict\x12\x1d\n" +
 	"\n" +
 	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x12\n" +
-	"\x04port\x18\x02 \x01(\x05R\x04port\x122\n" +
-	"\x06holder\x18\x03 \x01(\v2\x1a.stowage.v1.ConflictingPodR\x06holder*\xde\x01\n" +
+	"\x04port\x18\x02 \x01(\x05R\x04port\x120\n" +
+	"\x06holder\x18\x03 \x01(\v2\x18.stowage.v1.PodReferenceR\x06holder*\xde\x01\n" +
 	"\fTopologyRule\x12\x1d\n" +
 	"\x19TOPOLOGY_RULE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19TOPOLOGY_RULE_HARD_SPREAD\x10\x01\x12\x1d\n" +
@@ -935,7 +935,7 @@ var file_stowage_v1_explanation_proto_goTypes = []any{
 	(*Explanation)(nil),      // 2: stowage.v1.Explanation
 	(*TopologyCounts)(nil),   // 3: stowage.v1.TopologyCounts
 	(*DomainCount)(nil),      // 4: stowage.v1.DomainCount
-	(*ConflictingPod)(nil),   // 5: stowage.v1.ConflictingPod
+	(*PodReference)(nil),     // 5: stowage.v1.PodReference
 	(*UncountedNodes)(nil),   // 6: stowage.v1.UncountedNodes
 	(*UntoleratedTaint)(nil), // 7: stowage.v1.UntoleratedTaint
 	(*ResourceShortage)(nil), // 8: stowage.v1.ResourceShortage
@@ -954,12 +954,12 @@ var file_stowage_v1_explanation_proto_depIdxs = []int32{
 	4,  // 6: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
 	6,  // 7: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
 	11, // 8: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
-	5,  // 9: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.ConflictingPod
+	5,  // 9: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
 	1,  // 10: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
 	11, // 11: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
 	12, // 12: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
 	11, // 13: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
-	5,  // 14: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.ConflictingPod
+	5,  // 14: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
 	15, // [15:15] is the sub-list for method output_type
 	15, // [15:15] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
@@ -975,8 +975,8 @@ func file_stowage_v1_explanation_proto_init() {
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_explanation_proto_msgTypes[3].OneofWrappers = []any{
-		(*ConflictingPod_TemplateIndex)(nil),
-		(*ConflictingPod_QueueIndex)(nil),
+		(*PodReference_TemplateIndex)(nil),
+		(*PodReference_QueueIndex)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

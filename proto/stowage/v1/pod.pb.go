@@ -494,8 +494,8 @@ type PodSpec struct {
 	Requests *Resources `protobuf:"bytes,7,opt,name=requests,proto3" json:"requests,omitempty"`
 	// spec.overhead.
 	Overhead *Resources `protobuf:"bytes,8,opt,name=overhead,proto3" json:"overhead,omitempty"`
-	// The references of spec.volumes[].image.
-	ImageVolumes []string `protobuf:"bytes,9,rep,name=image_volumes,json=imageVolumes,proto3" json:"image_volumes,omitempty"`
+	// The volumes of spec.volumes that scheduling reads.
+	Volumes []*Volume `protobuf:"bytes,9,rep,name=volumes,proto3" json:"volumes,omitempty"`
 	// spec.nodeName of a pod to be placed. Must be empty in pods on nodes.
 	NodeName string `protobuf:"bytes,10,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The names of spec.schedulingGates.
@@ -592,9 +592,9 @@ func (x *PodSpec) GetOverhead() *Resources {
 	return nil
 }
 
-func (x *PodSpec) GetImageVolumes() []string {
+func (x *PodSpec) GetVolumes() []*Volume {
 	if x != nil {
-		return x.ImageVolumes
+		return x.Volumes
 	}
 	return nil
 }
@@ -620,6 +620,122 @@ func (x *PodSpec) GetPriority() int32 {
 	return 0
 }
 
+// Volume is a volume of a pod. Kinds of volumes that this message lacks are fields of Pod.unread.
+type Volume struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of the volume. Required.
+	//
+	// Types that are valid to be assigned to Source:
+	//
+	//	*Volume_Image
+	Source        isVolume_Source `protobuf_oneof:"source"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Volume) Reset() {
+	*x = Volume{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Volume) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Volume) ProtoMessage() {}
+
+func (x *Volume) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Volume.ProtoReflect.Descriptor instead.
+func (*Volume) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Volume) GetSource() isVolume_Source {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *Volume) GetImage() *ImageVolumeSource {
+	if x != nil {
+		if x, ok := x.Source.(*Volume_Image); ok {
+			return x.Image
+		}
+	}
+	return nil
+}
+
+type isVolume_Source interface {
+	isVolume_Source()
+}
+
+type Volume_Image struct {
+	// image.
+	Image *ImageVolumeSource `protobuf:"bytes,1,opt,name=image,proto3,oneof"`
+}
+
+func (*Volume_Image) isVolume_Source() {}
+
+// ImageVolumeSource is an image that is mounted as a volume.
+type ImageVolumeSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// reference. ImageLocality scores it as it scores the images of containers.
+	Reference     string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImageVolumeSource) Reset() {
+	*x = ImageVolumeSource{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImageVolumeSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImageVolumeSource) ProtoMessage() {}
+
+func (x *ImageVolumeSource) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImageVolumeSource.ProtoReflect.Descriptor instead.
+func (*ImageVolumeSource) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ImageVolumeSource) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
 // Container is a container or an init container.
 type Container struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -639,7 +755,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +767,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +780,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Container) GetName() string {
@@ -717,7 +833,7 @@ type HostPort struct {
 
 func (x *HostPort) Reset() {
 	*x = HostPort{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +845,7 @@ func (x *HostPort) String() string {
 func (*HostPort) ProtoMessage() {}
 
 func (x *HostPort) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +858,7 @@ func (x *HostPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPort.ProtoReflect.Descriptor instead.
 func (*HostPort) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HostPort) GetPort() int32 {
@@ -787,7 +903,7 @@ type PodResourceStatus struct {
 
 func (x *PodResourceStatus) Reset() {
 	*x = PodResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +915,7 @@ func (x *PodResourceStatus) String() string {
 func (*PodResourceStatus) ProtoMessage() {}
 
 func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +928,7 @@ func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodResourceStatus.ProtoReflect.Descriptor instead.
 func (*PodResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PodResourceStatus) GetResizeInfeasible() bool {
@@ -865,7 +981,7 @@ type ContainerResourceStatus struct {
 
 func (x *ContainerResourceStatus) Reset() {
 	*x = ContainerResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	mi := &file_stowage_v1_pod_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +993,7 @@ func (x *ContainerResourceStatus) String() string {
 func (*ContainerResourceStatus) ProtoMessage() {}
 
 func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	mi := &file_stowage_v1_pod_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1006,7 @@ func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResourceStatus.ProtoReflect.Descriptor instead.
 func (*ContainerResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ContainerResourceStatus) GetName() string {
@@ -952,7 +1068,7 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xb3\x06\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xbc\x06\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -963,15 +1079,20 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"containers\x12I\n" +
 	"\x0finit_containers\x18\x06 \x03(\v2\x15.stowage.v1.ContainerB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0einitContainers\x121\n" +
 	"\brequests\x18\a \x01(\v2\x15.stowage.v1.ResourcesR\brequests\x121\n" +
-	"\boverhead\x18\b \x01(\v2\x15.stowage.v1.ResourcesR\boverhead\x12.\n" +
-	"\rimage_volumes\x18\t \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\fimageVolumes\x12%\n" +
+	"\boverhead\x18\b \x01(\v2\x15.stowage.v1.ResourcesR\boverhead\x127\n" +
+	"\avolumes\x18\t \x03(\v2\x12.stowage.v1.VolumeB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\avolumes\x12%\n" +
 	"\tnode_name\x18\n" +
 	" \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\bnodeName\x124\n" +
 	"\x10scheduling_gates\x18\v \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0fschedulingGates\x12\x1a\n" +
 	"\bpriority\x18\f \x01(\x05R\bpriority\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +
+	"\x06Volume\x125\n" +
+	"\x05image\x18\x01 \x01(\v2\x1d.stowage.v1.ImageVolumeSourceH\x00R\x05imageB\x0f\n" +
+	"\x06source\x12\x05\xbaH\x02\b\x01\"1\n" +
+	"\x11ImageVolumeSource\x12\x1c\n" +
+	"\treference\x18\x01 \x01(\tR\treference\"\xfd\x01\n" +
 	"\tContainer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05image\x18\x02 \x01(\tR\x05image\x121\n" +
@@ -1020,7 +1141,7 @@ func file_stowage_v1_pod_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_stowage_v1_pod_proto_goTypes = []any{
 	(ContainerRestartPolicy)(0),      // 0: stowage.v1.ContainerRestartPolicy
 	(Protocol)(0),                    // 1: stowage.v1.Protocol
@@ -1029,48 +1150,52 @@ var file_stowage_v1_pod_proto_goTypes = []any{
 	(*PodTemplate)(nil),              // 4: stowage.v1.PodTemplate
 	(*ControllerReference)(nil),      // 5: stowage.v1.ControllerReference
 	(*PodSpec)(nil),                  // 6: stowage.v1.PodSpec
-	(*Container)(nil),                // 7: stowage.v1.Container
-	(*HostPort)(nil),                 // 8: stowage.v1.HostPort
-	(*PodResourceStatus)(nil),        // 9: stowage.v1.PodResourceStatus
-	(*ContainerResourceStatus)(nil),  // 10: stowage.v1.ContainerResourceStatus
-	nil,                              // 11: stowage.v1.Pod.LabelsEntry
-	nil,                              // 12: stowage.v1.PodTemplate.LabelsEntry
-	nil,                              // 13: stowage.v1.PodSpec.NodeSelectorEntry
-	(*Affinity)(nil),                 // 14: stowage.v1.Affinity
-	(*Toleration)(nil),               // 15: stowage.v1.Toleration
-	(*TopologySpreadConstraint)(nil), // 16: stowage.v1.TopologySpreadConstraint
-	(*Resources)(nil),                // 17: stowage.v1.Resources
+	(*Volume)(nil),                   // 7: stowage.v1.Volume
+	(*ImageVolumeSource)(nil),        // 8: stowage.v1.ImageVolumeSource
+	(*Container)(nil),                // 9: stowage.v1.Container
+	(*HostPort)(nil),                 // 10: stowage.v1.HostPort
+	(*PodResourceStatus)(nil),        // 11: stowage.v1.PodResourceStatus
+	(*ContainerResourceStatus)(nil),  // 12: stowage.v1.ContainerResourceStatus
+	nil,                              // 13: stowage.v1.Pod.LabelsEntry
+	nil,                              // 14: stowage.v1.PodTemplate.LabelsEntry
+	nil,                              // 15: stowage.v1.PodSpec.NodeSelectorEntry
+	(*Affinity)(nil),                 // 16: stowage.v1.Affinity
+	(*Toleration)(nil),               // 17: stowage.v1.Toleration
+	(*TopologySpreadConstraint)(nil), // 18: stowage.v1.TopologySpreadConstraint
+	(*Resources)(nil),                // 19: stowage.v1.Resources
 }
 var file_stowage_v1_pod_proto_depIdxs = []int32{
 	4,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
-	11, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
-	9,  // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
+	13, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
+	11, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
 	3,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
-	12, // 4: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
+	14, // 4: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
 	5,  // 5: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
 	6,  // 6: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
-	13, // 7: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
-	14, // 8: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
-	15, // 9: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
-	16, // 10: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	7,  // 11: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
-	7,  // 12: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
-	17, // 13: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
-	17, // 14: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
-	17, // 15: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
-	8,  // 16: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
-	0,  // 17: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
-	1,  // 18: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
-	10, // 19: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
-	17, // 20: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
-	17, // 21: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
-	17, // 22: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
-	17, // 23: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	15, // 7: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
+	16, // 8: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
+	17, // 9: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
+	18, // 10: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	9,  // 11: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
+	9,  // 12: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
+	19, // 13: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
+	19, // 14: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
+	7,  // 15: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
+	8,  // 16: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
+	19, // 17: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
+	10, // 18: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
+	0,  // 19: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
+	1,  // 20: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
+	12, // 21: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
+	19, // 22: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
+	19, // 23: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
+	19, // 24: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
+	19, // 25: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_proto_init() }
@@ -1084,13 +1209,16 @@ func file_stowage_v1_pod_proto_init() {
 		(*Pod_TemplateIndex)(nil),
 		(*Pod_Template)(nil),
 	}
+	file_stowage_v1_pod_proto_msgTypes[5].OneofWrappers = []any{
+		(*Volume_Image)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_proto_rawDesc), len(file_stowage_v1_pod_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -161,8 +161,9 @@ type Profile struct {
 	IgnorePreferredTermsOfExistingPods bool `protobuf:"varint,9,opt,name=ignore_preferred_terms_of_existing_pods,json=ignorePreferredTermsOfExistingPods,proto3" json:"ignore_preferred_terms_of_existing_pods,omitempty"`
 	// PodTopologySpreadArgs: the constraints of pods that have none.
 	DefaultSpread *DefaultSpread `protobuf:"bytes,10,opt,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
-	// The feature gate TaintTolerationComparisonOperators: whether tolerations with LT and GT take effect.
-	TolerationComparisonOperators bool `protobuf:"varint,11,opt,name=toleration_comparison_operators,json=tolerationComparisonOperators,proto3" json:"toleration_comparison_operators,omitempty"`
+	// Feature gates of kube-scheduler, by name, each once. A gate without an entry has the default of the profile's
+	// release. The gates that may be listed are those of ProfileInfo.feature_gates.
+	FeatureGates []*FeatureGate `protobuf:"bytes,11,rep,name=feature_gates,json=featureGates,proto3" json:"feature_gates,omitempty"`
 	// Plugins whose PreEnqueue, PreFilter and Filter do not run, each once. Only plugins that filter may be listed.
 	// plugin_weights decides whether they score.
 	DisabledFilters []Plugin `protobuf:"varint,12,rep,packed,name=disabled_filters,json=disabledFilters,proto3,enum=stowage.v1.Plugin" json:"disabled_filters,omitempty"`
@@ -270,11 +271,11 @@ func (x *Profile) GetDefaultSpread() *DefaultSpread {
 	return nil
 }
 
-func (x *Profile) GetTolerationComparisonOperators() bool {
+func (x *Profile) GetFeatureGates() []*FeatureGate {
 	if x != nil {
-		return x.TolerationComparisonOperators
+		return x.FeatureGates
 	}
-	return false
+	return nil
 }
 
 func (x *Profile) GetDisabledFilters() []Plugin {
@@ -282,6 +283,61 @@ func (x *Profile) GetDisabledFilters() []Plugin {
 		return x.DisabledFilters
 	}
 	return nil
+}
+
+// FeatureGate is a feature gate of kube-scheduler.
+type FeatureGate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name, such as "TaintTolerationComparisonOperators". Required.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Whether the feature is enabled. Required.
+	Enabled       *bool `protobuf:"varint,2,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FeatureGate) Reset() {
+	*x = FeatureGate{}
+	mi := &file_stowage_v1_profile_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FeatureGate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FeatureGate) ProtoMessage() {}
+
+func (x *FeatureGate) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_profile_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FeatureGate.ProtoReflect.Descriptor instead.
+func (*FeatureGate) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *FeatureGate) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FeatureGate) GetEnabled() bool {
+	if x != nil && x.Enabled != nil {
+		return *x.Enabled
+	}
+	return false
 }
 
 // PluginWeight is the weight of a plugin's score.
@@ -297,7 +353,7 @@ type PluginWeight struct {
 
 func (x *PluginWeight) Reset() {
 	*x = PluginWeight{}
-	mi := &file_stowage_v1_profile_proto_msgTypes[1]
+	mi := &file_stowage_v1_profile_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +365,7 @@ func (x *PluginWeight) String() string {
 func (*PluginWeight) ProtoMessage() {}
 
 func (x *PluginWeight) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_profile_proto_msgTypes[1]
+	mi := &file_stowage_v1_profile_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +378,7 @@ func (x *PluginWeight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PluginWeight.ProtoReflect.Descriptor instead.
 func (*PluginWeight) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *PluginWeight) GetPlugin() Plugin {
@@ -355,7 +411,7 @@ type ScoringStrategy struct {
 
 func (x *ScoringStrategy) Reset() {
 	*x = ScoringStrategy{}
-	mi := &file_stowage_v1_profile_proto_msgTypes[2]
+	mi := &file_stowage_v1_profile_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -367,7 +423,7 @@ func (x *ScoringStrategy) String() string {
 func (*ScoringStrategy) ProtoMessage() {}
 
 func (x *ScoringStrategy) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_profile_proto_msgTypes[2]
+	mi := &file_stowage_v1_profile_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -380,7 +436,7 @@ func (x *ScoringStrategy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoringStrategy.ProtoReflect.Descriptor instead.
 func (*ScoringStrategy) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ScoringStrategy) GetType() ScoringStrategyType {
@@ -417,7 +473,7 @@ type ResourceWeight struct {
 
 func (x *ResourceWeight) Reset() {
 	*x = ResourceWeight{}
-	mi := &file_stowage_v1_profile_proto_msgTypes[3]
+	mi := &file_stowage_v1_profile_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -429,7 +485,7 @@ func (x *ResourceWeight) String() string {
 func (*ResourceWeight) ProtoMessage() {}
 
 func (x *ResourceWeight) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_profile_proto_msgTypes[3]
+	mi := &file_stowage_v1_profile_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -442,7 +498,7 @@ func (x *ResourceWeight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceWeight.ProtoReflect.Descriptor instead.
 func (*ResourceWeight) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ResourceWeight) GetName() string {
@@ -472,7 +528,7 @@ type UtilizationShapePoint struct {
 
 func (x *UtilizationShapePoint) Reset() {
 	*x = UtilizationShapePoint{}
-	mi := &file_stowage_v1_profile_proto_msgTypes[4]
+	mi := &file_stowage_v1_profile_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +540,7 @@ func (x *UtilizationShapePoint) String() string {
 func (*UtilizationShapePoint) ProtoMessage() {}
 
 func (x *UtilizationShapePoint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_profile_proto_msgTypes[4]
+	mi := &file_stowage_v1_profile_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +553,7 @@ func (x *UtilizationShapePoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UtilizationShapePoint.ProtoReflect.Descriptor instead.
 func (*UtilizationShapePoint) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *UtilizationShapePoint) GetUtilization() int32 {
@@ -527,7 +583,7 @@ type DefaultSpread struct {
 
 func (x *DefaultSpread) Reset() {
 	*x = DefaultSpread{}
-	mi := &file_stowage_v1_profile_proto_msgTypes[5]
+	mi := &file_stowage_v1_profile_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +595,7 @@ func (x *DefaultSpread) String() string {
 func (*DefaultSpread) ProtoMessage() {}
 
 func (x *DefaultSpread) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_profile_proto_msgTypes[5]
+	mi := &file_stowage_v1_profile_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +608,7 @@ func (x *DefaultSpread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultSpread.ProtoReflect.Descriptor instead.
 func (*DefaultSpread) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DefaultSpread) GetType() DefaultingType {
@@ -587,9 +643,15 @@ const file_stowage_v1_profile_proto_rawDesc = "" +
 	"'ignore_preferred_terms_of_existing_pods\x18\t \x01(\bR\"ignorePreferredTermsOfExistingPods\x12@\n" +
 	"\x0edefault_spread\x18\n" +
 	" \x01(\v2\x19.stowage.v1.DefaultSpreadR\rdefaultSpread\x12F\n" +
-	"\x1ftoleration_comparison_operators\x18\v \x01(\bR\x1dtolerationComparisonOperators\x12R\n" +
+	"\rfeature_gates\x18\v \x03(\v2\x17.stowage.v1.FeatureGateB\b\xbaH\x05\x92\x01\x02\x10@R\ffeatureGates\x12R\n" +
 	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFiltersB\x1b\n" +
-	"\x19_hard_pod_affinity_weight\"~\n" +
+	"\x19_hard_pod_affinity_weight\"`\n" +
+	"\vFeatureGate\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12%\n" +
+	"\aenabled\x18\x02 \x01(\bB\x06\xbaH\x03\xc8\x01\x01H\x00R\aenabled\x88\x01\x01B\n" +
+	"\n" +
+	"\b_enabled\"~\n" +
 	"\fPluginWeight\x126\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06plugin\x12+\n" +
@@ -633,37 +695,39 @@ func file_stowage_v1_profile_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_profile_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_stowage_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_stowage_v1_profile_proto_goTypes = []any{
 	(ScoringStrategyType)(0),         // 0: stowage.v1.ScoringStrategyType
 	(DefaultingType)(0),              // 1: stowage.v1.DefaultingType
 	(*Profile)(nil),                  // 2: stowage.v1.Profile
-	(*PluginWeight)(nil),             // 3: stowage.v1.PluginWeight
-	(*ScoringStrategy)(nil),          // 4: stowage.v1.ScoringStrategy
-	(*ResourceWeight)(nil),           // 5: stowage.v1.ResourceWeight
-	(*UtilizationShapePoint)(nil),    // 6: stowage.v1.UtilizationShapePoint
-	(*DefaultSpread)(nil),            // 7: stowage.v1.DefaultSpread
-	(*NodeAffinity)(nil),             // 8: stowage.v1.NodeAffinity
-	(Plugin)(0),                      // 9: stowage.v1.Plugin
-	(*TopologySpreadConstraint)(nil), // 10: stowage.v1.TopologySpreadConstraint
+	(*FeatureGate)(nil),              // 3: stowage.v1.FeatureGate
+	(*PluginWeight)(nil),             // 4: stowage.v1.PluginWeight
+	(*ScoringStrategy)(nil),          // 5: stowage.v1.ScoringStrategy
+	(*ResourceWeight)(nil),           // 6: stowage.v1.ResourceWeight
+	(*UtilizationShapePoint)(nil),    // 7: stowage.v1.UtilizationShapePoint
+	(*DefaultSpread)(nil),            // 8: stowage.v1.DefaultSpread
+	(*NodeAffinity)(nil),             // 9: stowage.v1.NodeAffinity
+	(Plugin)(0),                      // 10: stowage.v1.Plugin
+	(*TopologySpreadConstraint)(nil), // 11: stowage.v1.TopologySpreadConstraint
 }
 var file_stowage_v1_profile_proto_depIdxs = []int32{
-	3,  // 0: stowage.v1.Profile.plugin_weights:type_name -> stowage.v1.PluginWeight
-	8,  // 1: stowage.v1.Profile.added_affinity:type_name -> stowage.v1.NodeAffinity
-	4,  // 2: stowage.v1.Profile.scoring_strategy:type_name -> stowage.v1.ScoringStrategy
-	7,  // 3: stowage.v1.Profile.default_spread:type_name -> stowage.v1.DefaultSpread
-	9,  // 4: stowage.v1.Profile.disabled_filters:type_name -> stowage.v1.Plugin
-	9,  // 5: stowage.v1.PluginWeight.plugin:type_name -> stowage.v1.Plugin
-	0,  // 6: stowage.v1.ScoringStrategy.type:type_name -> stowage.v1.ScoringStrategyType
-	5,  // 7: stowage.v1.ScoringStrategy.resources:type_name -> stowage.v1.ResourceWeight
-	6,  // 8: stowage.v1.ScoringStrategy.shape:type_name -> stowage.v1.UtilizationShapePoint
-	1,  // 9: stowage.v1.DefaultSpread.type:type_name -> stowage.v1.DefaultingType
-	10, // 10: stowage.v1.DefaultSpread.constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	4,  // 0: stowage.v1.Profile.plugin_weights:type_name -> stowage.v1.PluginWeight
+	9,  // 1: stowage.v1.Profile.added_affinity:type_name -> stowage.v1.NodeAffinity
+	5,  // 2: stowage.v1.Profile.scoring_strategy:type_name -> stowage.v1.ScoringStrategy
+	8,  // 3: stowage.v1.Profile.default_spread:type_name -> stowage.v1.DefaultSpread
+	3,  // 4: stowage.v1.Profile.feature_gates:type_name -> stowage.v1.FeatureGate
+	10, // 5: stowage.v1.Profile.disabled_filters:type_name -> stowage.v1.Plugin
+	10, // 6: stowage.v1.PluginWeight.plugin:type_name -> stowage.v1.Plugin
+	0,  // 7: stowage.v1.ScoringStrategy.type:type_name -> stowage.v1.ScoringStrategyType
+	6,  // 8: stowage.v1.ScoringStrategy.resources:type_name -> stowage.v1.ResourceWeight
+	7,  // 9: stowage.v1.ScoringStrategy.shape:type_name -> stowage.v1.UtilizationShapePoint
+	1,  // 10: stowage.v1.DefaultSpread.type:type_name -> stowage.v1.DefaultingType
+	11, // 11: stowage.v1.DefaultSpread.constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_profile_proto_init() }
@@ -675,13 +739,14 @@ func file_stowage_v1_profile_proto_init() {
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_profile_proto_msgTypes[0].OneofWrappers = []any{}
 	file_stowage_v1_profile_proto_msgTypes[1].OneofWrappers = []any{}
+	file_stowage_v1_profile_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_profile_proto_rawDesc), len(file_stowage_v1_profile_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -196,7 +196,7 @@ func (x *ScaleDownResponse) GetUnread() []*UnreadField {
 type ScaledPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pod. Pods without names are given as a number.
-	Pod *ConflictingPod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// The name of the pod's node, if requested.
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The value of the annotation "controller.kubernetes.io/pod-deletion-cost" that makes a ReplicaSet delete its pods in
@@ -241,7 +241,7 @@ func (*ScaledPod) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_scale_down_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ScaledPod) GetPod() *ConflictingPod {
+func (x *ScaledPod) GetPod() *PodReference {
 	if x != nil {
 		return x.Pod
 	}
@@ -412,9 +412,9 @@ const file_stowage_v1_scale_down_proto_rawDesc = "" +
 	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x121\n" +
 	"\x06spread\x18\x03 \x03(\v2\x19.stowage.v1.ReplicaSpreadR\x06spread\x12)\n" +
 	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12/\n" +
-	"\x06unread\x18\x05 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xd4\x01\n" +
-	"\tScaledPod\x12,\n" +
-	"\x03pod\x18\x01 \x01(\v2\x1a.stowage.v1.ConflictingPodR\x03pod\x12\x1b\n" +
+	"\x06unread\x18\x05 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xd2\x01\n" +
+	"\tScaledPod\x12*\n" +
+	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12#\n" +
 	"\rdeletion_cost\x18\x03 \x01(\x05R\fdeletionCost\x126\n" +
 	"\fbroken_rules\x18\x04 \x03(\v2\x13.stowage.v1.PodRuleR\vbrokenRules\x12\x1f\n" +
@@ -451,7 +451,7 @@ var file_stowage_v1_scale_down_proto_goTypes = []any{
 	(*Pod)(nil),               // 6: stowage.v1.Pod
 	(*LabelSelector)(nil),     // 7: stowage.v1.LabelSelector
 	(*UnreadField)(nil),       // 8: stowage.v1.UnreadField
-	(*ConflictingPod)(nil),    // 9: stowage.v1.ConflictingPod
+	(*PodReference)(nil),      // 9: stowage.v1.PodReference
 	(*PodRule)(nil),           // 10: stowage.v1.PodRule
 }
 var file_stowage_v1_scale_down_proto_depIdxs = []int32{
@@ -462,7 +462,7 @@ var file_stowage_v1_scale_down_proto_depIdxs = []int32{
 	2,  // 4: stowage.v1.ScaleDownResponse.remaining:type_name -> stowage.v1.ScaledPod
 	3,  // 5: stowage.v1.ScaleDownResponse.spread:type_name -> stowage.v1.ReplicaSpread
 	8,  // 6: stowage.v1.ScaleDownResponse.unread:type_name -> stowage.v1.UnreadField
-	9,  // 7: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.ConflictingPod
+	9,  // 7: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.PodReference
 	10, // 8: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
 	4,  // 9: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
 	10, // [10:10] is the sub-list for method output_type

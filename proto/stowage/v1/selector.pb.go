@@ -220,10 +220,10 @@ const (
 	// Any value.
 	TolerationOperator_TOLERATION_OPERATOR_EXISTS TolerationOperator = 2
 	// The taint's value, a decimal integer, is less than the toleration's. Tolerates nothing unless
-	// Profile.toleration_comparison_operators is set.
+	// the feature gate TaintTolerationComparisonOperators is enabled.
 	TolerationOperator_TOLERATION_OPERATOR_LT TolerationOperator = 3
 	// The taint's value, a decimal integer, is greater than the toleration's. Tolerates nothing unless
-	// Profile.toleration_comparison_operators is set.
+	// the feature gate TaintTolerationComparisonOperators is enabled.
 	TolerationOperator_TOLERATION_OPERATOR_GT TolerationOperator = 4
 )
 

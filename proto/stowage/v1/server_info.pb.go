@@ -203,7 +203,11 @@ type ProfileInfo struct {
 	// Profile.name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The plugins that the server evaluates, in the order in which kube-scheduler runs them.
-	Plugins       []*PluginInfo `protobuf:"bytes,2,rep,name=plugins,proto3" json:"plugins,omitempty"`
+	Plugins []*PluginInfo `protobuf:"bytes,2,rep,name=plugins,proto3" json:"plugins,omitempty"`
+	// The feature gates that Profile.feature_gates may list, with their defaults:
+	//
+	// - TaintTolerationComparisonOperators: whether tolerations with LT and GT take effect.
+	FeatureGates  []*FeatureGate `protobuf:"bytes,3,rep,name=feature_gates,json=featureGates,proto3" json:"feature_gates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,6 +252,13 @@ func (x *ProfileInfo) GetName() string {
 func (x *ProfileInfo) GetPlugins() []*PluginInfo {
 	if x != nil {
 		return x.Plugins
+	}
+	return nil
+}
+
+func (x *ProfileInfo) GetFeatureGates() []*FeatureGate {
+	if x != nil {
+		return x.FeatureGates
 	}
 	return nil
 }
@@ -468,16 +479,17 @@ var File_stowage_v1_server_info_proto protoreflect.FileDescriptor
 const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\n" +
 	"\x1cstowage/v1/server_info.proto\x12\n" +
-	"stowage.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18stowage/v1/verdict.proto\"\x16\n" +
+	"stowage.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18stowage/v1/profile.proto\x1a\x18stowage/v1/verdict.proto\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xc9\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\arelease\x18\x01 \x01(\tR\arelease\x123\n" +
 	"\bprofiles\x18\x02 \x03(\v2\x17.stowage.v1.ProfileInfoR\bprofiles\x120\n" +
 	"\x06limits\x18\x03 \x01(\v2\x18.stowage.v1.ServerLimitsR\x06limits\x12/\n" +
-	"\bfeatures\x18\x04 \x03(\x0e2\x13.stowage.v1.FeatureR\bfeatures\"S\n" +
+	"\bfeatures\x18\x04 \x03(\x0e2\x13.stowage.v1.FeatureR\bfeatures\"\x91\x01\n" +
 	"\vProfileInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
-	"\aplugins\x18\x02 \x03(\v2\x16.stowage.v1.PluginInfoR\aplugins\"\x91\x01\n" +
+	"\aplugins\x18\x02 \x03(\v2\x16.stowage.v1.PluginInfoR\aplugins\x12<\n" +
+	"\rfeature_gates\x18\x03 \x03(\v2\x17.stowage.v1.FeatureGateR\ffeatureGates\"\x91\x01\n" +
 	"\n" +
 	"PluginInfo\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x18\n" +
@@ -531,21 +543,23 @@ var file_stowage_v1_server_info_proto_goTypes = []any{
 	(*ProfileInfo)(nil),           // 3: stowage.v1.ProfileInfo
 	(*PluginInfo)(nil),            // 4: stowage.v1.PluginInfo
 	(*ServerLimits)(nil),          // 5: stowage.v1.ServerLimits
-	(Plugin)(0),                   // 6: stowage.v1.Plugin
-	(*durationpb.Duration)(nil),   // 7: google.protobuf.Duration
+	(*FeatureGate)(nil),           // 6: stowage.v1.FeatureGate
+	(Plugin)(0),                   // 7: stowage.v1.Plugin
+	(*durationpb.Duration)(nil),   // 8: google.protobuf.Duration
 }
 var file_stowage_v1_server_info_proto_depIdxs = []int32{
 	3, // 0: stowage.v1.GetServerInfoResponse.profiles:type_name -> stowage.v1.ProfileInfo
 	5, // 1: stowage.v1.GetServerInfoResponse.limits:type_name -> stowage.v1.ServerLimits
 	0, // 2: stowage.v1.GetServerInfoResponse.features:type_name -> stowage.v1.Feature
 	4, // 3: stowage.v1.ProfileInfo.plugins:type_name -> stowage.v1.PluginInfo
-	6, // 4: stowage.v1.PluginInfo.plugin:type_name -> stowage.v1.Plugin
-	7, // 5: stowage.v1.ServerLimits.max_request_duration:type_name -> google.protobuf.Duration
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	6, // 4: stowage.v1.ProfileInfo.feature_gates:type_name -> stowage.v1.FeatureGate
+	7, // 5: stowage.v1.PluginInfo.plugin:type_name -> stowage.v1.Plugin
+	8, // 6: stowage.v1.ServerLimits.max_request_duration:type_name -> google.protobuf.Duration
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_server_info_proto_init() }
@@ -553,6 +567,7 @@ func file_stowage_v1_server_info_proto_init() {
 	if File_stowage_v1_server_info_proto != nil {
 		return
 	}
+	file_stowage_v1_profile_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_server_info_proto_msgTypes[3].OneofWrappers = []any{}
 	file_stowage_v1_server_info_proto_msgTypes[4].OneofWrappers = []any{}

@@ -444,8 +444,8 @@ func (x *PodName) GetName() string {
 	return ""
 }
 
-// PutSnapshotRequest is one message of a stream that puts a snapshot: parts of a cluster, or deltas to a snapshot that
-// the server has, and at last the end. The server discards a stream without an end.
+// PutSnapshotRequest is one message of a stream that puts a snapshot: parts of a cluster, or the address of a snapshot
+// that the server has and deltas to it, and at last the end. The server discards a stream without an end.
 type PutSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The content of the message. Required.
@@ -453,6 +453,7 @@ type PutSnapshotRequest struct {
 	// Types that are valid to be assigned to Step:
 	//
 	//	*PutSnapshotRequest_Part
+	//	*PutSnapshotRequest_BaseAddress
 	//	*PutSnapshotRequest_Delta
 	//	*PutSnapshotRequest_End
 	Step          isPutSnapshotRequest_Step `protobuf_oneof:"step"`
@@ -506,7 +507,16 @@ func (x *PutSnapshotRequest) GetPart() *Cluster {
 	return nil
 }
 
-func (x *PutSnapshotRequest) GetDelta() *SnapshotReference {
+func (x *PutSnapshotRequest) GetBaseAddress() string {
+	if x != nil {
+		if x, ok := x.Step.(*PutSnapshotRequest_BaseAddress); ok {
+			return x.BaseAddress
+		}
+	}
+	return ""
+}
+
+func (x *PutSnapshotRequest) GetDelta() *ClusterDelta {
 	if x != nil {
 		if x, ok := x.Step.(*PutSnapshotRequest_Delta); ok {
 			return x.Delta
@@ -535,18 +545,24 @@ type PutSnapshotRequest_Part struct {
 	Part *Cluster `protobuf:"bytes,1,opt,name=part,proto3,oneof"`
 }
 
+type PutSnapshotRequest_BaseAddress struct {
+	// The content address of the snapshot to which the deltas apply: the first message of a stream with deltas.
+	BaseAddress string `protobuf:"bytes,2,opt,name=base_address,json=baseAddress,proto3,oneof"`
+}
+
 type PutSnapshotRequest_Delta struct {
-	// A delta to a snapshot. The first delta of a stream has the address of its base; further ones apply to the result,
-	// and have no address.
-	Delta *SnapshotReference `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
+	// A delta to the base, or to the result of the deltas before.
+	Delta *ClusterDelta `protobuf:"bytes,3,opt,name=delta,proto3,oneof"`
 }
 
 type PutSnapshotRequest_End struct {
 	// The end, which must be the last message. A stream of an end alone checks whether the server has the snapshot.
-	End *PutSnapshotEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
+	End *PutSnapshotEnd `protobuf:"bytes,4,opt,name=end,proto3,oneof"`
 }
 
 func (*PutSnapshotRequest_Part) isPutSnapshotRequest_Step() {}
+
+func (*PutSnapshotRequest_BaseAddress) isPutSnapshotRequest_Step() {}
 
 func (*PutSnapshotRequest_Delta) isPutSnapshotRequest_Step() {}
 
@@ -556,8 +572,8 @@ func (*PutSnapshotRequest_End) isPutSnapshotRequest_Step() {}
 type PutSnapshotEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The content address of the result, which the server verifies. Required after deltas and in a stream of an end
-	// alone; after parts it may be empty.
-	Address       string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// alone; after parts it may be absent.
+	Address       *string `protobuf:"bytes,1,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -593,8 +609,8 @@ func (*PutSnapshotEnd) Descriptor() ([]byte, []int) {
 }
 
 func (x *PutSnapshotEnd) GetAddress() string {
-	if x != nil {
-		return x.Address
+	if x != nil && x.Address != nil {
+		return *x.Address
 	}
 	return ""
 }
@@ -668,9 +684,9 @@ var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19stowage/v1/snapshot.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"w\n" +
-	"\x11SnapshotReference\x122\n" +
-	"\aaddress\x18\x01 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\aaddress\x12.\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"t\n" +
+	"\x11SnapshotReference\x12/\n" +
+	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12.\n" +
 	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xe4\x04\n" +
 	"\fClusterDelta\x12O\n" +
 	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateB\n" +
@@ -707,14 +723,17 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\aPodName\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\xb5\x01\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\xec\x01\n" +
 	"\x12PutSnapshotRequest\x12)\n" +
-	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterH\x00R\x04part\x125\n" +
-	"\x05delta\x18\x02 \x01(\v2\x1d.stowage.v1.SnapshotReferenceH\x00R\x05delta\x12.\n" +
-	"\x03end\x18\x03 \x01(\v2\x1a.stowage.v1.PutSnapshotEndH\x00R\x03endB\r\n" +
-	"\x04step\x12\x05\xbaH\x02\b\x01\"D\n" +
-	"\x0ePutSnapshotEnd\x122\n" +
-	"\aaddress\x18\x01 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\aaddress\"q\n" +
+	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterH\x00R\x04part\x12:\n" +
+	"\fbase_address\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$H\x00R\vbaseAddress\x120\n" +
+	"\x05delta\x18\x03 \x01(\v2\x18.stowage.v1.ClusterDeltaH\x00R\x05delta\x12.\n" +
+	"\x03end\x18\x04 \x01(\v2\x1a.stowage.v1.PutSnapshotEndH\x00R\x03endB\r\n" +
+	"\x04step\x12\x05\xbaH\x02\b\x01\"R\n" +
+	"\x0ePutSnapshotEnd\x124\n" +
+	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$H\x00R\aaddress\x88\x01\x01B\n" +
+	"\n" +
+	"\b_address\"q\n" +
 	"\x13PutSnapshotResponse\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x1d\n" +
 	"\n" +
@@ -769,7 +788,7 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	14, // 12: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
 	15, // 13: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
 	16, // 14: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
-	0,  // 15: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.SnapshotReference
+	1,  // 15: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
 	7,  // 16: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
 	17, // [17:17] is the sub-list for method output_type
 	17, // [17:17] is the sub-list for method input_type
@@ -787,9 +806,11 @@ func file_stowage_v1_snapshot_proto_init() {
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_snapshot_proto_msgTypes[6].OneofWrappers = []any{
 		(*PutSnapshotRequest_Part)(nil),
+		(*PutSnapshotRequest_BaseAddress)(nil),
 		(*PutSnapshotRequest_Delta)(nil),
 		(*PutSnapshotRequest_End)(nil),
 	}
+	file_stowage_v1_snapshot_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
