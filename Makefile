@@ -38,7 +38,7 @@ GOTEST := go test -parallel 8
 .PHONY: test
 test: ## Test every package with the race detector, random cases cut short: some minutes, the first time more to compile.
 	@echo "Each package is a line, printed when its tests have run. The first time, dependencies are compiled before."
-	@$(GOTEST) -race -short -timeout 20m ./engine/... ./proto/... ./server/... ./...
+	@$(GOTEST) -vet=off -race -short -timeout 20m ./engine/... ./proto/... ./server/... ./...
 	@echo "All passed. make check runs all random cases, the linters and short fuzzing as well."
 
 .PHONY: check

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -27,7 +28,7 @@ type answers struct {
 func ask(t testing.TB, c *engine.Cluster, pods []api.Pod) answers {
 	t.Helper()
 	ctx := context.Background()
-	a := answers{Names: c.Names()}
+	a := answers{Names: slices.Concat(c.Names())}
 	var queue []engine.Pending
 	for i := range pods {
 		f, err := c.Filter(ctx, &pods[i], engine.FilterOptions{Profile: api.Kube137(), Explain: true})

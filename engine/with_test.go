@@ -21,7 +21,7 @@ import (
 // TestWithAsIfCompiled applies random changes, each to a random one of the clusters derived so far, and compares with
 // the resulting cluster compiled from scratch. All bases must stay unchanged.
 func TestWithAsIfCompiled(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(cases(600)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		stated, pods := enginetest.RandomShared(rng)
 		type version struct {

@@ -75,10 +75,14 @@ func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 }
 
 func TestWireIsMessage(t *testing.T) {
+	nodes := 40
+	if testing.Short() {
+		nodes = 8
+	}
 	for name, c := range map[string]*stowagev1.Cluster{
 		"every field": request().GetContext().GetCluster(),
-		"big":         bigcluster.New(50),
-		"in full":     bigcluster.StatedInFull(bigcluster.New(20)),
+		"big":         bigcluster.New(nodes),
+		"in full":     bigcluster.StatedInFull(bigcluster.New(nodes / 2)),
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for _, deterministic := range []bool{true, false} {
