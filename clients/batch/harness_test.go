@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -189,7 +190,7 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 func looked(ctx context.Context) error {
 	config := &rest.Config{}
 	connect.Looking(config)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://api", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://api", strings.NewReader("bind"))
 	if err != nil {
 		return err
 	}
@@ -199,7 +200,10 @@ func looked(ctx context.Context) error {
 
 type sends struct{}
 
-func (sends) RoundTrip(*http.Request) (*http.Response, error) { return &http.Response{}, nil }
+func (sends) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, err := io.ReadAll(r.Body)
+	return &http.Response{StatusCode: http.StatusTooManyRequests}, err // the only answer after which it is sent again
+}
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
 	p.world.mutex.Lock()

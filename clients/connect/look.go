@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"sync/atomic"
 
 	"k8s.io/client-go/rest"
-
-	"github.com/stowage-scheduler/stowage/clients/lease"
 )
 
 // Look is a check right before a request is sent.
@@ -25,8 +25,9 @@ func WithLook(ctx context.Context, holds func() error) (context.Context, *Look) 
 	return context.WithValue(ctx, lookKey{}, l), l
 }
 
-// Unclear is not nil if the server may have carried out the request, without saying so, before a later check failed:
-// client-go repeats a request that was answered with Retry-After. Call it after the request.
+// Unclear is not nil if the server may have carried out the request before it failed with the error of a later check or with
+// lease.ErrNotHeld: client-go repeats a request that was answered with Retry-After, and a connection that fails ends requests
+// that were sent, and answers that were not read to their end. Call it after the request.
 func (l *Look) Unclear() error { return l.unclear }
 
 // Looking makes a client check before it sends: after it has waited for its rate limit, and before it repeats a request
@@ -46,12 +47,13 @@ func (t lookingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := look.holds(); err != nil {
 		return nil, err
 	}
-	answer, err := t.RoundTripper.RoundTrip(r)
+	a := &attempt{}
+	answer, err := t.RoundTripper.RoundTrip(a.request(r))
 	switch {
-	case err != nil && !errors.Is(err, lease.ErrNotHeld):
+	case err != nil && a.mayBeSent():
 		look.unclear = err
 	case err != nil:
-	case answer.StatusCode >= http.StatusInternalServerError:
+	case answer.StatusCode != http.StatusTooManyRequests:
 		look.unclear = fmt.Errorf("the server answered %s", answer.Status)
 	}
 	return answer, err
@@ -59,3 +61,49 @@ func (t lookingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper lets client-go find the transport.
 func (t lookingTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
+// attempt is a request that is sent. The server carries it out only if it has received the whole body, and no connection
+// sends what was not read.
+type attempt struct{ state atomic.Int32 }
+
+const (
+	unread  int32 = iota // nothing of the body was read
+	read                 // all of the body may have been sent
+	refused              // nothing was read, and nothing will be
+)
+
+// request returns the request with a body that records whether it is read.
+func (a *attempt) request(r *http.Request) *http.Request {
+	if r.Body == nil || r.Body == http.NoBody {
+		a.state.Store(read)
+		return r
+	}
+	out := r.WithContext(r.Context()) // RoundTrip must not change a request
+	out.Body = body{r.Body, a}
+	if r.GetBody != nil {
+		out.GetBody = func() (io.ReadCloser, error) {
+			// A POST that the server may have processed is not sent again.
+			a.state.CompareAndSwap(read, unread)
+			again, err := r.GetBody()
+			return body{again, a}, err
+		}
+	}
+	return out
+}
+
+// mayBeSent reports whether the whole request may have been sent. If not, it never will be.
+func (a *attempt) mayBeSent() bool { return !a.state.CompareAndSwap(unread, refused) }
+
+// body is the body of an attempt.
+type body struct {
+	io.ReadCloser
+	of *attempt
+}
+
+// Read implements io.Reader.
+func (b body) Read(p []byte) (int, error) {
+	if !b.of.state.CompareAndSwap(unread, read) && b.of.state.Load() == refused {
+		return 0, errors.New("the request has ended")
+	}
+	return b.ReadCloser.Read(p)
+}

@@ -1,16 +1,22 @@
 package connect
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/stowage-scheduler/stowage/clients/lease"
 )
 
 // The API server does not bind at first, and what was decided does not hold any more when the client tries again.
@@ -48,5 +54,103 @@ func TestARequestIsLookedAtEachTimeThatItIsSent(t *testing.T) {
 				t.Errorf("what became of it is unclear: %v", got)
 			}
 		})
+	}
+}
+
+// post sends a request that is looked at, and reads the answer to its end.
+func post(ctx context.Context, to http.RoundTripper, url string) error {
+	config := &rest.Config{}
+	Looking(config)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("bind"))
+	if err != nil {
+		return err
+	}
+	answer, err := config.WrapTransport(to).RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.ReadAll(answer.Body)
+	return err
+}
+
+// sends is a transport of which the test says what it does.
+type sends func(*http.Request) (*http.Response, error)
+
+func (s sends) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+
+// cut is a body that ends with an error.
+type cut struct{ error }
+
+func (c cut) Read([]byte) (int, error) { return 0, c.error }
+
+// A connection also ends with ErrNotHeld requests that it has sent.
+func TestARequestThatWasSentIsUnclear(t *testing.T) {
+	answered := func(status int) sends {
+		return func(r *http.Request) (*http.Response, error) {
+			_, err := io.ReadAll(r.Body)
+			return &http.Response{StatusCode: status, Body: io.NopCloser(cut{lease.ErrNotHeld})}, err
+		}
+	}
+	for name, c := range map[string]struct {
+		sends   sends
+		unclear bool
+	}{
+		"not sent": {func(*http.Request) (*http.Response, error) { return nil, lease.ErrNotHeld }, false},
+		"sent in part": {func(r *http.Request) (*http.Response, error) {
+			_, err := r.Body.Read(make([]byte, 1))
+			return nil, errors.Join(lease.ErrNotHeld, err)
+		}, true},
+		"sent again by a connection that fails": {func(r *http.Request) (*http.Response, error) {
+			_, _ = io.ReadAll(r.Body)
+			_, err := r.GetBody()
+			return nil, errors.Join(lease.ErrNotHeld, err)
+		}, false},
+		"sent again": {func(r *http.Request) (*http.Response, error) {
+			again, err := r.GetBody()
+			_, _ = io.ReadAll(again)
+			return nil, errors.Join(lease.ErrNotHeld, err)
+		}, true},
+		"carried out, and the answer is cut off": {answered(http.StatusCreated), true},
+		"refused, and the answer is cut off":     {answered(http.StatusTooManyRequests), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent *http.Request
+			ctx, look := WithLook(t.Context(), func() error { return nil })
+			err := post(ctx, sends(func(r *http.Request) (*http.Response, error) { sent = r; return c.sends(r) }), "http://api")
+			if !errors.Is(err, lease.ErrNotHeld) {
+				t.Errorf("the error is %v", err)
+			}
+			if got := look.Unclear(); (got != nil) != c.unclear {
+				t.Errorf("what became of it is unclear: %v", got)
+			}
+			if n, err := sent.Body.Read(make([]byte, 1)); !c.unclear && n > 0 {
+				t.Errorf("%d bytes are read after the end: %v", n, err)
+			}
+		})
+	}
+}
+
+// The term ends while the server carries out a request. The server pings, and the connection cannot answer.
+func TestARequestOnAConnectionThatCannotAnswerAPing(t *testing.T) {
+	var term atomic.Uint64
+	term.Store(1)
+	carriedOut := false
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		carriedOut = string(b) == "bind" && err == nil
+		term.Store(0)
+		<-r.Context().Done() // the connection has failed
+	}))
+	server.EnableHTTP2 = true
+	server.Config.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond}
+	server.StartTLS()
+	transport := server.Client().Transport.(*http.Transport)
+	transport.DialContext = lease.Dialer(term.Load)
+	ctx, look := WithLook(t.Context(), func() error { return nil })
+	err := post(ctx, transport, server.URL)
+	server.Close() // waits for the handler
+	if !carriedOut || !errors.Is(err, lease.ErrNotHeld) || look.Unclear() == nil {
+		t.Errorf("carried out: %v, with the error %v, unclear: %v", carriedOut, err, look.Unclear())
 	}
 }

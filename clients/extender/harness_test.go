@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -195,8 +196,8 @@ type apiServer struct {
 	// look, if set, changes the pod that somebody gets, or is the error of that.
 	look func(*corev1.Pod) error
 	told sync.WaitGroup
-	// dial, if set, is what a bind that is sent ends with.
-	dial func() error
+	// dial and sent, if set, are what a bind ends with before and after it is sent.
+	dial, sent func() error
 	// waited, if set, is called when a client that binds has waited for its limit of requests.
 	waited func()
 }
@@ -255,25 +256,33 @@ func (p podsOf) Bind(ctx context.Context, b *corev1.Binding, o metav1.CreateOpti
 	}
 	config := &rest.Config{}
 	connect.Looking(config)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://api", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://api", strings.NewReader(b.Target.Name))
 	if err != nil {
 		return err
 	}
-	if _, err := config.WrapTransport(sends{p.dial}).RoundTrip(request); err != nil {
+	if _, err := config.WrapTransport(sends{p.apiServer}).RoundTrip(request); err != nil {
 		return err
 	}
 	return p.PodInterface.Bind(ctx, b, o)
 }
 
-type sends struct{ dial func() error }
+type sends struct{ *apiServer }
 
-func (s sends) RoundTrip(*http.Request) (*http.Response, error) {
+func (s sends) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.dial != nil {
 		if err := s.dial(); err != nil {
 			return nil, err
 		}
 	}
-	return &http.Response{}, nil
+	if _, err := io.ReadAll(r.Body); err != nil {
+		return nil, err
+	}
+	if s.sent != nil {
+		if err := s.sent(); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{StatusCode: http.StatusCreated}, nil
 }
 
 // bind is what pkg/registry/core/pod/storage/storage.go of v1.37 does.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/lease"
 )
@@ -86,4 +87,35 @@ func TestABindOnAConnectionOfAnotherTerm(t *testing.T) {
 		t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), tries, err)
 	}
 	w.api.told.Wait()
+}
+
+// The connection fails after the bind was sent, because the term has ended: the API server may have carried out the bind or
+// still do so, and the pod counts on its node.
+func TestABindWhoseConnectionFailsInAnotherTerm(t *testing.T) {
+	for name, carriedOut := range map[string]bool{"carried out": true, "on its way": false} {
+		t.Run(name, func(t *testing.T) {
+			held := &fakeLease{term: 1}
+			pod := apart(makePod("web-1", "web"), corev1.LabelTopologyZone)
+			w := start(t, Options{Lease: held}, makeNode("a", "z1"), pod)
+			w.filter(pod, "a")
+			sent := 0
+			w.api.sent = func() error {
+				sent++
+				held.term = 2
+				failed := fmt.Errorf("the connection: %w", lease.ErrNotHeld)
+				if !carriedOut {
+					return failed
+				}
+				return errors.Join(failed, w.api.bind(&corev1.Binding{
+					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+					Target:     corev1.ObjectReference{Name: "a"},
+				}))
+			}
+			err := w.bindTo(pod, "a")
+			if node, _ := w.cluster.NodeOf(pod.UID); sent != 1 || node != "a" || (err == "") != carriedOut {
+				t.Errorf("sent %d times, counts on %q: %q", sent, node, err)
+			}
+			w.api.told.Wait()
+		})
+	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // ErrNotHeld is returned for a connection or a write that was not made because the lease is not held. A request that ends
-// with it was not sent, or not to its end: the server does not carry it out.
+// with it may have been sent: a connection that cannot write any more, such as an answer to a ping, ends all requests whose
+// answers it waits for. The Look of package connect tells which were sent.
 var ErrNotHeld = errors.New("the lease is not held any more")
 
 // Dialer returns a dial function for a server that must receive nothing once the lease is not held. It is rest.Config's Dial
