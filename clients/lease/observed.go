@@ -24,13 +24,14 @@ type Observed struct {
 
 	mutex sync.Mutex
 	last  observation
+	began time.Duration // when the last reading began, by the monotonic clock
 }
 
 // observation is a lease that a process of this host held when it was read.
 type observation struct {
 	holder   string
 	acquired time.Time
-	renewed  instant // running: before the lease was read; wall: its renewTime, which is by the clock of this host
+	renewed  instant // running: before this renewTime was first read; wall: the renewTime, by the clock of this host
 	holds    time.Duration
 	term     uint64
 }
@@ -88,8 +89,12 @@ func (o *Observed) observe(lease *coordinationv1.Lease, began instant) error {
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if began.running < o.last.renewed.running {
+	if began.running < o.began {
 		return errors.New("it was read again meanwhile")
+	}
+	o.began = began.running
+	if seen.holder == o.last.holder && seen.renewed.wall == o.last.renewed.wall {
+		seen.renewed = o.last.renewed // it was not renewed since the last reading
 	}
 	var err error
 	switch {

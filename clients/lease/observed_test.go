@@ -110,8 +110,9 @@ func TestAnObservedLeaseThatWasNotRenewed(t *testing.T) {
 			if s.Term() != 0 {
 				t.Error("it is held")
 			}
-			s.lease = nil
-			s.notHeld("the API server is away")
+			s.notHeld("it was last renewed at 2026-11-23T00:00:00Z")
+			s.renew()
+			s.held()
 		})
 	}
 	s := newScheduler(t)
@@ -120,6 +121,20 @@ func TestAnObservedLeaseThatWasNotRenewed(t *testing.T) {
 	s.notHeld("it was last renewed at 2026-11-23T00:00:00Z")
 	s.renew()
 	s.held()
+}
+
+// Time passes by the monotonic clock since a renewal was first seen, however often the lease is read after that.
+func TestAnObservedLeaseThatIsReadAgain(t *testing.T) {
+	s := newScheduler(t)
+	s.acquire("node-1_a")
+	s.held()
+	s.pass(0, -time.Minute)
+	for range 2 {
+		s.pass(5*time.Second, 5*time.Second)
+		s.held()
+	}
+	s.pass(time.Second, time.Second)
+	s.notHeld("it was last renewed at 2026-11-23T00:00:00Z")
 }
 
 // kube-scheduler was stopped together with the extender, and another one took over.
@@ -144,6 +159,19 @@ func TestAnObservedLeaseThatWasReadSlowly(t *testing.T) {
 	s.acquire("node-1_a")
 	s.slow = 11 * time.Second
 	s.notHeld("it was last renewed at")
+}
+
+// kube-scheduler has given the lease back, and an answer from before that arrives last.
+func TestAnObservedLeaseWhoseReadingsOvertakeEachOther(t *testing.T) {
+	s := newScheduler(t)
+	s.acquire("node-1_a")
+	before, began := s.lease, s.clocks.now()
+	s.pass(time.Second, time.Second)
+	s.lease = &coordinationv1.Lease{}
+	s.notHeld(`its holder is ""`)
+	if err := s.observe(before, began); err == nil || s.Term() != 0 {
+		t.Errorf("an earlier reading counts: %v, term %d", err, s.Term())
+	}
 }
 
 func TestAnObservedLeaseThatIsShorterThanARequest(t *testing.T) {
