@@ -162,6 +162,33 @@ func TestUnparsablePods(t *testing.T) {
 	}
 }
 
+// TestUnparsableUnchecked checks that kube-scheduler does not fail on an unparsable pod before it parses the pod.
+func TestUnparsableUnchecked(t *testing.T) {
+	gated := enginetest.MakePod("gated").Spread(zoneKey, 1, unparsable)
+	gated.Template.Spec.SchedulingGates = []string{"wait"}
+	for name, test := range map[string]struct {
+		c       *engine.Cluster
+		pod     *enginetest.Pod
+		message string // how the event's text begins
+	}{
+		"gated":    {compile(t, threeZones()...), gated, "waiting for scheduling gates: [wait]"},
+		"no nodes": {compile(t), enginetest.MakePod("odd").Spread(zoneKey, 1, unparsable), "no nodes available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := filtered(t, test.c, test.pod)
+			if f.Failed || !strings.HasPrefix(f.Message, test.message) {
+				t.Errorf("Filter says %s, failed: %v", f.Message, f.Failed)
+			}
+			for _, scan := range []bool{true, false} {
+				p := placeAll(t, test.c, engine.PlaceOptions{Scan: scan}, test.pod).Placements[0]
+				if p.Failed || p.Message != f.Message {
+					t.Errorf("Place says %s, failed: %v", p.Message, p.Failed)
+				}
+			}
+		})
+	}
+}
+
 // TestUnparsablePreference checks that a pod that kube-scheduler fails to score is placed where it need not be scored.
 func TestUnparsablePreference(t *testing.T) {
 	c := compile(t, threeZones()...)

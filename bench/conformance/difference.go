@@ -50,6 +50,7 @@ func differFilter(want, got *stowagev1.FilterResponse) []Difference {
 		differ("filter rejections", want.Rejections, got.Rejections),
 		differ("filter feasible_nodes", want.FeasibleNodes, got.FeasibleNodes),
 		differ("filter message", want.Message, got.Message),
+		differ("filter internal_error", want.InternalError, got.InternalError),
 		differ("filter explanation", want.Explanation, got.Explanation),
 		differ("filter", want, got),
 	)
@@ -96,6 +97,7 @@ func differScore(want, got *stowagev1.ScoreResponse) []Difference {
 		differ("score total_scores", want.TotalScores, got.TotalScores),
 		differ("score best_nodes", want.BestNodes, got.BestNodes),
 		differ("score message", want.Message, got.Message),
+		differ("score internal_error", want.InternalError, got.InternalError),
 		differ("score", want, got),
 	)
 }
@@ -132,6 +134,7 @@ func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
 			differ("place nodes", w.Nodes, g.Nodes),
 			differ("place unplaced_count", w.UnplacedCount, g.UnplacedCount),
 			differ("place message", w.Message, g.Message),
+			differ("place internal_error", w.InternalError, g.InternalError),
 			differ("place rejections", w.Rejections, g.Rejections),
 			differ("place explanation", w.Explanation, g.Explanation),
 		); d != nil {
@@ -153,6 +156,7 @@ func decidedPlace(r *stowagev1.PlaceResponse) *stowagev1.PlaceResponse {
 		out.Placements = append(out.Placements, &stowagev1.Placement{
 			Nodes:         p.Nodes,
 			UnplacedCount: p.UnplacedCount,
+			InternalError: p.InternalError,
 			Message:       p.Message,
 			Rejections:    p.Rejections,
 			Explanation:   decidedExplanation(p.Explanation),

@@ -83,7 +83,8 @@ func TestEveryFieldIsCompared(t *testing.T) {
 				x.Code = 3 - x.Code
 			}
 		}},
-		"filter message": {filter: func(r *stowagev1.FilterResponse) { r.Message += "." }},
+		"filter message":        {filter: func(r *stowagev1.FilterResponse) { r.Message += "." }},
+		"filter internal_error": {filter: func(r *stowagev1.FilterResponse) { r.InternalError = !r.InternalError }},
 		"filter explanation": {filter: func(r *stowagev1.FilterResponse) {
 			r.Explanation.FailingChecks = append(r.Explanation.FailingChecks, &stowagev1.Rejection{})
 		}},
@@ -95,16 +96,20 @@ func TestEveryFieldIsCompared(t *testing.T) {
 				}
 			}
 		}},
-		"score total_scores": {score: func(r *stowagev1.ScoreResponse) { r.TotalScores = append(r.TotalScores, 0) }},
-		"score best_nodes":   {score: func(r *stowagev1.ScoreResponse) { r.BestNodes.Indexes = nil }},
-		"score message":      {score: func(r *stowagev1.ScoreResponse) { r.Message += "." }},
+		"score total_scores":   {score: func(r *stowagev1.ScoreResponse) { r.TotalScores = append(r.TotalScores, 0) }},
+		"score best_nodes":     {score: func(r *stowagev1.ScoreResponse) { r.BestNodes.Indexes = nil }},
+		"score message":        {score: func(r *stowagev1.ScoreResponse) { r.Message += "." }},
+		"score internal_error": {score: func(r *stowagev1.ScoreResponse) { r.InternalError = !r.InternalError }},
 		"place nodes": {place: func(r *stowagev1.PlaceResponse) {
 			for _, p := range r.Placements {
 				p.Nodes.Indexes = append(p.Nodes.Indexes, 0)
 			}
 		}},
 		"place unplaced_count": {place: func(r *stowagev1.PlaceResponse) { r.Placements[0].UnplacedCount++ }},
-		"place message":        {place: func(r *stowagev1.PlaceResponse) { r.Placements[0].Message += "." }},
+		"place internal_error": {place: func(r *stowagev1.PlaceResponse) {
+			r.Placements[0].InternalError = !r.Placements[0].InternalError
+		}},
+		"place message": {place: func(r *stowagev1.PlaceResponse) { r.Placements[0].Message += "." }},
 		"place rejections": {place: func(r *stowagev1.PlaceResponse) {
 			for _, p := range r.Placements {
 				p.Rejections = append(p.Rejections, &stowagev1.Rejection{})

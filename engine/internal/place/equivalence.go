@@ -33,8 +33,12 @@ func (c *Class) Copy(scan bool) *Class {
 	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan}
 }
 
-// Error returns the error with which kube-scheduler fails on the last pod, empty for none.
+// Error returns the error with which kube-scheduler fails on the last pod, empty for none. kube-scheduler runs no PreFilter
+// for a pod that is gated, or without nodes.
 func (c *Class) Error(candidates int) string {
+	if c.Decision.Gated() != nil || candidates == 0 {
+		return ""
+	}
 	if rejected := c.Decision.PreFilter().Rejected; rejected != nil && rejected.Code == verdict.Error {
 		return rejected.Message(candidates)
 	}
