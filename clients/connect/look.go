@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync/atomic"
+	"sync"
 
 	"k8s.io/client-go/rest"
 )
 
-// Look is a check right before a request is sent.
+// Look is a check right before a request is sent, and once more when it has a connection and its body is sent.
 type Look struct {
 	holds   func() error
 	unclear error
@@ -47,10 +47,11 @@ func (t lookingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := look.holds(); err != nil {
 		return nil, err
 	}
-	a := &attempt{}
+	a := &attempt{look: look}
 	answer, err := t.RoundTripper.RoundTrip(a.request(r))
+	sent := a.end()
 	switch {
-	case err != nil && a.mayBeSent():
+	case err != nil && sent:
 		look.unclear = err
 	case err != nil:
 	case answer.StatusCode != http.StatusTooManyRequests:
@@ -64,35 +65,75 @@ func (t lookingTransport) WrappedRoundTripper() http.RoundTripper { return t.Rou
 
 // attempt is a request that is sent. The server carries it out only if it has received the whole body, and no connection
 // sends what was not read.
-type attempt struct{ state atomic.Int32 }
+type attempt struct {
+	look  *Look
+	mutex sync.Mutex
+	state bodyState
+}
+
+type bodyState int
 
 const (
-	unread  int32 = iota // nothing of the body was read
-	read                 // all of the body may have been sent
-	refused              // nothing was read, and nothing will be
+	unread  bodyState = iota // nothing of the body was read
+	read                     // all of the body may have been sent
+	refused                  // nothing was read, and nothing will be
 )
 
-// request returns the request with a body that records whether it is read.
+// request returns the request with a body that is looked at.
 func (a *attempt) request(r *http.Request) *http.Request {
 	if r.Body == nil || r.Body == http.NoBody {
-		a.state.Store(read)
+		a.state = read
 		return r
 	}
 	out := r.WithContext(r.Context()) // RoundTrip must not change a request
-	out.Body = body{r.Body, a}
+	out.Body = &body{r.Body, a}
 	if r.GetBody != nil {
 		out.GetBody = func() (io.ReadCloser, error) {
-			// A POST that the server may have processed is not sent again.
-			a.state.CompareAndSwap(read, unread)
-			again, err := r.GetBody()
-			return body{again, a}, err
+			a.again()
+			b, err := r.GetBody()
+			return &body{b, a}, err
 		}
 	}
 	return out
 }
 
-// mayBeSent reports whether the whole request may have been sent. If not, it never will be.
-func (a *attempt) mayBeSent() bool { return !a.state.CompareAndSwap(unread, refused) }
+// again begins to send the request once more. The transport does so only if the server has not processed it.
+func (a *attempt) again() {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.state == read {
+		a.state = unread
+	}
+}
+
+// begin returns an error if the body may not be sent. By now the request has a connection. A lease.Dialer may have made it in
+// a later term than that of the check before; then this check fails.
+func (a *attempt) begin() error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	switch a.state {
+	case read:
+		return nil
+	case refused:
+		return errors.New("the request has ended")
+	}
+	if err := a.look.holds(); err != nil {
+		a.state = refused
+		return err
+	}
+	a.state = read
+	return nil
+}
+
+// end reports whether the whole request may have been sent. If not, it never will be.
+func (a *attempt) end() (sent bool) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.state == unread {
+		a.state = refused
+	}
+	return a.state == read
+}
 
 // body is the body of an attempt.
 type body struct {
@@ -101,9 +142,9 @@ type body struct {
 }
 
 // Read implements io.Reader.
-func (b body) Read(p []byte) (int, error) {
-	if !b.of.state.CompareAndSwap(unread, read) && b.of.state.Load() == refused {
-		return 0, errors.New("the request has ended")
+func (b *body) Read(p []byte) (int, error) {
+	if err := b.of.begin(); err != nil {
+		return 0, err
 	}
 	return b.ReadCloser.Read(p)
 }

@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,9 +37,10 @@ func TestARequestIsLookedAtEachTimeThatItIsSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			outdated, looks := errors.New("out of date"), 0
+			outdated := errors.New("out of date")
+			var looks atomic.Int32 // two for each time
 			ctx, look := WithLook(t.Context(), func() error {
-				if looks++; looks > 2 {
+				if looks.Add(1) > 4 {
 					return outdated
 				}
 				return nil
@@ -152,5 +154,47 @@ func TestARequestOnAConnectionThatCannotAnswerAPing(t *testing.T) {
 	server.Close() // waits for the handler
 	if !carriedOut || !errors.Is(err, lease.ErrNotHeld) || look.Unclear() == nil {
 		t.Errorf("carried out: %v, with the error %v, unclear: %v", carriedOut, err, look.Unclear())
+	}
+}
+
+// A request is looked at, waits, and gets a connection of a later term: its body is not sent.
+func TestARequestThatGetsAConnectionOfALaterTerm(t *testing.T) {
+	for _, major := range []int{1, 2} {
+		t.Run(fmt.Sprintf("HTTP/%d", major), func(t *testing.T) {
+			var carriedOut atomic.Int32
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if _, err := io.ReadAll(r.Body); err == nil && r.ProtoMajor == major {
+					carriedOut.Add(1)
+				}
+			}))
+			server.EnableHTTP2 = major == 2
+			server.StartTLS()
+			transport := server.Client().Transport.(*http.Transport)
+			var term atomic.Uint64
+			term.Store(1)
+			transport.DialContext = lease.Dialer(term.Load)
+			outdated := errors.New("out of date")
+			bind := func(before func()) (*Look, error) {
+				decided := term.Load()
+				ctx, look := WithLook(t.Context(), func() error {
+					if term.Load() != decided {
+						return outdated
+					}
+					return nil
+				})
+				return look, post(ctx, sends(func(r *http.Request) (*http.Response, error) { before(); return transport.RoundTrip(r) }), server.URL)
+			}
+			look, err := bind(func() { term.Store(2) })
+			if !errors.Is(err, outdated) || look.Unclear() != nil {
+				t.Errorf("decided in term 1, sent in term 2: %v, unclear: %v", err, look.Unclear())
+			}
+			if _, err := bind(func() {}); err != nil {
+				t.Errorf("decided and sent in term 2: %v", err)
+			}
+			server.Close() // waits for the handlers
+			if n := carriedOut.Load(); n != 1 {
+				t.Errorf("%d requests are carried out, want 1", n)
+			}
+		})
 	}
 }

@@ -62,7 +62,11 @@ func (e *Extender) term(ctx context.Context) (uint64, error) {
 	if err := e.options.Lease.Check(ctx); err != nil {
 		return 0, err
 	}
-	return e.options.Lease.Term(), nil
+	term := e.options.Lease.Term()
+	if term == 0 {
+		return 0, lease.ErrNotHeld
+	}
+	return term, nil
 }
 
 // errLate is returned if a bind could not be sent soon enough after its commit, or in the same term of the lease.

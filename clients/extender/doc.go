@@ -20,8 +20,9 @@
 //     point of the score.
 //
 // A process that was suspended, with or without its kube-scheduler, reads all bound pods before it decides again: another
-// kube-scheduler may have taken over meanwhile (live.Cluster.CatchUp). With Options.Lease, Bind sends nothing unless
-// kube-scheduler holds its lease, and the same process has held it since the pod was committed.
+// kube-scheduler may have taken over meanwhile (live.Cluster.CatchUp). With Options.Lease, Bind sends no request to its end
+// unless kube-scheduler holds its lease, and the same process has held it since the pod was committed: that is checked when the
+// request has a connection, and the connection belongs to a term as well.
 //
 // Package live resolves an assumed pod that is not bound in time. A pod that kube-scheduler filters again is forgotten.
 //

@@ -14,13 +14,19 @@ import (
 )
 
 // fakeLease is a lease that the test gives and takes.
-type fakeLease struct{ term uint64 }
+type fakeLease struct {
+	term    uint64
+	checked func() // if set, called when a Check returns nil
+}
 
 func (l *fakeLease) Term() uint64 { return l.term }
 
 func (l *fakeLease) Check(context.Context) error {
 	if l.term == 0 {
 		return errors.New("the lease is not held")
+	}
+	if l.checked != nil {
+		l.checked()
 	}
 	return nil
 }
@@ -43,6 +49,18 @@ func TestNothingIsBoundWithoutTheLease(t *testing.T) {
 		t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
 	}
 	w.api.told.Wait()
+}
+
+// The lease ends right after it was checked.
+func TestNothingIsBoundInNoTerm(t *testing.T) {
+	held := &fakeLease{term: 1}
+	held.checked = func() { held.term = 0 }
+	pod := makePod("web-1", "web")
+	w := start(t, Options{Lease: held}, makeNode("a", "z1"), pod)
+	w.filter(pod, "a")
+	if err := w.bindTo(pod, "a"); !strings.Contains(err, lease.ErrNotHeld.Error()) || w.api.tried > 0 {
+		t.Errorf("bound %d times: %q", w.api.tried, err)
+	}
 }
 
 // The lease is lost between the commit and the request: nothing is sent, and the pod does not count on the node.

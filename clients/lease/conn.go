@@ -8,13 +8,15 @@ import (
 )
 
 // ErrNotHeld is returned for a connection or a write that was not made because the lease is not held. A request that ends
-// with it may have been sent: a connection that cannot write any more, such as an answer to a ping, ends all requests whose
-// answers it waits for. The Look of package connect tells which were sent.
+// with it may have been sent: a connection that fails to write anything, such as the answer to a ping, ends all requests that
+// wait for an answer. The Look of package connect tells which were sent.
 var ErrNotHeld = errors.New("the lease is not held any more")
 
 // Dialer returns a dial function for a server that must receive nothing once the lease is not held. It is rest.Config's Dial
 // for clients whose requests only a leader may send. term is that of a Lock or an Observed. A connection belongs to one
-// term: data that it has not sent by the end of the term is never sent, and the client connects again in a later term.
+// term: data that it has not sent by the end of the term is never sent, and the client connects again in a later term. A
+// request may get a connection of a later term than it was decided in, so its term must be checked once it has a connection, as
+// connect.Looking does.
 func Dialer(term func() uint64) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		// As client-go dials (transport/cache.go).
