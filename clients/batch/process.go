@@ -82,7 +82,9 @@ func (c *Config) clients(o *Options) (lock *lease.Lock, err error) {
 		return nil, err
 	}
 	o.Lease = lock
-	o.Bindings, err = c.Client("stowage-batch-binding", connect.Looking, func(config *rest.Config) { config.Dial = lease.Dialer(lock.Term) })
+	o.Bindings, err = c.Client("stowage-batch-binding", connect.Looking, func(config *rest.Config) {
+		config.Dial = lease.Dialer(lock.Term, apiTimeout)
+	})
 	return lock, err
 }
 

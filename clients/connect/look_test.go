@@ -148,7 +148,7 @@ func TestARequestOnAConnectionThatCannotAnswerAPing(t *testing.T) {
 	server.Config.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond}
 	server.StartTLS()
 	transport := server.Client().Transport.(*http.Transport)
-	transport.DialContext = lease.Dialer(term.Load)
+	transport.DialContext = lease.Dialer(term.Load, time.Second)
 	ctx, look := WithLook(t.Context(), func() error { return nil })
 	err := post(ctx, transport, server.URL)
 	server.Close() // waits for the handler
@@ -172,7 +172,7 @@ func TestARequestThatGetsAConnectionOfALaterTerm(t *testing.T) {
 			transport := server.Client().Transport.(*http.Transport)
 			var term atomic.Uint64
 			term.Store(1)
-			transport.DialContext = lease.Dialer(term.Load)
+			transport.DialContext = lease.Dialer(term.Load, time.Second)
 			outdated := errors.New("out of date")
 			bind := func(before func()) (*Look, error) {
 				decided := term.Load()

@@ -50,10 +50,10 @@ func (c *Config) kubernetes() (k clients, err error) {
 			return k, err
 		}
 		namespace, name, _ := strings.Cut(c.SchedulerLease, "/")
-		// A bind ends with its request.
+		// A bind is not sent for longer than its request may take.
 		observed := lease.Observe(k.api.CoordinationV1().Leases(namespace), name, host, c.RequestTimeout)
 		k.lease = observed
-		change = append(change, func(config *rest.Config) { config.Dial = lease.Dialer(observed.Term) })
+		change = append(change, func(config *rest.Config) { config.Dial = lease.Dialer(observed.Term, c.RequestTimeout) })
 	}
 	// A client of its own, as only its connections end with a term of the lease.
 	k.bindings, err = c.Client("stowage-extender-binding", change...)

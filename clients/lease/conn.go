@@ -12,12 +12,16 @@ import (
 // wait for an answer. The Look of package connect tells which were sent.
 var ErrNotHeld = errors.New("the lease is not held any more")
 
-// Dialer returns a dial function for a server that must receive nothing once the lease is not held. It is rest.Config's Dial
-// for clients whose requests only a leader may send. term is that of a Lock or an Observed. A connection belongs to one
+// Dialer returns a dial function for a server to which nothing must be sent once the lease is not held. It is rest.Config's
+// Dial for clients whose requests only a leader may send. term is that of a Lock or an Observed. A connection belongs to one
 // term: data that it has not sent by the end of the term is never sent, and the client connects again in a later term. A
 // request may get a connection of a later term than it was decided in, so its term must be checked once it has a connection, as
 // connect.Looking does.
-func Dialer(term func() uint64) func(ctx context.Context, network, address string) (net.Conn, error) {
+//
+// A connection ends if the server does not acknowledge data within the limit, which is the longest time that a request may
+// take: the kernel would go on sending for minutes. Only Linux can do that. Data that was not sent when the connection is closed
+// is discarded.
+func Dialer(term func() uint64, limit time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		// As client-go dials (transport/cache.go).
 		dialled := term()
@@ -27,6 +31,12 @@ func Dialer(term func() uint64) func(ctx context.Context, network, address strin
 		c, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
+		}
+		if tcp, ok := c.(*net.TCPConn); ok {
+			if err := errors.Join(tcp.SetLinger(0), acknowledgedWithin(tcp, limit)); err != nil {
+				c.Close()
+				return nil, err
+			}
 		}
 		return conn{c, term, dialled}, nil
 	}

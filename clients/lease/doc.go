@@ -14,7 +14,7 @@
 // An extender binds for a kube-scheduler that holds the lease. It reads that lease with an Observed, which has terms as well.
 //
 // A process can also be suspended between the check and the request that follows. Connections of a Dialer check before each
-// write to the socket, which leaves the time of one system call.
+// write to the socket, which leaves the time of one system call. They limit how long the kernel goes on sending what it has.
 //
 // Elapsed time is the larger of two readings, of the monotonic and of the wall clock. The monotonic clock stands still
 // while a machine is suspended, and the wall clock may be set back. A virtual machine whose two clocks both stood still

@@ -175,7 +175,7 @@ func TestNothingIsSentWhileTheLeaseIsNotHeld(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	transport := server.Client().Transport.(*http.Transport)
-	transport.DialContext = Dialer(w.Term)
+	transport.DialContext = Dialer(w.Term, time.Second)
 	post := func() error {
 		r, err := server.Client().Post(server.URL, "text/plain", strings.NewReader("bind"))
 		if err != nil {

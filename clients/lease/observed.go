@@ -38,7 +38,8 @@ type observation struct {
 
 // Observe returns a lease that is held if its holder's identity is the host's name, "_" and anything, as that of every
 // component of Kubernetes. It counts as held for its duration less the margin, which is the longest time that a request sent
-// in it may take: others take over at the end of the duration.
+// in it may take: others take over at the end of the duration. If its holder releases it, others take over earlier, and it
+// counts as held until it is read again.
 func Observe(leases coordinationv1client.LeaseInterface, name, host string, margin time.Duration) *Observed {
 	return &Observed{leases: leases, name: name, host: host, margin: margin, clock: now}
 }
