@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -191,7 +192,7 @@ func TestPartsEndWithTheContext(t *testing.T) {
 
 func TestPanicOfWhoReceives(t *testing.T) {
 	defer func() {
-		if got := recover(); got != "of who receives" {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "of who receives\n") {
 			t.Errorf("recovered %v", got)
 		}
 	}()

@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -26,7 +28,7 @@ const sequentialBytes = 64 << 10
 // chunk is a run of fields of a cluster, decoded by a reader.
 type chunk struct {
 	run
-	panicked any // the value of a panic while reading
+	panicked any // a panic while reading, with its stack
 
 	items []readItem
 	nodes []readNode
@@ -198,9 +200,13 @@ func (d *decoder) readersFor(workers int) []*reader {
 	return d.readers[:workers]
 }
 
-// guarded returns what f panics with, nil if it does not, so that another goroutine can panic with it.
+// guarded returns what f panics with and its stack, nil if it does not, so that another goroutine can panic with it.
 func guarded(f func()) (panicked any) {
-	defer func() { panicked = recover() }()
+	defer func() {
+		if p := recover(); p != nil {
+			panicked = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
 	f()
 	return nil
 }
