@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -56,8 +57,9 @@ func Overloaded(limit int64, retryAfter time.Duration) error {
 
 // RateLimited returns RATE_LIMITED: the rate limit is exceeded.
 func RateLimited(perSecond float64, retryAfter time.Duration) error {
+	decimal := strconv.FormatFloat(perSecond, 'f', -1, 64)
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_RATE_LIMITED,
-		"request rate limit exceeded", limited("max_requests_per_second", perSecond), retryInfo(retryAfter))
+		"request rate limit exceeded", limited("max_requests_per_second", decimal), retryInfo(retryAfter))
 }
 
 // UnknownSnapshot returns UNKNOWN_SNAPSHOT: the snapshot is not in the server's cache.

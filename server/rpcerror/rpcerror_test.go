@@ -54,6 +54,9 @@ func TestErrors(t *testing.T) {
 		"rate limited": {rpcerror.RateLimited(2.5, time.Second), codes.ResourceExhausted, []any{
 			info("RATE_LIMITED", "limit", "max_requests_per_second", "limitValue", "2.5"), retry,
 		}},
+		"rate limited, to many": {rpcerror.RateLimited(1e6, time.Second), codes.ResourceExhausted, []any{
+			info("RATE_LIMITED", "limit", "max_requests_per_second", "limitValue", "1000000"), retry,
+		}},
 		"unknown snapshot": {rpcerror.UnknownSnapshot("abc"), codes.FailedPrecondition, []any{
 			info("UNKNOWN_SNAPSHOT", "address", "abc"),
 		}},
