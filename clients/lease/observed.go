@@ -36,7 +36,7 @@ type observation struct {
 	term     uint64
 }
 
-// Observe returns a lease that is held if its holder's identity is the host's name, "_" and anything, as that of every
+// Observe returns a lease that is held if its holder's identity is the host's name, "_" and a UUID, as that of every
 // component of Kubernetes. It counts as held for its duration less the margin, which is the longest time that a request sent
 // in it may take: others take over at the end of the duration. If its holder releases it, others take over earlier, and it
 // counts as held until it is read again.
@@ -97,9 +97,10 @@ func (o *Observed) observe(lease *coordinationv1.Lease, began instant) error {
 	if seen.holder == o.last.holder && seen.renewed.wall == o.last.renewed.wall {
 		seen.renewed = o.last.renewed // it was not renewed since the last reading
 	}
+	process, ofHost := strings.CutPrefix(seen.holder, o.host+"_")
 	var err error
 	switch {
-	case !strings.HasPrefix(seen.holder, o.host+"_"):
+	case !ofHost || strings.Contains(process, "_"):
 		err, seen.holds = fmt.Errorf("its holder is %q, this host is %q", seen.holder, o.host), 0
 	case seen.holds <= 0:
 		err = fmt.Errorf("its duration of %d s is not longer than a request may take, %v", *s.LeaseDurationSeconds, o.margin)

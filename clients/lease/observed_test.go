@@ -143,7 +143,7 @@ func TestAnObservedLeaseOfAnotherHost(t *testing.T) {
 	s.acquire("node-1_a")
 	first := s.held()
 	s.pass(18*time.Second, 18*time.Second)
-	for _, other := range []string{"node-2_b", "node-10_b", "node-1", ""} {
+	for _, other := range []string{"node-2_b", "node-10_b", "node-1_b_c", "node-1", ""} {
 		s.acquire(other)
 		s.notHeld(`this host is "node-1"`)
 	}
