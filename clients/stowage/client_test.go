@@ -188,6 +188,18 @@ func TestDetails(t *testing.T) {
 	if got := stowage.Details(unknown).Reason; got != stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT {
 		t.Error(got)
 	}
+	limited, err := status.New(codes.ResourceExhausted, "no").WithDetails(&errdetails.ErrorInfo{
+		Reason: "OVERLOADED", Domain: stowagev1.ErrorDomain, Metadata: map[string]string{"limit": "max_in_flight_bytes", "limitValue": "100"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(stowage.Failure{
+		Code: codes.ResourceExhausted, Message: "no", Reason: stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,
+		Metadata: map[string]string{"limit": "max_in_flight_bytes", "limitValue": "100"},
+	}, stowage.Details(limited.Err())); d != "" {
+		t.Error(d)
+	}
 	if got := stowage.Details(nil); got.Code != codes.OK {
 		t.Error(got)
 	}
