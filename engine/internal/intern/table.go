@@ -110,9 +110,10 @@ func tableOf(base *Table, names []string) *Table {
 
 // Bytes estimates the memory of the table, including its bases.
 func (t *Table) Bytes() int {
-	total := 16*cap(t.names) + 8*len(t.slots)
+	const rounding = 8 // of an allocation: strings that were added one at a time have one each
+	total := 16*cap(t.names) + 8*len(t.slots) + t.text.Cap() - t.text.Len()
 	for _, s := range t.names {
-		total += len(s)
+		total += len(s) + rounding
 	}
 	if t.base != nil {
 		total += t.base.Bytes()
