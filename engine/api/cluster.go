@@ -32,6 +32,8 @@ type Node struct {
 	Images        []Image
 	PodCounts     []PodCount
 	Pods          []Pod
+	// Nominated are pending pods that are nominated to the node, each with a name.
+	Nominated []Pod
 }
 
 // PodCount is a number of pods of a template on a node.

@@ -11,6 +11,8 @@ type Pod struct {
 	Labels         Labels
 	Terminating    bool
 	ResourceStatus *PodResourceStatus
+	// NominatedNode is the name of the node that a pod to be placed is nominated to; empty for none.
+	NominatedNode string
 }
 
 // PodTemplate is what the pods of one workload share.

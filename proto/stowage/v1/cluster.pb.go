@@ -270,7 +270,12 @@ type Node struct {
 	// Pods of this node that have a name or fields of their own.
 	Pods []*Pod `protobuf:"bytes,8,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Index into Cluster.node_classes. Absent if the node has no class.
-	ClassIndex    *uint32 `protobuf:"varint,9,opt,name=class_index,json=classIndex,proto3,oneof" json:"class_index,omitempty"`
+	ClassIndex *uint32 `protobuf:"varint,9,opt,name=class_index,json=classIndex,proto3,oneof" json:"class_index,omitempty"`
+	// Pending pods with this node in status.nominatedNodeName, each with a name. A pod with a priority not above theirs
+	// must fit on the node with them and without them (pkg/scheduler/framework/runtime/framework.go
+	// RunFilterPluginsWithNominatedPods, v1.37). A pod to be placed with the same namespace and name is the nominated pod
+	// itself.
+	NominatedPods []*Pod `protobuf:"bytes,10,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -366,6 +371,13 @@ func (x *Node) GetClassIndex() uint32 {
 		return *x.ClassIndex
 	}
 	return 0
+}
+
+func (x *Node) GetNominatedPods() []*Pod {
+	if x != nil {
+		return x.NominatedPods
+	}
+	return nil
 }
 
 // PodCount is a number of pods of one template on a node.
@@ -708,7 +720,7 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\x0fname_label_keys\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\rnameLabelKeys\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcd\x04\n" +
 	"\x04Node\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12N\n" +
@@ -721,7 +733,9 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"pod_counts\x18\a \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
 	"\x04pods\x18\b \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12$\n" +
 	"\vclass_index\x18\t \x01(\rH\x00R\n" +
-	"classIndex\x88\x01\x01\x1a9\n" +
+	"classIndex\x88\x01\x01\x126\n" +
+	"\x0enominated_pods\x18\n" +
+	" \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0e\n" +
@@ -810,15 +824,16 @@ var file_stowage_v1_cluster_proto_depIdxs = []int32{
 	5,  // 12: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
 	4,  // 13: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
 	14, // 14: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	15, // 15: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	11, // 16: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 17: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	16, // 18: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	14, // 15: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
+	15, // 16: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	11, // 17: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 18: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	16, // 19: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }

@@ -157,9 +157,12 @@ type Pod struct {
 	ResourceStatus *PodResourceStatus `protobuf:"bytes,6,opt,name=resource_status,json=resourceStatus,proto3" json:"resource_status,omitempty"`
 	// Fields of the pod that this contract lacks. Responses about the pod repeat them; decisions do not depend on them.
 	// Read only for pods to be placed. At most 1,000.
-	Unread        []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
+	// status.nominatedNodeName. Read only for pods to be placed: if the node is a feasible candidate, it is the only
+	// feasible node, as kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37).
+	NominatedNodeName string `protobuf:"bytes,8,opt,name=nominated_node_name,json=nominatedNodeName,proto3" json:"nominated_node_name,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -250,6 +253,13 @@ func (x *Pod) GetUnread() []*UnreadField {
 		return x.Unread
 	}
 	return nil
+}
+
+func (x *Pod) GetNominatedNodeName() string {
+	if x != nil {
+		return x.NominatedNodeName
+	}
+	return ""
 }
 
 type isPod_Source interface {
@@ -1035,7 +1045,7 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xc4\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xfe\x03\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
@@ -1043,7 +1053,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x06labels\x18\x04 \x03(\v2\x1b.stowage.v1.Pod.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x12 \n" +
 	"\vterminating\x18\x05 \x01(\bR\vterminating\x12F\n" +
 	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x12:\n" +
-	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06unread\x1a9\n" +
+	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06unread\x128\n" +
+	"\x13nominated_node_name\x18\b \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x11nominatedNodeName\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +

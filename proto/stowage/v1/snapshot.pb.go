@@ -319,7 +319,11 @@ type NodePodsDelta struct {
 	// Numbers of pods without names to add.
 	PodCounts []*PodCount `protobuf:"bytes,4,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
 	// Pods to add.
-	Pods          []*Pod `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
+	Pods []*Pod `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
+	// Nominated pods to remove. The node must have them.
+	RemovedNominatedPods []*PodName `protobuf:"bytes,6,rep,name=removed_nominated_pods,json=removedNominatedPods,proto3" json:"removed_nominated_pods,omitempty"`
+	// Nominated pods to add.
+	NominatedPods []*Pod `protobuf:"bytes,7,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -385,6 +389,20 @@ func (x *NodePodsDelta) GetPodCounts() []*PodCount {
 func (x *NodePodsDelta) GetPods() []*Pod {
 	if x != nil {
 		return x.Pods
+	}
+	return nil
+}
+
+func (x *NodePodsDelta) GetRemovedNominatedPods() []*PodName {
+	if x != nil {
+		return x.RemovedNominatedPods
+	}
+	return nil
+}
+
+func (x *NodePodsDelta) GetNominatedPods() []*Pod {
+	if x != nil {
+		return x.NominatedPods
 	}
 	return nil
 }
@@ -711,7 +729,7 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\x10IndexedNodeClass\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12<\n" +
 	"\n" +
-	"node_class\x18\x02 \x01(\v2\x15.stowage.v1.NodeClassB\x06\xbaH\x03\xc8\x01\x01R\tnodeClass\"\x8e\x02\n" +
+	"node_class\x18\x02 \x01(\v2\x15.stowage.v1.NodeClassB\x06\xbaH\x03\xc8\x01\x01R\tnodeClass\"\x91\x03\n" +
 	"\rNodePodsDelta\x12'\n" +
 	"\tnode_name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\bnodeName\x12B\n" +
@@ -719,7 +737,9 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\fremoved_pods\x18\x03 \x03(\v2\x13.stowage.v1.PodNameR\vremovedPods\x123\n" +
 	"\n" +
 	"pod_counts\x18\x04 \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
-	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\"P\n" +
+	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12I\n" +
+	"\x16removed_nominated_pods\x18\x06 \x03(\v2\x13.stowage.v1.PodNameR\x14removedNominatedPods\x126\n" +
+	"\x0enominated_pods\x18\a \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\"P\n" +
 	"\aPodName\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -787,14 +807,16 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	5,  // 11: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.PodName
 	14, // 12: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
 	15, // 13: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
-	16, // 14: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
-	1,  // 15: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
-	7,  // 16: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	5,  // 14: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.PodName
+	15, // 15: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
+	16, // 16: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
+	1,  // 17: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
+	7,  // 18: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }
