@@ -93,7 +93,11 @@ func normalize(n *stowagev1.Node) (*stowagev1.Node, error) {
 		}
 	}
 	pods, sorted, err := sortedPods(n.GetPods())
-	if err != nil || ascending && sorted {
+	if err != nil {
+		return nil, err
+	}
+	nominated, nominatedSorted, err := sortedPods(n.GetNominatedPods())
+	if err != nil || ascending && sorted && nominatedSorted {
 		return n, err
 	}
 	out := &stowagev1.Node{}
@@ -101,7 +105,7 @@ func normalize(n *stowagev1.Node) (*stowagev1.Node, error) {
 		out.ProtoReflect().Set(f, v)
 		return true
 	})
-	out.PodCounts, out.Pods = counts, pods
+	out.PodCounts, out.Pods, out.NominatedPods = counts, pods, nominated
 	return out, nil
 }
 

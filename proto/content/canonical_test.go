@@ -110,7 +110,7 @@ func reference(m protoreflect.Message) []byte {
 			switch f.FullName() {
 			case "stowage.v1.Node.pod_counts":
 				list = referenceCounts(list)
-			case "stowage.v1.Node.pods":
+			case "stowage.v1.Node.pods", "stowage.v1.Node.nominated_pods":
 				slices.SortFunc(list, func(a, b protoreflect.Message) int { return bytes.Compare(reference(a), reference(b)) })
 			}
 			for _, m := range list {
@@ -188,6 +188,7 @@ func disorder(t *rapid.T, m proto.Message) {
 		}
 		m.PodCounts = shuffled(t, m.PodCounts)
 		m.Pods = shuffled(t, m.Pods)
+		m.NominatedPods = shuffled(t, m.NominatedPods)
 		if m.Allocatable != nil {
 			m.Allocatable.ProtoReflect().SetUnknown(unknown)
 		}
@@ -267,7 +268,7 @@ func TestCanonicalAsMarshalled(t *testing.T) {
 		m := rapid.SampledFrom(items()).Draw(t, "item")
 		fill(t, m.ProtoReflect())
 		if n, ok := m.(*stowagev1.Node); ok {
-			n.Pods = nil
+			n.Pods, n.NominatedPods = nil, nil
 			n.PodCounts, _ = mergeCounts(n.PodCounts)
 		}
 		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
@@ -314,8 +315,9 @@ func FuzzCanonical(f *testing.F) {
 	for i, m := range []proto.Message{
 		&stowagev1.Node{
 			Name: "a", Labels: map[string]string{"b": "c", "a": ""}, ClassIndex: proto.Uint32(0),
-			PodCounts: []*stowagev1.PodCount{{TemplateIndex: 3, Count: 1}, {Count: 2}},
-			Pods:      []*stowagev1.Pod{{Name: "b", Source: &stowagev1.Pod_TemplateIndex{}}, {Name: "a"}},
+			PodCounts:     []*stowagev1.PodCount{{TemplateIndex: 3, Count: 1}, {Count: 2}},
+			Pods:          []*stowagev1.Pod{{Name: "b", Source: &stowagev1.Pod_TemplateIndex{}}, {Name: "a"}},
+			NominatedPods: []*stowagev1.Pod{{Name: "b"}, {Name: "a"}},
 		},
 		&stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Priority: -1}},
 		&stowagev1.NodeClass{NameLabelKeys: []string{""}},

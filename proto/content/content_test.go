@@ -189,12 +189,18 @@ func TestPages(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	named := func(name string, template uint32) *stowagev1.Pod {
+		return &stowagev1.Pod{Name: name, Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: template}}
+	}
 	base := &stowagev1.Cluster{
-		PodTemplates: []*stowagev1.PodTemplate{{}, {Namespace: "other"}},
+		PodTemplates: []*stowagev1.PodTemplate{{}, {Namespace: "other"}, {Namespace: "third"}},
 		NodeClasses:  []*stowagev1.NodeClass{{}, {}},
 		Nodes: []*stowagev1.Node{
-			{Name: "a", ClassIndex: proto.Uint32(0), PodCounts: []*stowagev1.PodCount{{Count: 2}}},
-			{Name: "b", Pods: []*stowagev1.Pod{{Name: "p", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}}},
+			{
+				Name: "a", ClassIndex: proto.Uint32(0), PodCounts: []*stowagev1.PodCount{{Count: 2}},
+				NominatedPods: []*stowagev1.Pod{named("n", 0), named("n", 2)},
+			},
+			{Name: "b", Pods: []*stowagev1.Pod{named("p", 1)}},
 		},
 		Namespaces:        []*stowagev1.Namespace{{Name: "default"}},
 		WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}},
@@ -245,7 +251,19 @@ func TestRefusals(t *testing.T) {
 			}}),
 			`node_pods[0].removed_pods[1]: pod not found on the node`,
 		},
-		{&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 2}, {Index: 4}}}, `pod_templates[1].index: is 4, the next free one is 3`},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedNominatedPods: []*stowagev1.PodName{{Namespace: "other", Name: "p"}}}),
+			`node_pods[0].removed_nominated_pods[0]: pod not nominated to the node`,
+		},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", NominatedPods: []*stowagev1.Pod{named("p", 1), named("n", 0)}}),
+			`node_pods[0].nominated_pods[1].name: is that of another pod nominated to the node, in the same namespace`,
+		},
+		{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", NominatedPods: []*stowagev1.Pod{named("p", 1), named("p", 0), named("p", 0)}}),
+			`node_pods[0].nominated_pods[2].name: is that of another pod nominated to the node, in the same namespace`,
+		},
+		{&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 3}, {Index: 5}}}, `pod_templates[1].index: is 5, the next free one is 4`},
 		{
 			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 0}}},
 			`pod_templates[0].index: is 0, a template in use by node "a", which the delta does not name`,
@@ -253,6 +271,10 @@ func TestRefusals(t *testing.T) {
 		{
 			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1}}, RemovedNodes: []string{"a"}},
 			`pod_templates[0].index: is 1, a template in use by node "b", which the delta does not name`,
+		},
+		{
+			&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 2}}, RemovedNodes: []string{"b"}},
+			`pod_templates[0].index: is 2, a template in use by node "a", which the delta does not name`,
 		},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 3}}}, `node_classes[0].index: is 3, the next free one is 2`},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}}}, `node_classes[0].index: is 0, the class of node "a", which the delta does not name`},
@@ -304,7 +326,7 @@ func TestRefusals(t *testing.T) {
 func TestNilElements(t *testing.T) {
 	c := &stowagev1.Cluster{
 		PodTemplates: []*stowagev1.PodTemplate{nil}, NodeClasses: []*stowagev1.NodeClass{nil},
-		Nodes:      []*stowagev1.Node{nil, {Name: "a", PodCounts: []*stowagev1.PodCount{nil, nil}, Pods: []*stowagev1.Pod{nil, nil}}},
+		Nodes:      []*stowagev1.Node{nil, {Name: "a", PodCounts: []*stowagev1.PodCount{nil, nil}, Pods: []*stowagev1.Pod{nil, nil}, NominatedPods: []*stowagev1.Pod{nil}}},
 		Namespaces: []*stowagev1.Namespace{nil}, WorkloadSelectors: []*stowagev1.WorkloadSelector{nil},
 	}
 	content, err := Of(c)
@@ -319,6 +341,7 @@ func TestNilElements(t *testing.T) {
 		{NodePods: []*stowagev1.NodePodsDelta{{
 			NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{nil}, RemovedPods: []*stowagev1.PodName{nil},
 			PodCounts: []*stowagev1.PodCount{nil}, Pods: []*stowagev1.Pod{nil},
+			RemovedNominatedPods: []*stowagev1.PodName{nil},
 		}}},
 		{Namespaces: []*stowagev1.Namespace{nil}},
 		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{nil}},

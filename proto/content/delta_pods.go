@@ -19,12 +19,39 @@ func (a *applier) movePods(node []byte, d *stowagev1.NodePodsDelta) (*stowagev1.
 	if err := removeCounts(n, d.GetRemovedPodCounts()); err != nil {
 		return nil, nil, err
 	}
-	if err := a.removePods(n, d.GetRemovedPods()); err != nil {
+	if err := a.removePods(&n.Pods, d.GetRemovedPods(), "removed_pods[%d]", "pod not found on the node"); err != nil {
+		return nil, nil, err
+	}
+	err := a.removePods(&n.NominatedPods, d.GetRemovedNominatedPods(), "removed_nominated_pods[%d]", "pod not nominated to the node")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.nominate(n, d.GetNominatedPods()); err != nil {
 		return nil, nil, err
 	}
 	n.PodCounts = append(n.PodCounts, d.GetPodCounts()...)
 	n.Pods = append(n.Pods, d.GetPods()...)
 	return encodeNode(n)
+}
+
+// nominate adds nominated pods to n, each of which must be a new one.
+func (a *applier) nominate(n *stowagev1.Node, pods []*stowagev1.Pod) error {
+	if len(pods) == 0 {
+		return nil
+	}
+	nominated := make(map[podName]bool, len(n.NominatedPods)+len(pods))
+	for _, p := range n.NominatedPods {
+		nominated[a.nameOf(p)] = true
+	}
+	for i, p := range pods {
+		if nominated[a.nameOf(p)] {
+			return refuse(location{"nominated_pods[%d].name", i}.String(), stowagev1.ViolationReason_VIOLATION_REASON_DUPLICATE,
+				"is that of another pod nominated to the node, in the same namespace")
+		}
+		nominated[a.nameOf(p)] = true
+	}
+	n.NominatedPods = append(n.NominatedPods, pods...)
+	return nil
 }
 
 // removeCounts subtracts counts from those of n, which it modifies.
@@ -54,8 +81,8 @@ func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	return nil
 }
 
-// removePods removes pods by name from n. Of pods with the same name it removes the first in canonical order.
-func (a *applier) removePods(n *stowagev1.Node, removed []*stowagev1.PodName) error {
+// removePods removes pods by name from a list of a node. Of pods with the same name it removes the first in canonical order.
+func (a *applier) removePods(list *[]*stowagev1.Pod, removed []*stowagev1.PodName, format, missingPod string) error {
 	if len(removed) == 0 {
 		return nil
 	}
@@ -64,8 +91,8 @@ func (a *applier) removePods(n *stowagev1.Node, removed []*stowagev1.PodName) er
 		name := podName{cmp.Or(r.GetNamespace(), defaultNamespace), r.GetName()}
 		pending[name] = append(pending[name], i)
 	}
-	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
-		name := podName{a.namespaceOf(p), p.GetName()}
+	*list = slices.DeleteFunc(*list, func(p *stowagev1.Pod) bool {
+		name := a.nameOf(p)
 		positions := pending[name]
 		if len(positions) == 0 {
 			return false
@@ -80,16 +107,16 @@ func (a *applier) removePods(n *stowagev1.Node, removed []*stowagev1.PodName) er
 		}
 	}
 	if missing < len(removed) {
-		return refuse(location{"removed_pods[%d]", missing}.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "pod not found on the node")
+		return refuse(location{format, missing}.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s", missingPod)
 	}
 	return nil
 }
 
-// namespaceOf returns the namespace of a pod's template.
-func (a *applier) namespaceOf(p *stowagev1.Pod) string {
+// nameOf returns a pod's name, and the namespace of its template.
+func (a *applier) nameOf(p *stowagev1.Pod) podName {
 	namespace := p.GetTemplate().GetNamespace()
 	if source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex); ok && int(source.TemplateIndex) < a.next.templates.Len() {
 		namespace = string(nameOf(a.next.templates.At(int(source.TemplateIndex))))
 	}
-	return cmp.Or(namespace, defaultNamespace)
+	return podName{cmp.Or(namespace, defaultNamespace), p.GetName()}
 }

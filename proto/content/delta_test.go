@@ -71,7 +71,7 @@ func (s *sound) pod() *stowagev1.Pod {
 
 func (s *sound) node() *stowagev1.Node {
 	n := &stowagev1.Node{
-		Name: s.name("node"), Labels: s.labels(), PodCounts: some(s, s.count), Pods: some(s, s.pod),
+		Name: s.name("node"), Labels: s.labels(), PodCounts: some(s, s.count), Pods: some(s, s.pod), NominatedPods: some(s, s.pod),
 	}
 	if s.classes > 0 && rapid.Bool().Draw(s.t, "classed") {
 		n.ClassIndex = proto.Uint32(rapid.Uint32Range(0, s.classes-1).Draw(s.t, "class"))
@@ -171,7 +171,9 @@ func applicable(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) *stowagev1.Clus
 
 // pods draws pods to move; most removed pods are on the node.
 func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
-	d := &stowagev1.NodePodsDelta{NodeName: s.name("node"), PodCounts: some(s, s.count), Pods: some(s, s.pod)}
+	d := &stowagev1.NodePodsDelta{
+		NodeName: s.name("node"), PodCounts: some(s, s.count), Pods: some(s, s.pod), NominatedPods: some(s, s.pod),
+	}
 	i := slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == d.NodeName })
 	if i < 0 {
 		return d
@@ -183,13 +185,19 @@ func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
 			d.RemovedPodCounts = append(d.RemovedPodCounts, count)
 		}
 	}
-	for _, p := range c.Nodes[i].Pods {
+	d.RemovedPods = s.removed(c.Nodes[i].Pods)
+	d.RemovedNominatedPods = s.removed(c.Nodes[i].NominatedPods)
+	return d
+}
+
+func (s *sound) removed(pods []*stowagev1.Pod) (names []*stowagev1.PodName) {
+	for _, p := range pods {
 		if rapid.Bool().Draw(s.t, "remove") {
 			namespace := rapid.SampledFrom([]string{"", "default", "other"}).Draw(s.t, "namespace")
-			d.RemovedPods = append(d.RemovedPods, &stowagev1.PodName{Namespace: namespace, Name: p.Name})
+			names = append(names, &stowagev1.PodName{Namespace: namespace, Name: p.Name})
 		}
 	}
-	return d
+	return names
 }
 
 // replay applies a change to a cluster.

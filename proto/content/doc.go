@@ -16,8 +16,8 @@
 //   - strings in UTF-8, and no unknown fields.
 //
 // Nodes are normalized. pod_counts has one entry per template_index and terminating with the sum of the counts, in ascending
-// order of template_index, false before true; a sum beyond uint32 is an error. pods is in ascending order of the bytes of the
-// pods' canonical encodings.
+// order of template_index, false before true; a sum beyond uint32 is an error. pods and nominated_pods are in ascending order of
+// the bytes of the pods' canonical encodings.
 //
 // Encodings that decode to equal messages have equal content: every non-zero number is true for a bool. A number that exceeds
 // the 32 bits of its field has no canonical encoding, as decoders truncate it; servers reject it.

@@ -128,6 +128,7 @@ func node(e *encoder, n *stowagev1.Node) {
 	each(e, 7, n.PodCounts, podCount)
 	each(e, 8, n.Pods, pod)
 	optional(e, 9, n.ClassIndex)
+	each(e, 10, n.NominatedPods, pod)
 }
 
 func nodeClass(e *encoder, c *stowagev1.NodeClass) {
@@ -187,6 +188,7 @@ func pod(e *encoder, p *stowagev1.Pod) {
 	e.bool(5, p.Terminating)
 	one(e, 6, p.ResourceStatus, podResourceStatus)
 	each(e, 7, p.Unread, unreadField)
+	e.string(8, p.NominatedNodeName)
 }
 
 func unreadField(e *encoder, u *stowagev1.UnreadField) {

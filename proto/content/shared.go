@@ -13,7 +13,6 @@ const (
 	packedMark  = 0
 	sharedField = 15
 
-	nodePodsField    = 8
 	podTemplateField = 3
 )
 
@@ -81,7 +80,7 @@ func (l *List) unpacked(item []byte) iter.Seq[[]byte] {
 				continue
 			}
 			size := len(before) + 1 + protowire.SizeBytes(len(template)) + len(after)
-			head = protowire.AppendVarint(protowire.AppendTag(head[:0], nodePodsField, protowire.BytesType), uint64(size))
+			head = protowire.AppendVarint(protowire.AppendTag(head[:0], field, protowire.BytesType), uint64(size))
 			head = append(head, before...)
 			head = protowire.AppendVarint(protowire.AppendTag(head, podTemplateField, protowire.BytesType), uint64(len(template)))
 			if !yield(head) || !yield(template) || !yield(after) {
@@ -94,7 +93,7 @@ func (l *List) unpacked(item []byte) iter.Seq[[]byte] {
 // sharedIn returns the shared template of a node's field and the parts of the pod before and after the reference. The template
 // is nil if the field is not a pod with a reference.
 func (l *List) sharedIn(field protowire.Number, whole []byte) (before, template, after []byte) {
-	if field != nodePodsField {
+	if field != nodePodsField && field != nominatedPodsField {
 		return nil, nil, nil
 	}
 	_, _, n := protowire.ConsumeTag(whole)

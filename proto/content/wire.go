@@ -64,6 +64,14 @@ func nameField(item []byte) []byte {
 	return item[:1+n]
 }
 
+// Field numbers of Node.
+const (
+	podCountsField     = 7
+	nodePodsField      = 8
+	classIndexField    = 9
+	nominatedPodsField = 10
+)
+
 // references calls template and class with the indexes that a node, which may be packed, refers to.
 func references(node []byte, template, class func(uint32)) {
 	if packed(node) {
@@ -71,7 +79,7 @@ func references(node []byte, template, class func(uint32)) {
 	}
 	for number, v := range fields(node) {
 		switch number {
-		case 7: // pod_counts
+		case podCountsField:
 			var index uint64 // the encoding omits 0
 			for number, v := range fields(v.bytes) {
 				if number == 1 {
@@ -79,13 +87,13 @@ func references(node []byte, template, class func(uint32)) {
 				}
 			}
 			template(uint32(index))
-		case 8: // pods
+		case nodePodsField, nominatedPodsField:
 			for number, v := range fields(v.bytes) {
 				if number == 2 {
 					template(uint32(v.varint))
 				}
 			}
-		case 9: // class_index
+		case classIndexField:
 			class(uint32(v.varint))
 		}
 	}

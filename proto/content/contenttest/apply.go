@@ -19,7 +19,7 @@ import (
 func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) {
 	c = proto.CloneOf(c)
 	d = proto.CloneOf(d)
-	find := func(name string) int {
+	findNode := func(name string) int {
 		return slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == name })
 	}
 	named := make(map[string]bool)
@@ -29,7 +29,7 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 	}
 
 	for _, name := range d.RemovedNodes {
-		i := find(name)
+		i := findNode(name)
 		if twice("node/"+name) || i < 0 {
 			return nil, false
 		}
@@ -66,7 +66,7 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 		if twice("node/" + n.Name) {
 			return nil, false
 		}
-		if i := find(n.Name); i >= 0 {
+		if i := findNode(n.Name); i >= 0 {
 			c.Nodes[i] = n
 		} else {
 			c.Nodes = append(c.Nodes, n)
@@ -76,7 +76,7 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 		}
 	}
 	for _, pods := range d.NodePods {
-		i := find(pods.NodeName)
+		i := findNode(pods.NodeName)
 		if twice("node/"+pods.NodeName) || i < 0 {
 			return nil, false
 		}
@@ -95,18 +95,14 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 			}
 		}
 		n.PodCounts = slices.DeleteFunc(n.PodCounts, func(c *stowagev1.PodCount) bool { return c.Count == 0 })
-		for _, r := range pods.RemovedPods {
-			i := slices.IndexFunc(n.Pods, func(p *stowagev1.Pod) bool {
-				template := p.GetTemplate()
-				if template == nil && int(p.GetTemplateIndex()) < len(c.PodTemplates) {
-					template = c.PodTemplates[p.GetTemplateIndex()]
-				}
-				return p.Name == r.Name && cmp.Or(template.GetNamespace(), "default") == cmp.Or(r.Namespace, "default")
-			})
-			if i < 0 {
+		if !remove(c, &n.Pods, pods.RemovedPods) || !remove(c, &n.NominatedPods, pods.RemovedNominatedPods) {
+			return nil, false
+		}
+		for _, p := range pods.NominatedPods {
+			if find(c, n.NominatedPods, p.Name, namespaceOf(c, p)) >= 0 {
 				return nil, false
 			}
-			n.Pods = slices.Delete(n.Pods, i, i+1)
+			n.NominatedPods = append(n.NominatedPods, p)
 		}
 		n.PodCounts = append(n.PodCounts, pods.PodCounts...)
 		n.Pods = append(n.Pods, pods.Pods...)
@@ -126,7 +122,7 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 				return nil, false
 			}
 		}
-		for _, p := range n.Pods {
+		for _, p := range slices.Concat(n.Pods, n.NominatedPods) {
 			if p.GetTemplate() == nil && slices.Contains(templates, p.GetTemplateIndex()) {
 				return nil, false
 			}
@@ -162,6 +158,29 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 		c.WorkloadSelectors = append(c.WorkloadSelectors, w)
 	}
 	return c, true
+}
+
+func remove(c *stowagev1.Cluster, from *[]*stowagev1.Pod, names []*stowagev1.PodName) bool {
+	for _, name := range names {
+		i := find(c, *from, name.Name, cmp.Or(name.Namespace, "default"))
+		if i < 0 {
+			return false
+		}
+		*from = slices.Delete(*from, i, i+1)
+	}
+	return true
+}
+
+func find(c *stowagev1.Cluster, pods []*stowagev1.Pod, name, namespace string) int {
+	return slices.IndexFunc(pods, func(p *stowagev1.Pod) bool { return p.Name == name && namespaceOf(c, p) == namespace })
+}
+
+func namespaceOf(c *stowagev1.Cluster, p *stowagev1.Pod) string {
+	template := p.GetTemplate()
+	if template == nil && int(p.GetTemplateIndex()) < len(c.PodTemplates) {
+		template = c.PodTemplates[p.GetTemplateIndex()]
+	}
+	return cmp.Or(template.GetNamespace(), "default")
 }
 
 func key(w *stowagev1.WorkloadSelector) string {
