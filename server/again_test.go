@@ -13,9 +13,20 @@ import (
 
 // TestAskedAgain asks the same over and over, by the same and by other encodings, and compares with a cluster that
 // travels with the request.
-func TestAskedAgain(t *testing.T) {
-	client := snapshotConfig(t).client()
+func TestAskedAgain(t *testing.T) { askAgain(t, threeZones()) }
+
+// TestAskedAgainOfNominatedPods is TestAskedAgain with a pod nominated to a node that has no room besides it. The pod itself
+// is among those that are asked about.
+func TestAskedAgainOfNominatedPods(t *testing.T) {
 	whole := threeZones()
+	whole.Nodes[0].Allocatable.Pods = proto.Int64(1)
+	whole.Nodes[0].NominatedPods = []*stowagev1.Pod{{Name: "x", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}}}
+	askAgain(t, whole)
+}
+
+func askAgain(t *testing.T, whole *stowagev1.Cluster) {
+	t.Helper()
+	client := snapshotConfig(t).client()
 	if _, err := put(t, client, part(whole), end("")); err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,9 @@ func (c *Content) WorkloadSelectors() *List { return &c.selectors }
 // Lookup returns the index of the node with a name.
 func (c *Content) Lookup(name string) (uint32, bool) { return c.names.lookup(&c.nodes, []byte(name)) }
 
+// NominatedPods returns the number of pods that are nominated to the i-th node.
+func (c *Content) NominatedPods(i uint32) int { return nominatedPods(c.nodes.raw(int(i))) }
+
 // Bytes returns the memory of the content in bytes, including pages shared with other contents.
 func (c *Content) Bytes() int64 {
 	sum := int64(8 * len(c.names.table))

@@ -99,6 +99,19 @@ func references(node []byte, template, class func(uint32)) {
 	}
 }
 
+// nominatedPods counts the nominated pods of a node, which may be packed.
+func nominatedPods(node []byte) (n int) {
+	if packed(node) {
+		node = node[1:]
+	}
+	for number := range fields(node) {
+		if number == nominatedPodsField {
+			n++
+		}
+	}
+	return n
+}
+
 // identity is the unique key of a namespace or workload selector. Canonical order is by identity.
 type identity struct {
 	kind            int32

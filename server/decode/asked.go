@@ -20,6 +20,7 @@ type Asked struct {
 	rawPod
 	sound bool // otherwise onePod reads it again
 	names newNames
+	named bool // decisions may depend on the pod's name
 }
 
 // ReadAsked reads the pod of an encoded request; the result is nil if it has none. The rest is decoded into the message, with a
@@ -73,8 +74,12 @@ func podAs(s podKind) func(*reader, *path, *scan) rawPod {
 	}
 }
 
-// Ask replaces the pods of the message; nil keeps them.
-func (r *Request) Ask(a *Asked) { r.question = a }
+// Ask replaces the pods of the message; nil keeps them. Keys of the pod are those for the request's cluster from then on.
+func (r *Request) Ask(a *Asked) {
+	if r.question = a; a != nil {
+		a.named = r.nominated > 0
+	}
+}
 
 func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 	at := path{name: "pod"}
@@ -82,8 +87,9 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 		if !r.require(in != nil, at) {
 			return nil
 		}
-		r.exact(&at, in, func(_ *reader, raw []byte) (isUsual bool) {
-			r.question, isUsual = askedOf(raw)
+		r.exact(&at, in, func(_ *reader, raw []byte) bool {
+			a, isUsual := askedOf(raw)
+			r.Ask(a)
 			return isUsual
 		})
 		if r.question == nil {
@@ -113,6 +119,12 @@ func (a *Asked) key(profile *stowagev1.Profile) string {
 		b = binary.AppendUvarint(append(b, 't'), uint64(a.pod.TemplateIndex))
 	} else {
 		b = appendBytes(append(b, 'T'), a.template)
+	}
+	if a.named {
+		b = appendBytes(append(b, 'n'), a.pod.Name)
+	}
+	if a.pod.NominatedNode != "" {
+		b = appendBytes(append(b, 'N'), a.pod.NominatedNode)
 	}
 	if a.pod.Terminating {
 		b = append(b, 'x')

@@ -31,8 +31,9 @@ type Cluster struct {
 // known is what later parts of a request refer to and what counts against its limits.
 type known struct {
 	referred
-	// pods is the number of pods on all nodes, inherited that of what nodes inherit from their classes.
-	pods, inherited uint64
+	// pods is the number of pods on all nodes and nominated to them, nominated that of the latter, inherited that of what
+	// nodes inherit from their classes.
+	pods, nominated, inherited uint64
 	names
 }
 
@@ -100,6 +101,9 @@ func (d *decoder) grow(nodes runs) {
 
 // over reports whether decoding must stop.
 func (d *decoder) over() bool { return d.full || d.ended != nil }
+
+// Nominates reports whether pods are nominated to nodes. Decisions about a pod then depend on its name, as it does not count.
+func (c *Cluster) Nominates() bool { return c.nominated > 0 }
 
 // finish adds the workload selectors in canonical order, so that clusters with equal content have equal responses.
 func (d *decoder) finish() {

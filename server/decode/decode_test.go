@@ -134,6 +134,14 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 							},
 						},
 					},
+					Nominated: []api.Pod{
+						{
+							Name: "web-1-y", Template: &template,
+							Labels:      api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-1"}},
+							Terminating: true, ResourceStatus: &api.PodResourceStatus{ResourcesPresent: true},
+						},
+						{Name: "web-1-y", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
+					},
 				},
 				{Name: "b"},
 				{Name: "c", Class: class},
@@ -153,7 +161,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 		},
 		Queue: []engine.Pending{
 			{Pod: api.Pod{Template: &template}, Count: 1},
-			{Pod: api.Pod{Name: "pinned", Template: pinned, TemplateIndex: -1}, Count: 5},
+			{Pod: api.Pod{Name: "pinned", Template: pinned, TemplateIndex: -1, NominatedNode: "c"}, Count: 5},
 		},
 		Options: engine.PlaceOptions{
 			Profile: &api.Profile{

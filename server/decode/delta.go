@@ -206,6 +206,13 @@ func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
 	for i, p := range in.GetPods() {
 		submessage(d, at.item("pods", i), p, podAs(onNode))
 	}
+	for i, p := range in.GetRemovedNominatedPods() {
+		at := at.item("removed_nominated_pods", i)
+		d.name(&at, "name", p.GetName(), MaxNameBytes)
+	}
+	for i, p := range in.GetNominatedPods() {
+		submessage(d, at.item("nominated_pods", i), p, podAs(nominated))
+	}
 }
 
 // changes decodes the items that a delta changed, counts their names and pods, and reports whether they are valid.
@@ -246,7 +253,12 @@ func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Chang
 	base := d.base
 	out.Removed = made.Removed
 	gone := func(i uint32) {
-		d.pods -= uint64(base.PodsOn(i))
+		nominated := uint64(0)
+		if d.nominated > 0 {
+			nominated = uint64(base.Content.NominatedPods(i))
+		}
+		d.pods -= uint64(base.PodsOn(i)) + nominated
+		d.nominated -= nominated
 		d.inherited -= inherited(base.ClassOf(i))
 	}
 	for _, i := range made.Removed {
@@ -257,6 +269,7 @@ func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Chang
 	for i, n := range made.Nodes {
 		node := &nodes[i]
 		d.pods += node.pods
+		d.nominated += node.nominated
 		d.inherited += inherited(node.node.Class)
 		if n.Index >= kept {
 			out.Added = append(out.Added, node.node)

@@ -52,12 +52,14 @@ func (s *stated) AddNode(_ context.Context, n *api.Node) error {
 		i.Names = clone(i.Names, func(name *string) { *name = strings.Clone(*name) })
 	})
 	out.PodCounts = slices.Clone(n.PodCounts)
-	out.Pods = clone(n.Pods, func(p *api.Pod) {
-		p.Name = strings.Clone(p.Name)
-		p.Labels = clone(p.Labels, cloneLabel)
-	})
+	out.Pods, out.Nominated = clone(n.Pods, clonePod), clone(n.Nominated, clonePod)
 	s.Nodes = append(s.Nodes, out)
 	return nil
+}
+
+func clonePod(p *api.Pod) {
+	p.Name = strings.Clone(p.Name)
+	p.Labels = clone(p.Labels, cloneLabel)
 }
 
 func cloneLabel(l *api.Label) { l.Key, l.Value = strings.Clone(l.Key), strings.Clone(l.Value) }

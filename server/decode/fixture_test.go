@@ -140,6 +140,14 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 						},
 						{Name: "own", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
 					},
+					NominatedPods: []*stowagev1.Pod{
+						{
+							Name: "web-1-y", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0},
+							Labels: map[string]string{"statefulset.kubernetes.io/pod-name": "web-1"}, Terminating: true,
+							ResourceStatus: &stowagev1.PodResourceStatus{ResourcesPresent: true},
+						},
+						{Name: "web-1-y", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+					},
 				},
 				{Name: "b"},
 				{Name: "c", ClassIndex: proto.Uint32(0)},
@@ -199,7 +207,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			{
 				Pod: &stowagev1.Pod{Name: "pinned", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
 					Spec: &stowagev1.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
-				}}},
+				}}, NominatedNodeName: "c"},
 				Count: new(uint32(5)), PodGroup: "pinned",
 			},
 		},

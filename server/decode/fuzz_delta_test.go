@@ -2,6 +2,7 @@ package decode_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,6 +30,15 @@ func FuzzDelta(f *testing.F) {
 			PodCounts:        []*stowagev1.PodCount{{Count: 1}},
 			Pods:             []*stowagev1.Pod{{Name: "new", Source: &stowagev1.Pod_TemplateIndex{}}},
 		}}},
+		{NodePods: []*stowagev1.NodePodsDelta{{
+			NodeName:             "a",
+			RemovedNominatedPods: []*stowagev1.PodName{{Namespace: "prod", Name: "web-1-y"}},
+			NominatedPods: []*stowagev1.Pod{
+				{Name: "web-1-y", Source: &stowagev1.Pod_TemplateIndex{}},
+				{Name: "own", Source: &stowagev1.Pod_Template{Template: base.PodTemplates[0]}},
+			},
+		}}},
+		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", NominatedPods: base.Nodes[0].NominatedPods[:1]}}},
 		{
 			PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1, Template: base.PodTemplates[0]}, {Template: base.PodTemplates[0]}},
 			NodeClasses:  []*stowagev1.IndexedNodeClass{{NodeClass: &stowagev1.NodeClass{Labels: map[string]string{"zone": "z9"}}}},
@@ -158,7 +168,7 @@ func unseen(base *decode.Cluster, d *stowagev1.ClusterDelta) bool {
 				return true
 			}
 		}
-		for _, p := range n.RemovedPods {
+		for _, p := range slices.Concat(n.RemovedPods, n.RemovedNominatedPods) {
 			if p.Name == "" {
 				return true
 			}

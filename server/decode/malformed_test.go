@@ -122,11 +122,48 @@ var malformed = []struct {
 	}},
 	{"context.cluster.nodes[0].pods[0].template_index", "NOT_ALLOWED", "template with a node_name", func(r *place) {
 		spec(r).NodeName = "a"
-		node(r, 0).PodCounts = nil
+		node(r, 0).PodCounts, node(r, 0).NominatedPods = nil, nil
 	}},
 	{"context.cluster.nodes[0].pod_counts[0].template_index", "NOT_ALLOWED", "template with a node_name", func(r *place) {
 		spec(r).NodeName = "a"
-		node(r, 0).Pods = nil
+		node(r, 0).Pods, node(r, 0).NominatedPods = nil, nil
+	}},
+	{"context.cluster.nodes[0].pods[0].nominated_node_name", "NOT_ALLOWED", "must be empty", func(r *place) {
+		node(r, 0).Pods[0].NominatedNodeName = "a"
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].nominated_node_name", "NOT_ALLOWED", "must be empty", func(r *place) {
+		node(r, 0).NominatedPods[0].NominatedNodeName = "a"
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].name", "REQUIRED", "is required in nominated_pods", func(r *place) {
+		node(r, 0).NominatedPods[0].Name = ""
+	}},
+	{"context.cluster.nodes[0].nominated_pods[1].name", "TOO_LONG", "at most 253", func(r *place) {
+		node(r, 0).NominatedPods[1].Name = strings.Repeat("a", 254)
+	}},
+	{"context.cluster.nodes[0].nominated_pods[1].name", "DUPLICATE", "is that of nominated_pods[0]", func(r *place) {
+		node(r, 0).NominatedPods[1].GetTemplate().Namespace = "prod"
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].template_index", "NOT_FOUND", "is 7", func(r *place) {
+		node(r, 0).NominatedPods[0].Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 7}
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].source", "REQUIRED", "is required", func(r *place) {
+		node(r, 0).NominatedPods[0].Source = nil
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].template_index", "NOT_ALLOWED", "template with a node_name", func(r *place) {
+		spec(r).NodeName = "a"
+		node(r, 0).PodCounts, node(r, 0).Pods = nil, nil
+	}},
+	{"context.cluster.nodes[0].nominated_pods[1].template.spec.node_name", "NOT_ALLOWED", "must be empty", func(r *place) {
+		node(r, 0).NominatedPods[1].GetTemplate().Spec = &stowagev1.PodSpec{NodeName: "a"}
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].resource_status.containers[0].name", "REQUIRED", "is required", func(r *place) {
+		node(r, 0).NominatedPods[0].ResourceStatus.Containers = []*stowagev1.ContainerResourceStatus{{}}
+	}},
+	{"context.cluster.nodes", "WRONG_COUNT", "have 1073741825 pods in all", func(r *place) {
+		node(r, 0).PodCounts[0].Count = decode.MaxClusterPods - 3
+	}},
+	{"queue[1].pod.nominated_node_name", "TOO_LONG", "has 254 bytes, at most 253", func(r *place) {
+		r.Queue[1].Pod.NominatedNodeName = strings.Repeat("a", 254)
 	}},
 	{"context.cluster.nodes[0].pods[0].resource_status.containers[0].name", "REQUIRED", "is required", func(r *place) {
 		node(r, 0).Pods[0].ResourceStatus.Containers[0].Name = ""

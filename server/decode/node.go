@@ -24,6 +24,7 @@ const (
 	nodePodCounts
 	nodePods
 	nodeClassIndex
+	nodeNominatedPods
 )
 
 type readNode struct {
@@ -31,10 +32,10 @@ type readNode struct {
 	sound bool // otherwise the rest is not set
 	names newNames
 
-	node   api.Node
-	pods   uint64
-	form   []byte
-	digest content.Digest
+	node            api.Node
+	pods, nominated uint64 // pods counts the nominated ones too
+	form            []byte
+	digest          content.Digest
 }
 
 func (r *reader) readNodes(c *chunk) {
@@ -74,21 +75,28 @@ func (r *reader) node(c *chunk, at path, raw []byte, to *readNode) (isUsual bool
 	n.Images = listIn(r, &f.at, in, nodeImages, "images", MaxImages, &r.to.images, (*reader).image)
 	head := raw[:in.at]
 	countsInOrder := r.podCounts(c, &f.at, in, to)
-	r.podsOnNode(&f.at, in)
-	class := raw[in.at:]
+	r.podsOf(&f.at, in, nodePods, "pods", &r.pods, onNode)
+	beforeClass := in.at
 	if in.next(number(nodeClassIndex)) {
 		r.classIndex(&f.at, in, n)
 	}
+	class := in.since(beforeClass)
+	r.podsOf(&f.at, in, nodeNominatedPods, "nominated_pods", &r.nominated, nominated)
 	if r.depth--; !in.usual() {
 		to.sound = false
 		return false
 	}
 	r.name(&f.at, "name", n.Name, MaxNameBytes)
-	to.pods += uint64(len(r.pods))
+	r.nominatedOnce(&f.at)
+	to.nominated = uint64(len(r.nominated.raw))
+	to.pods += uint64(len(r.pods.raw)) + to.nominated
 	if !countsInOrder && to.pods <= MaxClusterPods {
 		n.PodCounts = merged(n.PodCounts)
 	}
-	canonical := r.takePods(c, n) && countsInOrder
+	var podsInOrder, nominatedInOrder bool
+	n.Pods, podsInOrder = r.takePods(c, &r.pods)
+	n.Nominated, nominatedInOrder = r.takePods(c, &r.nominated)
+	canonical := countsInOrder && podsInOrder && nominatedInOrder
 	if to.sound = r.sound() && to.pods <= MaxClusterPods; to.sound || r.exact != nil {
 		r.formOf(c, to, raw, head, class, canonical)
 	}
@@ -124,17 +132,32 @@ func (r *reader) form(b []byte, n *api.Node, head, class []byte, kept bool) []by
 	for _, count := range n.PodCounts {
 		b = appendPodCount(b, count)
 	}
-	b = r.appendPods(b, kept)
-	return append(b, class...)
+	b = append(r.appendPods(b, nodePods, &r.pods, kept), class...)
+	return r.appendPods(b, nodeNominatedPods, &r.nominated, kept)
 }
 
-func (r *reader) podsOnNode(at *path, in *scan) {
-	for in.next(sized(nodePods)) {
-		f := r.enter(at.item("pods", len(r.pods)), in.bytes())
-		r.pods = append(r.pods, rawPod{})
-		r.pod(&f.at, &f.in, onNode, &r.pods[len(r.pods)-1])
+func (r *reader) podsOf(at *path, in *scan, field byte, name string, to *podList, s podKind) {
+	for in.next(sized(field)) {
+		f := r.enter(at.item(name, len(to.raw)), in.bytes())
+		to.raw = append(to.raw, rawPod{})
+		r.pod(&f.at, &f.in, s, &to.raw[len(to.raw)-1])
 		if r.depth--; !f.in.usual() {
 			in.fail()
+		}
+	}
+}
+
+// nominatedOnce refuses pods that are nominated to the node more than once.
+func (r *reader) nominatedOnce(at *path) {
+	var names identities[[2]string]
+	for i := range r.nominated.raw {
+		pod := &r.nominated.raw[i].pod
+		if pod.Template == nil || pod.Name == "" {
+			continue
+		}
+		if first, again := names.add([2]string{pod.Template.Namespace, pod.Name}, i); again {
+			at := at.item("nominated_pods", i)
+			r.refuse(at.field("name"), duplicate, "is that of nominated_pods[%d], in the same namespace, too", first)
 		}
 	}
 }
@@ -265,7 +288,7 @@ func (d *decoder) commitNodes(parent *path, c *chunk) {
 		}
 		n := &c.nodes[i]
 		if n.sound && d.addNames(&n.names) && d.content.AddNode(n.form, n.digest) {
-			d.countNode(&n.node, n.pods)
+			d.countNode(n)
 			d.ended = d.to.AddDraft(d.ctx, &c.drafts[i], &n.node)
 		} else {
 			at := parent.item("nodes", d.counts[clusterNodes])
@@ -285,7 +308,7 @@ func (d *decoder) addNode(at *path, raw []byte) {
 		d.refuse(at.field("name"), duplicate, "is that of %s.nodes[%d] too, names must be unique", at.parent.String(), first)
 	}
 	d.content.AddNode(n.form, n.digest)
-	d.countNode(&n.node, n.pods)
+	d.countNode(&n)
 	if len(d.violations) > 0 || n.pods > MaxClusterPods {
 		d.ended = d.ctx.Err()
 		return // the engine must not get an invalid node
@@ -293,10 +316,11 @@ func (d *decoder) addNode(at *path, raw []byte) {
 	d.ended = d.to.AddNode(d.ctx, &n.node)
 }
 
-func (d *decoder) countNode(n *api.Node, pods uint64) {
+func (d *decoder) countNode(n *readNode) {
 	d.counts[clusterNodes]++
-	d.pods += pods
-	d.inherited += inherited(n.Class)
+	d.pods += n.pods
+	d.nominated += n.nominated
+	d.inherited += inherited(n.node.Class)
 }
 
 // inherited is the number of taints, image names and labels that a node inherits from its class, which may be nil.

@@ -21,16 +21,20 @@ const (
 	podTerminating
 	podResourceStatus
 	podUnread
+	podNominatedNode
 )
 
 type podKind uint8
 
 const (
-	onNode podKind = iota
+	onNode    podKind = iota
+	nominated         // to a node
 	pending
 	// unplaced is a pending pod before the cluster is known: its template index is not resolved.
 	unplaced
 )
+
+func (s podKind) ofNode() bool { return s <= nominated }
 
 // rawPod is a pod and its encoded fields.
 type rawPod struct {
@@ -42,6 +46,14 @@ type rawPod struct {
 	canonical          []byte          // the whole pod, if it is in canonical form
 }
 
+// podList is a list of pods of a node, and their canonical order.
+type podList struct {
+	raw   []rawPod
+	order []podPlace
+}
+
+func (l *podList) reset() { l.raw, l.order = l.raw[:0], l.order[:0] }
+
 // podPlace is the index of a pod of a node, and a prefix of its canonical form for comparison.
 type podPlace struct {
 	prefix uint64
@@ -52,6 +64,9 @@ type podPlace struct {
 func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	*p = rawPod{pod: api.Pod{TemplateIndex: -1}}
 	p.pod.Name = in.text(podName)
+	if s == nominated && p.pod.Name == "" {
+		r.refuse(at.field("name"), required, "is required in nominated_pods")
+	}
 	r.length(at.field("name"), p.pod.Name, MaxNameBytes)
 	if in.at > 0 {
 		p.name = in.since(0)
@@ -63,7 +78,9 @@ func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	r.podResourceStatus(at, in, s, p)
 	unread := in.at
 	r.unread(at, in, s)
-	p.unread, p.rest = in.since(unread), in.since(from)
+	p.unread = in.since(unread)
+	r.nominatedNode(at, in, s, p)
+	p.rest = in.since(from)
 	if !hasSource {
 		hasSource, _ = r.source(at, in, s, p)
 		canonical = false
@@ -86,7 +103,7 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 			p.pod.Template = r.templates[i]
 		}
 		p.source = in.since(from)
-	case s == onNode && r.exact == nil && in.next(sized(podTemplate)):
+	case s.ofNode() && r.exact == nil && in.next(sized(podTemplate)):
 		p.inline, canonical = r.inlineTemplate(in.bytes())
 		if p.inline == nil {
 			r.refuse(*at, malformed, "is wrong") // the exact reader has the details
@@ -100,10 +117,10 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 		inner := scan{data: p.source}
 		inner.next(sized(podTemplate))
 		p.template = inner.bytes()
-		if s == onNode && p.pod.Template.Spec.NodeName != "" {
+		if s.ofNode() && p.pod.Template.Spec.NodeName != "" {
 			at := at.field("template")
 			spec := at.field("spec")
-			r.refuse(spec.field("node_name"), notAllowed, "must be empty in pods on nodes")
+			r.refuse(spec.field("node_name"), notAllowed, "must be empty in pods of nodes")
 		}
 	default:
 		return false, false
@@ -116,8 +133,8 @@ func (r *reader) templateIndex(at *path, i uint32, s podKind) bool {
 		r.refuse(at.field("template_index"), notFound, "is %d, but cluster.pod_templates has %d entries", i, len(r.templates))
 		return false
 	}
-	if s == onNode && r.pinned[i] {
-		r.refuse(at.field("template_index"), notAllowed, "refers to a template with a node_name, which pods on nodes must not have")
+	if s.ofNode() && r.pinned[i] {
+		r.refuse(at.field("template_index"), notAllowed, "refers to a template with a node_name, which pods of nodes must not have")
 		return false
 	}
 	return true
@@ -125,7 +142,7 @@ func (r *reader) templateIndex(at *path, i uint32, s podKind) bool {
 
 // podResourceStatus reads the resources in a pod's status. It checks and keeps only those of pods on nodes.
 func (r *reader) podResourceStatus(at *path, in *scan, s podKind, p *rawPod) {
-	if s == onNode {
+	if s.ofNode() {
 		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
 		return
 	}
@@ -162,7 +179,7 @@ func (r *reader) unread(at *path, in *scan, s podKind) {
 		return
 	}
 	to := r.problems
-	if s == onNode {
+	if s.ofNode() {
 		r.problems = new(problems)
 	}
 	list(r, at, in, podUnread, "unread", MaxUnread, (*reader).unreadField)
@@ -177,34 +194,43 @@ func (r *reader) unreadField(at *path, in *scan) (checked struct{}) {
 	return checked
 }
 
-// takePods sets the pods of a node in canonical order, and reports whether the node's encoding has them in canonical form.
-func (r *reader) takePods(c *chunk, n *api.Node) (canonical bool) {
-	if len(r.pods) == 0 {
-		return true
+// nominatedNode reads the node that a pod to be placed is nominated to. A pod of a node must not name one.
+func (r *reader) nominatedNode(at *path, in *scan, s podKind, p *rawPod) {
+	name := in.text(podNominatedNode)
+	if s.ofNode() && name != "" {
+		r.refuse(at.field("nominated_node_name"), notAllowed, "must be empty in pods of nodes")
+	}
+	r.length(at.field("nominated_node_name"), name, MaxNameBytes)
+	p.pod.NominatedNode = name
+}
+
+// takePods returns pods of a node in canonical order, and whether the node's encoding has them in canonical form.
+func (r *reader) takePods(c *chunk, l *podList) (pods []api.Pod, canonical bool) {
+	if len(l.raw) == 0 {
+		return nil, true
 	}
 	canonical = true
-	r.order = r.order[:0]
-	for i := range r.pods {
-		p := &r.pods[i]
-		r.order = append(r.order, podPlace{p.prefix(), int32(i)})
+	l.order = l.order[:0]
+	for i := range l.raw {
+		p := &l.raw[i]
+		l.order = append(l.order, podPlace{p.prefix(), int32(i)})
 		canonical = canonical && p.canonical != nil
 	}
 	compare := func(a, b podPlace) int {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
 		}
-		return r.comparePods(&r.pods[a.place], &r.pods[b.place])
+		return r.comparePods(&l.raw[a.place], &l.raw[b.place])
 	}
-	if !slices.IsSortedFunc(r.order, compare) {
+	if !slices.IsSortedFunc(l.order, compare) {
 		canonical = false
-		slices.SortFunc(r.order, compare)
+		slices.SortFunc(l.order, compare)
 	}
 	from := len(c.pods)
-	for _, o := range r.order {
-		c.pods = append(c.pods, r.pods[o.place].pod)
+	for _, o := range l.order {
+		c.pods = append(c.pods, l.raw[o.place].pod)
 	}
-	n.Pods = c.pods[from:]
-	return canonical
+	return c.pods[from:], canonical
 }
 
 // prefix is the bytes of the canonical form after the name's tag. Pods without a name come last, as other tags are greater.
@@ -246,10 +272,10 @@ func (p *rawPod) append(b []byte, kept bool) []byte {
 	return append(b, p.rest...)
 }
 
-func (r *reader) appendPods(b []byte, kept bool) []byte {
-	for _, o := range r.order {
-		r.compared = r.pods[o.place].append(r.compared[:0], kept)
-		b = protowire.AppendTag(b, nodePods, protowire.BytesType)
+func (r *reader) appendPods(b []byte, field protowire.Number, l *podList, kept bool) []byte {
+	for _, o := range l.order {
+		r.compared = l.raw[o.place].append(r.compared[:0], kept)
+		b = protowire.AppendTag(b, field, protowire.BytesType)
 		b = protowire.AppendBytes(b, r.compared)
 	}
 	return b

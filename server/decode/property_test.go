@@ -157,11 +157,19 @@ func checkCluster(t fataler, c *api.Cluster) {
 				t.Fatalf("node %d has the pod count %v", i, p)
 			}
 		}
-		for j := range n.Pods {
-			checkPod(t, c, &n.Pods[j])
-			if n.Pods[j].Template.Spec.NodeName != "" {
-				t.Fatalf("pod %d of node %d has a node name", j, i)
+		for _, p := range slices.Concat(n.Pods, n.Nominated) {
+			checkPod(t, c, &p)
+			if p.Template.Spec.NodeName != "" || p.NominatedNode != "" {
+				t.Fatalf("pod %q of node %d has a node name", p.Name, i)
 			}
+		}
+		nominated := make(map[string]bool)
+		for _, p := range n.Nominated {
+			name := p.Template.Namespace + "/" + p.Name
+			if p.Name == "" || nominated[name] {
+				t.Fatalf("%q is nominated to node %d without a name or twice", name, i)
+			}
+			nominated[name] = true
 		}
 	}
 	namespaces := make(map[string]bool)

@@ -34,11 +34,10 @@ type reader struct {
 	quantities []api.Quantity
 	ordered    []byte
 
-	inline   inlineTemplates
-	pods     []rawPod
-	order    []podPlace // of pods
-	whole    []byte     // canonical form of a node
-	compared []byte
+	inline          inlineTemplates
+	pods, nominated podList
+	whole           []byte // canonical form of a node
+	compared        []byte
 }
 
 // forms is the form in which the content keeps nodes.
@@ -53,7 +52,7 @@ const (
 // referred is what nodes and pods refer to.
 type referred struct {
 	templates []*api.PodTemplate
-	pinned    []bool // whether a template has a node_name, which those of pods on nodes must not have
+	pinned    []bool // whether a template has a node_name, which those of pods of nodes must not have
 	classes   []*api.NodeClass
 }
 
@@ -105,7 +104,8 @@ func (s *slab[T]) take(n int) []T {
 // begin begins an item. It keeps the names in added: those of templates that a node's first reading found.
 func (r *reader) begin(added *newNames) {
 	r.found, r.added, r.depth = problems{}, added, 0
-	r.pods, r.order = r.pods[:0], r.order[:0]
+	r.pods.reset()
+	r.nominated.reset()
 }
 
 // sound reports whether the current item is valid. Its names are unique then.

@@ -24,6 +24,9 @@ func inFull(t *testing.T, nodes int) (*stowagev1.Cluster, *decode.Cluster) {
 	c.Nodes[0].Pods[3].Labels = map[string]string{"own": "label", "a": "b"}
 	c.Nodes[0].Pods[4].Terminating = true
 	c.Nodes[1].Pods[5].Name = ""
+	for i, node := range c.Nodes[1:] {
+		node.NominatedPods = c.Nodes[i].Pods[:3]
+	}
 	r := decode.NewRequest(context.Background())
 	half := len(c.Nodes) / 2
 	for _, part := range []*stowagev1.Cluster{
@@ -86,7 +89,10 @@ func TestDeltasOfNodesWithSharedTemplates(t *testing.T) {
 				NodeName:    stated.Nodes[0].Name,
 				RemovedPods: []*stowagev1.PodName{{Namespace: gone.GetTemplate().Namespace, Name: gone.Name}},
 			},
-			{NodeName: last.Name, Pods: []*stowagev1.Pod{{Name: "more", Source: last.Pods[0].Source}}},
+			{
+				NodeName: last.Name, Pods: []*stowagev1.Pod{{Name: "more", Source: last.Pods[0].Source}},
+				NominatedPods: []*stowagev1.Pod{{Name: "more", Source: last.Pods[0].Source}},
+			},
 		},
 	}
 	next, err := follow(t, kept, d)
@@ -96,6 +102,7 @@ func TestDeltasOfNodesWithSharedTemplates(t *testing.T) {
 	stated = proto.CloneOf(stated)
 	stated.Nodes[0].Pods = slices.Delete(stated.Nodes[0].Pods, 2, 3)
 	stated.Nodes[59].Pods = append(stated.Nodes[59].Pods, d.NodePods[1].Pods[0])
+	stated.Nodes[59].NominatedPods = append(stated.Nodes[59].NominatedPods, d.NodePods[1].NominatedPods[0])
 	stated.Nodes = slices.Delete(stated.Nodes, 7, 8)
 	if want := mustWhole(t, stated); next.Address != want.Address {
 		t.Errorf("address %s, want %s", next.Address, want.Address)

@@ -71,6 +71,9 @@ func widenedCluster(t testing.TB) []wider {
 			ClassIndex: proto.Uint32(0),
 			PodCounts:  []*stowagev1.PodCount{{Count: 1}, {TemplateIndex: 1, Count: 2, Terminating: true}},
 			Pods:       []*stowagev1.Pod{{Name: "p", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}, Terminating: true}},
+			NominatedPods: []*stowagev1.Pod{
+				{Name: "n", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}, Terminating: true},
+			},
 		}},
 		NodeClasses:  c.NodeClasses,
 		PodTemplates: []*stowagev1.PodTemplate{{}, {Spec: &stowagev1.PodSpec{Priority: 1}}},
@@ -153,10 +156,13 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 	filter := &stowagev1.FilterRequest{Pod: pod, CandidateNodes: whole.CandidateNodes}
 	put := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{
 		Delta: &stowagev1.ClusterDelta{
-			PodTemplates:      []*stowagev1.IndexedPodTemplate{{Index: 1, Template: whole.GetContext().GetCluster().PodTemplates[0]}},
-			NodeClasses:       []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: whole.GetContext().GetCluster().NodeClasses[0]}},
-			Nodes:             whole.GetContext().GetCluster().Nodes,
-			NodePods:          []*stowagev1.NodePodsDelta{{NodeName: "a", PodCounts: whole.GetContext().GetCluster().Nodes[0].PodCounts, Pods: whole.GetContext().GetCluster().Nodes[0].Pods}},
+			PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1, Template: whole.GetContext().GetCluster().PodTemplates[0]}},
+			NodeClasses:  []*stowagev1.IndexedNodeClass{{Index: 1, NodeClass: whole.GetContext().GetCluster().NodeClasses[0]}},
+			Nodes:        whole.GetContext().GetCluster().Nodes,
+			NodePods: []*stowagev1.NodePodsDelta{{
+				NodeName: "a", PodCounts: whole.GetContext().GetCluster().Nodes[0].PodCounts,
+				Pods: whole.GetContext().GetCluster().Nodes[0].Pods, NominatedPods: whole.GetContext().GetCluster().Nodes[0].NominatedPods,
+			}},
 			WorkloadSelectors: whole.GetContext().GetCluster().WorkloadSelectors,
 		},
 	}}

@@ -38,6 +38,9 @@ func (s *Service) lookup(encoded []byte, method string) lookup {
 	if err != nil { // reported after decoding
 		return lookup{}
 	}
+	if snapshot.Nominates() {
+		key = append(append(key, 0), name...) // no field has the number 0
+	}
 	l := lookup{snapshot: snapshot, rawKey: method + ":" + string(key)}
 	l.response, _ = snapshot.Kept(l.rawKey).(*cachedResponse)
 	return l

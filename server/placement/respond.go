@@ -35,6 +35,7 @@ func respond[M request, C, R any](
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	r.Ask(pod)
 	key := ""
 	if snapshot != nil {
 		defer s.snapshots.Recount(snapshot)
@@ -46,7 +47,6 @@ func respond[M request, C, R any](
 			return s.serveCached(ctx, m.name, snapshot, hit), nil
 		}
 	}
-	r.Ask(pod)
 	call := m.read(r, in)
 	if err := r.Err(); err != nil {
 		return nil, statusOf(err)

@@ -271,7 +271,7 @@ type Node struct {
 	Pods []*Pod `protobuf:"bytes,8,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Index into Cluster.node_classes. Absent if the node has no class.
 	ClassIndex *uint32 `protobuf:"varint,9,opt,name=class_index,json=classIndex,proto3,oneof" json:"class_index,omitempty"`
-	// Pending pods with this node in status.nominatedNodeName, each with a name. A pod with a priority not above theirs
+	// Pending pods with this node in status.nominatedNodeName, each with a name and once. A pod with a priority not above theirs
 	// must fit on the node with them and without them (pkg/scheduler/framework/runtime/framework.go
 	// RunFilterPluginsWithNominatedPods, v1.37). A pod to be placed with the same namespace and name is the nominated pod
 	// itself.

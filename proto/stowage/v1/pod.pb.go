@@ -153,13 +153,14 @@ type Pod struct {
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the pod has a deletion timestamp.
 	Terminating bool `protobuf:"varint,5,opt,name=terminating,proto3" json:"terminating,omitempty"`
-	// The status of the pod's resources as the kubelet reports it. Read only for pods on nodes.
+	// The status of the pod's resources as the kubelet reports it. Read only for pods of nodes, nominated ones among them.
 	ResourceStatus *PodResourceStatus `protobuf:"bytes,6,opt,name=resource_status,json=resourceStatus,proto3" json:"resource_status,omitempty"`
 	// Fields of the pod that this contract lacks. Responses about the pod repeat them; decisions do not depend on them.
 	// Read only for pods to be placed. At most 1,000.
 	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
-	// status.nominatedNodeName. Read only for pods to be placed: if the node is a feasible candidate, it is the only
-	// feasible node, as kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37).
+	// status.nominatedNodeName of a pod to be placed: if the node is a feasible candidate, it is the only feasible node, as
+	// kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37). The cluster need
+	// not have the node. Must be empty in pods of nodes: Node.nominated_pods has those that are nominated to it.
 	NominatedNodeName string `protobuf:"bytes,8,opt,name=nominated_node_name,json=nominatedNodeName,proto3" json:"nominated_node_name,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -506,7 +507,7 @@ type PodSpec struct {
 	Overhead *Resources `protobuf:"bytes,8,opt,name=overhead,proto3" json:"overhead,omitempty"`
 	// The volumes of spec.volumes that scheduling reads.
 	Volumes []*Volume `protobuf:"bytes,9,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	// spec.nodeName of a pod to be placed. Must be empty in pods on nodes.
+	// spec.nodeName of a pod to be placed. Must be empty in pods of nodes.
 	NodeName string `protobuf:"bytes,10,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The names of spec.schedulingGates.
 	SchedulingGates []string `protobuf:"bytes,11,rep,name=scheduling_gates,json=schedulingGates,proto3" json:"scheduling_gates,omitempty"`

@@ -322,7 +322,7 @@ type NodePodsDelta struct {
 	Pods []*Pod `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Nominated pods to remove. The node must have them.
 	RemovedNominatedPods []*PodName `protobuf:"bytes,6,rep,name=removed_nominated_pods,json=removedNominatedPods,proto3" json:"removed_nominated_pods,omitempty"`
-	// Nominated pods to add.
+	// Nominated pods to add. The node must not have them.
 	NominatedPods []*Pod `protobuf:"bytes,7,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
