@@ -28,15 +28,11 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 			return nil, fmt.Errorf("nodes[%d]: %w", i, err)
 		}
 		n = shallow(whole)
-		n.Pods = make([]*stowagev1.Pod, len(whole.GetPods()))
-		for j, p := range whole.GetPods() {
-			n.Pods[j] = &stowagev1.Pod{
-				Name: p.GetName(), Source: p.GetSource(), Labels: p.GetLabels(), Terminating: p.GetTerminating(),
-				ResourceStatus: p.GetResourceStatus(),
-			}
-			if err := templates.Share(n.Pods[j]); err != nil {
-				return nil, fmt.Errorf("nodes[%d].pods[%d]: %w", i, j, err)
-			}
+		if n.Pods, err = templates.shared(whole.GetPods()); err != nil {
+			return nil, fmt.Errorf("nodes[%d].pods%w", i, err)
+		}
+		if n.NominatedPods, err = templates.shared(whole.GetNominatedPods()); err != nil {
+			return nil, fmt.Errorf("nodes[%d].nominated_pods%w", i, err)
 		}
 		if o.CountPods {
 			CountPods(n)
@@ -55,6 +51,6 @@ func shallow(n *stowagev1.Node) *stowagev1.Node {
 	return &stowagev1.Node{
 		Name: n.GetName(), Labels: n.GetLabels(), Taints: n.GetTaints(), Unschedulable: n.GetUnschedulable(),
 		Allocatable: n.GetAllocatable(), Images: n.GetImages(), PodCounts: n.GetPodCounts(), Pods: n.GetPods(),
-		ClassIndex: n.ClassIndex,
+		ClassIndex: n.ClassIndex, NominatedPods: n.GetNominatedPods(),
 	}
 }

@@ -130,11 +130,35 @@ nodes:
 	}
 }
 
+func TestNominatedPodsKeepTheirNames(t *testing.T) {
+	c := parse(t, `
+podTemplates: [{namespace: x}]
+nodes:
+- name: a
+  pods: [{name: p, template: {namespace: x}}]
+  nominatedPods: [{name: one, template: {namespace: other}, labels: {a: b}}, {name: o, terminating: true, template: {namespace: x}}]
+`)
+	got, err := compact.Cluster(c, compact.Options{CountPods: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(parse(t, `
+podTemplates: [{namespace: x}, {namespace: other}]
+nodes:
+- name: a
+  podCounts: [{count: 1}]
+  nominatedPods: [{name: one, templateIndex: 1, labels: {a: b}}, {name: o, terminating: true, templateIndex: 0}]
+`), got, protocmp.Transform()); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestMalformedClustersAreRefused(t *testing.T) {
 	for text, field := range map[string]string{
 		`nodes: [{name: a}, {name: b, classIndex: 0}]`:                                 "nodes[1]: class_index",
 		`{nodes: [{name: a, pods: [{templateIndex: 1}]}], podTemplates: [{}]}`:         "nodes[0].pods[0]: template_index",
 		`{nodes: [{name: a, pods: [{template: {namespace: "!"}}]}], podTemplates: []}`: "nodes[0].pods[0]: ",
+		`nodes: [{name: a, nominatedPods: [{templateIndex: 0}]}]`:                      "nodes[0].nominated_pods[0]: template_index",
 		`podTemplates: [{namespace: "!"}]`:                                             "pod_templates[0]: ",
 	} {
 		c := parse(t, text)

@@ -56,6 +56,21 @@ func (t *Templates) Share(p *stowagev1.Pod) error {
 	return nil
 }
 
+// shared returns copies of the pods of a node, which refer to the list. An error begins with the index of its pod.
+func (t *Templates) shared(pods []*stowagev1.Pod) ([]*stowagev1.Pod, error) {
+	out := make([]*stowagev1.Pod, len(pods))
+	for i, p := range pods {
+		out[i] = &stowagev1.Pod{
+			Name: p.GetName(), Source: p.GetSource(), Labels: p.GetLabels(), Terminating: p.GetTerminating(),
+			ResourceStatus: p.GetResourceStatus(),
+		}
+		if err := t.Share(out[i]); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
 // List is the templates, in the order of first use.
 func (t *Templates) List() []*stowagev1.PodTemplate { return t.list }
 

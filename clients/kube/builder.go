@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,7 @@ type Builder struct {
 	selectors  []*stowagev1.WorkloadSelector
 	running    []runningPod
 	runningIn  map[string]int // running pods by group name
+	nominated  []nomination
 	queue      []slot
 	waiting    []Entry
 	groups     map[string]addedGroup
@@ -173,7 +175,8 @@ func (b *Builder) AddService(s *corev1.Service) error {
 }
 
 // AddPod adds a pod to its node, or to the queue if it has none. Like kube-scheduler, it leaves out pods that have ended,
-// which occupy nothing, and pending pods that are being deleted.
+// which occupy nothing, and does not queue pending pods that are being deleted. A pending pod with a nominated node is
+// also a nominated pod of that node, if the cluster has it.
 func (b *Builder) AddPod(p *corev1.Pod) error {
 	b.withPods.pod(p)
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
@@ -184,23 +187,23 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 			return err
 		}
 	}
-	if p.Spec.NodeName == "" {
-		if p.DeletionTimestamp != nil {
-			return nil
-		}
-		origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}
+	if p.Spec.NodeName != "" {
+		return b.addRunning(p)
+	}
+	origin := Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}
+	var err error
+	if p.DeletionTimestamp == nil {
 		if p.Name == "" {
 			origin.Name = b.generatedName(origin.Namespace, p.GenerateName)
 		}
-		err := b.misreadPods(origin, 1, b.enqueue(origin, specPath, stamp{pod: p, count: 1}))
-		if err == nil && p.Status.NominatedNodeName != "" {
-			b.around.nominated = append(b.around.nominated, nomination{
-				object: origin, node: p.Status.NominatedNodeName, pod: b.queue[len(b.queue)-1].pods.Pod,
-			})
-		}
-		return err
+		err = b.misreadPods(origin, 1, b.enqueue(origin, specPath, stamp{pod: p, count: 1}))
 	}
-	return b.addRunning(p)
+	if p.Name != "" && p.Status.NominatedNodeName != "" {
+		n := nomination{at: b.at, object: origin, pod: p}
+		errors.As(err, &n.misread)
+		b.nominated = append(b.nominated, n)
+	}
+	return err
 }
 
 // The path of a pod's spec in a pod and in a workload.
@@ -272,8 +275,15 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out := &Snapshot{Cluster: &stowagev1.Cluster{Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
 	out.HomelessPods = b.settle()
+	b.nominate()
+	b.close()
 	for _, n := range b.converted {
 		for _, p := range n.Pods {
+			if err := share(p); err != nil {
+				return nil, err
+			}
+		}
+		for _, p := range n.NominatedPods {
 			if err := share(p); err != nil {
 				return nil, err
 			}
@@ -327,7 +337,6 @@ func (b *Builder) admitPending() {
 	b.queue = slices.DeleteFunc(b.queue, func(s slot) bool {
 		err := b.admitAgain(s.pods.Pod, s.facts)
 		if err != nil {
-			b.around.nominated = slices.DeleteFunc(b.around.nominated, func(n nomination) bool { return n.pod == s.pods.Pod })
 			b.waiting = append(b.waiting, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Message: err.Error()})
 		}
 		return err != nil

@@ -79,6 +79,7 @@ var usedFields = map[string]string{
 	"PodSpec.TopologySpreadConstraints.MatchLabelKeys":     spread + `matchLabelKeys: [k]}]}`,
 
 	"PodStatus.Phase":                                `status: {phase: Succeeded}`,
+	"PodStatus.NominatedNodeName":                    `status: {nominatedNodeName: m}`,
 	"PodStatus.Conditions.Type":                      `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
 	"PodStatus.Conditions.Reason":                    `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
 	"PodStatus.ContainerStatuses.Name":               `{` + resized + `, status: {containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
@@ -122,8 +123,6 @@ var toldFields = map[string]struct{ object, at string }{
 	"PodSpec.ResourceClaims":                           {`spec: {resourceClaims: [{name: c}]}`, "spec.resourceClaims[0]"},
 	"PodSpec.PriorityClassName":                        {`spec: {priorityClassName: c}`, "spec.priorityClassName"},
 	"PodSpec.RuntimeClassName":                         {`spec: {runtimeClassName: c}`, "spec.runtimeClassName"},
-
-	"PodStatus.NominatedNodeName": {`status: {nominatedNodeName: m}`, "Pod default/p status.nominatedNodeName"},
 }
 
 const (

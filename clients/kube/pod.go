@@ -36,8 +36,8 @@ var ownLabels = []string{
 
 // PendingPod converts a pending pod, with a template of its own. If spec.nodeName is set, only that node is feasible.
 //
-// Its unread fields are those of the pod itself. A Builder adds those that depend on other objects: nominated nodes,
-// DeviceClasses, and unread fields of pods on nodes and of PodGroups.
+// Its unread fields are those of the pod itself. A Builder adds those that depend on other objects: DeviceClasses, and
+// unread fields of pods on nodes and of PodGroups.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	return (&admission{}).pendingPod(factsOf(podOrigin(p), specPath, stamp{pod: p}))
 }
@@ -56,6 +56,7 @@ func (a *admission) pendingPod(f facts) (*stowagev1.Pod, error) {
 	out := c.pod(pod, f.path, resourcehelper.PodResourcesOptions{})
 	spec := out.GetTemplate().Spec
 	spec.NodeName = pod.Spec.NodeName
+	out.NominatedNodeName = pod.Status.NominatedNodeName
 	out.Unread = a.unreadIn(f, pod, spec)
 	return out, c.err()
 }

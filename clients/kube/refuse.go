@@ -19,14 +19,15 @@ import (
 // Violation is a field of a request that the server rejects, and why.
 type Violation struct{ Field, Description string }
 
-// part is a part of a snapshot that a request refers to by its index. pod is the index of a node's pod, -1 for the node.
+// part is a part of a snapshot that a request refers to by its index. pod is the index of a node's pod in pods, "pods" or
+// "nominated_pods"; -1 for the node.
 type part struct {
-	list       string
+	list, pods string
 	index, pod int
 }
 
 var partPath = regexp.MustCompile(
-	`^(?:context\.cluster\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|queue|pod_groups)\[(\d+)\](?:\.pods\[(\d+)\])?\.?(.*)$`)
+	`^(?:context\.cluster\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|queue|pod_groups)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
 
 var refusedInOrder = []string{"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors"}
 
@@ -50,14 +51,15 @@ func (s *Snapshot) Refuse(violations []Violation) bool {
 		p := part{list: found[1], pod: -1}
 		p.index, _ = strconv.Atoi(found[2])
 		if found[3] != "" {
-			p.pod, _ = strconv.Atoi(found[3])
+			p.pods = found[3]
+			p.pod, _ = strconv.Atoi(found[4])
 		}
 		i := slices.IndexFunc(all, func(r *refusal) bool { return r.part == p })
 		if i < 0 {
 			i = len(all)
 			all = append(all, &refusal{part: p})
 		}
-		all[i].fields, all[i].reasons = append(all[i].fields, found[4]), append(all[i].reasons, v.Description)
+		all[i].fields, all[i].reasons = append(all[i].fields, found[5]), append(all[i].reasons, v.Description)
 	}
 	// A template takes entries out of the queue, and a part that is left out moves those behind it.
 	slices.SortStableFunc(all, func(a, b *refusal) int {
@@ -142,7 +144,7 @@ func (s *Snapshot) refuseTemplate(r *refusal) {
 		}
 		for at, n := range c.Nodes {
 			there := slices.ContainsFunc(n.PodCounts, func(p *stowagev1.PodCount) bool { return p.TemplateIndex == i })
-			for _, p := range n.Pods {
+			for _, p := range slices.Concat(n.Pods, n.NominatedPods) {
 				if p.GetTemplateIndex() == i {
 					_ = s.misreadIn(p, old, false, r)
 					there = true
@@ -174,18 +176,22 @@ func occupied(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
 	return out
 }
 
-// refusePod reduces a pod on a node to its template, then leaves it out. Its node takes no pods.
+// refusePod reduces a pod of a node to its template, then leaves it out. Its node takes no pods.
 func (s *Snapshot) refusePod(r *refusal) bool {
 	n := s.Cluster.Nodes[r.index]
-	if r.pod >= len(n.Pods) {
+	pods := &n.Pods
+	if r.pods == "nominated_pods" {
+		pods = &n.NominatedPods
+	}
+	if r.pod >= len(*pods) {
 		return false
 	}
-	p := n.Pods[r.pod]
+	p := (*pods)[r.pod]
 	_ = s.misread(p, false, r)
 	if len(p.Labels) > 0 || p.ResourceStatus != nil {
 		p.Labels, p.ResourceStatus = nil, nil
 	} else {
-		n.Pods = slices.Delete(n.Pods, r.pod, r.pod+1)
+		*pods = slices.Delete(*pods, r.pod, r.pod+1)
 	}
 	s.close(r.index)
 	return true
@@ -197,7 +203,7 @@ func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
 	n := s.whole(i)
 	_ = s.misreadIn(n, in, false, r)
 	less := Bare(n)
-	less.Pods, less.PodCounts = n.Pods, n.PodCounts
+	less.Pods, less.PodCounts, less.NominatedPods = n.Pods, n.PodCounts, n.NominatedPods
 	if proto.Equal(less, n) {
 		s.Cluster.Nodes = slices.Delete(s.Cluster.Nodes, i, i+1)
 		return

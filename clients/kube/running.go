@@ -47,7 +47,7 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 	}
 	if _, known := b.nodeIndex[r.node]; !known && r.stays == "" {
 		free := *p
-		free.Spec.NodeName = ""
+		free.Spec.NodeName, free.Status.NominatedNodeName = "", ""
 		r.facts.stamp.pod = &free
 		r.again, r.againErr = (&admission{}).pendingPod(r.facts)
 	}
@@ -106,11 +106,6 @@ func (b *Builder) settle() []HomelessPod {
 		queue = append(queue, slot{origin: o, at: r.at, pods: pods, gone: r.node, facts: r.facts})
 	}
 	b.queue = append(queue, b.queue[taken:]...)
-	for name := range b.closed {
-		if i, ok := b.nodeIndex[name]; ok {
-			Close(b.converted[i])
-		}
-	}
 	return out
 }
 

@@ -1,10 +1,7 @@
 package kube
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"sort"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -15,30 +12,18 @@ import (
 
 // Effects of unread fields of other objects on a pod.
 const (
-	readsNomination = "kube-scheduler counts the pod on the node that it is nominated for when it filters for pods of the same or a " +
-		"lower priority"
-	readsOwnNomination = "kube-scheduler takes this node, if it is feasible, before it asks about others"
-	readsComposite     = "kube-scheduler places the groups of a composite pod group together"
-	readsGroupRunning  = "kube-scheduler places the pods in the domain where the running pods of the group are (TopologyPlacementGenerator)"
-	readsGroupClaims   = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
-	readsRunning       = "the API server changes what the pod, which is on a node, occupies there"
+	readsComposite    = "kube-scheduler places the groups of a composite pod group together"
+	readsGroupRunning = "kube-scheduler places the pods in the domain where the running pods of the group are (TopologyPlacementGenerator)"
+	readsGroupClaims  = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
+	readsRunning      = "the API server changes what the pod, which is on a node, occupies there"
 )
 
 // surroundings are the other objects that decide which fields of a pod are unread.
 type surroundings struct {
-	deviceClasses map[string]string // by extended resource name
-	nominated     []nomination      // the highest priority first
-	isNominated   map[*stowagev1.Pod]bool
+	deviceClasses map[string]string                   // by extended resource name
 	groups        map[string][]*stowagev1.UnreadField // by the group's name
 	running       []*stowagev1.UnreadField            // of pods on nodes, one for each field
 	moreRunning   []int                               // by index of running: further pods with the field
-}
-
-// nomination is a pending pod with a nominated node.
-type nomination struct {
-	object Origin
-	node   string
-	pod    *stowagev1.Pod
 }
 
 // facts are the properties of a pending pod that its conversion depends on.
@@ -66,15 +51,6 @@ func (b *Builder) AddDeviceClass(c *resourcev1.DeviceClass) error {
 
 // tell completes the unread fields of the queued and the scalable pods, and lists all of them.
 func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
-	b.around.nominated = slices.DeleteFunc(b.around.nominated, func(n nomination) bool {
-		_, ok := b.nodeIndex[n.node]
-		return !ok
-	})
-	b.around.isNominated = map[*stowagev1.Pod]bool{}
-	for _, n := range b.around.nominated {
-		b.around.isNominated[n.pod] = true
-	}
-	slices.SortStableFunc(b.around.nominated, func(x, y nomination) int { return cmp.Compare(priority(y.pod), priority(x.pod)) })
 	var out []*stowagev1.UnreadField
 	seen := map[[2]string]bool{}
 	list := func(p *stowagev1.Pod) {
@@ -118,35 +94,8 @@ func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
 	u.devices(p.GetTemplate().GetSpec(), of.path, s.deviceClasses)
 	u.fields = append(u.fields, s.groups[of.group]...)
 	u.fields = append(u.fields, s.running...)
-	if n := s.nominates(p); n != nil {
-		u.fields = append(u.fields, n)
-	}
-	if s.isNominated[p] {
-		u.add(field.NewPath("status", "nominatedNodeName"), readsOwnNomination)
-	}
 	p.Unread = u.fields[:min(len(u.fields), maximumUnread)]
 }
-
-// nominates returns the nominated pods that kube-scheduler counts when it filters for a pod
-// (pkg/scheduler/framework/runtime/framework.go addNominatedPods, v1.37).
-func (s *surroundings) nominates(p *stowagev1.Pod) *stowagev1.UnreadField {
-	count := sort.Search(len(s.nominated), func(i int) bool { return priority(s.nominated[i].pod) < priority(p) })
-	first := 0
-	if s.isNominated[p] {
-		count--
-		if s.nominated[0].pod == p {
-			first = 1
-		}
-	}
-	if count == 0 {
-		return nil
-	}
-	return &stowagev1.UnreadField{
-		Object: s.nominated[first].object.String(), Field: "status.nominatedNodeName", Consequence: readsNomination + andMore(count-1),
-	}
-}
-
-func priority(p *stowagev1.Pod) int32 { return p.GetTemplate().GetSpec().GetPriority() }
 
 func andMore(n int) string {
 	if n == 0 {
