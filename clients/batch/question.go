@@ -123,7 +123,9 @@ func convert(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, err
 		if err := understood(append(p.Unread, kube.ServedByDevices(c.pod, p, classes)...)); err != nil {
 			return nil, err
 		}
-		p.Name = "" // equal pods share an entry; no decision depends on the name
+		if p.NominatedNodeName == "" {
+			p.Name = "" // equal pods share an entry; only the name of a nominated pod matters, as it does not count against itself
+		}
 		out = append(out, p)
 	}
 	return out, nil

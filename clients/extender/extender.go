@@ -145,13 +145,13 @@ type evaluation struct {
 
 // pending converts a pod for a request. Fields that the contract does not have, such as volumes and resource claims, do not
 // matter here: kube-scheduler's own plugins have filtered the same nodes by them. For the same reason pending leaves out
-// resources that DeviceClasses serve.
+// resources that DeviceClasses serve, and the nominated node, which kube-scheduler asks about before others.
 func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	pod, err := kube.PendingPod(o)
 	if err != nil {
 		return nil, fmt.Errorf("cannot convert the pod: %w", err)
 	}
-	pod.Unread = nil
+	pod.Unread, pod.NominatedNodeName = nil, ""
 	classes := e.cluster.DeviceClasses()
 	spec := pod.GetTemplate().GetSpec()
 	for _, containers := range [][]*stowagev1.Container{spec.GetContainers(), spec.GetInitContainers()} {

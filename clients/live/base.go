@@ -59,7 +59,7 @@ func (c *Cluster) restate() error {
 		stated: from,
 	}
 	m.settle()
-	m.refused.prune(m.pods)
+	m.refused.prune(m.pods, m.nominated)
 	return nil
 }
 
@@ -74,11 +74,17 @@ func (m *model) renumber() {
 		p.counted.template = moves[p.counted.template]
 		if p.named != nil {
 			// Views share these messages.
-			p.named = &stowagev1.Pod{
-				Name: p.named.Name, Labels: p.named.Labels, Terminating: p.named.Terminating, ResourceStatus: p.named.ResourceStatus,
-				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: p.counted.template},
-			}
+			p.named = onTemplate(p.named, p.counted.template)
 			m.nodes[p.node].named[uid] = p.named
+		}
+	}
+	for uid, p := range m.nominated {
+		p.counted.template = moves[p.counted.template]
+		if p.named != nil {
+			p.named = onTemplate(p.named, p.counted.template)
+			if shown := m.nodes[p.node].nominated; m.pods[uid] == nil {
+				shown[uid] = p.named
+			}
 		}
 	}
 	for _, n := range m.nodes {
@@ -87,5 +93,13 @@ func (m *model) renumber() {
 			counts[counted{moves[key.template], key.terminating}] = count
 		}
 		n.counts = counts
+	}
+}
+
+// onTemplate returns a pod's message with another template.
+func onTemplate(p *stowagev1.Pod, template uint32) *stowagev1.Pod {
+	return &stowagev1.Pod{
+		Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus,
+		Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: template},
 	}
 }

@@ -36,7 +36,7 @@ func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) b
 			moved.PodCounts = append(moved.PodCounts, podCount(key, is-was))
 		}
 	}
-	if !maps.EqualFunc(before.named, n.named, same) {
+	if !maps.EqualFunc(before.named, n.named, same) || !maps.EqualFunc(before.nominated, n.nominated, same) {
 		// A name identifies a pod only while no second pod has it. A pod that terminates and its successor share one.
 		d.Nodes = append(d.Nodes, n.full())
 		return true
@@ -67,7 +67,10 @@ func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 	d.NodePods = slices.DeleteFunc(d.NodePods, func(n *stowagev1.NodePodsDelta) bool { return stated(n.NodeName) })
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		n := m.nodes[name]
-		left := &node{stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named), unclear: maps.Clone(n.unclear)}
+		left := &node{
+			stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: n.nominated,
+			unclear: maps.Clone(n.unclear),
+		}
 		for _, uid := range byNode[name] {
 			p := m.pods[uid]
 			delete(left.unclear, uid)

@@ -38,5 +38,11 @@
 // ports, labels, a resize or required anti-affinity are rejected, the pod's node takes no further pods; View.Refused names
 // the pod and the reason.
 //
+// # Nominated pods
+//
+// A pending pod with a status.nominatedNodeName is a nominated pod of that node until an event shows it without, on a node,
+// finished or deleted, and while it is not assumed. It counts whatever scheduler it belongs to. If what it would occupy is not
+// known, its node takes no pods.
+//
 // A Cluster is safe for concurrent use. A View never changes.
 package live

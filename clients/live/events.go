@@ -17,8 +17,10 @@ func (m *model) podSet(o *corev1.Pod) {
 		m.podGone(o)
 		return
 	case o.Spec.NodeName == "":
-		return // the pod is pending, or the event is older than the decision
+		m.pendingSet(o)
+		return
 	}
+	m.dismiss(o.UID)
 	fresh := m.podOf(o, o.Spec.NodeName)
 	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear && same(known.named, fresh.named) {
 		known.assumed = false
@@ -36,10 +38,11 @@ func (m *model) podSet(o *corev1.Pod) {
 func (m *model) podGone(o *corev1.Pod) {
 	m.refused.clear("Pod", o.Namespace+"/"+o.Name)
 	delete(m.refused.pods, o.UID)
+	m.dismiss(o.UID)
 	m.remove(o.UID)
 }
 
-// podOf converts a pod on a node, and adds its template to the model.
+// podOf converts a pod on a node or nominated to it, and adds its template to the model.
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	read := kube.OccupyingPod(o)
 	converted, unclear := read.Pod, read.Amounts != nil

@@ -38,8 +38,12 @@ func (m *model) refusedNodes() map[string]string {
 			continue
 		}
 		uid := slices.Min(slices.Collect(maps.Keys(n.unclear)))
-		pod := m.pods[uid].namespace + "/" + m.pods[uid].name
-		out[name] = "pod " + pod + " on it: " + m.refused.reasons[object{"Pod", pod}]
+		on, p := " on it: ", m.pod(uid)
+		if m.pods[uid] == nil {
+			on = " nominated to it: "
+		}
+		pod := p.namespace + "/" + p.name
+		out[name] = "pod " + pod + on + m.refused.reasons[object{"Pod", pod}]
 	}
 	for o, reason := range m.refused.reasons {
 		if o.kind == "Node" {

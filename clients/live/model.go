@@ -23,6 +23,7 @@ type model struct {
 	nodes     map[string]*node
 	dirty     map[string]*was // nodes that differ from the base, or may
 	pods      map[types.UID]*pod
+	nominated map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
 	templates templates
 	spaces    table[string, *stowagev1.Namespace]
 	selectors table[selectorKey, *stowagev1.WorkloadSelector]
@@ -37,8 +38,10 @@ type node struct {
 	whole  *stowagev1.Node // the converted object, nil if there is none
 	counts map[counted]uint32
 	named  map[types.UID]*stowagev1.Pod
-	told   uint64 // the last version that an event on it caused
-	// unclear are its pods whose resources or ports are not known. They close the node.
+	// nominated are the pods nominated to it that are not assumed anywhere.
+	nominated map[types.UID]*stowagev1.Pod
+	told      uint64 // the last version that an event on it caused
+	// unclear are its pods whose resources or ports are not known, nominated ones among them. They close the node.
 	unclear map[types.UID]bool
 }
 
@@ -47,6 +50,8 @@ type was struct {
 	stated *stowagev1.Node // nil if it was not there
 	counts map[counted]uint32
 	named  map[types.UID]*stowagev1.Pod
+	// nominated is as in node.
+	nominated map[types.UID]*stowagev1.Pod
 }
 
 // counted is the key of pods that are counted together.
@@ -55,14 +60,15 @@ type counted struct {
 	terminating bool
 }
 
-// pod is a pod on a node.
+// pod is a pod on a node, or nominated to it.
 type pod struct {
 	namespace, name string
 	node            string
 	counted         counted
 	// unclear: it takes more of its node than its message says.
 	unclear bool
-	// named is the pod's own message if it has fields of its own, nil otherwise. It refers to the template of counted.
+	// named is the pod's own message if it has fields of its own or is nominated, nil otherwise. It refers to the template
+	// of counted.
 	named *stowagev1.Pod
 	// assumed: no event has shown the pod on its node.
 	assumed bool
@@ -82,6 +88,7 @@ func (k selectorKey) compare(o selectorKey) int {
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
+		nominated: map[types.UID]*pod{},
 		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
 		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
 	}
@@ -100,11 +107,16 @@ func (m *model) size() (nodes, pods int) {
 func (m *model) node(name string) *node {
 	n := m.nodes[name]
 	if n == nil {
-		n = &node{counts: map[counted]uint32{}, named: map[types.UID]*stowagev1.Pod{}, unclear: map[types.UID]bool{}}
+		n = &node{
+			counts: map[counted]uint32{}, named: map[types.UID]*stowagev1.Pod{}, nominated: map[types.UID]*stowagev1.Pod{},
+			unclear: map[types.UID]bool{},
+		}
 		m.nodes[name] = n
 	}
 	if m.dirty[name] == nil {
-		m.dirty[name] = &was{stated: n.now(), counts: maps.Clone(n.counts), named: maps.Clone(n.named)}
+		m.dirty[name] = &was{
+			stated: n.now(), counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: maps.Clone(n.nominated),
+		}
 	}
 	if !m.deciding {
 		n.told = m.version + 1
@@ -133,7 +145,7 @@ func (m *model) setNode(name string, stated, whole *stowagev1.Node) {
 
 // drop removes a node without a message and without pods.
 func (m *model) drop(name string) {
-	if n := m.nodes[name]; n != nil && n.whole == nil && n.stated == nil && len(n.counts) == 0 && len(n.named) == 0 {
+	if n := m.nodes[name]; n != nil && n.whole == nil && n.stated == nil && len(n.counts)+len(n.named)+len(n.nominated)+len(n.unclear) == 0 {
 		delete(m.nodes, name)
 	}
 }
@@ -152,6 +164,7 @@ func same[M interface {
 
 // put counts a pod on its node.
 func (m *model) put(uid types.UID, p *pod) {
+	m.hide(uid)
 	n := m.node(p.node)
 	if p.named != nil {
 		n.named[uid] = p.named
@@ -167,7 +180,7 @@ func (m *model) put(uid types.UID, p *pod) {
 	m.changed = m.changed || n.stated != nil
 }
 
-// remove stops counting a pod.
+// remove stops counting a pod on its node.
 func (m *model) remove(uid types.UID) {
 	p := m.pods[uid]
 	if p == nil {
@@ -186,6 +199,7 @@ func (m *model) remove(uid types.UID) {
 	delete(m.pods, uid)
 	m.changed = m.changed || n.stated != nil
 	m.drop(p.node)
+	m.show(uid)
 }
 
 // full returns the message of a node with all of its pods.
@@ -198,8 +212,13 @@ func (n *node) full() *stowagev1.Node {
 	for _, key := range sortedCounts(n.counts) {
 		out.PodCounts = append(out.PodCounts, podCount(key, n.counts[key]))
 	}
-	for _, uid := range slices.Sorted(maps.Keys(n.named)) {
-		out.Pods = append(out.Pods, n.named[uid])
+	out.Pods, out.NominatedPods = sortedPods(n.named), sortedPods(n.nominated)
+	return out
+}
+
+func sortedPods(pods map[types.UID]*stowagev1.Pod) (out []*stowagev1.Pod) {
+	for _, uid := range slices.Sorted(maps.Keys(pods)) {
+		out = append(out, pods[uid])
 	}
 	return out
 }

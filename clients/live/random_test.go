@@ -85,6 +85,9 @@ func (r *random) step(step int) {
 		case 2:
 			p.Labels["own"] = pod // a template of its own
 		}
+		if r.rng.IntN(5) == 0 {
+			p.Spec.NodeName, p.Status.NominatedNodeName = "", name
+		}
 		_, err := r.api.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
 		check(err)
 		r.pods[pod] = p

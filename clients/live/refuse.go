@@ -48,9 +48,9 @@ func (c *Cluster) mend(v *View, err error) bool {
 
 var (
 	templatePath = regexp.MustCompile(`^(part\.)?pod_templates\[`)
-	podPath      = regexp.MustCompile(`^(part\.)?nodes\[\d+\]\.pods\[`)
-	objectPath   = regexp.MustCompile(`^(?:part\.)?nodes\[\d+\]\.pods\[\d+|^[^\]]*`)
-	ownPath      = regexp.MustCompile(`^\.pods\[(\d+)\]`)
+	podPath      = regexp.MustCompile(`^(part\.)?nodes\[\d+\]\.(nominated_)?pods\[`)
+	objectPath   = regexp.MustCompile(`^(?:part\.)?nodes\[\d+\]\.(?:nominated_)?pods\[\d+|^[^\]]*`)
+	ownPath      = regexp.MustCompile(`^\.(nominated_)?pods\[(\d+)\]`)
 	anyPath      = regexp.MustCompile(``)
 )
 
@@ -77,8 +77,8 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	switch {
 	case found[1] == "nodes" && i < len(b.names):
 		if pod := ownPath.FindStringSubmatch(found[3]); pod != nil {
-			j, err := strconv.Atoi(pod[1])
-			return err == nil && m.refusePod(b.names[i], j, reason)
+			j, err := strconv.Atoi(pod[2])
+			return err == nil && m.refusePod(b.names[i], j, pod[1] != "", reason)
 		}
 		return m.refuseNode(b.names[i], reason)
 	case found[1] == "node_classes" && i < len(from.classes):
@@ -115,14 +115,21 @@ func (m *model) refuseNode(name, reason string) bool {
 	return true
 }
 
-// refusePod reduces a pod on a node to its template. The pod is the i-th of those that the base lists one by one.
-func (m *model) refusePod(name string, i int, reason string) bool {
+// refusePod reduces a pod on a node, or nominated to it, to its template. The pod is the i-th of those that the base lists one
+// by one. A nominated pod of which nothing more can be left out only closes the node.
+func (m *model) refusePod(name string, i int, nominated bool, reason string) bool {
 	n := m.nodes[name]
 	if n == nil {
 		return true // deleted meanwhile
 	}
-	stated := n.named
-	if before := m.dirty[name]; before != nil {
+	stated, of := n.named, m.pods
+	before := m.dirty[name]
+	switch {
+	case nominated && before != nil:
+		stated, of = before.nominated, m.nominated
+	case nominated:
+		stated, of = n.nominated, m.nominated
+	case before != nil:
 		stated = before.named
 	}
 	// A snapshot lists them in canonical order.
@@ -135,17 +142,24 @@ func (m *model) refusePod(name string, i int, reason string) bool {
 		return false
 	}
 	for _, uid := range slices.Sorted(maps.Keys(stated)) {
-		p := m.pods[uid]
+		p := of[uid]
 		if p == nil || p.node != name || !same(p.named, ordered.Pods[i]) {
 			continue
 		}
 		reason += takesUnclear
 		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, reason)
 		m.refused.pods[uid] = refusedPod{own(p.named), reason}
-		plain := *p
-		plain.named, plain.unclear = nil, true
-		m.remove(uid)
-		m.put(uid, &plain)
+		less := *p
+		less.named, less.unclear = nil, true
+		if nominated {
+			if bare := plain(p.named.Name, p); !same(bare, p.named) {
+				less.named = bare
+			}
+			m.nominate(uid, &less)
+		} else {
+			m.remove(uid)
+			m.put(uid, &less)
+		}
 		break
 	}
 	return true // if there is none, it has changed meanwhile
@@ -171,21 +185,25 @@ func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	}
 	m.refused.instead(key, rest)
 	to := m.templates.intern(rest.template, rest.key)
-	for uid, p := range m.pods {
-		if p.counted.template != i {
-			continue
-		}
+	less := func(p *pod) *pod {
 		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, rest.reason)
 		moved := *p
 		moved.counted.template, moved.unclear = to, p.unclear || rest.unclear
 		if p.named != nil {
-			moved.named = &stowagev1.Pod{
-				Name: p.named.Name, Labels: p.named.Labels, Terminating: p.named.Terminating, ResourceStatus: p.named.ResourceStatus,
-				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: to},
-			}
+			moved.named = onTemplate(p.named, to)
 		}
-		m.remove(uid)
-		m.put(uid, &moved)
+		return &moved
+	}
+	for uid, p := range m.pods {
+		if p.counted.template == i {
+			m.remove(uid)
+			m.put(uid, less(p))
+		}
+	}
+	for uid, p := range m.nominated {
+		if p.counted.template == i {
+			m.nominate(uid, less(p))
+		}
 	}
 	return true
 }

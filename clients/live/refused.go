@@ -43,11 +43,13 @@ func (r *refused) instead(key string, of rest) {
 }
 
 // prune forgets pods that are gone, such as assumed pods that were forgotten.
-func (r *refused) prune(pods map[types.UID]*pod) {
-	maps.DeleteFunc(r.pods, func(uid types.UID, _ refusedPod) bool { return pods[uid] == nil })
+func (r *refused) prune(pods, nominated map[types.UID]*pod) {
+	maps.DeleteFunc(r.pods, func(uid types.UID, _ refusedPod) bool { return pods[uid] == nil && nominated[uid] == nil })
 	there := map[object]bool{}
-	for _, p := range pods {
-		there[object{"Pod", p.namespace + "/" + p.name}] = true
+	for _, of := range []map[types.UID]*pod{pods, nominated} {
+		for _, p := range of {
+			there[object{"Pod", p.namespace + "/" + p.name}] = true
+		}
 	}
 	maps.DeleteFunc(r.reasons, func(o object, _ string) bool { return o.kind == "Pod" && !there[o] })
 }

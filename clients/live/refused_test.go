@@ -36,13 +36,13 @@ func TestWhatIsRefusedDoesNotPileUp(t *testing.T) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	pods := map[types.UID]*pod{"there": {namespace: "default", name: "there"}}
-	for _, name := range []string{"there", "gone"} {
+	for _, name := range []string{"there", "nominated", "gone"} {
 		r.tell(log, "Pod", "default/"+name, "too large")
 		r.tell(log, "Node", name, "too large")
 		r.pods[types.UID(name)] = refusedPod{}
 	}
-	r.prune(pods)
-	if _, there := r.pods["there"]; len(r.pods) != 1 || !there || len(r.reasons) != 3 || r.reasons[object{"Pod", "default/gone"}] != "" {
+	r.prune(pods, map[types.UID]*pod{"nominated": {namespace: "default", name: "nominated"}})
+	if _, there := r.pods["there"]; len(r.pods) != 2 || !there || len(r.reasons) != 5 || r.reasons[object{"Pod", "default/gone"}] != "" {
 		t.Errorf("%v, %v", r.pods, r.reasons)
 	}
 }
