@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -29,6 +30,32 @@ func TestWhatIsNotReadIsSaid(t *testing.T) {
 	}
 	if w := whyOf(err); w.reason() != corev1.PodReasonSchedulerError {
 		t.Errorf("the reason is %s", w.reason())
+	}
+}
+
+// Equal pods share an entry, but for nominated ones: they do not count against themselves.
+func TestNominatedPodsKeepTheirNames(t *testing.T) {
+	q, pods := &question{}, []candidate{}
+	for _, name := range []string{"web-1", "web-2", "web-3", "web-4"} {
+		c := candidate{pod: waitingPod(name, 0, 0, "")}
+		if name == "web-3" {
+			c.pod.Status.NominatedNodeName = "a"
+		}
+		pods = append(pods, c)
+	}
+	converted, err := convert(pods, map[string]string{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, p := range converted {
+		q.add(pods[i], p, "")
+	}
+	for _, e := range q.queue {
+		got = append(got, fmt.Sprintf("%q on %q: %d", e.Pod.Name, e.Pod.NominatedNodeName, e.GetCount()))
+	}
+	if d := cmp.Diff([]string{`"" on "": 2`, `"web-3" on "a": 1`, `"" on "": 1`}, got); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -37,6 +37,8 @@ func TestFilter(t *testing.T) {
 	long := corev1.ResourceName(corev1.ResourceHugePagesPrefix + strings.Repeat("x", 400)) // than the server accepts
 	odd := makePod("odd", "odd")
 	odd.Spec.Containers[0].Resources.Requests[long] = resource.MustParse("1")
+	nominated := makePod("nominated", "p")
+	nominated.Status.NominatedNodeName = "b"
 	none := extenderv1.FailedNodesMap{}
 	for _, c := range []struct {
 		name          string
@@ -48,6 +50,7 @@ func TestFilter(t *testing.T) {
 		err           string
 	}{
 		{"all", makePod("p", "p"), false, []string{"a", "b", "c"}, []string{"a", "b", "c"}, none, none, ""},
+		{"a pod with a nominated node", nominated, false, []string{"a", "b", "c"}, []string{"a", "b", "c"}, none, none, ""},
 		{"some of the nodes", makePod("p", "p"), false, []string{"c", "b"}, []string{"b", "c"}, none, none, ""},
 		{"no node", makePod("p", "p"), false, []string{}, []string{}, none, none, ""},
 		{"anti-affinity", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), false, []string{"a", "b", "c"}, []string{"b", "c"},
