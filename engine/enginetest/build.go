@@ -57,6 +57,14 @@ func (n *Node) Run(pods ...*Pod) *Node {
 	return n
 }
 
+// Nominate nominates pods to the node.
+func (n *Node) Nominate(pods ...*Pod) *Node {
+	for _, p := range pods {
+		n.Nominated = append(n.Nominated, p.Pod)
+	}
+	return n
+}
+
 // Resources returns resources from pairs of name and amount.
 func Resources(pairs ...any) api.Resources {
 	r := api.Resources{}
@@ -117,6 +125,18 @@ func (p *Pod) Request(pairs ...any) *Pod {
 // Terminate gives the pod a deletion timestamp.
 func (p *Pod) Terminate() *Pod {
 	p.Terminating = true
+	return p
+}
+
+// Priority sets the priority.
+func (p *Pod) Priority(priority int32) *Pod {
+	p.spec().Priority = priority
+	return p
+}
+
+// NominatedTo nominates the pod, which is to be placed, to a node.
+func (p *Pod) NominatedTo(node string) *Pod {
+	p.NominatedNode = node
 	return p
 }
 

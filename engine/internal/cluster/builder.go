@@ -23,9 +23,11 @@ type Builder struct {
 	pods    grouping
 	scalars sparseEdit[Amount]
 	images  sparseEdit[int64]
-	labels  arena[selector.Label]
-	prepare func(*Draft, *api.Node)
-	draft   Draft
+	// nominees is the column of Cluster.nominated.
+	nominees sparseEdit[*nominees]
+	labels   arena[selector.Label]
+	prepare  func(*Draft, *api.Node)
+	draft    Draft
 
 	// The differences from the base. Nodes with other labels, in relabelled, kept their indexes.
 	relabelled     []uint32
@@ -70,6 +72,8 @@ func derive(base *Cluster) *Builder {
 		kinds:   make(map[*api.NodeClass]int32, len(c.kinds)),
 		scalars: newSparseEdit(resources.Scalars),
 		images:  newSparseEdit(base.images),
+
+		nominees: newSparseEdit(base.nominated),
 		pods: grouping{
 			c: &c, own: make(map[indexed]*template), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
 		},
@@ -173,6 +177,7 @@ func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error 
 	}
 	n.row.scalars = b.scalars.add(i, n.scalars)
 	n.row.images = b.images.add(i, n.images)
+	b.nominees.add(i, n.nominees())
 	b.added = true
 	b.recount(i, n.row.pods, 1)
 	return nil
@@ -183,6 +188,7 @@ func (b *Builder) Build() *Cluster {
 	c, base := b.c, b.base
 	c.Taints.Lists, c.loads = b.taints.list, b.pods.loads.list
 	c.resources.Scalars, c.images = b.scalars.finish(), b.images.finish()
+	c.nominated = b.nominees.finish()
 	samePods := b.regroup()
 	sameLabels := !b.added && !b.removed && len(b.relabelled) == 0
 	// Clusters with the same base give their own strings the same ids, so only those without such strings share a memo.

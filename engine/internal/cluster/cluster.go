@@ -26,7 +26,8 @@ type Cluster struct {
 	kindOf    []int32       // by node
 	rows      []*row        // by node
 	resources *Resources
-	images    map[string]*Sparse[int64] // sizes by name, of nodes' own images; kinds have others
+	images    map[string]*Sparse[int64]     // sizes by name, of nodes' own images; kinds have others
+	nominated map[string]*Sparse[*nominees] // by nomineesColumn
 	classes   []*api.NodeClass
 
 	stated     []*api.PodTemplate

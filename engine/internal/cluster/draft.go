@@ -17,6 +17,7 @@ type Draft struct {
 	scalars       []named[Amount] // ascending by name
 	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
 	row           *row
+	nominated     []NamedPod
 	// counted is whether row.pods has the counts of all pods: with twice the template's index, plus one for terminating
 	// pods, in place of the group.
 	counted bool
@@ -45,6 +46,9 @@ func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 			n.allot(stated.Class.Allocatable)
 		}
 		n.allot(stated.Allocatable)
+		if len(stated.Nominated) > 0 {
+			n.nominated = namesOf(stated.Nominated)
+		}
 		n.occupyCounted(b.c.templates, stated.PodCounts)
 		if len(stated.Pods) > 0 {
 			n.row.named = namesOf(stated.Pods)
@@ -114,6 +118,9 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 			taints = slices.Concat(taints, stated.Taints)
 		}
 		n.taints = b.taints.find(taints, cloneTaints)
+	}
+	if err := b.pods.addNominated(ctx, n, stated.Nominated); err != nil {
+		return err
 	}
 	return b.pods.addNode(ctx, n, stated)
 }

@@ -49,6 +49,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.assumed = append(s.assumed, assumed{pod: p, name: name, queue: queue, node: node, place: int32(len(g.Assumed))})
 	g.Assumed = append(g.Assumed, node)
 	s.Resources.add(node, &p.usage, 1)
+	s.settle(p, name, 1)
 }
 
 // Evict removes o.Count pods from a node.
@@ -100,6 +101,7 @@ func (s *State) forget(n int) {
 		g := &s.groups[a.pod.group]
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
+		s.settle(a.pod, a.name, -1)
 		if s.byNode != nil {
 			on := s.byNode[a.node]
 			s.byNode[a.node] = on[:len(on)-1]

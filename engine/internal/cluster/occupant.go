@@ -3,7 +3,6 @@ package cluster
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -26,20 +25,9 @@ type namedPod struct {
 	place int32 // index in row.named
 }
 
-// Uses returns the amount of a resource that one of these pods occupies; 1 for api.ResourcePods.
+// Uses returns the amount of a resource that one of these pods occupies, as Usage.Of.
 func (o *Occupant) Uses(resource string) int64 {
-	if resource == api.ResourcePods {
-		return 1
-	}
-	if lane := slices.Index(LaneNames[:], resource); lane >= 0 {
-		return o.usage.Amounts[lane]
-	}
-	for _, q := range o.usage.Scalars {
-		if q.Resource == resource {
-			return q.Amount
-		}
-	}
-	return 0
+	return o.usage.Of(resource)
 }
 
 // Occupants returns the pods on a node: counted pods by group, then named ones, then assumed ones, each in the order of the

@@ -44,6 +44,22 @@ type Usage struct {
 	Scalars   []api.Quantity
 }
 
+// Of returns the amount of a resource; 1 for api.ResourcePods.
+func (u *Usage) Of(resource string) int64 {
+	if resource == api.ResourcePods {
+		return 1
+	}
+	if lane := slices.Index(LaneNames[:], resource); lane >= 0 {
+		return u.Amounts[lane]
+	}
+	for _, q := range u.Scalars {
+		if q.Resource == resource {
+			return q.Amount
+		}
+	}
+	return 0
+}
+
 func usageOf(spec *api.PodSpec, status *api.PodResourceStatus) Usage {
 	occupied, defaulted := requests.Running(spec, status)
 	var u Usage

@@ -35,7 +35,7 @@ func (c *Cluster) Bytes() int64 {
 	}
 	s.add(8 * cap(c.ports))
 	for _, part := range []any{
-		c.resources, c.images, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
+		c.resources, c.images, c.nominated, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
 	} {
 		s.deep(reflect.ValueOf(part))
 	}
@@ -66,12 +66,16 @@ func (c *Cluster) indexBytes() int64 {
 // added and whether some are removed.
 func (c *Cluster) CopiedByChange(added, removed bool) int64 {
 	const (
-		perNode   = 16 + 4*4 + 8 + 8*len(amounts{}) // name, ids, row and amounts
-		perMember = 8
-		perKind   = 64 // with a map entry
+		perNode      = 16 + 4*4 + 8 + 8*len(amounts{}) // name, ids, row and amounts
+		perMember    = 8
+		perKind      = 64 // with a map entry
+		perNominated = 12
 	)
 	perTemplate := int(reflect.TypeFor[template]().Size()) + 8
 	bytes := len(c.kinds)*perKind + len(c.groups)*int(reflect.TypeFor[Group]().Size()) + len(c.templates)*perTemplate
+	if column := c.nominated[nomineesColumn]; column != nil {
+		bytes += perNominated * len(column.Nodes)
+	}
 	if bytes += c.Len() * perNode; added {
 		bytes += c.Len() * perNode // columns grow
 	}

@@ -109,6 +109,14 @@ func (e *sparseEdit[V]) replace(node uint32, had int32, values []named[V]) int32
 	return int32(len(values))
 }
 
+// has returns 1 if a column has a value of a node, 0 otherwise.
+func (e *sparseEdit[V]) has(name string, node uint32) int32 {
+	if _, found := e.column(name).Find(node); found {
+		return 1
+	}
+	return 0
+}
+
 // names returns the names of all columns as keys.
 func (e *sparseEdit[V]) names() map[string]*Sparse[V] {
 	all := make(map[string]*Sparse[V], len(e.base)+len(e.own))

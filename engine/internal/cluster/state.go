@@ -35,6 +35,8 @@ type State struct {
 	byNode    map[uint32][]int32 // indexes in assumed by node; nil until needed
 	recounted []recounted        // by group of the cluster; nil before the first eviction
 	gone      map[namedPod]bool  // evicted named pods
+	// placed counts the assumed pods by namespace and name, if the cluster has nominated pods.
+	placed map[podName]int
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
 }

@@ -116,6 +116,7 @@ func (b *Builder) replace(ctx context.Context, r *api.Replacement) error {
 	}
 	n.row.scalars = b.scalars.replace(i, before.scalars, n.scalars)
 	n.row.images = b.images.replace(i, before.images, n.images)
+	b.nominees.replace(i, b.nominees.has(nomineesColumn, i), n.nominees())
 	b.replaced = true
 	b.recount(i, before.pods, -1)
 	b.recount(i, n.row.pods, 1)
@@ -158,6 +159,7 @@ func (b *Builder) remove(nodes []uint32) {
 	}
 	b.scalars.remove(now)
 	b.images.remove(now)
+	b.nominees.remove(now)
 }
 
 // without returns a copy of a column without some nodes, ascending.
