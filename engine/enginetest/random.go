@@ -26,6 +26,30 @@ func Random(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 	return c, pods
 }
 
+// RandomNominated gives pods priorities, nominates some of them and others to nodes, and has some of them know it.
+func RandomNominated(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
+	for i := range pods {
+		if rng.IntN(3) == 0 {
+			template := *pods[i].Template
+			template.Spec.Priority = pick[int32](rng, -1, 1)
+			pods[i].Template, pods[i].TemplateIndex = &template, -1
+		}
+		n := &c.Nodes[rng.IntN(len(c.Nodes))]
+		if rng.IntN(4) == 0 && pods[i].Name != "" {
+			n.Nominated = append(n.Nominated, pods[i])
+		}
+		if rng.IntN(4) == 0 {
+			pods[i].NominatedNode = n.Name
+		}
+	}
+	for i := range c.Nodes {
+		for j := range rng.IntN(3) * rng.IntN(2) {
+			p := randomPod(rng, fmt.Sprint("nominated-", c.Nodes[i].Name, "-", j)).Priority(pick[int32](rng, -1, 0, 1))
+			c.Nodes[i].Nominated = append(c.Nodes[i].Nominated, p.Pod)
+		}
+	}
+}
+
 func randomNode(rng *rand.Rand, name string) *Node {
 	n := MakeNode(name).Allocate("cpu", 1000+500*rng.IntN(4), "memory", 4<<30, "pods", 3+rng.IntN(6))
 	if rng.IntN(6) > 0 {

@@ -39,8 +39,18 @@ type Outcome struct {
 }
 
 // Filter runs PreEnqueue, PreFilter, and then the filters, each over the nodes that passed those before it
-// (pkg/scheduler/schedule_one.go findNodesThatFitPod, v1.37).
+// (pkg/scheduler/schedule_one.go findNodesThatFitPod, v1.37). If the node that the pod is nominated to is feasible, no other
+// is, and none is rejected.
 func (d *Decision) Filter(ctx context.Context, candidates nodeset.Set) (*Outcome, error) {
+	return d.filter(ctx, candidates, true)
+}
+
+// FilterAll is Filter as if the pod were not nominated.
+func (d *Decision) FilterAll(ctx context.Context, candidates nodeset.Set) (*Outcome, error) {
+	return d.filter(ctx, candidates, false)
+}
+
+func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominatedFirst bool) (*Outcome, error) {
 	n := candidates.Len()
 	o := &Outcome{Feasible: nodeset.New(d.State.Len())}
 	if gated := d.Gated(); gated != nil {
@@ -60,28 +70,56 @@ func (d *Decision) Filter(ctx context.Context, candidates nodeset.Set) (*Outcome
 		o.Message = pre.Rejected.Message(n)
 		return o, nil
 	}
-	rest := candidates
+	filtered, out := plugin.Both(candidates, pre.Nodes), nodeset.Set(nil)
 	if pre.Nodes != nil {
-		rest = plugin.Both(candidates, pre.Nodes)
-		if out := candidates.Minus(pre.Nodes); !out.Empty() {
-			o.Rejections = append(o.Rejections, pre.excluded().of(out))
-		}
+		out = candidates.Minus(pre.Nodes)
 	}
-	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
-		allowed, rejections := rules.Reject(p.Name, rest)
-		rest = allowed
-		o.Rejections = append(o.Rejections, rejections...)
-		return !rest.Empty()
-	})
+	nominated, first := uint32(0), false
+	if nominatedFirst {
+		nominated, first = d.nominatedNode(candidates)
+	}
+	if first && !filtered.Has(nominated) {
+		filtered.Add(nominated) // a copy, because PreFilter excludes the node
+		out.Remove(nominated)
+	}
+	rest, rejections, err := d.pass(ctx, filtered)
 	if err != nil {
 		return nil, err
 	}
-	d.SortRejections(o.Rejections)
-	o.Feasible = rest
+	switch {
+	case first && rest.Has(nominated):
+		o.Feasible.Add(nominated)
+		return o, nil
+	case first:
+		pre.by = append(pre.by, rejectionOf(nominated, rejections).Plugin)
+	}
+	if out != nil && !out.Empty() {
+		rejections = append(rejections, pre.excluded().of(out))
+	}
+	d.SortRejections(rejections)
+	o.Rejections, o.Feasible = rejections, rest
 	if rest.Empty() {
 		o.Message = verdict.FitError(n, o.Rejections)
 	}
 	return o, nil
+}
+
+// pass runs the filters over nodes. A node with nominated pods passes twice, with them and without them
+// (pkg/scheduler/framework/runtime/framework.go RunFilterPluginsWithNominatedPods, v1.37).
+func (d *Decision) pass(ctx context.Context, nodes nodeset.Set) (rest nodeset.Set, rejections []verdict.Rejection, err error) {
+	with := d.withNominated(nodes)
+	rest = nodes
+	err = d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
+		with.filter(p, rules, false)
+		allowed, rejected := rules.Reject(p.Name, rest)
+		rest = allowed
+		rejections = append(rejections, rejected...)
+		return !rest.Empty() || with.open()
+	})
+	if err != nil || with == nil || with.rejected.Empty() {
+		return rest, rejections, err
+	}
+	return rest.Minus(with.rejected), with.replace(rejections), nil
 }
 
 // EachFilter compiles the rules of each filter plugin and passes them to use until use returns false. It skips a plugin

@@ -9,7 +9,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Explain runs each plugin on all candidates and collects the details of its counts, within the budget of the request.
+// Explain runs each plugin on all candidates and collects the details of its counts, within the budget of the request. What
+// fails on a node that its nominated pods make infeasible is what fails with them; the counts are those without them.
 func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdict.Explanation, error) {
 	e := &verdict.Explanation{}
 	if !d.State.Explain(0) {
@@ -24,14 +25,21 @@ func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdic
 	if err != nil {
 		return nil, err
 	}
+	with := d.withNominated(candidates)
+	var whole []verdict.Rejection
 	for _, p := range d.Filters {
-		if whole := d.RejectedBy(p); whole != nil && !candidates.Empty() {
-			e.Failing = append(e.Failing, whole.of(candidates))
+		if r := d.RejectedBy(p); r != nil && !candidates.Empty() {
+			whole = append(whole, r.of(candidates))
 		} else if compiled[p] != nil {
+			with.filter(p, compiled[p], true)
 			_, rejections := compiled[p].Reject(p.Name, candidates)
 			e.Failing = append(e.Failing, rejections...)
 		}
 	}
+	if with != nil {
+		e.Failing = with.replace(e.Failing)
+	}
+	e.Failing = append(e.Failing, whole...)
 	d.SortRejections(e.Failing)
 	for _, r := range e.Failing {
 		d.State.Explain(verdict.EntryCost + len(r.Nodes))

@@ -64,6 +64,7 @@ func restriction(by []verdict.Plugin, format string) *PodRejection {
 		names[i] = p.String()
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	return &PodRejection{by[0], verdict.UnschedulableAndUnresolvable, verdict.Reason{
 		Type: verdict.ReasonNarrowedOut, Message: fmt.Sprintf(format, names),
 	}}

@@ -25,6 +25,9 @@ type Plugin struct {
 	PreFilter func(*api.PodSpec) PreFilterResult
 	// Compile adds the plugin's rules to a set. The state must not change until the rules have counted.
 	Compile func(*Cycle, *rule.Set)
+	// WithNominated returns the rules for one node when pods that are nominated to it count, from the compiled ones; nil if
+	// they are the same.
+	WithNominated func(*Cycle, *rule.Set, []cluster.Nominated) *rule.Set
 	// Static is set if all rules are static, so that placing pods changes nothing about them.
 	Static bool
 	// Labels are the keys of pod labels that the rules read directly, without a selector.

@@ -17,8 +17,9 @@ type Affinity struct {
 	Self bool
 	Pods Pods
 
-	counted bool
-	matched int64 // pods in a domain of any term
+	counted  bool
+	matched  int64       // pods in a domain of any term
+	rejected nodeset.Set // nil until known
 }
 
 // Term is one required affinity term.
@@ -71,7 +72,7 @@ func (a *Affinity) Fork() *Affinity { return a.Only(func(int) bool { return true
 // Only returns the rule with some of its terms, by index, and counts of its own. Pods still have to match all terms.
 func (a *Affinity) Only(keep func(term int) bool) *Affinity {
 	only := *a.Count()
-	only.Terms = nil
+	only.Terms, only.rejected = nil, nil
 	for i, t := range a.Terms {
 		if keep(i) {
 			t.Counts = slices.Clone(t.Counts)
@@ -109,6 +110,13 @@ func (a *Affinity) FirstWithout(node uint32, own int64) bool {
 
 // Rejected returns the rejected nodes at the time of compilation.
 func (a *Affinity) Rejected() nodeset.Set {
+	if a.rejected == nil {
+		a.rejected = a.unoffered()
+	}
+	return a.rejected
+}
+
+func (a *Affinity) unoffered() nodeset.Set {
 	nodes := len(a.Terms[0].Column.Domain)
 	allowed, having := nodeset.Full(nodes), nodeset.Full(nodes)
 	found := false
@@ -182,6 +190,17 @@ func (a *Affinity) Offers(node uint32, level Level) bool {
 
 // Allows reports whether the rule allows a node.
 func (a *Affinity) Allows(node uint32) bool { return a.Offers(node, a.Needs()) }
+
+// AllowsWith reports whether the rule allows a node with a number of additional pods on it that match all terms.
+func (a *Affinity) AllowsWith(node uint32, pods int64) bool {
+	switch {
+	case pods > 0: // each domain of the node then has one
+		return !slices.ContainsFunc(a.Terms, func(t Term) bool { return t.Column.Domain[node] == topology.None })
+	case a.counted:
+		return a.Allows(node)
+	}
+	return !a.Rejected().Has(node)
+}
 
 // Needs returns the level that a node's domains must have for all terms.
 func (a *Affinity) Needs() Level {

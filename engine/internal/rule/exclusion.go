@@ -122,10 +122,26 @@ func (e *Exclusion) occupied() nodeset.Set {
 	return set
 }
 
+// Occupied reports whether any domain has pods.
+func (e *Exclusion) Occupied() bool {
+	if e.counts == nil {
+		return !e.Rejected().Empty()
+	}
+	return slices.ContainsFunc(e.counts, func(n int64) bool { return n > 0 })
+}
+
 // Allows reports whether the rule allows a node, ignoring a pod of weight own in its domain.
 func (e *Exclusion) Allows(node uint32, own int64) bool {
 	d, in := e.Domain(node)
 	return !in || e.Counts()[d] <= own
+}
+
+// AllowsWith reports whether the rule allows a node with additional pods of a weight on it.
+func (e *Exclusion) AllowsWith(node uint32, weight int64) bool {
+	if e.counts == nil && weight == 0 {
+		return !e.Rejected().Has(node)
+	}
+	return e.Allows(node, -weight)
 }
 
 // Add adds pods of a weight on a node; a negative weight removes them. It reports whether the domain changed between

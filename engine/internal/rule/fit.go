@@ -23,6 +23,8 @@ type Need struct {
 	Amount   int64
 	// The columns of a resource that every node has, and the minimum that is free in each word of nodes, nil if unknown.
 	allocatable, used, least []int64
+	// added is the amount that additional pods use, on any node that is decided about by itself.
+	added int64
 	// scalar is the column of another resource, nil if no node has it.
 	scalar *cluster.Scalar
 }
@@ -65,6 +67,18 @@ func (f *Fit) Needs() []Need {
 	return f.needs
 }
 
+// With returns the rule with additional pods, for decisions about the one node that they are on.
+func (f *Fit) With(pods []cluster.Nominated) *Fit {
+	with := &Fit{nodes: f.nodes, needs: slices.Clone(f.needs)}
+	for i := range with.needs {
+		need := &with.needs[i]
+		for j := range pods {
+			need.added += pods[j].Usage.Of(need.Resource)
+		}
+	}
+	return with
+}
+
 // Room returns the free amount on a node.
 func (n *Need) Room(node uint32) int64 {
 	allocatable, used := n.on(node)
@@ -79,12 +93,12 @@ func (n *Need) Allocatable(node uint32) int64 {
 
 func (n *Need) on(node uint32) (allocatable, used int64) {
 	if n.allocatable != nil {
-		return n.allocatable[node], n.used[node]
+		return n.allocatable[node], n.used[node] + n.added
 	}
 	if i, ok := n.scalar.Find(node); ok {
-		return n.scalar.Values[i].Allocatable, n.scalar.Values[i].Requested
+		return n.scalar.Values[i].Allocatable, n.scalar.Values[i].Requested + n.added
 	}
-	return 0, 0
+	return 0, n.added
 }
 
 // reject returns the rejections of nodes without room, grouped by missing resources.

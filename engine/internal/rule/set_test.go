@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // TestSetHonoursEveryKind fails for a kind of rule that Set has, and that its methods ignore.
@@ -33,6 +34,9 @@ func TestSetHonoursEveryKind(t *testing.T) {
 		}
 		if rejected := rules.Rejected(all); rejected == nil || !rejected.Has(0) {
 			t.Errorf("%s: Rejected ignores the kind", kind)
+		}
+		if _, rejected := rules.RejectWith(verdict.NoPlugin, 0, nil); !rejected {
+			t.Errorf("%s: RejectWith ignores the kind", kind)
 		}
 	}
 }

@@ -20,6 +20,8 @@ type Spread struct {
 	// Counted are the nodes whose pods count. The minimum is over their domains.
 	Counted nodeset.Set
 	Pods    Pods
+	// Adds reports whether a pod of a shape counts when it is added to the counts, where that differs from Pods; may be nil.
+	Adds func(*cluster.Shape) bool
 	// Key is equal for rules with equal Pods.
 	Key string
 
@@ -220,6 +222,14 @@ func (r *Spread) AllowsOver(minimum, count int64) bool {
 func (r *Spread) Allows(node uint32) bool {
 	d := r.Column.Domain[node]
 	return d != topology.None && r.AllowsCount(r.Counts()[d])
+}
+
+// adds reports whether a pod of a shape counts when it is added.
+func (r *Spread) adds(s *cluster.Shape) bool {
+	if r.Adds != nil {
+		return r.Adds(s)
+	}
+	return r.Matches(s)
 }
 
 // HighestMinimum returns the highest minimum that a number of additional pods can reach, at most bound or what it is now.

@@ -22,9 +22,12 @@ var Plugin = &plugin.Plugin{
 	Name:      verdict.InterPodAffinity,
 	PreFilter: preFilter,
 	Compile:   compile,
-	Explain:   explain,
-	Score:     Score,
-	Weight:    func(w *api.Weights) *int64 { return &w.InterPodAffinity },
+
+	WithNominated: withNominated,
+
+	Explain: explain,
+	Score:   Score,
+	Weight:  func(w *api.Weights) *int64 { return &w.InterPodAffinity },
 
 	OwnRules: true,
 }
@@ -107,23 +110,65 @@ func compileExisting(c *plugin.Cycle) []*rule.Exclusion {
 	})
 	var rules []*rule.Exclusion
 	for _, key := range keys {
-		rules = append(rules, rule.NewExclusion(c.State, rule.Exclusion{
-			ID:     id(c, verdict.ExistingPodAntiAffinity, 0, key),
-			Reason: verdict.ReasonOf(verdict.ReasonExistingPodAntiAffinity),
-			Column: c.State.Column(key),
-			Pods: rule.Pods{
-				Weight: func(g *cluster.Group) int64 { return existing(c, g, key) },
-				Groups: func(yield func(int, *cluster.Group) bool) {
-					for _, i := range groups[key] {
-						if !yield(i, c.State.Group(i)) {
-							return
-						}
-					}
-				},
-			},
-		}))
+		rules = append(rules, ofExisting(c, key, groups[key]))
 	}
 	return rules
+}
+
+// ofExisting returns the rule of the terms of existing pods with a topology key. groups are those of the pods.
+func ofExisting(c *plugin.Cycle, key intern.ID, groups []int) *rule.Exclusion {
+	return rule.NewExclusion(c.State, rule.Exclusion{
+		ID:     id(c, verdict.ExistingPodAntiAffinity, 0, key),
+		Reason: verdict.ReasonOf(verdict.ReasonExistingPodAntiAffinity),
+		Column: c.State.Column(key),
+		Pods: rule.Pods{
+			Weight: func(g *cluster.Group) int64 { return existing(c, g, key) },
+			Groups: func(yield func(int, *cluster.Group) bool) {
+				for _, i := range groups {
+					if !yield(i, c.State.Group(i)) {
+						return
+					}
+				}
+			},
+		},
+	})
+}
+
+// withNominated adds the rules of the nominated pods' terms, with the keys that no existing pod's term has. Where PreFilter
+// skips the plugin, it counts no nominated pod: the pod has no required terms, and no domain has an existing pod whose
+// anti-affinity selects it (filtering.go PreFilter; pkg/scheduler/framework/runtime/framework.go
+// RunPreFilterExtensionAddPod, v1.37).
+func withNominated(c *plugin.Cycle, compiled *rule.Set, pods []cluster.Nominated) *rule.Set {
+	with := *compiled
+	with.Exclusions = slices.Clone(with.Exclusions)
+	var known []string // keys of existing pods' terms
+	occupied := false
+	for _, e := range compiled.Exclusions {
+		if e.ID.Rule == verdict.ExistingPodAntiAffinity {
+			known, occupied = append(known, e.ID.TopologyKey), occupied || e.Occupied()
+		}
+	}
+	if len(c.Pod.Affinity)+len(c.Pod.AntiAffinity) == 0 && !occupied {
+		with.Exclusions = slices.DeleteFunc(with.Exclusions, func(e *rule.Exclusion) bool {
+			return e.ID.Rule == verdict.ExistingPodAntiAffinity
+		})
+		return &with
+	}
+	var keys []intern.ID
+	for i := range pods {
+		for j := range pods[i].AntiAffinity {
+			t := &pods[i].AntiAffinity[j]
+			if !slices.Contains(keys, t.TopologyKey) && selects(t, c) {
+				keys = append(keys, t.TopologyKey)
+			}
+		}
+	}
+	for _, key := range keys {
+		if !slices.Contains(known, c.State.Symbols.Name(key)) {
+			with.Exclusions = append(with.Exclusions, ofExisting(c, key, nil))
+		}
+	}
+	return &with
 }
 
 // existing returns the number of required anti-affinity terms with a key that select the pod, per pod of a group.

@@ -2,6 +2,7 @@ package podtopologyspread
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
@@ -44,6 +45,8 @@ func compileHard(c *plugin.Cycle, s *rule.Set) {
 	s.Spread = append(s.Spread, rules...)
 }
 
+// rule returns the rule of a constraint. A pod that is added to the counts counts even while it terminates, and an empty
+// selector then selects it (filtering.go updateWithPod, v1.37).
 func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 	return &rule.Spread{
 		ID: verdict.PodRule{
@@ -56,5 +59,6 @@ func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 		Counted:    k.included(c, eligible),
 		Key:        string(k.selector.AppendKey(nil)),
 		Pods:       k.pods(c),
+		Adds:       func(s *cluster.Shape) bool { return s.Namespace == c.Pod.Namespace && k.selector.Matches(s.Labels) },
 	}
 }

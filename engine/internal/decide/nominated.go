@@ -1,0 +1,151 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// nominatedNode returns the node that the pod is nominated to, and whether it is a candidate
+// (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37).
+func (d *Decision) nominatedNode(candidates nodeset.Set) (uint32, bool) {
+	if d.Pod.NominatedNode == "" {
+		return 0, false
+	}
+	node, known := d.State.Node(d.Pod.NominatedNode)
+	return node, known && candidates.Has(node)
+}
+
+// yieldsTo reports whether the pod must leave room for a nominated pod: one of no lower priority that is not the pod
+// itself (pkg/scheduler/framework/runtime/framework.go addGENominatedPods, v1.37).
+func (d *Decision) yieldsTo(n *cluster.Nominated) bool {
+	return n.Priority >= d.Pod.Spec().Priority && !n.Is(d.Pod)
+}
+
+// YieldedOn returns the nodes with nominated pods that the pod must leave room for.
+func (d *Decision) YieldedOn() nodeset.Set {
+	nodes := nodeset.New(d.State.Len())
+	for node, n := range d.State.Nominated() {
+		if d.yieldsTo(&n) {
+			nodes.Add(node)
+		}
+	}
+	return nodes
+}
+
+// NominatedOn returns, by node, the nominated pods that the pod must leave room for.
+func (d *Decision) NominatedOn(nodes nodeset.Set) map[uint32][]cluster.Nominated {
+	var on map[uint32][]cluster.Nominated
+	if w := d.withNominated(nodes); w != nil {
+		on = make(map[uint32][]cluster.Nominated, len(w.nodes))
+		for _, n := range w.nodes {
+			on[n.node] = n.pods
+		}
+	}
+	return on
+}
+
+// Rejected returns the nodes that a plugin with the given rules rejects in either pass; nil if there are none.
+func (d *Decision) Rejected(p *plugin.Plugin, rules *rule.Set, in nodeset.Set) nodeset.Set {
+	rejected := rules.Rejected(in)
+	w := d.withNominated(in)
+	if w.filter(p, rules, false); w == nil || w.rejected.Empty() {
+		return rejected
+	}
+	if rejected != nil {
+		w.rejected.Or(rejected)
+	}
+	return w.rejected
+}
+
+// withNominated is the pass over nodes with the nominated pods that the pod must leave room for. The pass without them
+// decides about the nodes that this one does not reject. nil is the pass over no node.
+type withNominated struct {
+	*Decision
+	nodes      []nominatedTo
+	rejected   nodeset.Set
+	rejections []verdict.Rejection
+}
+
+// nominatedTo is the nominated pods of a node.
+type nominatedTo struct {
+	node uint32
+	pods []cluster.Nominated
+}
+
+// withNominated returns the pass over those of some nodes that have nominated pods; nil if none has.
+func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
+	var w *withNominated
+	for node, n := range d.State.Nominated() {
+		if !nodes.Has(node) || !d.yieldsTo(&n) {
+			continue
+		}
+		if w == nil {
+			w = &withNominated{Decision: d, rejected: nodeset.New(d.State.Len())}
+		}
+		if last := len(w.nodes) - 1; last >= 0 && w.nodes[last].node == node {
+			w.nodes[last].pods = append(w.nodes[last].pods, n)
+		} else {
+			w.nodes = append(w.nodes, nominatedTo{node, []cluster.Nominated{n}})
+		}
+	}
+	return w
+}
+
+// open reports whether any node may still be rejected.
+func (w *withNominated) open() bool { return w != nil && w.rejected.Len() < len(w.nodes) }
+
+// filter runs a plugin on the nodes, with all even on those that it or another plugin rejected.
+func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
+	if w == nil {
+		return
+	}
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		if !all && w.rejected.Has(n.node) {
+			continue
+		}
+		with := rules
+		if p.WithNominated != nil {
+			with = p.WithNominated(w.Cycle, rules, n.pods)
+		}
+		if r, rejected := with.RejectWith(p.Name, n.node, n.pods); rejected {
+			w.rejected.Add(n.node)
+			w.rejections = merge(w.rejections, r)
+		}
+	}
+}
+
+// replace returns rejections of nodes with those of the pass in place of others of the same nodes.
+func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection {
+	for i := range others {
+		others[i].Nodes = slices.DeleteFunc(others[i].Nodes, w.rejected.Has)
+	}
+	others = slices.DeleteFunc(others, func(r verdict.Rejection) bool { return len(r.Nodes) == 0 })
+	for _, r := range w.rejections {
+		others = merge(others, r)
+	}
+	return others
+}
+
+// merge adds a rejection to others. Nodes that one plugin rejects alike are in one rejection.
+func merge(others []verdict.Rejection, r verdict.Rejection) []verdict.Rejection {
+	for i := range others {
+		if o := &others[i]; o.Plugin == r.Plugin && o.Code == r.Code && slices.Equal(o.Reasons, r.Reasons) {
+			o.Nodes = append(o.Nodes, r.Nodes...)
+			slices.Sort(o.Nodes)
+			return others
+		}
+	}
+	return append(others, r)
+}
+
+// rejectionOf returns the rejection of a node.
+func rejectionOf(node uint32, rejections []verdict.Rejection) *verdict.Rejection {
+	i := slices.IndexFunc(rejections, func(r verdict.Rejection) bool { return slices.Contains(r.Nodes, node) })
+	return &rejections[i]
+}

@@ -1,0 +1,90 @@
+package rule
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// RejectWith returns the rejection of one node by a plugin with additional pods on it, and whether there is one. The
+// other rules of the node's domains count them, too, but only for this decision. The counts are those of now, so it may
+// be asked again after Add.
+func (s *Set) RejectWith(by verdict.Plugin, node uint32, pods []cluster.Nominated) (r verdict.Rejection, rejected bool) {
+	reject := func(code verdict.Code, reason verdict.Reason) (verdict.Rejection, bool) {
+		return verdict.Rejection{Plugin: by, Code: code, Reasons: []verdict.Reason{reason}, Nodes: []uint32{node}}, true
+	}
+	for i := range s.Static {
+		if rule := &s.Static[i]; rule.Rejected != nil && rule.Rejected.Has(node) {
+			return reject(rule.Code, rule.Reason)
+		}
+	}
+	for _, rule := range s.Spread {
+		if !rule.Column.Having.Has(node) {
+			return reject(verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonSpreadMissingLabel))
+		}
+		if rule.exceededWith(node, pods) {
+			return reject(verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonSpread))
+		}
+	}
+	if a := s.Affinity; a != nil && !a.AllowsWith(node, number(pods, a.Matches)) {
+		return reject(verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonPodAffinity))
+	}
+	for _, rule := range s.Exclusions {
+		if !rule.AllowsWith(node, rule.weight(pods)) {
+			return reject(verdict.Unschedulable, rule.Reason)
+		}
+	}
+	if s.Fit != nil {
+		if fit := s.Fit.With(pods); fit.FullOn(node) {
+			return fit.reject(by, nodeset.Of(fit.nodes, []uint32{node}))[0], true
+		}
+	}
+	return verdict.Rejection{}, false
+}
+
+// ExcludedBy reports whether exclusions reject a node because of additional pods on it.
+func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
+	for _, rule := range s.Exclusions {
+		if _, in := rule.Domain(node); in && rule.weight(pods) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// weight returns the weight of additional pods.
+func (e *Exclusion) weight(pods []cluster.Nominated) (sum int64) {
+	for i := range pods {
+		sum += e.Pods.Weight(pods[i].Group)
+	}
+	return sum
+}
+
+// exceededWith reports whether the domain of a node would exceed MaxSkew with additional pods on the node.
+func (r *Spread) exceededWith(node uint32, pods []cluster.Nominated) bool {
+	if r.counts == nil && number(pods, r.adds) == 0 {
+		return r.exceeded.Has(node)
+	}
+	return r.SkewWith(node, pods) > r.MaxSkew
+}
+
+// SkewWith returns by how much the domain of a node would exceed the minimum with the pod and additional pods on the node.
+func (r *Spread) SkewWith(node uint32, pods []cluster.Nominated) int64 {
+	count := number(pods, r.adds)
+	counted := count > 0 && r.Add(node, count)
+	skew := r.Skew(r.Column.Domain[node])
+	if counted {
+		r.Add(node, -count)
+	}
+	return skew
+}
+
+// number returns the number of pods with a shape of a kind.
+func number(pods []cluster.Nominated, of func(*cluster.Shape) bool) (count int64) {
+	for i := range pods {
+		if of(pods[i].Shape) {
+			count++
+		}
+	}
+	return count
+}
