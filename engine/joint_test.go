@@ -33,6 +33,7 @@ func others(t *testing.T, stated *api.Cluster, pods []api.Pod, nodes []uint32, b
 	for i, n := range nodes {
 		if i != but {
 			with.Nodes[n].Pods = append(slices.Clip(with.Nodes[n].Pods), pods[i])
+			forgetNominated(&with, &pods[i])
 		}
 	}
 	c, err := engine.Compile(context.Background(), &with)

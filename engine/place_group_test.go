@@ -71,6 +71,16 @@ func randomGroups(rng *rand.Rand, joint bool) groupCase {
 			c.queue[i].Count = min(c.queue[i].Count, 2)
 		}
 	}
+	if !joint && rng.IntN(4) == 0 { // the naive joint placement knows whether there is one, also where that is left undecided
+		pods := make([]api.Pod, len(c.queue))
+		for i := range pods {
+			pods[i] = c.queue[i].Pod
+		}
+		enginetest.RandomNominated(rng, c.stated, pods)
+		for i := range pods {
+			c.queue[i].Pod = pods[i]
+		}
+	}
 	of := make([][]int, 1+rng.IntN(3))
 	for e := range c.queue {
 		if g := rng.IntN(len(of) + 1); g < len(of) {
@@ -210,6 +220,7 @@ func (n *naive) settle(entries []int, nodes [][]uint32) {
 		for _, node := range nodes[i] {
 			on := &n.stated.Nodes[node]
 			on.Pods = append(slices.Clone(on.Pods), n.queue[e].Pod)
+			forgetNominated(n.stated, &n.queue[e].Pod)
 		}
 		n.nodes[e] = append(n.nodes[e], nodes[i]...)
 	}

@@ -78,6 +78,9 @@ func randomQueue(rng *rand.Rand) (*api.Cluster, *api.Profile, []api.Pod) {
 		p.Terminating = rng.IntN(16) == 0
 		pods = append(pods, p)
 	}
+	if rng.IntN(4) == 0 {
+		enginetest.RandomNominated(rng, c, pods)
+	}
 	return c, randomProfile(rng), pods
 }
 

@@ -53,7 +53,7 @@ func (j *Joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Sc
 	defer j.state.Undo(j.state.Mark())
 	for other, n := range nodes {
 		if p := j.pods[other]; other != i {
-			j.state.Assume(j.decisions[p.replicas].Pod, "", n, p.entry)
+			j.assume(p.replicas, p.entry, n)
 		}
 	}
 	d := j.decisions[j.pods[i].replicas]

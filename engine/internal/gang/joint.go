@@ -115,10 +115,29 @@ func (j *Joining) find(ctx context.Context, expected [][]uint32, result *verdict
 		if valid, err := j.consider(ctx, j.NodesOf(spots)); valid || err != nil {
 			return err
 		}
+		return j.avoidNominated(ctx)
 	case known:
 		result.Status = verdict.JointInfeasible
 		if !j.brief {
 			result.Conflict, result.Minimal = j.conflict()
+		}
+	}
+	return ctx.Err()
+}
+
+// avoidNominated searches on the nodes without nominated pods that a pod of the group must leave room for. The rules of the
+// search know no nominated pods: what it proves to be impossible is impossible with them, too, but a placement that it finds
+// may leave them too little room. That this search finds none proves nothing.
+func (j *Joining) avoidNominated(ctx context.Context) error {
+	nodes := j.Candidates.Clone()
+	for _, d := range j.decisions {
+		nodes.AndNot(d.YieldedOn())
+	}
+	if !j.Candidates.Minus(nodes).Empty() {
+		if spots, _ := j.Rules.Within(nodes).Search(j.Order, nil, j.Budget); spots != nil {
+			if _, err := j.consider(ctx, j.NodesOf(spots)); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
@@ -131,12 +150,13 @@ func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 		Budget: &joint.Budget{Context: ctx, Limit: cmp.Or(o.Steps, JointSteps)},
 	}
 	var members []joint.Replicas
+	nominated := s.NominatedNames()
 	for i := range j.group {
 		p := &j.group[i]
 		if p.Count == 0 {
 			continue
 		}
-		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod) })
+		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod, nominated) })
 		if at < 0 {
 			at = len(members)
 			d := decide.New(j.framework, j.state, j.state.Compile(&p.Pod))
@@ -155,9 +175,10 @@ func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 	return j
 }
 
-// equal reports whether pending pods differ only in their names.
-func equal(a, b *api.Pod) bool {
-	return (a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
+// equal reports whether pending pods differ only in their names, none of which is that of a nominated pod.
+func equal(a, b *api.Pod, nominated map[string]bool) bool {
+	return (a.Name == b.Name || !nominated[a.Name] && !nominated[b.Name]) && a.NominatedNode == b.NominatedNode &&
+		(a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
 		slices.Equal(a.Labels, b.Labels) && a.Terminating == b.Terminating
 }
 
@@ -200,7 +221,9 @@ func (j *Joining) InOrder(ctx context.Context) (bool, error) {
 				return false, err
 			}
 		}
-		j.keepPart(nodes)
+		if err := j.keepPart(ctx, nodes); err != nil {
+			return false, err
+		}
 	}
 	return j.best != nil, nil
 }
@@ -251,7 +274,7 @@ func (j *Joining) queues() [][]run {
 }
 
 // keepPart removes the rejected pods from a placement by entry. It keeps the rest in j.parts if that is the largest part.
-func (j *Joining) keepPart(nodes [][]uint32) {
+func (j *Joining) keepPart(ctx context.Context, nodes [][]uint32) error {
 	var spots []joint.Assignment
 	var entries []int
 	for e := range nodes {
@@ -259,7 +282,16 @@ func (j *Joining) keepPart(nodes [][]uint32) {
 			spots, entries = append(spots, joint.Assignment{Replicas: j.of[e], Node: n}), append(entries, e)
 		}
 	}
-	for wrong := j.Rules.Rejected(spots); slices.Contains(wrong, true); wrong = j.Rules.Rejected(spots) {
+	for {
+		wrong := j.Rules.Rejected(spots)
+		if !slices.Contains(wrong, true) {
+			if err := j.rejectWithNominated(ctx, spots, entries, wrong); err != nil {
+				return err
+			}
+		}
+		if !slices.Contains(wrong, true) {
+			break
+		}
 		kept := 0
 		for i := range spots {
 			if !wrong[i] {
@@ -270,12 +302,40 @@ func (j *Joining) keepPart(nodes [][]uint32) {
 		spots, entries = spots[:kept], entries[:kept]
 	}
 	if j.parts != nil && len(spots) <= count(j.parts) {
-		return
+		return nil
 	}
 	j.parts = make([][]uint32, len(j.group))
 	for i, s := range spots {
 		j.parts[entries[i]] = append(j.parts[entries[i]], s.Node)
 	}
+	return nil
+}
+
+// rejectWithNominated marks the pods whose nodes reject them when the nodes' nominated pods count.
+func (j *Joining) rejectWithNominated(ctx context.Context, spots []joint.Assignment, entries []int, rejected []bool) error {
+	if !j.state.AnyNominated() {
+		return nil
+	}
+	for i, at := range spots {
+		mark := j.state.Mark()
+		for other, s := range spots {
+			if other != i {
+				j.assume(s.Replicas, entries[other], s.Node)
+			}
+		}
+		outcome, err := j.decisions[at.Replicas].FilterAll(ctx, nodeset.Of(j.state.Len(), []uint32{at.Node}))
+		j.state.Undo(mark)
+		if err != nil {
+			return err
+		}
+		rejected[i] = outcome.Feasible.Empty()
+	}
+	return nil
+}
+
+// assume assumes a pod of an entry on a node.
+func (j *Joining) assume(replicas, entry int, node uint32) {
+	j.state.Assume(j.decisions[replicas].Pod, j.group[entry].Pod.Name, node, entry)
 }
 
 // conflict returns rules that no placement satisfies together. It drops as many rules as it can, in halves, while the

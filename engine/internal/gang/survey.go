@@ -72,7 +72,7 @@ func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
 		return s, nil
 	}
 	// The first pod of a group that is placed in queue order is filtered against the current state.
-	now, err := p.Classes[g.Entries[0]].Decision.Filter(ctx, p.Candidates)
+	now, err := p.Classes[g.Entries[0]].Decision.FilterAll(ctx, p.Candidates)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,11 @@ func NewGroup(nodes int, members []Replicas, candidates nodeset.Set) *Group {
 	return (&Group{nodes: nodes, members: members, candidates: candidates, matches: make(map[any][]bool)}).without(nil)
 }
 
+// Within returns the group with other candidates.
+func (g *Group) Within(candidates nodeset.Set) *Group {
+	return NewGroup(g.nodes, g.members, candidates)
+}
+
 // without returns the group without some rules, by Rules.
 func (g *Group) without(dropped []bool) *Group {
 	w := &Group{

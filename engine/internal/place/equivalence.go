@@ -53,7 +53,12 @@ type classKey struct {
 	template    *api.PodTemplate
 	labels      string
 	terminating bool
+	nomination
 }
+
+// nomination is what distinguishes pods because of nominations: the node that a pod is nominated to, and the name of a pod
+// that a node of the cluster has as a nominated pod.
+type nomination struct{ node, name string }
 
 // maxCompared bounds the classes of one shape that a pod is compared with.
 const maxCompared = 8
@@ -71,12 +76,17 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 	byShape := make(map[intern.ID][]*Class)
 	var all []*Class
 	selected := q.selected()
+	nominated := q.State.NominatedNames()
 	for i := range q.Pending {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		pod := &q.Pending[i].Pod
 		key := classKey{template: pod.Template, terminating: pod.Terminating}
+		key.node = pod.NominatedNode
+		if nominated[pod.Name] {
+			key.name = pod.Name
+		}
 		own := pod.Labels
 		if len(own) > 0 {
 			own, key.labels = onlyKeys(own, selected)
@@ -84,11 +94,12 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		c := byKey[key]
 		if c == nil {
 			compiled := q.State.Compile(&api.Pod{
-				Template: pod.Template, TemplateIndex: pod.TemplateIndex, Labels: own, Terminating: pod.Terminating,
+				Name: key.name, Template: pod.Template, TemplateIndex: pod.TemplateIndex, Labels: own, Terminating: pod.Terminating,
+				NominatedNode: key.node,
 			})
 			shape := q.State.Identity(compiled)
 			for _, other := range byShape[shape] {
-				if equal(pod.Template, other.Pod.Template) {
+				if key.nomination == (nomination{other.Pod.NominatedNode, other.Pod.Name}) && equal(pod.Template, other.Pod.Template) {
 					c = other
 					break
 				}
@@ -113,10 +124,15 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 func (q *Queue) choose(classes []*Class) {
 	fits := board.Fits(q.Framework.Scorers, q.Framework.Weights())
 	for _, c := range classes {
-		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
+		c.Scan = !fits || q.nominated(c) || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
 			!q.Options.Tuning.Board && !pays(c.pods, q.State.Len(), len(classes))
 		q.State.Expect(c.Pod)
 	}
+}
+
+// nominated reports whether nominations matter for a class: the board knows none.
+func (q *Queue) nominated(c *Class) bool {
+	return c.Pod.NominatedNode != "" || q.State.AnyNominated() && q.Candidates.Meets(q.Decision(c).YieldedOn())
 }
 
 // pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan, and

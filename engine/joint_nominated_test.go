@@ -1,0 +1,78 @@
+package engine_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// TestPlaceJointlyWithNominated compares joint placements in clusters with nominated pods with all placements. A group may be
+// left undecided, but then no pod that is placed may be on a node that rejects it.
+func TestPlaceJointlyWithNominated(t *testing.T) {
+	n := cases(3000)
+	outcomes := make(map[verdict.JointStatus]int)
+	missed := 0
+	for seed := range uint64(n) {
+		rng := rand.New(rand.NewPCG(seed, 41))
+		stated, group, candidates := enginetest.RandomGroup(rng)
+		var pods []api.Pod
+		for _, m := range group {
+			pods = append(pods, m.Pod)
+		}
+		enginetest.RandomNominated(rng, stated, pods)
+		var queue []engine.Pending
+		for i, m := range group {
+			queue = append(queue, engine.Pending{Pod: pods[i], Count: m.Count})
+		}
+		got, err := compiled(t, stated).PlaceJointly(t.Context(), queue, engine.JointOptions{Profile: api.Kube137(), Candidates: candidates})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes[got.Status]++
+		if candidates == nil {
+			for i := range stated.Nodes {
+				candidates = append(candidates, uint32(i))
+			}
+		}
+		switch got.Status {
+		case verdict.JointComplete:
+			all, _ := flat(queue)
+			scores, right := totals(t, stated, all, slices.Concat(got.Nodes...), candidates)
+			if !right || !slices.Equal(scores, slices.Concat(got.Scores...)) {
+				t.Fatalf("seed %d: %v is not right, or its scores %v", seed, got.Nodes, got.Scores)
+			}
+		case verdict.JointInfeasible:
+			if at := bruteForce(t, stated, queue, candidates); at != nil {
+				t.Fatalf("seed %d: said to be infeasible, but %v is right", seed, at)
+			}
+		case verdict.JointBestEffort:
+			if bruteForce(t, stated, queue, candidates) != nil {
+				missed++
+			}
+			var placed []api.Pod
+			for i, nodes := range got.Nodes {
+				for range nodes {
+					placed = append(placed, queue[i].Pod)
+				}
+			}
+			nodes := slices.Concat(got.Nodes...)
+			for i, node := range nodes {
+				pod := placed[i]
+				pod.NominatedNode = ""
+				s := score(t, others(t, stated, placed, nodes, i), &pod, candidates)
+				if !slices.Contains(s.Nodes, node) {
+					t.Fatalf("seed %d: of %v, pod %d is rejected", seed, got.Nodes, i)
+				}
+			}
+		}
+	}
+	t.Log(outcomes, missed)
+	if len(outcomes) != 3 || missed > n/50 {
+		t.Errorf("outcomes %v, %d undecided groups could be placed", outcomes, missed)
+	}
+}
