@@ -80,6 +80,7 @@ func TestChangesHoweverStated(t *testing.T) {
 		for i, p := range answer.Placements {
 			for _, n := range p.Nodes {
 				so.Nodes[n].Pods = append(slices.Clone(so.Nodes[n].Pods), pods[i])
+				forgetNominated(&so, &pods[i])
 			}
 			if p.Unplaced == 0 {
 				continue

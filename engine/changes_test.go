@@ -34,6 +34,9 @@ func TestChanges(t *testing.T) {
 				pods = append(pods, m.Pod)
 			}
 		}
+		if seed%7 == 0 {
+			enginetest.RandomNominated(rng, stated, pods)
+		}
 		for i := range stated.Nodes {
 			n := &stated.Nodes[i]
 			for j := range n.Pods {
@@ -276,7 +279,7 @@ func (b *changesByHand) addedNode() *verdict.Change {
 			}
 			n := b.stated.Nodes[like]
 			old := n.Name
-			n.Name, n.Pods, n.PodCounts, n.Labels = "brand-new", nil, nil, slices.Clone(n.Labels)
+			n.Name, n.Pods, n.PodCounts, n.Nominated, n.Labels = "brand-new", nil, nil, nil, slices.Clone(n.Labels)
 			for i := range n.Labels {
 				if n.Labels[i].Value == old {
 					n.Labels[i].Value = n.Name

@@ -68,7 +68,8 @@ func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *ap
 		result.Templates = append(result.Templates[:i], append([]*api.PodTemplate{t}, result.Templates[min(i+1, len(base.Templates)):]...)...)
 		for n := range base.Nodes {
 			counted := slices.ContainsFunc(base.Nodes[n].PodCounts, func(p api.PodCount) bool { return p.Template == i })
-			if counted || slices.ContainsFunc(base.Nodes[n].Pods, func(p api.Pod) bool { return p.TemplateIndex == i }) {
+			refers := func(p api.Pod) bool { return p.TemplateIndex == i }
+			if counted || slices.ContainsFunc(base.Nodes[n].Pods, refers) || slices.ContainsFunc(base.Nodes[n].Nominated, refers) {
 				stale[uint32(n)] = true
 			}
 		}
@@ -97,7 +98,7 @@ func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *ap
 		case stale[uint32(i)] || rng.IntN(8) == 0:
 			now := enginetest.RandomSharedNode(rng, &result, n.Name)
 			if !stale[uint32(i)] && rng.IntN(2) == 0 { // other pods only
-				n.PodCounts, n.Pods = now.PodCounts, now.Pods
+				n.PodCounts, n.Pods, n.Nominated = now.PodCounts, now.Pods, now.Nominated
 				now = n
 			}
 			change.Replaced = append(change.Replaced, api.Replacement{Index: uint32(i), Node: now})

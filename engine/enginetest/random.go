@@ -19,6 +19,9 @@ func Random(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 		pods = append(pods, randomPod(rng, fmt.Sprint("pending-", i)).Pod)
 	}
 	c := Cluster(nodes...)
+	if rng.IntN(3) == 0 {
+		RandomNominated(rng, c, pods)
+	}
 	c.Namespaces = []api.Namespace{{Name: "default", Labels: api.Labels{{Key: "team", Value: "a"}}}, {Name: "other"}}
 	c.WorkloadSelectors = []api.WorkloadSelector{{
 		Kind: api.Service, Namespace: "default", Name: "web", Selector: Selects("app", "web"),

@@ -73,7 +73,8 @@ func RandomSharedNode(rng *rand.Rand, c *api.Cluster, name string) api.Node {
 			Template: rng.IntN(len(c.Templates)), Count: 1 + rng.Int32N(2), Terminating: rng.IntN(8) == 0,
 		})
 	}
-	for i := range rng.IntN(4) {
+	nominated := rng.IntN(4) * rng.IntN(4) / 6 // rarely any
+	for i := range rng.IntN(4) + nominated {
 		index := rng.IntN(len(c.Templates))
 		p := api.Pod{Name: fmt.Sprint(name, "-", i), Template: c.Templates[index], TemplateIndex: index}
 		if rng.IntN(4) == 0 {
@@ -88,7 +89,11 @@ func RandomSharedNode(rng *rand.Rand, c *api.Cluster, name string) api.Node {
 			}}
 		}
 		p.Terminating = rng.IntN(8) == 0
-		n.Pods = append(n.Pods, p)
+		if len(n.Nominated) < nominated {
+			n.Nominated = append(n.Nominated, p)
+		} else {
+			n.Pods = append(n.Pods, p)
+		}
 	}
 	rng.Shuffle(len(n.Pods), func(i, j int) { n.Pods[i], n.Pods[j] = n.Pods[j], n.Pods[i] })
 	return n

@@ -36,9 +36,12 @@ func Find(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]ve
 	if d.Gated() != nil || candidates.Empty() {
 		return nil, ctx.Err()
 	}
-	s := &search{Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(), rejected: make(map[*plugin.Plugin]nodeset.Set)}
+	s := &search{
+		Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(),
+		rejected: make(map[*plugin.Plugin]nodeset.Set), nominated: d.NominatedOn(candidates),
+	}
 	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
-		s.rejected[p] = rules.Rejected(candidates)
+		s.rejected[p] = d.Rejected(p, rules, candidates)
 		return true
 	})
 	if err != nil {
@@ -61,7 +64,9 @@ type search struct {
 	rules      *rule.Set
 	// rejected are the candidates that each plugin rejects on its own; nil for none.
 	rejected map[*plugin.Plugin]nodeset.Set
-	found    []verdict.Change
+	// nominated are the nominated pods of candidates that the pod must leave room for.
+	nominated map[uint32][]cluster.Nominated
+	found     []verdict.Change
 }
 
 // passingBut returns the candidates that no plugin except the given ones rejects.
@@ -78,6 +83,20 @@ func (s *search) passing(of func(*plugin.Plugin) bool) nodeset.Set {
 		}
 	}
 	return rest
+}
+
+// on returns the pod's requests as a node sees them, whose nominated pods count.
+func (s *search) on(node uint32, needs []rule.Need) []rule.Need {
+	if pods := s.nominated[node]; len(pods) > 0 && len(needs) > 0 {
+		return s.rules.Fit.With(pods).Needs()
+	}
+	return needs
+}
+
+// skew returns by how much the domain of a node would exceed the minimum of a constraint with the pod and the node's
+// nominated pods in it.
+func (s *search) skew(h *rule.Spread, node uint32) int64 {
+	return h.SkewWith(node, s.nominated[node])
 }
 
 // firstFeasible returns the first of some nodes that is feasible for a pod in a state, none if there is none.

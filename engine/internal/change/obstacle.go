@@ -97,6 +97,9 @@ func (r *victimSearch) survey() {
 // the same domains are equal. Targets with equal skew are also equal for victims outside of their own domains.
 func (r *victimSearch) spread(t *target) {
 	var alike, same []byte
+	if len(r.nominated[t.node]) > 0 { // no other target is equal
+		alike, same = binary.AppendVarint(alike, -1-int64(t.node)), binary.AppendVarint(same, -1-int64(t.node))
+	}
 	for i, h := range r.rules.Spread {
 		d := h.Column.Domain[t.node]
 		if same = binary.AppendVarint(same, int64(d)); slices.Contains(t.exceeded, i) {

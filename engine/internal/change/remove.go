@@ -102,14 +102,19 @@ func (r *victimSearch) target(n uint32) (t *target, ok bool) {
 			return nil, false
 		}
 	}
-	for i := range r.needs {
-		need := &r.needs[i]
+	nominated := r.nominated[n]
+	needs := r.on(n, r.needs)
+	for i := range needs {
+		need := &needs[i]
 		if short := saturating.Sub(need.Amount, need.Room(n)); short > 0 {
 			if need.Amount > need.Allocatable(n) {
 				return nil, false
 			}
 			t.short, t.needs, t.from = append(t.short, need.Resource), append(t.needs, short), int64(n)
 		}
+	}
+	if r.rules.ExcludedBy(n, nominated) {
+		return nil, false
 	}
 	for _, o := range r.obstacles {
 		if !o.rejected.Has(n) {
@@ -125,7 +130,7 @@ func (r *victimSearch) target(n uint32) (t *target, ok bool) {
 		if !h.Column.Having.Has(n) {
 			return nil, false
 		}
-		if over := h.Skew(h.Column.Domain[n]) - h.MaxSkew; over > 0 {
+		if over := h.SkewWith(n, nominated) - h.MaxSkew; over > 0 {
 			t.exceeded, t.needs = append(t.exceeded, i), append(t.needs, over)
 		}
 	}

@@ -26,13 +26,13 @@ func (s *search) raiseMaxSkew() error {
 				spec.Spread[h.ID.Index].MaxSkew = to
 			}
 		}
-		outcome, err := decide.New(s.Framework, s.State, s.compile(raised(math.MaxInt32))).Filter(s.ctx, s.candidates)
+		outcome, err := decide.New(s.Framework, s.State, s.compile(raised(math.MaxInt32))).FilterAll(s.ctx, s.candidates)
 		if err != nil {
 			return err
 		}
 		least, found := int64(0), false
 		for n := range outcome.Feasible.All() {
-			if skew := h.Skew(h.Column.Domain[n]); !found || skew < least {
+			if skew := s.skew(h, n); !found || skew < least {
 				least, found = skew, true
 			}
 		}
@@ -130,6 +130,7 @@ func (s *search) lowerRequests() error {
 	}
 	for n := range nodes.All() {
 		short := -1
+		needs := s.on(n, needs)
 		for i := range needs {
 			if needs[i].Amount <= needs[i].Room(n) {
 				continue
