@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine"
@@ -72,6 +73,35 @@ func BenchmarkDecide(b *testing.B) {
 					r, err := c.Score(ctx, pod, engine.ScoreOptions{Profile: profile, Key: key, TotalsOnly: true})
 					if err != nil || len(r.Best) == 0 {
 						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkDecideNominated filters with a number of nodes that have two nominated pods.
+func BenchmarkDecideNominated(b *testing.B) {
+	ctx := context.Background()
+	for _, nominated := range []int{0, 20, 1000} {
+		stated := bigCluster(5000, true)
+		for i := range nominated {
+			n := &stated.Nodes[i*len(stated.Nodes)/nominated]
+			for _, template := range []int{i % 10, 12} {
+				n.Nominated = append(n.Nominated, api.Pod{
+					Name: fmt.Sprintf("nominated-%d-%d", i, template), Template: stated.Templates[template], TemplateIndex: template,
+				})
+			}
+		}
+		c := compiled(b, stated)
+		for _, template := range []int{2, 5, 7, 12, 3, 9} {
+			pod := &api.Pod{TemplateIndex: template, Template: stated.Templates[template]}
+			b.Run(fmt.Sprintf("nominated=%d/template=%d", nominated, template), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					r, err := c.Filter(ctx, pod, engine.FilterOptions{Profile: api.Kube137()})
+					if err != nil || len(r.Feasible) == 0 || len(r.Feasible) == 5000 {
+						b.Fatalf("%v: %d feasible", err, len(r.Feasible))
 					}
 				}
 			})

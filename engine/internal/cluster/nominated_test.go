@@ -25,7 +25,9 @@ func nominatedIn(t *testing.T, s *cluster.State) (pods []string) {
 
 // TestNominated derives clusters with other nominated pods, and assumes one of these pods.
 func TestNominated(t *testing.T) {
-	pod := func(name string, cpu int) *enginetest.Pod { return enginetest.MakePod(name).Request("cpu", cpu).Priority(int32(cpu)) }
+	pod := func(name string, cpu int) *enginetest.Pod {
+		return enginetest.MakePod(name).Request("cpu", cpu).Priority(int32(cpu))
+	}
 	base, err := cluster.Compile(t.Context(), enginetest.Cluster(
 		enginetest.MakeNode("n0"), enginetest.MakeNode("n1").Nominate(pod("a", 1), pod("b", 2)), enginetest.MakeNode("n2").Nominate(pod("c", 3)),
 	))

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -90,7 +91,7 @@ func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 		if last := len(w.nodes) - 1; last >= 0 && w.nodes[last].node == node {
 			w.nodes[last].pods = append(w.nodes[last].pods, n)
 		} else {
-			w.nodes = append(w.nodes, nominatedTo{node, []cluster.Nominated{n}})
+			w.nodes = append(w.nodes, nominatedTo{node, append(make([]cluster.Nominated, 0, 2), n)})
 		}
 	}
 	return w
@@ -111,7 +112,7 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 		}
 		with := rules
 		if p.WithNominated != nil {
-			with = p.WithNominated(w.Cycle, rules, n.pods)
+			with = cmp.Or(p.WithNominated(w.Cycle, rules, n.pods), rules)
 		}
 		if r, rejected := with.RejectWith(p.Name, n.node, n.pods); rejected {
 			w.rejected.Add(n.node)

@@ -136,12 +136,16 @@ func (e *Exclusion) Allows(node uint32, own int64) bool {
 	return !in || e.Counts()[d] <= own
 }
 
-// AllowsWith reports whether the rule allows a node with additional pods of a weight on it.
+// AllowsWith reports whether the rule allows a node with additional pods of a weight on it, which is not negative.
 func (e *Exclusion) AllowsWith(node uint32, weight int64) bool {
-	if e.counts == nil && weight == 0 {
+	switch {
+	case weight > 0:
+		_, in := e.Domain(node)
+		return !in
+	case e.counts == nil:
 		return !e.Rejected().Has(node)
 	}
-	return e.Allows(node, -weight)
+	return e.Allows(node, 0)
 }
 
 // Add adds pods of a weight on a node; a negative weight removes them. It reports whether the domain changed between

@@ -79,6 +79,21 @@ func (f *Fit) With(pods []cluster.Nominated) *Fit {
 	return with
 }
 
+// fullWith reports whether a node is without room with additional pods on it.
+func (f *Fit) fullWith(node uint32, pods []cluster.Nominated) bool {
+	for i := range f.needs {
+		need := &f.needs[i]
+		room := need.Room(node)
+		for j := range pods {
+			room -= pods[j].Usage.Of(need.Resource)
+		}
+		if need.Amount > room {
+			return true
+		}
+	}
+	return false
+}
+
 // Room returns the free amount on a node.
 func (n *Need) Room(node uint32) int64 {
 	allocatable, used := n.on(node)

@@ -26,7 +26,7 @@ func (s *Set) RejectWith(by verdict.Plugin, node uint32, pods []cluster.Nominate
 			return reject(verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonSpread))
 		}
 	}
-	if a := s.Affinity; a != nil && !a.AllowsWith(node, number(pods, a.Matches)) {
+	if a := s.Affinity; a != nil && !a.AllowsWith(node, number(pods, a.Pods.matches)) {
 		return reject(verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonPodAffinity))
 	}
 	for _, rule := range s.Exclusions {
@@ -35,8 +35,8 @@ func (s *Set) RejectWith(by verdict.Plugin, node uint32, pods []cluster.Nominate
 		}
 	}
 	if s.Fit != nil {
-		if fit := s.Fit.With(pods); fit.FullOn(node) {
-			return fit.reject(by, nodeset.Of(fit.nodes, []uint32{node}))[0], true
+		if s.Fit.fullWith(node, pods) {
+			return s.Fit.With(pods).reject(by, nodeset.Of(s.Fit.nodes, []uint32{node}))[0], true
 		}
 	}
 	return verdict.Rejection{}, false
@@ -79,10 +79,10 @@ func (r *Spread) SkewWith(node uint32, pods []cluster.Nominated) int64 {
 	return skew
 }
 
-// number returns the number of pods with a shape of a kind.
-func number(pods []cluster.Nominated, of func(*cluster.Shape) bool) (count int64) {
+// number returns the number of pods of groups of a kind.
+func number(pods []cluster.Nominated, of func(*cluster.Group) bool) (count int64) {
 	for i := range pods {
-		if of(pods[i].Shape) {
+		if of(pods[i].Group) {
 			count++
 		}
 	}

@@ -159,6 +159,9 @@ func Matching(groups iter.Seq2[int, *cluster.Group], matches func(*cluster.Group
 	}
 }
 
+// matches reports whether pods of a group count.
+func (p *Pods) matches(g *cluster.Group) bool { return p.Weight(g) > 0 }
+
 // Members returns the pods by group.
 func (p *Pods) Members() []topology.Members {
 	var members []topology.Members

@@ -224,12 +224,12 @@ func (r *Spread) Allows(node uint32) bool {
 	return d != topology.None && r.AllowsCount(r.Counts()[d])
 }
 
-// adds reports whether a pod of a shape counts when it is added.
-func (r *Spread) adds(s *cluster.Shape) bool {
+// adds reports whether a pod of a group counts when it is added.
+func (r *Spread) adds(g *cluster.Group) bool {
 	if r.Adds != nil {
-		return r.Adds(s)
+		return r.Adds(g.Shape)
 	}
-	return r.Matches(s)
+	return r.Pods.matches(g)
 }
 
 // HighestMinimum returns the highest minimum that a number of additional pods can reach, at most bound or what it is now.

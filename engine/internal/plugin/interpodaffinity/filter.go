@@ -139,21 +139,6 @@ func ofExisting(c *plugin.Cycle, key intern.ID, groups []int) *rule.Exclusion {
 // anti-affinity selects it (filtering.go PreFilter; pkg/scheduler/framework/runtime/framework.go
 // RunPreFilterExtensionAddPod, v1.37).
 func withNominated(c *plugin.Cycle, compiled *rule.Set, pods []cluster.Nominated) *rule.Set {
-	with := *compiled
-	with.Exclusions = slices.Clone(with.Exclusions)
-	var known []string // keys of existing pods' terms
-	occupied := false
-	for _, e := range compiled.Exclusions {
-		if e.ID.Rule == verdict.ExistingPodAntiAffinity {
-			known, occupied = append(known, e.ID.TopologyKey), occupied || e.Occupied()
-		}
-	}
-	if len(c.Pod.Affinity)+len(c.Pod.AntiAffinity) == 0 && !occupied {
-		with.Exclusions = slices.DeleteFunc(with.Exclusions, func(e *rule.Exclusion) bool {
-			return e.ID.Rule == verdict.ExistingPodAntiAffinity
-		})
-		return &with
-	}
 	var keys []intern.ID
 	for i := range pods {
 		for j := range pods[i].AntiAffinity {
@@ -162,6 +147,23 @@ func withNominated(c *plugin.Cycle, compiled *rule.Set, pods []cluster.Nominated
 				keys = append(keys, t.TopologyKey)
 			}
 		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	var known []string // keys of existing pods' terms
+	occupied := false
+	ofExistingPods := func(e *rule.Exclusion) bool { return e.ID.Rule == verdict.ExistingPodAntiAffinity }
+	for _, e := range compiled.Exclusions {
+		if ofExistingPods(e) {
+			known, occupied = append(known, e.ID.TopologyKey), occupied || e.Occupied()
+		}
+	}
+	with := *compiled
+	with.Exclusions = slices.Clone(with.Exclusions)
+	if len(c.Pod.Affinity)+len(c.Pod.AntiAffinity) == 0 && !occupied {
+		with.Exclusions = slices.DeleteFunc(with.Exclusions, ofExistingPods)
+		return &with
 	}
 	for _, key := range keys {
 		if !slices.Contains(known, c.State.Symbols.Name(key)) {
