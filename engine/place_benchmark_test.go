@@ -26,15 +26,20 @@ func BenchmarkPlace(b *testing.B) {
 		nodes, templates int
 		racks            bool // spread over 1,250 racks in addition to zones
 		sample           int  // pods to scan for
+		nominated        int  // nodes with a nominated pod
 	}{
-		{5000, 1, false, 1000},
-		{5000, 100, false, 1000},
-		{50_000, 100, false, 200},
-		{500_000, 100, false, 20},
-		{5000, 1, true, 1000},
-		{5000, 100, true, 1000},
+		{5000, 1, false, 1000, 0},
+		{5000, 100, false, 1000, 0},
+		{50_000, 100, false, 200, 0},
+		{500_000, 100, false, 20, 0},
+		{5000, 1, true, 1000, 0},
+		{5000, 100, true, 1000, 0},
+		{5000, 100, false, 1000, 20},
 	} {
 		name := fmt.Sprintf("nodes=%d/templates=%d/racks=%t", bench.nodes, bench.templates, bench.racks)
+		if bench.nominated > 0 {
+			name += fmt.Sprint("/nominated=", bench.nominated)
+		}
 		b.Run(name, func(b *testing.B) {
 			ctx := context.Background()
 			stated := bigCluster(bench.nodes, true)
@@ -43,6 +48,10 @@ func BenchmarkPlace(b *testing.B) {
 				n.Labels = n.Labels.With(api.Labels{{Key: "example.com/small-rack", Value: fmt.Sprint("rack-", i%1250)}})
 			}
 			stated.Nodes[0].Pods = append(stated.Nodes[0].Pods, enginetest.MakePod("noise").Label("noise", "yes").Pod)
+			for i := range bench.nominated {
+				n := &stated.Nodes[i*bench.nodes/bench.nominated]
+				n.Nominated = append(n.Nominated, enginetest.MakePod(fmt.Sprint("nominated-", i)).Request("cpu", 1000*(i%8)).Pod)
+			}
 			c := compiled(b, stated)
 			queue := benchmarkQueue(stated, bench.templates, bench.racks)
 			runtime.GC() // before time is taken

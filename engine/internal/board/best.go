@@ -25,7 +25,7 @@ type contender struct {
 
 // Best returns the best node for the next pod of the class, and whether one is feasible.
 func (cl *Class) Best() (uint32, bool) {
-	cl.catchUp()
+	cl.CatchUp()
 	if cl.base != nil && cl.misses > len(cl.board.all) {
 		cl.absorb()
 	}

@@ -2,8 +2,8 @@ package board
 
 import "slices"
 
-// catchUp adds the pods that were assumed since the last call.
-func (cl *Class) catchUp() {
+// CatchUp adds the pods that were assumed since the last call, also to the rules.
+func (cl *Class) CatchUp() {
 	if cl.base != nil {
 		cl.base.resources.catchUp(cl.board)
 		cl.base.catchUp()

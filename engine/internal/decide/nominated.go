@@ -63,6 +63,29 @@ func (d *Decision) Rejected(p *plugin.Plugin, rules *rule.Set, in nodeset.Set) n
 	return w.rejected
 }
 
+// Blocked returns the nodes that all the pod's rules reject because of nominated pods. The rules may have counted pods that
+// were placed after they were compiled. Nodes that they reject anyhow stay as they were before.
+func (d *Decision) Blocked(rules *rule.Set, nodes, before nodeset.Set) nodeset.Set {
+	blocked := nodeset.New(d.State.Len())
+	w := d.withNominated(nodes)
+	if w == nil {
+		return blocked
+	}
+	for _, n := range w.nodes {
+		with := rules
+		for _, p := range d.Filters {
+			if p.WithNominated != nil {
+				with = cmp.Or(p.WithNominated(d.Cycle, with, n.pods), with)
+			}
+		}
+		stays := !rules.AllowsWith(n.node, nil)
+		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, n.pods) {
+			blocked.Add(n.node)
+		}
+	}
+	return blocked
+}
+
 // withNominated is the pass over nodes with the nominated pods that the pod must leave room for. The pass without them
 // decides about the nodes that this one does not reject. nil is the pass over no node.
 type withNominated struct {

@@ -10,6 +10,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -26,11 +29,18 @@ type Class struct {
 	rejected   *decide.Outcome // the outcome of filtering when no node was feasible, after rejectedAt moves
 	rejectedAt int
 	failure    *decide.Failure // of kube-scheduler to score the last pod; nil for none
+
+	// yields is set if the pods must leave room for nominated pods. The board then has the nodes of open without those of
+	// blocked, which their nominated pods make infeasible. changed counts how often blocked changed.
+	yields        bool
+	rules         *rule.Set
+	open, blocked nodeset.Set
+	changed       int
 }
 
 // Copy returns the class for a queue on other candidates.
 func (c *Class) Copy(scan bool) *Class {
-	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan}
+	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan, yields: c.yields}
 }
 
 // Error returns the error with which kube-scheduler fails on the last pod, empty for none. kube-scheduler runs no PreFilter
@@ -130,10 +140,22 @@ func (q *Queue) choose(classes []*Class) {
 	}
 }
 
-// nominated reports whether nominations matter for a class: the board knows none.
+// nominated reports whether nominations require that a class is placed by scanning: a pod that is nominated itself, or more
+// nominated pods than pay to be evaluated for each pod.
 func (q *Queue) nominated(c *Class) bool {
-	return c.Pod.NominatedNode != "" || q.State.AnyNominated() && q.Candidates.Meets(q.Decision(c).YieldedOn())
+	if c.Pod.NominatedNode != "" {
+		return true
+	}
+	if !q.State.AnyNominated() {
+		return false
+	}
+	on := plugin.Both(q.Decision(c).YieldedOn(), q.Candidates)
+	c.yields = !on.Empty()
+	return on.Len()*yieldedShare > q.State.Len() && !q.Options.Tuning.Board
 }
+
+// yieldedShare is the ratio of all nodes to those with nominated pods from which on the board pays.
+const yieldedShare = 16
 
 // pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan, and
 // some time per class. Placement.Scanned reports the result, so it depends on the cluster alone, not on its deltas.

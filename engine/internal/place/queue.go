@@ -173,6 +173,13 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		result.Scanned++
 		return q.scan(ctx, c)
 	}
+	if c.onBoard != nil && c.board == q.board && c.yields && q.unblocks(c) {
+		if c.changed++; c.changed*16 > c.pods+64 && !q.Options.Tuning.Board { // the board costs more than scanning
+			c.Scan = true
+			return q.best(ctx, c, result)
+		}
+		c.board = nil
+	}
 	if c.board == nil || c.board != q.board {
 		if q.board == nil || q.board.Bytes() > cmp.Or(q.Options.Tuning.Bytes, maxBoardBytes) {
 			q.board = board.New(q.State, q.order, q.Options.Tuning.LowCardinality)
@@ -180,6 +187,11 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		c.board, c.onBoard = q.board, nil
 		rules := c.Decision.Rules()
 		if nodes := q.Static(c.Decision, rules); nodes != nil {
+			if c.yields {
+				c.rules, c.open = rules, nodes.Clone()
+				c.blocked = c.Decision.Blocked(rules, nodes, nodeset.New(q.State.Len()))
+				nodes.AndNot(c.blocked)
+			}
 			c.onBoard = q.board.Class(c.Decision.Cycle, rules, nodes)
 		}
 	}
@@ -192,6 +204,12 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		return q.best(ctx, c, result)
 	}
 	return node, found, ctx.Err()
+}
+
+// unblocks reports whether the nodes changed that are infeasible for a class because of nominated pods.
+func (q *Queue) unblocks(c *Class) bool {
+	c.onBoard.CatchUp()
+	return !slices.Equal(c.blocked, c.Decision.Blocked(c.rules, c.open, c.blocked))
 }
 
 // Decision returns the decision for a class.

@@ -9,37 +9,48 @@ import (
 // RejectWith returns the rejection of one node by a plugin with additional pods on it, and whether there is one. The
 // other rules of the node's domains count them, too, but only for this decision. The counts are those of now, so it may
 // be asked again after Add.
-func (s *Set) RejectWith(by verdict.Plugin, node uint32, pods []cluster.Nominated) (r verdict.Rejection, rejected bool) {
-	reject := func(code verdict.Code, reason verdict.Reason) (verdict.Rejection, bool) {
+func (s *Set) RejectWith(by verdict.Plugin, node uint32, pods []cluster.Nominated) (verdict.Rejection, bool) {
+	code, reason := s.failing(node, pods)
+	switch {
+	case code != 0:
 		return verdict.Rejection{Plugin: by, Code: code, Reasons: []verdict.Reason{reason}, Nodes: []uint32{node}}, true
+	case s.Fit != nil && s.Fit.fullWith(node, pods):
+		return s.Fit.With(pods).reject(by, nodeset.Of(s.Fit.nodes, []uint32{node}))[0], true
 	}
+	return verdict.Rejection{}, false
+}
+
+// AllowsWith reports whether RejectWith returns no rejection.
+func (s *Set) AllowsWith(node uint32, pods []cluster.Nominated) bool {
+	code, _ := s.failing(node, pods)
+	return code == 0 && (s.Fit == nil || !s.Fit.fullWith(node, pods))
+}
+
+// failing returns the code and reason of the first rule other than Fit that rejects a node with additional pods on it; 0
+// if none does.
+func (s *Set) failing(node uint32, pods []cluster.Nominated) (verdict.Code, verdict.Reason) {
 	for i := range s.Static {
 		if rule := &s.Static[i]; rule.Rejected != nil && rule.Rejected.Has(node) {
-			return reject(rule.Code, rule.Reason)
+			return rule.Code, rule.Reason
 		}
 	}
 	for _, rule := range s.Spread {
 		if !rule.Column.Having.Has(node) {
-			return reject(verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonSpreadMissingLabel))
+			return verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonSpreadMissingLabel)
 		}
 		if rule.exceededWith(node, pods) {
-			return reject(verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonSpread))
+			return verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonSpread)
 		}
 	}
 	if a := s.Affinity; a != nil && !a.AllowsWith(node, number(pods, a.Pods.matches)) {
-		return reject(verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonPodAffinity))
+		return verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonPodAffinity)
 	}
 	for _, rule := range s.Exclusions {
 		if !rule.AllowsWith(node, rule.weight(pods)) {
-			return reject(verdict.Unschedulable, rule.Reason)
+			return verdict.Unschedulable, rule.Reason
 		}
 	}
-	if s.Fit != nil {
-		if s.Fit.fullWith(node, pods) {
-			return s.Fit.With(pods).reject(by, nodeset.Of(s.Fit.nodes, []uint32{node}))[0], true
-		}
-	}
-	return verdict.Rejection{}, false
+	return 0, verdict.Reason{}
 }
 
 // ExcludedBy reports whether exclusions reject a node because of additional pods on it.

@@ -38,5 +38,8 @@ func TestSetHonoursEveryKind(t *testing.T) {
 		if _, rejected := rules.RejectWith(verdict.NoPlugin, 0, nil); !rejected {
 			t.Errorf("%s: RejectWith ignores the kind", kind)
 		}
+		if rules.AllowsWith(0, nil) {
+			t.Errorf("%s: AllowsWith ignores the kind", kind)
+		}
 	}
 }
