@@ -200,6 +200,33 @@ func TestToyPluginEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("ScaleDown", testToyScaleDown)
+	t.Run("Nominated", testToyNominated)
+}
+
+// testToyNominated places pods that a plugin counts where one is nominated to a node. It keeps them out of this node, and
+// not of others of the zone.
+func testToyNominated(t *testing.T) {
+	for by, pod := range counting {
+		nominated := pod()
+		nominated.Name = "nominated"
+		c := compiled(t, enginetest.Cluster(
+			enginetest.MakeNode("a").Label(toyZone, "a").Nominate(nominated), enginetest.MakeNode("b").Label(toyZone, "a"),
+		)).WithPlugins(toys()...)
+		f, err := c.Filter(t.Context(), &pod().Pod, engine.FilterOptions{Profile: api.Kube137()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, f.Feasible, []uint32{1})
+		same(t, f.Rejections[0].Plugin, by)
+		for _, o := range []engine.PlaceOptions{{Scan: true}, {}, engine.PlaceOptions{}.WithBoard()} {
+			o.Profile = api.Kube137()
+			p, err := c.Place(t.Context(), []engine.Pending{{Pod: pod().Pod, Count: 2}}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, p.Placements[0].Nodes, []uint32{1})
+		}
+	}
 }
 
 func testToyScaleDown(t *testing.T) {

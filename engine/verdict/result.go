@@ -25,7 +25,7 @@ const (
 type Filter struct {
 	Feasible []uint32
 	// Rejections are in the order of the plugins, then of their first node. Every candidate that is not feasible is in
-	// exactly one.
+	// exactly one; there are none if the pod goes to the node that it is nominated to.
 	Rejections []Rejection
 	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it.
 	Message string

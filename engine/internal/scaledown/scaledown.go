@@ -32,7 +32,7 @@ const maxSpreadKeys = 16
 // remaining ones in place. The criteria, in order: the fewest other replicas that its deletion causes to be rejected
 // where they are; the most plugins that reject it; the lowest score by the pod's own rules; the domain with the most
 // replicas; the node with the most replicas; the lowest total score. If more than MaxDeletions replicas have to go, Run
-// deletes none.
+// deletes none. Nominated pods do not count: kube-scheduler does not filter for pods that run, and scores without them.
 func Run(ctx context.Context, f *decide.Framework, state *cluster.State, pod *api.Pod, o Options) (*verdict.ScaleDown, error) {
 	state.OwnResources()
 	s := &scaling{Decision: decide.New(f, state, state.Compile(pod))}
