@@ -153,7 +153,8 @@ type FilterOptions struct {
 	Explain    bool
 	// Changes asks for Filter.Changes.
 	Changes bool
-	// Key is a cache key. Calls with equal keys, other than "", must have equal pods, names included, and equal profiles. The cluster may
+	// Key is a cache key. Calls with equal keys, other than "", must have equal pods, with equal names if the cluster has
+	// nominated pods, and equal profiles. The cluster may
 	// cache the answer unless Candidates or Explain is set. A cached answer must not be changed.
 	Key string
 }

@@ -29,7 +29,8 @@ func TestPlaceJointlyWithNominated(t *testing.T) {
 		for i, m := range group {
 			queue = append(queue, engine.Pending{Pod: pods[i], Count: m.Count})
 		}
-		got, err := compiled(t, stated).PlaceJointly(t.Context(), queue, engine.JointOptions{Profile: api.Kube137(), Candidates: candidates})
+		o := engine.JointOptions{Profile: api.Kube137(), Candidates: candidates}
+		got, err := compiled(t, stated).PlaceJointly(t.Context(), queue, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,5 +75,30 @@ func TestPlaceJointlyWithNominated(t *testing.T) {
 	t.Log(outcomes, missed)
 	if len(outcomes) != 3 || missed > n/50 {
 		t.Errorf("outcomes %v, %d undecided groups could be placed", outcomes, missed)
+	}
+}
+
+// TestSearchAvoidsNominated places pods that need each other, so that only a search places them. Their first choice is a node
+// whose nominated pod leaves them too little room.
+func TestSearchAvoidsNominated(t *testing.T) {
+	needs := func(name, other string) *enginetest.Pod {
+		return app(name).Request("cpu", 2000).Affinity(hostname, enginetest.Selects("app", other))
+	}
+	group := []engine.Pending{pending(1, needs("web", "db")), pending(1, needs("db", "web"))}
+	for name, test := range map[string]struct {
+		nominated *enginetest.Pod
+		want      []uint32
+	}{
+		"in the way":     {enginetest.MakePod("n").Request("cpu", 5000), []uint32{1, 1}},
+		"lower priority": {enginetest.MakePod("n").Request("cpu", 5000).Priority(-1), []uint32{0, 0}},
+		"in the group":   {enginetest.MakePod("db").Request("cpu", 5000), []uint32{0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := compile(t, enginetest.MakeNode("n0").Nominate(test.nominated), enginetest.MakeNode("n1").Allocate("cpu", 4500, "pods", 5))
+			got, err := c.PlaceJointly(t.Context(), group, engine.JointOptions{Profile: &api.Profile{}})
+			if err != nil || !slices.Equal(slices.Concat(got.Nodes...), test.want) {
+				t.Errorf("error %v, got %+v", err, got)
+			}
+		})
 	}
 }

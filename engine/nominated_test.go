@@ -106,13 +106,9 @@ func TestFilterAsIfCompiledWithNominated(t *testing.T) {
 			if !alike {
 				continue
 			}
-			if at := slices.IndexFunc(stated.Nodes, func(n api.Node) bool { return n.Name == pod.NominatedNode }); at >= 0 && want[at].Plugin == 0 {
+			at := slices.IndexFunc(stated.Nodes, func(n api.Node) bool { return n.Name == pod.NominatedNode })
+			if at >= 0 && want[at].Plugin == 0 {
 				only++
-				for i := range want {
-					if i != at {
-						want[i] = verdict.Rejection{Plugin: verdict.NoPlugin}
-					}
-				}
 				f := filterOf(t, stated, pod, engine.FilterOptions{})
 				if !slices.Equal(f.Feasible, []uint32{uint32(at)}) || len(f.Rejections) > 0 || f.Message != "" {
 					t.Fatalf("seed %d, pod %d: nominated to %d, got %+v", seed, p, at, f)
@@ -138,7 +134,7 @@ func TestFilterAsIfCompiledWithNominated(t *testing.T) {
 					t.Fatalf("seed %d, pod %d: node %d in %v, rejected by %v", seed, p, i, f.Feasible, r.Plugin)
 				}
 				if r.Plugin != 0 && !failing(f.Explanation, &r) {
-					t.Fatalf("seed %d, pod %d: node %d is rejected by %v, which the explanation lacks: %+v", seed, p, i, r, f.Explanation.Failing)
+					t.Fatalf("seed %d, pod %d: node %d is rejected by %v, explained by %+v", seed, p, i, r, f.Explanation.Failing)
 				}
 			}
 			if groups := grouped(got); len(f.Rejections) != groups {
@@ -155,8 +151,14 @@ func TestFilterAsIfCompiledWithNominated(t *testing.T) {
 	}
 }
 
+// The texts of rejections.
 const (
-	tooFull = "Insufficient cpu"
+	tooFull    = "[Insufficient cpu]"
+	noPorts    = "[node(s) didn't have free ports for the requested pod ports]"
+	noAffinity = "[node(s) didn't match pod affinity rules]"
+	noAnti     = "[node(s) didn't match pod anti-affinity rules]"
+	noExisting = "[node(s) didn't satisfy existing pods anti-affinity rules]"
+	noSpread   = "[node(s) didn't match pod topology spread constraints]"
 )
 
 // TestNominated filters node "a1", which has nominated pods, and "a2" of the same zone and "b1", which have none.
@@ -170,26 +172,52 @@ func TestNominated(t *testing.T) {
 		want      string // the texts of a1's rejection; empty if it is feasible
 		others    string // the texts of the rejection of other nodes; empty if there is none
 	}{
-		"equal priority":        {nominated: []*enginetest.Pod{cpu("n", 5000)}, pod: cpu("p", 4000), want: "[" + tooFull + "]"},
-		"higher priority":       {nominated: []*enginetest.Pod{cpu("n", 5000).Priority(2)}, pod: cpu("p", 4000).Priority(1), want: "[" + tooFull + "]"},
-		"lower priority":        {nominated: []*enginetest.Pod{cpu("n", 5000).Priority(1)}, pod: cpu("p", 4000).Priority(2)},
-		"negative priority":     {nominated: []*enginetest.Pod{cpu("n", 5000).Priority(-1)}, pod: cpu("p", 4000)},
-		"itself":                {nominated: []*enginetest.Pod{cpu("p", 5000)}, pod: cpu("p", 4000)},
-		"without a name":        {nominated: []*enginetest.Pod{cpu("n", 5000)}, pod: cpu("", 4000), want: "[" + tooFull + "]"},
-		"other namespace":       {nominated: []*enginetest.Pod{cpu("p", 5000).Namespace("other")}, pod: cpu("p", 4000), want: "[" + tooFull + "]"},
-		"itself and another":    {nominated: []*enginetest.Pod{cpu("p", 4000), cpu("n", 5000)}, pod: cpu("p", 4000), want: "[" + tooFull + "]"},
-		"several":               {nominated: []*enginetest.Pod{cpu("m", 2500), cpu("n", 2500)}, pod: cpu("p", 4000), want: "[" + tooFull + "]"},
-		"enough room":           {nominated: []*enginetest.Pod{cpu("n", 4000)}, pod: cpu("p", 4000)},
-		"another resource":      {nominated: []*enginetest.Pod{enginetest.MakePod("n").Request("memory", 31<<30)}, pod: enginetest.MakePod("p").Request("memory", 2<<30), want: "[Insufficient memory]"},
-		"a resource of no node": {nominated: []*enginetest.Pod{enginetest.MakePod("n").Request("example.com/gpu", 1)}, pod: enginetest.MakePod("p")},
+		"equal priority": {nominated: []*enginetest.Pod{cpu("n", 5000)}, pod: cpu("p", 4000), want: tooFull},
+		"higher priority": {
+			nominated: []*enginetest.Pod{cpu("n", 5000).Priority(2)},
+			pod:       cpu("p", 4000).Priority(1),
+			want:      tooFull,
+		},
+		"lower priority":    {nominated: []*enginetest.Pod{cpu("n", 5000).Priority(1)}, pod: cpu("p", 4000).Priority(2)},
+		"negative priority": {nominated: []*enginetest.Pod{cpu("n", 5000).Priority(-1)}, pod: cpu("p", 4000)},
+		"itself":            {nominated: []*enginetest.Pod{cpu("p", 5000)}, pod: cpu("p", 4000)},
+		"without a name":    {nominated: []*enginetest.Pod{cpu("n", 5000)}, pod: cpu("", 4000), want: tooFull},
+		"other namespace": {
+			nominated: []*enginetest.Pod{cpu("p", 5000).Namespace("other")},
+			pod:       cpu("p", 4000),
+			want:      tooFull,
+		},
+		"itself and another": {
+			nominated: []*enginetest.Pod{cpu("p", 4000), cpu("n", 5000)},
+			pod:       cpu("p", 4000),
+			want:      tooFull,
+		},
+		"several": {
+			nominated: []*enginetest.Pod{cpu("m", 2500), cpu("n", 2500)},
+			pod:       cpu("p", 4000),
+			want:      tooFull,
+		},
+		"enough room": {nominated: []*enginetest.Pod{cpu("n", 4000)}, pod: cpu("p", 4000)},
+		"another resource": {
+			nominated: []*enginetest.Pod{enginetest.MakePod("n").Request("memory", 31<<30)},
+			pod:       enginetest.MakePod("p").Request("memory", 2<<30),
+			want:      "[Insufficient memory]",
+		},
+		"a resource of no node": {
+			nominated: []*enginetest.Pod{enginetest.MakePod("n").Request("example.com/gpu", 1)},
+			pod:       enginetest.MakePod("p"),
+		},
 		"host port": {
 			nominated: []*enginetest.Pod{enginetest.MakePod("n").HostPort(80)}, pod: enginetest.MakePod("p").HostPort(80),
-			want: "[node(s) didn't have free ports for the requested pod ports]",
+			want: noPorts,
 		},
-		"another host port": {nominated: []*enginetest.Pod{enginetest.MakePod("n").HostPort(80)}, pod: enginetest.MakePod("p").HostPort(81)},
+		"another host port": {
+			nominated: []*enginetest.Pod{enginetest.MakePod("n").HostPort(80)},
+			pod:       enginetest.MakePod("p").HostPort(81),
+		},
 		"anti-affinity of the pod, on the node only": {
 			nominated: []*enginetest.Pod{app("web")}, pod: enginetest.MakePod("p").AntiAffinity(zoneKey, web),
-			want: "[node(s) didn't match pod anti-affinity rules]",
+			want: noAnti,
 		},
 		"anti-affinity of the nominated pod, where PreFilter skips": {
 			nominated: []*enginetest.Pod{enginetest.MakePod("n").AntiAffinity(zoneKey, web)}, pod: app("web"),
@@ -197,7 +225,7 @@ func TestNominated(t *testing.T) {
 		"anti-affinity of the nominated pod, and terms of the pod": {
 			nominated: []*enginetest.Pod{enginetest.MakePod("n").AntiAffinity(zoneKey, web)},
 			pod:       app("web").AntiAffinity(hostname, enginetest.Selects("app", "db")),
-			want:      "[node(s) didn't satisfy existing pods anti-affinity rules]",
+			want:      noExisting,
 		},
 		"anti-affinity of the nominated pod that selects others": {
 			nominated: []*enginetest.Pod{enginetest.MakePod("n").AntiAffinity(zoneKey, enginetest.Selects("app", "db"))},
@@ -207,8 +235,8 @@ func TestNominated(t *testing.T) {
 			nominated: []*enginetest.Pod{enginetest.MakePod("n").AntiAffinity(zoneKey, web)},
 			running:   []*enginetest.Pod{enginetest.MakePod("r").AntiAffinity(hostname, web)},
 			pod:       app("web"),
-			want:      "[node(s) didn't satisfy existing pods anti-affinity rules]",
-			others:    "[node(s) didn't satisfy existing pods anti-affinity rules]",
+			want:      noExisting,
+			others:    noExisting,
 		},
 		"anti-affinity of the nominated pod, and of a running one in no domain": {
 			nominated: []*enginetest.Pod{enginetest.MakePod("n").AntiAffinity(zoneKey, web)},
@@ -217,28 +245,44 @@ func TestNominated(t *testing.T) {
 		},
 		"affinity, met by the nominated pod alone": {
 			nominated: []*enginetest.Pod{app("web")}, pod: enginetest.MakePod("p").Affinity(zoneKey, web),
-			want:   "[node(s) didn't match pod affinity rules]",
-			others: "[node(s) didn't match pod affinity rules]",
+			want:   noAffinity,
+			others: noAffinity,
 		},
 		"affinity, met by the pod itself": {nominated: []*enginetest.Pod{app("web")}, pod: app("web").Affinity(zoneKey, web)},
 		"spread": {
 			nominated: []*enginetest.Pod{app("web"), app("web")}, pod: app("web").Spread(zoneKey, 2, web),
-			want: "[node(s) didn't match pod topology spread constraints]",
+			want: noSpread,
 		},
-		"spread within maxSkew":        {nominated: []*enginetest.Pod{app("web")}, pod: app("web").Spread(zoneKey, 2, web)},
-		"spread in another namespace":  {nominated: []*enginetest.Pod{app("web").Namespace("other"), app("web").Namespace("other")}, pod: app("web").Spread(zoneKey, 2, web)},
-		"spread of other pods":         {nominated: []*enginetest.Pod{app("db"), app("db")}, pod: app("web").Spread(zoneKey, 2, web)},
-		"spread raises the minimum":    {nominated: []*enginetest.Pod{app("web")}, running: []*enginetest.Pod{app("web")}, pod: app("web").Spread(zoneKey, 1, web), others: "[node(s) didn't match pod topology spread constraints]"},
-		"spread with terminating pods": {nominated: []*enginetest.Pod{app("web").Terminate()}, pod: app("web").Spread(zoneKey, 1, web), want: "[node(s) didn't match pod topology spread constraints]"},
+		"spread within maxSkew": {nominated: []*enginetest.Pod{app("web")}, pod: app("web").Spread(zoneKey, 2, web)},
+		"spread in another namespace": {
+			nominated: []*enginetest.Pod{app("web").Namespace("other"), app("web").Namespace("other")},
+			pod:       app("web").Spread(zoneKey, 2, web),
+		},
+		"spread of other pods": {
+			nominated: []*enginetest.Pod{app("db"), app("db")},
+			pod:       app("web").Spread(zoneKey, 2, web),
+		},
+		"spread raises the minimum": {
+			nominated: []*enginetest.Pod{app("web")},
+			running:   []*enginetest.Pod{app("web")},
+			pod:       app("web").Spread(zoneKey, 1, web),
+			others:    noSpread,
+		},
+		"spread with terminating pods": {
+			nominated: []*enginetest.Pod{app("web").Terminate()},
+			pod:       app("web").Spread(zoneKey, 1, web),
+			want:      noSpread,
+		},
 		"spread with an empty selector": {
 			nominated: []*enginetest.Pod{app("db")}, running: []*enginetest.Pod{app("db"), app("db")},
-			pod: app("web").Spread(zoneKey, 1, &api.LabelSelector{}), want: "[node(s) didn't match pod topology spread constraints]",
+			pod: app("web").Spread(zoneKey, 1, &api.LabelSelector{}), want: noSpread,
 		},
 		"spread without a selector": {nominated: []*enginetest.Pod{app("db")}, pod: app("web").Spread(zoneKey, 1, nil)},
 		"the first pass decides": { // the second one rejects the node for another reason
-			nominated: []*enginetest.Pod{app("web").HostPort(80)}, pod: enginetest.MakePod("p").Affinity(zoneKey, web).AntiAffinity(zoneKey, web),
-			want:   "[node(s) didn't match pod anti-affinity rules]",
-			others: "[node(s) didn't match pod affinity rules]",
+			nominated: []*enginetest.Pod{app("web").HostPort(80)},
+			pod:       enginetest.MakePod("p").Affinity(zoneKey, web).AntiAffinity(zoneKey, web),
+			want:      noAnti,
+			others:    noAffinity,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,16 +347,29 @@ func TestNominatedNode(t *testing.T) {
 		feasible   []uint32
 		message    string
 	}{
-		"feasible":                     {pod: big(1000).NominatedTo("n1"), feasible: []uint32{1}},
-		"for others too":               {pod: big(3000).NominatedTo("n2"), feasible: []uint32{0, 1}},
-		"no candidate":                 {pod: big(1000).NominatedTo("n1"), candidates: []uint32{0, 2}, feasible: []uint32{0, 2}},
-		"unknown":                      {pod: big(1000).NominatedTo("n9"), feasible: []uint32{0, 1, 2}},
-		"infeasible with all others":   {pod: big(9000).NominatedTo("n1"), message: "0/3 nodes are available: 3 Insufficient cpu."},
-		"among the named":              {pod: named(big(1000).NominatedTo("n1"), "n0", "n1"), feasible: []uint32{1}},
-		"not among the named":          {pod: named(big(1000).NominatedTo("n1"), "n0"), feasible: []uint32{0}},
-		"infeasible among the named":   {pod: named(big(9000).NominatedTo("n1"), "n1"), message: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity NodeResourcesFit]."},
-		"infeasible, and not named":    {pod: named(big(9000).NominatedTo("n2"), "n1"), message: "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't satisfy plugin(s) [NodeAffinity]."},
-		"infeasible, without the node": {pod: named(big(9000), "n1"), message: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]."},
+		"feasible":       {pod: big(1000).NominatedTo("n1"), feasible: []uint32{1}},
+		"for others too": {pod: big(3000).NominatedTo("n2"), feasible: []uint32{0, 1}},
+		"no candidate":   {pod: big(1000).NominatedTo("n1"), candidates: []uint32{0, 2}, feasible: []uint32{0, 2}},
+		"unknown":        {pod: big(1000).NominatedTo("n9"), feasible: []uint32{0, 1, 2}},
+		"infeasible with all others": {
+			pod:     big(9000).NominatedTo("n1"),
+			message: "0/3 nodes are available: 3 Insufficient cpu.",
+		},
+		"among the named":     {pod: named(big(1000).NominatedTo("n1"), "n0", "n1"), feasible: []uint32{1}},
+		"not among the named": {pod: named(big(1000).NominatedTo("n1"), "n0"), feasible: []uint32{0}},
+		"infeasible among the named": {
+			pod:     named(big(9000).NominatedTo("n1"), "n1"),
+			message: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity NodeResourcesFit].",
+		},
+		"infeasible, and not named": {
+			pod: named(big(9000).NominatedTo("n2"), "n1"),
+			message: "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector, " +
+				"1 node(s) didn't satisfy plugin(s) [NodeAffinity].",
+		},
+		"infeasible, without the node": {
+			pod:     named(big(9000), "n1"),
+			message: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity].",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := enginetest.Cluster(enginetest.MakeNode("n0"), enginetest.MakeNode("n1"),
@@ -343,6 +400,20 @@ func TestScoreWithoutNominated(t *testing.T) {
 	if diff := gocmp.Diff(scores(), scores(n)); diff != "" {
 		t.Errorf("-without +with:\n%s", diff)
 	}
+}
+
+// TestChangesNominated raises maxSkew for a pod that is nominated to a node that needs more than another.
+func TestChangesNominated(t *testing.T) {
+	web := func(name string) *enginetest.Pod { return enginetest.MakePod(name).Label("app", "web") }
+	c := enginetest.Cluster(enginetest.MakeNode("a").Zone("a").Run(web("1"), web("2")), enginetest.MakeNode("b").Zone("b").Run(web("3")),
+		enginetest.MakeNode("c").Zone("c").Cordon(), enginetest.MakeNode("d").Zone("d").Nominate(web("4"), web("5"), web("6")).Cordon())
+	pod := web("p").Spread(zoneKey, 1, enginetest.Selects("app", "web")).NominatedTo("a")
+	for _, change := range filterOf(t, c, &pod.Pod, engine.FilterOptions{Changes: true}).Changes {
+		if raised := change.RaisedMaxSkew; raised != nil && raised.To == 2 && slices.Equal(change.Nodes, []uint32{1}) {
+			return
+		}
+	}
+	t.Error("no change to maxSkew 2")
 }
 
 // failing reports whether an explanation has the rejection of a node.

@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // TestPlaceNominated places pods that are nominated. A placed pod is no longer nominated, one of another name is.
@@ -52,6 +53,9 @@ func TestPlaceNominated(t *testing.T) {
 				}
 				if how != "jointly" && cmp.Diff(test.want, got) != "" || placed != want {
 					t.Errorf("placed on %v", got)
+				}
+				if len(o.Groups) > 0 && (result.Groups[0].Status == verdict.GroupComplete) != (want == len(queue)) {
+					t.Errorf("%+v", result.Groups[0])
 				}
 			})
 		}

@@ -29,7 +29,8 @@ func TestNominated(t *testing.T) {
 		return enginetest.MakePod(name).Request("cpu", cpu).Priority(int32(cpu))
 	}
 	base, err := cluster.Compile(t.Context(), enginetest.Cluster(
-		enginetest.MakeNode("n0"), enginetest.MakeNode("n1").Nominate(pod("a", 1), pod("b", 2)), enginetest.MakeNode("n2").Nominate(pod("c", 3)),
+		enginetest.MakeNode("n0"), enginetest.MakeNode("n1").Nominate(pod("a", 1), pod("b", 2)),
+		enginetest.MakeNode("n2").Nominate(pod("c", 3)),
 	))
 	if err != nil {
 		t.Fatal(err)
@@ -66,13 +67,13 @@ func TestNominated(t *testing.T) {
 		})
 	}
 	s := cluster.NewState(context.Background(), base)
-	for name, want := range map[*enginetest.Pod]int{
+	for placed, want := range map[*enginetest.Pod]int{
 		pod("a", 1): 2, pod("", 1): 3, pod("a", 9).Namespace("other"): 3, pod("x", 1): 3,
 	} {
 		mark := s.Mark()
-		s.Assume(s.Compile(&name.Pod), name.Name, 0, 0)
+		s.Assume(s.Compile(&placed.Pod), placed.Name, 0, 0)
 		if got := nominatedIn(t, s); len(got) != want {
-			t.Errorf("%q with %s/%s placed", got, name.Template.Namespace, name.Name)
+			t.Errorf("%q with %s/%s placed", got, placed.Template.Namespace, placed.Name)
 		}
 		if s.Undo(mark); len(nominatedIn(t, s)) != 3 {
 			t.Errorf("%q after undoing", nominatedIn(t, s))
