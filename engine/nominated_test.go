@@ -416,6 +416,16 @@ func TestChangesNominated(t *testing.T) {
 	t.Error("no change to maxSkew 2")
 }
 
+// TestExplainNominated checks that each plugin that rejects a node with its nominated pods is listed.
+func TestExplainNominated(t *testing.T) {
+	n := enginetest.MakePod("n").Request("cpu", 8000).HostPort(80)
+	pod := enginetest.MakePod("p").Request("cpu", 1000).HostPort(80)
+	f := filterOf(t, enginetest.Cluster(enginetest.MakeNode("n0").Nominate(n)), &pod.Pod, engine.FilterOptions{Explain: true})
+	if e := f.Explanation.Failing; len(e) != 2 || e[0].Plugin != verdict.NodePorts || e[1].Plugin != verdict.NodeResourcesFit {
+		t.Errorf("%+v", e)
+	}
+}
+
 // failing reports whether an explanation has the rejection of a node.
 func failing(e *verdict.Explanation, r *verdict.Rejection) bool {
 	return slices.ContainsFunc(e.Failing, func(f verdict.Rejection) bool {
