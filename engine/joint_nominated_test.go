@@ -102,3 +102,21 @@ func TestSearchAvoidsNominated(t *testing.T) {
 		})
 	}
 }
+
+// TestPlaceNominatedJointly places a group of equal pods on the only node, which they are nominated to and which they fill.
+func TestPlaceNominatedJointly(t *testing.T) {
+	pod := func(name string) *enginetest.Pod { return enginetest.MakePod(name).Request("cpu", 4000) }
+	c := compile(t, enginetest.MakeNode("n0").Nominate(pod("a"), pod("b")))
+	for _, test := range []struct {
+		group []engine.Pending
+		want  verdict.JointStatus
+	}{
+		{[]engine.Pending{pending(1, pod("a")), pending(1, pod("b"))}, verdict.JointComplete},
+		{[]engine.Pending{pending(1, pod("a")), pending(1, pod("c"))}, verdict.JointBestEffort},
+	} {
+		got, err := c.PlaceJointly(t.Context(), test.group, engine.JointOptions{Profile: api.Kube137()})
+		if err != nil || got.Status != test.want {
+			t.Errorf("error %v, got %+v", err, got)
+		}
+	}
+}

@@ -30,6 +30,20 @@ func TestBytes(t *testing.T) {
 			}
 			return c
 		},
+		"nominated pods": func() *api.Cluster {
+			c := bigCluster(1000, true)
+			for i := range c.Nodes {
+				n := &c.Nodes[i]
+				for _, p := range n.PodCounts {
+					n.Nominated = append(n.Nominated, api.Pod{
+						Name:     fmt.Sprintf("app-%03d-5d4f8c7b9-%s", p.Template, n.Name),
+						Template: c.Templates[p.Template], TemplateIndex: p.Template,
+					})
+				}
+				n.PodCounts = nil
+			}
+			return c
+		},
 		"images": func() *api.Cluster {
 			c := bigCluster(1000, true)
 			for i := range c.Nodes {

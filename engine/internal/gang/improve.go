@@ -25,7 +25,8 @@ func (j *Joining) consider(ctx context.Context, nodes []uint32) (valid bool, err
 				return false, err
 			}
 			place, found := slices.BinarySearch(score.Nodes, n)
-			if !found {
+			d := j.decisions[at.Replicas]
+			if !found || d.Pod.NominatedNode != "" && d.Failure != nil {
 				return false, nil
 			}
 			total = score.Totals[place]
