@@ -188,7 +188,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 	named := func(name string, template uint32) *stowagev1.Pod {
 		return &stowagev1.Pod{Name: name, Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: template}}
 	}
