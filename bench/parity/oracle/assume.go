@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Assume puts a stored pod on a node, as the scheduler does with a pod for which it has chosen one. Each call assumes a
-// pod of its own, so that a queue entry's pod may be assumed several times.
+// Assume puts a stored pod on a node, as the scheduler does with a pod for which it has chosen one: it is no longer
+// nominated. Each call assumes a pod of its own, so that a queue entry's pod may be assumed several times.
 func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 	assumed := pod.DeepCopy()
 	assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
@@ -19,5 +19,6 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 	if err := s.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
 		return err
 	}
+	s.scheduler.SchedulingQueue.DeleteNominatedPodIfExists(pod)
 	return s.refresh()
 }

@@ -21,7 +21,11 @@ func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	for _, plugin := range s.filters {
 		ask := s.prepare(plugin, pod, all)
 		for _, n := range candidates {
-			if status := ask(n); !status.IsSuccess() {
+			status, err := ask(n)
+			if err != nil {
+				return nil, err
+			}
+			if !status.IsSuccess() {
 				refusal, err := refusalOf(plugin.Name(), status)
 				if err != nil {
 					return nil, err
@@ -33,16 +37,36 @@ func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	return checks, nil
 }
 
-// prepare runs the plugin's PreFilter, if it has one, and returns how to ask it about a node.
-func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) func(fwk.NodeInfo) *fwk.Status {
+// prepare runs the plugin's PreFilter, if it has one, and returns how to ask it about a node: with the node's nominated
+// pods, and then without them.
+func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) func(fwk.NodeInfo) (*fwk.Status, error) {
 	state := framework.NewCycleState()
+	var extensions fwk.PreFilterExtensions
 	if pre, ok := plugin.(fwk.PreFilterPlugin); ok {
 		switch _, status := pre.PreFilter(s.ctx, state, pod, all); {
 		case status.IsSkip():
-			return func(fwk.NodeInfo) *fwk.Status { return nil }
+			return func(fwk.NodeInfo) (*fwk.Status, error) { return nil, nil }
 		case !status.IsSuccess():
-			return func(fwk.NodeInfo) *fwk.Status { return status }
+			return func(fwk.NodeInfo) (*fwk.Status, error) { return status, nil }
 		}
+		extensions = pre.PreFilterExtensions()
 	}
-	return func(n fwk.NodeInfo) *fwk.Status { return plugin.Filter(s.ctx, state, pod, n) }
+	return func(n fwk.NodeInfo) (*fwk.Status, error) {
+		if pods := s.yielding(pod, n); len(pods) > 0 {
+			with, stateWith := n.Snapshot(), state.Clone()
+			for _, p := range pods {
+				with.AddPodInfo(p)
+				if extensions == nil {
+					continue
+				}
+				if status := extensions.AddPod(s.ctx, stateWith, pod, p, with); !status.IsSuccess() {
+					return nil, status.AsError()
+				}
+			}
+			if status := plugin.Filter(s.ctx, stateWith, pod, with); !status.IsSuccess() {
+				return status, nil
+			}
+		}
+		return plugin.Filter(s.ctx, state, pod, n), nil
+	}
 }

@@ -60,6 +60,7 @@ func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 		if fails || len(d.Feasible) > 0 {
 			return fmt.Errorf("schedulePod finds no node, the plugins %+v: %s", d, d.Message)
 		}
+		return s.confirmVerdicts(fit, d)
 	case err != nil && d.Overflows() && invalidScore(err.Error()):
 		// It may name another node.
 	case err != nil && fails && !d.Overflows():
@@ -70,6 +71,20 @@ func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 		return fmt.Errorf("schedulePod finds %d nodes, the plugins %v", result.FeasibleNodes, d.Feasible)
 	case !slices.Contains(d.Best, s.index[result.SuggestedHost]):
 		return fmt.Errorf("schedulePod chooses %s, the best are %v", result.SuggestedHost, d.Best)
+	}
+	return nil
+}
+
+// confirmVerdicts compares the refusals of nodes with the FitError's. NodeResourcesFit has no order of its reasons.
+func (s *Scheduler) confirmVerdicts(fit *framework.FitError, d *Decision) error {
+	for _, v := range d.Verdicts {
+		status := fit.Diagnosis.NodeToStatus.Get(s.Nodes[v.Node].Name)
+		same := status.Plugin() == v.Refusal.Plugin && status.Code() == v.Refusal.Code &&
+			slices.Equal(slices.Sorted(slices.Values(status.Reasons())), slices.Sorted(slices.Values(v.Refusal.Reasons)))
+		if !same {
+			return fmt.Errorf("schedulePod says of %s: %s %v %q, the plugins %+v", s.Nodes[v.Node].Name,
+				status.Plugin(), status.Code(), status.Reasons(), v.Refusal)
+		}
 	}
 	return nil
 }
@@ -101,14 +116,27 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 		}
 		return d, nil
 	}
+	nominated, status := s.evaluateNominated(state, pod, candidates)
+	if nominated != nil && status.IsSuccess() {
+		// No other node is filtered.
+		node := s.index[nominated.Node().Name]
+		d.Verdicts, d.Feasible = []Verdict{{Node: node}}, []uint32{node}
+		return d, s.score(state, pod, []fwk.NodeInfo{nominated}, d)
+	}
+	unsatisfied := d.Narrowed
+	if nominated != nil && !slices.Contains(unsatisfied, status.Plugin()) {
+		// The plugin joins the set of those that narrowed the nodes, which the text about the nodes left out names.
+		unsatisfied = append(slices.Clone(unsatisfied), status.Plugin())
+		slices.Sort(unsatisfied)
+	}
 	var feasible []fwk.NodeInfo
 	for _, n := range candidates {
 		v := Verdict{Node: s.index[n.Node().Name]}
-		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(n.Node().Name) {
+		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(n.Node().Name) && n != nominated {
 			v.NarrowedOut = true
-			// The text that findNodesThatFitPod gives to nodes outside of the PreFilterResult; confirmed through the
-			// FitError's text, which counts it.
-			v.Refusal = &Refusal{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", d.Narrowed)}}
+			// The text that findNodesThatFitPod gives to nodes outside of the PreFilterResult, unless it filtered them for the
+			// nomination.
+			v.Refusal = &Refusal{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", unsatisfied)}}
 		} else if status := s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, n); status.IsSuccess() {
 			feasible = append(feasible, n)
 			d.Feasible = append(d.Feasible, v.Node)

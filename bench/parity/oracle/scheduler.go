@@ -46,9 +46,10 @@ type Scheduler struct {
 	candidates []string // names; nil for all
 	assumed    int
 
-	// Nodes, Pods, Namespaces and Queue are the case's objects as the API server stores them.
+	// Nodes, Pods, Nominated, Namespaces and Queue are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod
+	Nominated  []*corev1.Pod
 	Namespaces []*corev1.Namespace
 	Queue      []*corev1.Pod
 }
@@ -146,7 +147,7 @@ func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 		}
 		s.Queue = append(s.Queue, pod)
 	}
-	return nil
+	return s.admitNominated(c)
 }
 
 func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile, o Options) error {
@@ -214,6 +215,7 @@ func (s *Scheduler) fill() error {
 			return err
 		}
 	}
+	s.nominate()
 	return s.refresh()
 }
 
@@ -276,6 +278,9 @@ func (s *Scheduler) informers(c *scenario.Case) (informers.SharedInformerFactory
 	factory := informers.NewSharedInformerFactory(client, 0)
 	var errs []error
 	core, apps := factory.Core().V1(), factory.Apps().V1()
+	for _, o := range s.nominated() {
+		errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
+	}
 	for _, o := range s.Namespaces {
 		errs = append(errs, core.Namespaces().Informer().GetIndexer().Add(o))
 	}

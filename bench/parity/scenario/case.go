@@ -22,7 +22,10 @@ type Case struct {
 	// is what the first node says.
 	Nodes []*corev1.Node `json:"nodes"`
 	// Pods are on nodes: spec.nodeName is set.
-	Pods                   []*corev1.Pod                   `json:"pods,omitempty"`
+	Pods []*corev1.Pod `json:"pods,omitempty"`
+	// Nominated are pending pods with status.nominatedNodeName that are not in the queue, or that the queue has as they were
+	// before kube-scheduler nominated them. Pods of the queue that have the field are nominated too.
+	Nominated              []*corev1.Pod                   `json:"nominated,omitempty"`
 	Namespaces             []*corev1.Namespace             `json:"namespaces,omitempty"`
 	Services               []*corev1.Service               `json:"services,omitempty"`
 	ReplicationControllers []*corev1.ReplicationController `json:"replicationControllers,omitempty"`

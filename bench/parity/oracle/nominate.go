@@ -1,0 +1,60 @@
+package oracle
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	priority "k8s.io/component-helpers/scheduling/corev1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+)
+
+func (s *Scheduler) admitNominated(c *scenario.Case) error {
+	for _, p := range c.Nominated {
+		if p.Spec.NodeName != "" || p.Status.NominatedNodeName == "" {
+			path := field.NewPath("status", "nominatedNodeName")
+			return &InvalidError{Object: "pod " + p.Namespace + "/" + p.Name, Errs: field.ErrorList{field.Required(path, "of a pending pod")}}
+		}
+		pod, err := StoredPod(p)
+		if err != nil {
+			return err
+		}
+		s.Nominated = append(s.Nominated, pod)
+	}
+	return nil
+}
+
+// nominated are all nominated pods, those of the queue last.
+func (s *Scheduler) nominated() []*corev1.Pod {
+	out := slices.Clone(s.Nominated)
+	for _, i := range scenario.Nominations(s.Queue, s.Nominated) {
+		out = append(out, s.Queue[i])
+	}
+	return out
+}
+
+// nominate adds the nominated pods to the scheduling queue, which nominates them and is the framework's PodNominator.
+func (s *Scheduler) nominate() {
+	for _, p := range s.nominated() {
+		s.scheduler.SchedulingQueue.Add(s.ctx, p)
+	}
+}
+
+// evaluateNominated filters the node that a pod is nominated to, as findNodesThatFitPod does before it filters the
+// others (schedule_one.go evaluateNominatedNode, v1.37). It is nil where no such node is a candidate.
+func (s *Scheduler) evaluateNominated(state fwk.CycleState, pod *corev1.Pod, candidates []fwk.NodeInfo) (fwk.NodeInfo, *fwk.Status) {
+	i := slices.IndexFunc(candidates, func(n fwk.NodeInfo) bool { return n.Node().Name == pod.Status.NominatedNodeName })
+	if i < 0 {
+		return nil, nil
+	}
+	return candidates[i], s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, candidates[i])
+}
+
+// yielding are the node's nominated pods that the pod yields to (framework.go addGENominatedPods, v1.37).
+func (s *Scheduler) yielding(pod *corev1.Pod, n fwk.NodeInfo) []fwk.PodInfo {
+	return slices.DeleteFunc(s.framework.NominatedPodsForNode(n.Node().Name), func(p fwk.PodInfo) bool {
+		return priority.PodPriority(p.GetPod()) < priority.PodPriority(pod) || p.GetPod().UID == pod.UID
+	})
+}
