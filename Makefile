@@ -117,9 +117,11 @@ load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes
 # How many cases `make parity` compares, and from which seed on; a run that was stopped goes on from the seed it printed.
 CASES ?= 100000
 SEED ?= 0
+# The profile of the cases, such as nominated, or all profiles in turn.
+PROFILE ?= all
 .PHONY: parity
 parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code, and Place with scanning.
-	bench/parity/hack/parity.sh -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
+	bench/parity/hack/parity.sh -profile $(PROFILE) -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
 	go test ./engine -timeout 2h -run TestPlaceEqualsScanning -placements $$((20 * $(CASES)))
 
 # Which tests of bench/e2e `make e2e` runs, and with what; E2E_RUNS is how often a burst is repeated.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -156,8 +157,16 @@ func another(c *stowagev1.Cluster) (base *stowagev1.Cluster, delta *stowagev1.Cl
 			delta.Nodes = append(delta.Nodes, n)
 		default:
 			old = proto.CloneOf(n)
-			old.PodCounts, old.Pods = nil, nil
-			delta.NodePods = append(delta.NodePods, &stowagev1.NodePodsDelta{NodeName: n.Name, PodCounts: n.PodCounts, Pods: n.Pods})
+			old.PodCounts, old.Pods, old.NominatedPods = nil, nil, nil
+			change := &stowagev1.NodePodsDelta{NodeName: n.Name, PodCounts: n.PodCounts, Pods: n.Pods, NominatedPods: n.NominatedPods}
+			if len(n.NominatedPods) > 0 && known > 0 {
+				gone := &stowagev1.Pod{Name: "gone", Source: &stowagev1.Pod_TemplateIndex{}}
+				old.NominatedPods = append(old.NominatedPods, gone)
+				change.RemovedNominatedPods = append(change.RemovedNominatedPods, &stowagev1.PodName{
+					Namespace: c.PodTemplates[0].Namespace, Name: gone.Name,
+				})
+			}
+			delta.NodePods = append(delta.NodePods, change)
 		}
 		base.Nodes = append(base.Nodes, old)
 	}
@@ -191,7 +200,7 @@ func refersTo(n *stowagev1.Node, template int) bool {
 			return true
 		}
 	}
-	for _, p := range n.Pods {
+	for _, p := range slices.Concat(n.Pods, n.NominatedPods) {
 		if source, ok := p.Source.(*stowagev1.Pod_TemplateIndex); ok && int(source.TemplateIndex) >= template {
 			return true
 		}

@@ -32,13 +32,13 @@ func (f Form) String() string {
 
 // PlaceRequest states the case with clients/kube.
 func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.PlaceRequest, error) {
-	nodes, pods, namespaces := c.Nodes, c.Pods, c.Namespaces
+	nodes, pods, nominated, namespaces := c.Nodes, c.Pods, c.Nominated, c.Namespaces
 	queue := make([]*corev1.Pod, len(c.Queue))
 	for i, q := range c.Queue {
 		queue[i] = q.Pod
 	}
 	if form.Stored {
-		nodes, pods, namespaces, queue = s.Nodes, s.Pods, s.Namespaces, s.Queue
+		nodes, pods, nominated, namespaces, queue = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue
 	}
 	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods})
 	err := addAll(b.AddNode, nodes)
@@ -54,15 +54,16 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	if err != nil {
 		return nil, err
 	}
-	return finish(b, c, queue)
+	return finish(b, c, queue, nominated)
 }
 
 // finish adds the queue. Pods without a node go through the builder and refer to its templates; AddPod would take one
 // with spec.nodeName for a pod on that node, so such a pod carries its own.
-func finish(b *kube.Builder, c *scenario.Case, queue []*corev1.Pod) (*stowagev1.PlaceRequest, error) {
+func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (*stowagev1.PlaceRequest, error) {
 	entries := make([]*stowagev1.PendingPods, len(queue))
 	var built []int
 	for i, pod := range queue {
+		pod = notNominated(pod)
 		if pod.Spec.NodeName == "" {
 			if err := b.AddPod(pod); err != nil {
 				return nil, err
@@ -85,6 +86,9 @@ func finish(b *kube.Builder, c *scenario.Case, queue []*corev1.Pod) (*stowagev1.
 	}
 	for at, i := range built {
 		entries[i] = snapshot.Queue[at].Pods
+	}
+	if err := nominate(snapshot.Cluster, entries, queue, nominated); err != nil {
+		return nil, err
 	}
 	for i := range entries {
 		entries[i].Count = new(uint32(c.Queue[i].Count))

@@ -20,6 +20,8 @@ type Tally struct {
 	// Refusals counts cases in which a reason occurs as the first of some node, or in which a plugin fails to score nodes,
 	// Scores cases in which a plugin's scores differ between nodes.
 	Refusals, Scores map[string]int
+	// Nominated counts cases with nominated pods, and Decisive those of them in which they change what kube-scheduler decides.
+	Nominated, Decisive int
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -60,6 +62,16 @@ func (t *Tally) Add(r *Result) {
 	}
 }
 
+// AddNominations counts what came of a case's nominated pods.
+func (t *Tally) AddNominations(n Nominations) {
+	if n != NoNominations {
+		t.Nominated++
+	}
+	if n == DecisiveNominations {
+		t.Decisive++
+	}
+}
+
 func (t *Tally) decision(f *stowagev1.FilterResponse) {
 	t.Decisions++
 	switch {
@@ -80,6 +92,9 @@ func (t *Tally) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d cases, %d different\n", t.Cases, t.Different)
 	fmt.Fprintf(w, "%d decisions: every node feasible %.1f %%, some %.1f %%, none %.1f %%; %d pods placed, %d not\n",
 		t.Decisions, share(t.All, t.Decisions), share(t.Some, t.Decisions), share(t.None, t.Decisions), t.Placed, t.Unplaced)
+	if t.Nominated > 0 {
+		fmt.Fprintf(w, "%d cases with nominated pods, which change the answers in %.1f %%\n", t.Nominated, share(t.Decisive, t.Nominated))
+	}
 	table := func(title string, counts map[string]int) {
 		if len(counts) == 0 {
 			return

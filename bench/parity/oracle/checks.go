@@ -37,9 +37,12 @@ func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	return checks, nil
 }
 
+// check asks a plugin about a node.
+type check func(fwk.NodeInfo) (*fwk.Status, error)
+
 // prepare runs the plugin's PreFilter, if it has one, and returns how to ask it about a node: with the node's nominated
 // pods, and then without them.
-func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) func(fwk.NodeInfo) (*fwk.Status, error) {
+func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) check {
 	state := framework.NewCycleState()
 	var extensions fwk.PreFilterExtensions
 	if pre, ok := plugin.(fwk.PreFilterPlugin); ok {

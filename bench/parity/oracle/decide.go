@@ -136,7 +136,8 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 			v.NarrowedOut = true
 			// The text that findNodesThatFitPod gives to nodes outside of the PreFilterResult, unless it filtered them for the
 			// nomination.
-			v.Refusal = &Refusal{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", unsatisfied)}}
+			text := fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", unsatisfied)
+			v.Refusal = &Refusal{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{text}}
 		} else if status := s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, n); status.IsSuccess() {
 			feasible = append(feasible, n)
 			d.Feasible = append(d.Feasible, v.Node)

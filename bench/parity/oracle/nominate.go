@@ -15,7 +15,8 @@ func (s *Scheduler) admitNominated(c *scenario.Case) error {
 	for _, p := range c.Nominated {
 		if p.Spec.NodeName != "" || p.Status.NominatedNodeName == "" {
 			path := field.NewPath("status", "nominatedNodeName")
-			return &InvalidError{Object: "pod " + p.Namespace + "/" + p.Name, Errs: field.ErrorList{field.Required(path, "of a pending pod")}}
+			errs := field.ErrorList{field.Required(path, "of a pending pod")}
+			return &InvalidError{Object: "pod " + p.Namespace + "/" + p.Name, Errs: errs}
 		}
 		pod, err := StoredPod(p)
 		if err != nil {
@@ -44,7 +45,9 @@ func (s *Scheduler) nominate() {
 
 // evaluateNominated filters the node that a pod is nominated to, as findNodesThatFitPod does before it filters the
 // others (schedule_one.go evaluateNominatedNode, v1.37). It is nil where no such node is a candidate.
-func (s *Scheduler) evaluateNominated(state fwk.CycleState, pod *corev1.Pod, candidates []fwk.NodeInfo) (fwk.NodeInfo, *fwk.Status) {
+func (s *Scheduler) evaluateNominated(
+	state fwk.CycleState, pod *corev1.Pod, candidates []fwk.NodeInfo,
+) (fwk.NodeInfo, *fwk.Status) {
 	i := slices.IndexFunc(candidates, func(n fwk.NodeInfo) bool { return n.Node().Name == pod.Status.NominatedNodeName })
 	if i < 0 {
 		return nil, nil

@@ -23,9 +23,10 @@ const shrinkTries = 3000
 
 // finding is a case and what came of it.
 type finding struct {
-	c      *scenario.Case
-	result *compare.Result
-	err    error
+	c           *scenario.Case
+	result      *compare.Result
+	nominations compare.Nominations
+	err         error
 }
 
 // compareCases compares all cases and reports; it is true if none differs.
@@ -45,9 +46,11 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 	for range o.workers {
 		workers.Go(func() {
 			for seed := range seeds {
-				c := generate.Case(o.profileOf(seed), seed)
-				result, err := compare.Run(ctx, c, o.stowage)
-				findings <- finding{c, result, err}
+				f := finding{c: generate.Case(o.profileOf(seed), seed)}
+				if f.result, f.err = compare.Run(ctx, f.c, o.stowage); f.err == nil {
+					f.nominations, f.err = compare.NominationsOf(f.c, f.result.Answers)
+				}
+				findings <- f
 			}
 		})
 	}
@@ -71,6 +74,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 			continue
 		}
 		tally.Add(f.result)
+		tally.AddNominations(f.nominations)
 		if d := f.result.Differences; len(d) > 0 && ctx.Err() == nil {
 			if kept[d[0].Kind]++; kept[d[0].Kind] <= o.keep {
 				if err := o.report(ctx, f); err != nil {
