@@ -20,6 +20,9 @@ func Case(profile string, seed uint64) *scenario.Case {
 	}
 	d.existingPods(perNode)
 	d.queue()
+	if d.focus(nomination) {
+		d.nominations()
+	}
 	d.workloads()
 	if d.chance(0.1) {
 		d.candidates()
@@ -47,6 +50,8 @@ func canonical(c *scenario.Case) *scenario.Case {
 // size returns the number of nodes, and the most pods that a node has.
 func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
+	case d.focus(nomination) && x < 0.85:
+		return d.between(1, 6), 4
 	case x < 0.0002:
 		return d.between(1000, 5000), 2
 	case x < 0.01:

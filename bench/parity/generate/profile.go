@@ -28,6 +28,7 @@ const (
 	extended
 	podStatus
 	disabling
+	nomination
 	featureCount
 )
 
@@ -60,13 +61,17 @@ var likelihood = map[string][featureCount]float64{
 		disabling: 0.9, podAffinity: 0.4, longQueue: 0.1, spread: 0.4, taints: 0.4, nodeAffinity: 0.4, resources: 0.7, narrowing: 0.1, ports: 0.3,
 		oddity: 0.02,
 	}),
+	"nominated": weigh(0.03, map[feature]float64{
+		nomination: 0.97, podAffinity: 0.35, spread: 0.35, resources: 0.5, ports: 0.3, narrowing: 0.12, taints: 0.1, nodeAffinity: 0.1,
+		longQueue: 0.1, oddity: 0.02, defaultSpread: 0.1,
+	}),
 	"mixed": weigh(0.25, map[feature]float64{
 		podAffinity: 0.35, longQueue: 0.02, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,
 	}),
 }
 
 // rare are features that few clusters have, and that make what has them hard to decide otherwise.
-var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0}
+var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0}
 
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64

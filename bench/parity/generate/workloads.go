@@ -76,9 +76,11 @@ func (d *draw) own(apiVersion, kind string, owner metav1.Object) {
 			give(q.Pod)
 		}
 	}
-	for _, pod := range d.c.Pods {
-		if d.chance(0.2) {
-			give(pod)
+	for _, pods := range [][]*corev1.Pod{d.c.Pods, d.c.Nominated} {
+		for _, pod := range pods {
+			if d.chance(0.2) {
+				give(pod)
+			}
 		}
 	}
 }
