@@ -32,8 +32,11 @@ func (d *draw) nominations() {
 		}
 		d.c.Nominated = append(d.c.Nominated, pod)
 	}
-	for _, n := range d.c.Nodes {
-		d.fill(n)
+	if d.chance(0.4) {
+		// Otherwise there is room, and pods are in each other's way for other reasons.
+		for _, n := range d.c.Nodes {
+			d.fill(n)
+		}
 	}
 	for _, q := range d.c.Queue {
 		switch x := d.Float64(); {
@@ -41,6 +44,10 @@ func (d *draw) nominations() {
 			q.Pod.Status.NominatedNodeName = pick(d, targets...).Name
 		case x < 0.4:
 			q.Pod.Status.NominatedNodeName = d.nodeName()
+		}
+		if q.Pod.Status.NominatedNodeName != "" && d.chance(0.2) {
+			d.narrow(q.Pod)
+			q.Pod.Spec.NodeName = ""
 		}
 		if d.chance(0.08) && q.Pod.Spec.NodeName == "" {
 			// kube-scheduler has nominated it elsewhere, which the queue does not say yet.
@@ -109,17 +116,17 @@ func (d *draw) fill(n *corev1.Node) {
 	}
 	l := n.Status.Allocatable
 	if len(nominated) == 0 {
-		if d.chance(0.5) {
+		if d.chance(0.4) {
 			l[corev1.ResourcePods] = *resource.NewQuantity(int64(len(bound)), resource.DecimalSI)
 		}
 		return
 	}
-	if d.chance(0.35) {
+	if d.chance(0.3) {
 		room := pick(d, 1, len(nominated), len(nominated), len(nominated)+1)
 		l[corev1.ResourcePods] = *resource.NewQuantity(int64(len(bound)+room), resource.DecimalSI)
 	}
 	asking := pick(d, d.c.Queue...).Pod
-	for _, name := range some(d, 0.5, corev1.ResourceCPU, corev1.ResourceMemory, gpu) {
+	for _, name := range some(d, 0.4, corev1.ResourceCPU, corev1.ResourceMemory, gpu) {
 		q := requested(name, bound...)
 		switch x := d.Float64(); {
 		case x < 0.4:

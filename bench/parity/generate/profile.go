@@ -62,7 +62,7 @@ var likelihood = map[string][featureCount]float64{
 		oddity: 0.02,
 	}),
 	"nominated": weigh(0.03, map[feature]float64{
-		nomination: 0.97, podAffinity: 0.35, spread: 0.35, resources: 0.5, ports: 0.3, narrowing: 0.12, taints: 0.1, nodeAffinity: 0.1,
+		nomination: 0.97, podAffinity: 0.4, spread: 0.4, resources: 0.2, ports: 0.2, narrowing: 0.12, taints: 0.06, nodeAffinity: 0.06,
 		longQueue: 0.1, oddity: 0.02, defaultSpread: 0.1,
 	}),
 	"mixed": weigh(0.25, map[feature]float64{
