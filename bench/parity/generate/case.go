@@ -12,6 +12,9 @@ import (
 func Case(profile string, seed uint64) *scenario.Case {
 	d := newDraw(profile, seed)
 	d.c.Name = fmt.Sprintf("%s/%d", profile, seed)
+	if d.focus(nomination) {
+		d.besides()
+	}
 	d.config()
 	d.namespaces()
 	nodes, perNode := d.size()

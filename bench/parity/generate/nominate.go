@@ -6,6 +6,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// besides makes some cases be about another feature too, which would be in the way of nominations in most.
+func (d *draw) besides() {
+	switch x := d.Float64(); {
+	case x < 0.2:
+		d.likelihood[resources], d.likelihood[extended] = 0.7, 0.1
+	case x < 0.24:
+		d.likelihood[resources], d.likelihood[extremes], d.likelihood[fractional] = 0.7, 0.3, 0.1
+	case x < 0.32:
+		d.likelihood[disabling] = 0.9
+	case x < 0.38:
+		d.likelihood[longQueue] = 0.9
+	case x < 0.42:
+		d.likelihood[defaultSpread] = 0.9
+	}
+}
+
 // nominations draws pods that are nominated to nodes, pods of the queue among them, and makes those nodes such that it
 // matters.
 func (d *draw) nominations() {
@@ -71,6 +87,9 @@ func (d *draw) nominated() *corev1.Pod {
 		pod.Status.Reset()
 	}
 	pod.Name, pod.Spec.NodeName = d.name("nominated"), ""
+	if namespace := d.name("elsewhere"); d.chance(0.05) {
+		pod.Name, pod.Namespace = beside.Name, namespace // another pod all the same
+	}
 	if d.chance(0.25) {
 		d.repel(pod, beside)
 	}
