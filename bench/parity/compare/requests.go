@@ -57,14 +57,15 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	return finish(b, c, queue, nominated)
 }
 
-// finish adds the queue. Pods without a node go through the builder and refer to its templates; AddPod would take one
-// with spec.nodeName for a pod on that node, so such a pod carries its own.
+// finish adds the queue, then the other nominated pods, which the builder queues too. Pods without a node go through the
+// builder and refer to its templates. A pod carries its own template if AddPod would take it for one on a node, as it has
+// spec.nodeName, or if it is among the nominated pods as well.
 func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (*stowagev1.PlaceRequest, error) {
 	entries := make([]*stowagev1.PendingPods, len(queue))
 	var built []int
+	twins := scenario.Twins(queue, nominated)
 	for i, pod := range queue {
-		pod = notNominated(pod)
-		if pod.Spec.NodeName == "" {
+		if pod.Spec.NodeName == "" && !twins[i] {
 			if err := b.AddPod(pod); err != nil {
 				return nil, err
 			}
@@ -77,18 +78,18 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 		}
 		entries[i] = &stowagev1.PendingPods{Pod: out}
 	}
+	if err := addAll(b.AddPod, nominated); err != nil {
+		return nil, err
+	}
 	snapshot, err := b.Build()
 	if err != nil {
 		return nil, err
 	}
-	if len(snapshot.Queue) != len(built) {
+	if len(snapshot.Queue) < len(built) {
 		return nil, fmt.Errorf("the builder queued %d pods of %d", len(snapshot.Queue), len(built))
 	}
 	for at, i := range built {
 		entries[i] = snapshot.Queue[at].Pods
-	}
-	if err := nominate(snapshot.Cluster, entries, queue, nominated); err != nil {
-		return nil, err
 	}
 	for i := range entries {
 		entries[i].Count = new(uint32(c.Queue[i].Count))

@@ -30,8 +30,11 @@ func (s *Scheduler) admitNominated(c *scenario.Case) error {
 // nominated are all nominated pods, those of the queue last.
 func (s *Scheduler) nominated() []*corev1.Pod {
 	out := slices.Clone(s.Nominated)
-	for _, i := range scenario.Nominations(s.Queue, s.Nominated) {
-		out = append(out, s.Queue[i])
+	twins := scenario.Twins(s.Queue, s.Nominated)
+	for i, p := range s.Queue {
+		if p.Status.NominatedNodeName != "" && p.Spec.NodeName == "" && !twins[i] {
+			out = append(out, p)
+		}
 	}
 	return out
 }

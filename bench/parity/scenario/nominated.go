@@ -23,18 +23,15 @@ func (c *Case) WithoutNominations() (*Case, bool) {
 	return &out, nominated
 }
 
-// Nominations returns the positions of the queue's pods that are nominated pods by their own status: one that Nominated
-// has is what it says there.
-func Nominations(queue, nominated []*corev1.Pod) []int {
+// Twins tells of each of the queue's pods whether it is also among the nominated pods, which then say where it is nominated.
+func Twins(queue, nominated []*corev1.Pod) []bool {
 	known := map[[2]string]bool{}
 	for _, p := range nominated {
 		known[nameOf(p)] = true
 	}
-	var out []int
+	out := make([]bool, len(queue))
 	for i, p := range queue {
-		if p.Status.NominatedNodeName != "" && p.Spec.NodeName == "" && !known[nameOf(p)] {
-			out = append(out, i)
-		}
+		out[i] = known[nameOf(p)]
 	}
 	return out
 }
