@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -159,11 +161,12 @@ func (d *draw) fill(n *corev1.Node) {
 				q.Sub(*resource.NewMilliQuantity(1000, resource.DecimalSI))
 			}
 		}
-		if q.Sign() >= 0 {
-			q.RoundUp(resource.Milli)
-			if name != corev1.ResourceCPU {
-				q.RoundUp(0)
-			}
+		most := int64(math.MaxInt64 / 1000) // what the API server accepts of an extended resource
+		q.RoundUp(resource.Milli)
+		if name != corev1.ResourceCPU {
+			q.RoundUp(0)
+		}
+		if q.Sign() >= 0 && q.CmpInt64(most) <= 0 {
 			l[name] = q
 		}
 	}
