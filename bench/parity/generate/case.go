@@ -53,6 +53,8 @@ func canonical(c *scenario.Case) *scenario.Case {
 // size returns the number of nodes, and the most pods that a node has.
 func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
+	case d.focus(nomination) && d.likelihood[longQueue] == 1:
+		return d.between(16, 60), 2
 	case d.focus(nomination) && x < 0.85:
 		return d.between(1, 6), 4
 	case x < 0.0002:

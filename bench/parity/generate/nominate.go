@@ -17,10 +17,11 @@ func (d *draw) besides() {
 		d.likelihood[resources], d.likelihood[extremes], d.likelihood[fractional] = 0.7, 0.3, 0.1
 	case x < 0.32:
 		d.likelihood[disabling] = 0.9
-	case x < 0.38:
-		d.likelihood[longQueue] = 0.9
-	case x < 0.42:
+	case x < 0.36:
 		d.likelihood[defaultSpread] = 0.9
+	case x < 0.5:
+		// Many pods on many nodes, few of them with nominated pods.
+		d.likelihood[longQueue] = 1
 	}
 }
 
@@ -33,6 +34,9 @@ func (d *draw) nominations() {
 	var targets []*corev1.Node
 	for range d.between(1, 3) {
 		targets = append(targets, pick(d, d.c.Nodes...))
+	}
+	if d.likelihood[longQueue] == 1 {
+		targets = targets[:min(len(targets), 1+len(d.c.Nodes)/20)]
 	}
 	for _, q := range d.c.Queue {
 		q.Pod.Spec.Priority = pick(d, nil, ptr(int32(0)), ptr(int32(0)), ptr(int32(10)), ptr(int32(-10)))
