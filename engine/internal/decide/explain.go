@@ -25,21 +25,18 @@ func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdic
 	if err != nil {
 		return nil, err
 	}
-	with := d.withNominated(candidates)
-	var whole []verdict.Rejection
 	for _, p := range d.Filters {
 		if r := d.RejectedBy(p); r != nil && !candidates.Empty() {
-			whole = append(whole, r.of(candidates))
+			e.Failing = append(e.Failing, r.of(candidates))
 		} else if compiled[p] != nil {
-			with.filter(p, compiled[p], true)
 			_, rejections := compiled[p].Reject(p.Name, candidates)
+			if with := d.withNominated(candidates); with != nil {
+				with.filter(p, compiled[p], true)
+				rejections = with.replace(rejections)
+			}
 			e.Failing = append(e.Failing, rejections...)
 		}
 	}
-	if with != nil {
-		e.Failing = with.replace(e.Failing)
-	}
-	e.Failing = append(e.Failing, whole...)
 	d.SortRejections(e.Failing)
 	for _, r := range e.Failing {
 		d.State.Explain(verdict.EntryCost + len(r.Nodes))
