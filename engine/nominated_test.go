@@ -405,7 +405,8 @@ func TestScoreWithoutNominated(t *testing.T) {
 // TestChangesNominated raises maxSkew for a pod that is nominated to a node that needs more than another.
 func TestChangesNominated(t *testing.T) {
 	web := func(name string) *enginetest.Pod { return enginetest.MakePod(name).Label("app", "web") }
-	c := enginetest.Cluster(enginetest.MakeNode("a").Zone("a").Run(web("1"), web("2")), enginetest.MakeNode("b").Zone("b").Run(web("3")),
+	c := enginetest.Cluster(enginetest.MakeNode("a").Zone("a").Run(web("1"), web("2")),
+		enginetest.MakeNode("b").Zone("b").Run(web("3")),
 		enginetest.MakeNode("c").Zone("c").Cordon(), enginetest.MakeNode("d").Zone("d").Nominate(web("4"), web("5"), web("6")).Cordon())
 	pod := web("p").Spread(zoneKey, 1, enginetest.Selects("app", "web")).NominatedTo("a")
 	for _, change := range filterOf(t, c, &pod.Pod, engine.FilterOptions{Changes: true}).Changes {
