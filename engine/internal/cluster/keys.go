@@ -5,8 +5,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// SelectedKeys returns the keys of the pod labels that the rules of existing pods, those of pending pods, and the selectors
-// for default spreading read. Labels with other keys affect no placement.
+// SelectedKeys returns the keys of the pod labels that the rules of existing, nominated and pending pods, and the selectors for
+// default spreading read. Labels with other keys affect no placement.
 func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	seen := make(map[*Rules]bool)
 	ids := make(map[intern.ID]bool)
@@ -33,6 +33,9 @@ func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	}
 	for _, g := range s.Groups() {
 		addRules(g.Rules)
+	}
+	for _, n := range s.Nominated() {
+		addRules(n.Rules)
 	}
 	for _, services := range s.workloads.services {
 		for _, selects := range services {
