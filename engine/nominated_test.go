@@ -162,7 +162,7 @@ const (
 )
 
 // TestNominated filters node "a1", which has nominated pods, and "a2" of the same zone and "b1", which have none.
-func TestNominated(t *testing.T) {
+func TestNominated(t *testing.T) { //nolint:funlen // every edge of the two passes
 	web := enginetest.Selects("app", "web")
 	cpu := func(name string, amount int) *enginetest.Pod { return enginetest.MakePod(name).Request("cpu", amount) }
 	for name, test := range map[string]struct {

@@ -14,7 +14,7 @@ func TestAConnectionDoesNotGoOnSending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	dial := Dialer(func() uint64 { return 1 }, 4*time.Second)
 	dialled, err := dial(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {

@@ -45,7 +45,7 @@ func compileHard(c *plugin.Cycle, s *rule.Set) {
 	s.Spread = append(s.Spread, rules...)
 }
 
-// rule returns the rule of a constraint. A pod that is added to the counts counts even while it terminates, and an empty
+// rule returns the rule of a constraint. A pod that is added later counts even while it terminates, and an empty
 // selector then selects it (filtering.go updateWithPod, v1.37).
 func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 	r := &rule.Spread{
