@@ -56,8 +56,12 @@ func (d *draw) nominations() {
 	}
 	if d.chance(0.4) {
 		// Otherwise there is room, and pods are in each other's way for other reasons.
+		full := 0.4
+		if d.likelihood[longQueue] == 1 {
+			full = 0.95 // the queue fills what is left of the others
+		}
 		for _, n := range d.c.Nodes {
-			d.fill(n)
+			d.fill(n, full)
 		}
 	}
 	for _, q := range d.c.Queue {
@@ -126,8 +130,9 @@ func (d *draw) repel(pod, other *corev1.Pod) {
 		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, term)
 }
 
-// fill makes what is left of a node about as much as its nominated pods and the pods of the queue ask for, or nothing.
-func (d *draw) fill(n *corev1.Node) {
+// fill makes what is left of a node about as much as its nominated pods and the pods of the queue ask for. A node without
+// nominated pods is full with a probability.
+func (d *draw) fill(n *corev1.Node, full float64) {
 	var bound, nominated []*corev1.Pod
 	for _, pod := range d.c.Pods {
 		if pod.Spec.NodeName == n.Name {
@@ -141,13 +146,13 @@ func (d *draw) fill(n *corev1.Node) {
 	}
 	l := n.Status.Allocatable
 	if len(nominated) == 0 {
-		if d.chance(0.4) {
+		if d.chance(full) {
 			l[corev1.ResourcePods] = *resource.NewQuantity(int64(len(bound)), resource.DecimalSI)
 		}
 		return
 	}
 	if d.chance(0.3) {
-		room := pick(d, 1, len(nominated), len(nominated), len(nominated)+1)
+		room := pick(d, 1, len(nominated), len(nominated), len(nominated)+1, len(nominated)+3)
 		l[corev1.ResourcePods] = *resource.NewQuantity(int64(len(bound)+room), resource.DecimalSI)
 	}
 	asking := pick(d, d.c.Queue...).Pod
