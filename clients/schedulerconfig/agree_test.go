@@ -14,7 +14,7 @@ import (
 // default weights.
 func TestPluginsAgree(t *testing.T) {
 	want := decode.ProfileInfo()
-	got := &stowagev1.ProfileInfo{Name: want.Name}
+	got := &stowagev1.ProfileInfo{Name: want.Name, FeatureGates: want.FeatureGates} // a configuration has no gates
 	for _, p := range plugins {
 		if p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
 			continue
