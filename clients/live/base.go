@@ -82,8 +82,8 @@ func (m *model) renumber() {
 		p.counted.template = moves[p.counted.template]
 		if p.named != nil {
 			p.named = onTemplate(p.named, p.counted.template)
-			if shown := m.nodes[p.node].nominated; m.pods[uid] == nil {
-				shown[uid] = p.named
+			if m.pods[uid] == nil { // otherwise it is hidden, and its node may be unknown
+				m.nodes[p.node].nominated[uid] = p.named
 			}
 		}
 	}

@@ -132,6 +132,20 @@ func TestUnsettledAssumptionsAreAskedAbout(t *testing.T) {
 	w.feasible(other, "a", "b")
 }
 
+// The watch was broken while a pod was deleted and created again: the informer updates the one to the other.
+func TestAPodThatWasCreatedAgain(t *testing.T) {
+	first := on(makePod("web-1", "web", corev1.LabelHostname), "a")
+	w := start(t, live.Options{}, makeNode("a", "z1"), makeNode("b", "z2"), first)
+	other := makePod("web-2", "web", corev1.LabelHostname)
+	w.feasible(other, "b")
+	again := on(makePod("web-1", "web", corev1.LabelHostname), "b")
+	again.UID = "again"
+	if err := w.api.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), again, again.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	w.soon(other, "a")
+}
+
 func TestPodsThatWouldBeGone(t *testing.T) {
 	first, own := on(makePod("web-1", "web", corev1.LabelHostname), "a"), on(makePod("web-2", "web", corev1.LabelHostname), "b")
 	own.Labels["statefulset.kubernetes.io/pod-name"] = "web-2" // not counted together with others

@@ -281,3 +281,21 @@ func TestDifferencesOfNominatedPods(t *testing.T) {
 		t.Errorf("only %d nominations", nominated)
 	}
 }
+
+// A nominated pod that is assumed elsewhere is on no list of its node, which may be unknown.
+func TestRenumberWithAHiddenNomination(t *testing.T) {
+	m := withNodes("b")
+	other := pendingPod("other", "other", "")
+	other.Labels = map[string]string{"app": "other"}
+	m.podSet(boundTo(other, "b"))
+	pod := pendingPod("p", "p", "gone")
+	m.podSet(pod)
+	if err := m.assume([]Assumption{{Pod: pod, Node: "b"}}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	m.podGone(boundTo(other, "b")) // its template is not used any more
+	m.renumber()
+	if got := m.nodes["b"].full(); len(m.templates.list) != 1 || len(got.PodCounts)+len(got.Pods) != 1 {
+		t.Errorf("%d templates, the node is %v", len(m.templates.list), got)
+	}
+}

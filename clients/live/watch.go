@@ -56,7 +56,15 @@ func (c *Cluster) watch() error {
 func listen[O metav1.Object](c *Cluster, informer cache.SharedIndexInformer, set, gone func(*model, O)) error {
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { c.update(func(m *model) { set(m, o.(O)) }) },
-		UpdateFunc: func(_, o any) { c.update(func(m *model) { set(m, o.(O)) }) },
+		UpdateFunc: func(before, o any) {
+			c.update(func(m *model) {
+				// After a watch was broken, an object that was deleted and created again comes as an update.
+				if before := before.(O); before.GetUID() != o.(O).GetUID() {
+					gone(m, before)
+				}
+				set(m, o.(O))
+			})
+		},
 		DeleteFunc: func(o any) {
 			if unseen, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = unseen.Obj
