@@ -73,9 +73,10 @@ func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	p.pod = pod
 }
 
-// changed reports whether a field has changed that decisions depend on; status alone does not count.
+// changed reports whether a field has changed that decisions depend on; of the status that is the nominated node alone.
 func changed(from, to *corev1.Pod) bool {
-	return from.Generation != to.Generation || !maps.Equal(from.Labels, to.Labels)
+	return from.Generation != to.Generation || !maps.Equal(from.Labels, to.Labels) ||
+		from.Status.NominatedNodeName != to.Status.NominatedNodeName
 }
 
 // remove removes a pod that was bound or deleted.
