@@ -160,8 +160,9 @@ func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection 
 func merge(others []verdict.Rejection, r verdict.Rejection) []verdict.Rejection {
 	for i := range others {
 		if o := &others[i]; o.Plugin == r.Plugin && o.Code == r.Code && slices.Equal(o.Reasons, r.Reasons) {
-			o.Nodes = append(o.Nodes, r.Nodes...)
-			slices.Sort(o.Nodes)
+			if o.Nodes = append(o.Nodes, r.Nodes...); !slices.IsSorted(o.Nodes[len(o.Nodes)-len(r.Nodes)-1:]) {
+				slices.Sort(o.Nodes)
+			}
 			return others
 		}
 	}

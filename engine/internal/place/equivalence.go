@@ -126,18 +126,21 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		c.pods += q.Pending[i].Count
 		entries[i] = c
 	}
-	q.choose(all)
-	return entries, nil
+	return entries, q.choose(ctx, all)
 }
 
 // choose selects the classes that are placed by scanning.
-func (q *Queue) choose(classes []*Class) {
+func (q *Queue) choose(ctx context.Context, classes []*Class) error {
 	fits := board.Fits(q.Framework.Scorers, q.Framework.Weights())
 	for _, c := range classes {
-		c.Scan = !fits || q.nominated(c) || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
-			!q.Options.Tuning.Board && !pays(c.pods, q.State.Len(), len(classes))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
+			!q.Options.Tuning.Board && !pays(c.pods, q.State.Len(), len(classes)) || q.nominated(c)
 		q.State.Expect(c.Pod)
 	}
+	return nil
 }
 
 // nominated reports whether nominations require that a class is placed by scanning: a pod that is nominated itself, or more

@@ -112,7 +112,8 @@ type FilterResponse struct {
 	// The feasible candidate nodes, in ascending order of index.
 	FeasibleNodes *NodeList `protobuf:"bytes,1,opt,name=feasible_nodes,json=feasibleNodes,proto3" json:"feasible_nodes,omitempty"`
 	// The rejections of the other candidate nodes. Each node is in exactly one of them: that of the first plugin that
-	// rejects it, in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37).
+	// rejects it, in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37). None if
+	// the pod's nominated node is feasible: the other nodes are then not evaluated.
 	Rejections []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// kube-scheduler's event text if no candidate node is feasible (pkg/scheduler/framework/types.go FitError, v1.37),
 	// for example "0/3 nodes are available: 3 Insufficient cpu.". The text of its error if several nodes are feasible and

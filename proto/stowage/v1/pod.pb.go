@@ -140,7 +140,7 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 // Pod is a pod: a template, and the fields of this pod alone.
 type Pod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// metadata.name, for explanations. May be empty.
+	// metadata.name, for explanations, and to recognize a pod to be placed among Node.nominated_pods. May be empty.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The template. Required.
 	//
