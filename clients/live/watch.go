@@ -55,7 +55,7 @@ func (c *Cluster) watch() error {
 // listen applies the events of one informer to the model.
 func listen[O metav1.Object](c *Cluster, informer cache.SharedIndexInformer, set, gone func(*model, O)) error {
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { c.update(func(m *model) { set(m, o.(O)) }) },
+		AddFunc: func(o any) { c.update(func(m *model) { set(m, o.(O)) }) },
 		UpdateFunc: func(before, o any) {
 			c.update(func(m *model) {
 				// After a watch was broken, an object that was deleted and created again comes as an update.
