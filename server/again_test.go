@@ -15,8 +15,8 @@ import (
 // travels with the request.
 func TestAskedAgain(t *testing.T) { askAgain(t, threeZones()) }
 
-// TestAskedAgainOfNominatedPods is TestAskedAgain with a pod nominated to a node that has no room besides it. The pod itself
-// is among those that are asked about.
+// TestAskedAgainOfNominatedPods is TestAskedAgain with a pod nominated to a node that has room for it alone. The pod itself
+// is among the pods of the requests.
 func TestAskedAgainOfNominatedPods(t *testing.T) {
 	whole := threeZones()
 	whole.Nodes[0].Allocatable.Pods = proto.Int64(1)

@@ -76,7 +76,7 @@ func post(ctx context.Context, to http.RoundTripper, url string) error {
 	return err
 }
 
-// sends is a transport of which the test says what it does.
+// sends is a transport that the test implements.
 type sends func(*http.Request) (*http.Response, error)
 
 func (s sends) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }

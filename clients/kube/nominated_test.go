@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Pending pods with a nominated node are asked about, and are nominated pods of the node.
+// Pending pods with a nominated node are in the queue, and are nominated pods of the node.
 func TestNominatedPods(t *testing.T) {
 	for _, countPods := range []bool{false, true} {
 		b := kube.NewBuilder(kube.Options{CountPods: countPods})

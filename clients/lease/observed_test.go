@@ -13,7 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// scheduler is a kube-scheduler's lease: 15 s, of which a request may take 4.
+// scheduler is a kube-scheduler's lease: 15 s, and a request may take 4 s.
 type scheduler struct {
 	*testing.T
 	clocks

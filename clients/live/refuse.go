@@ -116,7 +116,7 @@ func (m *model) refuseNode(name, reason string) bool {
 }
 
 // refusePod reduces a pod on a node, or nominated to it, to its template. The pod is the i-th of those that the base lists one
-// by one. A nominated pod of which nothing more can be left out only closes the node.
+// by one. A nominated pod that is reduced already only closes the node.
 func (m *model) refusePod(name string, i int, nominated bool, reason string) bool {
 	n := m.nodes[name]
 	if n == nil {

@@ -34,7 +34,7 @@ func (a *applier) movePods(node []byte, d *stowagev1.NodePodsDelta) (*stowagev1.
 	return encodeNode(n)
 }
 
-// nominate adds nominated pods to n, each of which must be a new one.
+// nominate adds nominated pods to n. Each must be a new one.
 func (a *applier) nominate(n *stowagev1.Node, pods []*stowagev1.Pod) error {
 	if len(pods) == 0 {
 		return nil

@@ -121,7 +121,7 @@ func cut(in wire.Pieces) (items, nodes runs, wrong *lost) {
 }
 
 // inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over. Who has read a
-// run commits those that are next, unless another goroutine does: nobody waits while there is something to read.
+// run commits those that are next, unless another goroutine does: no reader waits while there is something to read.
 func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chunk)) {
 	workers := 1
 	if of.bytes > sequentialBytes {

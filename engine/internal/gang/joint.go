@@ -175,7 +175,7 @@ func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 	return j
 }
 
-// equal reports whether pending pods differ only in their names, none of which is that of a nominated pod.
+// equal reports whether pending pods differ only in their names, and neither has the name of a nominated pod.
 func equal(a, b *api.Pod, nominated map[string]bool) bool {
 	return (a.Name == b.Name || !nominated[a.Name] && !nominated[b.Name]) && a.NominatedNode == b.NominatedNode &&
 		(a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
