@@ -93,12 +93,6 @@ func (s *search) on(node uint32, needs []rule.Need) []rule.Need {
 	return needs
 }
 
-// skew returns by how much the domain of a node would exceed the minimum of a constraint with the pod and the node's
-// nominated pods in it.
-func (s *search) skew(h *rule.Spread, node uint32) int64 {
-	return h.SkewWith(node, s.nominated[node])
-}
-
 // firstFeasible returns the first of some nodes that is feasible for a pod in a state, none if there is none.
 func (s *search) firstFeasible(state *cluster.State, pod *cluster.Pending, nodes nodeset.Set) ([]uint32, error) {
 	outcome, err := decide.New(s.Framework, state, pod).Filter(s.ctx, nodes)
