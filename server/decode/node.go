@@ -42,6 +42,7 @@ func (r *reader) readNodes(c *chunk) {
 	if len(c.drafts) < c.fields {
 		c.drafts = make([]engine.Draft, chunkNodes)
 	}
+	c.nodes = slices.Grow(c.nodes, c.fields)
 	r.to = &c.lists // which go with the chunk
 	defer func() { r.to = &r.kept }()
 	c.each(isNode, func(in *wire.Reader, _ protowire.Number, n int) {
@@ -189,8 +190,11 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 	first := len(c.counts)
 	inOrder = true
 	last := -1 // position
-	for i := 0; s.nextIs(sized(nodePodCounts)); i++ {
+	for i := 0; ; i++ {
 		b := s.data[s.at:]
+		if len(b) == 0 || b[0] != nodePodCounts<<3|byte(protowire.BytesType) {
+			break
+		}
 		size := byte(0)
 		if len(b) > 1 {
 			size = b[1]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,7 +52,7 @@ func (c *chunk) reset(of run) {
 	c.lists.quantities.reset()
 	c.lists.taints.reset()
 	c.lists.images.reset()
-	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], c.text[:0]
+	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], slices.Grow(c.text[:0], of.bytes)
 }
 
 // run is consecutive fields of one kind, nodes or other items, maybe with fields of the other kind among them.

@@ -52,29 +52,28 @@ func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 		n.occupyCounted(b.c.templates, stated.PodCounts)
 		if len(stated.Pods) > 0 {
 			n.row.named = namesOf(stated.Pods)
-		} else if n.counted = ascending(stated.PodCounts); n.counted {
-			n.row.pods = pods.take(len(stated.PodCounts))
-			for i := range stated.PodCounts {
-				p := &stated.PodCounts[i]
-				group := 2 * int32(p.Template)
-				if p.Terminating {
-					group++
-				}
-				n.row.pods = append(n.row.pods, podsOf{group, p.Count})
-			}
-			n.row.pods = pods.keep(n.row.pods)
+		} else if counted, distinct := countedOnce(pods.take(len(stated.PodCounts)), stated.PodCounts); distinct {
+			n.row.pods, n.counted = pods.keep(counted), true
 		}
 	}
 }
 
-// ascending reports whether counts are those of distinct groups, as each template is stated once, in order.
-func ascending(counts []api.PodCount) bool {
-	for i := 1; i < len(counts); i++ {
-		if counts[i-1].Template >= counts[i].Template {
-			return false
+// countedOnce appends counts to pods, as Draft.counted has them, if they are of distinct templates in ascending order.
+func countedOnce(pods []podsOf, counts []api.PodCount) (counted []podsOf, distinct bool) {
+	last := -1
+	for i := range counts {
+		p := &counts[i]
+		if p.Template <= last {
+			return pods, false
 		}
+		last = p.Template
+		group := 2 * int32(last)
+		if p.Terminating {
+			group++
+		}
+		pods = append(pods, podsOf{group, p.Count})
 	}
-	return true
+	return pods, true
 }
 
 // namesOf returns pods with only their names, which share one allocation.
