@@ -54,5 +54,10 @@ func (b *Builder) AddNamespace(ns api.Namespace) { b.compiling.AddNamespace(ns) 
 // AddWorkloadSelector adds a selector for default spreading.
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) { b.compiling.AddWorkloadSelector(s) }
 
+// AddPodDisruptionBudget adds a budget for preemption.
+func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
+	b.compiling.AddPodDisruptionBudget(p)
+}
+
 // Build returns the compiled cluster. The builder must not be used afterwards.
 func (b *Builder) Build() *Cluster { return newCluster(b.compiling.Build()) }

@@ -153,10 +153,21 @@ type FilterOptions struct {
 	Explain    bool
 	// Changes asks for Filter.Changes.
 	Changes bool
+	// Preempt asks for Filter.Preemption if no node is feasible; nil for none.
+	Preempt *PreemptOptions
 	// Key is a cache key. Calls with equal keys, other than "", must have equal pods, with equal names if the cluster has
 	// nominated pods, and equal profiles. The cluster may
 	// cache the answer unless Candidates or Explain is set. A cached answer must not be changed.
 	Key string
+}
+
+// PreemptOptions are the options of preemption.
+type PreemptOptions struct {
+	// All asks for Preemption.Candidates.
+	All bool
+	// RecountSpread lets PodTopologySpread count as Filter does, instead of as kube-scheduler's dry run does: without
+	// terminating pods, and without pods that an empty selector selects.
+	RecountSpread bool
 }
 
 // ScoreOptions are the arguments of Score in addition to the pod.

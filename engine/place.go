@@ -32,6 +32,8 @@ type PlaceOptions struct {
 	Explain bool
 	// Changes asks for Placement.Changes.
 	Changes bool
+	// Preempt asks for Placement.Preemption.
+	Preempt bool
 	// Groups are entries that are placed together. An entry is in at most one.
 	Groups []PodGroup
 	// Partial asks for the placements so far when the context's deadline comes.

@@ -279,7 +279,7 @@ func randomDelta(rng *rand.Rand, base *stowagev1.Cluster) (*stowagev1.ClusterDel
 			change.RemovedPodCounts = n.PodCounts
 			if len(n.Pods) > 0 {
 				p := n.Pods[0]
-				change.RemovedPods = []*stowagev1.PodName{{
+				change.RemovedPods = []*stowagev1.NamespacedName{{
 					Namespace: c.PodTemplates[p.GetTemplateIndex()].Namespace, Name: p.Name,
 				}}
 				n.Pods = n.Pods[1:]

@@ -162,7 +162,7 @@ func another(c *stowagev1.Cluster) (base *stowagev1.Cluster, delta *stowagev1.Cl
 			if len(n.NominatedPods) > 0 && known > 0 {
 				gone := &stowagev1.Pod{Name: "gone", Source: &stowagev1.Pod_TemplateIndex{}}
 				old.NominatedPods = append(old.NominatedPods, gone)
-				change.RemovedNominatedPods = append(change.RemovedNominatedPods, &stowagev1.PodName{
+				change.RemovedNominatedPods = append(change.RemovedNominatedPods, &stowagev1.NamespacedName{
 					Namespace: c.PodTemplates[0].Namespace, Name: gone.Name,
 				})
 			}
@@ -189,7 +189,8 @@ func another(c *stowagev1.Cluster) (base *stowagev1.Cluster, delta *stowagev1.Cl
 	}
 	extra := &stowagev1.WorkloadSelector{Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE, Name: "gone"}
 	base.WorkloadSelectors = append(base.WorkloadSelectors, extra)
-	delta.RemovedWorkloadSelectors = append(delta.RemovedWorkloadSelectors, extra)
+	delta.RemovedWorkloadSelectors = append(delta.RemovedWorkloadSelectors,
+		&stowagev1.WorkloadSelectorName{Kind: extra.Kind, Name: extra.Name})
 	return base, delta
 }
 

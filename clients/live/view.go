@@ -146,7 +146,7 @@ func (m *model) delta(b *base) *stowagev1.ClusterDelta {
 	d.WorkloadSelectors, removed = m.selectors.differences(selectorKey.compare)
 	for _, s := range removed {
 		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors,
-			&stowagev1.WorkloadSelector{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name})
+			&stowagev1.WorkloadSelectorName{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name})
 	}
 	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed) > 0 {
 		return d

@@ -12,9 +12,10 @@ type Change struct {
 	Replaced []Replacement
 	// Added are nodes to append.
 	Added []Node
-	// Namespaces and WorkloadSelectors are complete lists; nil for no change.
+	// Namespaces, WorkloadSelectors and Budgets are complete lists; nil for no change.
 	Namespaces        []Namespace
 	WorkloadSelectors []WorkloadSelector
+	Budgets           []PodDisruptionBudget
 }
 
 // IndexedTemplate is a template with its index in Cluster.Templates. The index of a new one is the number of templates

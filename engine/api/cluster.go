@@ -7,6 +7,7 @@ type Cluster struct {
 	Classes           []*NodeClass
 	Namespaces        []Namespace // names unique
 	WorkloadSelectors []WorkloadSelector
+	Budgets           []PodDisruptionBudget // namespaces and names unique
 }
 
 // NodeClass is what nodes of one kind share.
@@ -73,4 +74,15 @@ type WorkloadSelector struct {
 	Namespace string
 	Name      string
 	Selector  *LabelSelector
+}
+
+// PodDisruptionBudget limits the pods that may be evicted. Victims use up budgets in the order of Cluster.Budgets.
+type PodDisruptionBudget struct {
+	Namespace string // not empty
+	Name      string
+	// Selector selects no pods if it is nil or empty, or if kube-scheduler cannot parse it.
+	Selector           *LabelSelector
+	DisruptionsAllowed int32
+	// Disrupted are the names of pods that do not use up the budget.
+	Disrupted []string
 }

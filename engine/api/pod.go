@@ -13,6 +13,10 @@ type Pod struct {
 	ResourceStatus *PodResourceStatus
 	// NominatedNode is the name of the node that a pod to be placed is nominated to; empty for none.
 	NominatedNode string
+	// StartTime is when a pod of a node started, in nanoseconds since the epoch; 0 if it has not.
+	StartTime int64
+	// Preempted reports whether a pod of a node is terminating because kube-scheduler preempted it.
+	Preempted bool
 }
 
 // PodTemplate is what the pods of one workload share.
@@ -47,6 +51,8 @@ type PodSpec struct {
 	NodeName        string
 	SchedulingGates []string
 	Priority        int32
+	// NeverPreempts is set for the preemptionPolicy Never.
+	NeverPreempts bool
 }
 
 // Container is a container or an init container.

@@ -19,12 +19,14 @@ const (
 	InterPodAffinity
 	BalancedAllocation
 	ImageLocality
+	DefaultPreemption
 	PluginCount
 )
 
 var pluginNames = [PluginCount]string{
 	"", "SchedulingGates", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
+	"DefaultPreemption",
 }
 
 func (p Plugin) String() string {

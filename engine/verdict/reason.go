@@ -25,6 +25,8 @@ const (
 	ReasonNoNodes
 	ReasonUnparsablePod
 	ReasonInvalidScore
+	ReasonNoVictims
+	ReasonPreemptionNotHelpful
 )
 
 var texts = map[ReasonType]string{
@@ -42,6 +44,8 @@ var texts = map[ReasonType]string{
 	ReasonPodAntiAffinity:         "node(s) didn't match pod anti-affinity rules",
 	ReasonExistingPodAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
 	ReasonNoNodes:                 "no nodes available to schedule pods",
+	ReasonNoVictims:               "No preemption victims found for incoming pod",
+	ReasonPreemptionNotHelpful:    "Preemption is not helpful for scheduling",
 }
 
 // Reason is a reason with kube-scheduler's text.

@@ -36,6 +36,8 @@ type Filter struct {
 	// Changes are changes that make a node feasible, if requested and no node is: each sufficient alone and minimal, in
 	// the order of Change's kinds. A kind may be missing because the budget of its search was spent.
 	Changes []Change
+	// Preemption is nil unless requested, and where kube-scheduler does not run preemption.
+	Preemption *Preemption
 }
 
 // PluginScores is the weighted scores of one plugin.

@@ -240,19 +240,19 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 			`nodes[0].pod_counts: add up to 4294967296 for template 0, at most 4294967295 are allowed`,
 		},
 		{
-			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.PodName{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.NamespacedName{
 				{Namespace: "other", Name: "p"}, {Name: "p"}, {Name: "q"},
 			}}),
 			`node_pods[0].removed_pods[1]: pod not found on the node`,
 		},
 		{
-			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.PodName{
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedPods: []*stowagev1.NamespacedName{
 				{Namespace: "other", Name: "p"}, {Namespace: "other", Name: "p"},
 			}}),
 			`node_pods[0].removed_pods[1]: pod not found on the node`,
 		},
 		{
-			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedNominatedPods: []*stowagev1.PodName{{Namespace: "other", Name: "p"}}}),
+			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", RemovedNominatedPods: []*stowagev1.NamespacedName{{Namespace: "other", Name: "p"}}}),
 			`node_pods[0].removed_nominated_pods[0]: pod not nominated to the node`,
 		},
 		{
@@ -284,7 +284,7 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 			`namespaces[0].name: duplicates removed_namespaces[0]`,
 		},
 		{
-			&delta{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 2, Name: "w"}}},
+			&delta{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{{Kind: 2, Name: "w"}}},
 			`removed_workload_selectors[0]: workload selector not found in the snapshot`,
 		},
 		{
@@ -303,7 +303,7 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 		{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 0}}, Nodes: []*stowagev1.Node{{Name: "a"}}},
 		{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1}}, NodePods: []*stowagev1.NodePodsDelta{{NodeName: "b"}}},
 		{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}, {Index: 2}}, RemovedNodes: []string{"a"}},
-		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Namespace: "default", Name: "w"}}},
+		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{{Kind: 1, Namespace: "default", Name: "w"}}},
 	} {
 		if _, _, err := content.Apply(context.Background(), allowed); err != nil {
 			t.Errorf("%v: %v", allowed, err)
@@ -339,12 +339,12 @@ func TestNilElements(t *testing.T) {
 		{Nodes: []*stowagev1.Node{nil}},
 		{NodePods: []*stowagev1.NodePodsDelta{nil}},
 		{NodePods: []*stowagev1.NodePodsDelta{{
-			NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{nil}, RemovedPods: []*stowagev1.PodName{nil},
+			NodeName: "a", RemovedPodCounts: []*stowagev1.PodCount{nil}, RemovedPods: []*stowagev1.NamespacedName{nil},
 			PodCounts: []*stowagev1.PodCount{nil}, Pods: []*stowagev1.Pod{nil},
-			RemovedNominatedPods: []*stowagev1.PodName{nil},
+			RemovedNominatedPods: []*stowagev1.NamespacedName{nil},
 		}}},
 		{Namespaces: []*stowagev1.Namespace{nil}},
-		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelector{nil}},
+		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{nil}},
 		{WorkloadSelectors: []*stowagev1.WorkloadSelector{nil}, Namespaces: []*stowagev1.Namespace{{Name: "a"}}},
 	} {
 		if _, _, err := content.Apply(context.Background(), d); err != nil {

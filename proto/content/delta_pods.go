@@ -82,7 +82,7 @@ func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 }
 
 // removePods removes pods by name from a list of a node. Of pods with the same name it removes the first in canonical order.
-func (a *applier) removePods(list *[]*stowagev1.Pod, removed []*stowagev1.PodName, format, missingPod string) error {
+func (a *applier) removePods(list *[]*stowagev1.Pod, removed []*stowagev1.NamespacedName, format, missingPod string) error {
 	if len(removed) == 0 {
 		return nil
 	}

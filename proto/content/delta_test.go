@@ -141,7 +141,9 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 		d.Namespaces = append(d.Namespaces, s.namespace())
 	}
 	for often("remove workload") {
-		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors, s.selector())
+		w := s.selector()
+		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors,
+			&stowagev1.WorkloadSelectorName{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name})
 	}
 	for often("workload") {
 		d.WorkloadSelectors = append(d.WorkloadSelectors, s.selector())
@@ -190,11 +192,11 @@ func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
 	return d
 }
 
-func (s *sound) removed(pods []*stowagev1.Pod) (names []*stowagev1.PodName) {
+func (s *sound) removed(pods []*stowagev1.Pod) (names []*stowagev1.NamespacedName) {
 	for _, p := range pods {
 		if rapid.Bool().Draw(s.t, "remove") {
 			namespace := rapid.SampledFrom([]string{"", "default", "other"}).Draw(s.t, "namespace")
-			names = append(names, &stowagev1.PodName{Namespace: namespace, Name: p.Name})
+			names = append(names, &stowagev1.NamespacedName{Namespace: namespace, Name: p.Name})
 		}
 	}
 	return names

@@ -26,13 +26,13 @@ func FuzzDelta(f *testing.F) {
 		{NodePods: []*stowagev1.NodePodsDelta{{
 			NodeName:         "a",
 			RemovedPodCounts: []*stowagev1.PodCount{{Count: 2, Terminating: true}},
-			RemovedPods:      []*stowagev1.PodName{{Namespace: "prod", Name: "web-1-x"}, {Name: "own"}},
+			RemovedPods:      []*stowagev1.NamespacedName{{Namespace: "prod", Name: "web-1-x"}, {Name: "own"}},
 			PodCounts:        []*stowagev1.PodCount{{Count: 1}},
 			Pods:             []*stowagev1.Pod{{Name: "new", Source: &stowagev1.Pod_TemplateIndex{}}},
 		}}},
 		{NodePods: []*stowagev1.NodePodsDelta{{
 			NodeName:             "a",
-			RemovedNominatedPods: []*stowagev1.PodName{{Namespace: "prod", Name: "web-1-y"}},
+			RemovedNominatedPods: []*stowagev1.NamespacedName{{Namespace: "prod", Name: "web-1-y"}},
 			NominatedPods: []*stowagev1.Pod{
 				{Name: "web-1-y", Source: &stowagev1.Pod_TemplateIndex{}},
 				{Name: "own", Source: &stowagev1.Pod_Template{Template: base.PodTemplates[0]}},
@@ -47,7 +47,9 @@ func FuzzDelta(f *testing.F) {
 		{
 			RemovedNamespaces:        []string{base.Namespaces[0].Name},
 			Namespaces:               []*stowagev1.Namespace{{Name: "x", Labels: map[string]string{"a": "b"}}},
-			RemovedWorkloadSelectors: base.WorkloadSelectors[:1],
+			RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{{
+				Kind: base.WorkloadSelectors[0].Kind, Namespace: base.WorkloadSelectors[0].Namespace, Name: base.WorkloadSelectors[0].Name,
+			}},
 			WorkloadSelectors: []*stowagev1.WorkloadSelector{{
 				Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, Name: "s", Selector: selector("web"),
 			}},

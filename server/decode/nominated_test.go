@@ -43,7 +43,7 @@ func TestKeysOfNominatedPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	no, err := follow(t, nominates, &stowagev1.ClusterDelta{
-		NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", RemovedNominatedPods: []*stowagev1.PodName{{Name: "n"}}}},
+		NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", RemovedNominatedPods: []*stowagev1.NamespacedName{{Name: "n"}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestNominatedPodsAreBoundedByDelta(t *testing.T) {
 	}
 	refused("at first", c)
 	dismiss := func(node, name string) *stowagev1.NodePodsDelta {
-		return &stowagev1.NodePodsDelta{NodeName: node, RemovedNominatedPods: []*stowagev1.PodName{{Name: name}}}
+		return &stowagev1.NodePodsDelta{NodeName: node, RemovedNominatedPods: []*stowagev1.NamespacedName{{Name: name}}}
 	}
 	for what, d := range map[string]*stowagev1.ClusterDelta{
 		"a pod of the node":  {NodePods: []*stowagev1.NodePodsDelta{dismiss("full", "n")}},
@@ -134,9 +134,9 @@ func TestMalformedDeltasOfNominatedPods(t *testing.T) {
 			&stowagev1.NodePodsDelta{NominatedPods: []*stowagev1.Pod{{Name: "o", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}}},
 			"nominated_pods[0].template_index: refers to a template with a node_name, which pods of nodes must not have",
 		},
-		{&stowagev1.NodePodsDelta{RemovedNominatedPods: []*stowagev1.PodName{{}}}, "removed_nominated_pods[0].name: is required"},
+		{&stowagev1.NodePodsDelta{RemovedNominatedPods: []*stowagev1.NamespacedName{{}}}, "removed_nominated_pods[0].name: is required"},
 		{
-			&stowagev1.NodePodsDelta{RemovedNominatedPods: []*stowagev1.PodName{{Name: "n"}, {Name: "n"}}},
+			&stowagev1.NodePodsDelta{RemovedNominatedPods: []*stowagev1.NamespacedName{{Name: "n"}, {Name: "n"}}},
 			"removed_nominated_pods[1]: pod not nominated to the node",
 		},
 	} {

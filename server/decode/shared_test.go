@@ -87,7 +87,7 @@ func TestDeltasOfNodesWithSharedTemplates(t *testing.T) {
 		NodePods: []*stowagev1.NodePodsDelta{
 			{
 				NodeName:    stated.Nodes[0].Name,
-				RemovedPods: []*stowagev1.PodName{{Namespace: gone.GetTemplate().Namespace, Name: gone.Name}},
+				RemovedPods: []*stowagev1.NamespacedName{{Namespace: gone.GetTemplate().Namespace, Name: gone.Name}},
 			},
 			{
 				NodeName: last.Name, Pods: []*stowagev1.Pod{{Name: "more", Source: last.Pods[0].Source}},

@@ -142,6 +142,11 @@ func (b *Builder) AddNamespace(ns api.Namespace) {
 	b.c.byName[compiled.name] = compiled.labels
 }
 
+// AddPodDisruptionBudget adds a budget for preemption.
+func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
+	b.c.budgets = append(b.c.budgets, p)
+}
+
 // AddWorkloadSelector adds a selector for default spreading.
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {
 	b.c.workloads.add(b.c.symbols, &s)

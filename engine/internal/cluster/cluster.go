@@ -40,6 +40,7 @@ type Cluster struct {
 	namespaces []namespace
 	byName     map[intern.ID]selector.Labels // namespace labels by name
 	workloads  workloads
+	budgets    []api.PodDisruptionBudget
 
 	columns *columns
 	counts  *counts
@@ -75,6 +76,9 @@ func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
 	}
 	for _, s := range stated.WorkloadSelectors {
 		b.AddWorkloadSelector(s)
+	}
+	for _, p := range stated.Budgets {
+		b.AddPodDisruptionBudget(p)
 	}
 	for _, t := range stated.Templates {
 		b.AddTemplate(t)

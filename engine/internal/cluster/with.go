@@ -72,6 +72,9 @@ func (b *Builder) restate(change *api.Change) {
 			b.AddWorkloadSelector(s)
 		}
 	}
+	if change.Budgets != nil {
+		c.budgets = change.Budgets
+	}
 }
 
 // reclassify drops the kinds of removed classes and compiles those of new ones.

@@ -160,7 +160,7 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 	return c, true
 }
 
-func remove(c *stowagev1.Cluster, from *[]*stowagev1.Pod, names []*stowagev1.PodName) bool {
+func remove(c *stowagev1.Cluster, from *[]*stowagev1.Pod, names []*stowagev1.NamespacedName) bool {
 	for _, name := range names {
 		i := find(c, *from, name.Name, cmp.Or(name.Namespace, "default"))
 		if i < 0 {
@@ -183,8 +183,12 @@ func namespaceOf(c *stowagev1.Cluster, p *stowagev1.Pod) string {
 	return cmp.Or(template.GetNamespace(), "default")
 }
 
-func key(w *stowagev1.WorkloadSelector) string {
-	return fmt.Sprint(w.Kind, cmp.Or(w.Namespace, "default"), "/", w.Name)
+func key(w interface {
+	GetKind() stowagev1.WorkloadKind
+	GetNamespace() string
+	GetName() string
+}) string {
+	return fmt.Sprint(w.GetKind(), cmp.Or(w.GetNamespace(), "default"), "/", w.GetName())
 }
 
 // overflow reports whether the sum of the counts of the same pods exceeds uint32.

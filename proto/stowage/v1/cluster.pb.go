@@ -97,9 +97,12 @@ type Cluster struct {
 	// spread constraints do not apply.
 	WorkloadSelectors []*WorkloadSelector `protobuf:"bytes,4,rep,name=workload_selectors,json=workloadSelectors,proto3" json:"workload_selectors,omitempty"`
 	// Node classes, which hold the fields that many nodes share. Nodes refer to a class by its index.
-	NodeClasses   []*NodeClass `protobuf:"bytes,5,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NodeClasses []*NodeClass `protobuf:"bytes,5,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
+	// PodDisruptionBudgets, which preemption respects where it can. Of several that select a victim, it uses up those with
+	// lower names first; kube-scheduler has no fixed order.
+	PodDisruptionBudgets []*PodDisruptionBudget `protobuf:"bytes,6,rep,name=pod_disruption_budgets,json=podDisruptionBudgets,proto3" json:"pod_disruption_budgets,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
@@ -163,6 +166,13 @@ func (x *Cluster) GetWorkloadSelectors() []*WorkloadSelector {
 func (x *Cluster) GetNodeClasses() []*NodeClass {
 	if x != nil {
 		return x.NodeClasses
+	}
+	return nil
+}
+
+func (x *Cluster) GetPodDisruptionBudgets() []*PodDisruptionBudget {
+	if x != nil {
+		return x.PodDisruptionBudgets
 	}
 	return nil
 }
@@ -693,12 +703,159 @@ func (x *WorkloadSelector) GetSelector() *LabelSelector {
 	return nil
 }
 
+// WorkloadSelectorName identifies a WorkloadSelector.
+type WorkloadSelectorName struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind. Required.
+	Kind WorkloadKind `protobuf:"varint,1,opt,name=kind,proto3,enum=stowage.v1.WorkloadKind" json:"kind,omitempty"`
+	// metadata.namespace, "default" if empty.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// metadata.name. Required.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkloadSelectorName) Reset() {
+	*x = WorkloadSelectorName{}
+	mi := &file_stowage_v1_cluster_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkloadSelectorName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkloadSelectorName) ProtoMessage() {}
+
+func (x *WorkloadSelectorName) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_cluster_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkloadSelectorName.ProtoReflect.Descriptor instead.
+func (*WorkloadSelectorName) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WorkloadSelectorName) GetKind() WorkloadKind {
+	if x != nil {
+		return x.Kind
+	}
+	return WorkloadKind_WORKLOAD_KIND_UNSPECIFIED
+}
+
+func (x *WorkloadSelectorName) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *WorkloadSelectorName) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// PodDisruptionBudget is a policy/v1 PodDisruptionBudget.
+type PodDisruptionBudget struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// metadata.namespace, "default" if empty.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// metadata.name. Required.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// spec.selector. kube-scheduler takes an absent or empty selector, and one that it cannot parse, for one that selects no
+	// pods (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37).
+	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
+	// status.disruptionsAllowed.
+	DisruptionsAllowed int32 `protobuf:"varint,4,opt,name=disruptions_allowed,json=disruptionsAllowed,proto3" json:"disruptions_allowed,omitempty"`
+	// The names of the pods in status.disruptedPods. Evicting one of them again does not use up the budget.
+	DisruptedPods []string `protobuf:"bytes,5,rep,name=disrupted_pods,json=disruptedPods,proto3" json:"disrupted_pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodDisruptionBudget) Reset() {
+	*x = PodDisruptionBudget{}
+	mi := &file_stowage_v1_cluster_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodDisruptionBudget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodDisruptionBudget) ProtoMessage() {}
+
+func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_cluster_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodDisruptionBudget.ProtoReflect.Descriptor instead.
+func (*PodDisruptionBudget) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PodDisruptionBudget) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PodDisruptionBudget) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PodDisruptionBudget) GetSelector() *LabelSelector {
+	if x != nil {
+		return x.Selector
+	}
+	return nil
+}
+
+func (x *PodDisruptionBudget) GetDisruptionsAllowed() int32 {
+	if x != nil {
+		return x.DisruptionsAllowed
+	}
+	return 0
+}
+
+func (x *PodDisruptionBudget) GetDisruptedPods() []string {
+	if x != nil {
+		return x.DisruptedPods
+	}
+	return nil
+}
+
 var File_stowage_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/cluster.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xcc\x03\n" +
 	"\aCluster\x122\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05nodes\x12H\n" +
@@ -711,7 +868,9 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\x12workload_selectors\x18\x04 \x03(\v2\x1c.stowage.v1.WorkloadSelectorB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11workloadSelectors\x12D\n" +
 	"\fnode_classes\x18\x05 \x03(\v2\x15.stowage.v1.NodeClassB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\vnodeClasses\"\x85\x03\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\vnodeClasses\x12a\n" +
+	"\x16pod_disruption_budgets\x18\x06 \x03(\v2\x1f.stowage.v1.PodDisruptionBudgetB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\"\x85\x03\n" +
 	"\tNodeClass\x12S\n" +
 	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
 	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x127\n" +
@@ -767,7 +926,20 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\tnamespace\x18\x02 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
 	"\x04name\x18\x03 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x125\n" +
-	"\bselector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector*\xb1\x01\n" +
+	"\bselector\x18\x04 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\"\x97\x01\n" +
+	"\x14WorkloadSelectorName\x128\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x18.stowage.v1.WorkloadKindB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12%\n" +
+	"\tnamespace\x18\x02 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
+	"\x04name\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\x80\x02\n" +
+	"\x13PodDisruptionBudget\x12%\n" +
+	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
+	"\x04name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x125\n" +
+	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12/\n" +
+	"\x13disruptions_allowed\x18\x04 \x01(\x05R\x12disruptionsAllowed\x12:\n" +
+	"\x0edisrupted_pods\x18\x05 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\xa0\x8d\x06\"\ar\x05\x10\x01(\xfd\x01R\rdisruptedPods*\xb1\x01\n" +
 	"\fWorkloadKind\x12\x1d\n" +
 	"\x19WORKLOAD_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15WORKLOAD_KIND_SERVICE\x10\x01\x12(\n" +
@@ -788,52 +960,57 @@ func file_stowage_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_stowage_v1_cluster_proto_goTypes = []any{
-	(WorkloadKind)(0),        // 0: stowage.v1.WorkloadKind
-	(*Cluster)(nil),          // 1: stowage.v1.Cluster
-	(*NodeClass)(nil),        // 2: stowage.v1.NodeClass
-	(*Node)(nil),             // 3: stowage.v1.Node
-	(*PodCount)(nil),         // 4: stowage.v1.PodCount
-	(*ContainerImage)(nil),   // 5: stowage.v1.ContainerImage
-	(*Taint)(nil),            // 6: stowage.v1.Taint
-	(*Namespace)(nil),        // 7: stowage.v1.Namespace
-	(*WorkloadSelector)(nil), // 8: stowage.v1.WorkloadSelector
-	nil,                      // 9: stowage.v1.NodeClass.LabelsEntry
-	nil,                      // 10: stowage.v1.Node.LabelsEntry
-	nil,                      // 11: stowage.v1.Namespace.LabelsEntry
-	(*PodTemplate)(nil),      // 12: stowage.v1.PodTemplate
-	(*Resources)(nil),        // 13: stowage.v1.Resources
-	(*Pod)(nil),              // 14: stowage.v1.Pod
-	(TaintEffect)(0),         // 15: stowage.v1.TaintEffect
-	(*LabelSelector)(nil),    // 16: stowage.v1.LabelSelector
+	(WorkloadKind)(0),            // 0: stowage.v1.WorkloadKind
+	(*Cluster)(nil),              // 1: stowage.v1.Cluster
+	(*NodeClass)(nil),            // 2: stowage.v1.NodeClass
+	(*Node)(nil),                 // 3: stowage.v1.Node
+	(*PodCount)(nil),             // 4: stowage.v1.PodCount
+	(*ContainerImage)(nil),       // 5: stowage.v1.ContainerImage
+	(*Taint)(nil),                // 6: stowage.v1.Taint
+	(*Namespace)(nil),            // 7: stowage.v1.Namespace
+	(*WorkloadSelector)(nil),     // 8: stowage.v1.WorkloadSelector
+	(*WorkloadSelectorName)(nil), // 9: stowage.v1.WorkloadSelectorName
+	(*PodDisruptionBudget)(nil),  // 10: stowage.v1.PodDisruptionBudget
+	nil,                          // 11: stowage.v1.NodeClass.LabelsEntry
+	nil,                          // 12: stowage.v1.Node.LabelsEntry
+	nil,                          // 13: stowage.v1.Namespace.LabelsEntry
+	(*PodTemplate)(nil),          // 14: stowage.v1.PodTemplate
+	(*Resources)(nil),            // 15: stowage.v1.Resources
+	(*Pod)(nil),                  // 16: stowage.v1.Pod
+	(TaintEffect)(0),             // 17: stowage.v1.TaintEffect
+	(*LabelSelector)(nil),        // 18: stowage.v1.LabelSelector
 }
 var file_stowage_v1_cluster_proto_depIdxs = []int32{
 	3,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
-	12, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
+	14, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
 	7,  // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
 	8,  // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
 	2,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
-	9,  // 5: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
-	6,  // 6: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
-	13, // 7: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
-	5,  // 8: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
-	10, // 9: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
-	6,  // 10: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
-	13, // 11: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
-	5,  // 12: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
-	4,  // 13: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
-	14, // 14: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	14, // 15: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
-	15, // 16: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	11, // 17: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 18: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	16, // 19: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	10, // 5: stowage.v1.Cluster.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
+	11, // 6: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
+	6,  // 7: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
+	15, // 8: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
+	5,  // 9: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
+	12, // 10: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
+	6,  // 11: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
+	15, // 12: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
+	5,  // 13: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
+	4,  // 14: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
+	16, // 15: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
+	16, // 16: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
+	17, // 17: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	13, // 18: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 19: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	18, // 20: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	0,  // 21: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
+	18, // 22: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }
@@ -851,7 +1028,7 @@ func file_stowage_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_cluster_proto_rawDesc), len(file_stowage_v1_cluster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -37,8 +37,10 @@ type FilterRequest struct {
 	// Whether to include FilterResponse.changes if no candidate node is feasible. Each change is verified by a decision
 	// with it, so this costs hundreds of times as much as the decision.
 	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether to include FilterResponse.preemption if no candidate node is feasible.
+	IncludePreemption bool `protobuf:"varint,6,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *FilterRequest) Reset() {
@@ -106,6 +108,13 @@ func (x *FilterRequest) GetIncludeChanges() bool {
 	return false
 }
 
+func (x *FilterRequest) GetIncludePreemption() bool {
+	if x != nil {
+		return x.IncludePreemption
+	}
+	return false
+}
+
 // FilterResponse is the feasible candidate nodes, and the rejections of the others.
 type FilterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -117,7 +126,8 @@ type FilterResponse struct {
 	Rejections []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// kube-scheduler's event text if no candidate node is feasible (pkg/scheduler/framework/types.go FitError, v1.37),
 	// for example "0/3 nodes are available: 3 Insufficient cpu.". The text of its error if several nodes are feasible and
-	// it fails to score the pod, because it cannot parse a preferred term. Empty otherwise.
+	// it fails to score the pod, because it cannot parse a preferred term. Empty otherwise. It ends with
+	// Preemption.message if FilterRequest.include_preemption is set; kube-scheduler's text always does.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The explanation, if requested.
 	Explanation *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
@@ -131,6 +141,9 @@ type FilterResponse struct {
 	// Whether kube-scheduler's scheduling cycle of the pod ends with an internal error. message is the text of the error.
 	// Neither preemption nor more nodes help. Errors of scores that overflow are only in ScoreResponse.
 	InternalError bool `protobuf:"varint,8,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
+	// What preemption finds, if requested and no candidate node is feasible. Absent where kube-scheduler does not run it:
+	// for a pod with scheduling gates, without candidate nodes, or after an internal error.
+	Preemption    *Preemption `protobuf:"bytes,9,opt,name=preemption,proto3" json:"preemption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +232,13 @@ func (x *FilterResponse) GetInternalError() bool {
 		return x.InternalError
 	}
 	return false
+}
+
+func (x *FilterResponse) GetPreemption() *Preemption {
+	if x != nil {
+		return x.Preemption
+	}
+	return nil
 }
 
 // ScoreRequest is a request for the scores of the feasible nodes of a pod.
@@ -514,9 +534,12 @@ type PlaceRequest struct {
 	// Whether to respond with the placements so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server
 	// stops shortly before the deadline, so that the response arrives in time. The number of placed pods then depends on
 	// the server's speed: the response does not depend on the request alone.
-	AllowPartial  bool `protobuf:"varint,8,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	AllowPartial bool `protobuf:"varint,8,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
+	// Whether to include Placement.preemption of entries with unplaced pods. Place evicts no victims. The cost is per such
+	// entry.
+	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *PlaceRequest) Reset() {
@@ -601,6 +624,13 @@ func (x *PlaceRequest) GetTieBreakSeed() uint64 {
 func (x *PlaceRequest) GetAllowPartial() bool {
 	if x != nil {
 		return x.AllowPartial
+	}
+	return false
+}
+
+func (x *PlaceRequest) GetIncludePreemption() bool {
+	if x != nil {
+		return x.IncludePreemption
 	}
 	return false
 }
@@ -769,7 +799,8 @@ type Placement struct {
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// The number of unplaced pods of the entry.
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
-	// kube-scheduler's event text for the unplaced pods; empty if there are none.
+	// kube-scheduler's event text for the unplaced pods; empty if there are none. As in FilterResponse, the part about
+	// preemption is only there if requested.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The rejections for the first unplaced pod, as in FilterResponse. If kube-scheduler fails to score the pod, the
 	// feasible nodes have a rejection with STATUS_CODE_ERROR. Missing once the rejections of the response would list
@@ -789,6 +820,8 @@ type Placement struct {
 	// Whether kube-scheduler's scheduling cycle of the first unplaced pod ends with an internal error. message is the
 	// text of the error. Neither preemption nor more nodes help.
 	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
+	// What preemption finds for the first unplaced pod, as in FilterResponse, if requested. Absent for pods of a group.
+	Preemption    *Preemption `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -891,6 +924,13 @@ func (x *Placement) GetInternalError() bool {
 		return x.InternalError
 	}
 	return false
+}
+
+func (x *Placement) GetPreemption() *Preemption {
+	if x != nil {
+		return x.Preemption
+	}
+	return nil
 }
 
 // PlaceStreamRequest is a PlaceRequest to respond to in parts.
@@ -1109,13 +1149,14 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\x81\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
 	"\rFilterRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12\x18\n" +
 	"\aexplain\x18\x04 \x01(\bR\aexplain\x12'\n" +
-	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\"\x8a\x03\n" +
+	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\x12-\n" +
+	"\x12include_preemption\x18\x06 \x01(\bR\x11includePreemption\"\xc2\x03\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
@@ -1126,7 +1167,10 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12,\n" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12/\n" +
 	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
-	"\x0einternal_error\x18\b \x01(\bR\rinternalError\"\xa0\x02\n" +
+	"\x0einternal_error\x18\b \x01(\bR\rinternalError\x126\n" +
+	"\n" +
+	"preemption\x18\t \x01(\v2\x16.stowage.v1.PreemptionR\n" +
+	"preemption\"\xa0\x02\n" +
 	"\fScoreRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
@@ -1149,7 +1193,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x9c\x03\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\xcb\x03\n" +
 	"\fPlaceRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
@@ -1161,7 +1205,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"pod_groups\x18\x06 \x03(\v2\x14.stowage.v1.PodGroupB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\x12$\n" +
 	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12#\n" +
-	"\rallow_partial\x18\b \x01(\bR\fallowPartial\"z\n" +
+	"\rallow_partial\x18\b \x01(\bR\fallowPartial\x12-\n" +
+	"\x12include_preemption\x18\t \x01(\bR\x11includePreemption\"z\n" +
 	"\vPendingPods\x12)\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
@@ -1176,7 +1221,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12<\n" +
 	"\n" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
-	"\apartial\x18\x05 \x01(\bR\apartial\"\xc0\x03\n" +
+	"\apartial\x18\x05 \x01(\bR\apartial\"\xf8\x03\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1190,7 +1235,10 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12/\n" +
 	"\x06unread\x18\t \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
 	"\x0einternal_error\x18\n" +
-	" \x01(\bR\rinternalError\"\x99\x01\n" +
+	" \x01(\bR\rinternalError\x126\n" +
+	"\n" +
+	"preemption\x18\v \x01(\v2\x16.stowage.v1.PreemptionR\n" +
+	"preemption\"\x99\x01\n" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
@@ -1210,12 +1258,13 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
-	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement2\x93\x04\n" +
+	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement2\xd7\x04\n" +
 	"\x10PlacementService\x12?\n" +
 	"\x06Filter\x12\x19.stowage.v1.FilterRequest\x1a\x1a.stowage.v1.FilterResponse\x12<\n" +
 	"\x05Score\x12\x18.stowage.v1.ScoreRequest\x1a\x19.stowage.v1.ScoreResponse\x12<\n" +
 	"\x05Place\x12\x18.stowage.v1.PlaceRequest\x1a\x19.stowage.v1.PlaceResponse\x12P\n" +
-	"\vPlaceStream\x12\x1e.stowage.v1.PlaceStreamRequest\x1a\x1f.stowage.v1.PlaceStreamResponse0\x01\x12H\n" +
+	"\vPlaceStream\x12\x1e.stowage.v1.PlaceStreamRequest\x1a\x1f.stowage.v1.PlaceStreamResponse0\x01\x12B\n" +
+	"\aPreempt\x12\x1a.stowage.v1.PreemptRequest\x1a\x1b.stowage.v1.PreemptResponse\x12H\n" +
 	"\tScaleDown\x12\x1c.stowage.v1.ScaleDownRequest\x1a\x1d.stowage.v1.ScaleDownResponse\x12P\n" +
 	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01\x12T\n" +
 	"\rGetServerInfo\x12 .stowage.v1.GetServerInfoRequest\x1a!.stowage.v1.GetServerInfoResponseBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
@@ -1254,15 +1303,18 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*Explanation)(nil),           // 17: stowage.v1.Explanation
 	(*Change)(nil),                // 18: stowage.v1.Change
 	(*UnreadField)(nil),           // 19: stowage.v1.UnreadField
-	(Plugin)(0),                   // 20: stowage.v1.Plugin
-	(*PodGroup)(nil),              // 21: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),     // 22: stowage.v1.PodGroupPlacement
-	(*ScaleDownRequest)(nil),      // 23: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),    // 24: stowage.v1.PutSnapshotRequest
-	(*GetServerInfoRequest)(nil),  // 25: stowage.v1.GetServerInfoRequest
-	(*ScaleDownResponse)(nil),     // 26: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil),   // 27: stowage.v1.PutSnapshotResponse
-	(*GetServerInfoResponse)(nil), // 28: stowage.v1.GetServerInfoResponse
+	(*Preemption)(nil),            // 20: stowage.v1.Preemption
+	(Plugin)(0),                   // 21: stowage.v1.Plugin
+	(*PodGroup)(nil),              // 22: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),     // 23: stowage.v1.PodGroupPlacement
+	(*PreemptRequest)(nil),        // 24: stowage.v1.PreemptRequest
+	(*ScaleDownRequest)(nil),      // 25: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),    // 26: stowage.v1.PutSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 27: stowage.v1.GetServerInfoRequest
+	(*PreemptResponse)(nil),       // 28: stowage.v1.PreemptResponse
+	(*ScaleDownResponse)(nil),     // 29: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 30: stowage.v1.PutSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 31: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	12, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
@@ -1273,50 +1325,54 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	17, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
 	18, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
 	19, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
-	12, // 8: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
-	13, // 9: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	14, // 10: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	15, // 11: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	4,  // 12: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	15, // 13: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	16, // 14: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	19, // 15: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
-	20, // 16: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	12, // 17: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
-	6,  // 18: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	14, // 19: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	21, // 20: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
-	13, // 21: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 22: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	22, // 23: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	15, // 24: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	16, // 25: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	17, // 26: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	18, // 27: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	19, // 28: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
-	5,  // 29: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	11, // 30: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	22, // 31: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	8,  // 32: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	0,  // 33: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 34: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 35: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	9,  // 36: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	23, // 37: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	24, // 38: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	25, // 39: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	1,  // 40: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 41: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 42: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	10, // 43: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	26, // 44: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	27, // 45: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	28, // 46: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	40, // [40:47] is the sub-list for method output_type
-	33, // [33:40] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	20, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
+	12, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
+	13, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	14, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	15, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	4,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	15, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	16, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	19, // 16: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
+	21, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	12, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
+	6,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	14, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	22, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	13, // 22: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	8,  // 23: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	23, // 24: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	15, // 25: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	16, // 26: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	17, // 27: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	18, // 28: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	19, // 29: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	20, // 30: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
+	5,  // 31: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	11, // 32: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	23, // 33: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	8,  // 34: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	0,  // 35: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	2,  // 36: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	5,  // 37: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	9,  // 38: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	24, // 39: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
+	25, // 40: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	26, // 41: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	27, // 42: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	1,  // 43: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	3,  // 44: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	7,  // 45: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	10, // 46: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	28, // 47: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	29, // 48: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	30, // 49: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	31, // 50: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	43, // [43:51] is the sub-list for method output_type
+	35, // [35:43] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -1329,6 +1385,7 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()
+	file_stowage_v1_preemption_proto_init()
 	file_stowage_v1_scale_down_proto_init()
 	file_stowage_v1_server_info_proto_init()
 	file_stowage_v1_snapshot_proto_init()

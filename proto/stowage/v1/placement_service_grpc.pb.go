@@ -23,6 +23,7 @@ const (
 	PlacementService_Score_FullMethodName         = "/stowage.v1.PlacementService/Score"
 	PlacementService_Place_FullMethodName         = "/stowage.v1.PlacementService/Place"
 	PlacementService_PlaceStream_FullMethodName   = "/stowage.v1.PlacementService/PlaceStream"
+	PlacementService_Preempt_FullMethodName       = "/stowage.v1.PlacementService/Preempt"
 	PlacementService_ScaleDown_FullMethodName     = "/stowage.v1.PlacementService/ScaleDown"
 	PlacementService_PutSnapshot_FullMethodName   = "/stowage.v1.PlacementService/PutSnapshot"
 	PlacementService_GetServerInfo_FullMethodName = "/stowage.v1.PlacementService/GetServerInfo"
@@ -56,6 +57,8 @@ type PlacementServiceClient interface {
 	Place(ctx context.Context, in *PlaceRequest, opts ...grpc.CallOption) (*PlaceResponse, error)
 	// PlaceStream is Place with a response in parts, which the server sends as it decides.
 	PlaceStream(ctx context.Context, in *PlaceStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PlaceStreamResponse], error)
+	// Preempt returns the nodes that a pod without feasible nodes may be nominated to, and the pods to evict from them.
+	Preempt(ctx context.Context, in *PreemptRequest, opts ...grpc.CallOption) (*PreemptResponse, error)
 	// ScaleDown selects the replicas of a workload to delete, so that the remaining ones are placed best by their own
 	// rules. kube-scheduler makes no such decision.
 	ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error)
@@ -122,6 +125,16 @@ func (c *placementServiceClient) PlaceStream(ctx context.Context, in *PlaceStrea
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PlacementService_PlaceStreamClient = grpc.ServerStreamingClient[PlaceStreamResponse]
 
+func (c *placementServiceClient) Preempt(ctx context.Context, in *PreemptRequest, opts ...grpc.CallOption) (*PreemptResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreemptResponse)
+	err := c.cc.Invoke(ctx, PlacementService_Preempt_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *placementServiceClient) ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ScaleDownResponse)
@@ -183,6 +196,8 @@ type PlacementServiceServer interface {
 	Place(context.Context, *PlaceRequest) (*PlaceResponse, error)
 	// PlaceStream is Place with a response in parts, which the server sends as it decides.
 	PlaceStream(*PlaceStreamRequest, grpc.ServerStreamingServer[PlaceStreamResponse]) error
+	// Preempt returns the nodes that a pod without feasible nodes may be nominated to, and the pods to evict from them.
+	Preempt(context.Context, *PreemptRequest) (*PreemptResponse, error)
 	// ScaleDown selects the replicas of a workload to delete, so that the remaining ones are placed best by their own
 	// rules. kube-scheduler makes no such decision.
 	ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error)
@@ -211,6 +226,9 @@ func (UnimplementedPlacementServiceServer) Place(context.Context, *PlaceRequest)
 }
 func (UnimplementedPlacementServiceServer) PlaceStream(*PlaceStreamRequest, grpc.ServerStreamingServer[PlaceStreamResponse]) error {
 	return status.Error(codes.Unimplemented, "method PlaceStream not implemented")
+}
+func (UnimplementedPlacementServiceServer) Preempt(context.Context, *PreemptRequest) (*PreemptResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Preempt not implemented")
 }
 func (UnimplementedPlacementServiceServer) ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ScaleDown not implemented")
@@ -307,6 +325,24 @@ func _PlacementService_PlaceStream_Handler(srv interface{}, stream grpc.ServerSt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PlacementService_PlaceStreamServer = grpc.ServerStreamingServer[PlaceStreamResponse]
 
+func _PlacementService_Preempt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreemptRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlacementServiceServer).Preempt(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlacementService_Preempt_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlacementServiceServer).Preempt(ctx, req.(*PreemptRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PlacementService_ScaleDown_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ScaleDownRequest)
 	if err := dec(in); err != nil {
@@ -368,6 +404,10 @@ var PlacementService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Place",
 			Handler:    _PlacementService_Place_Handler,
+		},
+		{
+			MethodName: "Preempt",
+			Handler:    _PlacementService_Preempt_Handler,
 		},
 		{
 			MethodName: "ScaleDown",

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -21,6 +22,59 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// PreemptionPolicy tells whether a pod may preempt pods with lower priorities.
+type PreemptionPolicy int32
+
+const (
+	// The pod may.
+	PreemptionPolicy_PREEMPTION_POLICY_UNSPECIFIED PreemptionPolicy = 0
+	// The pod may.
+	PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY PreemptionPolicy = 1
+	// The pod waits until a node is feasible.
+	PreemptionPolicy_PREEMPTION_POLICY_NEVER PreemptionPolicy = 2
+)
+
+// Enum value maps for PreemptionPolicy.
+var (
+	PreemptionPolicy_name = map[int32]string{
+		0: "PREEMPTION_POLICY_UNSPECIFIED",
+		1: "PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY",
+		2: "PREEMPTION_POLICY_NEVER",
+	}
+	PreemptionPolicy_value = map[string]int32{
+		"PREEMPTION_POLICY_UNSPECIFIED":            0,
+		"PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY": 1,
+		"PREEMPTION_POLICY_NEVER":                  2,
+	}
+)
+
+func (x PreemptionPolicy) Enum() *PreemptionPolicy {
+	p := new(PreemptionPolicy)
+	*p = x
+	return p
+}
+
+func (x PreemptionPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PreemptionPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_pod_proto_enumTypes[0].Descriptor()
+}
+
+func (PreemptionPolicy) Type() protoreflect.EnumType {
+	return &file_stowage_v1_pod_proto_enumTypes[0]
+}
+
+func (x PreemptionPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PreemptionPolicy.Descriptor instead.
+func (PreemptionPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{0}
+}
 
 // ContainerRestartPolicy is a container's own restart policy.
 type ContainerRestartPolicy int32
@@ -64,11 +118,11 @@ func (x ContainerRestartPolicy) String() string {
 }
 
 func (ContainerRestartPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[0].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[1].Descriptor()
 }
 
 func (ContainerRestartPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[0]
+	return &file_stowage_v1_pod_proto_enumTypes[1]
 }
 
 func (x ContainerRestartPolicy) Number() protoreflect.EnumNumber {
@@ -77,7 +131,7 @@ func (x ContainerRestartPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContainerRestartPolicy.Descriptor instead.
 func (ContainerRestartPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{0}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
 }
 
 // Protocol is a port's protocol.
@@ -121,11 +175,11 @@ func (x Protocol) String() string {
 }
 
 func (Protocol) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[1].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[2].Descriptor()
 }
 
 func (Protocol) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[1]
+	return &file_stowage_v1_pod_proto_enumTypes[2]
 }
 
 func (x Protocol) Number() protoreflect.EnumNumber {
@@ -134,7 +188,7 @@ func (x Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Protocol.Descriptor instead.
 func (Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
 }
 
 // Pod is a pod: a template, and the fields of this pod alone.
@@ -162,8 +216,16 @@ type Pod struct {
 	// kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37). The cluster need
 	// not have the node. Must be empty in pods of nodes: Node.nominated_pods has those that are nominated to it.
 	NominatedNodeName string `protobuf:"bytes,8,opt,name=nominated_node_name,json=nominatedNodeName,proto3" json:"nominated_node_name,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// status.startTime of a pod of a node, after the epoch and before 2262. Of two victims with equal priority, the one that
+	// started earlier is more important. A pod without a start time is less important than one with; of two pods without,
+	// the one that is listed later is.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Whether kube-scheduler has preempted the pod: it is terminating, and its condition DisruptionTarget is true with the
+	// reason PreemptionByScheduler. Read only for pods of nodes. A pod that is nominated to the node of such a pod waits for
+	// it to be gone, and preempts no others.
+	Preempted     bool `protobuf:"varint,10,opt,name=preempted,proto3" json:"preempted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -261,6 +323,20 @@ func (x *Pod) GetNominatedNodeName() string {
 		return x.NominatedNodeName
 	}
 	return ""
+}
+
+func (x *Pod) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *Pod) GetPreempted() bool {
+	if x != nil {
+		return x.Preempted
+	}
+	return false
 }
 
 type isPod_Source interface {
@@ -511,10 +587,12 @@ type PodSpec struct {
 	NodeName string `protobuf:"bytes,10,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The names of spec.schedulingGates.
 	SchedulingGates []string `protobuf:"bytes,11,rep,name=scheduling_gates,json=schedulingGates,proto3" json:"scheduling_gates,omitempty"`
-	// spec.priority. Victims are chosen by it. The queue is placed in the caller's order, and no pod is preempted.
-	Priority      int32 `protobuf:"varint,12,opt,name=priority,proto3" json:"priority,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// spec.priority. A pod preempts pods with lower priorities. The queue of Place is placed in the caller's order.
+	Priority int32 `protobuf:"varint,12,opt,name=priority,proto3" json:"priority,omitempty"`
+	// spec.preemptionPolicy. Read only for pods to be placed.
+	PreemptionPolicy PreemptionPolicy `protobuf:"varint,13,opt,name=preemption_policy,json=preemptionPolicy,proto3,enum=stowage.v1.PreemptionPolicy" json:"preemption_policy,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PodSpec) Reset() {
@@ -629,6 +707,13 @@ func (x *PodSpec) GetPriority() int32 {
 		return x.Priority
 	}
 	return 0
+}
+
+func (x *PodSpec) GetPreemptionPolicy() PreemptionPolicy {
+	if x != nil {
+		return x.PreemptionPolicy
+	}
+	return PreemptionPolicy_PREEMPTION_POLICY_UNSPECIFIED
 }
 
 // Volume is a volume of a pod. Kinds of volumes that this message lacks are fields of Pod.unread.
@@ -1046,7 +1131,7 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xfe\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xd7\x04\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
@@ -1055,7 +1140,11 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vterminating\x18\x05 \x01(\bR\vterminating\x12F\n" +
 	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x12:\n" +
 	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06unread\x128\n" +
-	"\x13nominated_node_name\x18\b \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x11nominatedNodeName\x1a9\n" +
+	"\x13nominated_node_name\x18\b \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x11nominatedNodeName\x129\n" +
+	"\n" +
+	"start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1c\n" +
+	"\tpreempted\x18\n" +
+	" \x01(\bR\tpreempted\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
@@ -1080,7 +1169,7 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xbc\x06\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\x91\a\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -1096,7 +1185,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\tnode_name\x18\n" +
 	" \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\bnodeName\x124\n" +
 	"\x10scheduling_gates\x18\v \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0fschedulingGates\x12\x1a\n" +
-	"\bpriority\x18\f \x01(\x05R\bpriority\x1a?\n" +
+	"\bpriority\x18\f \x01(\x05R\bpriority\x12S\n" +
+	"\x11preemption_policy\x18\r \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +
@@ -1128,7 +1218,11 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x123\n" +
 	"\tallocated\x18\x02 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
-	"\bactuated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated*\xb4\x01\n" +
+	"\bactuated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated*\x80\x01\n" +
+	"\x10PreemptionPolicy\x12!\n" +
+	"\x1dPREEMPTION_POLICY_UNSPECIFIED\x10\x00\x12,\n" +
+	"(PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY\x10\x01\x12\x1b\n" +
+	"\x17PREEMPTION_POLICY_NEVER\x10\x02*\xb4\x01\n" +
 	"\x16ContainerRestartPolicy\x12(\n" +
 	"$CONTAINER_RESTART_POLICY_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fCONTAINER_RESTART_POLICY_ALWAYS\x10\x01\x12'\n" +
@@ -1152,62 +1246,66 @@ func file_stowage_v1_pod_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_pod_proto_rawDescData
 }
 
-var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_stowage_v1_pod_proto_goTypes = []any{
-	(ContainerRestartPolicy)(0),      // 0: stowage.v1.ContainerRestartPolicy
-	(Protocol)(0),                    // 1: stowage.v1.Protocol
-	(*Pod)(nil),                      // 2: stowage.v1.Pod
-	(*UnreadField)(nil),              // 3: stowage.v1.UnreadField
-	(*PodTemplate)(nil),              // 4: stowage.v1.PodTemplate
-	(*ControllerReference)(nil),      // 5: stowage.v1.ControllerReference
-	(*PodSpec)(nil),                  // 6: stowage.v1.PodSpec
-	(*Volume)(nil),                   // 7: stowage.v1.Volume
-	(*ImageVolumeSource)(nil),        // 8: stowage.v1.ImageVolumeSource
-	(*Container)(nil),                // 9: stowage.v1.Container
-	(*HostPort)(nil),                 // 10: stowage.v1.HostPort
-	(*PodResourceStatus)(nil),        // 11: stowage.v1.PodResourceStatus
-	(*ContainerResourceStatus)(nil),  // 12: stowage.v1.ContainerResourceStatus
-	nil,                              // 13: stowage.v1.Pod.LabelsEntry
-	nil,                              // 14: stowage.v1.PodTemplate.LabelsEntry
-	nil,                              // 15: stowage.v1.PodSpec.NodeSelectorEntry
-	(*Affinity)(nil),                 // 16: stowage.v1.Affinity
-	(*Toleration)(nil),               // 17: stowage.v1.Toleration
-	(*TopologySpreadConstraint)(nil), // 18: stowage.v1.TopologySpreadConstraint
-	(*Resources)(nil),                // 19: stowage.v1.Resources
+	(PreemptionPolicy)(0),            // 0: stowage.v1.PreemptionPolicy
+	(ContainerRestartPolicy)(0),      // 1: stowage.v1.ContainerRestartPolicy
+	(Protocol)(0),                    // 2: stowage.v1.Protocol
+	(*Pod)(nil),                      // 3: stowage.v1.Pod
+	(*UnreadField)(nil),              // 4: stowage.v1.UnreadField
+	(*PodTemplate)(nil),              // 5: stowage.v1.PodTemplate
+	(*ControllerReference)(nil),      // 6: stowage.v1.ControllerReference
+	(*PodSpec)(nil),                  // 7: stowage.v1.PodSpec
+	(*Volume)(nil),                   // 8: stowage.v1.Volume
+	(*ImageVolumeSource)(nil),        // 9: stowage.v1.ImageVolumeSource
+	(*Container)(nil),                // 10: stowage.v1.Container
+	(*HostPort)(nil),                 // 11: stowage.v1.HostPort
+	(*PodResourceStatus)(nil),        // 12: stowage.v1.PodResourceStatus
+	(*ContainerResourceStatus)(nil),  // 13: stowage.v1.ContainerResourceStatus
+	nil,                              // 14: stowage.v1.Pod.LabelsEntry
+	nil,                              // 15: stowage.v1.PodTemplate.LabelsEntry
+	nil,                              // 16: stowage.v1.PodSpec.NodeSelectorEntry
+	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
+	(*Affinity)(nil),                 // 18: stowage.v1.Affinity
+	(*Toleration)(nil),               // 19: stowage.v1.Toleration
+	(*TopologySpreadConstraint)(nil), // 20: stowage.v1.TopologySpreadConstraint
+	(*Resources)(nil),                // 21: stowage.v1.Resources
 }
 var file_stowage_v1_pod_proto_depIdxs = []int32{
-	4,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
-	13, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
-	11, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
-	3,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
-	14, // 4: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
-	5,  // 5: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
-	6,  // 6: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
-	15, // 7: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
-	16, // 8: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
-	17, // 9: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
-	18, // 10: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	9,  // 11: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
-	9,  // 12: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
-	19, // 13: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
-	19, // 14: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
-	7,  // 15: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
-	8,  // 16: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
-	19, // 17: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
-	10, // 18: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
-	0,  // 19: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
-	1,  // 20: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
-	12, // 21: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
-	19, // 22: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
-	19, // 23: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
-	19, // 24: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
-	19, // 25: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	5,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
+	14, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
+	12, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
+	4,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
+	17, // 4: stowage.v1.Pod.start_time:type_name -> google.protobuf.Timestamp
+	15, // 5: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
+	6,  // 6: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
+	7,  // 7: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
+	16, // 8: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
+	18, // 9: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
+	19, // 10: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
+	20, // 11: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	10, // 12: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
+	10, // 13: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
+	21, // 14: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
+	21, // 15: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
+	8,  // 16: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
+	0,  // 17: stowage.v1.PodSpec.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
+	9,  // 18: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
+	21, // 19: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
+	11, // 20: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
+	1,  // 21: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
+	2,  // 22: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
+	13, // 23: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
+	21, // 24: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
+	21, // 25: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
+	21, // 26: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
+	21, // 27: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_proto_init() }
@@ -1229,7 +1327,7 @@ func file_stowage_v1_pod_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_proto_rawDesc), len(file_stowage_v1_pod_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -78,8 +78,8 @@ func (x *SnapshotReference) GetDelta() *ClusterDelta {
 }
 
 // ClusterDelta changes a cluster. All of its fields apply, or none. Indexes of templates and classes are those in the
-// resulting cluster. A delta may change or remove a node, a namespace or a workload selector only
-// once.
+// resulting cluster. A delta may change or remove a node, a namespace, a workload selector or a
+// PodDisruptionBudget only once.
 type ClusterDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// New templates, and replacements of templates that no unchanged node of the resulting cluster has pods of.
@@ -96,12 +96,16 @@ type ClusterDelta struct {
 	RemovedNamespaces []string `protobuf:"bytes,6,rep,name=removed_namespaces,json=removedNamespaces,proto3" json:"removed_namespaces,omitempty"`
 	// Namespaces to add, or to replace by name.
 	Namespaces []*Namespace `protobuf:"bytes,7,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
-	// Workload selectors to remove; only kind, namespace and name are read.
-	RemovedWorkloadSelectors []*WorkloadSelector `protobuf:"bytes,8,rep,name=removed_workload_selectors,json=removedWorkloadSelectors,proto3" json:"removed_workload_selectors,omitempty"`
+	// Workload selectors to remove. The cluster must have them.
+	RemovedWorkloadSelectors []*WorkloadSelectorName `protobuf:"bytes,8,rep,name=removed_workload_selectors,json=removedWorkloadSelectors,proto3" json:"removed_workload_selectors,omitempty"`
 	// Workload selectors to add, or to replace by kind, namespace and name.
 	WorkloadSelectors []*WorkloadSelector `protobuf:"bytes,9,rep,name=workload_selectors,json=workloadSelectors,proto3" json:"workload_selectors,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// PodDisruptionBudgets to remove. The cluster must have them.
+	RemovedPodDisruptionBudgets []*NamespacedName `protobuf:"bytes,10,rep,name=removed_pod_disruption_budgets,json=removedPodDisruptionBudgets,proto3" json:"removed_pod_disruption_budgets,omitempty"`
+	// PodDisruptionBudgets to add, or to replace by namespace and name.
+	PodDisruptionBudgets []*PodDisruptionBudget `protobuf:"bytes,11,rep,name=pod_disruption_budgets,json=podDisruptionBudgets,proto3" json:"pod_disruption_budgets,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *ClusterDelta) Reset() {
@@ -183,7 +187,7 @@ func (x *ClusterDelta) GetNamespaces() []*Namespace {
 	return nil
 }
 
-func (x *ClusterDelta) GetRemovedWorkloadSelectors() []*WorkloadSelector {
+func (x *ClusterDelta) GetRemovedWorkloadSelectors() []*WorkloadSelectorName {
 	if x != nil {
 		return x.RemovedWorkloadSelectors
 	}
@@ -193,6 +197,20 @@ func (x *ClusterDelta) GetRemovedWorkloadSelectors() []*WorkloadSelector {
 func (x *ClusterDelta) GetWorkloadSelectors() []*WorkloadSelector {
 	if x != nil {
 		return x.WorkloadSelectors
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedPodDisruptionBudgets() []*NamespacedName {
+	if x != nil {
+		return x.RemovedPodDisruptionBudgets
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetPodDisruptionBudgets() []*PodDisruptionBudget {
+	if x != nil {
+		return x.PodDisruptionBudgets
 	}
 	return nil
 }
@@ -315,13 +333,13 @@ type NodePodsDelta struct {
 	// Numbers of pods without names to remove. The node must have as many.
 	RemovedPodCounts []*PodCount `protobuf:"bytes,2,rep,name=removed_pod_counts,json=removedPodCounts,proto3" json:"removed_pod_counts,omitempty"`
 	// Pods with names to remove. The node must have them.
-	RemovedPods []*PodName `protobuf:"bytes,3,rep,name=removed_pods,json=removedPods,proto3" json:"removed_pods,omitempty"`
+	RemovedPods []*NamespacedName `protobuf:"bytes,3,rep,name=removed_pods,json=removedPods,proto3" json:"removed_pods,omitempty"`
 	// Numbers of pods without names to add.
 	PodCounts []*PodCount `protobuf:"bytes,4,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
 	// Pods to add.
 	Pods []*Pod `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Nominated pods to remove. The node must have them.
-	RemovedNominatedPods []*PodName `protobuf:"bytes,6,rep,name=removed_nominated_pods,json=removedNominatedPods,proto3" json:"removed_nominated_pods,omitempty"`
+	RemovedNominatedPods []*NamespacedName `protobuf:"bytes,6,rep,name=removed_nominated_pods,json=removedNominatedPods,proto3" json:"removed_nominated_pods,omitempty"`
 	// Nominated pods to add. The node must not have them.
 	NominatedPods []*Pod `protobuf:"bytes,7,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -372,7 +390,7 @@ func (x *NodePodsDelta) GetRemovedPodCounts() []*PodCount {
 	return nil
 }
 
-func (x *NodePodsDelta) GetRemovedPods() []*PodName {
+func (x *NodePodsDelta) GetRemovedPods() []*NamespacedName {
 	if x != nil {
 		return x.RemovedPods
 	}
@@ -393,7 +411,7 @@ func (x *NodePodsDelta) GetPods() []*Pod {
 	return nil
 }
 
-func (x *NodePodsDelta) GetRemovedNominatedPods() []*PodName {
+func (x *NodePodsDelta) GetRemovedNominatedPods() []*NamespacedName {
 	if x != nil {
 		return x.RemovedNominatedPods
 	}
@@ -407,8 +425,8 @@ func (x *NodePodsDelta) GetNominatedPods() []*Pod {
 	return nil
 }
 
-// PodName is the namespace and name of a pod.
-type PodName struct {
+// NamespacedName is the namespace and name of an object.
+type NamespacedName struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.namespace, "default" if empty.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -418,20 +436,20 @@ type PodName struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PodName) Reset() {
-	*x = PodName{}
+func (x *NamespacedName) Reset() {
+	*x = NamespacedName{}
 	mi := &file_stowage_v1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PodName) String() string {
+func (x *NamespacedName) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PodName) ProtoMessage() {}
+func (*NamespacedName) ProtoMessage() {}
 
-func (x *PodName) ProtoReflect() protoreflect.Message {
+func (x *NamespacedName) ProtoReflect() protoreflect.Message {
 	mi := &file_stowage_v1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -443,19 +461,19 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PodName.ProtoReflect.Descriptor instead.
-func (*PodName) Descriptor() ([]byte, []int) {
+// Deprecated: Use NamespacedName.ProtoReflect.Descriptor instead.
+func (*NamespacedName) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *PodName) GetNamespace() string {
+func (x *NamespacedName) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *PodName) GetName() string {
+func (x *NamespacedName) GetName() string {
 	if x != nil {
 		return x.Name
 	}
@@ -705,7 +723,7 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"t\n" +
 	"\x11SnapshotReference\x12/\n" +
 	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12.\n" +
-	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xe4\x04\n" +
+	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xac\x06\n" +
 	"\fClusterDelta\x12O\n" +
 	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\fpodTemplates\x12K\n" +
@@ -719,28 +737,32 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"namespaces\x18\a \x03(\v2\x15.stowage.v1.NamespaceB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\n" +
-	"namespaces\x12Z\n" +
-	"\x1aremoved_workload_selectors\x18\b \x03(\v2\x1c.stowage.v1.WorkloadSelectorR\x18removedWorkloadSelectors\x12W\n" +
+	"namespaces\x12^\n" +
+	"\x1aremoved_workload_selectors\x18\b \x03(\v2 .stowage.v1.WorkloadSelectorNameR\x18removedWorkloadSelectors\x12W\n" +
 	"\x12workload_selectors\x18\t \x03(\v2\x1c.stowage.v1.WorkloadSelectorB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11workloadSelectors\"g\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11workloadSelectors\x12_\n" +
+	"\x1eremoved_pod_disruption_budgets\x18\n" +
+	" \x03(\v2\x1a.stowage.v1.NamespacedNameR\x1bremovedPodDisruptionBudgets\x12a\n" +
+	"\x16pod_disruption_budgets\x18\v \x03(\v2\x1f.stowage.v1.PodDisruptionBudgetB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\"g\n" +
 	"\x12IndexedPodTemplate\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12;\n" +
 	"\btemplate\x18\x02 \x01(\v2\x17.stowage.v1.PodTemplateB\x06\xbaH\x03\xc8\x01\x01R\btemplate\"f\n" +
 	"\x10IndexedNodeClass\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12<\n" +
 	"\n" +
-	"node_class\x18\x02 \x01(\v2\x15.stowage.v1.NodeClassB\x06\xbaH\x03\xc8\x01\x01R\tnodeClass\"\x91\x03\n" +
+	"node_class\x18\x02 \x01(\v2\x15.stowage.v1.NodeClassB\x06\xbaH\x03\xc8\x01\x01R\tnodeClass\"\x9f\x03\n" +
 	"\rNodePodsDelta\x12'\n" +
 	"\tnode_name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\bnodeName\x12B\n" +
-	"\x12removed_pod_counts\x18\x02 \x03(\v2\x14.stowage.v1.PodCountR\x10removedPodCounts\x126\n" +
-	"\fremoved_pods\x18\x03 \x03(\v2\x13.stowage.v1.PodNameR\vremovedPods\x123\n" +
+	"\x12removed_pod_counts\x18\x02 \x03(\v2\x14.stowage.v1.PodCountR\x10removedPodCounts\x12=\n" +
+	"\fremoved_pods\x18\x03 \x03(\v2\x1a.stowage.v1.NamespacedNameR\vremovedPods\x123\n" +
 	"\n" +
 	"pod_counts\x18\x04 \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
-	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12I\n" +
-	"\x16removed_nominated_pods\x18\x06 \x03(\v2\x13.stowage.v1.PodNameR\x14removedNominatedPods\x126\n" +
-	"\x0enominated_pods\x18\a \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\"P\n" +
-	"\aPodName\x12%\n" +
+	"\x04pods\x18\x05 \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12P\n" +
+	"\x16removed_nominated_pods\x18\x06 \x03(\v2\x1a.stowage.v1.NamespacedNameR\x14removedNominatedPods\x126\n" +
+	"\x0enominated_pods\x18\a \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\"W\n" +
+	"\x0eNamespacedName\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\xec\x01\n" +
@@ -774,23 +796,25 @@ func file_stowage_v1_snapshot_proto_rawDescGZIP() []byte {
 
 var file_stowage_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_stowage_v1_snapshot_proto_goTypes = []any{
-	(*SnapshotReference)(nil),   // 0: stowage.v1.SnapshotReference
-	(*ClusterDelta)(nil),        // 1: stowage.v1.ClusterDelta
-	(*IndexedPodTemplate)(nil),  // 2: stowage.v1.IndexedPodTemplate
-	(*IndexedNodeClass)(nil),    // 3: stowage.v1.IndexedNodeClass
-	(*NodePodsDelta)(nil),       // 4: stowage.v1.NodePodsDelta
-	(*PodName)(nil),             // 5: stowage.v1.PodName
-	(*PutSnapshotRequest)(nil),  // 6: stowage.v1.PutSnapshotRequest
-	(*PutSnapshotEnd)(nil),      // 7: stowage.v1.PutSnapshotEnd
-	(*PutSnapshotResponse)(nil), // 8: stowage.v1.PutSnapshotResponse
-	(*Node)(nil),                // 9: stowage.v1.Node
-	(*Namespace)(nil),           // 10: stowage.v1.Namespace
-	(*WorkloadSelector)(nil),    // 11: stowage.v1.WorkloadSelector
-	(*PodTemplate)(nil),         // 12: stowage.v1.PodTemplate
-	(*NodeClass)(nil),           // 13: stowage.v1.NodeClass
-	(*PodCount)(nil),            // 14: stowage.v1.PodCount
-	(*Pod)(nil),                 // 15: stowage.v1.Pod
-	(*Cluster)(nil),             // 16: stowage.v1.Cluster
+	(*SnapshotReference)(nil),    // 0: stowage.v1.SnapshotReference
+	(*ClusterDelta)(nil),         // 1: stowage.v1.ClusterDelta
+	(*IndexedPodTemplate)(nil),   // 2: stowage.v1.IndexedPodTemplate
+	(*IndexedNodeClass)(nil),     // 3: stowage.v1.IndexedNodeClass
+	(*NodePodsDelta)(nil),        // 4: stowage.v1.NodePodsDelta
+	(*NamespacedName)(nil),       // 5: stowage.v1.NamespacedName
+	(*PutSnapshotRequest)(nil),   // 6: stowage.v1.PutSnapshotRequest
+	(*PutSnapshotEnd)(nil),       // 7: stowage.v1.PutSnapshotEnd
+	(*PutSnapshotResponse)(nil),  // 8: stowage.v1.PutSnapshotResponse
+	(*Node)(nil),                 // 9: stowage.v1.Node
+	(*Namespace)(nil),            // 10: stowage.v1.Namespace
+	(*WorkloadSelectorName)(nil), // 11: stowage.v1.WorkloadSelectorName
+	(*WorkloadSelector)(nil),     // 12: stowage.v1.WorkloadSelector
+	(*PodDisruptionBudget)(nil),  // 13: stowage.v1.PodDisruptionBudget
+	(*PodTemplate)(nil),          // 14: stowage.v1.PodTemplate
+	(*NodeClass)(nil),            // 15: stowage.v1.NodeClass
+	(*PodCount)(nil),             // 16: stowage.v1.PodCount
+	(*Pod)(nil),                  // 17: stowage.v1.Pod
+	(*Cluster)(nil),              // 18: stowage.v1.Cluster
 }
 var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: stowage.v1.SnapshotReference.delta:type_name -> stowage.v1.ClusterDelta
@@ -799,24 +823,26 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	9,  // 3: stowage.v1.ClusterDelta.nodes:type_name -> stowage.v1.Node
 	4,  // 4: stowage.v1.ClusterDelta.node_pods:type_name -> stowage.v1.NodePodsDelta
 	10, // 5: stowage.v1.ClusterDelta.namespaces:type_name -> stowage.v1.Namespace
-	11, // 6: stowage.v1.ClusterDelta.removed_workload_selectors:type_name -> stowage.v1.WorkloadSelector
-	11, // 7: stowage.v1.ClusterDelta.workload_selectors:type_name -> stowage.v1.WorkloadSelector
-	12, // 8: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
-	13, // 9: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
-	14, // 10: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
-	5,  // 11: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.PodName
-	14, // 12: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
-	15, // 13: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
-	5,  // 14: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.PodName
-	15, // 15: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
-	16, // 16: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
-	1,  // 17: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
-	7,  // 18: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	11, // 6: stowage.v1.ClusterDelta.removed_workload_selectors:type_name -> stowage.v1.WorkloadSelectorName
+	12, // 7: stowage.v1.ClusterDelta.workload_selectors:type_name -> stowage.v1.WorkloadSelector
+	5,  // 8: stowage.v1.ClusterDelta.removed_pod_disruption_budgets:type_name -> stowage.v1.NamespacedName
+	13, // 9: stowage.v1.ClusterDelta.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
+	14, // 10: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
+	15, // 11: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
+	16, // 12: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
+	5,  // 13: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
+	16, // 14: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
+	17, // 15: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
+	5,  // 16: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
+	17, // 17: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
+	18, // 18: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
+	1,  // 19: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
+	7,  // 20: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }

@@ -51,6 +51,8 @@ const (
 	Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION Plugin = 10
 	// ImageLocality. Only scores.
 	Plugin_PLUGIN_IMAGE_LOCALITY Plugin = 11
+	// DefaultPreemption. Neither filters nor scores.
+	Plugin_PLUGIN_DEFAULT_PREEMPTION Plugin = 12
 )
 
 // Enum value maps for Plugin.
@@ -68,6 +70,7 @@ var (
 		9:  "PLUGIN_INTER_POD_AFFINITY",
 		10: "PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION",
 		11: "PLUGIN_IMAGE_LOCALITY",
+		12: "PLUGIN_DEFAULT_PREEMPTION",
 	}
 	Plugin_value = map[string]int32{
 		"PLUGIN_UNSPECIFIED":                        0,
@@ -82,6 +85,7 @@ var (
 		"PLUGIN_INTER_POD_AFFINITY":                 9,
 		"PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION": 10,
 		"PLUGIN_IMAGE_LOCALITY":                     11,
+		"PLUGIN_DEFAULT_PREEMPTION":                 12,
 	}
 )
 
@@ -216,6 +220,10 @@ const (
 	// kube-scheduler does not accept the score of a node, because its 64-bit integers overflow. The message names the plugin
 	// and the score.
 	RejectionReason_REJECTION_REASON_INVALID_SCORE RejectionReason = 19
+	// The node has no pods with a lower priority. Only in Preemption.
+	RejectionReason_REJECTION_REASON_NO_VICTIMS RejectionReason = 20
+	// Evicting pods of the node cannot make it feasible. Only in Preemption.
+	RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL RejectionReason = 21
 )
 
 // Enum value maps for RejectionReason.
@@ -241,6 +249,8 @@ var (
 		17: "REJECTION_REASON_NO_NODES",
 		18: "REJECTION_REASON_UNPARSABLE_POD",
 		19: "REJECTION_REASON_INVALID_SCORE",
+		20: "REJECTION_REASON_NO_VICTIMS",
+		21: "REJECTION_REASON_PREEMPTION_NOT_HELPFUL",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -263,6 +273,8 @@ var (
 		"REJECTION_REASON_NO_NODES":                      17,
 		"REJECTION_REASON_UNPARSABLE_POD":                18,
 		"REJECTION_REASON_INVALID_SCORE":                 19,
+		"REJECTION_REASON_NO_VICTIMS":                    20,
+		"REJECTION_REASON_PREEMPTION_NOT_HELPFUL":        21,
 	}
 )
 
@@ -502,7 +514,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12*\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x16.stowage.v1.StatusCodeR\x04code\x12,\n" +
 	"\areasons\x18\x03 \x03(\v2\x12.stowage.v1.ReasonR\areasons\x12*\n" +
-	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xe8\x02\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\x87\x03\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x12PLUGIN_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17PLUGIN_SCHEDULING_GATES\x10\x01\x12\x14\n" +
@@ -516,13 +528,14 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x19PLUGIN_INTER_POD_AFFINITY\x10\t\x12-\n" +
 	")PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION\x10\n" +
 	"\x12\x19\n" +
-	"\x15PLUGIN_IMAGE_LOCALITY\x10\v*\x8f\x01\n" +
+	"\x15PLUGIN_IMAGE_LOCALITY\x10\v\x12\x1d\n" +
+	"\x19PLUGIN_DEFAULT_PREEMPTION\x10\f*\x8f\x01\n" +
 	"\n" +
 	"StatusCode\x12\x1b\n" +
 	"\x17STATUS_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19STATUS_CODE_UNSCHEDULABLE\x10\x01\x12.\n" +
 	"*STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x15\n" +
-	"\x11STATUS_CODE_ERROR\x10\x03*\x9c\x06\n" +
+	"\x11STATUS_CODE_ERROR\x10\x03*\xea\x06\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -544,7 +557,9 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\"REJECTION_REASON_PRE_FILTER_RESULT\x10\x10\x12\x1d\n" +
 	"\x19REJECTION_REASON_NO_NODES\x10\x11\x12#\n" +
 	"\x1fREJECTION_REASON_UNPARSABLE_POD\x10\x12\x12\"\n" +
-	"\x1eREJECTION_REASON_INVALID_SCORE\x10\x13BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1eREJECTION_REASON_INVALID_SCORE\x10\x13\x12\x1f\n" +
+	"\x1bREJECTION_REASON_NO_VICTIMS\x10\x14\x12+\n" +
+	"'REJECTION_REASON_PREEMPTION_NOT_HELPFUL\x10\x15BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once
