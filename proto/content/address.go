@@ -2,6 +2,7 @@ package content
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 )
@@ -29,13 +30,25 @@ func (a Address) String() string { return hex.EncodeToString(a[:]) }
 // seal computes the address. All lists must be sealed.
 func (c *Content) seal() {
 	b := []byte("stowage.v1.Cluster\x00")
-	for _, l := range c.lists() {
+	for i, l := range c.lists() {
+		if i >= firstOptional {
+			if l.Len() == 0 {
+				continue
+			}
+			b = binary.BigEndian.AppendUint64(b, budgetsField)
+		}
 		b = append(b, l.root[:]...)
 	}
 	c.address = sha256.Sum256(b)
 }
 
+// budgetsField is the number of Cluster.pod_disruption_budgets.
+const budgetsField = 6
+
+// firstOptional is the index in lists of the first one that the address has only if it is not empty.
+const firstOptional = 5
+
 // lists returns the lists in the order that the address hashes them.
-func (c *Content) lists() [5]*List {
-	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors}
+func (c *Content) lists() [6]*List {
+	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors, &c.budgets}
 }

@@ -71,6 +71,8 @@ func (e *encoder) item(item proto.Message) error {
 		write(e, item, namespace)
 	case *stowagev1.WorkloadSelector:
 		write(e, item, workloadSelector)
+	case *stowagev1.PodDisruptionBudget:
+		write(e, normalizedBudget(item), podDisruptionBudget)
 	default:
 		return fmt.Errorf("is a %T, not an item of a cluster", item)
 	}
@@ -107,6 +109,27 @@ func normalize(n *stowagev1.Node) (*stowagev1.Node, error) {
 	})
 	out.PodCounts, out.Pods, out.NominatedPods = counts, pods, nominated
 	return out, nil
+}
+
+// normalizedBudget returns the budget itself, or a copy with the disrupted pods in order and each once.
+func normalizedBudget(p *stowagev1.PodDisruptionBudget) *stowagev1.PodDisruptionBudget {
+	if ascends(p.GetDisruptedPods()) {
+		return p
+	}
+	return &stowagev1.PodDisruptionBudget{
+		Namespace: p.Namespace, Name: p.Name, Selector: p.Selector, DisruptionsAllowed: p.DisruptionsAllowed,
+		DisruptedPods: slices.Compact(slices.Sorted(slices.Values(p.DisruptedPods))),
+	}
+}
+
+// ascends reports whether names are in strictly ascending order.
+func ascends(names []string) bool {
+	for i := 1; i < len(names); i++ {
+		if names[i-1] >= names[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // compareCounts compares pod counts by the pods that they count.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -21,7 +22,7 @@ import (
 func items() []proto.Message {
 	return []proto.Message{
 		&stowagev1.Node{}, &stowagev1.PodTemplate{}, &stowagev1.NodeClass{}, &stowagev1.Namespace{},
-		&stowagev1.WorkloadSelector{},
+		&stowagev1.WorkloadSelector{}, &stowagev1.PodDisruptionBudget{},
 	}
 }
 
@@ -75,7 +76,7 @@ func scalar(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	panic(fmt.Sprintf("no value for %v", f.FullName()))
 }
 
-// reference encodes a message by its descriptor, as the package comment describes, and normalizes nodes.
+// reference encodes a message by its descriptor, as the package comment describes, and normalizes it.
 func reference(m protoreflect.Message) []byte {
 	var out []byte
 	d := m.Descriptor().Fields()
@@ -90,6 +91,15 @@ func reference(m protoreflect.Message) []byte {
 		}
 		v := m.Get(f)
 		switch {
+		case f.FullName() == "stowage.v1.PodSpec.preemption_policy" && v.Enum() == 1:
+		case f.FullName() == "stowage.v1.PodDisruptionBudget.disrupted_pods":
+			names := make(map[string]bool)
+			for i := range v.List().Len() {
+				names[v.List().Get(i).String()] = true
+			}
+			for _, name := range slices.Sorted(maps.Keys(names)) {
+				out = appendScalar(out, f, protoreflect.ValueOfString(name))
+			}
 		case f.IsMap():
 			entries := make(map[string]protoreflect.Value)
 			v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
@@ -192,12 +202,25 @@ func disorder(t *rapid.T, m proto.Message) {
 		if m.Allocatable != nil {
 			m.Allocatable.ProtoReflect().SetUnknown(unknown)
 		}
+	case *stowagev1.PodTemplate:
+		if m.Spec != nil && m.Spec.PreemptionPolicy == 0 {
+			m.Spec.PreemptionPolicy = stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
+		}
+	case *stowagev1.PodDisruptionBudget:
+		m.DisruptedPods = shuffled(t, append(m.DisruptedPods, m.DisruptedPods...))
 	case *stowagev1.Cluster:
 		for _, n := range m.Nodes {
 			disorder(t, n)
 		}
 		m.Namespaces = shuffled(t, m.Namespaces)
 		m.WorkloadSelectors = shuffled(t, m.WorkloadSelectors)
+		for _, template := range m.PodTemplates {
+			disorder(t, template)
+		}
+		for _, p := range m.PodDisruptionBudgets {
+			disorder(t, p)
+		}
+		m.PodDisruptionBudgets = shuffled(t, m.PodDisruptionBudgets)
 	}
 }
 
@@ -230,6 +253,8 @@ func canonical(m proto.Message, raw []byte) ([]byte, error) {
 		return Canonical[stowagev1.NodeClass](raw)
 	case *stowagev1.Namespace:
 		return Canonical[stowagev1.Namespace](raw)
+	case *stowagev1.PodDisruptionBudget:
+		return Canonical[stowagev1.PodDisruptionBudget](raw)
 	default:
 		return Canonical[stowagev1.WorkloadSelector](raw)
 	}
@@ -267,9 +292,17 @@ func TestCanonicalAsMarshalled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(items()).Draw(t, "item")
 		fill(t, m.ProtoReflect())
-		if n, ok := m.(*stowagev1.Node); ok {
-			n.Pods, n.NominatedPods = nil, nil
-			n.PodCounts, _ = mergeCounts(n.PodCounts)
+		switch m := m.(type) {
+		case *stowagev1.Node:
+			m.Pods, m.NominatedPods = nil, nil
+			m.PodCounts, _ = mergeCounts(m.PodCounts)
+		case *stowagev1.PodTemplate:
+			if m.GetSpec().GetPreemptionPolicy() == stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY {
+				m.Spec.PreemptionPolicy = 0
+			}
+		case *stowagev1.PodDisruptionBudget:
+			slices.Sort(m.DisruptedPods)
+			m.DisruptedPods = slices.Compact(m.DisruptedPods)
 		}
 		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 		if err != nil {
@@ -316,13 +349,17 @@ func FuzzCanonical(f *testing.F) {
 		&stowagev1.Node{
 			Name: "a", Labels: map[string]string{"b": "c", "a": ""}, ClassIndex: proto.Uint32(0),
 			PodCounts:     []*stowagev1.PodCount{{TemplateIndex: 3, Count: 1}, {Count: 2}},
-			Pods:          []*stowagev1.Pod{{Name: "b", Source: &stowagev1.Pod_TemplateIndex{}}, {Name: "a"}},
+			Pods: []*stowagev1.Pod{
+				{Name: "b", Source: &stowagev1.Pod_TemplateIndex{}, StartTime: &timestamppb.Timestamp{Seconds: 1 << 31, Nanos: -1}},
+				{Name: "a", StartTime: &timestamppb.Timestamp{}, Preempted: true},
+			},
 			NominatedPods: []*stowagev1.Pod{{Name: "b"}, {Name: "a"}},
 		},
-		&stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Priority: -1}},
+		&stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Priority: -1, PreemptionPolicy: 1}},
 		&stowagev1.NodeClass{NameLabelKeys: []string{""}},
 		&stowagev1.Namespace{Name: "a", Labels: map[string]string{"b": "c"}},
 		&stowagev1.WorkloadSelector{Kind: 1, Name: "a", Selector: &stowagev1.LabelSelector{}},
+		&stowagev1.PodDisruptionBudget{Name: "a", DisruptionsAllowed: -1, DisruptedPods: []string{"b", "a", "b"}},
 	} {
 		raw, err := proto.Marshal(m)
 		if err != nil {

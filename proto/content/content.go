@@ -13,7 +13,7 @@ import (
 
 // Content is the content of a cluster. It is immutable and safe for concurrent use.
 type Content struct {
-	templates, classes, nodes, namespaces, selectors List
+	templates, classes, nodes, namespaces, selectors, budgets List
 
 	names   names
 	address Address
@@ -36,6 +36,9 @@ func (c *Content) Namespaces() *List { return &c.namespaces }
 
 // WorkloadSelectors returns the workload selectors, ordered by kind, namespace and name.
 func (c *Content) WorkloadSelectors() *List { return &c.selectors }
+
+// PodDisruptionBudgets returns the budgets, ordered by namespace and name.
+func (c *Content) PodDisruptionBudgets() *List { return &c.budgets }
 
 // Lookup returns the index of the node with a name.
 func (c *Content) Lookup(name string) (uint32, bool) { return c.names.lookup(&c.nodes, []byte(name)) }
@@ -61,6 +64,7 @@ func (c *Content) Cluster() (*stowagev1.Cluster, error) {
 		decodeAll(&c.nodes, &out.Nodes),
 		decodeAll(&c.namespaces, &out.Namespaces),
 		decodeAll(&c.selectors, &out.WorkloadSelectors),
+		decodeAll(&c.budgets, &out.PodDisruptionBudgets),
 	} {
 		if err != nil {
 			return nil, err
@@ -88,10 +92,10 @@ type Builder struct {
 	// AddressOnly keeps no items, only what the address and Lookup need.
 	AddressOnly bool
 
-	content               Content
-	namespaces, selectors unordered
-	sealed                bool   // all lists except the nodes are complete
-	nodeNames             []byte // name fields of the nodes, with AddressOnly
+	content                        Content
+	namespaces, selectors, budgets unordered
+	sealed                         bool   // all lists except the nodes are complete
+	nodeNames                      []byte // name fields of the nodes, with AddressOnly
 }
 
 // Seal completes all lists except the nodes, before any node is added. After Seal, only Fork may be called.
@@ -105,6 +109,7 @@ func (b *Builder) Seal() {
 	c.classes.seal()
 	c.namespaces = b.namespaces.list()
 	c.selectors = b.selectors.list()
+	c.budgets = b.budgets.list()
 }
 
 // Fork returns a builder that adds nodes to a copy of b, which must be sealed. Fork is safe for concurrent use, and forks are
@@ -171,6 +176,11 @@ func (b *Builder) AddWorkloadSelector(canonical []byte) bool {
 	return b.selectors.add(selectorIdentity(canonical), canonical)
 }
 
+// AddPodDisruptionBudget adds a budget unless its namespace and name exist. It reports whether they are new.
+func (b *Builder) AddPodDisruptionBudget(canonical []byte) bool {
+	return b.budgets.add(budgetIdentity(canonical), canonical)
+}
+
 // Build returns the content. The builder must not be used afterwards.
 func (b *Builder) Build() *Content {
 	b.Seal()
@@ -193,6 +203,7 @@ func Of(cluster *stowagev1.Cluster) (*Content, error) {
 		addAll("nodes", cluster.GetNodes(), addNode),
 		addAll("namespaces", cluster.GetNamespaces(), b.AddNamespace),
 		addAll("workload_selectors", cluster.GetWorkloadSelectors(), b.AddWorkloadSelector),
+		addAll("pod_disruption_budgets", cluster.GetPodDisruptionBudgets(), b.AddPodDisruptionBudget),
 	} {
 		if err != nil {
 			return nil, err
@@ -215,7 +226,7 @@ func addAll[M proto.Message](list string, items []M, add func([]byte) bool) erro
 	return nil
 }
 
-// unordered collects namespaces or workload selectors.
+// unordered collects namespaces, workload selectors or budgets.
 type unordered map[identity][]byte
 
 // add adds a copy of an item unless its identity exists.

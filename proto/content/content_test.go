@@ -40,6 +40,10 @@ func described(c *stowagev1.Cluster) Address {
 	root(len(c.Nodes), func(i int) protoreflect.ProtoMessage { return c.Nodes[i] })
 	root(len(c.Namespaces), func(i int) protoreflect.ProtoMessage { return c.Namespaces[i] })
 	root(len(c.WorkloadSelectors), func(i int) protoreflect.ProtoMessage { return c.WorkloadSelectors[i] })
+	if n := len(c.PodDisruptionBudgets); n > 0 {
+		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 6})
+		root(n, func(i int) protoreflect.ProtoMessage { return c.PodDisruptionBudgets[i] })
+	}
 	return Address(h.Sum(nil))
 }
 
@@ -88,9 +92,16 @@ func TestAddress(t *testing.T) {
 		for i := range rapid.SampledFrom([]int{0, 1, 255, 256, 257, 512, 700}).Draw(t, "nodes") {
 			c.Nodes = append(c.Nodes, &stowagev1.Node{Name: fmt.Sprint("node-", i)})
 		}
+		if rapid.Bool().Draw(t, "budgets") {
+			c.PodDisruptionBudgets = []*stowagev1.PodDisruptionBudget{
+				{Namespace: "c", Name: "b"}, {Name: "a"}, {Namespace: "default", Name: "b", DisruptedPods: []string{"a", "b"}},
+				{Namespace: "e", Name: "a"},
+			}
+		}
 		want := described(c)
 		c.Namespaces = shuffled(t, c.Namespaces)
 		c.WorkloadSelectors = shuffled(t, c.WorkloadSelectors)
+		c.PodDisruptionBudgets = shuffled(t, c.PodDisruptionBudgets)
 		if got := mustOf(t, c).Address(); got != want {
 			t.Errorf("with %d nodes the address is %v, want %v", len(c.Nodes), got, want)
 		}
@@ -202,8 +213,9 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 			},
 			{Name: "b", Pods: []*stowagev1.Pod{named("p", 1)}},
 		},
-		Namespaces:        []*stowagev1.Namespace{{Name: "default"}},
-		WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}},
+		Namespaces:           []*stowagev1.Namespace{{Name: "default"}},
+		WorkloadSelectors:    []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}},
+		PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{{Name: "b"}},
 	}
 	content, err := Of(base)
 	if err != nil {
@@ -291,6 +303,25 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 			&delta{WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}, {Kind: 1, Namespace: "default", Name: "w"}}},
 			`workload_selectors[1].name: duplicates workload_selectors[0].name`,
 		},
+		{
+			&delta{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Namespace: "other", Name: "b"}}},
+			`removed_pod_disruption_budgets[0]: pod disruption budget not found in the snapshot`,
+		},
+		{
+			&delta{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Name: "b"}, {Namespace: "default", Name: "b"}}},
+			`removed_pod_disruption_budgets[1]: duplicates removed_pod_disruption_budgets[0]`,
+		},
+		{
+			&delta{
+				RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Name: "b"}},
+				PodDisruptionBudgets:        []*stowagev1.PodDisruptionBudget{{Name: "b"}},
+			},
+			`pod_disruption_budgets[0].name: duplicates removed_pod_disruption_budgets[0]`,
+		},
+		{
+			&delta{PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{{Name: "b", DisruptedPods: []string{"\xff"}}}},
+			`pod_disruption_budgets[0]: contains invalid UTF-8`,
+		},
 		{&delta{Nodes: []*stowagev1.Node{{Name: "\xff"}}}, `nodes[0]: contains invalid UTF-8`},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 2, NodeClass: &stowagev1.NodeClass{NameLabelKeys: []string{"\xff"}}}}}, `node_classes[0]: contains invalid UTF-8`},
 	} {
@@ -304,6 +335,7 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 		{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 1}}, NodePods: []*stowagev1.NodePodsDelta{{NodeName: "b"}}},
 		{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}, {Index: 2}}, RemovedNodes: []string{"a"}},
 		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{{Kind: 1, Namespace: "default", Name: "w"}}},
+		{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Namespace: "default", Name: "b"}}},
 	} {
 		if _, _, err := content.Apply(context.Background(), allowed); err != nil {
 			t.Errorf("%v: %v", allowed, err)
@@ -328,6 +360,7 @@ func TestNilElements(t *testing.T) {
 		PodTemplates: []*stowagev1.PodTemplate{nil}, NodeClasses: []*stowagev1.NodeClass{nil},
 		Nodes:      []*stowagev1.Node{nil, {Name: "a", PodCounts: []*stowagev1.PodCount{nil, nil}, Pods: []*stowagev1.Pod{nil, nil}, NominatedPods: []*stowagev1.Pod{nil}}},
 		Namespaces: []*stowagev1.Namespace{nil}, WorkloadSelectors: []*stowagev1.WorkloadSelector{nil},
+		PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{nil},
 	}
 	content, err := Of(c)
 	if err != nil {
@@ -346,6 +379,8 @@ func TestNilElements(t *testing.T) {
 		{Namespaces: []*stowagev1.Namespace{nil}},
 		{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{nil}},
 		{WorkloadSelectors: []*stowagev1.WorkloadSelector{nil}, Namespaces: []*stowagev1.Namespace{{Name: "a"}}},
+		{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{nil}},
+		{PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{nil}},
 	} {
 		if _, _, err := content.Apply(context.Background(), d); err != nil {
 			t.Errorf("%v: %v", d, err)
@@ -360,20 +395,24 @@ func TestBuilder(t *testing.T) {
 	namespace := mustAppend(t, &stowagev1.Namespace{Name: "a"})
 	selector := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Name: "a"})
 	same := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Namespace: "default", Name: "a"})
-	if !b.AddNode(node, DigestOf(node)) || !b.AddNamespace(namespace) || !b.AddWorkloadSelector(selector) {
+	budget := mustAppend(t, &stowagev1.PodDisruptionBudget{Name: "a"})
+	sameBudget := mustAppend(t, &stowagev1.PodDisruptionBudget{Namespace: "default", Name: "a"})
+	if !b.AddNode(node, DigestOf(node)) || !b.AddNamespace(namespace) || !b.AddWorkloadSelector(selector) ||
+		!b.AddPodDisruptionBudget(budget) {
 		t.Error("a name is taken at first")
 	}
-	if b.AddNode(node, DigestOf(node)) || b.AddNamespace(namespace) || b.AddWorkloadSelector(same) {
+	if b.AddNode(node, DigestOf(node)) || b.AddNamespace(namespace) || b.AddWorkloadSelector(same) ||
+		b.AddPodDisruptionBudget(sameBudget) {
 		t.Error("a name is not taken afterwards")
 	}
-	for _, raw := range [][]byte{node, namespace, selector} {
+	for _, raw := range [][]byte{node, namespace, selector, budget} {
 		clear(raw)
 	}
 	c := b.Build()
 	if got := c.Nodes().At(0); !bytes.Equal(got, mustAppend(t, &stowagev1.Node{Name: "a"})) {
 		t.Errorf("the node is %x", got)
 	}
-	if n := c.Nodes().Len() + c.Namespaces().Len() + c.WorkloadSelectors().Len(); n != 3 {
+	if n := c.Nodes().Len() + c.Namespaces().Len() + c.WorkloadSelectors().Len() + c.PodDisruptionBudgets().Len(); n != 4 {
 		t.Errorf("there are %d items", n)
 	}
 	if _, err := c.Cluster(); err != nil {

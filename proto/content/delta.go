@@ -28,6 +28,9 @@ type Change struct {
 	// of the result.
 	WorkloadSelectorsChanged bool
 	WorkloadSelectors        []*stowagev1.WorkloadSelector
+	// BudgetsChanged reports whether the delta sets or removes PodDisruptionBudgets. Budgets then lists all of the result.
+	BudgetsChanged bool
+	Budgets        []*stowagev1.PodDisruptionBudget
 }
 
 // IndexedNode is a normalized node and its index.
@@ -43,14 +46,14 @@ type IndexedNode struct {
 // The delta must name every node that refers to a replaced template or class. In node_pods, pods of a replaced template are
 // pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
-// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces or workload
-// selectors if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all nodes if it
+// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces, workload
+// selectors or budgets if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all nodes if it
 // replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 	next := *c
 	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]location)}
 	for _, step := range []func(*stowagev1.ClusterDelta) error{
-		a.claimNodes, a.templates, a.classes, a.checkUnreferenced, a.nodes, a.namespaces, a.selectors,
+		a.claimNodes, a.templates, a.classes, a.checkUnreferenced, a.nodes, a.namespaces, a.selectors, a.budgets,
 	} {
 		if err := step(d); err != nil {
 			return nil, nil, err
@@ -284,6 +287,18 @@ func (a *applier) selectors(d *stowagev1.ClusterDelta) error {
 	a.change.WorkloadSelectors, err = change(
 		&a.next.selectors, selectorIdentity, removed, d.GetWorkloadSelectors(), "workload_selector")
 	a.change.WorkloadSelectorsChanged = a.change.WorkloadSelectors != nil
+	return err
+}
+
+func (a *applier) budgets(d *stowagev1.ClusterDelta) error {
+	removed := make([]identity, len(d.GetRemovedPodDisruptionBudgets()))
+	for i, p := range d.GetRemovedPodDisruptionBudgets() {
+		removed[i] = identity{namespace: cmp.Or(p.GetNamespace(), defaultNamespace), name: p.GetName()}
+	}
+	var err error
+	a.change.Budgets, err = change(
+		&a.next.budgets, budgetIdentity, removed, d.GetPodDisruptionBudgets(), "pod_disruption_budget")
+	a.change.BudgetsChanged = a.change.Budgets != nil
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	"github.com/stowage-scheduler/stowage/proto/content/contenttest"
@@ -51,6 +52,16 @@ func (s *sound) selector() *stowagev1.WorkloadSelector {
 	}
 }
 
+func (s *sound) budget() *stowagev1.PodDisruptionBudget {
+	return &stowagev1.PodDisruptionBudget{
+		Namespace:          rapid.SampledFrom([]string{"", "default", "a"}).Draw(s.t, "namespace"),
+		Name:               s.name("budget"),
+		Selector:           &stowagev1.LabelSelector{MatchLabels: s.labels()},
+		DisruptionsAllowed: rapid.Int32Range(-1, 2).Draw(s.t, "allowed"),
+		DisruptedPods:      some(s, func() string { return s.name("pod") }),
+	}
+}
+
 func (s *sound) count() *stowagev1.PodCount {
 	return &stowagev1.PodCount{
 		TemplateIndex: rapid.Uint32Range(0, s.templates-1).Draw(s.t, "template"),
@@ -60,7 +71,10 @@ func (s *sound) count() *stowagev1.PodCount {
 }
 
 func (s *sound) pod() *stowagev1.Pod {
-	p := &stowagev1.Pod{Name: s.name("pod"), Labels: s.labels()}
+	p := &stowagev1.Pod{Name: s.name("pod"), Labels: s.labels(), Preempted: rapid.Bool().Draw(s.t, "preempted")}
+	if rapid.Bool().Draw(s.t, "started") {
+		p.StartTime = &timestamppb.Timestamp{Seconds: rapid.Int64Range(0, 2).Draw(s.t, "start")}
+	}
 	if rapid.Bool().Draw(s.t, "own template") {
 		p.Source = &stowagev1.Pod_Template{Template: s.template()}
 	} else {
@@ -95,16 +109,21 @@ func uniqueBy[T any, K comparable](list []T, key func(T) K) []T {
 	})
 }
 
+func budgetKey(p *stowagev1.PodDisruptionBudget) string {
+	return cmp.Or(p.Namespace, "default") + "/" + p.Name
+}
+
 func selectorKey(w *stowagev1.WorkloadSelector) string {
 	return fmt.Sprint(w.Kind, cmp.Or(w.Namespace, "default"), "/", w.Name)
 }
 
 func (s *sound) cluster() *stowagev1.Cluster {
 	c := &stowagev1.Cluster{
-		PodTemplates:      append(some(s, s.template), s.template()),
-		NodeClasses:       some(s, s.class),
-		Namespaces:        uniqueBy(some(s, s.namespace), (*stowagev1.Namespace).GetName),
-		WorkloadSelectors: uniqueBy(some(s, s.selector), selectorKey),
+		PodTemplates:         append(some(s, s.template), s.template()),
+		NodeClasses:          some(s, s.class),
+		Namespaces:           uniqueBy(some(s, s.namespace), (*stowagev1.Namespace).GetName),
+		WorkloadSelectors:    uniqueBy(some(s, s.selector), selectorKey),
+		PodDisruptionBudgets: uniqueBy(some(s, s.budget), budgetKey),
 	}
 	s.templates, s.classes = uint32(len(c.PodTemplates)), uint32(len(c.NodeClasses))
 	c.Nodes = uniqueBy(append(some(s, s.node), some(s, s.node)...), (*stowagev1.Node).GetName)
@@ -147,6 +166,14 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	}
 	for often("workload") {
 		d.WorkloadSelectors = append(d.WorkloadSelectors, s.selector())
+	}
+	for often("remove budget") {
+		p := s.budget()
+		d.RemovedPodDisruptionBudgets = append(d.RemovedPodDisruptionBudgets,
+			&stowagev1.NamespacedName{Namespace: p.Namespace, Name: p.Name})
+	}
+	for often("budget") {
+		d.PodDisruptionBudgets = append(d.PodDisruptionBudgets, s.budget())
 	}
 	if rapid.Bool().Draw(s.t, "valid") {
 		return applicable(c, d)
@@ -227,6 +254,9 @@ func replay(c *stowagev1.Cluster, change *Change) *stowagev1.Cluster {
 	}
 	if change.WorkloadSelectorsChanged {
 		c.WorkloadSelectors = change.WorkloadSelectors
+	}
+	if change.BudgetsChanged {
+		c.PodDisruptionBudgets = change.Budgets
 	}
 	return c
 }

@@ -3,8 +3,8 @@
 //
 // # Canonical form
 //
-// The items of a cluster are its nodes, pod templates, node classes, namespaces and workload selectors. Two items are
-// equal if their canonical encodings are equal. The canonical encoding of a message is its protobuf encoding with
+// The items of a cluster are its nodes, pod templates, node classes, namespaces, workload selectors and PodDisruptionBudgets.
+// Two items are equal if their canonical encodings are equal. The canonical encoding of a message is its protobuf encoding with
 //
 //   - fields in ascending order of their numbers, the members of a oneof among them, and elements of a list in order;
 //   - singular fields without presence left out where they are zero, false or empty; optional fields, messages and the
@@ -17,12 +17,13 @@
 //
 // Nodes are normalized. pod_counts has one entry per template_index and terminating with the sum of the counts, in ascending
 // order of template_index, false before true; a sum beyond uint32 is an error. pods and nominated_pods are in ascending order of
-// the bytes of the pods' canonical encodings.
+// the bytes of the pods' canonical encodings. disrupted_pods of a PodDisruptionBudget are in ascending order, each once.
 //
 // Encodings that decode to equal messages have equal content: every non-zero number is true for a bool. A number that exceeds
 // the 32 bits of its field has no canonical encoding, as decoders truncate it; servers reject it.
 //
-// Defaults are not filled in: a template with the namespace "default" differs from one without a namespace.
+// Defaults are not filled in: a template with the namespace "default" differs from one without a namespace. Only
+// PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY, which the API server fills in for every pod, is left out as if it were unspecified.
 //
 // # Content address
 //
@@ -40,9 +41,10 @@
 // refer to. Namespaces are in ascending order of their names, workload selectors of their kind's number,
 // namespace and name. Strings compare by their bytes; an empty namespace of a workload selector compares as "default".
 //
-// A list that a later release adds to the cluster contributes only if it is not empty: the number of its field as 8 bytes,
-// big-endian, and its root, after those above and in ascending order of the numbers. A message that a later release adds
-// contributes the digest of its canonical encoding in the same way.
+// Every further list contributes only if it is not empty: the number of its field in Cluster as 8 bytes, big-endian, and its
+// root, after those above and in ascending order of the numbers. So far that is pod_disruption_budgets, in ascending order of
+// namespace and name, where an empty namespace compares as "default". What a later release adds to the cluster contributes in
+// the same way, a message by the digest of its canonical encoding.
 //
 // A changed node therefore costs four digests: of the node, its page, the list and the cluster.
 package content

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -176,6 +177,19 @@ func workloadSelector(e *encoder, w *stowagev1.WorkloadSelector) {
 	one(e, 4, w.Selector, labelSelector)
 }
 
+func podDisruptionBudget(e *encoder, p *stowagev1.PodDisruptionBudget) {
+	e.string(1, p.Namespace)
+	e.string(2, p.Name)
+	one(e, 3, p.Selector, labelSelector)
+	e.varint(4, int64(p.DisruptionsAllowed))
+	e.strings(5, p.DisruptedPods)
+}
+
+func timestamp(e *encoder, t *timestamppb.Timestamp) {
+	e.varint(1, t.Seconds)
+	e.varint(2, int64(t.Nanos))
+}
+
 func pod(e *encoder, p *stowagev1.Pod) {
 	e.string(1, p.Name)
 	switch source := p.Source.(type) {
@@ -189,6 +203,8 @@ func pod(e *encoder, p *stowagev1.Pod) {
 	one(e, 6, p.ResourceStatus, podResourceStatus)
 	each(e, 7, p.Unread, unreadField)
 	e.string(8, p.NominatedNodeName)
+	one(e, 9, p.StartTime, timestamp)
+	e.bool(10, p.Preempted)
 }
 
 func unreadField(e *encoder, u *stowagev1.UnreadField) {
@@ -223,6 +239,9 @@ func podSpec(e *encoder, s *stowagev1.PodSpec) {
 	e.string(10, s.NodeName)
 	e.strings(11, s.SchedulingGates)
 	e.varint(12, int64(s.Priority))
+	if s.PreemptionPolicy != stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY {
+		e.varint(13, int64(s.PreemptionPolicy))
+	}
 }
 
 func volume(e *encoder, v *stowagev1.Volume) {

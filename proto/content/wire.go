@@ -112,7 +112,7 @@ func nominatedPods(node []byte) (n int) {
 	return n
 }
 
-// identity is the unique key of a namespace or workload selector. Canonical order is by identity.
+// identity is the unique key of a namespace, workload selector or PodDisruptionBudget. Canonical order is by identity.
 type identity struct {
 	kind            int32
 	namespace, name string
@@ -133,6 +133,19 @@ func selectorIdentity(item []byte) identity {
 		case 2:
 			id.namespace = string(v.bytes)
 		case 3:
+			id.name = string(v.bytes)
+		}
+	}
+	return id
+}
+
+func budgetIdentity(item []byte) identity {
+	id := identity{namespace: defaultNamespace}
+	for number, v := range fields(item) {
+		switch number {
+		case 1:
+			id.namespace = string(v.bytes)
+		case 2:
 			id.name = string(v.bytes)
 		}
 	}

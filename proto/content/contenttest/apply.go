@@ -157,6 +157,21 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 			func(o *stowagev1.WorkloadSelector) bool { return key(o) == key(w) })
 		c.WorkloadSelectors = append(c.WorkloadSelectors, w)
 	}
+	for _, p := range d.RemovedPodDisruptionBudgets {
+		same := func(o *stowagev1.PodDisruptionBudget) bool { return budgetKey(o) == budgetKey(p) }
+		if twice("budget/"+budgetKey(p)) || !slices.ContainsFunc(c.PodDisruptionBudgets, same) {
+			return nil, false
+		}
+		c.PodDisruptionBudgets = slices.DeleteFunc(c.PodDisruptionBudgets, same)
+	}
+	for _, p := range d.PodDisruptionBudgets {
+		if twice("budget/" + budgetKey(p)) {
+			return nil, false
+		}
+		c.PodDisruptionBudgets = slices.DeleteFunc(c.PodDisruptionBudgets,
+			func(o *stowagev1.PodDisruptionBudget) bool { return budgetKey(o) == budgetKey(p) })
+		c.PodDisruptionBudgets = append(c.PodDisruptionBudgets, p)
+	}
 	return c, true
 }
 
@@ -189,6 +204,13 @@ func key(w interface {
 	GetName() string
 }) string {
 	return fmt.Sprint(w.GetKind(), cmp.Or(w.GetNamespace(), "default"), "/", w.GetName())
+}
+
+func budgetKey(p interface {
+	GetNamespace() string
+	GetName() string
+}) string {
+	return cmp.Or(p.GetNamespace(), "default") + "/" + p.GetName()
 }
 
 // overflow reports whether the sum of the counts of the same pods exceeds uint32.

@@ -820,7 +820,8 @@ type Placement struct {
 	// Whether kube-scheduler's scheduling cycle of the first unplaced pod ends with an internal error. message is the
 	// text of the error. Neither preemption nor more nodes help.
 	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
-	// What preemption finds for the first unplaced pod, as in FilterResponse, if requested. Absent for pods of a group.
+	// What preemption finds for the first unplaced pod, as in FilterResponse, if requested. Absent for pods of a group, and
+	// once the nodes and victims that the preemptions of the response list would be more than 2,000,000.
 	Preemption    *Preemption `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

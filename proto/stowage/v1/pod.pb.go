@@ -207,7 +207,9 @@ type Pod struct {
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the pod has a deletion timestamp.
 	Terminating bool `protobuf:"varint,5,opt,name=terminating,proto3" json:"terminating,omitempty"`
-	// The status of the pod's resources as the kubelet reports it. Read only for pods of nodes, nominated ones among them.
+	// The status of the pod's resources as the kubelet reports it. Read only for pods of nodes, nominated ones among them:
+	// kube-scheduler does not read it of a pod that it places (pkg/scheduler/framework/plugins/noderesources/fit.go
+	// computePodResourceRequest, v1.37).
 	ResourceStatus *PodResourceStatus `protobuf:"bytes,6,opt,name=resource_status,json=resourceStatus,proto3" json:"resource_status,omitempty"`
 	// Fields of the pod that this contract lacks. Responses about the pod repeat them; decisions do not depend on them.
 	// Read only for pods to be placed. At most 1,000.
@@ -218,11 +220,11 @@ type Pod struct {
 	NominatedNodeName string `protobuf:"bytes,8,opt,name=nominated_node_name,json=nominatedNodeName,proto3" json:"nominated_node_name,omitempty"`
 	// status.startTime of a pod of a node, after the epoch and before 2262. Of two victims with equal priority, the one that
 	// started earlier is more important. A pod without a start time is less important than one with; of two pods without,
-	// the one that is listed later is.
+	// the one that is listed later is. Must be absent in pods to be placed and in nominated pods, which have not started.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Whether kube-scheduler has preempted the pod: it is terminating, and its condition DisruptionTarget is true with the
-	// reason PreemptionByScheduler. Read only for pods of nodes. A pod that is nominated to the node of such a pod waits for
-	// it to be gone, and preempts no others.
+	// reason PreemptionByScheduler. A pod that is nominated to the node of such a pod waits for it to be gone, and preempts
+	// no others. Must be false in pods to be placed, in nominated pods, and in pods that are not terminating.
 	Preempted     bool `protobuf:"varint,10,opt,name=preempted,proto3" json:"preempted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1131,7 +1133,7 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xd7\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x04\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
@@ -1140,9 +1142,10 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vterminating\x18\x05 \x01(\bR\vterminating\x12F\n" +
 	"\x0fresource_status\x18\x06 \x01(\v2\x1d.stowage.v1.PodResourceStatusR\x0eresourceStatus\x12:\n" +
 	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06unread\x128\n" +
-	"\x13nominated_node_name\x18\b \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x11nominatedNodeName\x129\n" +
+	"\x13nominated_node_name\x18\b \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x11nominatedNodeName\x12K\n" +
 	"\n" +
-	"start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1c\n" +
+	"start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampB\x10\xbaH\r\xb2\x01\n" +
+	"\x1a\x06\b\x80\xb1\xf1\xa9\"*\x00R\tstartTime\x12\x1c\n" +
 	"\tpreempted\x18\n" +
 	" \x01(\bR\tpreempted\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +

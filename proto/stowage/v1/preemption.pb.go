@@ -221,9 +221,11 @@ type Preemption struct {
 	// lower priority gone, NO_VICTIMS, or PREEMPTION_NOT_HELPFUL. Empty if the pod may not preempt.
 	Rejections []*Rejection `protobuf:"bytes,5,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// All candidates, in ascending order of node, if requested.
-	Candidates    []*PreemptionCandidate `protobuf:"bytes,6,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Candidates []*PreemptionCandidate `protobuf:"bytes,6,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// Whether candidates ends early, as the next one would bring the victims that it lists to more than 1,000,000.
+	CandidatesTruncated bool `protobuf:"varint,7,opt,name=candidates_truncated,json=candidatesTruncated,proto3" json:"candidates_truncated,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Preemption) Reset() {
@@ -296,6 +298,13 @@ func (x *Preemption) GetCandidates() []*PreemptionCandidate {
 		return x.Candidates
 	}
 	return nil
+}
+
+func (x *Preemption) GetCandidatesTruncated() bool {
+	if x != nil {
+		return x.CandidatesTruncated
+	}
+	return false
 }
 
 // PreemptionCandidate is a node that evicting pods makes feasible.
@@ -391,7 +400,7 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12%\n" +
 	"\x0einternal_error\x18\x04 \x01(\bR\rinternalError\x12)\n" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12/\n" +
-	"\x06unread\x18\x06 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xbf\x02\n" +
+	"\x06unread\x18\x06 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xf2\x02\n" +
 	"\n" +
 	"Preemption\x123\n" +
 	"\n" +
@@ -404,7 +413,8 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"rejections\x12?\n" +
 	"\n" +
 	"candidates\x18\x06 \x03(\v2\x1f.stowage.v1.PreemptionCandidateR\n" +
-	"candidates\"\xac\x01\n" +
+	"candidates\x121\n" +
+	"\x14candidates_truncated\x18\a \x01(\bR\x13candidatesTruncated\"\xac\x01\n" +
 	"\x13PreemptionCandidate\x12\x1d\n" +
 	"\n" +
 	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x1b\n" +

@@ -32,7 +32,7 @@ type Resources struct {
 	MemoryBytes *int64 `protobuf:"varint,2,opt,name=memory_bytes,json=memoryBytes,proto3,oneof" json:"memory_bytes,omitempty"`
 	// ephemeral-storage, in bytes.
 	EphemeralStorageBytes *int64 `protobuf:"varint,3,opt,name=ephemeral_storage_bytes,json=ephemeralStorageBytes,proto3,oneof" json:"ephemeral_storage_bytes,omitempty"`
-	// pods, a count. Read only in Node.allocatable.
+	// pods, a count. Only in Node.allocatable and NodeClass.allocatable: the API server accepts no requests for it.
 	Pods *int64 `protobuf:"varint,4,opt,name=pods,proto3,oneof" json:"pods,omitempty"`
 	// Every other resource by its name: extended resources such as "example.com/gpu" as a count, hugepages-* in bytes,
 	// attachable-volumes-* as a count.

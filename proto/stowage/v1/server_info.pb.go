@@ -40,6 +40,8 @@ const (
 	Feature_FEATURE_DISABLED_PLUGINS Feature = 5
 	// Preempt, include_preemption of Filter and Place, and Cluster.pod_disruption_budgets.
 	Feature_FEATURE_PREEMPTION Feature = 6
+	// Node.nominated_pods and Pod.nominated_node_name.
+	Feature_FEATURE_NOMINATED_PODS Feature = 7
 )
 
 // Enum value maps for Feature.
@@ -52,6 +54,7 @@ var (
 		4: "FEATURE_SCALE_DOWN",
 		5: "FEATURE_DISABLED_PLUGINS",
 		6: "FEATURE_PREEMPTION",
+		7: "FEATURE_NOMINATED_PODS",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":      0,
@@ -61,6 +64,7 @@ var (
 		"FEATURE_SCALE_DOWN":       4,
 		"FEATURE_DISABLED_PLUGINS": 5,
 		"FEATURE_PREEMPTION":       6,
+		"FEATURE_NOMINATED_PODS":   7,
 	}
 )
 
@@ -517,7 +521,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xbc\x01\n" +
+	"\x18_max_requests_per_second*\xd8\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -525,7 +529,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x0fFEATURE_CHANGES\x10\x03\x12\x16\n" +
 	"\x12FEATURE_SCALE_DOWN\x10\x04\x12\x1c\n" +
 	"\x18FEATURE_DISABLED_PLUGINS\x10\x05\x12\x16\n" +
-	"\x12FEATURE_PREEMPTION\x10\x06BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x12FEATURE_PREEMPTION\x10\x06\x12\x1a\n" +
+	"\x16FEATURE_NOMINATED_PODS\x10\aBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once
