@@ -348,7 +348,7 @@ func FuzzCanonical(f *testing.F) {
 	for i, m := range []proto.Message{
 		&stowagev1.Node{
 			Name: "a", Labels: map[string]string{"b": "c", "a": ""}, ClassIndex: proto.Uint32(0),
-			PodCounts:     []*stowagev1.PodCount{{TemplateIndex: 3, Count: 1}, {Count: 2}},
+			PodCounts: []*stowagev1.PodCount{{TemplateIndex: 3, Count: 1}, {Count: 2}},
 			Pods: []*stowagev1.Pod{
 				{Name: "b", Source: &stowagev1.Pod_TemplateIndex{}, StartTime: &timestamppb.Timestamp{Seconds: 1 << 31, Nanos: -1}},
 				{Name: "a", StartTime: &timestamppb.Timestamp{}, Preempted: true},

@@ -18,8 +18,8 @@ import (
 )
 
 // unreadFields are those that the decoder does not read where they stand.
-var unreadFields = regexp.MustCompile(`^context\.cluster\.nodes\[\d+\]\.pods\[\d+\]\.unread\[|` +
-	`^queue\[\d+\]\.pod\.resource_status\.|\.(requests|overhead|allocated|actuated)\.pods$`)
+var unreadFields = regexp.MustCompile(`^context\.cluster\.nodes\[\d+\]\.(nominated_)?pods\[\d+\]\.unread\[|` +
+	`^queue\[\d+\]\.pod\.resource_status\.`)
 
 // covers reports whether two paths are of one field, of a list and an element of it, or of a map and an entry. The decoder
 // shortens long keys.
@@ -130,29 +130,30 @@ func TestEveryLimitAnnotated(t *testing.T) {
 
 // unlimited are lists, maps and texts of requests without a limit of their own, and why.
 var unlimited = map[protoreflect.FullName]string{
-	"stowage.v1.CandidateNodes.indexes":                  "the request's size bounds it, and duplicates are allowed",
-	"stowage.v1.CandidateNodes.names":                    "the same",
-	"stowage.v1.Node.pod_counts":                         "the pods on all nodes are limited",
-	"stowage.v1.Node.pods":                               "the same",
-	"stowage.v1.Node.nominated_pods":                     "the same",
-	"stowage.v1.NodePodsDelta.removed_pod_counts":        "the node must have them",
-	"stowage.v1.NodePodsDelta.removed_pods":              "the node must have them",
-	"stowage.v1.NodePodsDelta.pod_counts":                "the pods on all nodes are limited",
-	"stowage.v1.NodePodsDelta.pods":                      "the same",
-	"stowage.v1.NodePodsDelta.removed_nominated_pods":    "the node must have them",
-	"stowage.v1.NodePodsDelta.nominated_pods":            "the pods on all nodes are limited",
-	"stowage.v1.ClusterDelta.removed_nodes":              "the cluster must have them",
-	"stowage.v1.ClusterDelta.removed_namespaces":         "the cluster must have them",
-	"stowage.v1.ClusterDelta.removed_workload_selectors": "the cluster must have them",
-	"stowage.v1.ClusterDelta.node_pods":                  "the cluster must have the nodes, each once",
-	"stowage.v1.PendingPods.pod_group":                   "it names one of pod_groups",
-	"stowage.v1.TopologySpreadConstraint.topology_key":   "no node has a longer one",
-	"stowage.v1.ControllerReference.api_version":         "it is compared only",
-	"stowage.v1.ControllerReference.kind":                "the same",
-	"stowage.v1.Container.name":                          "it is compared only",
-	"stowage.v1.Container.image":                         "it is compared only",
-	"stowage.v1.ImageVolumeSource.reference":             "it is compared only",
-	"stowage.v1.HostPort.host_ip":                        "it is compared only",
+	"stowage.v1.CandidateNodes.indexes":                      "the request's size bounds it, and duplicates are allowed",
+	"stowage.v1.CandidateNodes.names":                        "the same",
+	"stowage.v1.Node.pod_counts":                             "the pods on all nodes are limited",
+	"stowage.v1.Node.pods":                                   "the same",
+	"stowage.v1.Node.nominated_pods":                         "the same",
+	"stowage.v1.NodePodsDelta.removed_pod_counts":            "the node must have them",
+	"stowage.v1.NodePodsDelta.removed_pods":                  "the node must have them",
+	"stowage.v1.NodePodsDelta.pod_counts":                    "the pods on all nodes are limited",
+	"stowage.v1.NodePodsDelta.pods":                          "the same",
+	"stowage.v1.NodePodsDelta.removed_nominated_pods":        "the node must have them",
+	"stowage.v1.NodePodsDelta.nominated_pods":                "the pods on all nodes are limited",
+	"stowage.v1.ClusterDelta.removed_nodes":                  "the cluster must have them",
+	"stowage.v1.ClusterDelta.removed_namespaces":             "the cluster must have them",
+	"stowage.v1.ClusterDelta.removed_workload_selectors":     "the cluster must have them",
+	"stowage.v1.ClusterDelta.removed_pod_disruption_budgets": "the cluster must have them",
+	"stowage.v1.ClusterDelta.node_pods":                      "the cluster must have the nodes, each once",
+	"stowage.v1.PendingPods.pod_group":                       "it names one of pod_groups",
+	"stowage.v1.TopologySpreadConstraint.topology_key":       "no node has a longer one",
+	"stowage.v1.ControllerReference.api_version":             "it is compared only",
+	"stowage.v1.ControllerReference.kind":                    "the same",
+	"stowage.v1.Container.name":                              "it is compared only",
+	"stowage.v1.Container.image":                             "it is compared only",
+	"stowage.v1.ImageVolumeSource.reference":                 "it is compared only",
+	"stowage.v1.HostPort.host_ip":                            "it is compared only",
 }
 
 // unlimitedFields reports the fields of a message, and of those in it, that have no limit and no reason for that.
@@ -196,6 +197,7 @@ func TestAnnotationsOnRandomRequests(t *testing.T) {
 		r := request()
 		part := rapid.SampledFrom([]proto.Message{
 			cluster(r).Nodes[1], cluster(r).Nodes[2], cluster(r).Namespaces[0], cluster(r).WorkloadSelectors[0],
+			cluster(r).Nodes[0].Pods[0], cluster(r).Nodes[0].Pods[1], cluster(r).PodDisruptionBudgets[0], spec(r),
 			spec(r).Containers[0], spec(r).Tolerations[1], spec(r).TopologySpreadConstraints[0], spec(r).Affinity,
 			r.Queue[1], r.PodGroups[0], r.Context.Profile.AddedAffinity,
 		}).Draw(t, "part")

@@ -150,7 +150,13 @@ func appendBytes[S ~string | ~[]byte](b []byte, s S) []byte {
 // not be cached.
 func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
 	cached := in.GetCandidateNodes() == nil && !in.GetExplain()
-	return responseKey('F', cached, a, in.GetContext(), in.GetIncludeChanges())
+	return responseKey('F', cached, a, in.GetContext(), in.GetIncludeChanges(), in.GetIncludePreemption())
+}
+
+// PreemptKey is FilterKey for a PreemptRequest.
+func PreemptKey(in *stowagev1.PreemptRequest, a *Asked) string {
+	cached := in.GetCandidateNodes() == nil && !in.GetIncludeCandidates()
+	return responseKey('P', cached, a, in.GetContext(), in.GetRecountTopologySpread())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.

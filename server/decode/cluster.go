@@ -54,6 +54,7 @@ type sink interface {
 	AddDraft(context.Context, *engine.Draft, *api.Node) error
 	AddNamespace(api.Namespace)
 	AddWorkloadSelector(api.WorkloadSelector)
+	AddPodDisruptionBudget(api.PodDisruptionBudget)
 }
 
 // Message decodes the cluster of a request from its message, nil if the request has none.
@@ -105,7 +106,8 @@ func (d *decoder) over() bool { return d.full || d.ended != nil }
 // Nominates reports whether pods are nominated to nodes. Decisions about a pod then depend on its name, as it does not count.
 func (c *Cluster) Nominates() bool { return c.nominated > 0 }
 
-// finish adds the workload selectors in canonical order, so that clusters with equal content have equal responses.
+// finish adds the workload selectors and the budgets in canonical order, so that clusters with equal content have equal
+// responses.
 func (d *decoder) finish() {
 	slices.SortFunc(d.selectors, func(a, b api.WorkloadSelector) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -114,6 +116,13 @@ func (d *decoder) finish() {
 		d.to.AddWorkloadSelector(s)
 	}
 	d.selectors = nil
+	slices.SortFunc(d.budgets, func(a, b api.PodDisruptionBudget) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	for _, p := range d.budgets {
+		d.to.AddPodDisruptionBudget(p)
+	}
+	d.budgets = nil
 }
 
 // fixedOverheadBytes is memory that is not itemised elsewhere, such as the tables that requests refer to.

@@ -87,6 +87,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			Overhead:       api.Resources{{Resource: "memory", Amount: 1 << 20}},
 			ImageVolumes:   []string{"data:1"},
 			Priority:       9,
+			NeverPreempts:  true,
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -116,9 +117,9 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 					Images:    []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
 					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true}},
 					Pods: []api.Pod{
-						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
+						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1},
 						{
-							Name: "web-1-x", Template: &template,
+							Name: "web-1-x", Template: &template, StartTime: 1_790_000_000_000_000_005, Preempted: true,
 							Labels:      api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}},
 							Terminating: true,
 							ResourceStatus: &api.PodResourceStatus{
@@ -158,6 +159,14 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 				},
 				{Kind: api.ReplicaSet, Namespace: "prod", Name: "web-1", Selector: wantSelector("web")},
 			},
+			Budgets: []api.PodDisruptionBudget{
+				{Namespace: "default", Name: "web"},
+				{Namespace: "prod", Name: "all", Selector: &api.LabelSelector{}, DisruptionsAllowed: -1},
+				{
+					Namespace: "prod", Name: "web", Selector: wantSelector("web"), DisruptionsAllowed: 1,
+					Disrupted: []string{"web-1-x", "web-1-z"},
+				},
+			},
 		},
 		Queue: []engine.Pending{
 			{Pod: api.Pod{Template: &template}, Count: 1},
@@ -193,6 +202,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 				Name: "pinned", Entries: []int{1}, Minimum: 3, Joint: true, Steps: 9, Keys: []string{"rack", "zone"}, Preferred: true,
 			}},
 			Partial: true,
+			Preempt: true,
 		},
 	}
 	if diff := cmp.Diff(want, got, untuned); diff != "" {

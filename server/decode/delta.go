@@ -32,6 +32,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	r.within(&at, "node_classes", next.Classes().Len(), MaxClasses)
 	r.within(&at, "namespaces", next.Namespaces().Len(), MaxNamespaces)
 	r.within(&at, "workload_selectors", next.WorkloadSelectors().Len(), MaxWorkloadSelectors)
+	r.within(&at, "pod_disruption_budgets", next.PodDisruptionBudgets().Len(), MaxDisruptionBudgets)
 	r.bounds(&at)
 	r.bound(&at, next)
 	if r.Err() != nil {
@@ -189,6 +190,9 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 	for i, w := range in.GetWorkloadSelectors() {
 		submessage(d, at.item("workload_selectors", i), w, (*reader).workloadSelector)
 	}
+	for i, p := range in.GetPodDisruptionBudgets() {
+		submessage(d, at.item("pod_disruption_budgets", i), p, (*reader).disruptionBudget)
+	}
 }
 
 func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
@@ -229,6 +233,9 @@ func (r *Request) changes(at *path, by *reader, next *content.Content, made *con
 	}
 	if made.WorkloadSelectorsChanged {
 		out.WorkloadSelectors = itemsOf(by, at, next.WorkloadSelectors(), (*reader).workloadSelector)
+	}
+	if made.BudgetsChanged {
+		out.Budgets = itemsOf(by, at, next.PodDisruptionBudgets(), (*reader).disruptionBudget)
 	}
 	if len(by.violations) > 0 {
 		return false

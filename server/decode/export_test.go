@@ -35,6 +35,8 @@ func (s *stated) AddWorkloadSelector(w api.WorkloadSelector) {
 	s.WorkloadSelectors = append(s.WorkloadSelectors, w)
 }
 
+func (s *stated) AddPodDisruptionBudget(p api.PodDisruptionBudget) { s.Budgets = append(s.Budgets, p) }
+
 func (s *stated) Preparer() func(*engine.Draft, *api.Node) { return func(*engine.Draft, *api.Node) {} }
 
 func (s *stated) AddDraft(ctx context.Context, _ *engine.Draft, n *api.Node) error {

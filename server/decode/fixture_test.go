@@ -2,6 +2,7 @@ package decode_test
 
 import (
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -90,7 +91,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			Containers: []*stowagev1.Container{{
 				Name: "main", Image: "web:1",
 				Requests: &stowagev1.Resources{
-					CpuMillis: proto.Int64(500), MemoryBytes: proto.Int64(0), Pods: proto.Int64(7),
+					CpuMillis: proto.Int64(500), MemoryBytes: proto.Int64(0),
 					Scalars: map[string]int64{"example.com/gpu": 1, "attachable-volumes-csi": 2},
 				},
 				HostPorts:     []*stowagev1.HostPort{{Port: 80, Protocol: stowagev1.Protocol_PROTOCOL_UDP, HostIp: "10.0.0.1"}},
@@ -103,7 +104,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			Requests: &stowagev1.Resources{CpuMillis: proto.Int64(600)},
 			Overhead: &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
 			Volumes:  []*stowagev1.Volume{{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}}},
-			Priority: 9,
+			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER,
 		},
 	}
 	return &stowagev1.PlaceRequest{
@@ -137,8 +138,15 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 								Allocated: &stowagev1.Resources{MemoryBytes: proto.Int64(1)},
 								Actuated:  &stowagev1.Resources{MemoryBytes: proto.Int64(2)},
 							},
+							StartTime: &timestamppb.Timestamp{Seconds: 1_790_000_000, Nanos: 5},
+							Preempted: true,
 						},
-						{Name: "own", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+						{
+							Name: "own", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+								Spec: &stowagev1.PodSpec{PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY},
+							}},
+							StartTime: &timestamppb.Timestamp{Nanos: 1},
+						},
 					},
 					NominatedPods: []*stowagev1.Pod{
 						{
@@ -172,6 +180,14 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 					Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET, Namespace: "prod", Name: "web-1",
 					Selector: selector("web"),
 				},
+			},
+			PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{
+				{
+					Namespace: "prod", Name: "web", Selector: selector("web"), DisruptionsAllowed: 1,
+					DisruptedPods: []string{"web-1-z", "web-1-x", "web-1-z"},
+				},
+				{Namespace: "prod", Name: "all", Selector: &stowagev1.LabelSelector{}, DisruptionsAllowed: -1},
+				{Name: "web"},
 			},
 		}}, Profile: &stowagev1.Profile{
 			Name: "kube-1.37",
@@ -222,5 +238,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 		CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},
 		TieBreakSeed:   42,
 		Explain:        true,
+
+		IncludePreemption: true,
 	}
 }

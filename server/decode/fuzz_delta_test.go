@@ -45,8 +45,8 @@ func FuzzDelta(f *testing.F) {
 			Nodes:        []*stowagev1.Node{{Name: "a", PodCounts: []*stowagev1.PodCount{{TemplateIndex: 1, Count: 7}}}, {Name: "c"}},
 		},
 		{
-			RemovedNamespaces:        []string{base.Namespaces[0].Name},
-			Namespaces:               []*stowagev1.Namespace{{Name: "x", Labels: map[string]string{"a": "b"}}},
+			RemovedNamespaces: []string{base.Namespaces[0].Name},
+			Namespaces:        []*stowagev1.Namespace{{Name: "x", Labels: map[string]string{"a": "b"}}},
 			RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{{
 				Kind: base.WorkloadSelectors[0].Kind, Namespace: base.WorkloadSelectors[0].Namespace, Name: base.WorkloadSelectors[0].Name,
 			}},
@@ -54,6 +54,13 @@ func FuzzDelta(f *testing.F) {
 				Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, Name: "s", Selector: selector("web"),
 			}},
 		},
+		{
+			RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Name: "web"}, {Namespace: "prod", Name: "all"}},
+			PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{
+				{Name: "web-2", Selector: selector("web")}, {Namespace: "prod", Name: "web", DisruptedPods: []string{"b", "a", "b"}},
+			},
+		},
+		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", Pods: base.Nodes[0].Pods}}},
 		{RemovedNodes: []string{"unknown"}},
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "c", Pods: []*stowagev1.Pod{{Name: "of none", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 32}}}}}},
 	} {

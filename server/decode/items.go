@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -20,11 +21,14 @@ const (
 	clusterNamespaces
 	clusterWorkloadSelectors
 	clusterNodeClasses
+	clusterDisruptionBudgets
 )
 
 func isNode(field protowire.Number) bool { return field == clusterNodes }
 
-func isItem(field protowire.Number) bool { return field > clusterNodes && field <= clusterNodeClasses }
+func isItem(field protowire.Number) bool {
+	return field > clusterNodes && field <= clusterDisruptionBudgets
+}
 
 // clusterLists are the lists of a cluster by field number.
 var clusterLists = [...]struct {
@@ -37,6 +41,7 @@ var clusterLists = [...]struct {
 	clusterNamespaces:        {"namespaces", MaxNamespaces, new(stowagev1.Namespace)},
 	clusterWorkloadSelectors: {"workload_selectors", MaxWorkloadSelectors, new(stowagev1.WorkloadSelector)},
 	clusterNodeClasses:       {"node_classes", MaxClasses, new(stowagev1.NodeClass)},
+	clusterDisruptionBudgets: {"pod_disruption_budgets", MaxDisruptionBudgets, new(stowagev1.PodDisruptionBudget)},
 }
 
 func newItem(field protowire.Number) proto.Message {
@@ -81,6 +86,8 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 		message = (*reader).workloadSelectorItem
 	case clusterNodeClasses:
 		message = (*reader).classItem
+	case clusterDisruptionBudgets:
+		message = (*reader).disruptionBudgetItem
 	}
 	to.names = newNames{}
 	r.begin(&to.names)
@@ -207,6 +214,53 @@ func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
 		d.selectors = append(d.selectors, s)
 		d.content.AddWorkloadSelector(item.form)
 	}
+}
+
+func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
+	p := r.disruptionBudget(at, in)
+	return func(d *decoder, at *path, item *readItem) {
+		first, again := d.budgetNames.add([2]string{p.Namespace, p.Name}, d.counts[item.field])
+		if again && p.Name != "" {
+			d.refuse(at.field("name"), duplicate, "is that of %s.pod_disruption_budgets[%d], in the same namespace, too",
+				at.parent.String(), first)
+		}
+		form := item.form
+		if !inOrderOnce(p.Disrupted) {
+			slices.Sort(p.Disrupted)
+			p.Disrupted = slices.Compact(p.Disrupted)
+			// It fails on nothing that was read. If the budget was refused, so is the cluster.
+			form, _ = content.Canonical[stowagev1.PodDisruptionBudget](form)
+		}
+		d.budgets = append(d.budgets, p)
+		d.content.AddPodDisruptionBudget(form)
+	}
+}
+
+// inOrderOnce reports whether names ascend and none is there twice.
+func inOrderOnce(names []string) bool {
+	for i := 1; i < len(names); i++ {
+		if names[i-1] >= names[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reader) disruptionBudget(at *path, in *scan) (out api.PodDisruptionBudget) {
+	out.Namespace = cmp.Or(in.text(1), "default")
+	r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
+	out.Name = in.text(2)
+	out.Selector = some(r, at, in, 3, "selector", (*reader).labelSelector)
+	out.DisruptionsAllowed = in.int32(4)
+	out.Disrupted = r.texts(at, in, 5, "disrupted_pods", MaxDisruptedPods)
+	r.name(at, "name", out.Name, MaxNameBytes)
+	for i, name := range out.Disrupted {
+		if name == "" {
+			r.refuse(at.item("disrupted_pods", i), required, "is empty")
+		}
+		r.length(at.item("disrupted_pods", i), name, MaxNameBytes)
+	}
+	return out
 }
 
 func (r *reader) namespace(at *path, in *scan) (out api.Namespace) {

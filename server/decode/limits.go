@@ -15,6 +15,10 @@ const (
 	MaxNamespaces = 1_000_000
 	// MaxWorkloadSelectors bounds Cluster.workload_selectors.
 	MaxWorkloadSelectors = 1_000_000
+	// MaxDisruptionBudgets bounds Cluster.pod_disruption_budgets.
+	MaxDisruptionBudgets = 1_000_000
+	// MaxDisruptedPods bounds PodDisruptionBudget.disrupted_pods.
+	MaxDisruptedPods = 100_000
 	// MaxClusterPods bounds the pods on all nodes, counted ones included, so that any sum of pods fits an int32.
 	MaxClusterPods = 1 << 30
 	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.
@@ -84,6 +88,9 @@ const (
 
 	// MaxImageBytes bounds the size of an image: 16 TiB. With MaxContainers the sum of a pod's images fits an int64.
 	MaxImageBytes = 1 << 44
+
+	// StartSecondsBelow bounds Pod.start_time: the year 2262 in seconds, before which nanoseconds fit an int64.
+	StartSecondsBelow = 9_214_646_400
 
 	// MaxViolations bounds the problems reported for one request.
 	MaxViolations = 32

@@ -3,11 +3,14 @@ package decode_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -159,6 +162,39 @@ var malformed = []struct {
 	{"context.cluster.nodes[0].nominated_pods[0].resource_status.containers[0].name", "REQUIRED", "is required", func(r *place) {
 		node(r, 0).NominatedPods[0].ResourceStatus.Containers = []*stowagev1.ContainerResourceStatus{{}}
 	}},
+	{"context.cluster.nodes[0].pods[0].start_time", "OUT_OF_RANGE", "is 0 s and 0 ns after 1970", func(r *place) {
+		node(r, 0).Pods[0].StartTime = &timestamppb.Timestamp{}
+	}},
+	{"context.cluster.nodes[0].pods[0].start_time", "OUT_OF_RANGE", "is -1 s and 999999999 ns after 1970", func(r *place) {
+		node(r, 0).Pods[0].StartTime = &timestamppb.Timestamp{Seconds: -1, Nanos: 999_999_999}
+	}},
+	{"context.cluster.nodes[0].pods[0].start_time", "OUT_OF_RANGE", "before 2262 are allowed", func(r *place) {
+		node(r, 0).Pods[0].StartTime = timestamppb.New(time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC))
+	}},
+	{"context.cluster.nodes[0].pods[1].start_time", "OUT_OF_RANGE", "before 2262 are allowed", func(r *place) {
+		node(r, 0).Pods[1].StartTime = &timestamppb.Timestamp{Seconds: math.MaxInt64}
+	}},
+	{"context.cluster.nodes[0].pods[0].start_time", "OUT_OF_RANGE", "must have nanos of 0 to 999999999", func(r *place) {
+		node(r, 0).Pods[0].StartTime.Nanos = 1_000_000_000
+	}},
+	{"context.cluster.nodes[0].pods[0].start_time", "OUT_OF_RANGE", "must have nanos of 0 to 999999999", func(r *place) {
+		node(r, 0).Pods[0].StartTime.Nanos = -1
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].start_time", "NOT_ALLOWED", "must be absent", func(r *place) {
+		node(r, 0).NominatedPods[0].StartTime = &timestamppb.Timestamp{Seconds: 1}
+	}},
+	{"queue[0].pod.start_time", "NOT_ALLOWED", "must be absent", func(r *place) {
+		r.Queue[0].Pod.StartTime = &timestamppb.Timestamp{Seconds: 1}
+	}},
+	{"context.cluster.nodes[0].pods[1].preempted", "NOT_ALLOWED", "must be false if terminating is", func(r *place) {
+		node(r, 0).Pods[1].Preempted = true
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].preempted", "NOT_ALLOWED", "must be false, as only pods that run", func(r *place) {
+		node(r, 0).NominatedPods[0].Preempted = true
+	}},
+	{"queue[1].pod.preempted", "NOT_ALLOWED", "must be false, as only pods that run", func(r *place) {
+		r.Queue[1].Pod.Preempted, r.Queue[1].Pod.Terminating = true, true
+	}},
 	{"context.cluster.nodes", "WRONG_COUNT", "have 1073741825 pods in all", func(r *place) {
 		node(r, 0).PodCounts[0].Count = decode.MaxClusterPods - 3
 	}},
@@ -217,6 +253,35 @@ var malformed = []struct {
 	}},
 	{"context.cluster.workload_selectors[2].name", "DUPLICATE", "is that of context.cluster.workload_selectors[1]", func(r *place) {
 		cluster(r).WorkloadSelectors = append(cluster(r).WorkloadSelectors, cluster(r).WorkloadSelectors[1])
+	}},
+	{"context.cluster.pod_disruption_budgets[0].name", "REQUIRED", "is required", func(r *place) { budget(r).Name = "" }},
+	{"context.cluster.pod_disruption_budgets[0].name", "TOO_LONG", "at most 253", func(r *place) {
+		budget(r).Name = strings.Repeat("b", 254)
+	}},
+	{"context.cluster.pod_disruption_budgets[0].namespace", "TOO_LONG", "at most 63", func(r *place) {
+		budget(r).Namespace = strings.Repeat("n", 64)
+	}},
+	{"context.cluster.pod_disruption_budgets[3].name", "DUPLICATE",
+		"is that of context.cluster.pod_disruption_budgets[2], in the same namespace", func(r *place) {
+			cluster(r).PodDisruptionBudgets = append(cluster(r).PodDisruptionBudgets,
+				&stowagev1.PodDisruptionBudget{Namespace: "default", Name: "web"})
+		}},
+	{`context.cluster.pod_disruption_budgets[0].selector.match_labels["a b"]`, "INVALID_SYNTAX", "must be a label key", func(r *place) {
+		budget(r).Selector.MatchLabels["a b"] = ""
+	}},
+	{"context.cluster.pod_disruption_budgets[0].selector.match_expressions[0].operator", "UNKNOWN_VALUE",
+		"must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) { budget(r).Selector.MatchExpressions[0].Operator = 7 }},
+	{"context.cluster.pod_disruption_budgets[0].selector.match_expressions[0].values", "REQUIRED", "at least one", func(r *place) {
+		budget(r).Selector.MatchExpressions[0].Values = nil
+	}},
+	{"context.cluster.pod_disruption_budgets[0].disrupted_pods[1]", "REQUIRED", "is empty", func(r *place) {
+		budget(r).DisruptedPods = []string{"b", ""}
+	}},
+	{"context.cluster.pod_disruption_budgets[0].disrupted_pods[1]", "TOO_LONG", "at most 253", func(r *place) {
+		budget(r).DisruptedPods = []string{"b", strings.Repeat("a", 254)}
+	}},
+	{"context.cluster.pod_disruption_budgets[0].disrupted_pods", "WRONG_COUNT", "at most 100000", func(r *place) {
+		budget(r).DisruptedPods = slices.Repeat([]string{"p"}, decode.MaxDisruptedPods+1)
 	}},
 
 	{"context.cluster.pod_templates[0].namespace", "TOO_LONG", "at most 63", func(r *place) {
@@ -398,6 +463,20 @@ var malformed = []struct {
 	}},
 	{podSpec + "overhead.memory_bytes", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Overhead.MemoryBytes = proto.Int64(-1)
+	}},
+	{podSpec + "containers[0].requests.pods", "NOT_ALLOWED", "must be absent", func(r *place) {
+		spec(r).Containers[0].Requests.Pods = proto.Int64(0)
+	}},
+	{podSpec + "overhead.pods", "NOT_ALLOWED", "must be absent", func(r *place) { spec(r).Overhead.Pods = proto.Int64(-1) }},
+	{"context.cluster.nodes[0].pods[0].resource_status.actuated.pods", "NOT_ALLOWED", "must be absent", func(r *place) {
+		node(r, 0).Pods[0].ResourceStatus.Actuated.Pods = proto.Int64(1)
+	}},
+	{podSpec + "preemption_policy", "UNKNOWN_VALUE",
+		"must be PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY or PREEMPTION_POLICY_NEVER", func(r *place) {
+			spec(r).PreemptionPolicy = 3
+		}},
+	{"queue[1].pod.template.spec.preemption_policy", "UNKNOWN_VALUE", "or PREEMPTION_POLICY_NEVER", func(r *place) {
+		r.Queue[1].Pod.GetTemplate().Spec.PreemptionPolicy = -1
 	}},
 	{podSpec + "volumes", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Volumes = slices.Repeat([]*stowagev1.Volume{{}}, decode.MaxContainers+1)
@@ -595,6 +674,10 @@ func cluster(r *stowagev1.PlaceRequest) *stowagev1.Cluster      { return r.GetCo
 func node(r *stowagev1.PlaceRequest, i int) *stowagev1.Node     { return cluster(r).Nodes[i] }
 func template(r *stowagev1.PlaceRequest) *stowagev1.PodTemplate { return cluster(r).PodTemplates[0] }
 func spec(r *stowagev1.PlaceRequest) *stowagev1.PodSpec         { return template(r).Spec }
+
+func budget(r *stowagev1.PlaceRequest) *stowagev1.PodDisruptionBudget {
+	return cluster(r).PodDisruptionBudgets[0]
+}
 
 func required(r *stowagev1.PlaceRequest) *stowagev1.NodeSelectorTerm {
 	return spec(r).Affinity.NodeAffinity.Required.Terms[0]

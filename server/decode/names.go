@@ -162,6 +162,7 @@ func encoding(of *content.Content) wire.Pieces {
 		{clusterNodeClasses, of.Classes()},
 		{clusterNamespaces, of.Namespaces()},
 		{clusterWorkloadSelectors, of.WorkloadSelectors()},
+		{clusterDisruptionBudgets, of.PodDisruptionBudgets()},
 		{clusterNodes, of.Nodes()},
 	} {
 		for _, item := range l.items.All {
@@ -183,6 +184,7 @@ func (nowhere) Preparer() func(*engine.Draft, *api.Node)                        
 func (nowhere) AddDraft(ctx context.Context, _ *engine.Draft, _ *api.Node) error { return ctx.Err() }
 func (nowhere) AddNamespace(api.Namespace)                                       {}
 func (nowhere) AddWorkloadSelector(api.WorkloadSelector)                         {}
+func (nowhere) AddPodDisruptionBudget(api.PodDisruptionBudget)                   {}
 
 // distinct is a set of names. Copies share the map until one adds a name.
 type distinct struct {

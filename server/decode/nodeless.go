@@ -11,8 +11,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Nodeless is a cache of inline clusters without their nodes: templates, classes, namespaces and workload selectors, decoded and
-// compiled. Clients that send inline clusters repeat them. It has no locks: readers load a pointer, writers publish a new list.
+// Nodeless is a cache of inline clusters without their nodes: templates, classes, namespaces, workload selectors and budgets,
+// decoded and compiled. Clients that send inline clusters repeat them. It has no locks: readers load a pointer, writers publish a new list.
 // Of two concurrent additions one may be lost.
 type Nodeless struct {
 	published atomic.Pointer[[]*nodeless]

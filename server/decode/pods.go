@@ -22,6 +22,8 @@ const (
 	podResourceStatus
 	podUnread
 	podNominatedNode
+	podStartTime
+	podPreempted
 )
 
 type podKind uint8
@@ -80,6 +82,8 @@ func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	r.unread(at, in, s)
 	p.unread = in.since(unread)
 	r.nominatedNode(at, in, s, p)
+	p.pod.StartTime = r.startTime(at, in, s)
+	r.preempted(at, in, s, p)
 	p.rest = in.since(from)
 	if !hasSource {
 		hasSource, _ = r.source(at, in, s, p)
@@ -112,7 +116,9 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 		p.pod.Template = p.inline.template
 		return true, canonical
 	case in.nextIs(sized(podTemplate)):
+		r.asStated = !s.ofNode() || r.exact != nil // encoded leaves out the defaults of nodes
 		p.pod.Template = some(r, at, in, podTemplate, "template", (*reader).template)
+		r.asStated = false
 		p.source = in.since(from)
 		inner := scan{data: p.source}
 		inner.next(sized(podTemplate))
@@ -202,6 +208,47 @@ func (r *reader) nominatedNode(at *path, in *scan, s podKind, p *rawPod) {
 	}
 	r.length(at.field("nominated_node_name"), name, MaxNameBytes)
 	p.pod.NominatedNode = name
+}
+
+// startTime reads when a pod of a node started, in nanoseconds. Nearly every pod has the field.
+func (r *reader) startTime(at *path, in *scan, s podKind) int64 {
+	if !in.next(sized(podStartTime)) {
+		return 0
+	}
+	stated := scan{data: in.bytes()}
+	seconds, nanos := stated.int64(1), stated.int32(2)
+	if !stated.usual() {
+		in.fail()
+		return 0
+	}
+	if s != onNode || uint64(seconds) >= StartSecondsBelow || uint32(nanos) > 999_999_999 || seconds == 0 && nanos == 0 {
+		r.wrongStart(at.field("start_time"), s, seconds, nanos)
+		return 0
+	}
+	return seconds*1_000_000_000 + int64(nanos)
+}
+
+func (r *reader) wrongStart(at path, s podKind, seconds int64, nanos int32) {
+	switch {
+	case s != onNode:
+		r.refuse(at, notAllowed, "must be absent, as only pods that run on nodes have started")
+	case uint32(nanos) > 999_999_999:
+		r.refuse(at, outOfRange, "must have nanos of 0 to 999999999")
+	default:
+		r.refuse(at, outOfRange, "is %d s and %d ns after 1970, times after it and before 2262 are allowed", seconds, nanos)
+	}
+}
+
+// preempted reads whether kube-scheduler preempted a pod of a node.
+func (r *reader) preempted(at *path, in *scan, s podKind, p *rawPod) {
+	if p.pod.Preempted = in.bool(podPreempted); !p.pod.Preempted {
+		return
+	}
+	if s != onNode {
+		r.refuse(at.field("preempted"), notAllowed, "must be false, as only pods that run on nodes are preempted")
+	} else if !p.pod.Terminating {
+		r.refuse(at.field("preempted"), notAllowed, "must be false if terminating is")
+	}
 }
 
 // takePods returns pods of a node in canonical order, and whether the node's encoding has them in canonical form.

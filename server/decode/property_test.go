@@ -83,6 +83,7 @@ func TestRandomRequests(t *testing.T) {
 			r = request()
 			part := rapid.SampledFrom([]proto.Message{
 				cluster(r).Nodes[1], cluster(r).Nodes[2], cluster(r).Namespaces[0], cluster(r).WorkloadSelectors[0],
+				cluster(r).Nodes[0].Pods[0], cluster(r).Nodes[0].Pods[1], cluster(r).PodDisruptionBudgets[0],
 				spec(r).Containers[0], spec(r).Tolerations[1], spec(r).TopologySpreadConstraints[0], r.Queue[1], r.GetContext().GetProfile(),
 			}).Draw(t, "part")
 			fill(t, part.ProtoReflect(), rapid.IntRange(0, 2).Draw(t, "depth"))
@@ -159,6 +160,9 @@ func checkCluster(t fataler, c *api.Cluster) {
 		}
 		for _, p := range slices.Concat(n.Pods, n.Nominated) {
 			checkPod(t, c, &p)
+			if p.StartTime < 0 || p.Preempted && !p.Terminating {
+				t.Fatalf("pod %q of node %d started at %d, preempted: %t", p.Name, i, p.StartTime, p.Preempted)
+			}
 			if p.Template.Spec.NodeName != "" || p.NominatedNode != "" {
 				t.Fatalf("pod %q of node %d has a node name", p.Name, i)
 			}
@@ -166,7 +170,7 @@ func checkCluster(t fataler, c *api.Cluster) {
 		nominated := make(map[string]bool)
 		for _, p := range n.Nominated {
 			name := p.Template.Namespace + "/" + p.Name
-			if p.Name == "" || nominated[name] {
+			if p.Name == "" || nominated[name] || p.StartTime != 0 || p.Preempted {
 				t.Fatalf("%q is nominated to node %d without a name or twice", name, i)
 			}
 			nominated[name] = true
@@ -179,6 +183,18 @@ func checkCluster(t fataler, c *api.Cluster) {
 		}
 		namespaces[n.Name] = true
 		checkLabels(t, n.Labels)
+	}
+	budgets := make(map[[2]string]bool)
+	for i, p := range c.Budgets {
+		id := [2]string{p.Namespace, p.Name}
+		ordered := slices.IsSorted(p.Disrupted) && len(slices.Compact(slices.Clone(p.Disrupted))) == len(p.Disrupted)
+		if p.Namespace == "" || p.Name == "" || budgets[id] || slices.Contains(p.Disrupted, "") || !ordered {
+			t.Fatalf("budget %v", p)
+		}
+		budgets[id] = true
+		if i > 0 && slices.Compare([]string{c.Budgets[i-1].Namespace, c.Budgets[i-1].Name}, id[:]) > 0 {
+			t.Fatalf("budgets %v and %v are not in order", c.Budgets[i-1], p)
+		}
 	}
 }
 

@@ -1,12 +1,14 @@
 package decode
 
 import (
+	"iter"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // reader reads encoded messages in the usual encoding. Several readers work concurrently. decoder.again reads messages with
@@ -30,6 +32,7 @@ type reader struct {
 	to         *lists // for the current item
 	kept       lists  // for items that are not reused
 	selectors  leniency
+	asStated   bool       // the current template does not become content, and need not be in canonical form
 	rawEntries []rawEntry // of the current map
 	quantities []api.Quantity
 	ordered    []byte
@@ -248,7 +251,7 @@ func usual(raw []byte, m proto.Message) []byte {
 
 // encoded returns a message in the usual encoding, nil if it has text that is not UTF-8.
 func encoded(m proto.Message) []byte {
-	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(withoutDefaults(m))
 	if err != nil {
 		return nil
 	}
@@ -256,4 +259,40 @@ func encoded(m proto.Message) []byte {
 		raw = []byte{}
 	}
 	return raw
+}
+
+// withoutDefaults returns m, or the copy of an item of a cluster whose templates leave out preemption policies that are the
+// default.
+func withoutDefaults(m proto.Message) proto.Message {
+	for t := range templatesIn(m) {
+		if !isDefault(t.GetSpec().GetPreemptionPolicy()) {
+			continue
+		}
+		m = proto.Clone(m)
+		for t := range templatesIn(m) {
+			if isDefault(t.GetSpec().GetPreemptionPolicy()) {
+				t.Spec.PreemptionPolicy = 0
+			}
+		}
+		break
+	}
+	return m
+}
+
+// templatesIn yields the templates in an item of a cluster.
+func templatesIn(m proto.Message) iter.Seq[*stowagev1.PodTemplate] {
+	return func(yield func(*stowagev1.PodTemplate) bool) {
+		switch m := m.(type) {
+		case *stowagev1.PodTemplate:
+			yield(m)
+		case *stowagev1.Node:
+			for _, pods := range [][]*stowagev1.Pod{m.GetPods(), m.GetNominatedPods()} {
+				for _, p := range pods {
+					if !yield(p.GetTemplate()) {
+						return
+					}
+				}
+			}
+		}
+	}
 }

@@ -109,7 +109,31 @@ func (r *Request) Filter(in *stowagev1.FilterRequest) FilterCall {
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Explain:    in.GetExplain(),
 			Changes:    in.GetIncludeChanges(),
+			Preempt:    preemption(in.GetIncludePreemption()),
 			Key:        r.question.key(in.GetContext().GetProfile()),
+		},
+	}
+}
+
+// preemption returns the options of the preemption that a response includes.
+func preemption(included bool) *engine.PreemptOptions {
+	if !included {
+		return nil
+	}
+	return new(engine.PreemptOptions)
+}
+
+// Preempt decodes a PreemptRequest except for its cluster.
+func (r *Request) Preempt(in *stowagev1.PreemptRequest) FilterCall {
+	return FilterCall{
+		Pod: r.onePod(in.GetPod()),
+		Options: engine.FilterOptions{
+			Profile:    r.profile(in.GetContext().GetProfile()),
+			Candidates: r.candidates(in.GetCandidateNodes()),
+			Preempt: &engine.PreemptOptions{
+				All: in.GetIncludeCandidates(), RecountSpread: in.GetRecountTopologySpread(),
+			},
+			Key: r.question.key(in.GetContext().GetProfile()),
 		},
 	}
 }
@@ -156,6 +180,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
 			Partial:    in.GetAllowPartial(),
 			Changes:    in.GetIncludeChanges(),
+			Preempt:    in.GetIncludePreemption(),
 		},
 	}
 }

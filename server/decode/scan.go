@@ -74,6 +74,18 @@ func (s *scan) uint32(field byte) uint32 {
 	return v
 }
 
+// int64 reads an int64 field without presence.
+func (s *scan) int64(field byte) int64 {
+	if !s.next(number(field)) {
+		return 0
+	}
+	v := s.varint()
+	if v == 0 {
+		s.fail()
+	}
+	return int64(v)
+}
+
 // bool reads a bool field without presence.
 func (s *scan) bool(field byte) bool {
 	if !s.next(number(field)) {

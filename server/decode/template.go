@@ -71,7 +71,17 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 	r.length(at.field("node_name"), out.NodeName, MaxNameBytes)
 	out.SchedulingGates = r.texts(at, in, 11, "scheduling_gates", MaxTolerations)
 	out.Priority = in.int32(12)
+	if policy := stowagev1.PreemptionPolicy(in.int32(13)); policy != 0 {
+		out.NeverPreempts, _ = enum(r.problems, at, "preemption_policy", policy, false, true)
+		if isDefault(policy) && !r.asStated {
+			in.fail() // the canonical form leaves it out
+		}
+	}
 	return out
+}
+
+func isDefault(p stowagev1.PreemptionPolicy) bool {
+	return p == stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
 }
 
 // volume reads a volume: its image's reference.

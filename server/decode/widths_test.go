@@ -163,7 +163,8 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 				NodeName: "a", PodCounts: whole.GetContext().GetCluster().Nodes[0].PodCounts,
 				Pods: whole.GetContext().GetCluster().Nodes[0].Pods, NominatedPods: whole.GetContext().GetCluster().Nodes[0].NominatedPods,
 			}},
-			WorkloadSelectors: whole.GetContext().GetCluster().WorkloadSelectors,
+			WorkloadSelectors:    whole.GetContext().GetCluster().WorkloadSelectors,
+			PodDisruptionBudgets: whole.GetContext().GetCluster().PodDisruptionBudgets,
 		},
 	}}
 	for _, test := range []struct {

@@ -104,6 +104,7 @@ func TestWireOfRandomClusters(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			part := rapid.SampledFrom([]proto.Message{
 				c, c.Nodes[0], c.Nodes[1], c.Nodes[2], c.NodeClasses[0], c.Namespaces[0], c.PodTemplates[0],
+				c.Nodes[0].Pods[0], c.Nodes[0].Pods[1], c.PodDisruptionBudgets[0], c.PodTemplates[0].Spec,
 			}).Draw(t, "part")
 			fill(t, part.ProtoReflect(), rapid.IntRange(0, 2).Draw(t, "depth"))
 		}
