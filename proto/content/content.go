@@ -50,7 +50,7 @@ func (c *Content) NominatedPods(i uint32) int { return nominatedPods(c.nodes.raw
 func (c *Content) Bytes() int64 {
 	sum := int64(8 * len(c.names.table))
 	for _, l := range c.lists() {
-		sum += l.memory()
+		sum += l.Memory()
 	}
 	return sum
 }
@@ -110,6 +110,7 @@ func (b *Builder) Seal() {
 	c.namespaces = b.namespaces.list()
 	c.selectors = b.selectors.list()
 	c.budgets = b.budgets.list()
+	b.namespaces, b.selectors, b.budgets = nil, nil, nil // the content keeps the builder
 }
 
 // Fork returns a builder that adds nodes to a copy of b, which must be sealed. Fork is safe for concurrent use, and forks are

@@ -299,7 +299,7 @@ func checkContent(t *rapid.T, c *Content, want *stowagev1.Cluster) {
 		t.Errorf("Lookup finds an unknown name at %d", i)
 	}
 	for i, l := range c.lists() {
-		if got, want := l.memory(), anew.lists()[i].memory(); got != want {
+		if got, want := l.Memory(), anew.lists()[i].Memory(); got != want {
 			t.Errorf("list %d takes %d bytes, built anew %d", i, got, want)
 		}
 	}

@@ -131,8 +131,8 @@ func (p *page) seal() {
 	p.sealed = true
 }
 
-// memory returns the size of the list in bytes.
-func (l *List) memory() int64 {
+// Memory returns the size of the list in bytes.
+func (l *List) Memory() int64 {
 	const perItem = 24 + sha256.Size // its slice and its digest
 	const perPage = 112              // the page and the pointer to it
 	return l.sharedMemory() + l.bytes + int64(l.len)*perItem + int64(len(l.pages))*perPage

@@ -76,10 +76,12 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change
 	return nil, false
 }
 
-// Estimates of the bytes of a content that a delta copies: always, and for each node if the delta adds or removes nodes.
+// Estimates of the bytes of a content that a delta copies: always, for each node if the delta adds or removes nodes, and as a
+// multiple of a list that is read again as a whole.
 const (
 	copiedContent        = 64 << 10
 	copiedContentPerNode = 100 // its digest, where its encoding is, and its place in the table of names
+	copiedList           = 8
 )
 
 // CopiedBy estimates the bytes of the cluster that a delta copies.
@@ -92,6 +94,18 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 	bytes := copiedContent + c.CopiedByChange(added, removed)
 	if added || removed {
 		bytes += copiedContentPerNode * int64(c.Len())
+	}
+	for _, l := range []struct {
+		changes int
+		list    *content.List
+	}{
+		{len(in.GetNamespaces()) + len(in.GetRemovedNamespaces()), c.Content.Namespaces()},
+		{len(in.GetWorkloadSelectors()) + len(in.GetRemovedWorkloadSelectors()), c.Content.WorkloadSelectors()},
+		{len(in.GetPodDisruptionBudgets()) + len(in.GetRemovedPodDisruptionBudgets()), c.Content.PodDisruptionBudgets()},
+	} {
+		if l.changes > 0 {
+			bytes += copiedList * l.list.Memory()
+		}
 	}
 	return bytes
 }
