@@ -93,7 +93,7 @@ func TestNoMessage(t *testing.T) {
 		for _, method := range []string{
 			stowagev1.PlacementService_Filter_FullMethodName, stowagev1.PlacementService_Score_FullMethodName,
 			stowagev1.PlacementService_Place_FullMethodName, stowagev1.PlacementService_ScaleDown_FullMethodName,
-			stowagev1.PlacementService_PlaceStream_FullMethodName,
+			stowagev1.PlacementService_PlaceStream_FullMethodName, stowagev1.PlacementService_Preempt_FullMethodName,
 		} {
 			stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(asBytes{}))
 			if err != nil {
@@ -112,8 +112,8 @@ func TestNoMessage(t *testing.T) {
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "InvalidArgument"); n != 15 {
-		t.Errorf("%d of 15 calls are logged", n)
+	if n := strings.Count(log.String(), "InvalidArgument"); n != 18 {
+		t.Errorf("%d of 18 calls are logged", n)
 	}
 }
 
@@ -135,6 +135,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 	}{
 		stowagev1.PlacementService_Filter_FullMethodName:      {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
 		stowagev1.PlacementService_Score_FullMethodName:       {slices.Concat(field(1, field(2, reference)), pod), "context.snapshot.delta."},
+		stowagev1.PlacementService_Preempt_FullMethodName:     {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
 		stowagev1.PlacementService_Place_FullMethodName:       {field(1, field(1, field(1, node))), "context.cluster."},
 		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, field(1, node))), pod, noReplicas), "context.cluster."},
 		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},

@@ -62,6 +62,7 @@ func TestUnknownFieldsRefused(t *testing.T) {
 		"Score":       &stowagev1.ScoreRequest{Context: on, Pod: pod},
 		"Place":       place,
 		"PlaceStream": &stowagev1.PlaceStreamRequest{Place: place},
+		"Preempt":     &stowagev1.PreemptRequest{Context: on, Pod: pod},
 		"ScaleDown":   &stowagev1.ScaleDownRequest{Context: on, Pod: pod, Replicas: proto.Uint32(0), Selector: &stowagev1.LabelSelector{}},
 		"PutSnapshot": &stowagev1.PutSnapshotRequest{},
 	}

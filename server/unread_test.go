@@ -179,6 +179,10 @@ func TestUnread(t *testing.T) {
 			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
 		}, Pod: pod})
 		check("Score", s.GetUnread(), want, err)
+		v, err := client.Preempt(t.Context(), &stowagev1.PreemptRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+		}, Pod: pod})
+		check("Preempt", v.GetUnread(), want, err)
 		place := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
 		}, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: new(uint32(9))}}}

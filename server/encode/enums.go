@@ -20,6 +20,7 @@ var plugins = [...]stowagev1.Plugin{
 	verdict.InterPodAffinity:   stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
 	verdict.BalancedAllocation: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
 	verdict.ImageLocality:      stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
+	verdict.DefaultPreemption:  stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
 }
 
 // Plugin returns a plugin's value in the contract.
@@ -45,6 +46,8 @@ var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonNoNodes:                 stowagev1.RejectionReason_REJECTION_REASON_NO_NODES,
 	verdict.ReasonUnparsablePod:           stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD,
 	verdict.ReasonInvalidScore:            stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE,
+	verdict.ReasonNoVictims:               stowagev1.RejectionReason_REJECTION_REASON_NO_VICTIMS,
+	verdict.ReasonPreemptionNotHelpful:    stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
 }
 
 func reasonType(x verdict.ReasonType) stowagev1.RejectionReason { return reasonTypes[x] }

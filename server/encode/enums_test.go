@@ -43,6 +43,7 @@ func TestEnumsAgree(t *testing.T) {
 		"INTER_POD_AFFINITY":                 Plugin(verdict.InterPodAffinity),
 		"NODE_RESOURCES_BALANCED_ALLOCATION": Plugin(verdict.BalancedAllocation),
 		"IMAGE_LOCALITY":                     Plugin(verdict.ImageLocality),
+		"DEFAULT_PREEMPTION":                 Plugin(verdict.DefaultPreemption),
 	})
 	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
 		"COMPLETE":    groupStatus(verdict.GroupComplete),
@@ -71,6 +72,8 @@ func TestEnumsAgree(t *testing.T) {
 		"NO_NODES":                      reasonType(verdict.ReasonNoNodes),
 		"UNPARSABLE_POD":                reasonType(verdict.ReasonUnparsablePod),
 		"INVALID_SCORE":                 reasonType(verdict.ReasonInvalidScore),
+		"NO_VICTIMS":                    reasonType(verdict.ReasonNoVictims),
+		"PREEMPTION_NOT_HELPFUL":        reasonType(verdict.ReasonPreemptionNotHelpful),
 	})
 	every(t, "TOPOLOGY_RULE_", map[string]stowagev1.TopologyRule{
 		"HARD_SPREAD":                topologyRule(verdict.HardSpread),

@@ -19,6 +19,7 @@ func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address
 		SnapshotAddress: address,
 		Changes:         names.changes(f.Changes),
 		Unread:          in.GetPod().GetUnread(),
+		Preemption:      names.preemption(f.Preemption),
 	})
 	return e.b, e.err
 }

@@ -30,7 +30,8 @@ func (e envelope) Validate(m proto.Message, options ...protovalidate.ValidationO
 // newEnvelope panics if the contract's annotations do not compile.
 func newEnvelope() protovalidate.Validator {
 	v, err := protovalidate.New(protovalidate.WithMessages(
-		&stowagev1.FilterRequest{}, &stowagev1.ScoreRequest{}, &stowagev1.PlaceRequest{}, &stowagev1.ScaleDownRequest{}))
+		&stowagev1.FilterRequest{}, &stowagev1.ScoreRequest{}, &stowagev1.PlaceRequest{}, &stowagev1.PreemptRequest{},
+		&stowagev1.ScaleDownRequest{}))
 	if err != nil {
 		panic(err)
 	}

@@ -27,6 +27,8 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_CHANGES,
 	stowagev1.Feature_FEATURE_SCALE_DOWN,
 	stowagev1.Feature_FEATURE_DISABLED_PLUGINS,
+	stowagev1.Feature_FEATURE_PREEMPTION,
+	stowagev1.Feature_FEATURE_NOMINATED_PODS,
 }
 
 // SetLimits sets the limits that GetServerInfo tells. It is called before the service is used.

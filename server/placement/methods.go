@@ -58,6 +58,17 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	encode: encode.Score,
 }
 
+var preempt = method[*stowagev1.PreemptRequest, decode.FilterCall, *verdict.Filter]{
+	name:      "Preempt",
+	unmarshal: unmarshalPod[*stowagev1.PreemptRequest],
+	cached:    true,
+	key:       decode.PreemptKey,
+	read:      (*decode.Request).Preempt,
+	decide:    filter.decide,
+	count:     filter.count,
+	encode:    encode.Preempt,
+}
+
 var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	name:      "Place",
 	unmarshal: decode.ReadPlace,

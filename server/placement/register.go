@@ -34,6 +34,8 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 			m.Handler = unary[stowagev1.ScoreRequest](s, &score, stowagev1.PlacementService_Score_FullMethodName)
 		case "Place":
 			m.Handler = unary[stowagev1.PlaceRequest](s, &place, stowagev1.PlacementService_Place_FullMethodName)
+		case "Preempt":
+			m.Handler = unary[stowagev1.PreemptRequest](s, &preempt, stowagev1.PlacementService_Preempt_FullMethodName)
 		case "ScaleDown":
 			m.Handler = unary[stowagev1.ScaleDownRequest](s, &scaleDown, stowagev1.PlacementService_ScaleDown_FullMethodName)
 		}

@@ -19,6 +19,7 @@ func TestClusterFieldNumbers(t *testing.T) {
 		{&stowagev1.FilterRequest{}, "context", contextField},
 		{&stowagev1.ScoreRequest{}, "context", contextField},
 		{&stowagev1.PlaceRequest{}, "context", contextField},
+		{&stowagev1.PreemptRequest{}, "context", contextField},
 		{&stowagev1.ScaleDownRequest{}, "context", contextField},
 		{&stowagev1.DecisionContext{}, "cluster", clusterField},
 		{&stowagev1.PlaceStreamRequest{}, "place", placeField},

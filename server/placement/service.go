@@ -48,6 +48,11 @@ func (s *Service) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowag
 	return message[stowagev1.PlaceResponse](respond(ctx, s, &place, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
+// Preempt returns the victims of a pod without feasible nodes.
+func (s *Service) Preempt(ctx context.Context, r *stowagev1.PreemptRequest) (*stowagev1.PreemptResponse, error) {
+	return message[stowagev1.PreemptResponse](respond(ctx, s, &preempt, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+}
+
 // ScaleDown selects the replicas of a workload to delete.
 func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) (*stowagev1.ScaleDownResponse, error) {
 	return message[stowagev1.ScaleDownResponse](respond(ctx, s, &scaleDown, r, fromMessage(r.GetContext().GetCluster()), nil, ""))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -74,7 +75,9 @@ func (d *drawn) taint() *stowagev1.Taint {
 }
 
 func (d *drawn) template() *stowagev1.PodTemplate {
-	t := &stowagev1.PodTemplate{Namespace: d.text("ns-", 3), Labels: d.labels(), Spec: &stowagev1.PodSpec{}}
+	t := &stowagev1.PodTemplate{Namespace: d.text("ns-", 3), Labels: d.labels(), Spec: &stowagev1.PodSpec{
+		Priority: int32(d.below(3)), PreemptionPolicy: stowagev1.PreemptionPolicy(d.below(3)),
+	}}
 	if d.one(3) {
 		t.Controller = &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: "ReplicaSet", Name: d.text("set-", 2)}
 	}
@@ -143,6 +146,10 @@ func (d *drawn) pods() (counts []*stowagev1.PodCount, pods []*stowagev1.Pod) {
 		if d.one(3) {
 			p.Labels = map[string]string{"own": d.text("", 2)}
 		}
+		if d.one(2) {
+			p.StartTime = &timestamppb.Timestamp{Seconds: int64(1 + d.below(5))}
+		}
+		p.Preempted = p.Terminating && d.one(2)
 		return p
 	})
 	return counts, pods
@@ -180,6 +187,15 @@ func (d *drawn) workload() *stowagev1.WorkloadSelector {
 	return w
 }
 
+func (d *drawn) budget() *stowagev1.PodDisruptionBudget {
+	return &stowagev1.PodDisruptionBudget{
+		Namespace: d.text("ns-", 3), Name: d.text("budget-", 2), Selector: d.selector(), DisruptionsAllowed: int32(d.below(3)),
+		DisruptedPods: several(d, 2, func() string { return d.text("pod-", 50) }),
+	}
+}
+
+func budgetKey(p *stowagev1.PodDisruptionBudget) string { return p.Namespace + "/" + p.Name }
+
 func workloadKey(w *stowagev1.WorkloadSelector) string {
 	return fmt.Sprint(w.Kind, w.Namespace, "/", w.Name)
 }
@@ -207,6 +223,7 @@ func (d *drawn) cluster() *stowagev1.Cluster {
 		c.Namespaces = append(c.Namespaces, d.namespace(fmt.Sprint("ns-", i)))
 	}
 	c.WorkloadSelectors = unique(several(d, 3, d.workload), workloadKey)
+	c.PodDisruptionBudgets = unique(several(d, 3, d.budget), budgetKey)
 	for i := range 6 {
 		c.Nodes = append(c.Nodes, d.node(fmt.Sprint("node-", i)))
 	}
@@ -247,6 +264,15 @@ func (d *drawn) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	}
 	if d.one(4) {
 		out.WorkloadSelectors = []*stowagev1.WorkloadSelector{d.workload()}
+	}
+	for _, p := range c.PodDisruptionBudgets {
+		if d.one(6) {
+			out.RemovedPodDisruptionBudgets = append(out.RemovedPodDisruptionBudgets,
+				&stowagev1.NamespacedName{Namespace: p.Namespace, Name: p.Name})
+		}
+	}
+	if d.one(4) {
+		out.PodDisruptionBudgets = []*stowagev1.PodDisruptionBudget{d.budget()}
 	}
 	return out
 }

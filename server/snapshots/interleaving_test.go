@@ -2,7 +2,7 @@ package snapshots_test
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,7 +136,7 @@ func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Clust
 	}
 }
 
-// answers are those to a Filter, a Score and a Place.
+// answers are those to a Filter, a Score, a Place and a Preempt.
 func answers(
 	t *rapid.T, c *decode.Cluster, pod *stowagev1.Pod, profile *stowagev1.Profile, candidates *stowagev1.CandidateNodes,
 ) []any {
@@ -152,7 +152,10 @@ func answers(
 	place := r.Place(&stowagev1.PlaceRequest{
 		Queue: []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}}, Context: &stowagev1.DecisionContext{
 			Profile: profile,
-		}, CandidateNodes: candidates,
+		}, CandidateNodes: candidates, IncludePreemption: true,
+	})
+	preempt := r.Preempt(&stowagev1.PreemptRequest{
+		Pod: pod, Context: &stowagev1.DecisionContext{Profile: profile}, CandidateNodes: candidates, IncludeCandidates: true,
 	})
 	if err := r.Err(); err != nil {
 		return []any{err.Error()}
@@ -160,8 +163,9 @@ func answers(
 	feasible, filterErr := c.Filter(t.Context(), filter.Pod, filter.Options)
 	scores, scoreErr := c.Score(t.Context(), score.Pod, score.Options)
 	placements, placeErr := c.Place(t.Context(), place.Queue, place.Options)
-	if i := slices.IndexFunc([]error{filterErr, scoreErr, placeErr}, func(err error) bool { return err != nil }); i >= 0 {
-		t.Fatal(filterErr, scoreErr, placeErr)
+	victims, preemptErr := c.Filter(t.Context(), preempt.Pod, preempt.Options)
+	if err := errors.Join(filterErr, scoreErr, placeErr, preemptErr); err != nil {
+		t.Fatal(err)
 	}
-	return []any{feasible, scores, placements}
+	return []any{feasible, scores, placements, victims}
 }

@@ -1,0 +1,89 @@
+package encode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Bounds of what preemption lists in one response.
+const (
+	maxCandidateVictims = 1_000_000 // in Preemption.candidates
+	maxPlaceListed      = 2_000_000 // nodes and victims in the preemptions of a PlaceResponse
+)
+
+// Preempt encodes the response to a PreemptRequest. address is the content address of the cluster.
+func Preempt(in *stowagev1.PreemptRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
+	e := encoder{names: names, b: make([]byte, 0, fixedBytes+listBytes(f.Feasible))}
+	if p := f.Preemption; p != nil {
+		e.lengthDelimited(1, func() {
+			e.message(names.preemption(p))
+			e.candidates(p.Candidates)
+		})
+	}
+	e.nodes(2, f.Feasible)
+	e.message(&stowagev1.PreemptResponse{
+		Message: f.Message, InternalError: f.Failed, SnapshotAddress: address, Unread: in.GetPod().GetUnread(),
+	})
+	return e.b, e.err
+}
+
+// candidates appends the candidates of a Preemption, one message after the other: they may have a million victims.
+func (e *encoder) candidates(candidates []verdict.Candidate) {
+	victims := 0
+	for i := range candidates {
+		c := &candidates[i]
+		if victims += len(c.Victims); victims > maxCandidateVictims {
+			e.message(&stowagev1.Preemption{CandidatesTruncated: true})
+			return
+		}
+		e.lengthDelimited(6, func() { e.message(e.names.candidate(c)) })
+	}
+}
+
+// preemption returns a Preemption without its candidates.
+func (n Names) preemption(p *verdict.Preemption) *stowagev1.Preemption {
+	if p == nil {
+		return nil
+	}
+	return &stowagev1.Preemption{
+		BestNodes:        n.list(p.Best),
+		Nominated:        n.candidate(p.Nominated),
+		Message:          p.Message,
+		ClearsNomination: p.ClearsNomination,
+		Rejections:       n.rejections(p.Rejections),
+	}
+}
+
+func (n Names) candidate(c *verdict.Candidate) *stowagev1.PreemptionCandidate {
+	if c == nil {
+		return nil
+	}
+	out := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: uint32(c.Violations)}
+	if n != nil {
+		out.NodeName = n[c.Node]
+	}
+	for i := range c.Victims {
+		out.Victims = append(out.Victims, podReference(&c.Victims[i]))
+	}
+	return out
+}
+
+// placePreemptions encodes the preemptions of a queue, in its order, until they would list too much.
+type placePreemptions struct{ listed int }
+
+func (b *placePreemptions) next(n Names, p *verdict.Preemption) *stowagev1.Preemption {
+	if p == nil {
+		return nil
+	}
+	b.listed += len(p.Best)
+	for i := range p.Rejections {
+		b.listed += len(p.Rejections[i].Nodes)
+	}
+	if p.Nominated != nil {
+		b.listed += len(p.Nominated.Victims)
+	}
+	if b.listed > maxPlaceListed {
+		return nil
+	}
+	return n.preemption(p)
+}

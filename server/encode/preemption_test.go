@@ -1,0 +1,216 @@
+package encode_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/encode"
+)
+
+func candidate() verdict.Candidate {
+	return verdict.Candidate{Node: 1, Violations: 2, Victims: []verdict.PodReference{
+		{Namespace: "shop", Name: "web-0", Node: 1, Count: 1, Template: -1, Queue: -1},
+		{Namespace: "shop", Node: 1, Count: 1, Template: 0, Queue: -1},
+	}}
+}
+
+func preemption() *verdict.Preemption {
+	first := candidate()
+	return &verdict.Preemption{
+		Best: []uint32{1, 2}, Nominated: &first, Message: "preemption: text", ClearsNomination: true,
+		Rejections: []verdict.Rejection{{
+			Plugin: verdict.DefaultPreemption, Code: verdict.UnschedulableAndUnresolvable, Nodes: []uint32{0},
+			Reasons: []verdict.Reason{verdict.ReasonOf(verdict.ReasonPreemptionNotHelpful)},
+		}},
+		Candidates: []verdict.Candidate{first, {Node: 2}},
+	}
+}
+
+func wantPreemption(named, all bool) *stowagev1.Preemption {
+	names := func(names ...string) []string {
+		if named {
+			return names
+		}
+		return nil
+	}
+	first := &stowagev1.PreemptionCandidate{NodeIndex: 1, PdbViolations: 2, Victims: []*stowagev1.PodReference{
+		{Namespace: "shop", Name: "web-0", NodeIndex: 1, Count: 1},
+		{Namespace: "shop", NodeIndex: 1, Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{}},
+	}}
+	second := &stowagev1.PreemptionCandidate{NodeIndex: 2}
+	if named {
+		first.NodeName, second.NodeName = "b", "c"
+	}
+	out := &stowagev1.Preemption{
+		BestNodes: &stowagev1.NodeList{Indexes: []uint32{1, 2}, Names: names("b", "c")}, Nominated: first,
+		Message: "preemption: text", ClearsNomination: true,
+		Rejections: []*stowagev1.Rejection{{
+			Plugin: stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION, Code: stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+			Reasons: []*stowagev1.Reason{{
+				Type:    stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
+				Message: "Preemption is not helpful for scheduling",
+			}},
+			Nodes: &stowagev1.NodeList{Indexes: []uint32{0}, Names: names("a")},
+		}},
+	}
+	if all {
+		out.Candidates = []*stowagev1.PreemptionCandidate{first, second}
+	}
+	return out
+}
+
+func TestPreempt(t *testing.T) {
+	unread := []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.resourceClaims[0]"}}
+	in := &stowagev1.PreemptRequest{Pod: &stowagev1.Pod{Unread: unread}}
+	for _, named := range []bool{false, true} {
+		var names encode.Names
+		if named {
+			names = nodes
+		}
+		got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(in, &verdict.Filter{Message: "text", Preemption: preemption()}, names, "address"))
+		want := &stowagev1.PreemptResponse{
+			Preemption: wantPreemption(named, true), FeasibleNodes: &stowagev1.NodeList{}, Message: "text", SnapshotAddress: "address", Unread: unread,
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Feasible: []uint32{1}, Failed: true}, nodes, ""))
+	want := &stowagev1.PreemptResponse{FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{1}, Names: []string{"b"}}, InternalError: true}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A preemption without candidates says so by empty lists, and one that found nothing is there all the same.
+func TestNoCandidates(t *testing.T) {
+	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Preemption: &verdict.Preemption{}}, nil, ""))
+	want := &stowagev1.Preemption{BestNodes: &stowagev1.NodeList{}}
+	if diff := cmp.Diff(want, got.Preemption, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Filter, Place and PlaceStream include the same preemption, without the candidates.
+func TestIncludedPreemption(t *testing.T) {
+	want := wantPreemption(true, false)
+	filter := decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, &verdict.Filter{Preemption: preemption()}, nodes, ""))
+	if diff := cmp.Diff(want, filter.Preemption, protocmp.Transform()); diff != "" {
+		t.Errorf("Filter: -want +got:\n%s", diff)
+	}
+	in := &stowagev1.PlaceRequest{Queue: []*stowagev1.PendingPods{{}}}
+	unplaced := verdict.Placement{Unplaced: 2, Preemption: preemption()}
+	place := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, &verdict.Place{Placements: []verdict.Placement{unplaced}}, nodes, ""))
+	if diff := cmp.Diff(want, place.Placements[0].Preemption, protocmp.Transform()); diff != "" {
+		t.Errorf("Place: -want +got:\n%s", diff)
+	}
+	streamed := streamedPreemptions(t, []verdict.Placement{unplaced})
+	if diff := cmp.Diff(want, streamed[0], protocmp.Transform()); diff != "" {
+		t.Errorf("PlaceStream: -want +got:\n%s", diff)
+	}
+}
+
+// streamedPreemptions returns the preemption of each entry in the responses to a PlaceStreamRequest.
+func streamedPreemptions(t *testing.T, placements []verdict.Placement) []*stowagev1.Preemption {
+	t.Helper()
+	out := make([]*stowagev1.Preemption, len(placements))
+	in := &stowagev1.PlaceStreamRequest{Place: &stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, len(placements))}}
+	s := encode.NewPlaceStream(in, make([]engine.Pending, len(placements)), nil, nodes, func(m *stowagev1.PlaceStreamResponse) error {
+		for _, p := range m.Placements {
+			out[p.QueueIndex] = p.Placement.Preemption
+		}
+		return nil
+	})
+	for i := range placements {
+		if err := s.Entry(i, &placements[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(&verdict.Place{Placements: placements}, ""); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestCandidatesAreBounded has 1,500 candidates: with 150,000 victims in all they are listed, with 1,500,000 the list ends
+// before the one that exceeds 1,000,000, and says so.
+func TestCandidatesAreBounded(t *testing.T) {
+	const nodes = 1500
+	for victims, want := range map[int]int{100: nodes, 1000: 1000} {
+		p := &verdict.Preemption{}
+		of := slices.Repeat([]verdict.PodReference{{Namespace: "shop", Name: "web-5d4f8c7b9-x7k2p", Count: 1, Template: -1, Queue: -1}}, victims)
+		for i := range nodes {
+			p.Candidates = append(p.Candidates, verdict.Candidate{Node: uint32(i), Victims: of})
+		}
+		raw, err := encode.Preempt(nil, &verdict.Filter{Preemption: p}, nil, "")
+		got := decoded[stowagev1.PreemptResponse](t)(raw, err).Preemption
+		if len(got.Candidates) != want || got.CandidatesTruncated != (want < nodes) {
+			t.Errorf("%d victims each: %d candidates, truncated: %t", victims, len(got.Candidates), got.CandidatesTruncated)
+		}
+		for i, c := range got.Candidates {
+			if c.NodeIndex != uint32(i) || len(c.Victims) != victims {
+				t.Fatalf("candidate %d has %d victims on node %d", i, len(c.Victims), c.NodeIndex)
+			}
+		}
+		t.Logf("%d victims each: %d bytes", victims, len(raw))
+	}
+	large := &verdict.Preemption{Candidates: []verdict.Candidate{{Victims: make([]verdict.PodReference, 1_000_001)}}}
+	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Preemption: large}, nil, "")).Preemption
+	if len(got.Candidates) > 0 || !got.CandidatesTruncated {
+		t.Errorf("a candidate with more victims than are listed: %d candidates", len(got.Candidates))
+	}
+}
+
+// What the preemptions of a queue list is bounded, by Place and PlaceStream alike.
+func TestPreemptionsOfAQueueAreBounded(t *testing.T) {
+	list := make([]uint32, 600_000)
+	victims := &verdict.Candidate{Victims: make([]verdict.PodReference, 100_000)}
+	var placements []verdict.Placement
+	for range 5 {
+		p := &verdict.Preemption{Best: list[:100_000], Rejections: []verdict.Rejection{{Plugin: verdict.DefaultPreemption, Code: verdict.Unschedulable, Nodes: list[:300_000]}}}
+		p.Nominated = victims
+		placements = append(placements, verdict.Placement{Unplaced: 1, Message: "text", Preemption: p})
+	}
+	in := &stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, len(placements))}
+	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, &verdict.Place{Placements: placements}, nil, ""))
+	streamed := streamedPreemptions(t, placements)
+	for i, p := range got.Placements {
+		if there := p.Preemption != nil; there != (i < 4) || there != (streamed[i] != nil) || p.Message != "text" {
+			t.Errorf("entry %d has a preemption: %t, in parts: %t, %q", i, there, streamed[i] != nil, p.Message)
+		}
+	}
+}
+
+func BenchmarkPreempt(b *testing.B) {
+	p := &verdict.Preemption{}
+	for node := range 5000 {
+		c := verdict.Candidate{Node: uint32(node)}
+		for i := range 30 {
+			c.Victims = append(c.Victims, verdict.PodReference{
+				Namespace: "shop", Name: fmt.Sprintf("web-5d4f8c7b9-%05d", i), Node: uint32(node), Count: 1, Template: 7, Queue: -1,
+			})
+		}
+		p.Candidates = append(p.Candidates, c)
+		p.Best = append(p.Best, uint32(node))
+	}
+	p.Nominated = &p.Candidates[0]
+	for b.Loop() {
+		raw, err := encode.Preempt(nil, &verdict.Filter{Preemption: p}, nil, "")
+		if err != nil || len(raw) < 150_000*20 {
+			b.Fatal(len(raw), err)
+		}
+	}
+	var got stowagev1.PreemptResponse
+	raw, _ := encode.Preempt(nil, &verdict.Filter{Preemption: p}, nil, "")
+	if err := proto.Unmarshal(raw, &got); err != nil || len(got.Preemption.Candidates) != 5000 {
+		b.Fatal(err)
+	}
+}
