@@ -113,6 +113,7 @@ func stream(b *testing.B, c *stowagev1.Cluster) [][]byte {
 	b.Helper()
 	steps := []*stowagev1.PutSnapshotRequest{{Step: &stowagev1.PutSnapshotRequest_Part{Part: &stowagev1.Cluster{
 		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
+		PodDisruptionBudgets: c.PodDisruptionBudgets,
 	}}}}
 	size := 1 << 20
 	var part *stowagev1.Cluster

@@ -28,7 +28,9 @@ func StatedInFull(c *stowagev1.Cluster) *stowagev1.Cluster {
 	for i, t := range c.PodTemplates {
 		stamped[i] = stamp(t, i)
 	}
-	full := &stowagev1.Cluster{Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors}
+	full := &stowagev1.Cluster{
+		Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors, PodDisruptionBudgets: c.PodDisruptionBudgets,
+	}
 	for _, n := range c.Nodes {
 		stated := &stowagev1.Node{
 			Name:          n.Name,

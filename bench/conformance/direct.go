@@ -13,6 +13,7 @@ type Service interface {
 	Filter(context.Context, *stowagev1.FilterRequest, ...grpc.CallOption) (*stowagev1.FilterResponse, error)
 	Score(context.Context, *stowagev1.ScoreRequest, ...grpc.CallOption) (*stowagev1.ScoreResponse, error)
 	Place(context.Context, *stowagev1.PlaceRequest, ...grpc.CallOption) (*stowagev1.PlaceResponse, error)
+	Preempt(context.Context, *stowagev1.PreemptRequest, ...grpc.CallOption) (*stowagev1.PreemptResponse, error)
 }
 
 // ScaleDown is a Service that answers what kube-scheduler does not.
@@ -38,6 +39,10 @@ func (d direct) Score(ctx context.Context, r *stowagev1.ScoreRequest, _ ...grpc.
 
 func (d direct) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc.CallOption) (*stowagev1.PlaceResponse, error) {
 	return d.service.Place(ctx, r)
+}
+
+func (d direct) Preempt(ctx context.Context, r *stowagev1.PreemptRequest, _ ...grpc.CallOption) (*stowagev1.PreemptResponse, error) {
+	return d.service.Preempt(ctx, r)
 }
 
 func (d direct) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest, _ ...grpc.CallOption) (*stowagev1.ScaleDownResponse, error) {

@@ -57,6 +57,23 @@ func (p *puts) Filter(ctx context.Context, r *stowagev1.FilterRequest, options .
 		Pod:            r.Pod,
 		CandidateNodes: r.CandidateNodes,
 		Explain:        r.Explain,
+
+		IncludeChanges:    r.IncludeChanges,
+		IncludePreemption: r.IncludePreemption,
+	}, options...)
+}
+
+func (p *puts) Preempt(ctx context.Context, r *stowagev1.PreemptRequest, options ...grpc.CallOption) (*stowagev1.PreemptResponse, error) {
+	snapshot, err := p.snapshot(ctx, r.GetContext().GetCluster())
+	if err != nil {
+		return nil, err
+	}
+	return p.client.Preempt(ctx, &stowagev1.PreemptRequest{
+		Context:               on(snapshot, r.Context),
+		Pod:                   r.Pod,
+		CandidateNodes:        r.CandidateNodes,
+		IncludeCandidates:     r.IncludeCandidates,
+		RecountTopologySpread: r.RecountTopologySpread,
 	}, options...)
 }
 
@@ -85,6 +102,9 @@ func (p *puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...
 		CandidateNodes: r.CandidateNodes,
 		TieBreakSeed:   r.TieBreakSeed,
 		Explain:        r.Explain,
+
+		IncludeChanges:    r.IncludeChanges,
+		IncludePreemption: r.IncludePreemption,
 	}, options...)
 }
 
@@ -104,6 +124,7 @@ func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowag
 	}
 	parts := []*stowagev1.Cluster{{
 		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
+		PodDisruptionBudgets: c.PodDisruptionBudgets,
 	}}
 	for i := 0; i < len(c.Nodes); i += 3 {
 		parts = append(parts, &stowagev1.Cluster{Nodes: c.Nodes[i:min(i+3, len(c.Nodes))]})
@@ -191,6 +212,15 @@ func another(c *stowagev1.Cluster) (base *stowagev1.Cluster, delta *stowagev1.Cl
 	base.WorkloadSelectors = append(base.WorkloadSelectors, extra)
 	delta.RemovedWorkloadSelectors = append(delta.RemovedWorkloadSelectors,
 		&stowagev1.WorkloadSelectorName{Kind: extra.Kind, Name: extra.Name})
+	for i, p := range c.PodDisruptionBudgets {
+		if i%2 == 0 {
+			delta.PodDisruptionBudgets = append(delta.PodDisruptionBudgets, p)
+			p = &stowagev1.PodDisruptionBudget{Namespace: p.Namespace, Name: p.Name, DisruptedPods: []string{"other"}}
+		}
+		base.PodDisruptionBudgets = append(base.PodDisruptionBudgets, p)
+	}
+	base.PodDisruptionBudgets = append(base.PodDisruptionBudgets, &stowagev1.PodDisruptionBudget{Name: "gone"})
+	delta.RemovedPodDisruptionBudgets = append(delta.RemovedPodDisruptionBudgets, &stowagev1.NamespacedName{Name: "gone"})
 	return base, delta
 }
 

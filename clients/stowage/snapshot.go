@@ -84,6 +84,7 @@ func (s *Snapshot) parts(yield func(*stowagev1.Cluster) bool) {
 		{"node_classes", s.content.Classes().All},
 		{"namespaces", s.content.Namespaces().All},
 		{"workload_selectors", s.content.WorkloadSelectors().All},
+		{"pod_disruption_budgets", s.content.PodDisruptionBudgets().All},
 		{"nodes", s.content.Nodes().All},
 	} {
 		number := fields.ByName(list.field).Number()

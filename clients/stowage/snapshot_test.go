@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
@@ -221,6 +222,22 @@ func TestEveryReplicaGetsASnapshotOnce(t *testing.T) {
 	}
 	wantPuts(t, a, 1, 0)
 	wantPuts(t, b, 1, 0)
+}
+
+// A replica that gets less than every list of a cluster has another address.
+func TestEveryListOfAClusterIsPut(t *testing.T) {
+	cluster := &stowagev1.Cluster{}
+	m := cluster.ProtoReflect()
+	for i := range m.Descriptor().Fields().Len() {
+		item := m.Mutable(m.Descriptor().Fields().Get(i)).List().AppendMutable().Message()
+		if name := item.Descriptor().Fields().ByName("name"); name != nil {
+			item.Set(name, protoreflect.ValueOfString("n"))
+		}
+	}
+	r := start(t)
+	c := dial(t, r)
+	put(t, c, snapshot(t, cluster))
+	wantPuts(t, r, 1, 0)
 }
 
 func TestACallIsRepeatedWhereTheSnapshotWasPut(t *testing.T) {
