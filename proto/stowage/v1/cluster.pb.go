@@ -777,7 +777,7 @@ type PodDisruptionBudget struct {
 	// spec.selector. kube-scheduler takes an absent or empty selector, and one that it cannot parse, for one that selects no
 	// pods (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37).
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
-	// status.disruptionsAllowed.
+	// status.disruptionsAllowed. Nothing is left of a budget with 0 or less.
 	DisruptionsAllowed int32 `protobuf:"varint,4,opt,name=disruptions_allowed,json=disruptionsAllowed,proto3" json:"disruptions_allowed,omitempty"`
 	// The names of the pods in status.disruptedPods. Evicting one of them again does not use up the budget.
 	DisruptedPods []string `protobuf:"bytes,5,rep,name=disrupted_pods,json=disruptedPods,proto3" json:"disrupted_pods,omitempty"`
