@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -103,7 +104,7 @@ func (w *world) step(t *testing.T, rng *rand.Rand) {
 	switch rng.IntN(6) {
 	case 0: // put it whole, in parts
 		parts := []*stowagev1.PutSnapshotRequest{part(&stowagev1.Cluster{
-			PodTemplates: v.cluster.PodTemplates, Namespaces: v.cluster.Namespaces,
+			PodTemplates: v.cluster.PodTemplates, Namespaces: v.cluster.Namespaces, PodDisruptionBudgets: v.cluster.PodDisruptionBudgets,
 		})}
 		for nodes := v.cluster.Nodes; len(nodes) > 0; {
 			n := 1 + rng.IntN(len(nodes))
@@ -161,6 +162,8 @@ func (w *world) call(t *testing.T, request proto.Message) (answer []byte, err er
 		method = stowagev1.PlacementService_Score_FullMethodName
 	case *stowagev1.PlaceRequest:
 		method = stowagev1.PlacementService_Place_FullMethodName
+	case *stowagev1.PreemptRequest:
+		method = stowagev1.PlacementService_Preempt_FullMethodName
 	}
 	err = w.r.conn.Invoke(t.Context(), method, request, &answer, grpc.ForceCodec(bytesCodec{}))
 	return answer, err
@@ -189,7 +192,7 @@ func randomTemplate(rng *rand.Rand) *stowagev1.PodTemplate {
 	}
 	spec := &stowagev1.PodSpec{Containers: []*stowagev1.Container{{
 		Requests: &stowagev1.Resources{CpuMillis: proto.Int64(int64(100 * (1 + rng.IntN(10))))},
-	}}}
+	}}, Priority: int32(rng.IntN(4)), PreemptionPolicy: stowagev1.PreemptionPolicy(rng.IntN(3))}
 	switch rng.IntN(5) {
 	case 0:
 		spec.Affinity = &stowagev1.Affinity{PodAntiAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{term}}}
@@ -212,8 +215,9 @@ func randomPods(rng *rand.Rand, templates int) (counts []*stowagev1.PodCount, po
 	}
 	for range rng.IntN(3) {
 		pods = append(pods, &stowagev1.Pod{
-			Name: fmt.Sprint("pod-", rng.IntN(1000)), Labels: map[string]string{"own": fmt.Sprint(rng.IntN(3))},
-			Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(rng.IntN(templates))},
+			Name: fmt.Sprint("pod-", rng.IntN(1_000_000_000)), Labels: map[string]string{"own": fmt.Sprint(rng.IntN(3))},
+			Source:    &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(rng.IntN(templates))},
+			StartTime: &timestamppb.Timestamp{Seconds: int64(1 + rng.IntN(5))},
 		})
 	}
 	return counts, pods
@@ -242,10 +246,20 @@ func randomCluster(rng *rand.Rand) *stowagev1.Cluster {
 			Name: fmt.Sprint("ns-", i), Labels: map[string]string{"team": fmt.Sprint(rng.IntN(2))},
 		})
 	}
+	for i := range 3 {
+		c.PodDisruptionBudgets = append(c.PodDisruptionBudgets, randomBudget(rng, i))
+	}
 	for i := range 8 {
 		c.Nodes = append(c.Nodes, randomNode(rng, fmt.Sprint("node-", i), len(c.PodTemplates)))
 	}
 	return c
+}
+
+func randomBudget(rng *rand.Rand, ns int) *stowagev1.PodDisruptionBudget {
+	return &stowagev1.PodDisruptionBudget{
+		Namespace: fmt.Sprint("ns-", ns), Name: "budget", Selector: &stowagev1.LabelSelector{MatchLabels: pickApp(rng)},
+		DisruptionsAllowed: int32(rng.IntN(2)),
+	}
 }
 
 // randomDelta returns a delta and the cluster that it makes of another.
@@ -260,6 +274,11 @@ func randomDelta(rng *rand.Rand, base *stowagev1.Cluster) (*stowagev1.ClusterDel
 		i := rng.IntN(len(c.Namespaces))
 		c.Namespaces[i].Labels = map[string]string{"team": fmt.Sprint(rng.IntN(3))}
 		d.Namespaces = append(d.Namespaces, c.Namespaces[i])
+	}
+	if rng.IntN(3) == 0 {
+		i := rng.IntN(len(c.PodDisruptionBudgets))
+		c.PodDisruptionBudgets[i] = randomBudget(rng, i)
+		d.PodDisruptionBudgets = append(d.PodDisruptionBudgets, c.PodDisruptionBudgets[i])
 	}
 	var added []*stowagev1.Node
 	for i := 0; i < len(c.Nodes); i++ {
@@ -304,7 +323,7 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 	if rng.IntN(2) == 0 {
 		pod.Source = &stowagev1.Pod_Template{Template: randomTemplate(rng)}
 	}
-	method, flag, other, seed := rng.IntN(3), rng.IntN(2) == 0, rng.IntN(2) == 0, rng.Uint64N(3)
+	method, flag, other, seed := rng.IntN(4), rng.IntN(2) == 0, rng.IntN(2) == 0, rng.Uint64N(3)
 	var candidates *stowagev1.CandidateNodes
 	if rng.IntN(4) == 0 {
 		candidates = &stowagev1.CandidateNodes{Indexes: []uint32{0, 2, 3}}
@@ -313,18 +332,22 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 		switch method {
 		case 0:
 			return &stowagev1.FilterRequest{
-				Context: on(c, s, other), Pod: pod, Explain: flag, CandidateNodes: candidates,
+				Context: on(c, s, other), Pod: pod, Explain: flag, CandidateNodes: candidates, IncludePreemption: seed > 0,
 			}
 		case 1:
 			return &stowagev1.ScoreRequest{
 				Context: on(c, s, other), Pod: pod, IncludePluginScores: flag, CandidateNodes: candidates,
+			}
+		case 2:
+			return &stowagev1.PreemptRequest{
+				Context: on(c, s, other), Pod: pod, IncludeCandidates: flag, CandidateNodes: candidates, RecountTopologySpread: seed > 0,
 			}
 		default:
 			queue := []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}, {Pod: &stowagev1.Pod{
 				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(seed)},
 			}, Count: new(uint32(2))}}
 			return &stowagev1.PlaceRequest{
-				Context: on(c, s, other), Queue: queue, Explain: flag, TieBreakSeed: seed,
+				Context: on(c, s, other), Queue: queue, Explain: flag, TieBreakSeed: seed, IncludePreemption: flag,
 			}
 		}
 	}

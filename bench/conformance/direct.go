@@ -41,7 +41,9 @@ func (d direct) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc.
 	return d.service.Place(ctx, r)
 }
 
-func (d direct) Preempt(ctx context.Context, r *stowagev1.PreemptRequest, _ ...grpc.CallOption) (*stowagev1.PreemptResponse, error) {
+func (d direct) Preempt(
+	ctx context.Context, r *stowagev1.PreemptRequest, _ ...grpc.CallOption,
+) (*stowagev1.PreemptResponse, error) {
 	return d.service.Preempt(ctx, r)
 }
 

@@ -63,7 +63,9 @@ func (p *puts) Filter(ctx context.Context, r *stowagev1.FilterRequest, options .
 	}, options...)
 }
 
-func (p *puts) Preempt(ctx context.Context, r *stowagev1.PreemptRequest, options ...grpc.CallOption) (*stowagev1.PreemptResponse, error) {
+func (p *puts) Preempt(
+	ctx context.Context, r *stowagev1.PreemptRequest, options ...grpc.CallOption,
+) (*stowagev1.PreemptResponse, error) {
 	snapshot, err := p.snapshot(ctx, r.GetContext().GetCluster())
 	if err != nil {
 		return nil, err

@@ -47,8 +47,8 @@ type IndexedNode struct {
 // pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
 // Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces, workload
-// selectors or budgets if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all nodes if it
-// replaces a template or class.
+// selectors or budgets if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all
+// nodes if it replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 	next := *c
 	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]location)}

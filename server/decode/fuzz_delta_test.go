@@ -153,6 +153,7 @@ func answers(ctx context.Context, c *decode.Cluster, pod *stowagev1.Pod) []any {
 	r := decode.On(ctx, c)
 	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Explain: true})
 	score := r.Score(&stowagev1.ScoreRequest{Pod: pod})
+	preempt := r.Preempt(&stowagev1.PreemptRequest{Pod: pod, IncludeCandidates: true})
 	if err := r.Err(); err != nil {
 		return []any{err.Error()}
 	}
@@ -164,7 +165,11 @@ func answers(ctx context.Context, c *decode.Cluster, pod *stowagev1.Pod) []any {
 	if err != nil {
 		return []any{err.Error()}
 	}
-	return []any{feasible, scores}
+	victims, err := c.Filter(ctx, preempt.Pod, preempt.Options)
+	if err != nil {
+		return []any{err.Error()}
+	}
+	return []any{feasible, scores, victims}
 }
 
 // unseen reports whether a delta has parts that may be malformed without a trace in what it leads to: what it removes, and

@@ -20,7 +20,7 @@ func FuzzFilterRequest(f *testing.F) {
 	for _, r := range []*stowagev1.FilterRequest{
 		{},
 		minimal(),
-		{Context: p.Context, Pod: p.Queue[0].Pod, CandidateNodes: p.CandidateNodes, Explain: true},
+		{Context: p.Context, Pod: p.Queue[0].Pod, CandidateNodes: p.CandidateNodes, Explain: true, IncludePreemption: true},
 		{Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster(p)}, IncludeNodeNames: true,
 		}, Pod: p.Queue[1].Pod},
@@ -69,6 +69,11 @@ func FuzzFilterRequest(f *testing.F) {
 		if v, err := compiled.Filter(ctx, c.Pod, c.Options); check(err) {
 			encoded(encode.Filter(nil, v, compiled.Names(), ""))
 		}
+		preempting := c.Options
+		preempting.Preempt = &engine.PreemptOptions{All: true, RecountSpread: len(bytes)%2 == 0}
+		if v, err := compiled.Filter(ctx, c.Pod, preempting); check(err) {
+			encoded(encode.Preempt(nil, v, compiled.Names(), ""))
+		}
 		scoring := engine.ScoreOptions{Profile: c.Options.Profile, Candidates: c.Options.Candidates}
 		if v, err := compiled.Score(ctx, c.Pod, scoring); check(err) {
 			encoded(encode.Score(nil, v, compiled.Names(), ""))
@@ -76,6 +81,7 @@ func FuzzFilterRequest(f *testing.F) {
 		queue := []engine.Pending{{Pod: *c.Pod, Count: 3}}
 		placing := engine.PlaceOptions{
 			Profile: c.Options.Profile, Candidates: c.Options.Candidates, Seed: uint64(len(bytes)), Explain: c.Options.Explain,
+			Preempt: c.Options.Preempt != nil,
 		}
 		if v, err := compiled.Place(ctx, queue, placing); check(err) {
 			encoded(encode.Place(&stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, 1)}, v, compiled.Names(), ""))

@@ -266,9 +266,8 @@ var malformed = []struct {
 			cluster(r).PodDisruptionBudgets = append(cluster(r).PodDisruptionBudgets,
 				&stowagev1.PodDisruptionBudget{Namespace: "default", Name: "web"})
 		}},
-	{`context.cluster.pod_disruption_budgets[0].selector.match_labels["a b"]`, "INVALID_SYNTAX", "must be a label key", func(r *place) {
-		budget(r).Selector.MatchLabels["a b"] = ""
-	}},
+	{`context.cluster.pod_disruption_budgets[0].selector.match_labels["a b"]`, "INVALID_SYNTAX",
+		"must be a label key", func(r *place) { budget(r).Selector.MatchLabels["a b"] = "" }},
 	{"context.cluster.pod_disruption_budgets[0].selector.match_expressions[0].operator", "UNKNOWN_VALUE",
 		"must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) { budget(r).Selector.MatchExpressions[0].Operator = 7 }},
 	{"context.cluster.pod_disruption_budgets[0].selector.match_expressions[0].values", "REQUIRED", "at least one", func(r *place) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Nodeless is a cache of inline clusters without their nodes: templates, classes, namespaces, workload selectors and budgets,
-// decoded and compiled. Clients that send inline clusters repeat them. It has no locks: readers load a pointer, writers publish a new list.
-// Of two concurrent additions one may be lost.
+// decoded and compiled. Clients that send inline clusters repeat them. It has no locks: readers load a pointer, writers publish
+// a new list. Of two concurrent additions one may be lost.
 type Nodeless struct {
 	published atomic.Pointer[[]*nodeless]
 	clock     atomic.Uint64

@@ -124,7 +124,9 @@ func TestMalformedDeltasOfBudgets(t *testing.T) {
 			"delta.pod_disruption_budgets[0].disrupted_pods[1]: is empty",
 		},
 		{
-			&stowagev1.ClusterDelta{PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{{Name: "c"}, {Namespace: "default", Name: "c"}}},
+			&stowagev1.ClusterDelta{PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{
+				{Name: "c"}, {Namespace: "default", Name: "c"},
+			}},
 			"delta.pod_disruption_budgets[1].name: duplicates pod_disruption_budgets[0].name",
 		},
 		{
@@ -179,15 +181,16 @@ func TestKeysOfPreemption(t *testing.T) {
 	} {
 		add(what, decode.FilterKey(r, asked(r, new(stowagev1.FilterRequest))))
 	}
-	never := proto.CloneOf(pod)
-	never.GetTemplate().Spec = &stowagev1.PodSpec{PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER}
+	of := func(s *stowagev1.PodSpec) *stowagev1.Pod {
+		return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: s}}}
+	}
 	for what, r := range map[string]*stowagev1.PreemptRequest{
 		"Preempt":                        {Pod: pod},
-		"Preempt of a pod that may not":  {Pod: never},
+		"Preempt of a pod that may not":  {Pod: of(&stowagev1.PodSpec{PreemptionPolicy: 2})},
 		"Preempt with names":             {Pod: pod, Context: names},
 		"Preempt with the other counts":  {Pod: pod, RecountTopologySpread: true},
 		"Preempt with both":              {Pod: pod, Context: names, RecountTopologySpread: true},
-		"Preempt of a pod with priority": {Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{Priority: 1}}}}},
+		"Preempt of a pod with priority": {Pod: of(&stowagev1.PodSpec{Priority: 1})},
 	} {
 		add(what, decode.PreemptKey(r, asked(r, new(stowagev1.PreemptRequest))))
 	}

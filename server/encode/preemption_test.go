@@ -75,16 +75,20 @@ func TestPreempt(t *testing.T) {
 		if named {
 			names = nodes
 		}
-		got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(in, &verdict.Filter{Message: "text", Preemption: preemption()}, names, "address"))
+		f := &verdict.Filter{Message: "text", Preemption: preemption()}
+		got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(in, f, names, "address"))
 		want := &stowagev1.PreemptResponse{
-			Preemption: wantPreemption(named, true), FeasibleNodes: &stowagev1.NodeList{}, Message: "text", SnapshotAddress: "address", Unread: unread,
+			Preemption: wantPreemption(named, true), FeasibleNodes: &stowagev1.NodeList{},
+			Message: "text", SnapshotAddress: "address", Unread: unread,
 		}
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
-	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Feasible: []uint32{1}, Failed: true}, nodes, ""))
-	want := &stowagev1.PreemptResponse{FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{1}, Names: []string{"b"}}, InternalError: true}
+	f := &verdict.Filter{Feasible: []uint32{1}, Failed: true}
+	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, f, nodes, ""))
+	feasible := &stowagev1.NodeList{Indexes: []uint32{1}, Names: []string{"b"}}
+	want := &stowagev1.PreemptResponse{FeasibleNodes: feasible, InternalError: true}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -108,7 +112,8 @@ func TestIncludedPreemption(t *testing.T) {
 	}
 	in := &stowagev1.PlaceRequest{Queue: []*stowagev1.PendingPods{{}}}
 	unplaced := verdict.Placement{Unplaced: 2, Preemption: preemption()}
-	place := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, &verdict.Place{Placements: []verdict.Placement{unplaced}}, nodes, ""))
+	queue := &verdict.Place{Placements: []verdict.Placement{unplaced}}
+	place := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, queue, nodes, ""))
 	if diff := cmp.Diff(want, place.Placements[0].Preemption, protocmp.Transform()); diff != "" {
 		t.Errorf("Place: -want +got:\n%s", diff)
 	}
@@ -123,12 +128,13 @@ func streamedPreemptions(t *testing.T, placements []verdict.Placement) []*stowag
 	t.Helper()
 	out := make([]*stowagev1.Preemption, len(placements))
 	in := &stowagev1.PlaceStreamRequest{Place: &stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, len(placements))}}
-	s := encode.NewPlaceStream(in, make([]engine.Pending, len(placements)), nil, nodes, func(m *stowagev1.PlaceStreamResponse) error {
+	send := func(m *stowagev1.PlaceStreamResponse) error {
 		for _, p := range m.Placements {
 			out[p.QueueIndex] = p.Placement.Preemption
 		}
 		return nil
-	})
+	}
+	s := encode.NewPlaceStream(in, make([]engine.Pending, len(placements)), nil, nodes, send)
 	for i := range placements {
 		if err := s.Entry(i, &placements[i]); err != nil {
 			t.Fatal(err)
@@ -146,7 +152,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	const nodes = 1500
 	for victims, want := range map[int]int{100: nodes, 1000: 1000} {
 		p := &verdict.Preemption{}
-		of := slices.Repeat([]verdict.PodReference{{Namespace: "shop", Name: "web-5d4f8c7b9-x7k2p", Count: 1, Template: -1, Queue: -1}}, victims)
+		of := slices.Repeat(candidate().Victims[:1], victims)
 		for i := range nodes {
 			p.Candidates = append(p.Candidates, verdict.Candidate{Node: uint32(i), Victims: of})
 		}
@@ -171,12 +177,12 @@ func TestCandidatesAreBounded(t *testing.T) {
 
 // What the preemptions of a queue list is bounded, by Place and PlaceStream alike.
 func TestPreemptionsOfAQueueAreBounded(t *testing.T) {
-	list := make([]uint32, 600_000)
+	list := make([]uint32, 300_000)
 	victims := &verdict.Candidate{Victims: make([]verdict.PodReference, 100_000)}
 	var placements []verdict.Placement
 	for range 5 {
-		p := &verdict.Preemption{Best: list[:100_000], Rejections: []verdict.Rejection{{Plugin: verdict.DefaultPreemption, Code: verdict.Unschedulable, Nodes: list[:300_000]}}}
-		p.Nominated = victims
+		rejected := verdict.Rejection{Plugin: verdict.DefaultPreemption, Code: verdict.Unschedulable, Nodes: list[:300_000]}
+		p := &verdict.Preemption{Best: list[:100_000], Nominated: victims, Rejections: []verdict.Rejection{rejected}}
 		placements = append(placements, verdict.Placement{Unplaced: 1, Message: "text", Preemption: p})
 	}
 	in := &stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, len(placements))}

@@ -63,7 +63,8 @@ func stated(nodes int) *stowagev1.Cluster {
 	}
 	for i := range 1000 {
 		c.PodDisruptionBudgets = append(c.PodDisruptionBudgets, &stowagev1.PodDisruptionBudget{
-			Name: fmt.Sprint("budget-", i), Selector: selector(i), DisruptedPods: []string{fmt.Sprintf("app-%d-x", i), fmt.Sprintf("app-%d-y", i)},
+			Name: fmt.Sprint("budget-", i), Selector: selector(i),
+			DisruptedPods: []string{fmt.Sprintf("app-%d-x", i), fmt.Sprintf("app-%d-y", i)},
 		})
 	}
 	for i := range nodes {
