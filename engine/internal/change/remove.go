@@ -130,7 +130,7 @@ func (r *victimSearch) target(n uint32) (t *target, ok bool) {
 		if !h.Column.Having.Has(n) {
 			return nil, false
 		}
-		if over := h.SkewWith(n, nominated) - h.MaxSkew; over > 0 {
+		if over := h.SkewWith(n, h.Added(nominated)) - h.MaxSkew; over > 0 {
 			t.exceeded, t.needs = append(t.exceeded, i), append(t.needs, over)
 		}
 	}

@@ -32,7 +32,7 @@ func (s *search) raiseMaxSkew() error {
 		}
 		least, found := int64(0), false
 		for n := range outcome.Feasible.All() {
-			if skew := h.SkewWith(n, s.nominated[n]); !found || skew < least {
+			if skew := h.SkewWith(n, h.Added(s.nominated[n])); !found || skew < least {
 				least, found = skew, true
 			}
 		}

@@ -79,7 +79,7 @@ func (d *Decision) Blocked(rules *rule.Set, nodes, before nodeset.Set) nodeset.S
 			}
 		}
 		stays := !rules.AllowsWith(n.node, nil)
-		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, n.pods) {
+		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, with.VectorOfAll(n.pods)) {
 			blocked.Add(n.node)
 		}
 	}
@@ -128,18 +128,21 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 	if w == nil {
 		return
 	}
+	vectors := rule.NewVectors(rules, false)
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		if !all && w.rejected.Has(n.node) {
 			continue
 		}
-		with := rules
+		with, vector := rules, vectors.OfNominated
 		if p.WithNominated != nil {
-			with = cmp.Or(p.WithNominated(w.Cycle, rules, n.pods), rules)
+			if own := p.WithNominated(w.Cycle, rules, n.pods); own != nil {
+				with, vector = own, own.VectorOfAll
+			}
 		}
-		if r, rejected := with.RejectWith(p.Name, n.node, n.pods); rejected {
+		if r, rejected := with.RejectWith(p.Name, n.node, vector(n.pods)); rejected {
 			w.rejected.Add(n.node)
-			w.rejections = merge(w.rejections, r)
+			w.rejections = Merge(w.rejections, r)
 		}
 	}
 }
@@ -151,13 +154,13 @@ func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection 
 	}
 	others = slices.DeleteFunc(others, func(r verdict.Rejection) bool { return len(r.Nodes) == 0 })
 	for _, r := range w.rejections {
-		others = merge(others, r)
+		others = Merge(others, r)
 	}
 	return others
 }
 
-// merge adds a rejection to others. Nodes that one plugin rejects alike are in one rejection.
-func merge(others []verdict.Rejection, r verdict.Rejection) []verdict.Rejection {
+// Merge adds a rejection to others. Nodes that one plugin rejects alike are in one rejection.
+func Merge(others []verdict.Rejection, r verdict.Rejection) []verdict.Rejection {
 	for i := range others {
 		if o := &others[i]; o.Plugin == r.Plugin && o.Code == r.Code && slices.Equal(o.Reasons, r.Reasons) {
 			if o.Nodes = append(o.Nodes, r.Nodes...); !slices.IsSorted(o.Nodes[len(o.Nodes)-len(r.Nodes)-1:]) {

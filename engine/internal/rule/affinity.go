@@ -191,15 +191,34 @@ func (a *Affinity) Offers(node uint32, level Level) bool {
 // Allows reports whether the rule allows a node.
 func (a *Affinity) Allows(node uint32) bool { return a.Offers(node, a.Needs()) }
 
-// AllowsWith reports whether the rule allows a node with a number of additional pods on it that match all terms.
+// AllowsWith reports whether the rule allows a node with a number of additional pods on it that match all terms, or with as
+// many fewer if it is negative.
 func (a *Affinity) AllowsWith(node uint32, pods int64) bool {
 	switch {
 	case pods > 0: // each domain of the node then has one
 		return !slices.ContainsFunc(a.Terms, func(t Term) bool { return t.Column.Domain[node] == topology.None })
+	case pods < 0:
+		return a.allowsWithout(node, -pods)
 	case a.counted:
 		return a.Allows(node)
 	}
 	return !a.Rejected().Has(node)
+}
+
+// allowsWithout reports whether the rule allows a node without some of the pods on it that match all terms.
+func (a *Affinity) allowsWithout(node uint32, pods int64) bool {
+	matched := a.Matched()
+	if a.Anywhere(node) {
+		matched -= pods
+	}
+	first := a.Self && matched == 0
+	for i := range a.Terms {
+		t := &a.Terms[i]
+		if d := t.Column.Domain[node]; d == topology.None || !first && t.Counts[d] <= pods {
+			return false
+		}
+	}
+	return true
 }
 
 // Needs returns the level that a node's domains must have for all terms.

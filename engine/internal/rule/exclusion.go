@@ -19,11 +19,15 @@ type Exclusion struct {
 	// Excludes reports whether the pod and another pending pod cannot share a domain. It is nil for a rule of existing
 	// pods.
 	Excludes func(other *cluster.Pending) bool
+	// Slots returns what a pod of a group holds that the pod wants. Two pods of a node that hold one slot hold it once: it is
+	// free as soon as one of them leaves. Only for a rule with each node as a domain; nil if every pod counts for itself.
+	Slots func(*cluster.Group) []int
 
 	state    *cluster.State
 	term     *cluster.Term
-	rejected nodeset.Set // nil until known
-	counts   []int64     // by domain; nil until known
+	rejected nodeset.Set                 // nil until known
+	counts   []int64                     // by domain; nil until known
+	holders  map[uint32][]*cluster.Group // by node, with Slots; nil until needed
 }
 
 // NewExclusion returns a rule for the nodes of a state.
@@ -136,16 +140,17 @@ func (e *Exclusion) Allows(node uint32, own int64) bool {
 	return !in || e.Counts()[d] <= own
 }
 
-// AllowsWith reports whether the rule allows a node with additional pods of a weight on it, which is not negative.
+// AllowsWith reports whether the rule allows a node with additional pods of a weight on it, or with as much less if it is
+// negative.
 func (e *Exclusion) AllowsWith(node uint32, weight int64) bool {
 	switch {
 	case weight > 0:
 		_, in := e.Domain(node)
 		return !in
-	case e.counts == nil:
+	case weight == 0 && e.counts == nil:
 		return !e.Rejected().Has(node)
 	}
-	return e.Allows(node, 0)
+	return e.Allows(node, -weight)
 }
 
 // Add adds pods of a weight on a node; a negative weight removes them. It reports whether the domain changed between

@@ -69,25 +69,28 @@ func (f *Fit) Needs() []Need {
 
 // With returns the rule with additional pods, for decisions about the one node that they are on.
 func (f *Fit) With(pods []cluster.Nominated) *Fit {
+	more := make(Vector, len(f.needs))
+	for i := range more {
+		for j := range pods {
+			more[i] += pods[j].Usage.Of(f.needs[i].Resource)
+		}
+	}
+	return f.with(more)
+}
+
+// with returns the rule with additional amounts by need, for decisions about the one node that they are on.
+func (f *Fit) with(more Vector) *Fit {
 	with := &Fit{nodes: f.nodes, needs: slices.Clone(f.needs)}
 	for i := range with.needs {
-		need := &with.needs[i]
-		for j := range pods {
-			need.added += pods[j].Usage.Of(need.Resource)
-		}
+		with.needs[i].added += more.at(i)
 	}
 	return with
 }
 
-// fullWith reports whether a node is without room with additional pods on it.
-func (f *Fit) fullWith(node uint32, pods []cluster.Nominated) bool {
+// fullWith reports whether a node is without room with additional amounts by need.
+func (f *Fit) fullWith(node uint32, more Vector) bool {
 	for i := range f.needs {
-		need := &f.needs[i]
-		room := need.Room(node)
-		for j := range pods {
-			room -= pods[j].Usage.Of(need.Resource)
-		}
-		if need.Amount > room {
+		if need := &f.needs[i]; need.Amount > need.Room(node)-more.at(i) {
 			return true
 		}
 	}
@@ -123,23 +126,29 @@ func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
 	var key []byte
 	for n := range full.All() {
 		key = key[:0]
-		code := verdict.Unschedulable
-		for i, s := range f.shortages(n) {
+		for i := range f.shortages(n, nil) {
 			key = binary.AppendUvarint(key, uint64(i))
-			if i != tooManyPods && s.Requested > s.Allocatable {
-				code = verdict.UnschedulableAndUnresolvable
-			}
 		}
-		key = append(key, byte(code))
+		key = append(key, byte(f.code(n, nil)))
 		i, ok := groups[string(key)]
 		if !ok {
 			i = len(rejections)
 			groups[string(key)] = i
-			rejections = append(rejections, verdict.Rejection{Plugin: by, Code: code, Reasons: f.reasons(n)})
+			rejections = append(rejections, verdict.Rejection{Plugin: by, Code: f.code(n, nil), Reasons: f.reasons(n, nil)})
 		}
 		rejections[i].Nodes = append(rejections[i].Nodes, n)
 	}
 	return rejections
+}
+
+// code returns the code of the rejection of a node with additional amounts by need.
+func (f *Fit) code(n uint32, more Vector) verdict.Code {
+	for i, s := range f.shortages(n, more) {
+		if i != tooManyPods && s.Requested > s.Allocatable {
+			return verdict.UnschedulableAndUnresolvable
+		}
+	}
+	return verdict.Unschedulable
 }
 
 // sparse is the ratio of all nodes to given nodes from which on the given nodes are checked one by one.
@@ -212,13 +221,13 @@ func (n *Need) exceed(full nodeset.Set) {
 	}
 }
 
-// shortages iterates over the missing resources of a node, by the index of the need.
-func (f *Fit) shortages(n uint32) iter.Seq2[int, verdict.ResourceShortage] {
+// shortages iterates over the missing resources of a node with additional amounts by need, by the index of the need.
+func (f *Fit) shortages(n uint32, more Vector) iter.Seq2[int, verdict.ResourceShortage] {
 	return func(yield func(int, verdict.ResourceShortage) bool) {
 		for i := range f.needs {
 			need := &f.needs[i]
 			allocatable, used := need.on(n)
-			if need.Amount > allocatable-used && !yield(i, verdict.ResourceShortage{
+			if used += more.at(i); need.Amount > allocatable-used && !yield(i, verdict.ResourceShortage{
 				Node: n, Resource: need.Resource, Requested: need.Amount, Used: used, Allocatable: allocatable,
 			}) {
 				return
@@ -231,7 +240,7 @@ func (f *Fit) shortages(n uint32) iter.Seq2[int, verdict.ResourceShortage] {
 func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 	var out []verdict.ResourceShortage
 	for n := range in.All() {
-		for _, s := range f.shortages(n) {
+		for _, s := range f.shortages(n, nil) {
 			if len(out) == verdict.MaxDetails {
 				return out
 			}
@@ -241,9 +250,9 @@ func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 	return out
 }
 
-func (f *Fit) reasons(n uint32) []verdict.Reason {
+func (f *Fit) reasons(n uint32, more Vector) []verdict.Reason {
 	var out []verdict.Reason
-	for i, s := range f.shortages(n) {
+	for i, s := range f.shortages(n, more) {
 		if i == tooManyPods {
 			out = append(out, verdict.ReasonOf(verdict.ReasonTooManyPods))
 		} else {

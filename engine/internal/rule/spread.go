@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -20,7 +21,8 @@ type Spread struct {
 	// Counted are the nodes whose pods count. The minimum is over their domains.
 	Counted nodeset.Set
 	Pods    Pods
-	// Adds reports whether a pod of a shape counts when it is added to the counts, where that differs from Pods; may be nil.
+	// Adds reports whether a pod of a shape counts when it is added to the counts or removed from them for a decision about
+	// its node, where that differs from Pods; may be nil.
 	Adds func(*cluster.Shape) bool
 	// Key is equal for rules with equal Pods.
 	Key string
@@ -30,7 +32,9 @@ type Spread struct {
 	counts   []int64 // by domain; nil until counted
 	domains  int     // number of domains with nodes that count
 	minimum  int64
-	least    int         // number of domains with the minimum; 0 below MinDomains
+	least    int   // number of domains with the minimum; 0 below MinDomains
+	second   int64 // the minimum without one domain that has it, if least is 1; unless stale
+	stale    bool
 	exceeded nodeset.Set // nodes in whose domain the pod would exceed MaxSkew
 }
 
@@ -73,17 +77,16 @@ func (r *Spread) compileByNode() {
 		pods = r.members[0]
 	}
 	if r.domains >= r.MinDomains {
+		r.second = math.MaxInt64
 		with := 0 // domains with pods
 		for i, n := range pods.Nodes {
 			if r.Counted.Has(n) {
-				if count := int64(pods.Count(i)); with == 0 || count < r.minimum {
-					r.minimum = count
-				}
+				r.lower(int64(pods.Count(i)), 1)
 				with++
 			}
 		}
 		if with < r.domains {
-			r.minimum = 0
+			r.lower(0, r.domains-with)
 		}
 	}
 	// The skew of a domain without pods is 1 at most, and so exceeds no MaxSkew.
@@ -145,19 +148,89 @@ func (r *Spread) findPresent() {
 
 // findMinimum computes the minimum. It is 0 below MinDomains.
 func (r *Spread) findMinimum() {
-	r.minimum, r.least = 0, 0
+	r.minimum, r.least, r.second, r.stale = 0, 0, math.MaxInt64, false
 	if r.Floor() {
 		return
 	}
 	for d, p := range r.present {
-		switch n := r.counts[d]; {
-		case !p:
-		case r.least == 0 || n < r.minimum:
-			r.minimum, r.least = n, 1
-		case n == r.minimum:
-			r.least++
+		if p {
+			r.lower(r.counts[d], 1)
 		}
 	}
+}
+
+// lower lowers the minimum by a number of domains with a count.
+func (r *Spread) lower(count int64, domains int) {
+	switch {
+	case r.least == 0 || count < r.minimum:
+		if r.least > 0 {
+			r.second = r.minimum
+		}
+		r.minimum, r.least = count, domains
+	case count == r.minimum:
+		r.least += domains
+	case count < r.second:
+		r.second = count
+	}
+}
+
+// minimumWith returns the minimum with additional pods in a domain that has a count and nodes that count, or with as many
+// fewer if it is negative.
+func (r *Spread) minimumWith(count, pods int64) int64 {
+	if r.Floor() {
+		return r.minimum
+	}
+	others := r.minimum
+	if count == r.minimum && r.least == 1 {
+		if r.stale {
+			r.findMinimum()
+		}
+		others = r.second
+	}
+	return min(others, count+pods)
+}
+
+// SkewWith returns by how much the domain of a node would exceed the minimum with the pod and additional pods on the node,
+// or with as many fewer if it is negative.
+func (r *Spread) SkewWith(node uint32, pods int64) int64 {
+	var count int64
+	if r.counts != nil {
+		count = r.counts[r.Column.Domain[node]]
+	} else {
+		count = r.countOn(node)
+	}
+	if pods == 0 || !r.Counted.Has(node) {
+		return r.skew(count)
+	}
+	return r.skewOver(r.minimumWith(count, pods), count+pods)
+}
+
+// countOn returns the number of pods in the domain of a node after compileByNode.
+func (r *Spread) countOn(node uint32) int64 {
+	if len(r.members) == 0 || !r.Counted.Has(node) {
+		return 0
+	}
+	if i, ok := slices.BinarySearch(r.members[0].Nodes, node); ok {
+		return int64(r.members[0].Count(i))
+	}
+	return 0
+}
+
+// allowsWith reports whether the rule allows a node that has the key with additional pods on it, or with as many fewer if
+// it is negative.
+func (r *Spread) allowsWith(node uint32, pods int64) bool {
+	if r.counts == nil && pods == 0 {
+		return !r.exceeded.Has(node)
+	}
+	return r.SkewWith(node, pods) <= r.MaxSkew
+}
+
+// Added returns how many of some nominated pods count when they are added.
+func (r *Spread) Added(pods []cluster.Nominated) (count int64) {
+	for i := range pods {
+		count += one(r.adds(pods[i].Group))
+	}
+	return count
 }
 
 // Count counts the pods by domain, once.
@@ -264,6 +337,7 @@ func (r *Spread) Add(node uint32, count int64) bool {
 		return false
 	}
 	r.Count()
+	r.stale = true
 	d := r.Column.Domain[node]
 	before := r.counts[d]
 	r.counts[d] += count

@@ -38,5 +38,6 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		Reason:   verdict.ReasonOf(verdict.ReasonHostPort),
 		Pods:     rule.Matching(groups, func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
 		Excludes: func(other *cluster.Pending) bool { return clashes(other.HostPorts) },
+		Slots:    wanted.slots(),
 	}))
 }

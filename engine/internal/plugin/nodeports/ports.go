@@ -1,6 +1,11 @@
 package nodeports
 
-import "github.com/stowage-scheduler/stowage/engine/api"
+import (
+	"cmp"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+)
 
 // ports are host ports to look up.
 type ports map[portKey]*addresses
@@ -45,3 +50,29 @@ func (p ports) conflict(other []api.HostPort) (api.HostPort, bool) {
 }
 
 func everyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" }
+
+// anyAddress is how a node's occupied ports name the address of a port on every address
+// (k8s.io/kube-scheduler/framework/types.go HostPortInfo sanitize, v0.37).
+const anyAddress = "0.0.0.0"
+
+// slots returns a function that numbers the ports of groups that conflict with p. A node's occupied ports are a set, which a
+// pod that leaves removes its ports from (pkg/scheduler/framework/types.go NodeInfo.updateUsedPorts, v1.37).
+func (p ports) slots() func(*cluster.Group) []int {
+	known := make(map[api.HostPort]int)
+	return func(g *cluster.Group) []int {
+		var out []int
+		for _, h := range g.HostPorts {
+			if _, conflicts := p.conflict([]api.HostPort{h}); !conflicts {
+				continue
+			}
+			h.HostIP = cmp.Or(h.HostIP, anyAddress)
+			slot, ok := known[h]
+			if !ok {
+				slot = len(known)
+				known[h] = slot
+			}
+			out = append(out, slot)
+		}
+		return out
+	}
+}

@@ -45,10 +45,10 @@ func compileHard(c *plugin.Cycle, s *rule.Set) {
 	s.Spread = append(s.Spread, rules...)
 }
 
-// rule returns the rule of a constraint. A pod that is added later counts even while it terminates, and an empty
-// selector then selects it (filtering.go updateWithPod, v1.37).
+// rule returns the rule of a constraint. A pod that is added to a node or removed from it counts even while it terminates,
+// and an empty selector then selects it (filtering.go updateWithPod, v1.37).
 func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
-	r := &rule.Spread{
+	return &rule.Spread{
 		ID: verdict.PodRule{
 			Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: k.index, TopologyKey: k.TopologyKey,
 		},
@@ -59,9 +59,6 @@ func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 		Counted:    k.included(c, eligible),
 		Key:        string(k.selector.AppendKey(nil)),
 		Pods:       k.pods(c),
+		Adds:       func(s *cluster.Shape) bool { return s.Namespace == c.Pod.Namespace && k.selector.Matches(s.Labels) },
 	}
-	if c.State.AnyNominated() {
-		r.Adds = func(s *cluster.Shape) bool { return s.Namespace == c.Pod.Namespace && k.selector.Matches(s.Labels) }
-	}
-	return r
 }

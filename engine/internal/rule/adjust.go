@@ -1,0 +1,281 @@
+package rule
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Vector is how many more pods the rules of a set count on one node, or fewer if negative, for a decision about that node: by
+// spread rule the number of pods, then the number of pods that match the affinity terms, by exclusion the weight, by need
+// the amount. The rules themselves stay unchanged. nil stands for no pods.
+type Vector []int64
+
+// Width is the length of the set's vectors.
+func (s *Set) Width() int { return len(s.Spread) + 1 + len(s.Exclusions) + len(s.Fit.Needs()) }
+
+// VectorOf returns the vector of one pod of a group. Spread rules count it as kube-scheduler's AddPod and RemovePod do, or
+// with recount as Pods do.
+func (s *Set) VectorOf(g *cluster.Group, u *cluster.Usage, recount bool) Vector {
+	v := make(Vector, 0, s.Width())
+	for _, r := range s.Spread {
+		v = append(v, one(recount && r.Pods.matches(g) || !recount && r.adds(g)))
+	}
+	v = append(v, one(s.Affinity != nil && s.Affinity.Pods.matches(g)))
+	for _, e := range s.Exclusions {
+		v = append(v, e.Pods.Weight(g))
+	}
+	v = v[:s.Width()]
+	s.SetUsage(v, u)
+	return v
+}
+
+func one(counts bool) int64 {
+	if counts {
+		return 1
+	}
+	return 0
+}
+
+// SetUsage replaces the amounts of a vector by those of a pod.
+func (s *Set) SetUsage(v Vector, u *cluster.Usage) {
+	needs := v[s.Width()-len(s.Fit.Needs()):]
+	for i := range needs {
+		needs[i] = u.Of(s.Fit.needs[i].Resource)
+	}
+}
+
+// VectorOfAll returns the vector of nominated pods; nil for none.
+func (s *Set) VectorOfAll(pods []cluster.Nominated) Vector {
+	var sum Vector
+	for i := range pods {
+		v := s.VectorOf(pods[i].Group, pods[i].Usage, false)
+		if sum == nil {
+			sum = v
+		} else {
+			sum.Add(v, 1)
+		}
+	}
+	return sum
+}
+
+// Vectors are the vectors of pods of a set, by group.
+type Vectors struct {
+	set     *Set
+	recount bool
+	by      map[*cluster.Shape]vectorOf
+	last    vectorOf
+	sum     Vector
+}
+
+type vectorOf struct {
+	shape *cluster.Shape
+	usage *cluster.Usage
+	Vector
+}
+
+// NewVectors returns the vectors of a set, with recount as VectorOf.
+func NewVectors(s *Set, recount bool) *Vectors { return &Vectors{set: s, recount: recount} }
+
+// Of returns the vector of a pod until the next call.
+func (s *Vectors) Of(g *cluster.Group, u *cluster.Usage) Vector {
+	if s.last.shape != g.Shape {
+		known, ok := s.by[g.Shape]
+		if !ok {
+			if s.by == nil {
+				s.by = make(map[*cluster.Shape]vectorOf)
+			}
+			known = vectorOf{g.Shape, u, s.set.VectorOf(g, u, s.recount)}
+			s.by[g.Shape] = known
+		}
+		s.last = known
+	}
+	if s.last.usage != u {
+		s.set.SetUsage(s.last.Vector, u)
+		s.last.usage = u
+		s.by[g.Shape] = s.last
+	}
+	return s.last.Vector
+}
+
+// OfNominated returns the vector of nominated pods until the next call; nil for none.
+func (s *Vectors) OfNominated(pods []cluster.Nominated) Vector {
+	if len(pods) == 0 {
+		return nil
+	}
+	s.sum = append(s.sum[:0], s.Of(pods[0].Group, pods[0].Usage)...)
+	for i := range pods[1:] {
+		s.sum.Add(s.Of(pods[i+1].Group, pods[i+1].Usage), 1)
+	}
+	return s.sum
+}
+
+// Add adds a number of pods.
+func (v Vector) Add(pod Vector, count int64) {
+	pod = pod[:len(v)]
+	for i := range v {
+		v[i] += count * pod[i]
+	}
+}
+
+// adjustment is the parts of a vector.
+type adjustment struct {
+	spread, exclusions, needs Vector
+	affinity                  int64
+}
+
+func (s *Set) parts(v Vector) (a adjustment) {
+	if v != nil {
+		n := len(s.Spread)
+		a.spread, a.affinity, a.exclusions = v[:n], v[n], v[n+1:n+1+len(s.Exclusions)]
+		a.needs = v[n+1+len(s.Exclusions):]
+	}
+	return a
+}
+
+func (v Vector) at(i int) int64 {
+	if v == nil {
+		return 0
+	}
+	return v[i]
+}
+
+// RejectWith returns the rejection of one node by a plugin with an adjustment of the node's pods, and whether there is one.
+// The counts are those of now, so it may be asked again after Add.
+func (s *Set) RejectWith(by verdict.Plugin, node uint32, v Vector) (verdict.Rejection, bool) {
+	a := s.parts(v)
+	code, reason := s.rejecting(node)
+	if code == 0 {
+		code, reason = s.failing(node, &a)
+	}
+	var reasons []verdict.Reason
+	switch {
+	case code != 0:
+		reasons = []verdict.Reason{reason}
+	case s.Fit != nil && s.Fit.fullWith(node, a.needs):
+		code, reasons = s.Fit.code(node, a.needs), s.Fit.reasons(node, a.needs)
+	default:
+		return verdict.Rejection{}, false
+	}
+	return verdict.Rejection{Plugin: by, Code: code, Reasons: reasons, Nodes: []uint32{node}}, true
+}
+
+// AllowsWith reports whether RejectWith returns no rejection.
+func (s *Set) AllowsWith(node uint32, v Vector) bool {
+	code, _ := s.rejecting(node)
+	return code == 0 && s.CountsAllow(node, v)
+}
+
+// CountsAllow is AllowsWith but for the static rules, which no adjustment changes.
+func (s *Set) CountsAllow(node uint32, v Vector) bool {
+	a := s.parts(v)
+	if s.Fit != nil && s.Fit.fullWith(node, a.needs) {
+		return false
+	}
+	code, _ := s.failing(node, &a)
+	return code == 0
+}
+
+// Monotone reports whether a number of additional pods, with a vector each, can only make the set reject a node that it
+// allows: fewer of them are allowed wherever more are.
+func (s *Set) Monotone(node uint32, v, pod Vector, count int32) bool {
+	const large = 1 << 62 // sums below it do not overflow
+	for _, n := range pod {
+		if n < 0 || n > large/2/int64(count) {
+			return false
+		}
+	}
+	needs := s.parts(v).needs
+	for i := range needs {
+		if room := s.Fit.needs[i].Room(node); max(room, needs[i]) > large/2 || min(room, needs[i]) < -large/2 {
+			return false
+		}
+	}
+	return true
+}
+
+// rejecting returns the code and reason of the first static rule that rejects a node; 0 if none does.
+func (s *Set) rejecting(node uint32) (verdict.Code, verdict.Reason) {
+	for i := range s.Static {
+		if rule := &s.Static[i]; rule.Rejected != nil && rule.Rejected.Has(node) {
+			return rule.Code, rule.Reason
+		}
+	}
+	return 0, verdict.Reason{}
+}
+
+// failing returns the code and reason of the first rule that counts pods by domain and rejects a node; 0 if none does.
+func (s *Set) failing(node uint32, a *adjustment) (verdict.Code, verdict.Reason) {
+	for i, rule := range s.Spread {
+		if !rule.Column.Having.Has(node) {
+			return verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonSpreadMissingLabel)
+		}
+		if !rule.allowsWith(node, a.spread.at(i)) {
+			return verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonSpread)
+		}
+	}
+	if s.Affinity != nil && !s.Affinity.AllowsWith(node, a.affinity) {
+		return verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonPodAffinity)
+	}
+	for i, rule := range s.Exclusions {
+		if !rule.AllowsWith(node, a.exclusions.at(i)) {
+			return verdict.Unschedulable, rule.Reason
+		}
+	}
+	return 0, verdict.Reason{}
+}
+
+// Counting reports whether the set has any rule that is not static.
+func (s *Set) Counting() bool {
+	return s.Fit != nil || s.Affinity != nil || len(s.Spread)+len(s.Exclusions) > 0
+}
+
+// ExcludedBy reports whether exclusions reject a node because of additional pods on it.
+func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
+	for _, rule := range s.Exclusions {
+		if _, in := rule.Domain(node); !in {
+			continue
+		}
+		if slices.ContainsFunc(pods, func(n cluster.Nominated) bool { return rule.Pods.matches(n.Group) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// FreeSlots corrects the vector of pods that leave a node for exclusions with Slots: a slot that any of them holds is free,
+// though pods that stay hold it, too.
+func (s *Set) FreeSlots(node uint32, v Vector, leaving func(yield func(*cluster.Group) bool)) {
+	for i, e := range s.Exclusions {
+		if at := len(s.Spread) + 1 + i; e.Slots != nil && e.Counts()[node]+v[at] > 0 {
+			v[at] = e.held(node, leaving) - e.Counts()[node]
+		}
+	}
+}
+
+// held returns the number of slots that the pods of a node hold and none of those that leave it does.
+func (e *Exclusion) held(node uint32, leaving func(yield func(*cluster.Group) bool)) int64 {
+	if e.holders == nil {
+		e.holders = make(map[uint32][]*cluster.Group)
+		for _, g := range e.Pods.Groups {
+			for n := range g.All() {
+				if of := e.holders[n]; len(of) == 0 || of[len(of)-1] != g {
+					e.holders[n] = append(of, g)
+				}
+			}
+		}
+	}
+	held := make(map[int]bool)
+	for _, g := range e.holders[node] {
+		for _, slot := range e.Slots(g) {
+			held[slot] = true
+		}
+	}
+	for g := range leaving {
+		for _, slot := range e.Slots(g) {
+			delete(held, slot)
+		}
+	}
+	return int64(len(held))
+}
