@@ -19,6 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -195,6 +196,15 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	}
 	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
 	result.Message, result.Failed = a.messageFor(q.framework(), pod)
+	if o.Preempt != nil && len(a.feasible) == 0 {
+		preemption, err := preempt.Find(ctx, q.decision(), q.candidates, a.rejections, preempt.Options(*o.Preempt))
+		if err != nil {
+			return nil, err
+		}
+		if result.Preemption = preemption; preemption != nil {
+			result.Message += " " + preemption.Message
+		}
+	}
 	if o.Explain {
 		if result.Explanation, err = q.decision().Explain(ctx, q.candidates); err != nil {
 			return nil, err

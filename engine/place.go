@@ -51,7 +51,8 @@ type PlaceOptions struct {
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
 	f := c.framework(o.Profile)
 	q, err := place.New(ctx, f, cluster.NewState(ctx, c.compiled), c.candidates(o.Candidates), queue, place.Options{
-		Seed: o.Seed, Explain: o.Explain, Changes: o.Changes, Watch: o.Watch, Scan: o.Scan, Tuning: o.tuning,
+		Seed: o.Seed, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), &o), Watch: o.Watch, Scan: o.Scan,
+		Tuning: o.tuning,
 	})
 	q.Explainer = change.Find
 	groups := make([]verdict.PodGroupPlacement, len(o.Groups))
@@ -68,6 +69,23 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		return nil, err
 	}
 	return result, nil
+}
+
+// preempts reports by entry whether its first unplaced pod looks for victims; nil for none. Pods of a group do not.
+func preempts(entries int, o *PlaceOptions) []bool {
+	if !o.Preempt {
+		return nil
+	}
+	alone := make([]bool, entries)
+	for i := range alone {
+		alone[i] = true
+	}
+	for _, g := range o.Groups {
+		for _, entry := range g.Entries {
+			alone[entry] = false
+		}
+	}
+	return alone
 }
 
 // ScaleDownOptions are the arguments of ScaleDown in addition to the pod.

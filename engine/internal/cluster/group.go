@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -34,4 +35,24 @@ type NamedPod struct {
 	Name  string
 	Group int32
 	load  int32 // index in Cluster.loads, or asTemplate
+	// started is the start time in nanoseconds, 0 if unknown. It is inverted, which makes it negative, if kube-scheduler
+	// preempted the pod.
+	started int64
 }
+
+func startOf(p *api.Pod) int64 {
+	if p.Preempted {
+		return ^p.StartTime
+	}
+	return p.StartTime
+}
+
+// startTime returns the pod's start time, 0 if it has none.
+func (p *NamedPod) startTime() int64 {
+	if p.preempted() {
+		return ^p.started
+	}
+	return p.started
+}
+
+func (p *NamedPod) preempted() bool { return p.started < 0 }

@@ -70,7 +70,8 @@ func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error 
 		group, t, usage := g.pod(p)
 		g.count(n, group, 1)
 		n.occupy(usage, 1)
-		n.row.named[i].Group, n.row.named[i].load = group, g.loadOf(p, t, usage)
+		named := &n.row.named[i]
+		named.Group, named.load, named.started = group, g.loadOf(p, t, usage), startOf(p)
 	}
 	n.row.pods = g.arena.keep(n.row.pods)
 	return nil

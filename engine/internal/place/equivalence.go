@@ -28,7 +28,8 @@ type Class struct {
 	onBoard    *board.Class
 	rejected   *decide.Outcome // the outcome of filtering when no node was feasible, after rejectedAt moves
 	rejectedAt int
-	failure    *decide.Failure // of kube-scheduler to score the last pod; nil for none
+	preemption *verdict.Preemption // of rejected; nil until needed, and if there is none
+	failure    *decide.Failure     // of kube-scheduler to score the last pod; nil for none
 
 	// yields is set if the pods must leave room for nominated pods. The board then has the nodes of open without those of
 	// blocked, which their nominated pods make infeasible. changed counts how often blocked changed.

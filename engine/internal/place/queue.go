@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	Seed    uint64
 	Explain bool
 	Changes bool
+	// Preempt reports by entry whether its first unplaced pod looks for victims; nil for none.
+	Preempt []bool
 	Watch   Watcher // may be nil
 	// Scan evaluates every node for every pod and disables equivalence classes. It is the reference implementation.
 	Scan   bool
@@ -131,7 +134,7 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 			rejected := verdict.Placement{
 				Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count, Failed: c.Error(q.Candidates.Len()) != "",
 			}
-			if err := q.explain(ctx, c, &rejected); err != nil {
+			if err := q.explain(ctx, c, entry, &rejected); err != nil {
 				return err
 			}
 			*result = rejected
@@ -273,8 +276,8 @@ func (q *Queue) Compare(a, b uint32) int {
 	return cmp.Or(cmp.Compare(q.order[a], q.order[b]), cmp.Compare(a, b))
 }
 
-// explain records why a class's pods have no feasible node.
-func (q *Queue) explain(ctx context.Context, c *Class, result *verdict.Placement) error {
+// explain records why the pods of an entry, which is of a class, have no feasible node.
+func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdict.Placement) error {
 	if q.silent {
 		return nil
 	}
@@ -288,7 +291,7 @@ func (q *Queue) explain(ctx context.Context, c *Class, result *verdict.Placement
 			q.Framework.SortRejections(outcome.Rejections)
 			outcome.Message = c.failure.Message
 		}
-		c.rejected, c.rejectedAt = outcome, q.moves
+		c.rejected, c.rejectedAt, c.preemption = outcome, q.moves, nil
 	}
 	result.Message = c.rejected.Message
 	if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
@@ -301,7 +304,26 @@ func (q *Queue) explain(ctx context.Context, c *Class, result *verdict.Placement
 		}
 	}
 	if q.Options.Changes && c.rejected.Feasible.Empty() {
-		result.Changes, err = q.Explainer(ctx, c.Decision, q.Candidates)
+		if result.Changes, err = q.Explainer(ctx, c.Decision, q.Candidates); err != nil {
+			return err
+		}
+	}
+	if q.Options.Preempt != nil && q.Options.Preempt[entry] && c.rejected.Feasible.Empty() {
+		err = q.preempt(ctx, c, result)
 	}
 	return err
+}
+
+// preempt adds what preemption finds for the pods of a class since the last pod was placed.
+func (q *Queue) preempt(ctx context.Context, c *Class, result *verdict.Placement) (err error) {
+	if c.preemption == nil {
+		c.preemption, err = preempt.Find(ctx, c.Decision, q.Candidates, c.rejected.Rejections, preempt.Options{})
+		if err != nil {
+			return err
+		}
+	}
+	if result.Preemption = c.preemption; c.preemption != nil {
+		result.Message += " " + c.preemption.Message
+	}
+	return nil
 }

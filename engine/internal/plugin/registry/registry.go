@@ -3,6 +3,7 @@ package registry
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/defaultpreemption"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
@@ -27,6 +28,7 @@ var Plugins = []*plugin.Plugin{
 	noderesources.Fit,
 	podtopologyspread.Plugin,
 	interpodaffinity.Plugin,
+	defaultpreemption.Plugin,
 	noderesources.Balanced,
 	imagelocality.Plugin,
 }

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Victim is equal pods of a node that another pod may preempt.
+type Victim struct {
+	Usage    *Usage
+	started  int64 // math.MaxInt64 if unknown
+	Group    int32
+	Priority int32
+	Count    int32
+	order    int32 // in the order of Victims
+	place    int32 // index in row.named; counted, or assumedPlace of the index in State.assumed
+}
+
+// counted is the place of counted pods.
+const counted = -1
+
+// assumedPlace returns the place of an assumed pod, or the index of the pod at such a place.
+func assumedPlace(i int32) int32 { return -2 - i }
+
+// Started returns the start time in nanoseconds; math.MaxInt64 if there is none.
+func (v *Victim) Started() int64 { return v.started }
+
+// CompareImportance orders the pods of a node, the most important first: by priority, then the one that started earlier
+// (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37), then the one that is listed earlier.
+func CompareImportance(a, b Victim) int {
+	switch {
+	case a.Priority != b.Priority:
+		return cmp.Compare(b.Priority, a.Priority)
+	case a.started != b.started:
+		return cmp.Compare(a.started, b.started)
+	}
+	return cmp.Compare(a.order, b.order)
+}
+
+// Same reports whether two victims are parts of one entry of Victims.
+func (v *Victim) Same(other *Victim) bool { return v.order == other.order }
+
+// Victims appends the pods of a node with a priority below a given one to victims: counted ones, then named ones, then
+// assumed ones, each in the order of the request.
+func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
+	row := s.rows[node]
+	first, order := len(victims), int32(0)
+	add := func(v Victim) {
+		if v.started == 0 {
+			v.started = math.MaxInt64
+		}
+		v.order = order
+		order++
+		victims = append(victims, v)
+	}
+	if s.anyCounted(row) {
+		for _, p := range row.pods {
+			count := p.count
+			if s.recounted != nil {
+				count = int32(s.groups[p.group].On(node))
+			}
+			for i := range row.named {
+				if row.named[i].Group == p.group && !s.gone[namedPod{node, int32(i)}] {
+					count--
+				}
+			}
+			if count <= 0 {
+				continue
+			}
+			if usage, priority := s.loadAt(asTemplate, p.group); priority < below {
+				add(Victim{Usage: usage, Group: p.group, Priority: priority, Count: count, place: counted})
+			}
+		}
+	}
+	for i := range row.named {
+		p := &row.named[i]
+		usage, priority := s.loadAt(p.load, p.Group)
+		if priority < below && (s.gone == nil || !s.gone[namedPod{node, int32(i)}]) {
+			add(Victim{Usage: usage, started: p.startTime(), Group: p.Group, Priority: priority, Count: 1, place: int32(i)})
+		}
+	}
+	if len(s.assumed) == 0 {
+		return victims
+	}
+	for _, i := range s.assumedOn(node) {
+		if a := &s.assumed[i]; !a.evicted && a.pod.Spec().Priority < below {
+			add(Victim{
+				Usage: &a.pod.usage, Group: int32(a.pod.group), Priority: a.pod.Spec().Priority, Count: 1, place: assumedPlace(i),
+			})
+		}
+	}
+	return victims[:first+int(order)]
+}
+
+// anyCounted reports whether a node has pods without names, or had some before the request evicted pods.
+func (s *State) anyCounted(r *row) bool {
+	all := -int64(len(r.named))
+	for _, p := range r.pods {
+		all += int64(p.count)
+	}
+	return all > 0
+}
+
+// VictimName returns the name of a victim, empty for counted pods.
+func (s *State) VictimName(node uint32, v *Victim) string {
+	switch {
+	case v.place >= 0:
+		return s.rows[node].named[v.place].Name
+	case v.place == counted:
+		return ""
+	}
+	return s.assumed[assumedPlace(v.place)].name
+}
+
+// VictimReference describes victims.
+func (s *State) VictimReference(node uint32, v *Victim) verdict.PodReference {
+	o := Occupant{Group: int(v.Group), Name: s.VictimName(node, v), Count: int(v.Count), Queue: -1}
+	if v.place < counted {
+		o.Queue = s.assumed[assumedPlace(v.place)].queue
+	}
+	return s.PodReference(node, &o)
+}
+
+// AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority below a given one.
+func (s *State) AnyPreempted(node uint32, below int32) bool {
+	row := s.rows[node]
+	for i := range row.named {
+		p := &row.named[i]
+		if !p.preempted() || s.gone[namedPod{node, int32(i)}] {
+			continue
+		}
+		if _, priority := s.loadAt(p.load, p.Group); priority < below {
+			return true
+		}
+	}
+	return false
+}
+
+// Budgets returns the PodDisruptionBudgets.
+func (c *Cluster) Budgets() []api.PodDisruptionBudget { return c.budgets }

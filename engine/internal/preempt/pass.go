@@ -1,0 +1,139 @@
+package preempt
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+type rules = *rule.Set
+
+// part is the rules of a plugin, and where its vector is in those of all plugins.
+type part struct {
+	*plugin.Plugin
+	rules
+	from, to int
+}
+
+// pass is one of the two decisions about a node, with nominated pods and without them, with the vector of the pods that come
+// and go.
+type pass struct {
+	parts   []part
+	vectors *vectors
+	v       rule.Vector
+}
+
+// vectors are the vectors of the pods of each group.
+type vectors struct {
+	parts   []part
+	width   int
+	recount bool
+	by      []vectorOf // by group
+}
+
+type vectorOf struct {
+	rule.Vector
+	usage *cluster.Usage
+}
+
+func newVectors(parts []part, groups int, recount bool) *vectors {
+	return &vectors{parts: parts, width: parts[len(parts)-1].to, recount: recount, by: make([]vectorOf, groups)}
+}
+
+// of returns the vector of a pod of a group until the next call.
+func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) rule.Vector {
+	known := &s.by[group]
+	switch {
+	case known.Vector == nil:
+		g := state.Group(int(group))
+		known.Vector = make(rule.Vector, 0, s.width)
+		for i := range s.parts {
+			known.Vector = append(known.Vector, s.parts[i].VectorOf(g, usage, s.recount)...)
+		}
+		known.usage = usage
+	case known.usage != usage:
+		for i := range s.parts {
+			p := &s.parts[i]
+			p.SetUsage(known.Vector[p.from:p.to], usage)
+		}
+		known.usage = usage
+	}
+	return known.Vector
+}
+
+func newPass(parts []part, vectors *vectors) *pass {
+	return &pass{parts: parts, vectors: vectors, v: make(rule.Vector, vectors.width)}
+}
+
+// add adds the nominated pods of a node.
+func (p *pass) add(pods []cluster.Nominated) {
+	for i := range p.parts {
+		part := &p.parts[i]
+		p.v[part.from:part.to].Add(part.VectorOfAll(pods), 1)
+	}
+}
+
+// rejection returns the rejection of a node by the first plugin that rejects it, and whether there is one.
+func (p *pass) rejection(node uint32) (verdict.Rejection, bool) {
+	for i := range p.parts {
+		part := &p.parts[i]
+		if r, rejected := part.RejectWith(part.Name, node, p.v[part.from:part.to]); rejected {
+			return r, true
+		}
+	}
+	return verdict.Rejection{}, false
+}
+
+// allows reports whether no rule rejects a node that no static rule does.
+func (p *pass) allows(node uint32) bool {
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.Counting() && !part.CountsAllow(node, p.v[part.from:part.to]) {
+			return false
+		}
+	}
+	return true
+}
+
+// monotone reports whether fewer additional pods are allowed wherever more are.
+func (p *pass) monotone(node uint32, pod rule.Vector, count int32) bool {
+	for i := range p.parts {
+		part := &p.parts[i]
+		if !part.Monotone(node, p.v[part.from:part.to], pod[part.from:part.to], count) {
+			return false
+		}
+	}
+	return true
+}
+
+// freeSlots corrects the vector for the victims, which all have left.
+func (p *pass) freeSlots(s *cluster.State, node uint32, victims []cluster.Victim) {
+	for i := range p.parts {
+		part := &p.parts[i]
+		part.FreeSlots(node, p.v[part.from:part.to], func(yield func(*cluster.Group) bool) {
+			for i := range victims {
+				if !yield(s.Group(int(victims[i].Group))) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// withNominated returns the parts with the rules that the nominated pods of a node bring, and whether they differ.
+func withNominated(d *decide.Decision, parts []part, pods []cluster.Nominated) (with []part, differ bool) {
+	width := 0
+	for _, p := range parts {
+		if p.WithNominated != nil {
+			if own := p.WithNominated(d.Cycle, p.rules, pods); own != nil {
+				p.rules, differ = own, true
+			}
+		}
+		p.from, p.to = width, width+p.Width()
+		width = p.to
+		with = append(with, p)
+	}
+	return with, differ
+}

@@ -1,0 +1,112 @@
+// Package preempt is kube-scheduler's DefaultPreemption: which pods of a node have to go so that a pod without feasible nodes
+// fits there, and on which node they are the least loss (pkg/scheduler/framework/preemption and
+// pkg/scheduler/framework/plugins/defaultpreemption, v1.37).
+//
+// It evaluates all nodes, as with minCandidateNodesPercentage 100. The rules of the pod are compiled once; a node is decided
+// about with an adjustment of the counts on it, so that nothing is copied for it.
+package preempt
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Options are the options of Find.
+type Options struct {
+	// All asks for Preemption.Candidates.
+	All bool
+	// RecountSpread lets topology spread count as Filter does.
+	RecountSpread bool
+}
+
+// notFound is the text of kube-scheduler's event about PostFilter after PreFilter rejected the pod. DynamicResources, whose
+// PreFilter has not run then, fails before DefaultPreemption runs (pkg/scheduler/framework/runtime/framework.go
+// RunPostFilterPlugins, v1.37).
+const notFound = "not found"
+
+const prefix = "preemption: "
+
+// Find returns what preemption finds for a pod without feasible candidates, from the rejections of the candidates; nil where
+// kube-scheduler does not run it.
+func Find(
+	ctx context.Context, d *decide.Decision, candidates nodeset.Set, rejections []verdict.Rejection, o Options,
+) (*verdict.Preemption, error) {
+	if d.Gated() != nil || candidates.Empty() {
+		return nil, ctx.Err()
+	}
+	if rejected := d.PreFilter().Rejected; rejected != nil {
+		if rejected.Code == verdict.Error {
+			return nil, ctx.Err()
+		}
+		return &verdict.Preemption{Message: notFound}, ctx.Err()
+	}
+	if reason := ineligible(d, rejections); reason != "" {
+		return &verdict.Preemption{Message: prefix + reason}, ctx.Err()
+	}
+	potential := nodeset.New(d.State.Len())
+	for _, r := range rejections {
+		if r.Code == verdict.Unschedulable {
+			for _, n := range r.Nodes {
+				potential.Add(n)
+			}
+		}
+	}
+	s, err := newSearch(ctx, d, potential, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.dryRun(ctx, potential); err != nil {
+		return nil, err
+	}
+	s.reject(verdict.ReasonPreemptionNotHelpful, candidates.Minus(potential).Indexes()...)
+	d.SortRejections(s.rejections)
+	p := &verdict.Preemption{Rejections: s.rejections, Candidates: s.all}
+	if s.best.node == none {
+		p.ClearsNomination = true
+		p.Message = prefix + verdict.FitError(candidates.Len(), s.rejections)
+		return p, ctx.Err()
+	}
+	p.Best, p.Nominated = s.ties, s.candidate(&s.best)
+	p.Message = fmt.Sprintf("%sfound a potential placement for pod on node %s, preempting %d victims",
+		prefix, d.State.Names[s.best.node], s.best.pods)
+	return p, ctx.Err()
+}
+
+// ineligible returns why the pod may not preempt, empty if it may
+// (pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go PodEligibleToPreemptOthers, v1.37).
+func ineligible(d *decide.Decision, rejections []verdict.Rejection) string {
+	if d.Pod.Spec().NeverPreempts {
+		return "not eligible due to preemptionPolicy=Never."
+	}
+	node, known := d.State.Node(d.Pod.NominatedNode)
+	if d.Pod.NominatedNode == "" || !known {
+		return ""
+	}
+	for _, r := range rejections {
+		if r.Code != verdict.Unschedulable {
+			continue
+		}
+		for _, n := range r.Nodes {
+			if n == node && d.State.AnyPreempted(n, d.Pod.Spec().Priority) {
+				return "not eligible due to a terminating pod on the nominated node."
+			}
+		}
+	}
+	return ""
+}
+
+// rulesOf compiles the rules of the plugins.
+func rulesOf(ctx context.Context, d *decide.Decision) (parts []part, err error) {
+	width := 0
+	err = d.EachFilter(ctx, func(p *plugin.Plugin, rules rules) bool {
+		parts = append(parts, part{Plugin: p, rules: rules, from: width, to: width + rules.Width()})
+		width += rules.Width()
+		return true
+	})
+	return parts, err
+}

@@ -1,0 +1,276 @@
+package preempt
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// none stands for no node.
+const none = math.MaxUint32
+
+// search is the dry run of preemption on one node after the other.
+type search struct {
+	*decide.Decision
+	Options
+	nominated map[uint32][]cluster.Nominated
+	budgets   budgets
+	groups    int
+
+	plain  *pass
+	with   *pass   // over the plugins' own rules, with nominated pods; nil until needed
+	passes []*pass // over the current node
+
+	best       loss
+	ties       []uint32 // the candidates that are as good as best
+	current    loss
+	victims    []cluster.Victim // of the current node
+	rejections []verdict.Rejection
+	all        []verdict.Candidate
+}
+
+// loss is what a candidate costs.
+type loss struct {
+	node       uint32
+	violations int
+	highest    int32 // priority of the most important victim
+	sum        int64 // of priorities, each increased so that it is not negative
+	pods       int
+	earliest   int64 // start of the first of the victims with the highest priority
+	victims    []cluster.Victim
+}
+
+func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o Options) (*search, error) {
+	s := &search{Decision: d, Options: o, best: loss{node: none}}
+	if potential.Empty() {
+		return s, ctx.Err()
+	}
+	parts, err := rulesOf(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	s.nominated = d.NominatedOn(potential)
+	_, s.groups = d.State.Added()
+	s.plain = newPass(parts, newVectors(parts, s.groups, o.RecountSpread))
+	s.budgets.of = make([][]int32, s.groups)
+	return s, nil
+}
+
+// dryRun evaluates the nodes that evictions may make feasible (pkg/scheduler/framework/preemption/preemption.go
+// DryRunPreemption, v1.37).
+func (s *search) dryRun(ctx context.Context, potential nodeset.Set) error {
+	for n := range potential.All() {
+		if n%16 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.evaluate(ctx, n); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// reject adds a rejection by DefaultPreemption.
+func (s *search) reject(reason verdict.ReasonType, nodes ...uint32) {
+	if len(nodes) > 0 {
+		s.rejections = decide.Merge(s.rejections, verdict.Rejection{
+			Plugin: verdict.DefaultPreemption, Code: verdict.UnschedulableAndUnresolvable,
+			Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes,
+		})
+	}
+}
+
+// evaluate selects the victims on a node (pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
+// SelectVictimsOnNode, v1.37). With all victims back the node rejects the pod again, so that at least one stays away:
+// kube-scheduler's error "expected at least one victim pod" does not occur.
+func (s *search) evaluate(ctx context.Context, node uint32) error {
+	s.victims = s.State.Victims(s.victims[:0], node, s.Pod.Spec().Priority)
+	if len(s.victims) == 0 {
+		s.reject(verdict.ReasonNoVictims, node)
+		return nil
+	}
+	s.begin(node)
+	for _, p := range s.passes {
+		if r, rejected := p.rejection(node); rejected {
+			s.rejections = decide.Merge(s.rejections, r)
+			return nil
+		}
+	}
+	if !slices.IsSortedFunc(s.victims, cluster.CompareImportance) {
+		slices.SortFunc(s.victims, cluster.CompareImportance)
+	}
+	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
+	violating := s.budgets.split(s.Decision, node, s.victims)
+	for _, v := range violating {
+		kept, err := s.reprieve(ctx, node, &v)
+		if err != nil {
+			return err
+		}
+		s.current.violations += int(v.Count - kept)
+		s.evict(v, kept)
+	}
+	for i := range s.victims {
+		v := &s.victims[i]
+		if v.Count == 0 { // all of them violate budgets
+			continue
+		}
+		if !s.All && s.best.node != none && s.current.exceeds(&s.best) {
+			return nil // only another node can be the best
+		}
+		kept, err := s.reprieve(ctx, node, v)
+		if err != nil {
+			return err
+		}
+		s.evict(*v, kept)
+	}
+	s.finish()
+	return nil
+}
+
+// begin prepares the passes over a node without its victims.
+func (s *search) begin(node uint32) {
+	s.passes = s.passes[:0]
+	if pods := s.nominated[node]; pods != nil {
+		s.passes = append(s.passes, s.passWith(pods))
+	}
+	s.passes = append(s.passes, s.plain)
+	for _, p := range s.passes {
+		clear(p.v)
+		for i := range s.victims {
+			v := &s.victims[i]
+			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage), -int64(v.Count))
+		}
+		p.freeSlots(s.State, node, s.victims)
+	}
+	if pods := s.nominated[node]; pods != nil {
+		s.passes[0].add(pods)
+	}
+}
+
+// passWith returns the pass with nominated pods, without these.
+func (s *search) passWith(pods []cluster.Nominated) *pass {
+	if parts, differ := withNominated(s.Decision, s.plain.parts, pods); differ {
+		return newPass(parts, newVectors(parts, s.groups, s.RecountSpread))
+	}
+	if s.with == nil {
+		s.with = newPass(s.plain.parts, s.plain.vectors)
+	}
+	return s.with
+}
+
+// reprieve brings as many victims of a kind back as the pod leaves room for, and returns their number. Those that follow
+// one that cannot come back cannot either: nothing has changed.
+func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (kept int32, err error) {
+	if v.Count == 1 || s.monotone(node, v) {
+		if s.back(node, v, v.Count) {
+			return v.Count, nil
+		}
+		for most := v.Count; most-kept > 1; { // at least kept can come back, and fewer than most
+			if step := (most - kept) / 2; s.back(node, v, step) {
+				kept += step
+			} else {
+				most = kept + step
+			}
+		}
+		return kept, nil
+	}
+	for kept < v.Count && s.back(node, v, 1) {
+		if kept++; kept%4096 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+	}
+	return kept, nil
+}
+
+func (s *search) monotone(node uint32, v *cluster.Victim) bool {
+	return !slices.ContainsFunc(s.passes, func(p *pass) bool {
+		return !p.monotone(node, p.vectors.of(s.State, v.Group, v.Usage), v.Count)
+	})
+}
+
+// back brings a number of victims of a kind back if the pod still fits then, and reports whether it does.
+func (s *search) back(node uint32, v *cluster.Victim, count int32) bool {
+	for i, p := range s.passes {
+		pods := p.vectors.of(s.State, v.Group, v.Usage)
+		p.v.Add(pods, int64(count))
+		if p.allows(node) {
+			continue
+		}
+		for _, p := range s.passes[:i+1] {
+			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage), -int64(count))
+		}
+		return false
+	}
+	return true
+}
+
+// evict adds those victims to the current loss that do not come back.
+func (s *search) evict(v cluster.Victim, kept int32) {
+	if v.Count -= kept; v.Count == 0 {
+		return
+	}
+	l := &s.current
+	switch {
+	case v.Priority > l.highest || len(l.victims) == 0:
+		l.highest, l.earliest = v.Priority, v.Started()
+	case v.Priority == l.highest:
+		l.earliest = min(l.earliest, v.Started())
+	}
+	l.sum += (int64(v.Priority) + math.MaxInt32 + 1) * int64(v.Count)
+	l.pods += int(v.Count)
+	l.victims = append(l.victims, v)
+}
+
+// compare orders losses, the smallest first (pkg/scheduler/framework/preemption/preemption.go pickOneNodeForPreemption,
+// v1.37).
+func (l *loss) compare(o *loss) int {
+	return cmp.Or(cmp.Compare(l.violations, o.violations), cmp.Compare(l.highest, o.highest), cmp.Compare(l.sum, o.sum),
+		cmp.Compare(l.pods, o.pods), cmp.Compare(o.earliest, l.earliest))
+}
+
+// exceeds reports whether a loss is larger than another, even if only more victims are added that violate no budget.
+func (l *loss) exceeds(o *loss) bool {
+	if l.violations != o.violations || l.highest != o.highest {
+		return cmp.Or(cmp.Compare(l.violations, o.violations), cmp.Compare(l.highest, o.highest)) > 0
+	}
+	return l.sum > o.sum
+}
+
+// finish compares the current candidate with the best one.
+func (s *search) finish() {
+	if s.All {
+		s.all = append(s.all, *s.candidate(&s.current))
+	}
+	order := -1
+	if s.best.node != none {
+		order = s.current.compare(&s.best)
+	}
+	switch {
+	case order < 0:
+		s.best, s.current = s.current, loss{victims: s.best.victims[:0]}
+		s.ties = append(s.ties[:0], s.best.node)
+	case order == 0:
+		s.ties = append(s.ties, s.current.node)
+	}
+}
+
+// candidate returns the candidate of a loss. The two parts of one entry that a budget splits are one again.
+func (s *search) candidate(l *loss) *verdict.Candidate {
+	slices.SortFunc(l.victims, cluster.CompareImportance)
+	c := &verdict.Candidate{Node: l.node, Violations: l.violations}
+	for i := range l.victims {
+		v := &l.victims[i]
+		if i > 0 && v.Same(&l.victims[i-1]) {
+			c.Victims[len(c.Victims)-1].Count += int(v.Count)
+			continue
+		}
+		c.Victims = append(c.Victims, s.State.VictimReference(l.node, v))
+	}
+	return c
+}
