@@ -8,8 +8,9 @@ import (
 
 // Options say what Cluster may leave out.
 type Options struct {
-	// CountPods leaves out the names of pods on nodes and counts equal ones. Explanations then give numbers of conflicting
-	// pods in place of names.
+	// CountPods leaves out the names and the start times of pods on nodes and counts equal ones. Explanations then give
+	// numbers of conflicting pods in place of names, and of pods with equal priority the victims of preemption may be others
+	// than kube-scheduler's.
 	CountPods bool
 }
 
@@ -41,6 +42,7 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	}
 	out := &stowagev1.Cluster{
 		PodTemplates: templates.List(), Namespaces: c.GetNamespaces(), WorkloadSelectors: c.GetWorkloadSelectors(),
+		PodDisruptionBudgets: c.GetPodDisruptionBudgets(),
 	}
 	out.Nodes, out.NodeClasses = Nodes(nodes)
 	return out, nil

@@ -62,7 +62,7 @@ func (t *Templates) shared(pods []*stowagev1.Pod) ([]*stowagev1.Pod, error) {
 	for i, p := range pods {
 		out[i] = &stowagev1.Pod{
 			Name: p.GetName(), Source: p.GetSource(), Labels: p.GetLabels(), Terminating: p.GetTerminating(),
-			ResourceStatus: p.GetResourceStatus(),
+			ResourceStatus: p.GetResourceStatus(), StartTime: p.GetStartTime(), Preempted: p.GetPreempted(),
 		}
 		if err := t.Share(out[i]); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
@@ -79,8 +79,8 @@ func encoding(m proto.Message) (string, error) {
 	return string(b), err
 }
 
-// CountPods replaces a node's pods that have no fields of their own except a name by counts per template, and removes the
-// names of the others. Pods with a template of their own stay as they are.
+// CountPods replaces a node's pods that have no fields of their own except a name and a start time by counts per template,
+// and removes the names and start times of the others. Pods with a template of their own stay as they are.
 func CountPods(n *stowagev1.Node) {
 	type group struct {
 		template    uint32
@@ -95,8 +95,8 @@ func CountPods(n *stowagev1.Node) {
 		if !ok {
 			return false
 		}
-		if len(p.GetLabels()) > 0 || p.GetResourceStatus() != nil {
-			p.Name = ""
+		if len(p.GetLabels()) > 0 || p.GetResourceStatus() != nil || p.GetPreempted() {
+			p.Name, p.StartTime = "", nil
 			return false
 		}
 		counts[group{source.TemplateIndex, p.GetTerminating()}]++

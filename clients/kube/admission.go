@@ -63,8 +63,12 @@ func (b *Builder) AddRuntimeClass(c *nodev1.RuntimeClass) error {
 	return nil
 }
 
-// defaultLimits sets the defaults of a LimitRange's item (pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem, v1.37).
+// defaultLimits sets the defaults of a LimitRange's item, and rounds its amounts (pkg/apis/core/v1/defaults.go
+// SetDefaults_LimitRangeItem and SetDefaults_ResourceList, v1.37).
 func defaultLimits(l *corev1.LimitRangeItem) {
+	for _, list := range []corev1.ResourceList{l.Max, l.Min, l.Default, l.DefaultRequest, l.MaxLimitRequestRatio} {
+		roundedUp(list)
+	}
 	if l.Type != corev1.LimitTypeContainer {
 		return
 	}
@@ -105,6 +109,7 @@ func (a *admission) admit(p *corev1.Pod) error {
 	if err := a.setPriority(&p.Spec); err != nil {
 		return err
 	}
+	p.Spec.Tolerations = withDefaultTolerations(p.Spec.Tolerations)
 	if err := setRuntime(a.runtimeClass(&p.Spec), &p.Spec); err != nil {
 		return err
 	}
@@ -174,74 +179,121 @@ func each(bounds corev1.ResourceList, check func(corev1.ResourceName, resource.Q
 	return errs
 }
 
-func (b bounded) minimum(name corev1.ResourceName, bound resource.Quantity) error {
+// values returns amounts that compare as the plugin compares them (requestLimitEnforcedValues): in thousandths, or in whole
+// units if there are too many thousandths.
+func (b bounded) values(name corev1.ResourceName, enforced resource.Quantity) (request, limit, bound int64) {
+	r, l := b.requests[name], b.limits[name]
+	request, limit, bound = r.Value(), l.Value(), enforced.Value()
+	if max(request, limit, bound) <= resource.MaxMilliValue {
+		return r.MilliValue(), l.MilliValue(), enforced.MilliValue()
+	}
+	return request, limit, bound
+}
+
+func (b bounded) minimum(name corev1.ResourceName, enforced resource.Quantity) error {
 	request, requested := b.requests[name]
 	limit, limited := b.limits[name]
-	switch prefix := fmt.Sprintf("minimum %s usage per %s is %s", name, b.of, bound.String()); {
+	requestValue, limitValue, bound := b.values(name, enforced)
+	switch prefix := fmt.Sprintf("minimum %s usage per %s is %s", name, b.of, enforced.String()); {
 	case !requested:
 		return fmt.Errorf("%s.  No request is specified", prefix)
-	case request.Cmp(bound) < 0:
+	case requestValue < bound:
 		return fmt.Errorf("%s, but request is %s", prefix, request.String())
-	case limited && limit.Cmp(bound) < 0:
+	case limited && limitValue < bound:
 		return fmt.Errorf("%s, but limit is %s", prefix, limit.String())
 	}
 	return nil
 }
 
-func (b bounded) maximum(name corev1.ResourceName, bound resource.Quantity) error {
+func (b bounded) maximum(name corev1.ResourceName, enforced resource.Quantity) error {
 	request, requested := b.requests[name]
 	limit, limited := b.limits[name]
-	switch prefix := fmt.Sprintf("maximum %s usage per %s is %s", name, b.of, bound.String()); {
+	requestValue, limitValue, bound := b.values(name, enforced)
+	switch prefix := fmt.Sprintf("maximum %s usage per %s is %s", name, b.of, enforced.String()); {
 	case !limited:
 		return fmt.Errorf("%s.  No limit is specified", prefix)
-	case limit.Cmp(bound) > 0:
+	case limitValue > bound:
 		return fmt.Errorf("%s, but limit is %s", prefix, limit.String())
-	case requested && request.Cmp(bound) > 0:
+	case requested && requestValue > bound:
 		return fmt.Errorf("%s, but request is %s", prefix, request.String())
 	}
 	return nil
 }
 
-func (b bounded) ratio(name corev1.ResourceName, bound resource.Quantity) error {
-	request, limit := b.requests[name], b.limits[name]
-	switch prefix := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, b.of, bound.String()); {
-	case request.IsZero():
+func (b bounded) ratio(name corev1.ResourceName, enforced resource.Quantity) error {
+	request, limit, _ := b.values(name, enforced)
+	switch prefix := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, b.of, enforced.String()); {
+	case request == 0:
 		return fmt.Errorf("%s, but no request is specified or request is 0", prefix)
-	case limit.IsZero():
+	case limit == 0:
 		return fmt.Errorf("%s, but no limit is specified or limit is 0", prefix)
 	default:
-		if ratio := limit.AsApproximateFloat64() / request.AsApproximateFloat64(); ratio > bound.AsApproximateFloat64() {
+		ratio := float64(limit) / float64(request)
+		compared, bound := ratio, float64(enforced.Value())
+		if enforced.Value() <= resource.MaxMilliValue {
+			compared, bound = ratio*1000, float64(enforced.MilliValue())
+		}
+		if compared > bound {
 			return fmt.Errorf("%s, but provided ratio is %f", prefix, ratio)
 		}
 	}
 	return nil
 }
 
-// systemPriorities are the values of the PriorityClasses that every cluster has (pkg/apis/scheduling/types.go, v1.37).
-var systemPriorities = map[string]int32{
-	"system-cluster-critical": 2_000_000_000,
-	"system-node-critical":    2_000_001_000,
+// systemClasses are the PriorityClasses that every cluster has (pkg/apis/scheduling/v1/helpers.go, v1.37).
+var systemClasses = map[string]*schedulingv1.PriorityClass{
+	"system-cluster-critical": {Value: 2_000_000_000},
+	"system-node-critical":    {Value: 2_000_001_000},
 }
 
-// setPriority sets the priority of a pod's class (plugin/pkg/admission/priority admitPod, v1.37). A priority without a class
-// stays, though the API server rejects it: manifests of examples and tests often have one.
+// priorityClass returns a pod's class, nil if it is not known and there is no default.
+func (a *admission) priorityClass(s *corev1.PodSpec) *schedulingv1.PriorityClass {
+	if s.PriorityClassName == "" {
+		return a.defaultPriority
+	}
+	return cmp.Or(a.priorityClasses[s.PriorityClassName], systemClasses[s.PriorityClassName])
+}
+
+// setPriority sets the priority and the preemption policy of a pod's class (plugin/pkg/admission/priority admitPod, v1.37).
+// Those of a pod without a class stay, though the API server rejects most: manifests of examples and tests often have them.
 func (a *admission) setPriority(s *corev1.PodSpec) error {
-	class := a.priorityClasses[s.PriorityClassName]
-	if class == nil && s.PriorityClassName == "" {
-		class = a.defaultPriority
+	class := a.priorityClass(s)
+	if class == nil {
+		return nil
 	}
-	value, known := systemPriorities[s.PriorityClassName]
-	if class != nil {
-		value, known = class.Value, true
+	policy := corev1.PreemptLowerPriority
+	if class.PreemptionPolicy != nil {
+		policy = *class.PreemptionPolicy
 	}
-	switch {
-	case s.Priority == nil && known:
-		s.Priority = &value
-	case s.Priority != nil && s.PriorityClassName != "" && known && *s.Priority != value:
-		return fmt.Errorf("the integer value of priority (%d) must not be provided in pod spec; "+
-			"priority admission controller computed %d from the given PriorityClass name", *s.Priority, value)
+	if s.PriorityClassName != "" {
+		switch {
+		case s.Priority != nil && *s.Priority != class.Value:
+			return fmt.Errorf("the integer value of priority (%d) must not be provided in pod spec; "+
+				"priority admission controller computed %d from the given PriorityClass name", *s.Priority, class.Value)
+		case s.PreemptionPolicy != nil && *s.PreemptionPolicy != policy:
+			return fmt.Errorf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
+				"priority admission controller computed %s from the given PriorityClass name", *s.PreemptionPolicy, policy)
+		}
+	}
+	if s.PriorityClassName != "" || s.Priority == nil {
+		s.Priority, s.PreemptionPolicy = cmp.Or(s.Priority, new(class.Value)), cmp.Or(s.PreemptionPolicy, &policy)
 	}
 	return nil
+}
+
+// withDefaultTolerations adds the tolerations that a pod lacks (plugin/pkg/admission/defaulttolerationseconds, v1.37).
+func withDefaultTolerations(own []corev1.Toleration) []corev1.Toleration {
+	out := own
+	for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		if !slices.ContainsFunc(own, func(t corev1.Toleration) bool {
+			return (t.Key == taint || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+		}) {
+			out = append(out, corev1.Toleration{
+				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300)),
+			})
+		}
+	}
+	return out
 }
 
 // setRuntime adds the overhead, the node selector and the tolerations of a RuntimeClass

@@ -1,6 +1,8 @@
 package kube_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +32,7 @@ spec:
   - {type: Container, defaultRequest: {cpu: 100m}, max: {cpu: 2}, min: {ephemeral-storage: 5}, maxLimitRequestRatio: {cpu: 4}}
   - {type: Pod, max: {cpu: 3}}`)))
 	must(t, b.AddPriorityClass(parse[schedulingv1.PriorityClass](t, `{metadata: {name: high}, value: 10}`)))
+	must(t, b.AddPriorityClass(parse[schedulingv1.PriorityClass](t, `{metadata: {name: patient}, value: 5, preemptionPolicy: Never}`)))
 	must(t, b.AddPriorityClass(parse[schedulingv1.PriorityClass](t, `{metadata: {name: usual}, value: 3, globalDefault: true}`)))
 	must(t, b.AddPriorityClass(parse[schedulingv1.PriorityClass](t, `{metadata: {name: more}, value: 4, globalDefault: true}`)))
 	must(t, b.AddRuntimeClass(parse[nodev1.RuntimeClass](t, `
@@ -58,18 +61,25 @@ func TestAdmissionChangesPods(t *testing.T) {
 		"a RuntimeClass that adds nothing": {
 			`{metadata: {name: p}, spec: {runtimeClassName: plain}}`, `{namespace: default, spec: {priority: 3}}`,
 		},
-		"a PriorityClass":         {`{metadata: {name: p}, spec: {priorityClassName: high}}`, `{namespace: default, spec: {priority: 10}}`},
-		"one that was copied":     {`{metadata: {name: p}, spec: {priorityClassName: high, priority: 10}}`, `{namespace: default, spec: {priority: 10}}`},
-		"one of every cluster":    {`{metadata: {name: p}, spec: {priorityClassName: system-node-critical}}`, `{namespace: default, spec: {priority: 2000001000}}`},
-		"a priority of its own":   {`{metadata: {name: p}, spec: {priority: 5}}`, `{namespace: default, spec: {priority: 5}}`},
-		"a pod that was admitted": {`{metadata: {name: p, namespace: small, uid: u}, spec: {runtimeClassName: kata, priorityClassName: high}}`, `{namespace: small, spec: {}}`},
+		"a PriorityClass":                {`{metadata: {name: p}, spec: {priorityClassName: high}}`, `{namespace: default, spec: {priority: 10}}`},
+		"one that never preempts":        {`{metadata: {name: p}, spec: {priorityClassName: patient}}`, `{namespace: default, spec: {priority: 5, preemptionPolicy: PREEMPTION_POLICY_NEVER}}`},
+		"a preemption policy of its own": {`{metadata: {name: p}, spec: {preemptionPolicy: Never}}`, `{namespace: default, spec: {priority: 3, preemptionPolicy: PREEMPTION_POLICY_NEVER}}`},
+		"one that was copied":            {`{metadata: {name: p}, spec: {priorityClassName: high, priority: 10}}`, `{namespace: default, spec: {priority: 10}}`},
+		"one of every cluster":           {`{metadata: {name: p}, spec: {priorityClassName: system-node-critical}}`, `{namespace: default, spec: {priority: 2000001000}}`},
+		"a priority of its own":          {`{metadata: {name: p}, spec: {priority: 5}}`, `{namespace: default, spec: {priority: 5}}`},
+		"a pod that was admitted":        {`{metadata: {name: p, namespace: small, uid: u}, spec: {runtimeClassName: kata, priorityClassName: high}}`, `{namespace: small, spec: {}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := admitting(t, c.pod)
 			if len(s.Queue) != 1 {
 				t.Fatalf("%d pods are queued: %v", len(s.Queue), waiting(s))
 			}
-			diff(t, message(t, &stowagev1.PodTemplate{}, c.want), s.Cluster.PodTemplates[s.Queue[0].Pods.Pod.GetTemplateIndex()])
+			want := message(t, &stowagev1.PodTemplate{}, c.want)
+			if !strings.Contains(c.pod, "uid") {
+				added := message(t, &stowagev1.PodSpec{}, `{`+defaultTolerations+`}`).Tolerations
+				want.Spec.Tolerations = slices.Insert(want.Spec.Tolerations, min(1, len(want.Spec.Tolerations)), added...)
+			}
+			diff(t, want, s.Cluster.PodTemplates[s.Queue[0].Pods.Pod.GetTemplateIndex()])
 			diff(t, []string(nil), told(s.Unread))
 		})
 	}
@@ -99,6 +109,9 @@ func TestAdmissionRejectsPods(t *testing.T) {
 			"pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"},
 		"another node selector": {`{metadata: {name: p}, spec: {runtimeClassName: kata, nodeSelector: {vm: "no"}}}`,
 			"conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no"},
+		"another preemption policy": {`{metadata: {name: p}, spec: {priorityClassName: patient, preemptionPolicy: PreemptLowerPriority}}`,
+			"the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; " +
+				"priority admission controller computed Never from the given PriorityClass name"},
 		"another priority": {`{metadata: {name: p}, spec: {priorityClassName: high, priority: 9}}`,
 			"the integer value of priority (9) must not be provided in pod spec; priority admission controller computed 10 from the given PriorityClass name"},
 	} {

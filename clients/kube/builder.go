@@ -23,8 +23,9 @@ import (
 
 // Options configure a Builder.
 type Options struct {
-	// CountPods leaves out the names of pods on nodes and counts equal ones, which makes a snapshot much smaller.
-	// Explanations then give numbers of conflicting pods in place of names.
+	// CountPods leaves out the names and the start times of pods on nodes and counts equal ones, which makes a snapshot much
+	// smaller. Explanations then give numbers of conflicting pods in place of names, and of pods with equal priority the
+	// victims of preemption may be others than kube-scheduler's.
 	CountPods bool
 }
 
@@ -91,6 +92,7 @@ type Builder struct {
 	nodeIndex  map[string]int
 	namespaces []*stowagev1.Namespace
 	selectors  []*stowagev1.WorkloadSelector
+	budgets    []*stowagev1.PodDisruptionBudget
 	running    []runningPod
 	runningIn  map[string]int // running pods by group name
 	nominated  []nomination
@@ -273,7 +275,9 @@ func (b *Builder) Build() (*Snapshot, error) {
 		}
 		return nil
 	}
-	out := &Snapshot{Cluster: &stowagev1.Cluster{Namespaces: b.namespaces, WorkloadSelectors: b.selectors}}
+	out := &Snapshot{Cluster: &stowagev1.Cluster{
+		Namespaces: b.namespaces, WorkloadSelectors: b.selectors, PodDisruptionBudgets: b.budgets,
+	}}
 	out.HomelessPods = b.settle()
 	b.nominate()
 	b.close()

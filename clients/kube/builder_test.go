@@ -47,6 +47,11 @@ func diff(t *testing.T, want, got any) {
 	}
 }
 
+// defaultTolerations are those that DefaultTolerationSeconds adds to a pod that is created.
+const defaultTolerations = `tolerations: [
+  {key: node.kubernetes.io/not-ready, operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_EXECUTE},
+  {key: node.kubernetes.io/unreachable, operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_EXECUTE}]`
+
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
@@ -98,7 +103,7 @@ nodes:
 - {name: a, allocatable: {pods: 110}, pods: [{name: w1, templateIndex: 0}, {name: w2, templateIndex: 0}]}
 - {name: b, allocatable: {pods: 110}, pods: [{name: w3, templateIndex: 0, labels: {apps.kubernetes.io/pod-index: "0"}}]}
 podTemplates:
-- {namespace: default, labels: {app: web}, spec: {containers: [{name: c, image: i}]}}
+- {namespace: default, labels: {app: web}, spec: {containers: [{name: c, image: i}], `+defaultTolerations+`}}
 `), named.Cluster)
 	diff(t, message(t, &stowagev1.PlaceRequest{}, `queue: [{pod: {name: w4, templateIndex: 0}, count: 1}, {pod: {name: w5, templateIndex: 0}, count: 1}]`), queue(named))
 	diff(t, []kube.HomelessPod{{Namespace: "default", Name: "w4", Node: "gone"}}, named.HomelessPods)
@@ -109,7 +114,7 @@ nodes:
 - {name: a, allocatable: {pods: 110}, podCounts: [{templateIndex: 0, count: 2}]}
 - {name: b, allocatable: {pods: 110}, pods: [{templateIndex: 0, labels: {apps.kubernetes.io/pod-index: "0"}}]}
 podTemplates:
-- {namespace: default, labels: {app: web}, spec: {containers: [{name: c, image: i}]}}
+- {namespace: default, labels: {app: web}, spec: {containers: [{name: c, image: i}], `+defaultTolerations+`}}
 `), counted.Cluster)
 }
 
@@ -145,7 +150,7 @@ podTemplates:
 - namespace: shop
   labels: {app: web, pod-template-hash: HASH}
   controller: {apiVersion: apps/v1, kind: ReplicaSet, name: web-HASH}
-  spec: {containers: [{name: c, image: v1}]}
+  spec: {containers: [{name: c, image: v1}], `+defaultTolerations+`}
 workloadSelectors:
 - {kind: WORKLOAD_KIND_REPLICA_SET, namespace: shop, name: web-HASH, selector: {matchLabels: {app: web, pod-template-hash: HASH}}}
 `, "HASH", hash)), one.Cluster)

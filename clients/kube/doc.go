@@ -4,9 +4,10 @@
 // be created. It gets the defaults that the API server of v1.37 would set before kube-scheduler saw it, as far as decisions
 // depend on them: requests from limits, pod-level requests, host ports of pods on the host's network, the namespace
 // "default", a namespace's own label. A Builder also applies the LimitRanges, PriorityClasses and RuntimeClasses that it
-// has, as the admission plugins do: pods that these reject are in Snapshot.Waiting with the reason. A class that the Builder
-// does not have is listed as unread. Other admission plugins are not imitated: the manifest must include the tolerations of
-// DefaultTolerationSeconds.
+// has, and the tolerations of DefaultTolerationSeconds, as the admission plugins do: pods that these reject are in
+// Snapshot.Waiting with the reason. A class that the Builder does not have is listed as unread. A priority, a preemption
+// policy or an overhead without a class stays, though the API server would reject most of them. Other admission plugins are
+// not imitated.
 //
 // The pods of a workload without a uid do not exist yet and become queue entries. The pods of a workload with a uid are
 // objects of their own.

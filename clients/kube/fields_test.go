@@ -41,6 +41,7 @@ var usedFields = map[string]string{
 	"PodSpec.NodeName":                     `spec: {nodeName: m}`,
 	"PodSpec.HostNetwork":                  `spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80}]}]}`,
 	"PodSpec.Priority":                     `spec: {priority: 3}`,
+	"PodSpec.PreemptionPolicy":             `spec: {preemptionPolicy: Never}`,
 	"PodSpec.Overhead":                     `spec: {overhead: {cpu: 1}}`,
 	"PodSpec.SchedulingGates.Name":         `spec: {schedulingGates: [{name: g}]}`,
 	"PodSpec.SchedulingGroup.PodGroupName": `spec: {schedulingGroup: {podGroupName: g}}`,
@@ -79,6 +80,8 @@ var usedFields = map[string]string{
 	"PodSpec.TopologySpreadConstraints.MatchLabelKeys":     spread + `matchLabelKeys: [k]}]}`,
 
 	"PodStatus.Phase":                                `status: {phase: Succeeded}`,
+	"PodStatus.StartTime":                            `{spec: {nodeName: m}, status: {startTime: "2026-01-01T00:00:00Z"}}`,
+	"PodStatus.Conditions.Status":                    `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: m}, status: {conditions: [{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler}]}}`,
 	"PodStatus.NominatedNodeName":                    `status: {nominatedNodeName: m}`,
 	"PodStatus.Conditions.Type":                      `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
 	"PodStatus.Conditions.Reason":                    `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
@@ -129,7 +132,6 @@ const (
 	kubelet    = "the kubelet's matter"
 	controller = "written for users and controllers"
 	volume     = "kube-scheduler has no rule for such volumes"
-	preemption = "only preemption and the queue's order read it"
 	gateOff    = "only read with a feature gate that is off in v1.37"
 	admission  = "read in the API server, which refuses pods or sets what is used"
 )
@@ -205,7 +207,6 @@ var irrelevantFields = map[string]string{
 	"PodSpec.DNSConfig":                     kubelet,
 	"PodSpec.ReadinessGates":                kubelet,
 	"PodSpec.EnableServiceLinks":            kubelet,
-	"PodSpec.PreemptionPolicy":              preemption,
 	"PodSpec.SetHostnameAsFQDN":             kubelet,
 	"PodSpec.OS":                            "no plugin of kube-scheduler reads it, the kubelet does",
 	"PodSpec.Resources.Claims":              "not allowed at pod level",
@@ -214,7 +215,6 @@ var irrelevantFields = map[string]string{
 
 	"PodStatus.ObservedGeneration":                         controller,
 	"PodStatus.Conditions.ObservedGeneration":              controller,
-	"PodStatus.Conditions.Status":                          "kube-scheduler looks at the type and the reason of a pending resize",
 	"PodStatus.Conditions.LastProbeTime":                   controller,
 	"PodStatus.Conditions.LastTransitionTime":              controller,
 	"PodStatus.Conditions.Message":                         controller,
@@ -224,7 +224,6 @@ var irrelevantFields = map[string]string{
 	"PodStatus.HostIPs":                                    controller,
 	"PodStatus.PodIP":                                      controller,
 	"PodStatus.PodIPs":                                     controller,
-	"PodStatus.StartTime":                                  preemption,
 	"PodStatus.ContainerStatuses.State":                    controller,
 	"PodStatus.ContainerStatuses.LastTerminationState":     controller,
 	"PodStatus.ContainerStatuses.Ready":                    controller,
@@ -239,7 +238,7 @@ var irrelevantFields = map[string]string{
 	"PodStatus.ContainerStatuses.User":                     controller,
 	"PodStatus.ContainerStatuses.AllocatedResourcesStatus": controller,
 	"PodStatus.ContainerStatuses.StopSignal":               controller,
-	"PodStatus.QOSClass":                                   preemption,
+	"PodStatus.QOSClass":                                   controller,
 	"PodStatus.EphemeralContainerStatuses":                 controller,
 	"PodStatus.Resize":                                     "replaced by the condition, which is read",
 	"PodStatus.ResourceClaimStatuses":                      "names the claims of spec.resourceClaims, which are told",

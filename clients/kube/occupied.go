@@ -31,11 +31,12 @@ func (a *admission) running(p *corev1.Pod) Occupant {
 	return occupying(p)
 }
 
-// onNode converts a stored pod on a node and the resources in its status.
+// onNode converts a stored pod on a node, with what its status says about its resources and about preemption.
 func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c := &converter{}
 	out := c.pod(p, specPath, runningRequests)
 	out.ResourceStatus = c.resourceStatus(p)
+	setVictim(out, p)
 	return out, c.err()
 }
 
@@ -52,7 +53,7 @@ func occupying(p *corev1.Pod) Occupant {
 	read.OwnerReferences = nil
 	read.Spec = corev1.PodSpec{
 		Containers: p.Spec.Containers, InitContainers: p.Spec.InitContainers, Overhead: p.Spec.Overhead,
-		Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork, Priority: p.Spec.Priority,
+		Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork, Priority: p.Spec.Priority, NodeName: p.Spec.NodeName,
 	}
 	var out Occupant
 	out.Pod, out.Amounts = onNode(&read)

@@ -146,6 +146,7 @@ var names = map[string]string{
 	"Pod.name":                          "metadata.name",
 	"Pod.labels":                        "metadata.labels",
 	"Pod.resource_status":               "status",
+	"Pod.start_time":                    "status.startTime",
 	"PodTemplate.namespace":             "metadata.namespace",
 	"PodTemplate.labels":                "metadata.labels",
 	"PodTemplate.controller":            "metadata.ownerReferences",
@@ -170,6 +171,12 @@ var names = map[string]string{
 	"PodAffinity.required":              "requiredDuringSchedulingIgnoredDuringExecution",
 	"PodAffinity.preferred":             "preferredDuringSchedulingIgnoredDuringExecution",
 	"WeightedPodAffinityTerm.term":      "podAffinityTerm",
+
+	"PodDisruptionBudget.name":                "metadata.name",
+	"PodDisruptionBudget.namespace":           "metadata.namespace",
+	"PodDisruptionBudget.selector":            "spec.selector",
+	"PodDisruptionBudget.disruptions_allowed": "status.disruptionsAllowed",
+	"PodDisruptionBudget.disrupted_pods":      "status.disruptedPods",
 }
 
 // unindexed are lists that leave out items of the manifest's, so that an index would mislead.
@@ -180,6 +187,8 @@ var unindexed = map[string]bool{
 	"Container.host_ports":         true,
 	"PodSpec.volumes":              true,
 	"PodResourceStatus.containers": true,
+
+	"PodDisruptionBudget.disrupted_pods": true,
 }
 
 // plainSelector reports whether a workload's selector is a map of labels.

@@ -135,6 +135,7 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	if s.Priority != nil {
 		out.Priority = *s.Priority
 	}
+	out.PreemptionPolicy = preemptionPolicy(s)
 	return out
 }
 

@@ -15,7 +15,11 @@ import (
 
 // TestPendingPod gives each case as a pod's spec and the spec of the contract that it becomes.
 func TestPendingPod(t *testing.T) { //nolint:funlen // a table of cases
-	for _, c := range []struct{ name, meta, spec, want string }{
+	for _, c := range []struct {
+		name, meta, spec, want string
+		// toleratesEviction: the pod has the tolerations of DefaultTolerationSeconds.
+		toleratesEviction bool
+	}{
 		{
 			name: "quantities round up to whole units",
 			spec: `{containers: [{resources: {requests: {cpu: 100500u, memory: 1500m, ephemeral-storage: 1Ki, example.com/gpu: 2, hugepages-2Mi: 4Mi}}}]}`,
@@ -111,6 +115,25 @@ func TestPendingPod(t *testing.T) { //nolint:funlen // a table of cases
 			spec: `{tolerations: [{key: a, value: b}, {operator: Exists, effect: NoExecute}, {key: c, operator: Gt, value: "3"}]}`,
 			want: `{tolerations: [{key: a, operator: TOLERATION_OPERATOR_EQUAL, value: b}, {operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_EXECUTE},
 				{key: c, operator: TOLERATION_OPERATOR_GT, value: "3"}]}`,
+			toleratesEviction: true,
+		},
+		{
+			name: "one of the tolerations that a pod gets when it is created",
+			spec: `{tolerations: [{key: node.kubernetes.io/not-ready, value: x, effect: NoExecute}, {operator: Exists, effect: NoSchedule}]}`,
+			want: `{tolerations: [{key: node.kubernetes.io/not-ready, operator: TOLERATION_OPERATOR_EQUAL, value: x, effect: TAINT_EFFECT_NO_EXECUTE},
+				{operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_SCHEDULE},
+				{key: node.kubernetes.io/unreachable, operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_EXECUTE}]}`,
+			toleratesEviction: true,
+		},
+		{
+			name: "preemptionPolicy, where it is not the default",
+			spec: `{preemptionPolicy: Never}`,
+			want: `{preemptionPolicy: PREEMPTION_POLICY_NEVER}`,
+		},
+		{
+			name: "the default preemptionPolicy",
+			spec: `{preemptionPolicy: PreemptLowerPriority}`,
+			want: `{}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,7 +145,11 @@ func TestPendingPod(t *testing.T) { //nolint:funlen // a table of cases
 			before := in.DeepCopy()
 			got, err := kube.PendingPod(in)
 			must(t, err)
-			diff(t, message(t, &stowagev1.PodSpec{}, strings.ReplaceAll(c.want, "\t", "")), got.GetTemplate().Spec)
+			want := message(t, &stowagev1.PodSpec{}, strings.ReplaceAll(c.want, "\t", ""))
+			if c.meta == "" && !c.toleratesEviction {
+				want.Tolerations = message(t, &stowagev1.PodSpec{}, `{`+defaultTolerations+`}`).Tolerations
+			}
+			diff(t, want, got.GetTemplate().Spec)
 			if d := cmp.Diff(before, in); d != "" {
 				t.Errorf("the pod was changed: %s", d)
 			}

@@ -27,9 +27,11 @@ type part struct {
 }
 
 var partPath = regexp.MustCompile(
-	`^(?:context\.cluster\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|queue|pod_groups)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
+	`^(?:context\.cluster\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|pod_disruption_budgets|queue|pod_groups)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
 
-var refusedInOrder = []string{"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors"}
+var refusedInOrder = []string{
+	"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors", "pod_disruption_budgets",
+}
 
 // refusal is the violations of a part: the paths in it, and why.
 type refusal struct {
@@ -99,6 +101,9 @@ func (s *Snapshot) refuse(r *refusal) bool {
 	case r.list == "workload_selectors" && r.index < len(c.WorkloadSelectors):
 		_ = s.misread(c.WorkloadSelectors[r.index], false, r)
 		c.WorkloadSelectors = slices.Delete(c.WorkloadSelectors, r.index, r.index+1)
+	case r.list == "pod_disruption_budgets" && r.index < len(c.PodDisruptionBudgets):
+		_ = s.misread(c.PodDisruptionBudgets[r.index], false, r)
+		c.PodDisruptionBudgets = slices.Delete(c.PodDisruptionBudgets, r.index, r.index+1)
 	case r.list == "queue" && r.index < len(s.Queue):
 		e := s.Queue[r.index]
 		s.wait(e, s.misread(e.Pods, true, r))

@@ -32,8 +32,8 @@ const (
 	readsFeature = "kube-scheduler only takes a node that declares the feature %s (NodeDeclaredFeatures)"
 	readsRuntime = "the API server adds the RuntimeClass's overhead, nodeSelector and tolerations to the pod, which " +
 		"kube-scheduler then reads"
-	readsPriorityClass = "the API server gives the pod the PriorityClass's value as its priority, by which kube-scheduler orders " +
-		"its queue and counts nominated pods"
+	readsPriorityClass = "the API server gives the pod the PriorityClass's value as its priority and the class's preemptionPolicy, " +
+		"by which kube-scheduler orders its queue, counts nominated pods and preempts"
 )
 
 // volumeSources are the kinds of volumes that kube-scheduler reads, by their field in a volume, and why

@@ -100,6 +100,7 @@ func (m *model) renumber() {
 func onTemplate(p *stowagev1.Pod, template uint32) *stowagev1.Pod {
 	return &stowagev1.Pod{
 		Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus,
+		StartTime: p.StartTime, Preempted: p.Preempted,
 		Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: template},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -48,13 +49,15 @@ var kinds = map[string]kind{
 	"PriorityClass":         {[]string{"scheduling.k8s.io/v1"}, adder((*kube.Builder).AddPriorityClass)},
 	"RuntimeClass":          {[]string{"node.k8s.io/v1"}, adder((*kube.Builder).AddRuntimeClass)},
 	"DeviceClass":           {deviceVersions, adder((*kube.Builder).AddDeviceClass)},
+	"PodDisruptionBudget":   {[]string{"policy/v1"}, adder((*kube.Builder).AddPodDisruptionBudget)},
 }
 
 type object interface {
 	corev1.Node | corev1.Namespace | corev1.Pod | corev1.Service | corev1.ReplicationController |
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
 		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload |
-		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass
+		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass |
+		policyv1.PodDisruptionBudget
 }
 
 func adder[T object](add func(*kube.Builder, *T) error) func(*kube.Builder, []byte) (metav1.Object, error) {

@@ -27,6 +27,8 @@ func Plugin(p stowagev1.Plugin) string {
 		return "NodeResourcesBalancedAllocation"
 	case stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY:
 		return "ImageLocality"
+	case stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION:
+		return "DefaultPreemption"
 	}
 	return p.String()
 }
