@@ -96,28 +96,37 @@ func (a *admission) stored(p *corev1.Pod) (*corev1.Pod, error) {
 		return p, nil
 	}
 	p = defaulted(p)
-	return p, a.admit(p)
+	err := a.admit(p)
+	defaultPodLevel(p)
+	if err == nil {
+		err = a.check(p)
+	}
+	return p, err
 }
 
 // admit changes a pod with defaults as the plugins do, in their order (pkg/kubeapiserver/options/plugins.go
 // AllOrderedPlugins, v1.37). The error is why they reject it. Classes that were not added change nothing.
 func (a *admission) admit(p *corev1.Pod) error {
-	ranges := a.limitRanges[namespaceOf(p)]
-	for _, l := range ranges {
+	for _, l := range a.limitRanges[namespaceOf(p)] {
 		setLimits(l, &p.Spec)
 	}
 	if err := a.setPriority(&p.Spec); err != nil {
 		return err
 	}
 	p.Spec.Tolerations = withDefaultTolerations(p.Spec.Tolerations)
-	if err := setRuntime(a.runtimeClass(&p.Spec), &p.Spec); err != nil {
-		return err
-	}
+	return setRuntime(a.runtimeClass(&p.Spec), &p.Spec)
+}
+
+// check returns why the plugins reject a pod that they have changed.
+func (a *admission) check(p *corev1.Pod) error {
 	var errs []error
-	for _, l := range ranges {
+	for _, l := range a.limitRanges[namespaceOf(p)] {
 		if err := utilerrors.NewAggregate(checkLimits(l, p)); err != nil {
 			errs = append(errs, fmt.Errorf("%w (LimitRange %s/%s)", err, namespaceOf(l), l.Name))
 		}
+	}
+	if class := a.runtimeClass(&p.Spec); len(errs) == 0 && class != nil && class.Overhead == nil && p.Spec.Overhead != nil {
+		return errors.New("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 	}
 	return errors.Join(errs...)
 }
@@ -156,11 +165,25 @@ func checkLimits(l *corev1.LimitRange, p *corev1.Pod) []error {
 				check(item, c.Resources.Requests, c.Resources.Limits)
 			}
 		case corev1.LimitTypePod:
-			o := resourcehelper.PodResourcesOptions{ExcludeOverhead: true}
-			check(item, resourcehelper.PodRequests(p, o), resourcehelper.PodLimits(p, o))
+			requests := resourcehelper.AggregateContainerRequests(p, resourcehelper.PodResourcesOptions{})
+			limits := resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{})
+			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+				if r := p.Spec.Resources; r != nil {
+					replaced(requests, r.Requests, name)
+					replaced(limits, r.Limits, name)
+				}
+			}
+			check(item, requests, limits)
 		}
 	}
 	return errs
+}
+
+// replaced takes a resource from another list, if that has it.
+func replaced(list, from corev1.ResourceList, name corev1.ResourceName) {
+	if q, ok := from[name]; ok {
+		list[name] = q
+	}
 }
 
 // bounded is the resources of a container or a pod that a LimitRange bounds.
@@ -302,17 +325,13 @@ func setRuntime(class *nodev1.RuntimeClass, s *corev1.PodSpec) error {
 	if class == nil {
 		return nil
 	}
-	var fixed corev1.ResourceList
 	if class.Overhead != nil {
-		fixed = class.Overhead.PodFixed
+		fixed := class.Overhead.PodFixed
+		if len(s.Overhead) > 0 && !apiequality.Semantic.DeepEqual(fixed, s.Overhead) {
+			return errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+		}
+		s.Overhead = roundedUp(maps.Clone(fixed))
 	}
-	switch {
-	case class.Overhead == nil && s.Overhead != nil:
-		return errors.New("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
-	case len(s.Overhead) > 0 && !apiequality.Semantic.DeepEqual(fixed, s.Overhead):
-		return errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
-	}
-	s.Overhead = roundedUp(maps.Clone(fixed))
 	if class.Scheduling == nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +16,8 @@ func admitted(o metav1.Object) bool {
 	return o.GetUID() != ""
 }
 
-// defaulted returns a pod with the API server's defaults (pkg/apis/core/v1/defaults.go SetDefaults_Pod,
-// SetDefaults_ResourceList and pkg/api/pod/util.go DefaultPodLevelResources, v1.37), as far as decisions depend on them. It
-// does not modify the pod.
+// defaulted returns a pod with the defaults that the API server sets before admission (pkg/apis/core/v1/defaults.go
+// SetDefaults_Pod and SetDefaults_ResourceList, v1.37), as far as decisions depend on them. It does not modify the pod.
 func defaulted(p *corev1.Pod) *corev1.Pod {
 	p = p.DeepCopy()
 	for _, cs := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
@@ -33,7 +33,6 @@ func defaulted(p *corev1.Pod) *corev1.Pod {
 	roundStatus(&p.Status)
 	if r := p.Spec.Resources; r != nil {
 		r.Requests, r.Limits = roundedUp(r.Requests), roundedUp(r.Limits)
-		defaultPodLevel(p)
 	}
 	return p
 }
@@ -82,15 +81,18 @@ func defaultHostPorts(ports []corev1.ContainerPort) {
 }
 
 // defaultPodLevel completes pod-level requests: cpu and memory with the sums of the containers, then everything with
-// pod-level limits, which include the containers' huge page limits.
+// pod-level limits, which include the containers' huge page limits. It completes limits where all containers have them. The
+// API server does so after plugins have changed the pod and before they validate it (pkg/api/pod/util.go
+// DefaultPodLevelResources, v1.37).
 func defaultPodLevel(p *corev1.Pod) {
 	r := p.Spec.Resources
-	if len(r.Requests) == 0 && len(r.Limits) == 0 {
+	if r == nil || len(r.Requests) == 0 && len(r.Limits) == 0 {
 		return
 	}
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	maps.Copy(limits, r.Limits)
-	for name, q := range resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{}) {
+	ofContainers := resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{})
+	for name, q := range ofContainers {
 		_, requested := r.Requests[name]
 		_, limited := r.Limits[name]
 		if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) && !requested && !limited {
@@ -108,7 +110,20 @@ func defaultPodLevel(p *corev1.Pod) {
 		}
 	}
 	maps.Copy(requests, r.Requests)
-	r.Requests = requests
+	for name, request := range requests {
+		_, limited := limits[name]
+		if limited || !resourcehelper.IsSupportedPodLevelResource(name) || slices.ContainsFunc(
+			slices.Concat(p.Spec.Containers, p.Spec.InitContainers), func(c corev1.Container) bool {
+				_, limited := c.Resources.Limits[name]
+				return !limited
+			}) {
+			continue
+		}
+		if limits[name] = ofContainers[name]; request.Cmp(limits[name]) > 0 {
+			limits[name] = request
+		}
+	}
+	r.Requests, r.Limits = requests, limits
 }
 
 // namespaceOf returns the namespace of an object.
