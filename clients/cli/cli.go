@@ -19,9 +19,9 @@ change the exit status if there are other pods to place.`
 // commands is the grammar of the command line.
 type commands struct {
 	Place      placeCommand      `cmd:"" help:"Place the pending pods: one by one in the order of the manifests, or in their groups."`
-	Filter     filterCommand     `cmd:"" help:"List the feasible nodes of a pod, and why the others are not. Does not score: where scores overflow, only score and place fail the pod."`
+	Filter     filterCommand     `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
 	Score      scoreCommand      `cmd:"" help:"Score the feasible nodes of a pod."`
-	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node."`
+	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`
 	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }

@@ -72,6 +72,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		request := snapshot.PlaceRequest()
 		request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
 		request.IncludeChanges, request.Context.Profile = c.Changes, profile
+		request.IncludePreemption = true
 		return request, c.place(ctx, s, client, snapshot, request, code)
 	})
 }

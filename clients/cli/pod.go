@@ -48,7 +48,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 			Context: &stowagev1.DecisionContext{
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
 			}, Pod: pod, Explain: explain,
-			IncludeChanges: explain,
+			IncludeChanges: explain, IncludePreemption: true,
 		}
 		answer, err := client.Filter(s.ctx, request)
 		if err != nil {
@@ -59,12 +59,15 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 			return request, q.printMessage(s.stdout, answer)
 		}
 		report.Filter(s.stdout, answer, width)
-		if explain {
-			x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
+		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
+		if !explain {
+			x.WriteOutcome(s.stdout, "", answer.GetPreemption())
+		} else {
 			x.Write(s.stdout, answer.GetExplanation())
+			x.WritePreemption(s.stdout, pod.GetNominatedNodeName(), answer.GetPreemption())
 			if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
 				fmt.Fprintln(s.stdout)
-				x.WriteChanges(s.stdout, "", answer.GetChanges())
+				x.WriteChanges(s.stdout, "", answer.GetChanges(), answer.GetPreemption())
 			}
 		}
 		report.Unread(s.stdout, answer.Unread, width)

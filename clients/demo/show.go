@@ -170,9 +170,10 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 		}
 	}
 	x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
+	x.WriteOutcome(s.w, "  ", a.GetPreemption())
 	x.WriteWhy(s.w, "  ", a.GetExplanation())
 	if len(q.Step.Filter.Changes) > 0 {
-		x.WriteChanges(s.w, "  ", a.GetChanges())
+		x.WriteChanges(s.w, "  ", a.GetChanges(), a.GetPreemption())
 	}
 }
 

@@ -7,13 +7,18 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WriteChanges writes the changes that would make a pod schedulable.
-func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowagev1.Change) {
+// WriteChanges writes the changes that would make a pod schedulable, except those that preemption makes anyway.
+func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowagev1.Change, p *stowagev1.Preemption) {
+	other, without := "", ""
+	if p.GetNominated() != nil {
+		other, without = "other ", " without preemption"
+	}
+	changes = beyond(changes, p)
 	if len(changes) == 0 {
-		WriteWrapped(w, indent, "No single change was found that would place it.", x.Width)
+		WriteWrapped(w, indent, "No "+other+"single change was found that would place it.", x.Width)
 		return
 	}
-	fmt.Fprintln(w, indent+"Any one of these would place it:")
+	fmt.Fprintln(w, indent+"Any one of these would place it"+without+":")
 	for _, c := range changes {
 		WriteWrapped(w, indent+"  ", "- "+x.Change(c), x.Width)
 	}

@@ -84,9 +84,10 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unplaced-l.unattempted), "pod"))
 		WriteWrapped(w, "  ", l.first.GetMessage(), p.Width)
 		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
+		x.WriteOutcome(w, "  ", l.first.GetPreemption())
 		x.WriteWhy(w, "  ", l.first.GetExplanation())
 		if p.Changes && l.changeable {
-			x.WriteChanges(w, "  ", l.first.GetChanges())
+			x.WriteChanges(w, "  ", l.first.GetChanges(), l.first.GetPreemption())
 		}
 	}
 	var unread []*stowagev1.UnreadField

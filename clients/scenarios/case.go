@@ -45,6 +45,7 @@ type Place struct {
 	Message     *string        `json:"message"`
 	Explanation *Explanation   `json:"explanation"`
 	Changes     []string       `json:"changes"`
+	Preemption  *Preemption    `json:"preemption"`
 }
 
 // Group is the expected result for one pod group.
@@ -66,6 +67,19 @@ type Filter struct {
 	Message     *string             `json:"message"`
 	Explanation *Explanation        `json:"explanation"`
 	Changes     []string            `json:"changes"`
+	Preemption  *Preemption         `json:"preemption"`
+}
+
+// Preemption is what kube-scheduler is expected to do for a pod without feasible nodes.
+type Preemption struct {
+	// Best are the nodes that it may nominate the pod to, none if there are no victims.
+	Best []string `json:"best"`
+	// Victims are those on the first of Best, in order.
+	Victims []string `json:"victims"`
+	// Violations is how many of them violate a PodDisruptionBudget.
+	Violations int `json:"violations"`
+	// Refused are the other nodes by reason.
+	Refused map[string][]string `json:"refused"`
 }
 
 // Score is the expected scores.

@@ -54,6 +54,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 		var message string
 		var explanation *stowagev1.Explanation
 		var changes []*stowagev1.Change
+		var preemption *stowagev1.Preemption
 		found := false
 		for i, e := range k.q.Snapshot.Queue {
 			if e.Origin.Name != name || i >= len(a.GetPlacements()) {
@@ -63,7 +64,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 			p := a.Placements[i]
 			nodes = append(nodes, p.GetNodes().GetNames()...)
 			if unplaced == 0 {
-				message, explanation, changes = p.GetMessage(), p.GetExplanation(), p.GetChanges()
+				message, explanation, changes, preemption = p.GetMessage(), p.GetExplanation(), p.GetChanges(), p.GetPreemption()
 			}
 			unplaced += int(p.GetUnplacedCount())
 		}
@@ -95,6 +96,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 		}
 		k.explanation(name+": explanation", want.Explanation, explanation)
 		k.changes(name+": changes", want.Changes, changes)
+		k.preemption(name+": preemption", want.Preemption, preemption)
 	}
 }
 
@@ -133,6 +135,26 @@ func (k *checker) filter(want *Filter, a *stowagev1.FilterResponse) {
 	}
 	k.explanation("explanation", want.Explanation, a.GetExplanation())
 	k.changes("changes", want.Changes, a.GetChanges())
+	k.preemption("preemption", want.Preemption, a.GetPreemption())
+}
+
+func (k *checker) preemption(what string, want *Preemption, got *stowagev1.Preemption) {
+	if want == nil {
+		return
+	}
+	var best, victims []string
+	for _, i := range got.GetBestNodes().GetIndexes() {
+		best = append(best, k.q.Snapshot.Cluster.Nodes[i].Name)
+	}
+	for _, v := range got.GetNominated().GetVictims() {
+		victims = append(victims, k.podName(v))
+	}
+	k.same(what+": best", want.Best, best)
+	k.same(what+": victims", want.Victims, victims)
+	k.same(what+": violations", want.Violations, int(got.GetNominated().GetPdbViolations()))
+	if want.Refused != nil {
+		k.same(what+": refused", want.Refused, byReason(got.GetRejections()))
+	}
 }
 
 // changes compares the changes that would place a pod with the expected ones, in the command line's words.

@@ -20,6 +20,7 @@
 //	      message: "0/3 nodes ..."      kube-scheduler's event text
 //	      explanation: {}               of the first pod without a node, see below
 //	      changes: []                   what would place it, see below
+//	      preemption: {}                what kube-scheduler would do for it, see below
 //	  joint: true                       with place: all pods without a group as a whole; their group is "queue"
 //	  groups:                           with place, what became of pod groups, by namespace and name:
 //	    default/training:
@@ -51,6 +52,11 @@
 //	      taints: {"k=v:NoSchedule": [a]}
 //	    changes:                        what would place the pod, as the command line words it
 //	    - one more node like a
+//	    preemption:                     absent lists are expected to be empty, but for refused
+//	      best: [a, b]                  the nodes that kube-scheduler may nominate the pod to
+//	      victims: [low-1]              the pods that it would evict from the first of them, the most important first
+//	      violations: 1                 how many of them violate a PodDisruptionBudget
+//	      refused: {Too many pods: [c]} the other nodes by reason
 //	  score:                            or score one pod
 //	    pod: web
 //	    best: [a]

@@ -66,7 +66,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			Context: &stowagev1.DecisionContext{
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
 			}, Pod: pod.Pods.Pod, Explain: true,
-			IncludeChanges: true,
+			IncludeChanges: true, IncludePreemption: true,
 		}
 	case s.Score != nil:
 		pod, _, err := snapshot.Pending(s.Score.Pod)
@@ -90,6 +90,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 		}
 		q.Place = snapshot.PlaceRequest()
 		q.Place.Context.Profile, q.Place.Explain, q.Place.IncludeChanges = profile, true, s.changes()
+		q.Place.IncludePreemption = true
 	}
 	return q, nil
 }

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Preemption says in one line which pods kube-scheduler would evict for a pod. It is empty if there are none.
+func (x *Explanation) Preemption(p *stowagev1.Preemption) string {
+	n := p.GetNominated()
+	if n == nil {
+		return ""
+	}
+	return "preemption: kube-scheduler would evict " + Names(x.victims(n)) + " from " + x.node(n.GetNodeIndex()) + violations(n)
+}
+
+// WriteOutcome writes Preemption in lines of at most Width, nothing if it is empty.
+func (x *Explanation) WriteOutcome(w io.Writer, indent string, p *stowagev1.Preemption) {
+	if text := x.Preemption(p); text != "" {
+		WriteWrapped(w, indent, text, x.Width)
+	}
+}
+
+// WritePreemption writes whether kube-scheduler would preempt, its victims, and why it would not on other nodes. nominated is
+// the pod's nominated node, "" if it has none.
+func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev1.Preemption) {
+	if p == nil {
+		return
+	}
+	fmt.Fprintln(w)
+	if n := p.GetNominated(); n != nil {
+		text := fmt.Sprintf("Preemption: kube-scheduler would evict %s from %s%s, and nominate the pod to it.",
+			strings.Join(x.victims(n), ", "), x.node(n.GetNodeIndex()), violations(n))
+		if best := p.GetBestNodes().GetIndexes(); len(best) > 1 {
+			var others []string
+			for _, i := range best[1:] {
+				others = append(others, x.node(i))
+			}
+			text += " It might as well take " + Names(others) + "."
+		}
+		WriteWrapped(w, "", text, x.Width)
+	} else {
+		WriteWrapped(w, "", "Preemption: kube-scheduler would evict no pod: "+strings.TrimPrefix(p.GetMessage(), "preemption: "), x.Width)
+	}
+	if nominated != "" && p.GetClearsNomination() {
+		WriteWrapped(w, "", "It clears status.nominatedNodeName, which is "+nominated+".", x.Width)
+	}
+	if len(p.GetRejections()) > 0 {
+		fmt.Fprintln(w, "\nWhere evictions do not help:")
+		rows := [][]string{{"NODES", "REASON", "PLUGIN", "WHICH"}}
+		for _, r := range p.Rejections {
+			rows = append(rows, rejection(r)...)
+		}
+		table(w, rows...)
+	}
+}
+
+func (x *Explanation) victims(c *stowagev1.PreemptionCandidate) []string {
+	var out []string
+	for _, v := range c.GetVictims() {
+		out = append(out, x.pod(v))
+	}
+	return out
+}
+
+func violations(c *stowagev1.PreemptionCandidate) string {
+	switch n := c.GetPdbViolations(); {
+	case n == 0:
+		return ""
+	case len(c.GetVictims()) == 1 && c.Victims[0].GetCount() == n:
+		return ", against a PodDisruptionBudget"
+	default:
+		return fmt.Sprintf(", %d of them against a PodDisruptionBudget", n)
+	}
+}
+
+// beyond returns the changes that preemption does not make anyway.
+func beyond(changes []*stowagev1.Change, p *stowagev1.Preemption) []*stowagev1.Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c *stowagev1.Change) bool {
+		gone := c.GetVictims().GetPods()
+		return len(gone) > 0 && !slices.ContainsFunc(gone, func(g *stowagev1.PodReference) bool {
+			return !slices.ContainsFunc(p.GetNominated().GetVictims(), func(v *stowagev1.PodReference) bool { return within(g, v) })
+		})
+	})
+}
+
+// within reports whether a reference is to pods that another is to. Pods without names are counted.
+func within(g, v *stowagev1.PodReference) bool {
+	alike := proto.CloneOf(g)
+	alike.Count = v.GetCount()
+	return g.GetCount() <= v.GetCount() && proto.Equal(alike, v)
+}
