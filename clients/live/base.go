@@ -25,6 +25,7 @@ type origins struct {
 	classes    [][]string // the nodes of each
 	namespaces []string
 	selectors  []selectorKey
+	budgets    []budgetKey
 }
 
 // restate builds a base from the whole model. The caller holds the mutex.
@@ -35,6 +36,7 @@ func (c *Cluster) restate() error {
 	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{}
 	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
 	from.selectors, cluster.WorkloadSelectors = m.selectors.all(selectorKey.compare)
+	from.budgets, cluster.PodDisruptionBudgets = m.budgets.all(budgetKey.compare)
 	var names []string
 	var whole []*stowagev1.Node
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {

@@ -37,6 +37,10 @@ type Options struct {
 	// AssumeFor is how long a pod stays assumed without an event that resolves it, before the Cluster reads the pod from
 	// the API server. DefaultAssumeFor if 0.
 	AssumeFor time.Duration
+	// StartTimes states the name and the start time of each pod on a node, which a caller that preempts needs to evict the
+	// same pods as kube-scheduler. Otherwise equal pods are counted: a base has a fifth of the bytes, and a delta less
+	// still. The texts of events are the same either way.
+	StartTimes bool
 }
 
 // DefaultAssumeFor is the default of Options.AssumeFor.
@@ -74,6 +78,7 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 		o.Meter = noop.NewMeterProvider()
 	}
 	c.model = newModel(c.log)
+	c.model.startTimes = o.StartTimes
 	c.informers = informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithTransform(trimmed))
 	if err := c.watch(); err != nil {
 		return nil, err
@@ -153,8 +158,8 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 	}
 }
 
-// Changed returns a channel that is closed at the next change of a field that decisions read. Take the channel before
-// reading the state.
+// Changed returns a channel that is closed at the next change of a field that decisions about nodes read. Take the channel
+// before reading the state. What only preemption reads, PodDisruptionBudgets and start times, does not count.
 func (c *Cluster) Changed() <-chan struct{} {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -173,6 +178,10 @@ func (c *Cluster) update(change func(*model)) {
 func (c *Cluster) publish() {
 	decided := c.model.deciding
 	c.model.deciding = false
+	if c.model.aside {
+		c.model.aside = false
+		c.view = nil
+	}
 	if !c.model.changed {
 		return
 	}

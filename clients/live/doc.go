@@ -1,7 +1,7 @@
 // Package live keeps a live Kubernetes cluster as a Stowage snapshot.
 //
-// A Cluster watches nodes, pods, namespaces, and the Services, ReplicaSets, StatefulSets and ReplicationControllers whose
-// selectors default spreading reads. Where the API server has resource.k8s.io/v1, it also watches DeviceClasses. It keeps a
+// A Cluster watches nodes, pods, namespaces, PodDisruptionBudgets, and the Services, ReplicaSets, StatefulSets and
+// ReplicationControllers whose selectors default spreading reads. Where the API server has resource.k8s.io/v1, it also watches DeviceClasses. It keeps a
 // base snapshot on the server and a delta, so that one request carries the current cluster as a reference and the latest
 // changes. Once the delta is large, it becomes part of a new base. Events that change no field that decisions read, and
 // repeated or late events, change nothing.
@@ -37,6 +37,12 @@
 // pods read (kube.OccupyingPod). A rejected list of affinity terms is left out, and the rest counts. If requests, host
 // ports, labels, a resize or required anti-affinity are rejected, the pod's node takes no further pods; View.Refused names
 // the pod and the reason.
+//
+// # Preemption
+//
+// PodDisruptionBudgets, start times (Options.StartTimes) and the victims of kube-scheduler that still terminate are in the
+// snapshot. Their changes are in the next view. But no decision about nodes reads budgets and start times, which change
+// whenever a pod becomes ready: such a change neither closes Changed nor increases View.Version.
 //
 // # Nominated pods
 //

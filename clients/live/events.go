@@ -3,7 +3,10 @@ package live
 import (
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -22,9 +25,15 @@ func (m *model) podSet(o *corev1.Pod) {
 	}
 	m.dismiss(o.UID)
 	fresh := m.podOf(o, o.Spec.NodeName)
-	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear && same(known.named, fresh.named) {
-		known.assumed = false
-		return
+	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear {
+		if same(known.named, fresh.named) {
+			known.assumed = false
+			return
+		}
+		if same(unstarted(known.named), unstarted(fresh.named)) {
+			m.started(o.UID, fresh)
+			return
+		}
 	}
 	if known != nil && known.node != fresh.node {
 		m.log.Warn("a pod was bound to another node than it was assumed on", "pod", o.Namespace+"/"+o.Name,
@@ -32,6 +41,25 @@ func (m *model) podSet(o *corev1.Pod) {
 	}
 	m.remove(o.UID)
 	m.put(o.UID, fresh)
+}
+
+// started replaces a pod by one that differs in its start time.
+func (m *model) started(uid types.UID, fresh *pod) {
+	changed := m.changed
+	m.quiet = true
+	m.remove(uid)
+	m.put(uid, fresh)
+	m.quiet, m.changed, m.aside = false, changed, true
+}
+
+// unstarted is a pod's message without its start time.
+func unstarted(p *stowagev1.Pod) *stowagev1.Pod {
+	if p.GetStartTime() == nil {
+		return p
+	}
+	p = proto.CloneOf(p)
+	p.StartTime = nil
+	return p
 }
 
 // podGone applies the deletion of a pod.
@@ -46,6 +74,9 @@ func (m *model) podGone(o *corev1.Pod) {
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	read := kube.OccupyingPod(o)
 	converted, unclear := read.Pod, read.Amounts != nil
+	if !m.startTimes {
+		converted.StartTime = nil
+	}
 	var reasons []string
 	if read.Terms != nil {
 		reasons = append(reasons, read.Terms.Error())
@@ -75,7 +106,7 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, unclear: unclear || stated.unclear, counted: counted{
 		template: m.templates.intern(stated.template, stated.key), terminating: converted.Terminating,
 	}}
-	if len(converted.Labels) > 0 || converted.ResourceStatus != nil {
+	if len(converted.Labels) > 0 || converted.ResourceStatus != nil || converted.Preempted || m.startTimes {
 		converted.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: out.counted.template}
 		if reason := m.refused.pod(o.UID, converted); reason != "" {
 			out.unclear, reasons = true, append(reasons, reason)
@@ -145,6 +176,22 @@ func (m *model) selectorSet(key selectorKey, selector *stowagev1.WorkloadSelecto
 func (m *model) selectorGone(key selectorKey) {
 	m.refused.clear(key.object())
 	m.changed = m.selectors.set(key, nil) || m.changed
+}
+
+func (m *model) budgetSet(o *policyv1.PodDisruptionBudget) {
+	name := o.Namespace + "/" + o.Name
+	m.refused.clear("PodDisruptionBudget", name)
+	converted := kube.PodDisruptionBudget(o)
+	if _, err := encoding(converted); err != nil {
+		m.refused.tell(m.log, "PodDisruptionBudget", name, err.Error())
+		converted = nil
+	}
+	m.aside = m.budgets.set(budgetKey{o.Namespace, o.Name}, converted) || m.aside
+}
+
+func (m *model) budgetGone(o *policyv1.PodDisruptionBudget) {
+	m.refused.clear("PodDisruptionBudget", o.Namespace+"/"+o.Name)
+	m.aside = m.budgets.set(budgetKey{o.Namespace, o.Name}, nil) || m.aside
 }
 
 // object returns the kind and the name of the workload that a selector belongs to.

@@ -19,6 +19,8 @@ type model struct {
 	version   uint64
 	changed   bool   // since version
 	deciding  bool   // the current change is a decision of the caller, not an event
+	aside     bool   // what only preemption reads has changed since the view
+	quiet     bool   // the current change is only of that
 	told      uint64 // the last version that an event caused
 	nodes     map[string]*node
 	dirty     map[string]*was // nodes that differ from the base, or may
@@ -27,9 +29,12 @@ type model struct {
 	templates templates
 	spaces    table[string, *stowagev1.Namespace]
 	selectors table[selectorKey, *stowagev1.WorkloadSelector]
+	budgets   table[budgetKey, *stowagev1.PodDisruptionBudget]
 	refused   refused
 	closed    map[string]*node  // nodes that are closed
 	devices   map[string]string // extended resources by DeviceClass
+	// startTimes is Options.StartTimes.
+	startTimes bool
 }
 
 // node is a node and its pods. Pods may arrive before their node, and outlast it.
@@ -67,8 +72,8 @@ type pod struct {
 	counted         counted
 	// unclear: it takes more of its node than its message says.
 	unclear bool
-	// named is the pod's own message if it has fields of its own or is nominated, nil otherwise. It refers to the template
-	// of counted.
+	// named is the pod's own message if it has fields of its own or is nominated, or with Options.StartTimes; nil otherwise.
+	// It refers to the template of counted.
 	named *stowagev1.Pod
 	// assumed: no event has shown the pod on its node.
 	assumed bool
@@ -85,12 +90,19 @@ func (k selectorKey) compare(o selectorKey) int {
 	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
 }
 
+type budgetKey struct{ namespace, name string }
+
+func (k budgetKey) compare(o budgetKey) int {
+	return cmp.Or(cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
+}
+
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
 		nominated: map[types.UID]*pod{},
 		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
 		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
+		budgets: newTable[budgetKey, *stowagev1.PodDisruptionBudget](),
 	}
 }
 
@@ -118,7 +130,7 @@ func (m *model) node(name string) *node {
 			stated: n.now(), counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: maps.Clone(n.nominated),
 		}
 	}
-	if !m.deciding {
+	if !m.deciding && !m.quiet {
 		n.told = m.version + 1
 	}
 	return n

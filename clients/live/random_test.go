@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,12 +24,17 @@ import (
 // TestWhateverHappensTheAnswersAreThoseOfTheObjects makes objects come, change and go, and compares answers about the live
 // cluster, whose differences grow and become bases, with answers about the objects stated anew.
 func TestWhateverHappensTheAnswersAreThoseOfTheObjects(t *testing.T) {
-	w := start(t, live.Options{})
-	r := &random{world: w, rng: rand.New(rand.NewPCG(5, 8)), nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, spaces: map[string]bool{}}
-	for step := range 400 {
-		r.step(step)
-		if step%8 == 0 {
-			r.compare(step)
+	for _, startTimes := range []bool{false, true} {
+		w := start(t, live.Options{StartTimes: startTimes})
+		r := &random{
+			world: w, rng: rand.New(rand.NewPCG(5, 8)), nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{},
+			spaces: map[string]bool{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
+		}
+		for step := range 400 {
+			r.step(step)
+			if step%8 == 0 {
+				r.compare(step)
+			}
 		}
 	}
 }
@@ -39,6 +45,7 @@ type random struct {
 	nodes   map[string]*corev1.Node
 	pods    map[string]*corev1.Pod
 	spaces  map[string]bool
+	budgets map[string]*policyv1.PodDisruptionBudget
 	service *corev1.Service
 }
 
@@ -51,7 +58,7 @@ func (r *random) step(step int) {
 		}
 	}
 	name := fmt.Sprintf("node-%d", r.rng.IntN(120))
-	switch what := r.rng.IntN(10); {
+	switch what := r.rng.IntN(12); {
 	case what < 3 && r.nodes[name] == nil:
 		n := makeNode(name, fmt.Sprintf("z%d", r.rng.IntN(4)))
 		_, err := r.api.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
@@ -100,6 +107,19 @@ func (r *random) step(step int) {
 			check(err)
 		}
 		r.spaces[space] = !r.spaces[space]
+	case what == 10:
+		for _, name := range slices.Sorted(maps.Keys(r.pods)) {
+			if p := r.pods[name]; p.Spec.NodeName != "" && p.Status.StartTime == nil {
+				p = p.DeepCopy()
+				p.Status.StartTime = new(metav1.Unix(1_700_000_000+int64(step), 0))
+				_, err := r.api.CoreV1().Pods("default").UpdateStatus(ctx, p, metav1.UpdateOptions{})
+				check(err)
+				r.pods[name] = p
+				break
+			}
+		}
+	case what == 11:
+		r.budget(fmt.Sprintf("budget-%d", r.rng.IntN(3)), check)
 	case r.service == nil:
 		r.service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "default", UID: "s"},
 			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "app-0"}}}
@@ -109,6 +129,28 @@ func (r *random) step(step int) {
 		check(r.api.CoreV1().Services("default").Delete(ctx, "s", metav1.DeleteOptions{}))
 		r.service = nil
 	}
+}
+
+// budget makes a PodDisruptionBudget come, change or go.
+func (r *random) budget(name string, check func(error)) {
+	budgets, ctx := r.api.PolicyV1().PodDisruptionBudgets("default"), r.t.Context()
+	b := r.budgets[name].DeepCopy()
+	switch {
+	case b == nil:
+		b = &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}}
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprintf("app-%d", r.rng.IntN(4))}}
+		_, err := budgets.Create(ctx, b, metav1.CreateOptions{})
+		check(err)
+	case r.rng.IntN(3) == 0:
+		check(budgets.Delete(ctx, name, metav1.DeleteOptions{}))
+		delete(r.budgets, name)
+		return
+	default:
+		b.Status.DisruptionsAllowed = int32(r.rng.IntN(3))
+		_, err := budgets.UpdateStatus(ctx, b, metav1.UpdateOptions{})
+		check(err)
+	}
+	r.budgets[name] = b
 }
 
 func (r *random) space(name string) *corev1.Namespace {
@@ -125,6 +167,11 @@ func (r *random) compare(step int) {
 	}
 	for _, p := range r.pods {
 		if err := b.AddPod(p); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for _, budget := range r.budgets {
+		if err := b.AddPodDisruptionBudget(budget); err != nil {
 			r.t.Fatal(err)
 		}
 	}

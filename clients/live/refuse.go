@@ -54,7 +54,7 @@ var (
 	anyPath      = regexp.MustCompile(``)
 )
 
-var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors)\[(\d+)\](.*)$`)
+var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors|pod_disruption_budgets)\[(\d+)\](.*)$`)
 
 // refuse leaves out the object that a path leads to, and reports whether to retry.
 func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
@@ -96,6 +96,10 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 		kind, name := from.selectors[i].object()
 		m.refused.tell(m.log, kind, name, reason)
 		return m.selectors.set(from.selectors[i], nil)
+	case found[1] == "pod_disruption_budgets" && i < len(from.budgets):
+		key := from.budgets[i]
+		m.refused.tell(m.log, "PodDisruptionBudget", key.namespace+"/"+key.name, reason)
+		return m.budgets.set(key, nil)
 	}
 	return false
 }

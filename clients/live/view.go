@@ -22,7 +22,8 @@ func (v *View) Reference() *stowagev1.SnapshotReference {
 	return &stowagev1.SnapshotReference{Address: v.base.snapshot.Address(), Delta: v.delta}
 }
 
-// Version increases with every change of a field of the contract.
+// Version increases with every change of a field of the contract that decisions about nodes read. Views with one version
+// may differ in PodDisruptionBudgets and start times.
 func (v *View) Version() uint64 { return v.version }
 
 // NodeCount is the number of nodes.
@@ -61,7 +62,7 @@ func (c *Cluster) current() (*View, error) {
 		}
 	case c.base.upload.underWay(): // another base would have to be uploaded whole as well
 	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
-		len(m.spaces.was)+len(m.selectors.was) > differentOthers:
+		len(m.spaces.was)+len(m.selectors.was)+len(m.budgets.was) > differentOthers:
 		if err := c.rebase(); err != nil {
 			return nil, err
 		}
@@ -102,6 +103,7 @@ func (m *model) settle() {
 	clear(m.dirty)
 	m.spaces.settle()
 	m.selectors.settle()
+	m.budgets.settle()
 }
 
 // after returns the nodes of the base after a delta.
@@ -148,7 +150,13 @@ func (m *model) delta(b *base) *stowagev1.ClusterDelta {
 		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors,
 			&stowagev1.WorkloadSelectorName{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name})
 	}
-	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed) > 0 {
+	var without []*stowagev1.PodDisruptionBudget
+	d.PodDisruptionBudgets, without = m.budgets.differences(budgetKey.compare)
+	for _, b := range without {
+		d.RemovedPodDisruptionBudgets = append(d.RemovedPodDisruptionBudgets,
+			&stowagev1.NamespacedName{Namespace: b.Namespace, Name: b.Name})
+	}
+	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed)+len(d.PodDisruptionBudgets)+len(without) > 0 {
 		return d
 	}
 	return nil

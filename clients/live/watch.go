@@ -44,6 +44,7 @@ func (c *Cluster) watch() error {
 			}),
 		listenSelector[*appsv1.ReplicaSet](c, apps.ReplicaSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET, kube.ReplicaSetSelector),
 		listenSelector[*appsv1.StatefulSet](c, apps.StatefulSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, kube.StatefulSetSelector),
+		listen(c, c.informers.Policy().V1().PodDisruptionBudgets().Informer(), (*model).budgetSet, (*model).budgetGone),
 	} {
 		if err != nil {
 			return err
