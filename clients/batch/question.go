@@ -204,6 +204,9 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 				v.message, v.why = group.message, group.why
 			default:
 				v.message, v.why = p.Message, whyUnplaced(p)
+				if p.GetPreemption().GetNominated() != nil {
+					v.message += "; this scheduler evicts no pods"
+				}
 			}
 			out = append(out, v)
 		}

@@ -40,7 +40,8 @@ func TestPodsAreBoundAndTheRestSaysWhyItWaits(t *testing.T) {
 	for !strings.Contains(event, "FailedScheduling") {
 		event = <-w.events.Events
 	}
-	if want := "Warning FailedScheduling 0/1 nodes are available: 1 Insufficient cpu."; event != want {
+	if want := "Warning FailedScheduling 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: " +
+		"1 No preemption victims found for incoming pod."; event != want {
 		t.Errorf("event %q, want %q", event, want)
 	}
 	// Another node is a reason to try again.

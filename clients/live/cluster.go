@@ -39,7 +39,7 @@ type Options struct {
 	AssumeFor time.Duration
 	// StartTimes states the name and the start time of each pod on a node, which a caller that preempts needs to evict the
 	// same pods as kube-scheduler. Otherwise equal pods are counted: a base has a fifth of the bytes, and a delta less
-	// still. The texts of events are the same either way.
+	// still; of pods with equal priority, the text of an event then counts as victims others than kube-scheduler's.
 	StartTimes bool
 }
 

@@ -17,7 +17,7 @@ func (x *Explanation) Preemption(p *stowagev1.Preemption) string {
 	if n == nil {
 		return ""
 	}
-	return "preemption: kube-scheduler would evict " + Names(x.victims(n)) + " from " + x.node(n.GetNodeIndex()) + violations(n)
+	return "kube-scheduler would evict " + Names(x.victims(n)) + " from " + x.node(n.GetNodeIndex()) + violations(n)
 }
 
 // WriteOutcome writes Preemption in lines of at most Width, nothing if it is empty.
@@ -46,7 +46,11 @@ func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev
 		}
 		WriteWrapped(w, "", text, x.Width)
 	} else {
-		WriteWrapped(w, "", "Preemption: kube-scheduler would evict no pod: "+strings.TrimPrefix(p.GetMessage(), "preemption: "), x.Width)
+		text := "Preemption: kube-scheduler would evict no pod"
+		if len(p.GetRejections()) == 0 {
+			text += ": " + strings.TrimSuffix(strings.TrimPrefix(p.GetMessage(), "preemption: "), ".")
+		}
+		WriteWrapped(w, "", text+".", x.Width)
 	}
 	if nominated != "" && p.GetClearsNomination() {
 		WriteWrapped(w, "", "It clears status.nominatedNodeName, which is "+nominated+".", x.Width)

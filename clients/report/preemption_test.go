@@ -26,7 +26,7 @@ func TestPreemption(t *testing.T) {
 			preemption: `{bestNodes: {indexes: [1]}, nominated: {nodeIndex: 1, victims: [{namespace: shop, name: low, nodeIndex: 1, count: 1, templateIndex: 0}]}}`,
 			changes: `[{victims: {pods: [{namespace: shop, name: low, nodeIndex: 1, count: 1, templateIndex: 0}]}, nodes: {indexes: [1]}},
 			  {victims: {pods: [{namespace: shop, name: low, nodeIndex: 2, count: 1, templateIndex: 0}]}, nodes: {indexes: [2]}}]`,
-			outcome: "preemption: kube-scheduler would evict shop/low from b\n",
+			outcome: "kube-scheduler would evict shop/low from b\n",
 			explained: `
 Preemption: kube-scheduler would evict shop/low from b, and nominate the pod to it.
 
@@ -40,7 +40,7 @@ Any one of these would place it without preemption:
 			  {namespace: shop, name: p5, count: 1}, {namespace: shop, name: p6, count: 1}, {namespace: shop, name: p7, count: 1}]},
 			  rejections: [{reasons: [{message: No preemption victims found for incoming pod}], plugin: PLUGIN_DEFAULT_PREEMPTION, nodes: {indexes: [1], names: [b]}}]}`,
 			changes: `[{victims: {pods: [{namespace: shop, name: p2, count: 1}]}}]`,
-			outcome: "preemption: kube-scheduler would evict shop/p1, shop/p2, shop/p3, shop/p4, shop/p5 and 2 more from\n  a, 1 of them against a PodDisruptionBudget\n",
+			outcome: "kube-scheduler would evict shop/p1, shop/p2, shop/p3, shop/p4, shop/p5 and 2 more from a, 1 of them\n  against a PodDisruptionBudget\n",
 			explained: `
 Preemption: kube-scheduler would evict shop/p1, shop/p2, shop/p3, shop/p4, shop/p5, shop/p6, shop/p7
   from a, 1 of them against a PodDisruptionBudget, and nominate the pod to it. It might as well take
@@ -57,7 +57,7 @@ No other single change was found that would place it.
 			preemption: `{bestNodes: {indexes: [0]}, nominated: {nodeIndex: 0, pdbViolations: 2, victims: [{namespace: shop, count: 2, templateIndex: 0}]}}`,
 			changes: `[{victims: {pods: [{namespace: shop, count: 1, templateIndex: 0}]}, nodes: {indexes: [0]}},
 			  {victims: {pods: [{namespace: shop, count: 3, templateIndex: 0}]}, nodes: {indexes: [0]}}]`,
-			outcome: "preemption: kube-scheduler would evict shop/web ×2 from a, against a PodDisruptionBudget\n",
+			outcome: "kube-scheduler would evict shop/web ×2 from a, against a PodDisruptionBudget\n",
 			explained: `
 Preemption: kube-scheduler would evict shop/web ×2 from a, against a PodDisruptionBudget, and
   nominate the pod to it.
@@ -116,7 +116,7 @@ default/high   Pod          0/1
 
 default/high: 1 pod without a node
   0/1 nodes are available: 1 Insufficient cpu.
-  preemption: kube-scheduler would evict default/low from a
+  kube-scheduler would evict default/low from a
 `
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Error(d)
