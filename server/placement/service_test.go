@@ -126,7 +126,10 @@ func TestEndedContexts(t *testing.T) {
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
 			}, Queue: []*stowagev1.PendingPods{{Pod: pod(), Count: new(uint32(40))}},
 		})
-		for name, err := range map[string]error{"Filter": filter, "Score": score, "Place": place} {
+		_, preempt := s.Preempt(ctx, &stowagev1.PreemptRequest{Context: &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster()},
+		}, Pod: pod()})
+		for name, err := range map[string]error{"Filter": filter, "Score": score, "Place": place, "Preempt": preempt} {
 			if got := status.Code(err); got != want {
 				t.Errorf("%s: got %v, want %v", name, got, want)
 			}

@@ -219,8 +219,10 @@ type Pod struct {
 	// not have the node. Must be empty in pods of nodes: Node.nominated_pods has those that are nominated to it.
 	NominatedNodeName string `protobuf:"bytes,8,opt,name=nominated_node_name,json=nominatedNodeName,proto3" json:"nominated_node_name,omitempty"`
 	// status.startTime of a pod of a node, after the epoch and before 2262. Of two victims with equal priority, the one that
-	// started earlier is more important. A pod without a start time is less important than one with; of two pods without,
-	// the one that is listed later is. Must be absent in pods to be placed and in nominated pods, which have not started.
+	// started earlier is more important. A pod without a start time is less important than one with. Where that decides
+	// nothing, kube-scheduler has no fixed order; here a pod of pod_counts is more important than one of pods, in the order
+	// of template_index, and the others are in that of their canonical encodings. Must be absent in pods to be placed and in
+	// nominated pods, which have not started.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Whether kube-scheduler has preempted the pod: it is terminating, and its condition DisruptionTarget is true with the
 	// reason PreemptionByScheduler. A pod that is nominated to the node of such a pod waits for it to be gone, and preempts

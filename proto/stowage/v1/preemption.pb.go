@@ -222,7 +222,8 @@ type Preemption struct {
 	Rejections []*Rejection `protobuf:"bytes,5,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// All candidates, in ascending order of node, if requested.
 	Candidates []*PreemptionCandidate `protobuf:"bytes,6,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	// Whether candidates ends early, as the next one would bring the victims that it lists to more than 1,000,000.
+	// Whether candidates ends early: with the next candidate its entries of victims would be more than 1,000,000. An entry may
+	// count several pods.
 	CandidatesTruncated bool `protobuf:"varint,7,opt,name=candidates_truncated,json=candidatesTruncated,proto3" json:"candidates_truncated,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
