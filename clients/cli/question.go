@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type question struct {
 	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
 
-	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
+	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration. * is that of any pod. Default: default-scheduler."`
 
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
@@ -33,7 +34,7 @@ type question struct {
 
 // snapshot reads the manifests, and lists on standard error the objects that do not count.
 func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
-	r := manifest.NewReader(kube.Options{})
+	r := manifest.NewReader(kube.Options{SchedulerName: q.SchedulerName})
 	for _, path := range q.File {
 		if err := r.ReadPath(path, s.stdin); err != nil {
 			return nil, err
@@ -43,7 +44,7 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.HomelessPods) == 0 {
+	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.Others)+len(out.HomelessPods) == 0 {
 		return nil, errors.New("the manifests have no nodes and no pods")
 	}
 	if skipped := r.Skipped(); len(skipped) > 0 {
@@ -58,9 +59,21 @@ func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
+	others(s.stderr, out.Others)
 	homeless(s.stderr, out.HomelessPods)
 	misreads(s.stderr, out.Misreads)
 	return out, nil
+}
+
+// others lists the pods of other schedulers, a line for each scheduler.
+func others(w io.Writer, pods []kube.Entry) {
+	names := map[string][]string{}
+	for _, e := range pods {
+		names[e.SchedulerName] = append(names[e.SchedulerName], e.Origin.String())
+	}
+	for _, scheduler := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(w, "stowage: left to the scheduler %q, see --scheduler-name: %s\n", scheduler, report.Names(slices.Compact(names[scheduler])))
+	}
 }
 
 func misreads(w io.Writer, all []*kube.Misread) {
@@ -117,12 +130,20 @@ func homeless(w io.Writer, pods []kube.HomelessPod) {
 	}
 }
 
+// profileName is the name of the profile in a KubeSchedulerConfiguration; empty if there must be only one.
+func (q *question) profileName() string {
+	if q.SchedulerName == kube.AnyScheduler {
+		return ""
+	}
+	return q.SchedulerName
+}
+
 // profile reads the profile; nil if none is given.
 func (q *question) profile() (*stowagev1.Profile, error) {
 	if q.Profile == "" {
 		return nil, nil
 	}
-	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.SchedulerName})
+	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.profileName()})
 }
 
 // violations returns the violations of an error, with paths in the question: a PlaceStreamRequest has it in a field.

@@ -48,6 +48,9 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 		return false
 	}
 	why := slices.Clone(q.workloads)
+	if len(snapshot.Others) > 0 {
+		why = append(why, "pods of other schedulers")
+	}
 	if p := snapshot.Podless; len(p) == 1 {
 		why = append(why, fmt.Sprintf("%s, whose pods are not in the manifests", p[0]))
 	} else if len(p) > 1 {

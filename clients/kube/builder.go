@@ -28,6 +28,10 @@ type Options struct {
 	// pods in place of names. Of pods with equal priority, preemption may evict others than kube-scheduler: an option for
 	// callers that do not preempt.
 	CountPods bool
+	// SchedulerName is the spec.schedulerName of the pods in the queue, that of kube-scheduler if empty, or AnyScheduler.
+	SchedulerName string
+	// GivenOrder keeps the queue in the order in which the objects were added.
+	GivenOrder bool
 }
 
 // Origin is the object of a queue entry.
@@ -48,6 +52,8 @@ type Entry struct {
 	Origin Origin
 	// Gone is the pod's former node, which is not in the cluster.
 	Gone string
+	// SchedulerName, of an entry of Others, is the name of its scheduler.
+	SchedulerName string
 	// Message, of an entry of Waiting, is why kube-scheduler does not queue its pods, or why they do not convert.
 	Message string
 	// Misread is why the entry's object does not convert. Its pod then has no template.
@@ -57,8 +63,11 @@ type Entry struct {
 // Snapshot is a cluster and the pods to place.
 type Snapshot struct {
 	Cluster *stowagev1.Cluster
-	// Queue is in the order in which the objects were added.
+	// Queue is in kube-scheduler's order: by descending priority, then by creation, then in the order in which the objects
+	// were added.
 	Queue []Entry
+	// Others are the pending pods of other schedulers.
+	Others []Entry
 	// Waiting are pending pods that are not in the queue: kube-scheduler does not queue them, or they do not convert.
 	Waiting []Entry
 	// PodGroups are the groups that entries of the queue name.
@@ -301,6 +310,10 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.placeClasses(out.Cluster)
 	b.expandQueue()
 	b.admitPending()
+	out.Others = b.leaveToOthers()
+	if !b.options.GivenOrder {
+		b.sortQueue()
+	}
 	out.PodGroups = b.grouped()
 	out.Scalables = b.scaled()
 	out.Unread = b.tell(out.Scalables)

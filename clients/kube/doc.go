@@ -10,7 +10,8 @@
 // not imitated.
 //
 // The pods of a workload without a uid do not exist yet and become queue entries. The pods of a workload with a uid are
-// objects of their own.
+// objects of their own. The queue is in the order of kube-scheduler's PrioritySort, and has the pods of one scheduler; those of
+// others are in Snapshot.Others.
 //
 // Quantities become whole units: cpu in thousandths of a core, everything else in ones. Where a pod has fractions, each
 // amount is the increase of the rounded running sum, so that all sums are those that kube-scheduler rounds up.

@@ -21,11 +21,11 @@ func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
 	return r
 }
 
-// Pending finds a queue entry, or one that waits, by the name of its pod or of its origin, with or without the namespace.
+// Pending finds a queue entry, one that waits, or one of another scheduler, by the name of its pod or of its origin, with or without the namespace.
 // Without a name, it is the only entry; pods whose node is gone do not count if there are others. If several entries have
 // one origin, it is the first, and alike is their number.
 func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
-	all := slices.Concat(s.Queue, s.Waiting)
+	all := slices.Concat(s.Queue, s.Waiting, s.Others)
 	if fresh := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Gone != "" }); name == "" && len(fresh) > 0 {
 		all = fresh
 	}

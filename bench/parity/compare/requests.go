@@ -40,7 +40,7 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	if form.Stored {
 		nodes, pods, nominated, namespaces, queue = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue
 	}
-	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods})
+	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true})
 	err := addAll(b.AddNode, nodes)
 	if err == nil {
 		err = addAll(b.AddPod, pods)
