@@ -36,6 +36,10 @@ func TestWhateverHappensTheAnswersAreThoseOfTheObjects(t *testing.T) {
 				r.compare(step)
 			}
 		}
+		if r.victims == 0 {
+			t.Error("no pod would be evicted")
+		}
+		t.Logf("%d candidates for preemption", r.victims)
 	}
 }
 
@@ -46,6 +50,7 @@ type random struct {
 	pods    map[string]*corev1.Pod
 	spaces  map[string]bool
 	budgets map[string]*policyv1.PodDisruptionBudget
+	victims int // candidates for preemption that were compared
 	service *corev1.Service
 }
 
@@ -225,6 +230,70 @@ func (r *random) compare(step int) {
 			r.t.Fatalf("step %d, app %d: %s", step, app, diff)
 		}
 	}
+	r.compareVictims(step, anew.Cluster)
+}
+
+// compareVictims waits until the live cluster has the victims that the objects have, for a pod that takes a whole node, on
+// the nodes with pods: their number, and how many violate a PodDisruptionBudget.
+func (r *random) compareVictims(step int, anew *stowagev1.Cluster) {
+	urgent := makePod("urgent", "urgent", corev1.LabelHostname)
+	urgent.Spec.Priority, urgent.Spec.Affinity = new(int32(10)), nil
+	urgent.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3950m")
+	pod, err := kube.PendingPod(urgent)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ask := func(ctx context.Context, of *stowagev1.DecisionContext, candidates []uint32) (map[string]string, error) {
+		of.IncludeNodeNames = true
+		a, err := r.client.Preempt(ctx, &stowagev1.PreemptRequest{
+			Context: of, Pod: pod, CandidateNodes: &stowagev1.CandidateNodes{Indexes: candidates}, IncludeCandidates: true,
+		})
+		out := map[string]string{}
+		for _, c := range a.GetPreemption().GetCandidates() {
+			var victims uint32
+			for _, v := range c.Victims {
+				victims += v.Count
+			}
+			out[c.NodeName] = fmt.Sprintf("%d victims, %d violations", victims, c.PdbViolations)
+		}
+		return out, err
+	}
+	var names []string
+	var candidates []uint32
+	for i, n := range anew.Nodes {
+		if len(n.Pods) > 0 {
+			names, candidates = append(names, n.Name), append(candidates, uint32(i))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	want, err := ask(r.t.Context(), &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: anew}}, candidates)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.victims += len(want)
+	var got map[string]string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		err := r.Ask(r.t.Context(), func(ctx context.Context, v *live.View) (err error) {
+			var there []uint32
+			for _, name := range names {
+				if i, known := v.NodeIndex(name); known {
+					there = append(there, i)
+				}
+			}
+			slices.Sort(there)
+			got, err = ask(ctx, &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}}, there)
+			return err
+		})
+		if err != nil {
+			r.t.Fatalf("step %d: %v", step, err)
+		}
+		if maps.Equal(want, got) {
+			return
+		}
+	}
+	r.t.Fatalf("step %d: %s", step, cmp.Diff(want, got))
 }
 
 // byName is an answer whatever the order of the nodes.
