@@ -36,14 +36,18 @@ type vectors struct {
 type vectorOf struct {
 	rule.Vector
 	usage *cluster.Usage
+	small bool // even if it is taken atOnce times
 }
+
+// atOnce bounds the pods that come back at once.
+const atOnce = 1 << 18
 
 func newVectors(parts []part, groups int, recount bool) *vectors {
 	return &vectors{parts: parts, width: parts[len(parts)-1].to, recount: recount, by: make([]vectorOf, groups)}
 }
 
 // of returns the vector of a pod of a group until the next call.
-func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) rule.Vector {
+func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) *vectorOf {
 	known := &s.by[group]
 	switch {
 	case known.Vector == nil:
@@ -52,15 +56,15 @@ func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) ru
 		for i := range s.parts {
 			known.Vector = append(known.Vector, s.parts[i].VectorOf(g, usage, s.recount)...)
 		}
-		known.usage = usage
+		known.usage, known.small = usage, known.Small(atOnce)
 	case known.usage != usage:
 		for i := range s.parts {
 			p := &s.parts[i]
 			p.SetUsage(known.Vector[p.from:p.to], usage)
 		}
-		known.usage = usage
+		known.usage, known.small = usage, known.Small(atOnce)
 	}
-	return known.Vector
+	return known
 }
 
 func newPass(parts []part, vectors *vectors) *pass {
@@ -97,11 +101,11 @@ func (p *pass) allows(node uint32) bool {
 	return true
 }
 
-// monotone reports whether fewer additional pods are allowed wherever more are.
-func (p *pass) monotone(node uint32, pod rule.Vector, count int32) bool {
+// monotone reports whether fewer additional pods are allowed wherever more are, if their vectors are small.
+func (p *pass) monotone(node uint32) bool {
 	for i := range p.parts {
 		part := &p.parts[i]
-		if !part.Monotone(node, p.v[part.from:part.to], pod[part.from:part.to], count) {
+		if !part.Monotone(node, p.v[part.from:part.to]) {
 			return false
 		}
 	}

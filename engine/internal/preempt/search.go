@@ -31,6 +31,7 @@ type search struct {
 	ties       []uint32 // the candidates that are as good as best
 	current    loss
 	victims    []cluster.Victim // of the current node
+	sorter     cluster.Sorter
 	rejections []verdict.Rejection
 	all        []verdict.Candidate
 }
@@ -102,9 +103,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 			return nil
 		}
 	}
-	if !slices.IsSortedFunc(s.victims, cluster.CompareImportance) {
-		slices.SortFunc(s.victims, cluster.CompareImportance)
-	}
+	s.victims = s.sorter.Sort(s.victims)
 	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
 	violating := s.budgets.split(s.Decision, node, s.victims)
 	for _, v := range violating {
@@ -115,23 +114,28 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.current.violations += int(v.Count - kept)
 		s.evict(v, kept)
 	}
-	for i := range s.victims {
-		v := &s.victims[i]
-		if v.Count == 0 { // all of them violate budgets
+	for rest, together := s.victims, s.monotone(node); len(rest) > 0; {
+		if n := min(len(rest), block); together && s.back(node, rest[:n]) {
+			rest = rest[n:]
 			continue
 		}
+		together = false // one by one from here on
 		if !s.All && s.best.node != none && s.current.exceeds(&s.best) {
 			return nil // only another node can be the best
 		}
-		kept, err := s.reprieve(ctx, node, v)
+		kept, err := s.reprieve(ctx, node, &rest[0])
 		if err != nil {
 			return err
 		}
-		s.evict(*v, kept)
+		s.evict(rest[0], kept)
+		rest = rest[1:]
 	}
 	s.finish()
 	return nil
 }
+
+// block is the number of victims that are brought back together, as long as the pod still fits.
+const block = 8
 
 // begin prepares the passes over a node without its victims.
 func (s *search) begin(node uint32) {
@@ -144,7 +148,7 @@ func (s *search) begin(node uint32) {
 		clear(p.v)
 		for i := range s.victims {
 			v := &s.victims[i]
-			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage), -int64(v.Count))
+			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage).Vector, -int64(v.Count))
 		}
 		p.freeSlots(s.State, node, s.victims)
 	}
@@ -167,12 +171,17 @@ func (s *search) passWith(pods []cluster.Nominated) *pass {
 // reprieve brings as many victims of a kind back as the pod leaves room for, and returns their number. Those that follow
 // one that cannot come back cannot either: nothing has changed.
 func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (kept int32, err error) {
-	if v.Count == 1 || s.monotone(node, v) {
-		if s.back(node, v, v.Count) {
+	one := *v
+	try := func(count int32) bool {
+		one.Count = count
+		return s.back(node, []cluster.Victim{one})
+	}
+	if v.Count <= 1 || s.small(v) && s.monotone(node) {
+		if try(v.Count) {
 			return v.Count, nil
 		}
 		for most := v.Count; most-kept > 1; { // at least kept can come back, and fewer than most
-			if step := (most - kept) / 2; s.back(node, v, step) {
+			if step := (most - kept) / 2; try(step) {
 				kept += step
 			} else {
 				most = kept + step
@@ -180,7 +189,7 @@ func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (
 		}
 		return kept, nil
 	}
-	for kept < v.Count && s.back(node, v, 1) {
+	for kept < v.Count && try(1) {
 		if kept++; kept%4096 == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
@@ -188,22 +197,45 @@ func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (
 	return kept, nil
 }
 
-func (s *search) monotone(node uint32, v *cluster.Victim) bool {
-	return !slices.ContainsFunc(s.passes, func(p *pass) bool {
-		return !p.monotone(node, p.vectors.of(s.State, v.Group, v.Usage), v.Count)
-	})
+// monotone reports whether fewer victims can come back wherever more can, if their vectors are small.
+func (s *search) monotone(node uint32) bool {
+	for _, p := range s.passes {
+		if !p.monotone(node) {
+			return false
+		}
+	}
+	return true
 }
 
-// back brings a number of victims of a kind back if the pod still fits then, and reports whether it does.
-func (s *search) back(node uint32, v *cluster.Victim, count int32) bool {
+// small reports whether the vectors of a victim are small.
+func (s *search) small(v *cluster.Victim) bool {
+	for _, p := range s.passes {
+		if !p.vectors.of(s.State, v.Group, v.Usage).small {
+			return false
+		}
+	}
+	return v.Count <= atOnce/block
+}
+
+// back brings victims back if the pod still fits then, and reports whether it does. Those that come back together must be
+// small.
+func (s *search) back(node uint32, victims []cluster.Victim) bool {
 	for i, p := range s.passes {
-		pods := p.vectors.of(s.State, v.Group, v.Usage)
-		p.v.Add(pods, int64(count))
-		if p.allows(node) {
+		small := true
+		for j := range victims {
+			v := &victims[j]
+			pods := p.vectors.of(s.State, v.Group, v.Usage)
+			p.v.Add(pods.Vector, int64(v.Count))
+			small = small && pods.small && v.Count <= atOnce/block
+		}
+		if (small || len(victims) == 1) && p.allows(node) {
 			continue
 		}
 		for _, p := range s.passes[:i+1] {
-			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage), -int64(count))
+			for j := range victims {
+				v := &victims[j]
+				p.v.Add(p.vectors.of(s.State, v.Group, v.Usage).Vector, -int64(v.Count))
+			}
 		}
 		return false
 	}

@@ -177,18 +177,24 @@ func (s *Set) CountsAllow(node uint32, v Vector) bool {
 	return code == 0
 }
 
-// Monotone reports whether a number of additional pods, with a vector each, can only make the set reject a node that it
-// allows: fewer of them are allowed wherever more are.
-func (s *Set) Monotone(node uint32, v, pod Vector, count int32) bool {
-	const large = 1 << 62 // sums below it do not overflow
-	for _, n := range pod {
-		if n < 0 || n > large/2/int64(count) {
+// Small reports whether all numbers of a vector, taken as often as given, are from 0 to a quarter of what would overflow.
+func (v Vector) Small(count int64) bool {
+	for _, n := range v {
+		if n < 0 || n > quarter/count {
 			return false
 		}
 	}
+	return true
+}
+
+const quarter = 1 << 61
+
+// Monotone reports whether the set allows a node with fewer additional pods wherever it allows it with more, as long as their
+// vectors are small.
+func (s *Set) Monotone(node uint32, v Vector) bool {
 	needs := s.parts(v).needs
 	for i := range needs {
-		if room := s.Fit.needs[i].Room(node); max(room, needs[i]) > large/2 || min(room, needs[i]) < -large/2 {
+		if room := s.Fit.needs[i].Room(node); max(room, needs[i]) > quarter || min(room, needs[i]) < -quarter {
 			return false
 		}
 	}

@@ -126,25 +126,34 @@ func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
 	var key []byte
 	for n := range full.All() {
 		key = key[:0]
-		for i := range f.shortages(n, nil) {
+		code := verdict.Unschedulable
+		for i, s := range f.shortages(n, nil) {
 			key = binary.AppendUvarint(key, uint64(i))
+			if unresolvable(i, &s) {
+				code = verdict.UnschedulableAndUnresolvable
+			}
 		}
-		key = append(key, byte(f.code(n, nil)))
+		key = append(key, byte(code))
 		i, ok := groups[string(key)]
 		if !ok {
 			i = len(rejections)
 			groups[string(key)] = i
-			rejections = append(rejections, verdict.Rejection{Plugin: by, Code: f.code(n, nil), Reasons: f.reasons(n, nil)})
+			rejections = append(rejections, verdict.Rejection{Plugin: by, Code: code, Reasons: f.reasons(n, nil)})
 		}
 		rejections[i].Nodes = append(rejections[i].Nodes, n)
 	}
 	return rejections
 }
 
+// unresolvable reports whether no pod that leaves can end a shortage.
+func unresolvable(need int, s *verdict.ResourceShortage) bool {
+	return need != tooManyPods && s.Requested > s.Allocatable
+}
+
 // code returns the code of the rejection of a node with additional amounts by need.
 func (f *Fit) code(n uint32, more Vector) verdict.Code {
 	for i, s := range f.shortages(n, more) {
-		if i != tooManyPods && s.Requested > s.Allocatable {
+		if unresolvable(i, &s) {
 			return verdict.UnschedulableAndUnresolvable
 		}
 	}
