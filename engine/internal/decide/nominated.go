@@ -163,13 +163,26 @@ func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection 
 func Merge(others []verdict.Rejection, r verdict.Rejection) []verdict.Rejection {
 	for i := range others {
 		if o := &others[i]; o.Plugin == r.Plugin && o.Code == r.Code && slices.Equal(o.Reasons, r.Reasons) {
-			if o.Nodes = append(o.Nodes, r.Nodes...); !slices.IsSorted(o.Nodes[len(o.Nodes)-len(r.Nodes)-1:]) {
-				slices.Sort(o.Nodes)
-			}
+			o.Nodes = union(o.Nodes, r.Nodes)
 			return others
 		}
 	}
 	return append(others, r)
+}
+
+// union adds ascending nodes to others. It moves only those that come after the first of them.
+func union(nodes, add []uint32) []uint32 {
+	i, j := len(nodes)-1, len(add)-1
+	for nodes = append(nodes, add...); j >= 0; {
+		if i >= 0 && nodes[i] > add[j] {
+			nodes[i+j+1] = nodes[i]
+			i--
+		} else {
+			nodes[i+j+1] = add[j]
+			j--
+		}
+	}
+	return nodes
 }
 
 // rejectionOf returns the rejection of a node.

@@ -80,7 +80,7 @@ func NewVectors(s *Set, recount bool) *Vectors { return &Vectors{set: s, recount
 
 // Of returns the vector of a pod until the next call.
 func (s *Vectors) Of(g *cluster.Group, u *cluster.Usage) Vector {
-	if s.last.shape != g.Shape {
+	if s.last.shape != g.Shape && (s.last.Vector == nil || s.set.domains()) {
 		known, ok := s.by[g.Shape]
 		if !ok {
 			if s.by == nil {
@@ -93,15 +93,16 @@ func (s *Vectors) Of(g *cluster.Group, u *cluster.Usage) Vector {
 	}
 	if s.last.usage != u {
 		s.set.SetUsage(s.last.Vector, u)
-		s.last.usage = u
-		s.by[g.Shape] = s.last
+		if s.last.usage = u; s.set.domains() {
+			s.by[g.Shape] = s.last
+		}
 	}
 	return s.last.Vector
 }
 
 // OfNominated returns the vector of nominated pods until the next call; nil for none.
 func (s *Vectors) OfNominated(pods []cluster.Nominated) Vector {
-	if len(pods) == 0 {
+	if len(pods) == 0 || !s.set.Counting() {
 		return nil
 	}
 	s.sum = append(s.sum[:0], s.Of(pods[0].Group, pods[0].Usage)...)
@@ -233,9 +234,10 @@ func (s *Set) failing(node uint32, a *adjustment) (verdict.Code, verdict.Reason)
 }
 
 // Counting reports whether the set has any rule that is not static.
-func (s *Set) Counting() bool {
-	return s.Fit != nil || s.Affinity != nil || len(s.Spread)+len(s.Exclusions) > 0
-}
+func (s *Set) Counting() bool { return s.Fit != nil || s.domains() }
+
+// domains reports whether the set has any rule that counts pods by domain.
+func (s *Set) domains() bool { return s.Affinity != nil || len(s.Spread)+len(s.Exclusions) > 0 }
 
 // ExcludedBy reports whether exclusions reject a node because of additional pods on it.
 func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
