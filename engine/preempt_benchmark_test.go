@@ -43,7 +43,9 @@ func fullCluster(nodes int, named bool) *api.Cluster {
 // BenchmarkPreemption looks for victims among 150,000 pods of 5,000 nodes. The base is the decision that no node is feasible.
 func BenchmarkPreemption(b *testing.B) {
 	const nodes = 5000
-	plain := func() *enginetest.Pod { return enginetest.MakePod("p").Label("app", "app-3").Request("cpu", 1000).Priority(10) }
+	plain := func() *enginetest.Pod {
+		return enginetest.MakePod("p").Label("app", "app-3").Request("cpu", 1000).Priority(10)
+	}
 	for _, of := range []struct {
 		name    string
 		named   bool
@@ -93,4 +95,6 @@ func BenchmarkPreemption(b *testing.B) {
 	}
 }
 
-func stated2selector(i int) *api.LabelSelector { return enginetest.Selects("app", fmt.Sprint("app-", i)) }
+func stated2selector(i int) *api.LabelSelector {
+	return enginetest.Selects("app", fmt.Sprint("app-", i))
+}

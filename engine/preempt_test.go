@@ -116,3 +116,124 @@ func TestPreemptionEqualsOracle(t *testing.T) {
 		t.Error("some outcome never occurs")
 	}
 }
+
+// TestPlacePreemptsAsFilter compares the preemption of a queue's unplaced pods with that of Filter in a cluster that is
+// compiled with the pods that were placed before them.
+func TestPlacePreemptsAsFilter(t *testing.T) {
+	compared, assumed := 0, 0
+	for seed := range uint64(cases(1000)) {
+		rng := rand.New(rand.NewPCG(seed, 78))
+		stated, pods := enginetest.Random(rng)
+		enginetest.RandomVictims(rng, stated, pods)
+		var queue []engine.Pending
+		for i := range pods {
+			filler := enginetest.MakePod("filler-"+pods[i].Name).Label("app", "web").Request("cpu", 300).Priority(-1)
+			queue = append(queue, engine.Pending{Pod: filler.Pod, Count: 1}, engine.Pending{Pod: pods[i], Count: 1})
+		}
+		o := engine.PlaceOptions{Profile: api.Kube137(), Preempt: true, Scan: rng.IntN(2) == 0}
+		result, err := compiled(t, stated).Place(t.Context(), queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := *stated
+		now.Nodes = slices.Clone(stated.Nodes)
+		for i, p := range result.Placements {
+			pod := queue[i].Pod
+			for _, n := range p.Nodes {
+				placed := pod
+				placed.NominatedNode = ""
+				now.Nodes[n].Pods = append(slices.Clip(now.Nodes[n].Pods), placed)
+				for j := range now.Nodes {
+					now.Nodes[j].Nominated = slices.DeleteFunc(slices.Clone(now.Nodes[j].Nominated), func(other api.Pod) bool {
+						return other.Name == pod.Name && other.Template.Namespace == pod.Template.Namespace
+					})
+				}
+			}
+			if p.Unplaced == 0 {
+				continue
+			}
+			f := filterOf(t, &now, &pod, engine.FilterOptions{Preempt: &engine.PreemptOptions{}})
+			if p.Message != f.Message {
+				t.Fatalf("seed %d, entry %d: message %q, Filter %q", seed, i, p.Message, f.Message)
+			}
+			if compared++; (p.Preemption == nil) != (f.Preemption == nil) {
+				t.Fatalf("seed %d, entry %d: %+v, Filter %+v", seed, i, p.Preemption, f.Preemption)
+			}
+			if p.Preemption == nil {
+				continue
+			}
+			for _, found := range []*verdict.Preemption{p.Preemption, f.Preemption} {
+				if found.Nominated == nil {
+					continue
+				}
+				for j := range found.Nominated.Victims {
+					if v := &found.Nominated.Victims[j]; v.Name != "" {
+						if v.Queue >= 0 {
+							assumed++
+						}
+						v.Queue, v.Template = -1, -1
+					}
+				}
+			}
+			if diff := gocmp.Diff(f.Preemption, p.Preemption, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("seed %d, entry %d (-Filter +Place):\n%s", seed, i, diff)
+			}
+		}
+	}
+	t.Logf("%d compared, %d victims that Place placed", compared, assumed)
+	if min(compared, assumed) == 0 {
+		t.Error("some outcome never occurs")
+	}
+}
+
+// TestPreemptionCached asks for preemption with and without a cached answer, and after another request for it.
+func TestPreemptionCached(t *testing.T) {
+	stated := enginetest.Cluster(enginetest.MakeNode("n1").Allocate("cpu", 1000, "pods", 10).Run(enginetest.MakePod("a").Request("cpu", 900)))
+	pod := enginetest.MakePod("x").Request("cpu", 1000).Priority(1)
+	c := compiled(t, stated)
+	ask := func(key string, preempt *engine.PreemptOptions) *verdict.Filter {
+		f, err := c.Filter(t.Context(), &pod.Pod, engine.FilterOptions{Profile: api.Kube137(), Key: key, Preempt: preempt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	o := &engine.PreemptOptions{All: true}
+	want, without := ask("", o), ask("", nil)
+	for range 2 {
+		if diff := gocmp.Diff(want, ask("key", o)); diff != "" {
+			t.Errorf("with a key:\n%s", diff)
+		}
+		if diff := gocmp.Diff(without, ask("key", nil)); diff != "" || without.Preemption != nil {
+			t.Errorf("without preemption:\n%s", diff)
+		}
+	}
+}
+
+// TestPreemptionOfChangedCluster compares a cluster that With derived with the same one compiled from scratch.
+func TestPreemptionOfChangedCluster(t *testing.T) {
+	for seed := range uint64(cases(200)) {
+		rng := rand.New(rand.NewPCG(seed, 79))
+		stated, pods := enginetest.Random(rng)
+		enginetest.RandomVictims(rng, stated, pods)
+		before := *stated
+		before.Budgets, before.Nodes = nil, slices.Clone(stated.Nodes)
+		before.Nodes[0].Pods = nil
+		changed, err := compiled(t, &before).With(t.Context(), &api.Change{
+			Replaced: []api.Replacement{{Index: 0, Node: stated.Nodes[0]}}, Budgets: stated.Budgets,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pods {
+			o := engine.FilterOptions{Profile: api.Kube137(), Preempt: &engine.PreemptOptions{All: true}}
+			got, err := changed.Filter(t.Context(), &pods[i], o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(filterOf(t, stated, &pods[i], o), got); diff != "" {
+				t.Fatalf("seed %d, pod %d (-compiled +changed):\n%s", seed, i, diff)
+			}
+		}
+	}
+}

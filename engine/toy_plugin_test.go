@@ -201,6 +201,7 @@ func TestToyPluginEverywhere(t *testing.T) {
 	})
 	t.Run("ScaleDown", testToyScaleDown)
 	t.Run("Nominated", testToyNominated)
+	t.Run("Preemption", testToyPreemption)
 }
 
 // testToyNominated places pods that a plugin counts where one is nominated to a node. It keeps them out of this node, and
@@ -225,6 +226,42 @@ func testToyNominated(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, p.Placements[0].Nodes, []uint32{1})
+		}
+	}
+}
+
+// testToyPreemption evicts the pod that a plugin counts, and nothing where the node's domain has another one.
+func testToyPreemption(t *testing.T) {
+	for by, pod := range counting {
+		holder := func(name string) *enginetest.Pod {
+			p := pod()
+			p.Name = name
+			return p
+		}
+		c := compiled(t, enginetest.Cluster(
+			enginetest.MakeNode("a").Label(toyZone, "a").Run(quiet(), holder("holder")),
+			enginetest.MakeNode("b").Label(toyZone, "b").Run(holder("one"), holder("important").Priority(9)),
+			enginetest.MakeNode("c").Label(toyZone, "a").Label("keep-out", "").Run(holder("elsewhere")),
+		)).WithPlugins(toys()...)
+		f, err := c.Filter(t.Context(), &pod().Priority(5).Pod, engine.FilterOptions{
+			Profile: api.Kube137(), Preempt: &engine.PreemptOptions{All: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by == quietZone { // the pod on c is in the zone of a
+			same(t, f.Preemption.Best, nil)
+			same(t, len(f.Preemption.Rejections), 2)
+			continue
+		}
+		same(t, f.Preemption.Best, []uint32{0})
+		same(t, f.Preemption.Nominated.Victims, []verdict.PodReference{{
+			Namespace: "default", Name: "holder", Count: 1, Template: -1, Queue: -1,
+		}})
+		for _, r := range f.Preemption.Rejections {
+			if r.Plugin == by {
+				same(t, r.Nodes, []uint32{1})
+			}
 		}
 	}
 }

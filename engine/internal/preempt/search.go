@@ -207,14 +207,14 @@ func (s *search) monotone(node uint32) bool {
 	return true
 }
 
-// small reports whether the vectors of a victim are small.
+// small reports whether the vectors of equal victims are small.
 func (s *search) small(v *cluster.Victim) bool {
 	for _, p := range s.passes {
-		if !p.vectors.of(s.State, v.Group, v.Usage).small {
+		if !p.vectors.of(s.State, v.Group, v.Usage).Small(int64(v.Count)) {
 			return false
 		}
 	}
-	return v.Count <= atOnce/block
+	return true
 }
 
 // back brings victims back if the pod still fits then, and reports whether it does. Those that come back together must be
