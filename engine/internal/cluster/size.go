@@ -22,7 +22,8 @@ func (c *Cluster) Bytes() int64 {
 	s.deep(reflect.ValueOf(c.Taints.Lists))
 	s.add(8 * cap(c.rows))
 	for _, r := range c.rows {
-		s.add(int(reflect.TypeFor[row]().Size()) + 8*(cap(r.labels)+cap(r.pods)) + int(reflect.TypeFor[NamedPod]().Size())*cap(r.named) + 3*allocOverhead)
+		s.add(int(reflect.TypeFor[row]().Size()) + 8*(cap(r.labels)+cap(r.pods)) + 3*allocOverhead)
+		s.add(int(reflect.TypeFor[NamedPod]().Size()) * cap(r.named))
 		for i := range r.named {
 			s.add(len(r.named[i].Name))
 		}

@@ -106,17 +106,21 @@ func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
 		victims = append(victims, v)
 	}
 	if s.anyCounted(row) {
+		var named map[int32]int32 // by group
+		if len(row.named) > 0 {
+			named = make(map[int32]int32, len(row.named))
+		}
+		for i := range row.named {
+			if !s.gone[namedPod{node, int32(i)}] {
+				named[row.named[i].Group]++
+			}
+		}
 		for _, p := range row.pods {
 			count := p.count
 			if s.recounted != nil {
 				count = int32(s.groups[p.group].On(node))
 			}
-			for i := range row.named {
-				if row.named[i].Group == p.group && !s.gone[namedPod{node, int32(i)}] {
-					count--
-				}
-			}
-			if count <= 0 {
+			if count -= named[p.group]; count <= 0 {
 				continue
 			}
 			if usage, priority := s.loadAt(asTemplate, p.group); priority < below {

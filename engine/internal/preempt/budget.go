@@ -13,9 +13,10 @@ import (
 // budgets are the PodDisruptionBudgets as victims use them up
 // (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37).
 type budgets struct {
-	compiled  map[intern.ID][]budget // by namespace; nil until needed
-	of        [][]int32              // by group: indexes of the budgets that select it in those of its namespace; nil until known
-	used      []*budget              // on the current node
+	stated    map[string][]*api.PodDisruptionBudget // by namespace; nil until needed
+	compiled  map[intern.ID][]budget                // by namespace, of those that select pods
+	of        [][]int32                             // by group: indexes in compiled of those that select it; nil until known
+	used      []*budget                             // on the current node
 	matching  []*budget
 	violating []cluster.Victim
 }
@@ -39,32 +40,52 @@ func (b *budgets) selecting(s *cluster.State, group int32) []int32 {
 	}
 	g := s.Group(int(group))
 	found := unselected
-	for i, candidate := range b.compiled[g.Namespace] {
-		if len(g.Labels) > 0 && candidate.selects.Matches(g.Labels) {
-			found = append(found, int32(i))
+	if len(g.Labels) > 0 {
+		for i, candidate := range b.in(s, g.Namespace) {
+			if i%1024 == 1023 && s.Ended() {
+				break
+			}
+			if candidate.selects.Matches(g.Labels) {
+				found = append(found, int32(i))
+			}
 		}
 	}
 	b.of[group] = found
 	return found
 }
 
-func (b *budgets) compile(s *cluster.State) {
-	b.compiled = make(map[intern.ID][]budget)
-	stated := s.Budgets()
-	for i := range stated {
-		selects := selector.CompileSelector(s.Symbols, stated[i].Selector)
+// in returns the budgets of a namespace, without those that select no pods.
+func (b *budgets) in(s *cluster.State, namespace intern.ID) []budget {
+	if compiled, ok := b.compiled[namespace]; ok {
+		return compiled
+	}
+	var compiled []budget
+	for _, stated := range b.stated[s.Symbols.Name(namespace)] {
+		selects := selector.CompileSelector(s.Symbols, stated.Selector)
 		if selects == nil || selects.Empty() {
 			continue
 		}
-		compiled := budget{PodDisruptionBudget: &stated[i], selects: selects}
-		if names := stated[i].Disrupted; len(names) > 0 {
-			compiled.disrupted = make(map[string]bool, len(names))
-			for _, name := range names {
-				compiled.disrupted[name] = true
+		of := budget{PodDisruptionBudget: stated, selects: selects}
+		if len(stated.Disrupted) > 0 {
+			of.disrupted = make(map[string]bool, len(stated.Disrupted))
+			for _, name := range stated.Disrupted {
+				of.disrupted[name] = true
 			}
 		}
-		namespace := s.Symbols.Intern(stated[i].Namespace)
-		b.compiled[namespace] = append(b.compiled[namespace], compiled)
+		if compiled = append(compiled, of); s.Ended() {
+			break
+		}
+	}
+	b.compiled[namespace] = compiled
+	return compiled
+}
+
+// index finds the budgets of each namespace.
+func (b *budgets) index(s *cluster.State) {
+	b.stated, b.compiled = make(map[string][]*api.PodDisruptionBudget), make(map[intern.ID][]budget)
+	stated := s.Budgets()
+	for i := range stated {
+		b.stated[stated[i].Namespace] = append(b.stated[stated[i].Namespace], &stated[i])
 	}
 }
 
@@ -74,8 +95,8 @@ func (b *budgets) split(d *decide.Decision, node uint32, victims []cluster.Victi
 	if len(d.State.Budgets()) == 0 {
 		return nil
 	}
-	if b.compiled == nil {
-		b.compile(d.State)
+	if b.stated == nil {
+		b.index(d.State)
 	}
 	for _, used := range b.used {
 		used.used = false

@@ -66,8 +66,9 @@ func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o
 // dryRun evaluates the nodes that evictions may make feasible (pkg/scheduler/framework/preemption/preemption.go
 // DryRunPreemption, v1.37).
 func (s *search) dryRun(ctx context.Context, potential nodeset.Set) error {
+	evaluated := 0
 	for n := range potential.All() {
-		if n%16 == 0 && ctx.Err() != nil {
+		if evaluated++; evaluated%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err := s.evaluate(ctx, n); err != nil {
