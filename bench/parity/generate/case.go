@@ -15,6 +15,9 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(nomination) {
 		d.besides()
 	}
+	if d.focus(preemption) {
+		d.oftenMore()
+	}
 	d.config()
 	d.namespaces()
 	nodes, perNode := d.size()
@@ -23,8 +26,11 @@ func Case(profile string, seed uint64) *scenario.Case {
 	}
 	d.existingPods(perNode)
 	d.queue()
-	if d.focus(nomination) {
+	if d.focus(nomination) || d.focus(preemption) {
 		d.nominations()
+	}
+	if d.focus(preemption) {
+		d.preemptions()
 	}
 	d.workloads()
 	if d.chance(0.1) {
@@ -55,6 +61,10 @@ func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
 	case d.focus(nomination) && d.likelihood[longQueue] == 1:
 		return d.between(16, 60), 2
+	case d.focus(preemption) && x < 0.06:
+		return d.between(1, 3), 30
+	case d.focus(preemption) && x < 0.9:
+		return d.between(1, 8), pick(d, 3, 5, 8)
 	case d.focus(nomination) && x < 0.85:
 		return d.between(1, 6), 4
 	case x < 0.0002:

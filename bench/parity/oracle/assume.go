@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,10 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 	assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
 	assumed.Spec.NodeName = s.Nodes[node].Name
 	s.assumed++
+	if s.entries == nil {
+		s.entries = make(map[types.UID]int)
+	}
+	s.entries[assumed.UID] = slices.Index(s.Queue, pod)
 	if err := s.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
 		return err
 	}

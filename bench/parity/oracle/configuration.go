@@ -40,6 +40,7 @@ func profileOf(c *scenario.Config) (*config.KubeSchedulerProfile, error) {
 			})
 		}
 	}
+	args(names.DefaultPreemption, true, &schedulerv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(100))})
 	args(names.NodeAffinity, c.NodeAffinity != nil, c.NodeAffinity)
 	args(names.NodeResourcesFit, c.NodeResourcesFit != nil, c.NodeResourcesFit)
 	args(names.NodeResourcesBalancedAllocation, c.BalancedAllocation != nil, c.BalancedAllocation)

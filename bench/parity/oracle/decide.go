@@ -10,6 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // Decide tells what kube-scheduler says about a stored pod on the cluster as it stands.
@@ -30,6 +31,9 @@ func (s *Scheduler) Decide(pod *corev1.Pod) (*Decision, error) {
 
 func (s *Scheduler) gate(pod *corev1.Pod) (*Refusal, error) {
 	for _, p := range s.framework.PreEnqueuePlugins() {
+		if p.Name() == names.DefaultPreemption {
+			continue // it holds a pod back while the victims of its own runs here are evicted
+		}
 		if status := p.PreEnqueue(s.ctx, pod); !status.IsSuccess() {
 			return refusalOf(p.Name(), status)
 		}
@@ -44,9 +48,13 @@ func (s *Scheduler) Choose(pod *corev1.Pod) (node uint32, err error) {
 }
 
 func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) {
+	return s.scheduleIn(framework.NewCycleState(), pod)
+}
+
+func (s *Scheduler) scheduleIn(state *framework.CycleState, pod *corev1.Pod) (scheduler.ScheduleResult, error) {
 	// The scheduling queue keeps a pod with terms that it cannot parse (scheduling_queue.go newQueuedPodInfo, v1.37).
 	info, _ := framework.NewPodInfo(pod)
-	return s.scheduler.SchedulePod(s.ctx, s.framework, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+	return s.scheduler.SchedulePod(s.ctx, s.framework, state, &framework.QueuedPodInfo{PodInfo: info})
 }
 
 // confirm compares the details with what schedulePod makes of the same pod, and takes the text from there.

@@ -12,6 +12,8 @@ type Placement struct {
 	// Unplaced is the decision about the first pod that found no node, and Checks what each plugin said then.
 	Unplaced *Decision
 	Checks   []Check
+	// Preemption is what preemption finds for that pod.
+	Preemption *Preemption
 }
 
 // Place runs the case's queue. Among equally good nodes, choose picks: kube-scheduler itself picks any.
@@ -26,6 +28,9 @@ func (s *Scheduler) Place(queue []scenario.Pending, choose func(best []uint32) u
 			if len(d.Best) == 0 {
 				out[i].Unplaced = d
 				if out[i].Checks, err = s.Checks(s.Queue[i]); err != nil {
+					return nil, fmt.Errorf("queue[%d]: %w", i, err)
+				}
+				if out[i].Preemption, err = s.Preempt(s.Queue[i]); err != nil {
 					return nil, fmt.Errorf("queue[%d]: %w", i, err)
 				}
 				break

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
@@ -24,6 +28,7 @@ import (
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -41,10 +46,13 @@ type Scheduler struct {
 	filters []fwk.FilterPlugin
 	weights map[string]int64
 	fit     runtime.Object // NodeResourcesFit's arguments
+	// preemption is a second instance of DefaultPreemption, to be asked in parts.
+	preemption *defaultpreemption.DefaultPreemption
 
 	index      map[string]uint32
 	candidates []string // names; nil for all
 	assumed    int
+	entries    map[types.UID]int // of the assumed pods, in Queue
 
 	// Nodes, Pods, Nominated, Namespaces and Queue are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
@@ -197,6 +205,11 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 		}
 		s.filters = append(s.filters, plugin.(fwk.FilterPlugin))
 	}
+	preempts, err := registry[names.DefaultPreemption](s.ctx, argsOf(profile, names.DefaultPreemption), s.framework)
+	if err != nil {
+		return err
+	}
+	s.preemption = preempts.(*defaultpreemption.DefaultPreemption)
 	s.fit = argsOf(profile, names.NodeResourcesFit)
 	s.weights = make(map[string]int64)
 	for _, p := range enabled.Score.Enabled {
@@ -261,8 +274,19 @@ func setGates(c *scenario.Config) (unlock func(), err error) {
 	}, nil
 }
 
-// client is what the scheduler would talk to the API server with. Nothing here does.
-var client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:0"})
+// client is what the scheduler talks to the API server with. Only the eviction of victims does.
+var client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:0", Transport: agreeable{}, QPS: -1})
+
+// agreeable is an API server that answers every request with success, and does nothing.
+type agreeable struct{}
+
+func (agreeable) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := `{"kind":"Pod","apiVersion":"v1"}`
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}, nil
+}
 
 // inNamespace returns the object with the namespace that one without gets.
 func inNamespace(o runtime.Object) metav1.Object {
@@ -281,6 +305,11 @@ func (s *Scheduler) informers(c *scenario.Case) (informers.SharedInformerFactory
 	for _, o := range s.nominated() {
 		errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
 	}
+	for _, o := range s.Queue {
+		// Preemption looks the pod up. It takes the place of one of the same name that is nominated.
+		errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
+	}
+	errs = append(errs, addBudgets(factory, c.PodDisruptionBudgets))
 	for _, o := range s.Namespaces {
 		errs = append(errs, core.Namespaces().Informer().GetIndexer().Add(o))
 	}

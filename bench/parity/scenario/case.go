@@ -9,6 +9,7 @@ package scenario
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 )
 
@@ -31,6 +32,8 @@ type Case struct {
 	ReplicationControllers []*corev1.ReplicationController `json:"replicationControllers,omitempty"`
 	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets,omitempty"`
 	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets,omitempty"`
+	// PodDisruptionBudgets may be in any order: kube-scheduler is given them by namespace and name.
+	PodDisruptionBudgets []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 
 	// Queue is what Place is asked for. Filter and Score are asked for each entry's pod on the cluster as it stands.
 	Queue []Pending `json:"queue"`

@@ -1,0 +1,206 @@
+package oracle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	priority "k8s.io/component-helpers/scheduling/corev1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// Preemption is what the PostFilter plugins of the default profile find for a pod without feasible nodes.
+type Preemption struct {
+	// Message is their text, for the first of Best, and Whole the event's text with it.
+	Message, Whole string
+	// Clears says that the pod's nomination is cleared.
+	Clears bool
+	// Candidates are in ascending order of node.
+	Candidates []Candidate
+	// Best are the candidates among which kube-scheduler takes any.
+	Best []uint32
+	// Verdicts say why the other nodes are none, in ascending order. There are none if the pod may not preempt.
+	Verdicts []Verdict
+}
+
+// Candidate is a node that is feasible without the victims.
+type Candidate struct {
+	Node       uint32
+	Victims    []Victim
+	Violations int
+}
+
+// Victim is a pod to evict. Entry is the queue's entry that it was placed for; -1 for a pod of the case.
+type Victim struct {
+	*corev1.Pod
+	Entry int
+}
+
+// picks is how often kube-scheduler chooses among several candidates, which it does in the order of a map.
+const picks = 4
+
+// Preempt runs the PostFilter plugins for a stored pod on the cluster as it stands. It is nil if the scheduling cycle does
+// not end with a FitError: then they do not run (pkg/scheduler/schedule_one.go schedulingAlgorithm, v1.37).
+func (s *Scheduler) Preempt(pod *corev1.Pod) (*Preemption, error) {
+	if gate, err := s.gate(pod); gate != nil || err != nil {
+		return nil, err
+	}
+	state := framework.NewCycleState()
+	_, err := s.scheduleIn(state, pod)
+	var fit *framework.FitError
+	if !errors.As(err, &fit) {
+		return nil, nil
+	}
+	result, status := s.framework.RunPostFilterPlugins(s.ctx, state, pod, fit.Diagnosis.NodeToStatus)
+	p := &Preemption{Message: status.Message(), Clears: result != nil && result.Mode() == fwk.ModeOverride && result.NominatedNodeName == ""}
+	if status.Code() != fwk.Error {
+		if err := s.dryRun(p, state, pod, fit, result); err != nil {
+			return nil, err
+		}
+	}
+	fit.Diagnosis.PostFilterMsg = p.Message
+	p.Whole = fit.Error()
+	return p, nil
+}
+
+// dryRun asks DefaultPreemption in parts, and compares with what it found as a whole.
+func (s *Scheduler) dryRun(
+	p *Preemption, state fwk.CycleState, pod *corev1.Pod, fit *framework.FitError, result *fwk.PostFilterResult,
+) error {
+	evaluator, nodes := s.preemption.Evaluator, fit.Diagnosis.NodeToStatus
+	eligible, text := s.preemption.PodEligibleToPreemptOthers(s.ctx, pod, nodes.Get(pod.Status.NominatedNodeName))
+	if !eligible {
+		if p.Message != "preemption: "+text {
+			return fmt.Errorf("the pod may not preempt, %q; preemption says %q", text, p.Message)
+		}
+		return nil
+	}
+	potential, err := nodes.NodesForStatusCode(s.snapshot.NodeInfos(), fwk.Unschedulable)
+	if err != nil {
+		return err
+	}
+	budgets, err := evaluator.PdbLister.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	statuses := framework.NewDefaultNodeToStatus()
+	if n := int32(len(potential)); n > 0 {
+		found, refused, err := evaluator.DryRunPreemption(s.ctx, state, pod, potential, budgets, 0, n)
+		if err != nil {
+			return err
+		}
+		statuses = refused
+		for _, c := range found {
+			candidate := Candidate{Node: s.index[c.Name()], Violations: int(c.Victims().NumPDBViolations)}
+			for _, victim := range c.Victims().Pods {
+				candidate.Victims = append(candidate.Victims, s.victim(victim))
+			}
+			p.Candidates = append(p.Candidates, candidate)
+		}
+		slices.SortFunc(p.Candidates, func(a, b Candidate) int { return cmp.Compare(a.Node, b.Node) })
+		p.Best = best(p.Candidates)
+		for range picks {
+			if c := evaluator.SelectCandidate(s.ctx, found); c != nil && !slices.Contains(p.Best, s.index[c.Name()]) {
+				return fmt.Errorf("kube-scheduler prefers %s, the best candidates are %v", c.Name(), p.Best)
+			}
+		}
+	}
+	statuses.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, notHelpful))
+	if err := s.refusals(p, statuses); err != nil {
+		return err
+	}
+	if len(p.Candidates) > 0 {
+		return s.nominates(p, result)
+	}
+	none := &framework.FitError{Pod: pod, NumAllNodes: fit.NumAllNodes, Diagnosis: framework.Diagnosis{NodeToStatus: statuses}}
+	message := "preemption: " + none.Error()
+	if s.candidates == nil && message != p.Message {
+		return fmt.Errorf("the nodes say %q, preemption %q", message, p.Message)
+	}
+	// With candidates given, kube-scheduler's text still counts all nodes of the cluster. It never runs preemption so.
+	p.Message = message
+	return nil
+}
+
+// notHelpful is what evaluate says of nodes that it does not run dry (preemption.go, v1.37).
+const notHelpful = "Preemption is not helpful for scheduling"
+
+// refusals sets what is said of the candidates of the case that are no candidates for preemption.
+func (s *Scheduler) refusals(p *Preemption, statuses *framework.NodeToStatus) error {
+	nodes, err := s.snapshot.ListNodesInPlacement()
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		node := s.index[n.Node().Name]
+		if slices.ContainsFunc(p.Candidates, func(c Candidate) bool { return c.Node == node }) {
+			continue
+		}
+		status := statuses.Get(n.Node().Name)
+		refusal, err := refusalOf(cmp.Or(status.Plugin(), names.DefaultPreemption), status)
+		if err != nil {
+			return err
+		}
+		p.Verdicts = append(p.Verdicts, Verdict{Node: node, Refusal: refusal})
+	}
+	slices.SortFunc(p.Verdicts, func(a, b Verdict) int { return cmp.Compare(a.Node, b.Node) })
+	return nil
+}
+
+// nominates checks the node that kube-scheduler nominates, and states its text for the first of the best ones.
+func (s *Scheduler) nominates(p *Preemption, result *fwk.PostFilterResult) error {
+	text := func(node uint32) string {
+		i := slices.IndexFunc(p.Candidates, func(c Candidate) bool { return c.Node == node })
+		return fmt.Sprintf("preemption: found a potential placement for pod on node %v, preempting %d victims",
+			s.Nodes[node].Name, len(p.Candidates[i].Victims))
+	}
+	if result == nil {
+		return fmt.Errorf("kube-scheduler nominates no node, the best candidates are %v: %s", p.Best, p.Message)
+	}
+	node := s.index[result.NominatedNodeName]
+	if !slices.Contains(p.Best, node) || text(node) != p.Message {
+		return fmt.Errorf("kube-scheduler nominates %s, the best candidates are %v: %s", result.NominatedNodeName, p.Best, p.Message)
+	}
+	p.Message = text(p.Best[0])
+	return nil
+}
+
+func (s *Scheduler) victim(pod *corev1.Pod) Victim {
+	if i, assumed := s.entries[pod.UID]; assumed {
+		return Victim{Pod: pod, Entry: i}
+	}
+	return Victim{Pod: pod, Entry: -1}
+}
+
+// best returns the candidates that the criteria of pickOneNodeForPreemption (preemption.go, v1.37) do not tell apart. A pod
+// without a start time starts last.
+func best(candidates []Candidate) []uint32 {
+	keys := make([][]int64, len(candidates))
+	for i, c := range candidates {
+		highest, sum, earliest := priority.PodPriority(c.Victims[0].Pod), int64(0), int64(math.MaxInt64)
+		for _, v := range c.Victims {
+			sum += int64(priority.PodPriority(v.Pod)) + math.MaxInt32 + 1
+			if t := v.Status.StartTime; t != nil && priority.PodPriority(v.Pod) == highest {
+				earliest = min(earliest, t.UnixNano())
+			}
+		}
+		keys[i] = []int64{int64(c.Violations), int64(highest), sum, int64(len(c.Victims)), -earliest}
+	}
+	var out []uint32
+	if len(keys) == 0 {
+		return nil
+	}
+	least := slices.MinFunc(keys, slices.Compare)
+	for i, c := range candidates {
+		if slices.Equal(keys[i], least) {
+			out = append(out, c.Node)
+		}
+	}
+	return out
+}
