@@ -18,6 +18,10 @@ type Answers struct {
 	// Filter and Score are one per entry of the queue, for its pod on the cluster as the request states it.
 	Filter []*stowagev1.FilterResponse
 	Score  []*stowagev1.ScoreResponse
+	// Preempt is the same for Preempt, and for Filter with include_preemption; PlacePreempting is for Place with
+	// include_preemption. A case of a corpus has neither, and is not asked for preemption.
+	Preempt         []*stowagev1.PreemptResponse
+	PlacePreempting *stowagev1.PlaceResponse
 }
 
 // FilterRequest asks Filter for the pod of an entry of the request's queue.
@@ -39,6 +43,16 @@ func ScoreRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.ScoreRequest 
 
 		IncludePluginScores: true,
 		IncludeRejections:   true,
+	}
+}
+
+// PreemptRequest asks Preempt for the pod of an entry of the request's queue.
+func PreemptRequest(r *stowagev1.PlaceRequest, entry int) *stowagev1.PreemptRequest {
+	return &stowagev1.PreemptRequest{
+		Context:           contextOf(r),
+		Pod:               r.Queue[entry].Pod,
+		CandidateNodes:    r.CandidateNodes,
+		IncludeCandidates: true,
 	}
 }
 

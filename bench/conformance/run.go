@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+
+	"google.golang.org/protobuf/proto"
 )
 
 // Run asks for the answers to a case and returns in what they differ. Place is only asked for where Filter and Score
@@ -20,6 +22,9 @@ func Run(ctx context.Context, c *Case, service Service) []Difference {
 		out = append(out, differFilter(c.Filter[i], filter)...)
 		out = append(out, differScore(c.Score[i], score)...)
 		out = append(out, differ("score rejections", filter.Rejections, score.Rejections)...)
+		if len(out) == 0 && c.Preempt != nil {
+			out = preempt(ctx, c, i, service)
+		}
 	}
 	if len(out) > 0 {
 		return out
@@ -28,7 +33,37 @@ func Run(ctx context.Context, c *Case, service Service) []Difference {
 	if err != nil {
 		return append(out, failure("place", err))
 	}
-	return differPlace(c.Place, place)
+	if d := differPlace(c.Place, place); len(d) > 0 || c.PlacePreempting == nil {
+		return d
+	}
+	request := proto.CloneOf(c.Request)
+	request.IncludePreemption = true
+	if place, err = service.Place(ctx, request); err != nil {
+		return append(out, failure("place with preemption", err))
+	}
+	return differPlacePreempting(c.PlacePreempting, place)
+}
+
+// preempt asks for the preemption of an entry's pod, alone and with Filter, whose answers without it are known to agree.
+func preempt(ctx context.Context, c *Case, i int, service Service) []Difference {
+	want := c.Preempt[i]
+	got, err := service.Preempt(ctx, PreemptRequest(c.Request, i))
+	if err != nil {
+		return []Difference{failure("preempt", err)}
+	}
+	if d := differPreempt(want, got); len(d) > 0 {
+		return d
+	}
+	request := FilterRequest(c.Request, i)
+	request.IncludePreemption = true
+	filter, err := service.Filter(ctx, request)
+	if err != nil {
+		return []Difference{failure("filter with preemption", err)}
+	}
+	return first(
+		differ("filter with preemption", decidedPreemption(want.Preemption, false), decidedPreemption(filter.Preemption, false)),
+		differ("filter with preemption message", want.Message, filter.Message),
+	)
 }
 
 func failure(what string, err error) Difference {

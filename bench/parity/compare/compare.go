@@ -57,5 +57,10 @@ func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form For
 	if err != nil {
 		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}
 	}
-	return conformance.Run(ctx, &conformance.Case{Name: c.Name, Request: request, Answers: *want}, stowage)
+	answers := *want
+	if form.CountPods {
+		// Pods without names and start times have another order of importance.
+		answers.Preempt, answers.PlacePreempting = nil, nil
+	}
+	return conformance.Run(ctx, &conformance.Case{Name: c.Name, Request: request, Answers: answers}, stowage)
 }

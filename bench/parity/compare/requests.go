@@ -81,6 +81,9 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 	if err := addAll(b.AddPod, nominated); err != nil {
 		return nil, err
 	}
+	if err := addAll(b.AddPodDisruptionBudget, c.PodDisruptionBudgets); err != nil {
+		return nil, err
+	}
 	snapshot, err := b.Build()
 	if err != nil {
 		return nil, err

@@ -30,14 +30,26 @@ func Of(c *scenario.Case, s *oracle.Scheduler) (*conformance.Answers, error) {
 		if err != nil {
 			return nil, err
 		}
+		preemption, err := s.Preempt(pod)
+		if err != nil {
+			return nil, err
+		}
+		preempt, err := preemptAnswer(preemption, filter)
+		if err != nil {
+			return nil, err
+		}
 		out.Filter = append(out.Filter, filter)
+		out.Preempt = append(out.Preempt, preempt)
 		out.Score = append(out.Score, score)
 	}
 	placements, err := s.Place(c.Queue, func(best []uint32) uint32 { return first(c, best) })
 	if err != nil {
 		return nil, err
 	}
-	out.Place, err = placeAnswer(c, placements, candidates)
+	if out.Place, err = placeAnswer(c, placements, candidates); err != nil {
+		return nil, err
+	}
+	out.PlacePreempting, err = preemptingPlace(out.Place, placements)
 	return out, err
 }
 

@@ -39,11 +39,15 @@ func (d *draw) preemptions() {
 	if !d.has(preemption) {
 		return
 	}
+	cloned := d.chance(0.15)
+	if cloned {
+		d.clone()
+	}
 	levels := d.levels()
 	for i, pod := range d.c.Pods {
 		d.victim(pod, i, levels)
 	}
-	if d.chance(0.3) {
+	if cloned || d.chance(0.2) {
 		d.alike(levels)
 	}
 	for _, pod := range d.c.Nominated {
@@ -64,6 +68,30 @@ func (d *draw) preemptions() {
 			d.full(n)
 		}
 	}
+	if cloned && d.chance(0.8) {
+		for _, n := range d.c.Nodes[1:] {
+			n.Status = *d.c.Nodes[0].Status.DeepCopy()
+		}
+	}
+}
+
+// clone gives all nodes the pods of the first one that has any.
+func (d *draw) clone() {
+	if len(d.c.Pods) == 0 {
+		return
+	}
+	var pods []*corev1.Pod
+	for _, n := range d.c.Nodes {
+		for _, pod := range d.c.Pods {
+			if pod.Spec.NodeName != d.c.Pods[0].Spec.NodeName {
+				break
+			}
+			twin := pod.DeepCopy()
+			twin.Name, twin.Spec.NodeName = d.name("pod"), n.Name
+			pods = append(pods, twin)
+		}
+	}
+	d.c.Pods = pods
 }
 
 // levels draws the priorities of a case.
@@ -115,7 +143,7 @@ func (d *draw) alike(levels []*int32) {
 	for _, pod := range d.c.Pods {
 		i := count[pod.Spec.NodeName]
 		count[pod.Spec.NodeName]++
-		if d.chance(0.1) {
+		if d.chance(0.05) {
 			continue
 		}
 		pod.Spec.Priority, pod.Status.StartTime = priorities[i%len(priorities)], nil

@@ -21,7 +21,9 @@ type sortedInformer struct {
 	cache.SharedIndexInformer
 }
 
-func (i sortedInformer) GetIndexer() cache.Indexer { return sortedIndexer{i.SharedIndexInformer.GetIndexer()} }
+func (i sortedInformer) GetIndexer() cache.Indexer {
+	return sortedIndexer{i.SharedIndexInformer.GetIndexer()}
+}
 
 type sortedIndexer struct{ cache.Indexer }
 
