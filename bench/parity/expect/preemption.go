@@ -51,7 +51,7 @@ func preemptionOf(p *oracle.Preemption) (*stowagev1.Preemption, error) {
 func victim(node uint32, v *oracle.Victim) *stowagev1.PodReference {
 	out := &stowagev1.PodReference{Namespace: v.Namespace, Name: v.Name, NodeIndex: node, Count: 1}
 	if v.Entry >= 0 {
-		out.Name, out.Origin = "", &stowagev1.PodReference_QueueIndex{QueueIndex: uint32(v.Entry)}
+		out.Origin = &stowagev1.PodReference_QueueIndex{QueueIndex: uint32(v.Entry)}
 	}
 	return out
 }

@@ -36,7 +36,7 @@ type Candidate struct {
 	Violations int
 }
 
-// Victim is a pod to evict. Entry is the queue's entry that it was placed for; -1 for a pod of the case.
+// Victim is a pod to evict. Entry is the queue's entry that it was placed for, whose pod it is; -1 for a pod of the case.
 type Victim struct {
 	*corev1.Pod
 	Entry int
@@ -173,7 +173,7 @@ func (s *Scheduler) nominates(p *Preemption, result *fwk.PostFilterResult) error
 
 func (s *Scheduler) victim(pod *corev1.Pod) Victim {
 	if i, assumed := s.entries[pod.UID]; assumed {
-		return Victim{Pod: pod, Entry: i}
+		return Victim{Pod: s.Queue[i], Entry: i}
 	}
 	return Victim{Pod: pod, Entry: -1}
 }
