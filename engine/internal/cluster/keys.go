@@ -5,8 +5,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// SelectedKeys returns the keys of the pod labels that the rules of existing, nominated and pending pods, and the selectors for
-// default spreading read. Labels with other keys affect no placement.
+// SelectedKeys returns the keys of the pod labels that the rules of existing, nominated and pending pods, the selectors for
+// default spreading, and PodDisruptionBudgets read. Labels with other keys affect no placement and no preemption.
 func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	seen := make(map[*Rules]bool)
 	ids := make(map[intern.ID]bool)
@@ -44,6 +44,9 @@ func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	}
 	for _, selects := range s.workloads.controllers {
 		add(selects)
+	}
+	for i := range s.Budgets() {
+		add(selector.CompileSelector(s.Symbols, s.Budgets()[i].Selector))
 	}
 	keys := make(map[string]bool)
 	addKeys := func(list []string) {

@@ -100,7 +100,10 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		}
 		own := pod.Labels
 		if len(own) > 0 {
-			own, key.labels = onlyKeys(own, selected)
+			stated := own
+			if own, key.labels = onlyKeys(own, selected); len(own)+len(pod.Template.Labels) == 0 && len(q.State.Budgets()) > 0 {
+				own, key.labels = stated[:1], "any" // no PodDisruptionBudget selects a pod without labels
+			}
 		}
 		c := byKey[key]
 		if c == nil {
