@@ -22,6 +22,7 @@ type Tally struct {
 	Refusals, Scores map[string]int
 	// Nominated counts cases with nominated pods, and Decisive those of them in which they change what kube-scheduler decides.
 	Nominated, Decisive int
+	Preemptions         Preemptions
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -72,6 +73,14 @@ func (t *Tally) AddNominations(n Nominations) {
 	}
 }
 
+// AddPreemptions counts a case's preemptions.
+func (t *Tally) AddPreemptions(p Preemptions) {
+	o := &t.Preemptions
+	o.Found, o.Several, o.Ties = o.Found+p.Found, o.Several+p.Several, o.Ties+p.Ties
+	o.Violating, o.Reprieved = o.Violating+p.Violating, o.Reprieved+p.Reprieved
+	o.Ineligible, o.Fruitless = o.Ineligible+p.Ineligible, o.Fruitless+p.Fruitless
+}
+
 func (t *Tally) decision(f *stowagev1.FilterResponse) {
 	t.Decisions++
 	switch {
@@ -94,6 +103,11 @@ func (t *Tally) Print(w io.Writer) {
 		t.Decisions, share(t.All, t.Decisions), share(t.Some, t.Decisions), share(t.None, t.Decisions), t.Placed, t.Unplaced)
 	if t.Nominated > 0 {
 		fmt.Fprintf(w, "%d cases with nominated pods, which change the answers in %.1f %%\n", t.Nominated, share(t.Decisive, t.Nominated))
+	}
+	if p := t.Preemptions; p.Found > 0 {
+		fmt.Fprintf(w, "preemptions: %d with candidates, %d with several, %d with several best ones; %d with violated budgets, "+
+			"%d with pods reprieved; %d without candidates, %d of pods that may not preempt\n",
+			p.Found, p.Several, p.Ties, p.Violating, p.Reprieved, p.Fruitless, p.Ineligible)
 	}
 	table := func(title string, counts map[string]int) {
 		if len(counts) == 0 {

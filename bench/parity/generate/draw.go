@@ -17,6 +17,11 @@ type draw struct {
 	names      int
 	extended   []corev1.ResourceName
 	settled    int64
+
+	// roomy says that nodes have room, and pods are in each other's way for other reasons; leaving is how many of the pods
+	// terminate.
+	roomy   bool
+	leaving float64
 }
 
 func newDraw(profile string, seed uint64) *draw {

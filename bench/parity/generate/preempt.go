@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,13 +14,13 @@ import (
 // oftenMore makes some cases be about what else preemption depends on.
 func (d *draw) oftenMore() {
 	switch x := d.Float64(); {
-	case x < 0.12:
-		d.likelihood[spread] = 0.9
-	case x < 0.24:
-		d.likelihood[podAffinity] = 0.8
-	case x < 0.32:
-		d.likelihood[ports] = 0.9
-	case x < 0.44:
+	case x < 0.18:
+		d.likelihood[spread], d.roomy, d.leaving = 0.5, d.chance(0.7), 0.25
+	case x < 0.3:
+		d.likelihood[podAffinity], d.roomy = 0.8, d.chance(0.7)
+	case x < 0.38:
+		d.likelihood[ports], d.roomy = 0.9, d.chance(0.7)
+	case x < 0.46:
 		d.likelihood[resources], d.likelihood[extended] = 0.9, 0.1
 	case x < 0.52:
 		d.likelihood[nomination] = 1
@@ -64,7 +65,7 @@ func (d *draw) preemptions() {
 		if d.chance(0.06) {
 			n.Spec.Unschedulable = true
 		}
-		if d.chance(0.85) {
+		if !d.roomy && d.chance(0.85) || d.chance(0.15) {
 			d.full(n)
 		}
 	}
@@ -118,7 +119,7 @@ func (d *draw) victim(pod *corev1.Pod, i int, levels []*int32) {
 			}
 		}
 	}
-	if d.chance(0.08) {
+	if d.chance(max(0.08, d.leaving)) {
 		d.terminate(pod)
 	}
 	switch x := d.Float64(); {
@@ -182,17 +183,21 @@ func (d *draw) preemptor(pod *corev1.Pod, levels []*int32) {
 	}
 	if len(d.c.Pods) > 0 {
 		beside := pick(d, d.c.Pods...)
-		if d.chance(0.1) {
+		meets := 0.1
+		if d.roomy && d.focus(podAffinity) {
+			meets = 0.6
+		}
+		if d.chance(meets) {
 			d.repel(pod, beside)
 		}
-		if d.chance(0.1) {
+		if d.chance(meets) {
 			d.repel(beside, pod)
 		}
 		if d.chance(0.06) {
 			d.attract(pod, beside)
 		}
 	}
-	if pod.Spec.TopologySpreadConstraints == nil && d.chance(0.15) {
+	if pod.Spec.TopologySpreadConstraints == nil && (d.chance(0.15) || d.roomy && d.focus(spread)) {
 		d.evenly(pod)
 	}
 }
@@ -216,7 +221,11 @@ func (d *draw) evenly(pod *corev1.Pod) {
 		MaxSkew: int32(d.between(1, 2)), TopologyKey: pick(d, corev1.LabelHostname, corev1.LabelTopologyZone),
 		WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{},
 	}
-	if d.chance(0.8) {
+	switch {
+	case len(d.c.Pods) > 0 && d.chance(0.5):
+		c.LabelSelector.MatchLabels = maps.Clone(pick(d, d.c.Pods...).Labels)
+		pod.Labels = maps.Clone(c.LabelSelector.MatchLabels)
+	case d.chance(0.7):
 		key := pick(d, podLabelKeys...)
 		c.LabelSelector.MatchLabels = map[string]string{key: pick(d, podLabelValues[key]...)}
 	}

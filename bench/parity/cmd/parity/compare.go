@@ -75,6 +75,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 		}
 		tally.Add(f.result)
 		tally.AddNominations(f.nominations)
+		tally.AddPreemptions(compare.PreemptionsOf(f.c, f.result.Answers))
 		if d := f.result.Differences; len(d) > 0 && ctx.Err() == nil {
 			if kept[d[0].Kind]++; kept[d[0].Kind] <= o.keep {
 				if err := o.report(ctx, f); err != nil {
