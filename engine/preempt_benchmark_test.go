@@ -46,6 +46,7 @@ func BenchmarkPreemption(b *testing.B) {
 	plain := func() *enginetest.Pod {
 		return enginetest.MakePod("p").Label("app", "app-3").Request("cpu", 1000).Priority(10)
 	}
+	spread := plain().Spread("topology.kubernetes.io/zone", 1, enginetest.Selects("app", "app-3"))
 	for _, of := range []struct {
 		name    string
 		named   bool
@@ -55,7 +56,7 @@ func BenchmarkPreemption(b *testing.B) {
 		{"base", true, plain(), nil},
 		{"named", true, plain(), &engine.PreemptOptions{}},
 		{"counted", false, plain(), &engine.PreemptOptions{}},
-		{"spread", true, plain().Spread("topology.kubernetes.io/zone", 1, enginetest.Selects("app", "app-3")), &engine.PreemptOptions{}},
+		{"spread", true, spread, &engine.PreemptOptions{}},
 		{"budgets", true, plain(), &engine.PreemptOptions{}},
 	} {
 		b.Run(of.name, func(b *testing.B) {
@@ -63,7 +64,7 @@ func BenchmarkPreemption(b *testing.B) {
 			if of.name == "budgets" {
 				for i := range 20 {
 					stated.Budgets = append(stated.Budgets, api.PodDisruptionBudget{
-						Namespace: "default", Name: fmt.Sprint(i), Selector: stated2selector(i), DisruptionsAllowed: 1,
+						Namespace: "default", Name: fmt.Sprint(i), Selector: enginetest.Selects("app", fmt.Sprint("app-", i)), DisruptionsAllowed: 1,
 					})
 				}
 			}
@@ -88,13 +89,10 @@ func BenchmarkPreemption(b *testing.B) {
 			for _, v := range found.Victims {
 				victims += v.Count
 			}
-			if of.named && len(f.Preemption.Best) != 1 || (of.name == "named" || of.name == "budgets") && found.Node != nodes-2 || victims != 4 {
+			last := of.name == "named" || of.name == "budgets"
+			if of.named && len(f.Preemption.Best) != 1 || last && found.Node != nodes-2 || victims != 4 {
 				b.Fatalf("%+v", found)
 			}
 		})
 	}
-}
-
-func stated2selector(i int) *api.LabelSelector {
-	return enginetest.Selects("app", fmt.Sprint("app-", i))
 }

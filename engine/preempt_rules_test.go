@@ -63,7 +63,8 @@ func TestPreemptionRules(t *testing.T) {
 		{
 			name: "nodes that eviction does not help",
 			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 10)), node("n2").Allocate("cpu", 500, "pods", 10), node("n3", running("c", 1500, 10), running("d", 400, 1)),
+				node("n1", running("a", 2000, 10)), node("n2").Allocate("cpu", 500, "pods", 10),
+				node("n3", running("c", 1500, 10), running("d", 400, 1)),
 			},
 			pod: pod(),
 			message: "preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, " +
@@ -102,8 +103,10 @@ func TestPreemptionRules(t *testing.T) {
 			name: "after an exhausted budget the next ones are not used up",
 			nodes: []*enginetest.Node{node("n1",
 				running("a", 700, 3), running("b", 700, 2).Label("app", "a").Label("tier", "t"), running("c", 600, 1).Label("tier", "t"))},
-			budgets: []api.PodDisruptionBudget{budget("a", enginetest.Selects("app", "a"), 1), budget("t", enginetest.Selects("tier", "t"), 1)},
-			pod:     pod(), best: []uint32{0}, victims: []string{"a", "c"},
+			budgets: []api.PodDisruptionBudget{
+				budget("a", enginetest.Selects("app", "a"), 1), budget("t", enginetest.Selects("tier", "t"), 1),
+			},
+			pod: pod(), best: []uint32{0}, victims: []string{"a", "c"},
 		},
 		{
 			name: "a node with fewer violations",
@@ -116,7 +119,8 @@ func TestPreemptionRules(t *testing.T) {
 		{
 			name: "the lowest highest priority, then the lowest sum",
 			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 2)), node("n2", running("b", 1000, 1), running("c", 1000, 1).Request("cpu", 500), running("d", 500, 1)),
+				node("n1", running("a", 2000, 2)),
+				node("n2", running("b", 1000, 1), running("c", 1000, 1).Request("cpu", 500), running("d", 500, 1)),
 				node("n3", running("e", 2000, 1)),
 			},
 			pod: pod().Request("cpu", 2000), best: []uint32{2}, victims: []string{"e"},
@@ -140,7 +144,8 @@ func TestPreemptionRules(t *testing.T) {
 			name:  "a terminating victim on the nominated node",
 			nodes: []*enginetest.Node{node("n1", preempted(running("a", 2000, 1))), node("n2", running("b", 2000, 1))},
 			pod:   pod().NominatedTo("n1"), kept: true,
-			message: "0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to a terminating pod on the nominated node.",
+			message: "0/2 nodes are available: 2 Insufficient cpu. " +
+				"preemption: not eligible due to a terminating pod on the nominated node.",
 		},
 		{
 			name:  "a nominated node that is out of the question",
@@ -208,7 +213,8 @@ func TestPreemptionRules(t *testing.T) {
 		{
 			name: "anti-affinity of a victim and in the domain of another node",
 			nodes: []*enginetest.Node{
-				enginetest.MakeNode("n1").Zone("z").Run(running("a", 100, 1).AntiAffinity("topology.kubernetes.io/zone", enginetest.Selects("app", "x"))),
+				enginetest.MakeNode("n1").Zone("z").Run(
+					running("a", 100, 1).AntiAffinity("topology.kubernetes.io/zone", enginetest.Selects("app", "x"))),
 				enginetest.MakeNode("n2").Zone("z").Run(running("b", 100, 1)),
 			},
 			pod: pod(), best: []uint32{0}, victims: []string{"a"},
@@ -216,7 +222,8 @@ func TestPreemptionRules(t *testing.T) {
 		{
 			name: "a nominated pod that the victims would make room for",
 			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 1)).Nominate(running("waiting", 1500, 10)), node("n2", running("b", 2000, 1)).Nominate(running("w", 1500, 9)),
+				node("n1", running("a", 2000, 1)).Nominate(running("waiting", 1500, 10)),
+				node("n2", running("b", 2000, 1)).Nominate(running("w", 1500, 9)),
 			},
 			pod: pod(), best: []uint32{1}, victims: []string{"b"},
 		},
@@ -248,7 +255,9 @@ func TestPreemptionRules(t *testing.T) {
 
 // TestNoPreemption has the pods that kube-scheduler runs no preemption for.
 func TestNoPreemption(t *testing.T) {
-	full := enginetest.Cluster(enginetest.MakeNode("n1").Allocate("cpu", 1000, "pods", 10).Run(enginetest.MakePod("a").Request("cpu", 900)))
+	full := enginetest.Cluster(
+		enginetest.MakeNode("n1").Allocate("cpu", 1000, "pods", 10).Run(enginetest.MakePod("a").Request("cpu", 900)),
+	)
 	gated := enginetest.MakePod("gated").Request("cpu", 1000).Priority(1)
 	gated.Template.Spec.SchedulingGates = []string{"gate"}
 	unparsable := enginetest.MakePod("unparsable").Request("cpu", 1000).Priority(1).Spread("zone", 1, enginetest.Selects("app", "?"))
@@ -304,7 +313,7 @@ func TestPlacePreempts(t *testing.T) {
 	)
 	small := enginetest.MakePod("small").Request("cpu", 600)
 	large := enginetest.MakePod("large").Request("cpu", 700).Priority(1)
-	queue := []engine.Pending{{Pod: small.Pod, Count: 2}, {Pod: large.Pod, Count: 2}, {Pod: small.Pod, Count: 1}, {Pod: large.Pod, Count: 1}}
+	queue := []engine.Pending{pending(2, small), pending(2, large), pending(1, small), pending(1, large)}
 	for _, scan := range []bool{false, true} {
 		result, err := compiled(t, stated).Place(t.Context(), queue, engine.PlaceOptions{
 			Profile: api.Kube137(), Preempt: true, Scan: scan, Groups: []engine.PodGroup{{Name: "g", Entries: []int{3}}},

@@ -188,7 +188,9 @@ func TestPlacePreemptsAsFilter(t *testing.T) {
 
 // TestPreemptionCached asks for preemption with and without a cached answer, and after another request for it.
 func TestPreemptionCached(t *testing.T) {
-	stated := enginetest.Cluster(enginetest.MakeNode("n1").Allocate("cpu", 1000, "pods", 10).Run(enginetest.MakePod("a").Request("cpu", 900)))
+	stated := enginetest.Cluster(
+		enginetest.MakeNode("n1").Allocate("cpu", 1000, "pods", 10).Run(enginetest.MakePod("a").Request("cpu", 900)),
+	)
 	pod := enginetest.MakePod("x").Request("cpu", 1000).Priority(1)
 	c := compiled(t, stated)
 	ask := func(key string, preempt *engine.PreemptOptions) *verdict.Filter {
