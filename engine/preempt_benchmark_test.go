@@ -63,8 +63,9 @@ func BenchmarkPreemption(b *testing.B) {
 			stated := fullCluster(nodes, of.named)
 			if of.name == "budgets" {
 				for i := range 20 {
+					selects := enginetest.Selects("app", fmt.Sprint("app-", i))
 					stated.Budgets = append(stated.Budgets, api.PodDisruptionBudget{
-						Namespace: "default", Name: fmt.Sprint(i), Selector: enginetest.Selects("app", fmt.Sprint("app-", i)), DisruptionsAllowed: 1,
+						Namespace: "default", Name: fmt.Sprint(i), Selector: selects, DisruptionsAllowed: 1,
 					})
 				}
 			}

@@ -22,8 +22,8 @@ type Placement struct {
 	Scores []int64
 	// Failed reports that kube-scheduler's cycle of the first unplaced pod ends with an internal error.
 	Failed bool
-	// Message, Rejections, Explanation, Changes and Preemption are those of the first unplaced pod. Rejections are left out once
-	// those of the call would list more than MaxListedNodes nodes.
+	// Message, Rejections, Explanation, Changes and Preemption are those of the first unplaced pod, as in Filter. Rejections are
+	// left out once those of the call would list more than MaxListedNodes nodes.
 	Message     string
 	Rejections  []Rejection
 	Explanation *Explanation

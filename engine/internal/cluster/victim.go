@@ -63,19 +63,22 @@ func (a *importance) before(b *importance) bool {
 // fewVictims is the number up to which insertion is the fastest way to sort.
 const fewVictims = 64
 
-// Sort returns the result of Victims for one node in the order of CompareImportance. The next call takes the memory of the
-// argument.
-func (s *Sorter) Sort(victims []Victim) []Victim {
+// Sort returns those of the result of Victims for one node whose priority is at most a given one, in the order of
+// CompareImportance. The next call takes the memory of the argument.
+func (s *Sorter) Sort(victims []Victim, most int32) []Victim {
 	if len(victims) > fewVictims {
 		slices.SortFunc(victims, CompareImportance)
-		return victims
+		return slices.DeleteFunc(victims, func(v Victim) bool { return v.Priority > most })
 	}
 	s.keys = s.keys[:0]
 	for i := range victims {
 		v := &victims[i]
+		if v.Priority > most {
+			continue
+		}
 		key := importance{v.started, v.Priority, v.order}
+		at := len(s.keys)
 		s.keys = append(s.keys, key)
-		at := i
 		for ; at > 0 && key.before(&s.keys[at-1]); at-- {
 			s.keys[at] = s.keys[at-1]
 		}
