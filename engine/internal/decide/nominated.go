@@ -79,7 +79,7 @@ func (d *Decision) Blocked(rules *rule.Set, nodes, before nodeset.Set) nodeset.S
 			}
 		}
 		stays := !rules.AllowsWith(n.node, nil)
-		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, with.VectorOfAll(n.pods)) {
+		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, with.VectorOfAll(nil, n.pods)) {
 			blocked.Add(n.node)
 		}
 	}
@@ -128,19 +128,18 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 	if w == nil {
 		return
 	}
-	vectors := rule.NewVectors(rules, false)
+	var v rule.Vector
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		if !all && w.rejected.Has(n.node) {
 			continue
 		}
-		with, vector := rules, vectors.OfNominated
+		with := rules
 		if p.WithNominated != nil {
-			if own := p.WithNominated(w.Cycle, rules, n.pods); own != nil {
-				with, vector = own, own.VectorOfAll
-			}
+			with = cmp.Or(p.WithNominated(w.Cycle, rules, n.pods), rules)
 		}
-		if r, rejected := with.RejectWith(p.Name, n.node, vector(n.pods)); rejected {
+		v = with.VectorOfAll(v, n.pods)
+		if r, rejected := with.RejectWith(p.Name, n.node, v); rejected {
 			w.rejected.Add(n.node)
 			w.rejections = Merge(w.rejections, r)
 		}

@@ -75,7 +75,9 @@ func newPass(parts []part, vectors *vectors) *pass {
 func (p *pass) add(pods []cluster.Nominated) {
 	for i := range p.parts {
 		part := &p.parts[i]
-		p.v[part.from:part.to].Add(part.VectorOfAll(pods), 1)
+		if v := part.VectorOfAll(nil, pods); v != nil {
+			p.v[part.from:part.to].Add(v, 1)
+		}
 	}
 }
 

@@ -18,17 +18,25 @@ func (s *Set) Width() int { return len(s.Spread) + 1 + len(s.Exclusions) + len(s
 // VectorOf returns the vector of one pod of a group. Spread rules count it as kube-scheduler's AddPod and RemovePod do, or
 // with recount as Pods do.
 func (s *Set) VectorOf(g *cluster.Group, u *cluster.Usage, recount bool) Vector {
-	v := make(Vector, 0, s.Width())
-	for _, r := range s.Spread {
-		v = append(v, one(recount && r.Pods.matches(g) || !recount && r.adds(g)))
-	}
-	v = append(v, one(s.Affinity != nil && s.Affinity.Pods.matches(g)))
-	for _, e := range s.Exclusions {
-		v = append(v, e.Pods.Weight(g))
-	}
-	v = v[:s.Width()]
+	v := make(Vector, s.Width())
+	s.addDomains(v, g, recount)
 	s.SetUsage(v, u)
 	return v
+}
+
+// addDomains adds a pod of a group to a vector, without its amounts.
+func (s *Set) addDomains(v Vector, g *cluster.Group, recount bool) {
+	at := 0
+	for _, r := range s.Spread {
+		v[at] += one(recount && r.Pods.matches(g) || !recount && r.adds(g))
+		at++
+	}
+	if s.Affinity != nil {
+		v[at] += one(s.Affinity.Pods.matches(g))
+	}
+	for i, e := range s.Exclusions {
+		v[at+1+i] += e.Pods.Weight(g)
+	}
 }
 
 func one(counts bool) int64 {
@@ -46,70 +54,22 @@ func (s *Set) SetUsage(v Vector, u *cluster.Usage) {
 	}
 }
 
-// VectorOfAll returns the vector of nominated pods; nil for none.
-func (s *Set) VectorOfAll(pods []cluster.Nominated) Vector {
-	var sum Vector
-	for i := range pods {
-		v := s.VectorOf(pods[i].Group, pods[i].Usage, false)
-		if sum == nil {
-			sum = v
-		} else {
-			sum.Add(v, 1)
-		}
-	}
-	return sum
-}
-
-// Vectors are the vectors of pods of a set, by group.
-type Vectors struct {
-	set     *Set
-	recount bool
-	by      map[*cluster.Shape]vectorOf
-	last    vectorOf
-	sum     Vector
-}
-
-type vectorOf struct {
-	shape *cluster.Shape
-	usage *cluster.Usage
-	Vector
-}
-
-// NewVectors returns the vectors of a set, with recount as VectorOf.
-func NewVectors(s *Set, recount bool) *Vectors { return &Vectors{set: s, recount: recount} }
-
-// Of returns the vector of a pod until the next call.
-func (s *Vectors) Of(g *cluster.Group, u *cluster.Usage) Vector {
-	if s.last.shape != g.Shape && (s.last.Vector == nil || s.set.domains()) {
-		known, ok := s.by[g.Shape]
-		if !ok {
-			if s.by == nil {
-				s.by = make(map[*cluster.Shape]vectorOf)
-			}
-			known = vectorOf{g.Shape, u, s.set.VectorOf(g, u, s.recount)}
-			s.by[g.Shape] = known
-		}
-		s.last = known
-	}
-	if s.last.usage != u {
-		s.set.SetUsage(s.last.Vector, u)
-		if s.last.usage = u; s.set.domains() {
-			s.by[g.Shape] = s.last
-		}
-	}
-	return s.last.Vector
-}
-
-// OfNominated returns the vector of nominated pods until the next call; nil for none.
-func (s *Vectors) OfNominated(pods []cluster.Nominated) Vector {
-	if len(pods) == 0 || !s.set.Counting() {
+// VectorOfAll returns the vector of nominated pods; nil if there are none, or if no rule counts pods. It may take the memory of
+// another vector.
+func (s *Set) VectorOfAll(memory Vector, pods []cluster.Nominated) Vector {
+	if len(pods) == 0 || !s.Counting() {
 		return nil
 	}
-	s.sum = append(s.sum[:0], s.Of(pods[0].Group, pods[0].Usage)...)
-	for i := range pods[1:] {
-		s.sum.Add(s.Of(pods[i+1].Group, pods[i+1].Usage), 1)
+	v := slices.Grow(memory[:0], s.Width())[:s.Width()]
+	clear(v)
+	needs := v[s.Width()-len(s.Fit.Needs()):]
+	for i := range pods {
+		s.addDomains(v, pods[i].Group, false)
+		for j := range needs {
+			needs[j] += pods[i].Usage.Of(s.Fit.needs[j].Resource)
+		}
 	}
-	return s.sum
+	return v
 }
 
 // Add adds a number of pods.
