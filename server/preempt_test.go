@@ -69,7 +69,8 @@ func TestPreempt(t *testing.T) {
 	if best := strings.Join(p.BestNodes.GetNames(), " "); best != "b" || victimsOf(p.Nominated) != "b default/b-new" {
 		t.Errorf("nominated to %q, best nodes %q", victimsOf(p.Nominated), best)
 	}
-	if len(p.Candidates) != 2 || victimsOf(p.Candidates[0]) != "a default/a-new" || victimsOf(p.Candidates[1]) != victimsOf(p.Nominated) {
+	if len(p.Candidates) != 2 || victimsOf(p.Candidates[0]) != "a default/a-new" ||
+		victimsOf(p.Candidates[1]) != victimsOf(p.Nominated) {
 		t.Errorf("candidates %v", p.Candidates)
 	}
 	if len(p.Rejections) != 1 || p.Rejections[0].Plugin != stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION ||
@@ -77,7 +78,8 @@ func TestPreempt(t *testing.T) {
 		strings.Join(p.Rejections[0].Nodes.Names, " ") != "c" {
 		t.Errorf("rejections %v", p.Rejections)
 	}
-	if !strings.HasPrefix(got.Message, "0/3 nodes are available: 3 Insufficient cpu. ") || !strings.HasSuffix(got.Message, p.Message) {
+	const ownText = "0/3 nodes are available: 3 Insufficient cpu. "
+	if !strings.HasPrefix(got.Message, ownText) || !strings.HasSuffix(got.Message, p.Message) {
 		t.Errorf("the message is %q, about preemption %q", got.Message, p.Message)
 	}
 	// A budget makes another node the best one, unless it allows the disruption or the pod is disrupted already.
@@ -133,7 +135,8 @@ func TestIncludedPreemption(t *testing.T) {
 				t.Errorf("%s: %v, %q, -want +got:\n%s", call, err, text, diff)
 			}
 		}
-		f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: whole(fullNodes()), Pod: pod, IncludePreemption: include})
+		filter := &stowagev1.FilterRequest{Context: whole(fullNodes()), Pod: pod, IncludePreemption: include}
+		f, err := client.Filter(t.Context(), filter)
 		check("Filter", f.GetPreemption(), f.GetMessage(), err)
 		place := &stowagev1.PlaceRequest{
 			Context: whole(fullNodes()), Queue: []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}}, IncludePreemption: include,
@@ -214,7 +217,9 @@ func TestPodsThatMayNotPreempt(t *testing.T) {
 	}
 	victim := c.Nodes[0].Pods[1]
 	victim.Terminating, victim.Preempted = true, true
-	for what, pod := range map[string]*stowagev1.Pod{"a terminating pod on the nominated node": nominated, "preemptionPolicy=Never": never} {
+	for what, pod := range map[string]*stowagev1.Pod{
+		"a terminating pod on the nominated node": nominated, "preemptionPolicy=Never": never,
+	} {
 		if p := ask(pod); p.Nominated != nil || len(p.Rejections) > 0 || !strings.Contains(p.Message, what) {
 			t.Errorf("%s: %v", what, p)
 		}
@@ -257,14 +262,18 @@ func TestMalformedPreemptRequests(t *testing.T) {
 func TestOrderOfVictimsByDelta(t *testing.T) {
 	client := snapshotConfig(t).client()
 	templates := []*stowagev1.PodTemplate{cpuPod("x", 1, 2).GetTemplate(), cpuPod("y", 1, 2).GetTemplate()}
-	of := func(template uint32) *stowagev1.PodCount { return &stowagev1.PodCount{TemplateIndex: template, Count: 1} }
+	of := func(template uint32) *stowagev1.PodCount {
+		return &stowagev1.PodCount{TemplateIndex: template, Count: 1}
+	}
 	cluster := func(counts ...*stowagev1.PodCount) *stowagev1.Cluster {
 		a := fourCPUs("a")
 		a.PodCounts = counts
 		return &stowagev1.Cluster{PodTemplates: templates, Nodes: []*stowagev1.Node{a}}
 	}
-	want, err := client.Preempt(t.Context(), &stowagev1.PreemptRequest{Context: whole(cluster(of(1), of(0))), Pod: cpuPod("urgent", 10, 2)})
-	if victims := want.GetPreemption().GetNominated().GetVictims(); err != nil || len(victims) != 1 || victims[0].GetTemplateIndex() != 1 {
+	request := &stowagev1.PreemptRequest{Context: whole(cluster(of(1), of(0))), Pod: cpuPod("urgent", 10, 2)}
+	want, err := client.Preempt(t.Context(), request)
+	victims := want.GetPreemption().GetNominated().GetVictims()
+	if err != nil || len(victims) != 1 || victims[0].GetTemplateIndex() != 1 {
 		t.Fatalf("%v, %v", victims, err)
 	}
 	base := cluster(of(1))
@@ -275,10 +284,9 @@ func TestOrderOfVictimsByDelta(t *testing.T) {
 		"pods":   {NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", PodCounts: []*stowagev1.PodCount{of(0)}}}},
 		"a node": {Nodes: cluster(of(1), of(0)).Nodes},
 	} {
-		got, err := client.Preempt(t.Context(), &stowagev1.PreemptRequest{Pod: cpuPod("urgent", 10, 2), Context: &stowagev1.DecisionContext{
-			Base:             &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, base), Delta: d}},
-			IncludeNodeNames: true,
-		}})
+		reference := &stowagev1.SnapshotReference{Address: addressOf(t, base), Delta: d}
+		request.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: reference}
+		got, err := client.Preempt(t.Context(), request)
 		if diff := cmp.Diff(want, got, protocmp.Transform()); err != nil || diff != "" {
 			t.Errorf("by a delta of %s: %v, -inline +by address:\n%s", what, err, diff)
 		}

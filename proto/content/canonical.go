@@ -113,7 +113,7 @@ func normalize(n *stowagev1.Node) (*stowagev1.Node, error) {
 
 // normalizedBudget returns the budget itself, or a copy with the disrupted pods in order and each once.
 func normalizedBudget(p *stowagev1.PodDisruptionBudget) *stowagev1.PodDisruptionBudget {
-	if ascends(p.GetDisruptedPods()) {
+	if InOrderOnce(p.GetDisruptedPods()) {
 		return p
 	}
 	return &stowagev1.PodDisruptionBudget{
@@ -122,8 +122,8 @@ func normalizedBudget(p *stowagev1.PodDisruptionBudget) *stowagev1.PodDisruption
 	}
 }
 
-// ascends reports whether names are in strictly ascending order.
-func ascends(names []string) bool {
+// InOrderOnce reports whether names are in ascending order and none is there twice, as in a canonical encoding.
+func InOrderOnce(names []string) bool {
 	for i := 1; i < len(names); i++ {
 		if names[i-1] >= names[i] {
 			return false

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -49,7 +50,7 @@ func described(c *stowagev1.Cluster) Address {
 
 // TestAddressStays compares with a recorded address: clients keep addresses across releases.
 func TestAddressStays(t *testing.T) {
-	c, err := Of(&stowagev1.Cluster{
+	cluster := &stowagev1.Cluster{
 		PodTemplates: []*stowagev1.PodTemplate{{Namespace: "shop", Labels: map[string]string{"b": "2", "a": "1"}, Spec: &stowagev1.PodSpec{
 			Priority: -7, Containers: []*stowagev1.Container{{Requests: &stowagev1.Resources{CpuMillis: proto.Int64(0)}}},
 		}}},
@@ -61,13 +62,28 @@ func TestAddressStays(t *testing.T) {
 		}},
 		Namespaces:        []*stowagev1.Namespace{{Name: "shop"}, {Name: "default"}},
 		WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "s", Selector: &stowagev1.LabelSelector{}}},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	if got, want := c.Address().String(), "7acef34954698a0898c0710fdf73e7d09efbf8371e9a51a57639daf64b537783"; got != want {
-		t.Errorf("the address is %s, it was %s", got, want)
+	check := func(want string) {
+		t.Helper()
+		c, err := Of(cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Address().String(); got != want {
+			t.Errorf("the address is %s, it was %s", got, want)
+		}
 	}
+	check("7acef34954698a0898c0710fdf73e7d09efbf8371e9a51a57639daf64b537783")
+	cluster.PodTemplates[0].Spec.PreemptionPolicy = stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
+	check("7acef34954698a0898c0710fdf73e7d09efbf8371e9a51a57639daf64b537783")
+	cluster.PodTemplates[0].Spec.PreemptionPolicy = stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER
+	cluster.Nodes[0].Pods[0].StartTime = &timestamppb.Timestamp{Seconds: 1_790_000_000, Nanos: 5}
+	cluster.Nodes[0].Pods[0].Terminating, cluster.Nodes[0].Pods[0].Preempted = true, true
+	cluster.PodDisruptionBudgets = []*stowagev1.PodDisruptionBudget{
+		{Namespace: "shop", Name: "b", DisruptionsAllowed: -1, DisruptedPods: []string{"z", "y", "z"}},
+		{Name: "b", Selector: &stowagev1.LabelSelector{MatchLabels: map[string]string{"b": "2"}}},
+	}
+	check("0db05c88fa4a7fc686a47064e0fd02e3005f22e6d1eae5feeaa4977ff5281ff4")
 }
 
 func TestAddress(t *testing.T) {

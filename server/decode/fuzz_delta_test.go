@@ -15,12 +15,9 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// FuzzDelta decodes an arbitrary delta on an arbitrary cluster, and compares with decoding the whole cluster that simple
-// code makes of both: the same address, the same answers. A delta is refused where that is, too.
-func FuzzDelta(f *testing.F) {
-	base := request().GetContext().GetCluster()
-	base.PodTemplates[0].Spec.NodeName = ""
-	for _, d := range []*stowagev1.ClusterDelta{
+// deltasOn returns deltas that change everything a delta can change.
+func deltasOn(base *stowagev1.Cluster) []*stowagev1.ClusterDelta {
+	return []*stowagev1.ClusterDelta{
 		{},
 		{RemovedNodes: []string{"b"}, Nodes: []*stowagev1.Node{{Name: "d", ClassIndex: proto.Uint32(0)}, {Name: "c"}}},
 		{NodePods: []*stowagev1.NodePodsDelta{{
@@ -63,7 +60,15 @@ func FuzzDelta(f *testing.F) {
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", Pods: base.Nodes[0].Pods}}},
 		{RemovedNodes: []string{"unknown"}},
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "c", Pods: []*stowagev1.Pod{{Name: "of none", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 32}}}}}},
-	} {
+	}
+}
+
+// FuzzDelta decodes an arbitrary delta on an arbitrary cluster, and compares with decoding the whole cluster that simple
+// code makes of both: the same address, the same answers. A delta is refused where that is, too.
+func FuzzDelta(f *testing.F) {
+	base := request().GetContext().GetCluster()
+	base.PodTemplates[0].Spec.NodeName = ""
+	for _, d := range deltasOn(base) {
 		f.Add(marshal(f, base), marshal(f, d))
 		for _, w := range widened(marshal(f, d), d.ProtoReflect().Descriptor()) {
 			f.Add(marshal(f, base), w.raw)

@@ -225,7 +225,7 @@ func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
 				at.parent.String(), first)
 		}
 		form := item.form
-		if !inOrderOnce(p.Disrupted) {
+		if !content.InOrderOnce(p.Disrupted) {
 			slices.Sort(p.Disrupted)
 			p.Disrupted = slices.Compact(p.Disrupted)
 			// It fails on nothing that was read. If the budget was refused, so is the cluster.
@@ -234,16 +234,6 @@ func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
 		d.budgets = append(d.budgets, p)
 		d.content.AddPodDisruptionBudget(form)
 	}
-}
-
-// inOrderOnce reports whether names ascend and none is there twice.
-func inOrderOnce(names []string) bool {
-	for i := 1; i < len(names); i++ {
-		if names[i-1] >= names[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *reader) disruptionBudget(at *path, in *scan) (out api.PodDisruptionBudget) {
