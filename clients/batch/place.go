@@ -19,6 +19,10 @@ import (
 // callTimeout bounds one call of Place.
 const callTimeout = 30 * time.Second
 
+// entriesPreempted is the number of queue entries up to which the texts say what preemption would do. On 5,000 nodes that
+// takes 11 ms for each entry that finds no node, for which the placed ones should not wait.
+const entriesPreempted = 100
+
 // checkedAttempts is how many attempts accept a decision only if the cluster has not changed since the request.
 const checkedAttempts = 4
 
@@ -122,7 +126,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
 				Context: &stowagev1.DecisionContext{
 					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: s.options.Profile,
-				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: true,
+				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: len(q.queue) <= entriesPreempted,
 			})
 			return err
 		})

@@ -51,7 +51,7 @@ func draw(rng *rand.Rand) *world {
 // amounts by resource. Some are rounded, some have too many thousandths for 64 bits, and some quotients of them are no
 // numbers of float64.
 var amounts = map[corev1.ResourceName][]string{
-	corev1.ResourceCPU:              {"0", "100u", "0.3", "300m", "0.9", "1", "1.1", "3.3", "2", "7"},
+	corev1.ResourceCPU:              {"0", "100u", "3m", "9m", "0.1", "0.3", "300m", "0.9", "1", "1.1", "3.3", "2", "7"},
 	corev1.ResourceMemory:           {"0", "100m", "1500m", "64Mi", "1Gi", "10Pi", "11Pi"},
 	corev1.ResourceEphemeralStorage: {"1Ki", "1Gi", "3G"},
 	"example.com/gpu":               {"1", "2", "3"},
