@@ -55,7 +55,7 @@ var plugins = []plugin{
 	{name: "PodTopologySpread", id: stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD, at: both, weight: 2},
 	{name: "InterPodAffinity", id: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, at: both, weight: 2},
 	{name: "DynamicResources"},
-	{name: "DefaultPreemption"},
+	{name: "DefaultPreemption", id: stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION},
 	{name: "NodeResourcesBalancedAllocation", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, at: scoring, weight: 1},
 	{name: "ImageLocality", id: stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, at: scoreOnly, weight: 1},
 	{name: "DefaultBinder"},
