@@ -22,212 +22,62 @@ func started(p *enginetest.Pod, at int64) *enginetest.Pod {
 	return p
 }
 
-// TestPreemptionRules has a case for each rule of DefaultPreemption that a random cluster rarely shows.
-func TestPreemptionRules(t *testing.T) {
-	running := func(name string, cpu int, priority int32) *enginetest.Pod {
-		return enginetest.MakePod(name).Label("app", name).Request("cpu", cpu).Priority(priority)
-	}
-	node := func(name string, pods ...*enginetest.Pod) *enginetest.Node {
-		return enginetest.MakeNode(name).Zone("z-"+name).Allocate("cpu", 2000, "pods", 10).Run(pods...)
-	}
-	port := func(name string, priority int32, number int32) *enginetest.Pod {
-		return running(name, 100, priority).HostPort(number)
-	}
-	pod := func() *enginetest.Pod {
-		return enginetest.MakePod("x").Label("app", "x").Request("cpu", 1000).Priority(10)
-	}
-	preempted := func(p *enginetest.Pod) *enginetest.Pod {
-		p.Terminating, p.Preempted = true, true
-		return p
-	}
-	never := pod()
-	never.Template.Spec.NeverPreempts = true
-	conflicting := pod()
+// roomy returns a node for two pods of 1,000 thousandths of a core.
+func roomy(name string, pods ...*enginetest.Pod) *enginetest.Node {
+	return enginetest.MakeNode(name).Zone("z-"+name).Allocate("cpu", 2000, "pods", 10).Run(pods...)
+}
+
+func holding(name string, cpu int, priority int32) *enginetest.Pod {
+	return enginetest.MakePod(name).Label("app", name).Request("cpu", cpu).Priority(priority)
+}
+
+func holdingPort(name string, priority, number int32) *enginetest.Pod {
+	return holding(name, 100, priority).HostPort(number)
+}
+
+func preemptedPod(p *enginetest.Pod) *enginetest.Pod {
+	p.Terminating, p.Preempted = true, true
+	return p
+}
+
+func preemptor() *enginetest.Pod {
+	return enginetest.MakePod("x").Label("app", "x").Request("cpu", 1000).Priority(10)
+}
+
+func neverPreempting() *enginetest.Pod {
+	p := preemptor()
+	p.Template.Spec.NeverPreempts = true
+	return p
+}
+
+// conflicting returns a pod that PreFilter rejects.
+func conflicting() *enginetest.Pod {
+	p := preemptor()
 	names := func(name string) api.Requirement {
 		return api.Requirement{Key: "metadata.name", Operator: api.In, Values: []string{name}}
 	}
-	conflicting.Template.Spec.NodeAffinity = &api.NodeAffinity{Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{
+	p.Template.Spec.NodeAffinity = &api.NodeAffinity{Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{
 		{MatchFields: []api.Requirement{names("n1"), names("n2")}},
 	}}}
-	for _, test := range []struct {
-		name    string
-		nodes   []*enginetest.Node
-		budgets []api.PodDisruptionBudget
-		pod     *enginetest.Pod
-		options engine.PreemptOptions
-		best    []uint32
-		victims []string // of the nominated candidate
-		message string   // its end
-		kept    bool     // whether a nomination is kept where there is no candidate
-	}{
-		{
-			name: "nodes that eviction does not help",
-			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 10)), node("n2").Allocate("cpu", 500, "pods", 10),
-				node("n3", running("c", 1500, 10), running("d", 400, 1)),
-			},
-			pod: pod(),
-			message: "preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, " +
-				"1 Preemption is not helpful for scheduling.",
-		},
-		{
-			name:  "the pods of the highest importance stay",
-			nodes: []*enginetest.Node{node("n1", running("a", 500, 1), running("b", 500, 2), running("c", 500, 0), running("d", 500, 2))},
-			pod:   pod(), best: []uint32{0}, victims: []string{"a", "c"},
-			message: "preemption: found a potential placement for pod on node n1, preempting 2 victims",
-		},
-		{
-			name: "the pods that started earlier stay, absent is youngest, then the one that is listed later",
-			nodes: []*enginetest.Node{node("n1",
-				running("a", 500, 1), started(running("b", 500, 1), 9), started(running("c", 500, 1), 3), running("d", 500, 1))},
-			pod: pod(), best: []uint32{0}, victims: []string{"a", "d"},
-		},
-		{
-			name: "pods of violated budgets stay first",
-			nodes: []*enginetest.Node{node("n1",
-				running("a", 1000, 1), running("b", 1000, 5))},
-			budgets: []api.PodDisruptionBudget{budget("a", enginetest.Selects("app", "a"), 0)},
-			pod:     pod(), best: []uint32{0}, victims: []string{"b"},
-		},
-		{
-			name:  "disrupted pods, empty and unparsable selectors violate nothing",
-			nodes: []*enginetest.Node{node("n1", running("a", 1000, 1), running("b", 1000, 5))},
-			budgets: []api.PodDisruptionBudget{
-				{Namespace: "default", Name: "a", Selector: enginetest.Selects("app", "a"), Disrupted: []string{"a"}},
-				budget("b", nil, 0), budget("c", &api.LabelSelector{}, 0), budget("d", enginetest.Selects("app", "?"), 0),
-				{Namespace: "other", Name: "e", Selector: enginetest.Selects("app", "a")},
-			},
-			pod: pod(), best: []uint32{0}, victims: []string{"a"},
-		},
-		{
-			name: "after an exhausted budget the next ones are not used up",
-			nodes: []*enginetest.Node{node("n1",
-				running("a", 700, 3), running("b", 700, 2).Label("app", "a").Label("tier", "t"), running("c", 600, 1).Label("tier", "t"))},
-			budgets: []api.PodDisruptionBudget{
-				budget("a", enginetest.Selects("app", "a"), 1), budget("t", enginetest.Selects("tier", "t"), 1),
-			},
-			pod: pod(), best: []uint32{0}, victims: []string{"a", "c"},
-		},
-		{
-			name: "a node with fewer violations",
-			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 1)), node("n2", running("b", 2000, 9)), node("n3", running("a", 2000, 1)),
-			},
-			budgets: []api.PodDisruptionBudget{budget("a", enginetest.Selects("app", "a"), 0)},
-			pod:     pod(), best: []uint32{1}, victims: []string{"b"},
-		},
-		{
-			name: "the lowest highest priority, then the lowest sum",
-			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 2)),
-				node("n2", running("b", 1000, 1), running("c", 1000, 1).Request("cpu", 500), running("d", 500, 1)),
-				node("n3", running("e", 2000, 1)),
-			},
-			pod: pod().Request("cpu", 2000), best: []uint32{2}, victims: []string{"e"},
-		},
-		{
-			name: "the latest of the earliest starts among the victims with the highest priority",
-			nodes: []*enginetest.Node{
-				node("n1", started(running("a", 1000, 2), 5), started(running("b", 1000, 1), 100)),
-				node("n2", started(running("c", 1000, 2), 7), started(running("d", 1000, 1), 1)),
-				node("n3", started(running("e", 1000, 2), 7), started(running("f", 1000, 1), 2)),
-			},
-			pod: pod().Request("cpu", 2000), best: []uint32{1, 2}, victims: []string{"c", "d"},
-		},
-		{
-			name:  "preemptionPolicy Never",
-			nodes: []*enginetest.Node{node("n1", running("a", 2000, 1))},
-			pod:   never, kept: true,
-			message: "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.",
-		},
-		{
-			name:  "a terminating victim on the nominated node",
-			nodes: []*enginetest.Node{node("n1", preempted(running("a", 2000, 1))), node("n2", running("b", 2000, 1))},
-			pod:   pod().NominatedTo("n1"), kept: true,
-			message: "0/2 nodes are available: 2 Insufficient cpu. " +
-				"preemption: not eligible due to a terminating pod on the nominated node.",
-		},
-		{
-			name:  "a nominated node that is out of the question",
-			nodes: []*enginetest.Node{node("n1", preempted(running("a", 2000, 1))).Cordon(), node("n2", running("b", 2000, 1))},
-			pod:   pod().NominatedTo("n1"), best: []uint32{1}, victims: []string{"b"},
-		},
-		{
-			name:  "a terminating pod of the same priority on the nominated node",
-			nodes: []*enginetest.Node{node("n1", preempted(running("a", 2000, 10))), node("n2", running("b", 2000, 1))},
-			pod:   pod().NominatedTo("n1"), best: []uint32{1}, victims: []string{"b"},
-		},
-		{
-			name:  "PreFilter rejects the pod",
-			nodes: []*enginetest.Node{node("n1", running("a", 2000, 1)), node("n2", running("b", 2000, 1))},
-			pod:   conflicting, kept: true,
-			message: "0/2 nodes are available: pod affinity terms conflict. not found",
-		},
-		{
-			name: "a terminating victim that spread subtracts though it never counted",
-			nodes: []*enginetest.Node{
-				enginetest.MakeNode("n1").Zone("z1").Allocate("cpu", 2000, "pods", 10).Run(running("w", 100, 100),
-					running("t", 100, 1).Label("app", "w").Terminate(), running("o", 1500, 1)),
-				enginetest.MakeNode("n2").Zone("z2").Allocate("cpu", 2000, "pods", 10).Run(running("big", 2000, 100)),
-			},
-			pod:  pod().Label("app", "w").Spread("topology.kubernetes.io/zone", 1, enginetest.Selects("app", "w")),
-			best: []uint32{0}, victims: []string{"t", "o"},
-		},
-		{
-			name: "the same, counted as Filter counts",
-			nodes: []*enginetest.Node{
-				enginetest.MakeNode("n1").Zone("z1").Allocate("cpu", 2000, "pods", 10).Run(running("w", 100, 100),
-					running("t", 100, 1).Label("app", "w").Terminate(), running("o", 1500, 1)),
-				enginetest.MakeNode("n2").Zone("z2").Allocate("cpu", 2000, "pods", 10).Run(running("big", 2000, 100)),
-			},
-			options: engine.PreemptOptions{RecountSpread: true},
-			pod:     pod().Label("app", "w").Spread("topology.kubernetes.io/zone", 1, enginetest.Selects("app", "w")),
-			message: "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, " +
-				"1 node(s) didn't match pod topology spread constraints.",
-		},
-		{
-			name:  "a host port that a pod that stays holds, too",
-			nodes: []*enginetest.Node{node("n1", port("a", 1, 80), port("b", 100, 80)), node("n2", port("c", 100, 80), port("d", 1, 81))},
-			pod:   pod().HostPort(80), best: []uint32{0}, victims: []string{"a"},
-		},
-		{
-			name:    "two host ports, one of them held by a pod that stays",
-			nodes:   []*enginetest.Node{node("n1", port("a", 1, 80), port("b", 100, 80).HostPort(81))},
-			pod:     pod().HostPort(80).HostPort(81),
-			message: "preemption: 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
-		},
-		{
-			name: "a victim that the pod has affinity to",
-			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 1)), node("n2", running("b", 1500, 1), running("a", 500, 20)),
-			},
-			pod:  pod().Affinity("kubernetes.io/hostname", enginetest.Selects("app", "a")),
-			best: []uint32{1}, victims: []string{"b"},
-		},
-		{
-			name:  "the first of its set, once the victim that matches is gone",
-			nodes: []*enginetest.Node{node("n1", running("x", 2000, 1))},
-			pod:   pod().Affinity("kubernetes.io/hostname", enginetest.Selects("app", "x")),
-			best:  []uint32{0}, victims: []string{"x"},
-		},
-		{
-			name: "anti-affinity of a victim and in the domain of another node",
-			nodes: []*enginetest.Node{
-				enginetest.MakeNode("n1").Zone("z").Run(
-					running("a", 100, 1).AntiAffinity("topology.kubernetes.io/zone", enginetest.Selects("app", "x"))),
-				enginetest.MakeNode("n2").Zone("z").Run(running("b", 100, 1)),
-			},
-			pod: pod(), best: []uint32{0}, victims: []string{"a"},
-		},
-		{
-			name: "a nominated pod that the victims would make room for",
-			nodes: []*enginetest.Node{
-				node("n1", running("a", 2000, 1)).Nominate(running("waiting", 1500, 10)),
-				node("n2", running("b", 2000, 1)).Nominate(running("w", 1500, 9)),
-			},
-			pod: pod(), best: []uint32{1}, victims: []string{"b"},
-		},
-	} {
+	return p
+}
+
+// preemptionCase is a case of a rule of DefaultPreemption that a random cluster rarely shows.
+type preemptionCase struct {
+	name    string
+	nodes   []*enginetest.Node
+	budgets []api.PodDisruptionBudget
+	pod     *enginetest.Pod
+	options engine.PreemptOptions
+	best    []uint32
+	victims []string // of the nominated candidate
+	message string   // its end
+	kept    bool     // whether a nomination is kept where there is no candidate
+}
+
+func testPreemptions(t *testing.T, cases []preemptionCase) {
+	t.Helper()
+	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			stated := enginetest.Cluster(test.nodes...)
 			stated.Budgets = test.budgets
@@ -251,6 +101,194 @@ func TestPreemptionRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPreemptionVictims checks which pods go, and on which node.
+func TestPreemptionVictims(t *testing.T) {
+	testPreemptions(t, []preemptionCase{
+		{
+			name: "nodes that eviction does not help",
+			nodes: []*enginetest.Node{
+				roomy("n1", holding("a", 2000, 10)), roomy("n2").Allocate("cpu", 500, "pods", 10),
+				roomy("n3", holding("c", 1500, 10), holding("d", 400, 1)),
+			},
+			pod: preemptor(),
+			message: "preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, " +
+				"1 Preemption is not helpful for scheduling.",
+		},
+		{
+			name:  "the pods of the highest importance stay",
+			nodes: []*enginetest.Node{roomy("n1", holding("a", 500, 1), holding("b", 500, 2), holding("c", 500, 0), holding("d", 500, 2))},
+			pod:   preemptor(), best: []uint32{0}, victims: []string{"a", "c"},
+			message: "preemption: found a potential placement for pod on node n1, preempting 2 victims",
+		},
+		{
+			name: "the pods that started earlier stay, absent is youngest, then the one that is listed later",
+			nodes: []*enginetest.Node{roomy("n1",
+				holding("a", 500, 1), started(holding("b", 500, 1), 9), started(holding("c", 500, 1), 3), holding("d", 500, 1))},
+			pod: preemptor(), best: []uint32{0}, victims: []string{"a", "d"},
+		},
+		{
+			name: "pods of violated budgets stay first",
+			nodes: []*enginetest.Node{roomy("n1",
+				holding("a", 1000, 1), holding("b", 1000, 5))},
+			budgets: []api.PodDisruptionBudget{budget("a", enginetest.Selects("app", "a"), 0)},
+			pod:     preemptor(), best: []uint32{0}, victims: []string{"b"},
+		},
+		{
+			name:  "disrupted pods, empty and unparsable selectors violate nothing",
+			nodes: []*enginetest.Node{roomy("n1", holding("a", 1000, 1), holding("b", 1000, 5))},
+			budgets: []api.PodDisruptionBudget{
+				{Namespace: "default", Name: "a", Selector: enginetest.Selects("app", "a"), Disrupted: []string{"a"}},
+				budget("b", nil, 0), budget("c", &api.LabelSelector{}, 0), budget("d", enginetest.Selects("app", "?"), 0),
+				{Namespace: "other", Name: "e", Selector: enginetest.Selects("app", "a")},
+			},
+			pod: preemptor(), best: []uint32{0}, victims: []string{"a"},
+		},
+		{
+			name: "after an exhausted budget the next ones are not used up",
+			nodes: []*enginetest.Node{roomy("n1",
+				holding("a", 700, 3), holding("b", 700, 2).Label("app", "a").Label("tier", "t"), holding("c", 600, 1).Label("tier", "t"))},
+			budgets: []api.PodDisruptionBudget{
+				budget("a", enginetest.Selects("app", "a"), 1), budget("t", enginetest.Selects("tier", "t"), 1),
+			},
+			pod: preemptor(), best: []uint32{0}, victims: []string{"a", "c"},
+		},
+		{
+			name: "a node with fewer violations",
+			nodes: []*enginetest.Node{
+				roomy("n1", holding("a", 2000, 1)), roomy("n2", holding("b", 2000, 9)), roomy("n3", holding("a", 2000, 1)),
+			},
+			budgets: []api.PodDisruptionBudget{budget("a", enginetest.Selects("app", "a"), 0)},
+			pod:     preemptor(), best: []uint32{1}, victims: []string{"b"},
+		},
+		{
+			name: "the lowest highest priority, then the lowest sum",
+			nodes: []*enginetest.Node{
+				roomy("n1", holding("a", 2000, 2)),
+				roomy("n2", holding("b", 1000, 1), holding("c", 1000, 1).Request("cpu", 500), holding("d", 500, 1)),
+				roomy("n3", holding("e", 2000, 1)),
+			},
+			pod: preemptor().Request("cpu", 2000), best: []uint32{2}, victims: []string{"e"},
+		},
+		{
+			name: "the latest of the earliest starts among the victims with the highest priority",
+			nodes: []*enginetest.Node{
+				roomy("n1", started(holding("a", 1000, 2), 5), started(holding("b", 1000, 1), 100)),
+				roomy("n2", started(holding("c", 1000, 2), 7), started(holding("d", 1000, 1), 1)),
+				roomy("n3", started(holding("e", 1000, 2), 7), started(holding("f", 1000, 1), 2)),
+			},
+			pod: preemptor().Request("cpu", 2000), best: []uint32{1, 2}, victims: []string{"c", "d"},
+		},
+	})
+}
+
+// TestPreemptionEligibility checks which pods may preempt.
+func TestPreemptionEligibility(t *testing.T) {
+	testPreemptions(t, []preemptionCase{
+		{
+			name:  "preemptionPolicy Never",
+			nodes: []*enginetest.Node{roomy("n1", holding("a", 2000, 1))},
+			pod:   neverPreempting(), kept: true,
+			message: "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.",
+		},
+		{
+			name:  "a terminating victim on the nominated node",
+			nodes: []*enginetest.Node{roomy("n1", preemptedPod(holding("a", 2000, 1))), roomy("n2", holding("b", 2000, 1))},
+			pod:   preemptor().NominatedTo("n1"), kept: true,
+			message: "0/2 nodes are available: 2 Insufficient cpu. " +
+				"preemption: not eligible due to a terminating pod on the nominated node.",
+		},
+		{
+			name:  "a nominated node that is out of the question",
+			nodes: []*enginetest.Node{roomy("n1", preemptedPod(holding("a", 2000, 1))).Cordon(), roomy("n2", holding("b", 2000, 1))},
+			pod:   preemptor().NominatedTo("n1"), best: []uint32{1}, victims: []string{"b"},
+		},
+		{
+			name:  "a terminating pod of the same priority on the nominated node",
+			nodes: []*enginetest.Node{roomy("n1", preemptedPod(holding("a", 2000, 10))), roomy("n2", holding("b", 2000, 1))},
+			pod:   preemptor().NominatedTo("n1"), best: []uint32{1}, victims: []string{"b"},
+		},
+		{
+			name:  "PreFilter rejects the pod",
+			nodes: []*enginetest.Node{roomy("n1", holding("a", 2000, 1)), roomy("n2", holding("b", 2000, 1))},
+			pod:   conflicting(), kept: true,
+			message: "0/2 nodes are available: pod affinity terms conflict. not found",
+		},
+	})
+}
+
+// TestPreemptionCounts checks what rules count without victims.
+func TestPreemptionCounts(t *testing.T) {
+	testPreemptions(t, []preemptionCase{
+		{
+			name: "a terminating victim that spread subtracts though it never counted",
+			nodes: []*enginetest.Node{
+				enginetest.MakeNode("n1").Zone("z1").Allocate("cpu", 2000, "pods", 10).Run(holding("w", 100, 100),
+					holding("t", 100, 1).Label("app", "w").Terminate(), holding("o", 1500, 1)),
+				enginetest.MakeNode("n2").Zone("z2").Allocate("cpu", 2000, "pods", 10).Run(holding("big", 2000, 100)),
+			},
+			pod:  preemptor().Label("app", "w").Spread("topology.kubernetes.io/zone", 1, enginetest.Selects("app", "w")),
+			best: []uint32{0}, victims: []string{"t", "o"},
+		},
+		{
+			name: "the same, counted as Filter counts",
+			nodes: []*enginetest.Node{
+				enginetest.MakeNode("n1").Zone("z1").Allocate("cpu", 2000, "pods", 10).Run(holding("w", 100, 100),
+					holding("t", 100, 1).Label("app", "w").Terminate(), holding("o", 1500, 1)),
+				enginetest.MakeNode("n2").Zone("z2").Allocate("cpu", 2000, "pods", 10).Run(holding("big", 2000, 100)),
+			},
+			options: engine.PreemptOptions{RecountSpread: true},
+			pod:     preemptor().Label("app", "w").Spread("topology.kubernetes.io/zone", 1, enginetest.Selects("app", "w")),
+			message: "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, " +
+				"1 node(s) didn't match pod topology spread constraints.",
+		},
+		{
+			name: "a host port that a pod that stays holds, too",
+			nodes: []*enginetest.Node{
+				roomy("n1", holdingPort("a", 1, 80), holdingPort("b", 100, 80)),
+				roomy("n2", holdingPort("c", 100, 80), holdingPort("d", 1, 81)),
+			},
+			pod: preemptor().HostPort(80), best: []uint32{0}, victims: []string{"a"},
+		},
+		{
+			name:    "two host ports, one of them held by a pod that stays",
+			nodes:   []*enginetest.Node{roomy("n1", holdingPort("a", 1, 80), holdingPort("b", 100, 80).HostPort(81))},
+			pod:     preemptor().HostPort(80).HostPort(81),
+			message: "preemption: 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+		},
+		{
+			name: "a victim that the pod has affinity to",
+			nodes: []*enginetest.Node{
+				roomy("n1", holding("a", 2000, 1)), roomy("n2", holding("b", 1500, 1), holding("a", 500, 20)),
+			},
+			pod:  preemptor().Affinity("kubernetes.io/hostname", enginetest.Selects("app", "a")),
+			best: []uint32{1}, victims: []string{"b"},
+		},
+		{
+			name:  "the first of its set, once the victim that matches is gone",
+			nodes: []*enginetest.Node{roomy("n1", holding("x", 2000, 1))},
+			pod:   preemptor().Affinity("kubernetes.io/hostname", enginetest.Selects("app", "x")),
+			best:  []uint32{0}, victims: []string{"x"},
+		},
+		{
+			name: "anti-affinity of a victim and in the domain of another node",
+			nodes: []*enginetest.Node{
+				enginetest.MakeNode("n1").Zone("z").Run(
+					holding("a", 100, 1).AntiAffinity("topology.kubernetes.io/zone", enginetest.Selects("app", "x"))),
+				enginetest.MakeNode("n2").Zone("z").Run(holding("b", 100, 1)),
+			},
+			pod: preemptor(), best: []uint32{0}, victims: []string{"a"},
+		},
+		{
+			name: "a nominated pod that the victims would make room for",
+			nodes: []*enginetest.Node{
+				roomy("n1", holding("a", 2000, 1)).Nominate(holding("waiting", 1500, 10)),
+				roomy("n2", holding("b", 2000, 1)).Nominate(holding("w", 1500, 9)),
+			},
+			pod: preemptor(), best: []uint32{1}, victims: []string{"b"},
+		},
+	})
 }
 
 // TestNoPreemption has the pods that kube-scheduler runs no preemption for.
