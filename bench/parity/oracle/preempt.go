@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
 // Preemption is what the PostFilter plugins of the default profile find for a pod without feasible nodes.
@@ -67,6 +69,27 @@ func (s *Scheduler) Preempt(pod *corev1.Pod) (*Preemption, error) {
 	fit.Diagnosis.PostFilterMsg = p.Message
 	p.Whole = fit.Error()
 	return p, nil
+}
+
+// Nominate runs schedulePod and DefaultPreemption for a stored pod, and nothing else: what kube-scheduler does to find the
+// victims, to be timed. They are not evicted. The node is the one that it nominates.
+func (s *Scheduler) Nominate(pod *corev1.Pod) (node uint32, err error) {
+	s.preemption.Executor.PreemptPod = func(
+		context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *corev1.Pod, string,
+	) (bool, error) {
+		return true, nil
+	}
+	state := framework.NewCycleState()
+	_, err = s.scheduleIn(state, pod)
+	var fit *framework.FitError
+	if !errors.As(err, &fit) {
+		return 0, fmt.Errorf("the pod needs no preemption: %w", err)
+	}
+	result, status := s.preemption.PostFilter(s.ctx, state, pod, fit.Diagnosis.NodeToStatus)
+	if !status.IsSuccess() {
+		return 0, status.AsError()
+	}
+	return s.index[result.NominatedNodeName], nil
 }
 
 // dryRun asks DefaultPreemption in parts, and compares with what it found as a whole.

@@ -42,6 +42,7 @@ const chunkBytes = 1 << 20
 func stream(c *stowagev1.Cluster) ([][]byte, error) {
 	part := &stowagev1.Cluster{
 		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
+		PodDisruptionBudgets: c.PodDisruptionBudgets,
 	}
 	var messages [][]byte
 	add := func() error {

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,21 @@ func kubernetes(c *stowagev1.Cluster) (*scenario.Case, error) {
 				out.Pods = append(out.Pods, &pod)
 			}
 		}
+		for _, named := range n.Pods {
+			pod := *stored[named.GetTemplateIndex()]
+			pod.Name, pod.UID, pod.Spec.NodeName = named.Name, types.UID(named.Name), n.Name
+			pod.Status.StartTime = &metav1.Time{Time: named.StartTime.AsTime()}
+			out.Pods = append(out.Pods, &pod)
+		}
+	}
+	for _, p := range c.PodDisruptionBudgets {
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
+		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: p.Selector.MatchLabels}
+		budget.Status.DisruptionsAllowed = p.DisruptionsAllowed
+		if err := lost(p, kube.PodDisruptionBudget(budget)); err != nil {
+			return nil, err
+		}
+		out.PodDisruptionBudgets = append(out.PodDisruptionBudgets, budget)
 	}
 	return out, nil
 }
@@ -69,6 +85,9 @@ func kubernetesNode(n *stowagev1.Node) (*corev1.Node, error) {
 // kubernetesPod is a pod of a template, as the API server stores it.
 func kubernetesPod(t *stowagev1.PodTemplate) (*corev1.Pod, error) {
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: t.Namespace, Labels: t.Labels}}
+	if t.Spec.Priority != 0 {
+		out.Spec.Priority = &t.Spec.Priority
+	}
 	for _, c := range t.Spec.Containers {
 		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{
 			Name: c.Name, Image: c.Image, Resources: corev1.ResourceRequirements{Requests: quantities(c.Requests)},
@@ -101,6 +120,7 @@ func kubernetesPod(t *stowagev1.PodTemplate) (*corev1.Pod, error) {
 		c.NodeAffinityPolicy = cmp.Or(c.NodeAffinityPolicy, stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR)
 		c.NodeTaintsPolicy = cmp.Or(c.NodeTaintsPolicy, stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE)
 	}
+	again.GetTemplate().Spec.Tolerations = nil // those that admission adds, of NoExecute, reject no node
 	if err := lost(t, again.GetTemplate()); err != nil {
 		return nil, err
 	}

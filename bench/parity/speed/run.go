@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/bench/loopback"
@@ -110,6 +111,9 @@ func (r *run) sections() error {
 	all = append(all, section{"queues", r.placing})
 	for _, n := range r.KubeNodes {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
+	}
+	if slices.Contains(r.KubeNodes, nodes) {
+		all = append(all, section{"preemption", func() error { return r.preemption(nodes) }})
 	}
 	if !r.Options.Small {
 		for _, n := range clusterSizes {
