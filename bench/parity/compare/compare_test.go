@@ -40,9 +40,10 @@ func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 // altered is a Stowage whose answers are altered.
 type altered struct {
 	conformance.Service
-	filter func(*stowagev1.FilterResponse)
-	score  func(*stowagev1.ScoreResponse)
-	place  func(*stowagev1.PlaceResponse)
+	filter  func(*stowagev1.FilterResponse)
+	score   func(*stowagev1.ScoreResponse)
+	place   func(*stowagev1.PlaceResponse)
+	preempt func(*stowagev1.PreemptResponse)
 }
 
 func (a altered) Filter(ctx context.Context, r *stowagev1.FilterRequest, _ ...grpc.CallOption) (*stowagev1.FilterResponse, error) {
@@ -70,6 +71,24 @@ func (a altered) Place(ctx context.Context, r *stowagev1.PlaceRequest, _ ...grpc
 		a.place(out)
 	}
 	return out, err
+}
+
+func (a altered) Preempt(ctx context.Context, r *stowagev1.PreemptRequest, _ ...grpc.CallOption) (*stowagev1.PreemptResponse, error) {
+	out, err := a.Service.Preempt(ctx, r)
+	if err == nil && a.preempt != nil {
+		out = proto.CloneOf(out)
+		a.preempt(out)
+	}
+	return out, err
+}
+
+// found alters what preemption finds, where there is something to alter.
+func found(alter func(*stowagev1.Preemption)) altered {
+	return altered{preempt: func(r *stowagev1.PreemptResponse) {
+		if r.Preemption != nil {
+			alter(r.Preemption)
+		}
+	}}
 }
 
 // A comparison that lets anything pass is worth nothing, so each field is altered once.
@@ -115,17 +134,76 @@ func TestEveryFieldIsCompared(t *testing.T) {
 				p.Rejections = append(p.Rejections, &stowagev1.Rejection{})
 			}
 		}},
+		"preempt candidates": found(func(p *stowagev1.Preemption) {
+			for _, c := range p.Candidates {
+				c.PdbViolations++
+			}
+		}),
+		"preempt candidates, victims": found(func(p *stowagev1.Preemption) {
+			for _, c := range p.Candidates {
+				c.Victims[0].Name += "."
+			}
+		}),
+		"preempt best_nodes": found(func(p *stowagev1.Preemption) {
+			p.BestNodes = &stowagev1.NodeList{Indexes: append(p.BestNodes.GetIndexes(), 99)}
+		}),
+		"preempt rejections": found(func(p *stowagev1.Preemption) {
+			for _, x := range p.Rejections {
+				x.Code = 3 - x.Code
+			}
+		}),
+		"preempt preemption message": found(func(p *stowagev1.Preemption) { p.Message += "." }),
+		"preempt preemption":         found(func(p *stowagev1.Preemption) { p.ClearsNomination = !p.ClearsNomination }),
+		"preempt preemption, nominated": found(func(p *stowagev1.Preemption) {
+			if p.Nominated != nil {
+				p.Nominated.Victims = append(p.Nominated.Victims, &stowagev1.PodReference{})
+			}
+		}),
+		"preempt feasible_nodes": {preempt: func(r *stowagev1.PreemptResponse) {
+			r.FeasibleNodes = &stowagev1.NodeList{Indexes: append(r.FeasibleNodes.GetIndexes(), 0)}
+		}},
+		"preempt message":        {preempt: func(r *stowagev1.PreemptResponse) { r.Message += "." }},
+		"preempt internal_error": {preempt: func(r *stowagev1.PreemptResponse) { r.InternalError = !r.InternalError }},
+		"filter with preemption": {filter: func(r *stowagev1.FilterResponse) {
+			if r.Preemption != nil {
+				r.Preemption.Message += "."
+			}
+		}},
+		"filter with preemption message": {filter: func(r *stowagev1.FilterResponse) {
+			if r.Preemption != nil {
+				r.Message += "."
+			}
+		}},
+		"place preemption": {place: func(r *stowagev1.PlaceResponse) {
+			for _, p := range r.Placements {
+				if p.Preemption != nil {
+					p.Preemption.ClearsNomination = !p.Preemption.ClearsNomination
+				}
+			}
+		}},
+		"place with preemption message": {place: func(r *stowagev1.PlaceResponse) {
+			for _, p := range r.Placements {
+				if p.Preemption != nil {
+					p.Message += "."
+				}
+			}
+		}},
 		"place placed_count": {place: func(r *stowagev1.PlaceResponse) { r.PlacedCount++ }},
 	} {
 		a.Service = inProcess
+		of, _, _ := strings.Cut(kind, ",")
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(20) {
-				r, err := compare.Run(t.Context(), generate.Case("taints", seed), a)
+				profile := "taints"
+				if strings.Contains(kind, "preempt") {
+					profile = "preemption"
+				}
+				r, err := compare.Run(t.Context(), generate.Case(profile, seed), a)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, d := range r.Differences {
-					if strings.HasPrefix(d.Kind, kind) {
+					if strings.HasPrefix(d.Kind, of) {
 						return
 					}
 				}
