@@ -69,7 +69,8 @@ func started(seconds int) podOption {
 func app(name string) podOption { return func(p *corev1.Pod) { p.Labels["app"] = name } }
 
 func terminating(p *corev1.Pod) {
-	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, new(int64(30))
+	p.DeletionTimestamp = &metav1.Time{Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	p.DeletionGracePeriodSeconds = new(int64(30))
 }
 
 func disrupted(status corev1.ConditionStatus, reason string) podOption {

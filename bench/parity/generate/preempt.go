@@ -256,8 +256,8 @@ func (d *draw) budget() {
 		pod := pick(d, d.c.Pods...)
 		b.Namespace = pod.Namespace
 		b.Spec.Selector = &metav1.LabelSelector{}
-		for key, value := range pod.Labels {
-			if d.chance(0.5) {
+		for _, key := range podLabelKeys {
+			if value, ok := pod.Labels[key]; ok && d.chance(0.5) {
 				b.Spec.Selector.MatchLabels = map[string]string{key: value}
 			}
 		}

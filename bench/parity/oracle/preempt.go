@@ -60,7 +60,10 @@ func (s *Scheduler) Preempt(pod *corev1.Pod) (*Preemption, error) {
 		return nil, nil
 	}
 	result, status := s.framework.RunPostFilterPlugins(s.ctx, state, pod, fit.Diagnosis.NodeToStatus)
-	p := &Preemption{Message: status.Message(), Clears: result != nil && result.Mode() == fwk.ModeOverride && result.NominatedNodeName == ""}
+	p := &Preemption{
+		Message: status.Message(),
+		Clears:  result != nil && result.Mode() == fwk.ModeOverride && result.NominatedNodeName == "",
+	}
 	if status.Code() != fwk.Error {
 		if err := s.dryRun(p, state, pod, fit, result); err != nil {
 			return nil, err
