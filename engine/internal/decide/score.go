@@ -91,7 +91,7 @@ func (f *Framework) PreScoreFailure(spec *api.PodSpec) *Failure {
 		if p.PreScoreError == nil {
 			continue
 		}
-		if err := p.PreScoreError(spec); err != "" {
+		if err := p.PreScoreError(spec, f.profile); err != "" {
 			return &Failure{p.Name, verdict.UnparsablePod(err), fmt.Sprintf("running PreScore plugin %q: %s", p.Name, err)}
 		}
 	}

@@ -36,7 +36,7 @@ type Plugin struct {
 	Explain func(*Cycle, *Explaining)
 
 	// PreScoreError returns the error of PreScore, empty for none.
-	PreScoreError func(*api.PodSpec) string
+	PreScoreError func(*api.PodSpec, *api.Profile) string
 	// Score returns the normalized scores of feasible nodes; nil if the plugin skips the pod.
 	Score func(c *Cycle, feasible []uint32) []int64
 	// Weight returns the field of the plugin's weight.

@@ -25,9 +25,10 @@ var Plugin = &plugin.Plugin{
 
 	WithNominated: withNominated,
 
-	Explain: explain,
-	Score:   Score,
-	Weight:  func(w *api.Weights) *int64 { return &w.InterPodAffinity },
+	Explain:       explain,
+	PreScoreError: preScoreError,
+	Score:         Score,
+	Weight:        func(w *api.Weights) *int64 { return &w.InterPodAffinity },
 
 	OwnRules: true,
 }

@@ -37,7 +37,7 @@ func (t *Tally) Add(node uint32, weight int64) {
 // request has ended.
 func NewPreferred(c *plugin.Cycle) *Preferred {
 	p := &Preferred{cycle: c}
-	if skipped(c) {
+	if skipped(c.Pod.Spec(), c.Profile) {
 		return p
 	}
 	p.addOwn(c.Pod.PreferredAffinity, 1)
@@ -83,7 +83,7 @@ func (p *Preferred) index(key intern.ID) int {
 // Weights returns what one pod of a group adds to each tally; nil for nothing.
 func (p *Preferred) Weights(g *cluster.Group) []int64 {
 	c := p.cycle
-	if skipped(c) {
+	if skipped(c.Pod.Spec(), c.Profile) {
 		return nil
 	}
 	var weights []int64

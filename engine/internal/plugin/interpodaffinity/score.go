@@ -3,6 +3,7 @@ package interpodaffinity
 import (
 	"math"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 )
 
@@ -22,10 +23,11 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// skipped reports whether the profile ignores the terms that count for the pod's scores.
-func skipped(c *plugin.Cycle) bool {
-	own := len(c.Pod.PreferredAffinity)+len(c.Pod.PreferredAntiAffinity) > 0
-	return c.Profile.IgnorePreferredTermsOfExistingPods && !own
+// skipped reports whether the profile ignores the terms that count for a pod's scores.
+func skipped(spec *api.PodSpec, profile *api.Profile) bool {
+	own := spec.PodAffinity != nil && len(spec.PodAffinity.Preferred) > 0 ||
+		spec.PodAntiAffinity != nil && len(spec.PodAntiAffinity.Preferred) > 0
+	return profile.IgnorePreferredTermsOfExistingPods && !own
 }
 
 // weightOf returns the weight of a term of existing pods. Their required affinity terms count with the weight of the

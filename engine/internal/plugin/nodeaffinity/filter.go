@@ -53,7 +53,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	add(c.Required, verdict.ReasonNodeAffinity)
 }
 
-func preScoreError(spec *api.PodSpec) string {
+func preScoreError(spec *api.PodSpec, _ *api.Profile) string {
 	if spec.NodeAffinity == nil {
 		return ""
 	}

@@ -15,7 +15,7 @@ var Plugin = &plugin.Plugin{
 	PreFilter:     preFilter,
 	Compile:       compileHard,
 	Explain:       explain,
-	PreScoreError: PreScoreError,
+	PreScoreError: preScoreError,
 	Score:         Score,
 	Weight:        func(w *api.Weights) *int64 { return &w.PodTopologySpread },
 

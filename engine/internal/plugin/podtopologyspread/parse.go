@@ -10,8 +10,8 @@ func preFilterError(spec *api.PodSpec) string {
 	return within("get constraints from pod: obtaining pod's hard topology spread constraints: ", parseError(spec, false))
 }
 
-// PreScoreError returns the error of PreScore, empty for none (scoring.go PreScore, v1.37).
-func PreScoreError(spec *api.PodSpec) string {
+// preScoreError returns the error of PreScore, empty for none (scoring.go PreScore, v1.37).
+func preScoreError(spec *api.PodSpec, _ *api.Profile) string {
 	return within("calculating preScoreState: obtaining pod's soft topology spread constraints: ", parseError(spec, true))
 }
 
