@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -236,6 +238,40 @@ func TestPreemptionOfChangedCluster(t *testing.T) {
 			if diff := gocmp.Diff(filterOf(t, stated, &pods[i], o), got); diff != "" {
 				t.Fatalf("seed %d, pod %d (-compiled +changed):\n%s", seed, i, diff)
 			}
+		}
+	}
+}
+
+// TestPreemptionsOfAQueueAreBounded places pods that differ in their requests, until their preemptions list too much.
+func TestPreemptionsOfAQueueAreBounded(t *testing.T) {
+	const nodes, entries = 50_000, 42
+	stated := &api.Cluster{}
+	victim := &api.PodTemplate{Namespace: "default"}
+	stated.Templates = []*api.PodTemplate{victim}
+	for i := range nodes {
+		stated.Nodes = append(stated.Nodes, api.Node{
+			Name: fmt.Sprint("n", i), Allocatable: api.Resources{{Resource: "pods", Amount: 1}}, PodCounts: []api.PodCount{{Count: 1}},
+		})
+	}
+	var queue []engine.Pending
+	for i := range entries {
+		pod := enginetest.MakePod("x").Request("cpu", 1+i).Priority(-1)
+		queue = append(queue, engine.Pending{Pod: pod.Pod, Count: 1})
+	}
+	c, err := engine.Compile(t.Context(), stated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	placed, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137(), Preempt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range placed.Placements {
+		if has, want := p.Preemption != nil, (i+1)*nodes <= verdict.MaxListedNodes; has != want {
+			t.Errorf("entry %d has a preemption: %t, want %t", i, has, want)
+		}
+		if !strings.Contains(p.Message, " preemption: 0/50000 nodes are available: ") {
+			t.Errorf("entry %d: %s", i, p.Message)
 		}
 	}
 }

@@ -23,7 +23,8 @@ const (
 	// domain and per pod.
 	MaxExplained = 2_000_000
 	EntryCost    = 8
-	// MaxListedNodes bounds the nodes that the rejections of one call of Place list in total.
+	// MaxListedNodes bounds the nodes that the rejections of one call of Place list in total, and the nodes and victims that
+	// its preemptions list.
 	MaxListedNodes = 2_000_000
 	// MaxDetails bounds Explanation.Shortages and Explanation.PortConflicts.
 	MaxDetails = 1000

@@ -23,7 +23,7 @@ type Placement struct {
 	// Failed reports that kube-scheduler's cycle of the first unplaced pod ends with an internal error.
 	Failed bool
 	// Message, Rejections, Explanation, Changes and Preemption are those of the first unplaced pod, as in Filter. Rejections are
-	// left out once those of the call would list more than MaxListedNodes nodes.
+	// left out once those of the call would list more than MaxListedNodes nodes; Preemption likewise, but for its message.
 	Message     string
 	Rejections  []Rejection
 	Explanation *Explanation

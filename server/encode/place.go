@@ -12,11 +12,9 @@ const placementBytes = 10
 func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+placementBytes*len(p.Placements))}
 	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
-	var preemptions placePreemptions
 	for i := range p.Placements {
 		placement := &p.Placements[i]
-		preemption := preemptions.next(names, placement.Preemption)
-		e.lengthDelimited(1, func() { e.placement(placement, preemption, in.GetQueue()[i].GetPod().GetUnread()) })
+		e.lengthDelimited(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
 	}
@@ -27,7 +25,7 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 	return e.b, e.err
 }
 
-func (e *encoder) placement(p *verdict.Placement, preemption *stowagev1.Preemption, unread []*stowagev1.UnreadField) {
+func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadField) {
 	e.nodes(1, p.Nodes)
 	e.rejections(4, p.Rejections)
 	packed(e, 7, p.Scores)
@@ -42,7 +40,7 @@ func (e *encoder) placement(p *verdict.Placement, preemption *stowagev1.Preempti
 		Explanation:      e.names.explanation(p.Explanation),
 		UnattemptedCount: uint32(p.Unattempted),
 		Changes:          e.names.changes(p.Changes),
-		Preemption:       preemption,
+		Preemption:       e.names.preemption(p.Preemption),
 	})
 }
 

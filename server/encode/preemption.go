@@ -5,11 +5,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Bounds of what preemption lists in one response.
-const (
-	maxCandidateVictims = 1_000_000 // in Preemption.candidates
-	maxPlaceListed      = 2_000_000 // nodes and victims in the preemptions of a PlaceResponse
-)
+// maxCandidateVictims bounds the victims of Preemption.candidates.
+const maxCandidateVictims = 1_000_000
 
 // Preempt encodes the response to a PreemptRequest. address is the content address of the cluster.
 func Preempt(in *stowagev1.PreemptRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
@@ -66,24 +63,4 @@ func (n Names) candidate(c *verdict.Candidate) *stowagev1.PreemptionCandidate {
 		out.Victims = append(out.Victims, podReference(&c.Victims[i]))
 	}
 	return out
-}
-
-// placePreemptions encodes the preemptions of a queue, in its order, until they would list too much.
-type placePreemptions struct{ listed int }
-
-func (b *placePreemptions) next(n Names, p *verdict.Preemption) *stowagev1.Preemption {
-	if p == nil {
-		return nil
-	}
-	b.listed += len(p.Best)
-	for i := range p.Rejections {
-		b.listed += len(p.Rejections[i].Nodes)
-	}
-	if p.Nominated != nil {
-		b.listed += len(p.Nominated.Victims)
-	}
-	if b.listed > maxPlaceListed {
-		return nil
-	}
-	return n.preemption(p)
 }

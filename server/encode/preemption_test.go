@@ -175,26 +175,6 @@ func TestCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// What the preemptions of a queue list is bounded, by Place and PlaceStream alike.
-func TestPreemptionsOfAQueueAreBounded(t *testing.T) {
-	list := make([]uint32, 300_000)
-	victims := &verdict.Candidate{Victims: make([]verdict.PodReference, 100_000)}
-	var placements []verdict.Placement
-	for range 5 {
-		rejected := verdict.Rejection{Plugin: verdict.DefaultPreemption, Code: verdict.Unschedulable, Nodes: list[:300_000]}
-		p := &verdict.Preemption{Best: list[:100_000], Nominated: victims, Rejections: []verdict.Rejection{rejected}}
-		placements = append(placements, verdict.Placement{Unplaced: 1, Message: "text", Preemption: p})
-	}
-	in := &stowagev1.PlaceRequest{Queue: make([]*stowagev1.PendingPods, len(placements))}
-	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, &verdict.Place{Placements: placements}, nil, ""))
-	streamed := streamedPreemptions(t, placements)
-	for i, p := range got.Placements {
-		if there := p.Preemption != nil; there != (i < 4) || there != (streamed[i] != nil) || p.Message != "text" {
-			t.Errorf("entry %d has a preemption: %t, in parts: %t, %q", i, there, streamed[i] != nil, p.Message)
-		}
-	}
-}
-
 func BenchmarkPreempt(b *testing.B) {
 	p := &verdict.Preemption{}
 	for node := range 5000 {

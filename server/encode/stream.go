@@ -19,7 +19,6 @@ type PlaceStream struct {
 	grouped        []bool // by queue entry: whether its pods are in a group
 	next           *stowagev1.PlaceStreamResponse
 	pods           int // in next
-	preemptions    placePreemptions
 }
 
 // NewPlaceStream returns a PlaceStream for a request and the queue and groups decoded from it.
@@ -75,7 +74,7 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 		out.Rejections = s.names.rejections(p.Rejections)
 		out.Explanation = s.names.explanation(p.Explanation)
 		out.Changes = s.names.changes(p.Changes)
-		out.Preemption = s.preemptions.next(s.names, p.Preemption)
+		out.Preemption = s.names.preemption(p.Preemption)
 		s.next.UnplacedCount += uint32(p.Unplaced)
 		s.pods += p.Unplaced
 	}

@@ -70,10 +70,12 @@ type Queue struct {
 
 	order  []uint64 // as TieBreak returns it
 	board  *board.Board
-	moves  int      // number of changes to the assumed pods
-	listed int      // number of nodes listed in rejections
-	within []*Class // of queues on some of the nodes
-	silent bool     // do not explain unplaced pods
+	moves  int // number of changes to the assumed pods
+	listed int // number of nodes listed in rejections
+	// preempted is the number of nodes and victims listed in preemptions. Entries of groups have none, so no trial changes it.
+	preempted int
+	within    []*Class // of queues on some of the nodes
+	silent    bool     // do not explain unplaced pods
 }
 
 // Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
@@ -322,8 +324,26 @@ func (q *Queue) preempt(ctx context.Context, c *Class, result *verdict.Placement
 			return err
 		}
 	}
-	if result.Preemption = c.preemption; c.preemption != nil {
-		result.Message += " " + c.preemption.Message
+	if c.preemption == nil {
+		return nil
+	}
+	result.Message += " " + c.preemption.Message
+	if q.preempted += listedBy(c.preemption); q.preempted <= verdict.MaxListedNodes {
+		result.Preemption = c.preemption
+	} else {
+		c.preemption = &verdict.Preemption{Message: c.preemption.Message}
 	}
 	return nil
+}
+
+// listedBy returns the number of nodes and victims that a preemption lists.
+func listedBy(p *verdict.Preemption) int {
+	listed := len(p.Best)
+	for i := range p.Rejections {
+		listed += len(p.Rejections[i].Nodes)
+	}
+	if p.Nominated != nil {
+		listed += len(p.Nominated.Victims)
+	}
+	return listed
 }
