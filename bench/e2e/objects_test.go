@@ -57,7 +57,7 @@ func asApplied(u *unstructured.Unstructured) {
 	}
 }
 
-// deleteAll deletes all workloads, pods and nodes and waits until they are gone.
+// deleteAll deletes all workloads, pods, nodes and PriorityClasses and waits until they are gone.
 func deleteAll(t *testing.T, c *stack.Stack) {
 	t.Helper()
 	ctx := t.Context()
@@ -88,6 +88,18 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 	}
 	if err := c.Client.CoreV1().Nodes().DeleteCollection(ctx, at, all); err != nil {
 		t.Fatal(err)
+	}
+	classes, err := c.Client.SchedulingV1().PriorityClasses().List(ctx, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range classes.Items {
+		if strings.HasPrefix(class.Name, "system-") {
+			continue
+		}
+		if err := c.Client.SchedulingV1().PriorityClasses().Delete(ctx, class.Name, at); err != nil {
+			t.Fatal(err)
+		}
 	}
 	eventually(t, patience, func() error {
 		sets, err := c.Client.AppsV1().ReplicaSets("").List(ctx, all)

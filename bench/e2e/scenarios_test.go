@@ -28,6 +28,13 @@ var later = map[string]map[string]scenarios.Place{
 	},
 }
 
+// apart are the cases that these tests cannot have, with the reason.
+var apart = map[string]string{
+	"31-preemption-in-vain": "the API server rejects priorities without a class",
+	"32-priority-order":     "the first pod is placed before the second is created",
+	"33-another-scheduler":  "the tests give every pod the scheduler that they are about",
+}
+
 // outcome is what became of a workload's pods.
 type outcome struct {
 	Placed, Unplaced int
@@ -48,6 +55,9 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range cases {
+		if apart[cases[i].Name()] != "" {
+			continue
+		}
 		for j := range cases[i].Steps {
 			k, step := &cases[i], &cases[i].Steps[j]
 			if step.Profile != nil || step.Joint || len(step.Groups) > 0 {
