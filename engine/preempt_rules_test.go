@@ -172,6 +172,17 @@ func TestPreemptionVictims(t *testing.T) {
 			pod: preemptor().Request("cpu", 2000), best: []uint32{2}, victims: []string{"e"},
 		},
 		{
+			name: "ten priorities, and only the victim of the lowest",
+			nodes: []*enginetest.Node{
+				enginetest.MakeNode("n1").Allocate("cpu", 1, "pods", 20).Run(holding("a", 1, 5)),
+				enginetest.MakeNode("n2").Allocate("cpu", 10, "pods", 20).Run(
+					holding("b", 1, 20), holding("c", 1, 19), holding("d", 1, 18), holding("e", 1, 17), holding("f", 1, 16),
+					holding("g", 1, 15), holding("h", 1, 14), holding("i", 1, 13), holding("j", 1, 12), holding("k", 1, 1),
+				),
+			},
+			pod: preemptor().Request("cpu", 1).Priority(100), best: []uint32{1}, victims: []string{"k"},
+		},
+		{
 			name: "the latest of the earliest starts among the victims with the highest priority",
 			nodes: []*enginetest.Node{
 				roomy("n1", started(holding("a", 1000, 2), 5), started(holding("b", 1000, 1), 100)),

@@ -119,6 +119,48 @@ func TestPreemptionEqualsOracle(t *testing.T) {
 	}
 }
 
+// TestPreemptionOfManyPriorities compares preemption with its description, and without all candidates with it, on nodes with
+// more priorities than any bound on a look at the victims before they are sorted would allow.
+func TestPreemptionOfManyPriorities(t *testing.T) {
+	several, late := 0, 0
+	for seed := range uint64(cases(300)) {
+		rng := rand.New(rand.NewPCG(seed, 80))
+		var nodes []*enginetest.Node
+		for i := range 2 + rng.IntN(3) {
+			room := 0
+			var victims []*enginetest.Pod
+			for j, priority := range rng.Perm(20)[:1+rng.IntN(18)] {
+				cpu := 1 + rng.IntN(3)
+				room += cpu
+				victims = append(victims, holding(fmt.Sprint(i, "-", j), cpu, int32(priority)))
+			}
+			nodes = append(nodes, enginetest.MakeNode(fmt.Sprint(i)).Allocate("cpu", room+rng.IntN(3), "pods", 20).Run(victims...))
+		}
+		stated, pod := enginetest.Cluster(nodes...), &preemptor().Request("cpu", 3).Priority(100).Pod
+		want := (&oracle{t, stated, pod}).preempt()
+		all := filterOf(t, stated, pod, engine.FilterOptions{Preempt: &engine.PreemptOptions{All: true}}).Preemption
+		if diff := gocmp.Diff(want, asPreempted(stated, all), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("seed %d (-oracle +now):\n%s", seed, diff)
+		}
+		short := filterOf(t, stated, pod, engine.FilterOptions{Preempt: &engine.PreemptOptions{}}).Preemption
+		if all == nil {
+			continue
+		}
+		if len(all.Candidates) > 1 {
+			several++
+		}
+		if all.Nominated != nil && all.Nominated.Node > 0 && len(stated.Nodes[all.Nominated.Node].Pods) > 10 {
+			late++
+		}
+		if all.Candidates = nil; gocmp.Diff(all, short, cmpopts.EquateEmpty()) != "" {
+			t.Fatalf("seed %d: %+v without all candidates, %+v with them", seed, short, all)
+		}
+	}
+	if min(several, late) == 0 {
+		t.Error("some outcome never occurs")
+	}
+}
+
 // TestPlacePreemptsAsFilter compares the preemption of a queue's unplaced pods with that of Filter in a cluster that is
 // compiled with the pods that were placed before them.
 func TestPlacePreemptsAsFilter(t *testing.T) {

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -19,6 +20,10 @@ func RandomVictims(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 		c.Templates = append(c.Templates, p.Template)
 	}
 	terminate, start := rng.IntN(2) == 0, rng.IntN(3) > 0
+	priorities, highest := []int32{-1, 0, 0, 0, 1, 2}, int32(3)
+	if rng.IntN(4) == 0 {
+		priorities, highest = []int32{math.MinInt32, -7, -1, 0, 1, 2, 3, 4, 5, 6, 7, 9, 11, 1 << 30}, math.MaxInt32
+	}
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		for j := range rng.IntN(4) {
@@ -27,7 +32,7 @@ func RandomVictims(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 		for j := range n.Pods {
 			p := &n.Pods[j]
 			own := *p.Template
-			own.Spec.Priority = pick[int32](rng, -1, 0, 0, 0, 1, 2)
+			own.Spec.Priority = pick(rng, priorities...)
 			p.Template, p.TemplateIndex = &own, -1
 			if p.Terminating = p.Terminating && terminate; start {
 				p.StartTime = int64(rng.IntN(5)) * 1e9
@@ -63,7 +68,7 @@ func RandomVictims(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 	}
 	for i := range pods {
 		own := *pods[i].Template
-		own.Spec.Priority = pick[int32](rng, 0, 1, 1, 1, 2, 3)
+		own.Spec.Priority = pick(rng, 0, 1, 1, 1, 2, highest)
 		own.Spec.NeverPreempts = rng.IntN(12) == 0
 		own.Spec.Containers = []api.Container{own.Spec.Containers[0]}
 		if rng.IntN(3) > 0 {

@@ -63,19 +63,16 @@ func (a *importance) before(b *importance) bool {
 // fewVictims is the number up to which insertion is the fastest way to sort.
 const fewVictims = 64
 
-// Sort returns those of the result of Victims for one node whose priority is at most a given one, in the order of
-// CompareImportance. The next call takes the memory of the argument.
-func (s *Sorter) Sort(victims []Victim, most int32) []Victim {
+// Sort returns the result of Victims for one node in the order of CompareImportance. The next call takes the memory of the
+// argument.
+func (s *Sorter) Sort(victims []Victim) []Victim {
 	if len(victims) > fewVictims {
 		slices.SortFunc(victims, CompareImportance)
-		return slices.DeleteFunc(victims, func(v Victim) bool { return v.Priority > most })
+		return victims
 	}
 	s.keys = s.keys[:0]
 	for i := range victims {
 		v := &victims[i]
-		if v.Priority > most {
-			continue
-		}
 		key := importance{v.started, v.Priority, v.order}
 		at := len(s.keys)
 		s.keys = append(s.keys, key)

@@ -32,7 +32,6 @@ type search struct {
 	current    loss
 	victims    []cluster.Victim // of the current node
 	sorter     cluster.Sorter
-	class      []cluster.Victim // of one priority on the current node
 	rejections []verdict.Rejection
 	all        []verdict.Candidate
 }
@@ -105,13 +104,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 			return nil
 		}
 	}
-	most := int32(math.MaxInt32)
-	if len(s.State.Budgets()) == 0 && s.monotone(node) {
-		if most = s.important(node); !s.All && s.best.node != none && most > s.best.highest {
-			return nil // one of these is a victim, so that only another node can be the best
-		}
-	}
-	s.victims = s.sorter.Sort(s.victims, most)
+	s.victims = s.sorter.Sort(s.victims)
 	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
 	violating := s.budgets.split(s.Decision, node, s.victims)
 	for _, v := range violating {
@@ -140,39 +133,6 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 	}
 	s.finish()
 	return nil
-}
-
-// maxClasses bounds the priorities that important looks at.
-const maxClasses = 8
-
-// important brings all victims with the highest priorities back for which the pod still fits, and returns the highest priority
-// of the others. It saves sorting them.
-func (s *search) important(node uint32) int32 {
-	for before, classes := int64(math.MaxInt32), 0; ; classes++ {
-		highest, lower := int64(math.MinInt64), false
-		for i := range s.victims {
-			if p := int64(s.victims[i].Priority); p >= before {
-				continue
-			} else if p > highest {
-				highest, lower = p, lower || highest != math.MinInt64
-			} else if p < highest {
-				lower = true
-			}
-		}
-		if !lower || classes == maxClasses { // with all of them back the pod does not fit
-			return int32(highest)
-		}
-		s.class = s.class[:0]
-		for i := range s.victims {
-			if int64(s.victims[i].Priority) == highest {
-				s.class = append(s.class, s.victims[i])
-			}
-		}
-		if !s.back(node, s.class) {
-			return int32(highest)
-		}
-		before = highest
-	}
 }
 
 // block is the number of victims that are brought back together, as long as the pod still fits.
@@ -259,7 +219,7 @@ func (s *search) small(v *cluster.Victim) bool {
 }
 
 // back brings victims back if the pod still fits then, and reports whether it does. Those that come back together must be
-// small.
+// small, and at most a block.
 func (s *search) back(node uint32, victims []cluster.Victim) bool {
 	for i, p := range s.passes {
 		small := true
