@@ -144,7 +144,7 @@ func (b *Builder) AddNamespace(ns api.Namespace) {
 
 // AddPodDisruptionBudget adds a budget for preemption.
 func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
-	b.c.budgets = append(b.c.budgets, p)
+	b.c.budgets.add(b.c.symbols, &p)
 }
 
 // AddWorkloadSelector adds a selector for default spreading.

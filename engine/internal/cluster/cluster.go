@@ -40,7 +40,7 @@ type Cluster struct {
 	namespaces []namespace
 	byName     map[intern.ID]selector.Labels // namespace labels by name
 	workloads  workloads
-	budgets    []api.PodDisruptionBudget
+	budgets    Budgets
 
 	columns *columns
 	counts  *counts

@@ -5,9 +5,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// SelectedKeys returns the keys of the pod labels that the rules of existing, nominated and pending pods, the selectors for
-// default spreading, and PodDisruptionBudgets read. Labels with other keys affect no placement and no preemption.
-func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
+// SelectedKeys returns the keys of the pod labels that the rules of existing, nominated and pending pods and the selectors for
+// default spreading read, and for preemption PodDisruptionBudgets. Labels with other keys affect no placement.
+func (s *State) SelectedKeys(pending []*Pending, preempt bool) map[string]bool {
 	seen := make(map[*Rules]bool)
 	ids := make(map[intern.ID]bool)
 	add := func(selects *selector.Selector) {
@@ -45,8 +45,10 @@ func (s *State) SelectedKeys(pending []*Pending) map[string]bool {
 	for _, selects := range s.workloads.controllers {
 		add(selects)
 	}
-	for i := range s.Budgets() {
-		add(selector.CompileSelector(s.Symbols, s.Budgets()[i].Selector))
+	if preempt {
+		for i := range s.budgets.list {
+			add(s.budgets.list[i].selects)
+		}
 	}
 	keys := make(map[string]bool)
 	addKeys := func(list []string) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -191,6 +190,3 @@ func (s *State) AnyPreempted(node uint32, below int32) bool {
 	}
 	return false
 }
-
-// Budgets returns the PodDisruptionBudgets.
-func (c *Cluster) Budgets() []api.PodDisruptionBudget { return c.budgets }

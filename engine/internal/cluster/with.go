@@ -73,7 +73,10 @@ func (b *Builder) restate(change *api.Change) {
 		}
 	}
 	if change.Budgets != nil {
-		c.budgets = change.Budgets
+		c.budgets = Budgets{}
+		for _, p := range change.Budgets {
+			b.AddPodDisruptionBudget(p)
+		}
 	}
 }
 

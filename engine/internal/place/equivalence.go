@@ -87,6 +87,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 	byShape := make(map[intern.ID][]*Class)
 	var all []*Class
 	selected := q.selected()
+	budgeted := q.Options.Preempt != nil && q.State.Budgets().Len() > 0
 	nominated := q.State.NominatedNames()
 	for i := range q.Pending {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -101,7 +102,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		own := pod.Labels
 		if len(own) > 0 {
 			stated := own
-			if own, key.labels = onlyKeys(own, selected); len(own)+len(pod.Template.Labels) == 0 && len(q.State.Budgets()) > 0 {
+			if own, key.labels = onlyKeys(own, selected); budgeted && len(own)+len(pod.Template.Labels) == 0 {
 				own, key.labels = stated[:1], "any" // no PodDisruptionBudget selects a pod without labels
 			}
 		}
@@ -185,7 +186,7 @@ func (q *Queue) selected() map[string]bool {
 			pending = append(pending, q.State.Compile(&api.Pod{Template: t, TemplateIndex: -1}))
 		}
 	}
-	keys := q.State.SelectedKeys(pending)
+	keys := q.State.SelectedKeys(pending, q.Options.Preempt != nil)
 	for _, key := range q.Framework.Labels() {
 		keys[key] = true
 	}

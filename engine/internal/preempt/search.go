@@ -59,7 +59,7 @@ func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o
 	s.nominated = d.NominatedOn(potential)
 	_, s.groups = d.State.Added()
 	s.plain = newPass(parts, newVectors(parts, s.groups, o.RecountSpread))
-	s.budgets.of = make([][]int32, s.groups)
+	s.budgets = newBudgets(d.State, s.groups)
 	return s, nil
 }
 
@@ -106,7 +106,10 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 	}
 	s.victims = s.sorter.Sort(s.victims)
 	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
-	violating := s.budgets.split(s.Decision, node, s.victims)
+	violating, err := s.budgets.split(ctx, node, s.victims)
+	if err != nil {
+		return err
+	}
 	for _, v := range violating {
 		kept, err := s.reprieve(ctx, node, &v)
 		if err != nil {
