@@ -1,6 +1,8 @@
 package preempt
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -31,6 +33,7 @@ type vectors struct {
 	width   int
 	recount bool
 	by      []vectorOf // by group
+	known   []int32    // groups with a vector in by
 }
 
 type vectorOf struct {
@@ -46,11 +49,23 @@ func newVectors(parts []part, groups int, recount bool) *vectors {
 	return &vectors{parts: parts, width: parts[len(parts)-1].to, recount: recount, by: make([]vectorOf, groups)}
 }
 
+// forget drops all vectors.
+func (s *vectors) forget() {
+	for _, group := range s.known {
+		s.by[group] = vectorOf{}
+	}
+	s.known = s.known[:0]
+}
+
 // of returns the vector of a pod of a group until the next call.
 func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) *vectorOf {
 	known := &s.by[group]
 	switch {
 	case known.Vector == nil:
+		if len(s.known)*s.width > maxKept {
+			s.forget()
+		}
+		s.known = append(s.known, group)
 		g := state.Group(int(group))
 		known.Vector = make(rule.Vector, 0, s.width)
 		for i := range s.parts {
@@ -67,8 +82,15 @@ func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) *v
 	return known
 }
 
-func newPass(parts []part, vectors *vectors) *pass {
-	return &pass{parts: parts, vectors: vectors, v: make(rule.Vector, vectors.width)}
+func newPass(vectors *vectors) *pass {
+	return &pass{parts: vectors.parts, vectors: vectors, v: make(rule.Vector, vectors.width)}
+}
+
+// reset gives a pass other parts.
+func (p *pass) reset(parts []part) {
+	p.vectors.forget()
+	p.parts, p.vectors.parts, p.vectors.width = parts, parts, parts[len(parts)-1].to
+	p.v = slices.Grow(p.v[:0], p.vectors.width)[:p.vectors.width]
 }
 
 // add adds the nominated pods of a node.

@@ -22,9 +22,11 @@ type search struct {
 	nominated map[uint32][]cluster.Nominated
 	budgets   budgets
 	groups    int
+	steps     int // for ended
 
 	plain  *pass
 	with   *pass   // over the plugins' own rules, with nominated pods; nil until needed
+	own    *pass   // over rules that the nominated pods of the current node bring, too; nil until needed
 	passes []*pass // over the current node
 
 	best       loss
@@ -58,7 +60,7 @@ func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o
 	}
 	s.nominated = d.NominatedOn(potential)
 	_, s.groups = d.State.Added()
-	s.plain = newPass(parts, newVectors(parts, s.groups, o.RecountSpread))
+	s.plain = newPass(newVectors(parts, s.groups, o.RecountSpread))
 	s.budgets = newBudgets(d.State, s.groups)
 	return s, nil
 }
@@ -76,6 +78,14 @@ func (s *search) dryRun(ctx context.Context, potential nodeset.Set) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// ended returns the context's error once in a while.
+func (s *search) ended(ctx context.Context) error {
+	if s.steps++; s.steps%256 == 0 {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // reject adds a rejection by DefaultPreemption.
@@ -97,7 +107,9 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.reject(verdict.ReasonNoVictims, node)
 		return nil
 	}
-	s.begin(node)
+	if err := s.begin(ctx, node); err != nil {
+		return err
+	}
 	for _, p := range s.passes {
 		if r, rejected := p.rejection(node); rejected {
 			s.rejections = decide.Merge(s.rejections, r)
@@ -111,6 +123,9 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		return err
 	}
 	for _, v := range violating {
+		if err := s.ended(ctx); err != nil {
+			return err
+		}
 		kept, err := s.reprieve(ctx, node, &v)
 		if err != nil {
 			return err
@@ -119,6 +134,9 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.evict(v, kept)
 	}
 	for rest, together := s.victims, s.monotone(node); len(rest) > 0; {
+		if err := s.ended(ctx); err != nil {
+			return err
+		}
 		if n := min(len(rest), block); together && s.back(node, rest[:n]) {
 			rest = rest[n:]
 			continue
@@ -142,7 +160,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 const block = 8
 
 // begin prepares the passes over a node without its victims.
-func (s *search) begin(node uint32) {
+func (s *search) begin(ctx context.Context, node uint32) error {
 	s.passes = s.passes[:0]
 	if pods := s.nominated[node]; pods != nil {
 		s.passes = append(s.passes, s.passWith(pods))
@@ -151,6 +169,9 @@ func (s *search) begin(node uint32) {
 	for _, p := range s.passes {
 		clear(p.v)
 		for i := range s.victims {
+			if err := s.ended(ctx); err != nil {
+				return err
+			}
 			v := &s.victims[i]
 			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage).Vector, -int64(v.Count))
 		}
@@ -159,15 +180,20 @@ func (s *search) begin(node uint32) {
 	if pods := s.nominated[node]; pods != nil {
 		s.passes[0].add(pods)
 	}
+	return nil
 }
 
 // passWith returns the pass with nominated pods, without these.
 func (s *search) passWith(pods []cluster.Nominated) *pass {
 	if parts, differ := withNominated(s.Decision, s.plain.parts, pods); differ {
-		return newPass(parts, newVectors(parts, s.groups, s.RecountSpread))
+		if s.own == nil {
+			s.own = newPass(newVectors(parts, s.groups, s.RecountSpread))
+		}
+		s.own.reset(parts)
+		return s.own
 	}
 	if s.with == nil {
-		s.with = newPass(s.plain.parts, s.plain.vectors)
+		s.with = newPass(s.plain.vectors)
 	}
 	return s.with
 }
