@@ -92,7 +92,7 @@ type withNominated struct {
 	*Decision
 	nodes      []nominatedTo
 	rejected   nodeset.Set
-	rejections []verdict.Rejection
+	rejections Rejections
 }
 
 // nominatedTo is the nominated pods of a node.
@@ -141,7 +141,7 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 		v = with.VectorOfAll(v, n.pods)
 		if r, rejected := with.RejectWith(p.Name, n.node, v); rejected {
 			w.rejected.Add(n.node)
-			w.rejections = Merge(w.rejections, r)
+			w.rejections.Add(r)
 		}
 	}
 }
@@ -151,37 +151,11 @@ func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection 
 	for i := range others {
 		others[i].Nodes = slices.DeleteFunc(others[i].Nodes, w.rejected.Has)
 	}
-	others = slices.DeleteFunc(others, func(r verdict.Rejection) bool { return len(r.Nodes) == 0 })
-	for _, r := range w.rejections {
-		others = Merge(others, r)
+	all := Rejections{List: slices.DeleteFunc(others, func(r verdict.Rejection) bool { return len(r.Nodes) == 0 })}
+	for _, r := range w.rejections.List {
+		all.Add(r)
 	}
-	return others
-}
-
-// Merge adds a rejection to others. Nodes that one plugin rejects alike are in one rejection.
-func Merge(others []verdict.Rejection, r verdict.Rejection) []verdict.Rejection {
-	for i := range others {
-		if o := &others[i]; o.Plugin == r.Plugin && o.Code == r.Code && slices.Equal(o.Reasons, r.Reasons) {
-			o.Nodes = union(o.Nodes, r.Nodes)
-			return others
-		}
-	}
-	return append(others, r)
-}
-
-// union adds ascending nodes to others. It moves only those that come after the first of them.
-func union(nodes, add []uint32) []uint32 {
-	i, j := len(nodes)-1, len(add)-1
-	for nodes = append(nodes, add...); j >= 0; {
-		if i >= 0 && nodes[i] > add[j] {
-			nodes[i+j+1] = nodes[i]
-			i--
-		} else {
-			nodes[i+j+1] = add[j]
-			j--
-		}
-	}
-	return nodes
+	return all.List
 }
 
 // rejectionOf returns the rejection of a node.

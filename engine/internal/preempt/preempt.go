@@ -64,11 +64,11 @@ func Find(
 		return nil, err
 	}
 	s.reject(verdict.ReasonPreemptionNotHelpful, candidates.Minus(potential).Indexes()...)
-	d.SortRejections(s.rejections)
-	p := &verdict.Preemption{Rejections: s.rejections, Candidates: s.all}
+	d.SortRejections(s.rejections.List)
+	p := &verdict.Preemption{Rejections: s.rejections.List, Candidates: s.all}
 	if s.best.node == none {
 		p.ClearsNomination = true
-		p.Message = prefix + verdict.FitError(candidates.Len(), s.rejections)
+		p.Message = prefix + verdict.FitError(candidates.Len(), s.rejections.List)
 		return p, ctx.Err()
 	}
 	p.Best, p.Nominated = s.ties, s.candidate(&s.best)

@@ -34,7 +34,7 @@ type search struct {
 	current    loss
 	victims    []cluster.Victim // of the current node
 	sorter     cluster.Sorter
-	rejections []verdict.Rejection
+	rejections decide.Rejections
 	all        []verdict.Candidate
 }
 
@@ -91,7 +91,7 @@ func (s *search) ended(ctx context.Context) error {
 // reject adds a rejection by DefaultPreemption.
 func (s *search) reject(reason verdict.ReasonType, nodes ...uint32) {
 	if len(nodes) > 0 {
-		s.rejections = decide.Merge(s.rejections, verdict.Rejection{
+		s.rejections.Add(verdict.Rejection{
 			Plugin: verdict.DefaultPreemption, Code: verdict.UnschedulableAndUnresolvable,
 			Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes,
 		})
@@ -112,7 +112,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 	}
 	for _, p := range s.passes {
 		if r, rejected := p.rejection(node); rejected {
-			s.rejections = decide.Merge(s.rejections, r)
+			s.rejections.Add(r)
 			return nil
 		}
 	}
