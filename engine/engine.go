@@ -2,7 +2,8 @@
 //
 // Compile builds an immutable Cluster from an api.Cluster, a Builder does so part by part, and With derives one cluster
 // from another. Filter, Score, Place and ScaleDown read a Cluster and change only their own state, so any number of
-// calls share one without locks. Equal arguments give equal results, at any parallelism.
+// calls share one without locks. Equal arguments give equal results, at any parallelism. Filter and Place also find which pods
+// a pod without feasible nodes would preempt.
 //
 // The engine is pure: values in, values out, no clock, randomness, logging or IO. A call that cannot finish before its
 // context ends returns the context's error. There is no other error.
@@ -166,8 +167,8 @@ type FilterOptions struct {
 type PreemptOptions struct {
 	// All asks for Preemption.Candidates.
 	All bool
-	// RecountSpread lets PodTopologySpread count as Filter does, instead of as kube-scheduler's dry run does: without
-	// terminating pods, and without pods that an empty selector selects.
+	// RecountSpread lets PodTopologySpread count as Filter does, which leaves out terminating pods and those that an empty
+	// selector selects. kube-scheduler's dry run subtracts such victims, though it never counted them.
 	RecountSpread bool
 }
 

@@ -220,8 +220,9 @@ func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (
 		return kept, nil
 	}
 	for kept < v.Count && try(1) {
-		if kept++; kept%4096 == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
+		kept++
+		if err := s.ended(ctx); err != nil {
+			return 0, err
 		}
 	}
 	return kept, nil
