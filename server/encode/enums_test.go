@@ -99,6 +99,19 @@ func TestEnumsAgree(t *testing.T) {
 	})
 }
 
+// TestEveryReasonHasAText proves that each reason of the engine has kube-scheduler's text, or gets it from its plugin.
+func TestEveryReasonHasAText(t *testing.T) {
+	given := map[verdict.ReasonType]bool{
+		verdict.ReasonSchedulingGated: true, verdict.ReasonInsufficientResource: true, verdict.ReasonNarrowedOut: true,
+		verdict.ReasonUnparsablePod: true, verdict.ReasonInvalidScore: true,
+	}
+	for r := verdict.NoReason + 1; int(r) < len(reasonTypes); r++ {
+		if text := verdict.ReasonOf(r).Message; (text == "") != given[r] {
+			t.Errorf("the text of %s is %q", reasonType(r), text)
+		}
+	}
+}
+
 // TestEveryPluginIsMapped proves that each plugin of the engine has a value in the contract, of its own.
 func TestEveryPluginIsMapped(t *testing.T) {
 	seen := make(map[stowagev1.Plugin]bool)
