@@ -100,7 +100,7 @@ func (s *Service) decodeCluster(ctx context.Context, in request, inline inlineCl
 	return r, snapshot, nil
 }
 
-// heapPerByte is the peak heap per byte of a request in the compact form, see bench/figures.md.
+// heapPerByte bounds the peak of the heap per byte of a request in the compact form; bench/figures.md has the measured peak.
 const heapPerByte = 6
 
 // reserve charges the memory that a delta copies to the in-flight limit, as the size of a request that takes that much.
