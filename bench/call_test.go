@@ -20,7 +20,7 @@ func BenchmarkCall(b *testing.B) {
 	cluster := bigcluster.New(5000)
 	reference := &stowagev1.SnapshotReference{Address: put(b, stowage, cluster)}
 	seen := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: cluster.PodTemplates[9]}}
-	// fresh makes the template one that nobody asked about, with a label more.
+	// fresh returns a pod whose template the server has not seen: it has one more label.
 	fresh := func(n int) *stowagev1.Pod {
 		return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
 			Labels: map[string]string{fmt.Sprint("fresh-", n): ""},

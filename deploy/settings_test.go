@@ -66,8 +66,8 @@ func splitPort(t *testing.T, address string) (host string, port int32) {
 	return host, int32(n)
 }
 
-// The ports are those that the server has by default, so that every document may name them; the addresses are not,
-// because nobody reaches a pod's loopback.
+// The ports are the server's defaults, so that documents can name them. The addresses are not, because a pod's loopback
+// cannot be reached from outside.
 func TestServerListensOnThePorts(t *testing.T) {
 	m := read(t)
 	ports := m.ports(t)

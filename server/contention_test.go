@@ -25,7 +25,8 @@ var onThePath = []string{
 	"server/interceptor", "server/telemetry",
 }
 
-// TestNoLocks finds locks that are too short for a profile to show. A WaitGroup waits for work that is its user's own.
+// TestNoLocks finds locks in the source that are held too briefly to show in a profile. A WaitGroup is allowed: its user
+// waits for goroutines of its own.
 func TestNoLocks(t *testing.T) {
 	files := 0
 	for _, dir := range onThePath {

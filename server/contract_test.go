@@ -127,7 +127,7 @@ func TestDisabledPlugins(t *testing.T) {
 	}
 }
 
-// TestGetServerInfo compares what a server tells of itself with what it was configured to and with what it does.
+// TestGetServerInfo compares the answer of GetServerInfo with the server's configuration and with its behaviour.
 func TestGetServerInfo(t *testing.T) {
 	c := testConfig()
 	c.MaxSnapshotBytes, c.MaxRequestDuration, c.RateLimitPerSecond, c.RateLimitBurst = 12345678, time.Minute, 1e6, 1000
@@ -148,7 +148,7 @@ func TestGetServerInfo(t *testing.T) {
 	if len(info.Profiles) == 0 {
 		t.Fatal("no profile")
 	}
-	// Whatever the profile tells may be asked for, and nothing else.
+	// Requests may disable and weigh the plugins that the profile lists, and no others.
 	var filters []stowagev1.Plugin
 	var weights []*stowagev1.PluginWeight
 	known := map[stowagev1.Plugin]*stowagev1.PluginInfo{}

@@ -156,7 +156,7 @@ func (s *stub) Filter(ctx context.Context, _ *stowagev1.FilterRequest) (*stowage
 	return &stowagev1.FilterResponse{}, nil
 }
 
-// blocking returns a stub that tells of each call that came and holds it until released or until the call's end.
+// blocking returns a stub that signals each call on entered and holds the call until release is closed or the call ends.
 func blocking() (service *stub, entered chan struct{}, release chan struct{}) {
 	entered, release = make(chan struct{}, 100), make(chan struct{})
 	return &stub{filter: func(ctx context.Context) error {

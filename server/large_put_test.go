@@ -9,7 +9,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestPutBeyondInFlight puts, alone, more in many parts than may be on its way: to try again would not help.
+// TestPutBeyondInFlight puts a snapshot in parts that together exceed the in-flight limit, while no other call is in
+// progress. The error must be one that a client does not retry.
 func TestPutBeyondInFlight(t *testing.T) {
 	c := testConfig()
 	c.MaxSnapshotBytes = 64 << 20

@@ -32,8 +32,8 @@ func (asBytes) Unmarshal(data mem.BufferSlice, v any) error {
 	return proto.Unmarshal(data.Materialize(), v.(proto.Message))
 }
 
-// TestMalformedSteps sends what is no message behind parts that are sound and parts that are not: the first thing that is
-// wrong is told, however much of it came already.
+// TestMalformedSteps sends bytes that are no message after sound parts and after malformed ones. The error names whichever
+// came first.
 func TestMalformedSteps(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	nodes := &stowagev1.Cluster{}
@@ -81,7 +81,7 @@ func TestMalformedSteps(t *testing.T) {
 	}
 }
 
-// TestNoMessage asks with what is no message: it is refused as any bad request is, and logged.
+// TestNoMessage sends bytes that are no message. The server refuses them as it does any malformed request, and logs that.
 func TestNoMessage(t *testing.T) {
 	var log bytes.Buffer
 	r := run(t, testConfig(), &log, nil, nil)

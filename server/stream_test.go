@@ -159,7 +159,7 @@ const (
 	all
 )
 
-// partial asks for what is placed within the longest duration of a request.
+// partial calls Place and PlaceStream with allow_partial, on a server with the given limit of a request's duration.
 func partial(t *testing.T, longest time.Duration) placed {
 	c := testConfig()
 	c.MaxRequestDuration = longest
@@ -204,7 +204,8 @@ func partial(t *testing.T, longest time.Duration) placed {
 	return some
 }
 
-// TestPlaceStreamIsCancelled expects a caller who has seen enough to be left alone, and the server to stop.
+// TestPlaceStreamIsCancelled cancels a stream after its first part. The client must return, and the server must stop
+// placing.
 func TestPlaceStreamIsCancelled(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())

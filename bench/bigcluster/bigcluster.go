@@ -35,7 +35,7 @@ func Random(nodes int) *stowagev1.Cluster {
 	})
 }
 
-// traits is what tells nodes apart besides their names and racks.
+// traits are the properties in which nodes differ, apart from name and rack.
 type traits struct {
 	pool, zone, arch, instanceType, generation, storage, lifecycle, kernel, cpu int
 	dedicated                                                                   bool

@@ -14,8 +14,8 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
-// TestSlowAPIServer has the API server's answers and events come late during a burst, and for a while so late that nobody
-// waits for them: whether a bind was done is not known then.
+// TestSlowAPIServer delays the API server's answers and events during a burst. For a while the delay exceeds every timeout,
+// so that the schedulers cannot know whether a bind was carried out.
 func TestSlowAPIServer(t *testing.T) {
 	s := start(t)
 	proxy, err := s.ThroughProxy()
@@ -37,7 +37,8 @@ func TestSlowAPIServer(t *testing.T) {
 	}
 }
 
-// TestForbiddenBindings takes the right to bind away in the middle of a burst, and gives it back once somebody has said so.
+// TestForbiddenBindings takes the right to bind away in the middle of a burst, and restores it once a pod's event reports
+// the refusal.
 func TestForbiddenBindings(t *testing.T) {
 	s := start(t)
 	for _, k := range schedulers[1:] {

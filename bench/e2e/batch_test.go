@@ -172,7 +172,7 @@ func TestEventsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// leader is who holds the batch scheduler's lease, "" if nobody.
+// leader returns the holder of the batch scheduler's lease, "" if it has none.
 func leader(t *testing.T, s *stack.Stack) string {
 	t.Helper()
 	lease, err := s.Client.CoordinationV1().Leases(stack.Namespace).Get(t.Context(), "stowage-batch", metav1.GetOptions{})
@@ -183,8 +183,8 @@ func leader(t *testing.T, s *stack.Stack) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// TestTakeover ends the leading replica in order in the middle of a burst: another one gets the lease and goes on, and
-// nothing is decided by both.
+// TestTakeover terminates the leading replica with SIGTERM in the middle of a burst. Another replica must get the lease and
+// continue, and no pod may be placed by both.
 func TestTakeover(t *testing.T) {
 	s := start(t)
 	startServer(t, s)
@@ -192,7 +192,7 @@ func TestTakeover(t *testing.T) {
 	first := ""
 	eventually(t, patience, func() error {
 		if first = leader(t, s); first == "" {
-			return errors.New("nobody leads")
+			return errors.New("no replica leads")
 		}
 		return nil
 	})

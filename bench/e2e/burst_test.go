@@ -16,8 +16,8 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
-// A burst is 200 pods that must not meet those of their own app: of 10 apps of 10 in a zone, of which there are 5, and of 4
-// apps of 25 on a node, of which there are 30.
+// A burst is 200 pods with anti-affinity within their app: 10 apps of 10 pods exclude each other by zone, and there are 5
+// zones; 4 apps of 25 pods exclude each other by node, and there are 30 nodes.
 const (
 	burstNodes, burstZones = 30, 5
 	zoneApps, zonePods     = 10, 10

@@ -13,7 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
-// assign gives a scheduler the pods that an object is or makes; those on a node already are nobody's.
+// assign sets the schedulerName of an object's pods, except of pods that are on a node already.
 func assign(u *unstructured.Unstructured, schedulerName string) error {
 	var path []string
 	switch u.GetKind() {

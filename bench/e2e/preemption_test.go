@@ -12,9 +12,9 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
-// TestPreemptionOnNewNodes has a pod of high priority find no room, on nodes that have come since Stowage was last told of all
-// of them. Of the nodes where eviction would make room only one has no pod of its own app: it goes there, and nobody else
-// is evicted.
+// TestPreemptionOnNewNodes creates a pod of high priority for which no node has room, where nodes were added after Stowage
+// got its last snapshot. Among the nodes where eviction would make room, only one has no pod of the same app. The pod must
+// go there, and pods on other nodes must stay.
 func TestPreemptionOnNewNodes(t *testing.T) {
 	s := start(t)
 	startServer(t, s)

@@ -19,8 +19,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
 )
 
-// later are the steps of which more pods are placed than their case says, as a scheduler tries again once another pod
-// has been bound, where a case is about a single request.
+// later has the expectations of steps in which a scheduler places more pods than the case says: a case is about a single
+// request, and a scheduler tries again after another pod has been bound.
 var later = map[string]map[string]scenarios.Place{
 	"11-affinity-and-the-order-of-the-queue: the dependent first": {
 		"pod-affinity-5": {Placed: new(5), Unplaced: new(0), Spread: new("5/0")},

@@ -81,7 +81,7 @@ func (c *Client) Stream(ctx context.Context, method string, messages [][]byte) (
 		return nil, err
 	}
 	for _, m := range messages {
-		// io.EOF says that the server has ended the stream; why, the answer tells.
+		// io.EOF means that the server has ended the stream. Receiving the response returns the reason.
 		if err := stream.SendMsg(&frame{m}); err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("sending: %w", err)
 		}

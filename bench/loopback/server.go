@@ -33,7 +33,7 @@ func (s *Server) Stop() error { return s.stop() }
 // The process collects garbage as the server's command does.
 func ServeStowage() (*Server, error) { return ServeStowageWith(1 << 30) }
 
-// ServeStowageWith is ServeStowage with room for snapshots of so many bytes.
+// ServeStowageWith is ServeStowage with a limit of the bytes of all snapshots.
 func ServeStowageWith(snapshotBytes int64) (*Server, error) {
 	gctune.EnsureHeadroom(gctune.DefaultHeadroomBytes)
 	ctx, cancel := context.WithCancel(context.Background())

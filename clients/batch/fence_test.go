@@ -78,7 +78,7 @@ func TestALeaderThatHungBindsNothingFromBefore(t *testing.T) {
 	}
 }
 
-// Nothing may have changed but the lease: a decision of an earlier term is not sent even if no event tells otherwise yet.
+// A decision of an earlier term of the lease is not sent, even if no event shows that the cluster has changed.
 func TestWhatWasDecidedInAnotherTermIsDecidedAnew(t *testing.T) {
 	var lease term
 	lease.Store(1)
@@ -139,7 +139,7 @@ func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
 	}
 }
 
-// Bindings do not wait for what is said of pods that have no node, however slow that is.
+// Bindings do not wait for the status changes and events of pods without a node, however slow these are.
 func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "8"))
 	blocked := make(chan struct{})
@@ -205,7 +205,7 @@ func TestAMemberThatIsNotSentAgainTakesItsGroupBack(t *testing.T) {
 	}
 }
 
-// Of a group that has enough members bound, one that is out of date is decided anew alone.
+// Once enough members of a group are bound, an outdated decision about another member is made again for that member only.
 func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
 	release := w.block("g-1", "g-2")
@@ -223,7 +223,8 @@ func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
 	w.waits("g-3", "Insufficient cpu")
 }
 
-// A pod for which there is a node by now is bound before anything is said of it and of the others, however slow that is.
+// A pod that finds a node on a later attempt is bound before its earlier status, and that of other pods, has been written,
+// however slow that is.
 func TestAPodIsTriedAgainBeforeItIsSaidWhyItHadNoNode(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "0"))
 	blocked := make(chan struct{})

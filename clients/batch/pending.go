@@ -73,7 +73,7 @@ func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	p.pod = pod
 }
 
-// changed reports whether a field has changed that decisions depend on; of the status that is the nominated node alone.
+// changed reports whether a field has changed that decisions depend on. In the status, only the nominated node is one.
 func changed(from, to *corev1.Pod) bool {
 	return from.Generation != to.Generation || !maps.Equal(from.Labels, to.Labels) ||
 		from.Status.NominatedNodeName != to.Status.NominatedNodeName

@@ -109,7 +109,8 @@ func TestBindsThatFail(t *testing.T) {
 	}
 }
 
-// TestABindThatIsDoneLate has a bind done after the API server has said that it conflicts and that the pod is pending.
+// TestABindThatIsDoneLate lets the API server answer a bind with a conflict, show the pod as pending, and only then carry
+// out the bind.
 func TestABindThatIsDoneLate(t *testing.T) {
 	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
 	w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2))
@@ -156,8 +157,9 @@ func TestABindThatWasDoneBefore(t *testing.T) {
 	w.api.told.Wait()
 }
 
-// TestAPodThatTurnsOutToBeBoundWhileItIsChecked has the informer tell of a bind while Stowage is asked whether the node can
-// still take the pod: kube-scheduler did not hear an earlier answer, or another one has bound it.
+// TestAPodThatTurnsOutToBeBoundWhileItIsChecked delivers the event of a bind while the extender checks with Stowage whether
+// the node can still take the pod. That happens if kube-scheduler lost an earlier answer, or if another scheduler bound the
+// pod.
 func TestAPodThatTurnsOutToBeBoundWhileItIsChecked(t *testing.T) {
 	for node, want := range map[string]string{"a": "", "b": "is on node b by now"} {
 		web := makePod("web-1", "web")
@@ -178,7 +180,7 @@ func TestAPodThatTurnsOutToBeBoundWhileItIsChecked(t *testing.T) {
 	}
 }
 
-// TestABindOfWhichTheAnswerIsLost has kube-scheduler ask again about a pod that is bound, before any watch tells.
+// TestABindOfWhichTheAnswerIsLost calls bind again for a pod that is bound already, before a watch shows it.
 func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
 	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
 	huge := makePod("huge", "huge")

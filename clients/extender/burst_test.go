@@ -19,9 +19,10 @@ import (
 // bursts is how often TestBurst is run: go test -run Burst ./clients/extender -bursts 20
 var bursts = flag.Int("bursts", 2, "runs of TestBurst for each way to decide")
 
-// TestBurst plays kube-scheduler with 200 pods of groups that must be apart by zone or by host: it decides about one pod
-// after the other, binds beside that, in any order and late, and knows of no rule itself. Watchers hear of binds late, and
-// some binds fail. No two pods of a group may end up in one domain, and none may be left over that has room.
+// TestBurst calls the extender as kube-scheduler would, with 200 pods in groups whose pods exclude each other by zone or by
+// host. It schedules one pod after the other, binds them concurrently, in any order and late, and has no rules of its own.
+// Watchers see binds late, and some binds fail. No two pods of a group may end up in one domain, and every pod for which
+// there is room must be placed.
 func TestBurst(t *testing.T) {
 	runs := *bursts
 	if testing.Short() {

@@ -27,7 +27,8 @@ func TestResourcesThatADeviceClassServesAreLeftToKubeScheduler(t *testing.T) {
 	}
 }
 
-// A pod that kube-scheduler's own plugins would fail on has the error alone: neither preemption nor an autoscaler can help.
+// For a pod on which kube-scheduler's own plugins would fail, the answer is an error without nodes: neither preemption nor an
+// autoscaler can help.
 func TestUnparsablePods(t *testing.T) {
 	prefers := makePod("prefers", "p")
 	prefers.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
@@ -101,7 +102,8 @@ func TestWhatKubeSchedulersPluginsJudge(t *testing.T) {
 	}
 }
 
-// What a pod on a node occupies counts, even if the rest of it cannot be read. A node takes no pods if that is not known.
+// The resources of a pod on a node count even if the rest of the pod cannot be converted. If its resources cannot be
+// converted either, the node takes no pods.
 func TestNodesFullOfOddPods(t *testing.T) {
 	full := func(name, node string, odd func(*corev1.PodSpec)) *corev1.Pod {
 		p := on(makePod(name, "odd"), node)

@@ -153,7 +153,7 @@ func TestAnObservedLeaseOfAnotherHost(t *testing.T) {
 	}
 }
 
-// A response that was under way while the process hung tells what was, and not what is.
+// A response that was on its way while the process hung may be out of date, and does not renew the lease.
 func TestAnObservedLeaseThatWasReadSlowly(t *testing.T) {
 	s := newScheduler(t)
 	s.acquire("node-1_a")

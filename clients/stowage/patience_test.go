@@ -95,7 +95,7 @@ func (c *crashing) Place(context.Context, *stowagev1.PlaceRequest) (*stowagev1.P
 	return nil, status.Error(codes.Unavailable, "")
 }
 
-// A request that takes the server away whenever that comes back is given up.
+// The client gives up a request that breaks the connection each time the server is reachable again.
 func TestPatienceEndsThoughTheServerComesBack(t *testing.T) {
 	t.Parallel()
 	var connection atomic.Pointer[net.Conn]

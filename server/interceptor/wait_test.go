@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// messages is a stream on which what is to be received comes, nothing more once closed.
+// messages is a server stream. RecvMsg returns what the functions sent on come return, and io.EOF once come is closed.
 type messages struct {
 	grpc.ServerStream
 	ctx  context.Context
@@ -32,7 +32,7 @@ func (s *messages) RecvMsg(any) error {
 	return come()
 }
 
-// counted counts how often it is freed.
+// counted is a request that counts how often it is freed.
 type counted struct{ freed atomic.Int32 }
 
 func (c *counted) Free() { c.freed.Add(1) }

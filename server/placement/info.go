@@ -31,10 +31,10 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_NOMINATED_PODS,
 }
 
-// SetLimits sets the limits that GetServerInfo tells. It is called before the service is used.
+// SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.
 func (s *Service) SetLimits(l Limits) { s.limits = l }
 
-// GetServerInfo tells the release, profiles, limits and features.
+// GetServerInfo returns the release, profiles, limits and features.
 func (s *Service) GetServerInfo(_ context.Context, in *stowagev1.GetServerInfoRequest) (*stowagev1.GetServerInfoResponse, error) {
 	if number, _, n := protowire.ConsumeTag(in.ProtoReflect().GetUnknown()); n > 0 {
 		return nil, statusOf(decode.Refuse("", stowagev1.ViolationReason_VIOLATION_REASON_UNKNOWN_FIELD, "unknown field %d", number))

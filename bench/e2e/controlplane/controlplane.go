@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// adminToken is that of the only user whom the API server knows beside service accounts, of group system:masters.
+// adminToken is the token of the only user other than the service accounts. The user is in group system:masters.
 const adminToken = "e2e-admin"
 
 // ControlPlane is a running control plane.
@@ -84,7 +84,7 @@ func (c *ControlPlane) start(ctx context.Context, apiServer []string) error {
 		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.path("sa.key"),
 		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-cluster-ip-range=10.0.0.0/24",
-		// Without a node controller and kubelets nobody would take its taints away again.
+		// The plugin taints new nodes. There is no node controller or kubelet that would remove the taint.
 		"--disable-admission-plugins=TaintNodesByCondition",
 		"--max-requests-inflight=2000", "--max-mutating-requests-inflight=2000", "--v=1"}, apiServer...)...)
 	if err := c.APIServer.Start(ctx); err != nil {

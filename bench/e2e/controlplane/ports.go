@@ -17,7 +17,7 @@ var (
 	nextPort  = firstPort + os.Getpid()*37%(endPort-firstPort-1000)
 )
 
-// FreePort finds a port of loopback that nobody listens on, another one each time.
+// FreePort returns a loopback port that no process listens on, a different one for each call.
 func FreePort() (int, error) {
 	portMutex.Lock()
 	defer portMutex.Unlock()

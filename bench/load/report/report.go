@@ -17,20 +17,20 @@ type Report struct {
 	Rps                    float64        `json:"rps"`
 	LatencyDistribution    []Latency      `json:"latencyDistribution"`
 	StatusCodeDistribution map[string]int `json:"statusCodeDistribution"`
-	// Lag is by how much calls were sent late: what the driver adds to latencies. ghz does not tell.
+	// Lag is the delay with which the driver sent calls, and part of their latencies. ghz does not report it.
 	Lag time.Duration `json:"lag,omitempty"`
 }
 
-// Latency says that a share of the calls took no longer.
+// Latency is the latency that a percentage of the calls did not exceed.
 type Latency struct {
 	Percentage int           `json:"percentage"`
 	Latency    time.Duration `json:"latency"`
 }
 
-// Percentages are what a report tells of at least.
+// Percentages are the percentiles that every report has.
 var Percentages = []int{50, 95, 99}
 
-// Percentile is the least of the sorted values that so many percent do not exceed.
+// Percentile returns the smallest of the sorted values that at least the given percentage of the values do not exceed.
 func Percentile(sorted []time.Duration, percentage int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

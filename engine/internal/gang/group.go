@@ -251,7 +251,7 @@ func (g *queued) unplace(t *trial) {
 // (pkg/scheduler/schedule_one_podgroup.go errPodGroupUnschedulable, v1.37).
 const unschedulable = "pod group is unschedulable"
 
-// tell reports a group to the watcher.
+// tell calls the watcher with the result of a group.
 func (p *placer) tell(g *queued) error {
 	w := p.Options.Watch
 	if w == nil {
