@@ -17,8 +17,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestInterleaving puts, changes and asks about clusters at random, from several callers at once, and holds every answer,
-// byte for byte, against that to a request with the cluster in it. With room for all, a snapshot that was put stays.
+// TestInterleaving puts, changes and uses snapshots at random, from several callers at once. Every answer must have the same
+// bytes as that to a request with the cluster in it. With room for all snapshots, none may disappear.
 func TestInterleaving(t *testing.T) {
 	for name, test := range map[string]struct {
 		room  int64

@@ -1,4 +1,4 @@
-// Command readme runs what a Markdown file tells its reader to run.
+// Command readme runs the code blocks of a Markdown file.
 //
 // A sh block is run by bash in a fresh shell at the repository's root; every command in it must succeed, or exit with
 // the status that a comment at the end of its line gives ("# exit status 1"). A go block must be a program that compiles.

@@ -56,7 +56,7 @@ func differFilter(want, got *stowagev1.FilterResponse) []Difference {
 	)
 }
 
-// decidedFilter is the answer without what is Stowage's own. It shares the rest with the answer.
+// decidedFilter returns a copy of the response without the fields that kube-scheduler has no counterpart of. The copy is shallow.
 func decidedFilter(r *stowagev1.FilterResponse) *stowagev1.FilterResponse {
 	return &stowagev1.FilterResponse{
 		FeasibleNodes: r.FeasibleNodes,
@@ -74,7 +74,7 @@ func decidedExplanation(e *stowagev1.Explanation) *stowagev1.Explanation {
 	return &stowagev1.Explanation{FailingChecks: e.FailingChecks}
 }
 
-// decidedScore is the answer without what is Stowage's own. It shares the rest with the answer.
+// decidedScore returns a copy of the response without the fields that kube-scheduler has no counterpart of. The copy is shallow.
 func decidedScore(r *stowagev1.ScoreResponse) *stowagev1.ScoreResponse {
 	return &stowagev1.ScoreResponse{
 		Nodes:         r.Nodes,
@@ -149,7 +149,7 @@ func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
 	)
 }
 
-// decidedPlace is the answer without what is Stowage's own. It shares the rest with the answer.
+// decidedPlace returns a copy of the response without the fields that kube-scheduler has no counterpart of. The copy is shallow.
 func decidedPlace(r *stowagev1.PlaceResponse) *stowagev1.PlaceResponse {
 	out := &stowagev1.PlaceResponse{PlacedCount: r.PlacedCount, UnplacedCount: r.UnplacedCount}
 	for _, p := range r.Placements {

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Run asks for the answers to a case and returns in what they differ. Place is only asked for where Filter and Score
-// agree: its differences would follow from theirs.
+// Run makes the calls of a case and returns the differences from the case's answers. It calls Place only where Filter and
+// Score agree: its differences would follow from theirs.
 func Run(ctx context.Context, c *Case, service Service) []Difference {
 	var out []Difference
 	for i := range c.Request.Queue {

@@ -78,8 +78,8 @@ func (g group) label(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// TestGroupScenarios takes the examples with pod groups, and what is placed as a whole, through the batch scheduler, as far
-// as its labels can say what they are.
+// TestGroupScenarios runs the steps of the examples that have pod groups or joint placement with the batch scheduler, as far
+// as its labels can express their groups.
 func TestGroupScenarios(t *testing.T) {
 	c := start(t)
 	startServer(t, c)

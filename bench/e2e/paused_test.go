@@ -25,9 +25,9 @@ const (
 	olderPods, newerPods    = 20, 30 // of each app
 )
 
-// TestPausedLeader has the leading replica hang in a burst, until another one has taken over and placed newer pods of the same
-// apps, and expects that it then binds nothing of what it had decided. Once takes some 40 s; it is done 20 times, or as often
-// as E2E_RUNS says.
+// TestPausedLeader suspends the leading replica in a burst until another replica has taken over and placed newer pods of the
+// same apps. Once it continues, the first replica must bind none of the pods that it had placed. A run takes some 40 s, and
+// there are 20, or E2E_RUNS.
 func TestPausedLeader(t *testing.T) {
 	s := start(t)
 	startServer(t, s)

@@ -96,8 +96,8 @@ const leaseLook = 50 * time.Millisecond
 // untilKnown binds a pod to its node. An error does not mean that the pod is not bound, so untilKnown reads the pod from
 // the API server, and only that ends the attempt; the pod stays assumed meanwhile. A rejected binding is not retried. Any
 // other error is retried for a while, and then the outcome is unclear: a request that timed out may still be carried out,
-// so the pod cannot be placed elsewhere. The client itself waits as long as a 429 tells it. Each attempt first checks that
-// the decision still holds.
+// so the pod cannot be placed elsewhere. After a 429 the client itself waits for the time in Retry-After. Each attempt first
+// checks that the decision still holds.
 func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, err error) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
 	var refused error // error of the last attempt

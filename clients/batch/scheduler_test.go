@@ -164,7 +164,7 @@ func TestAPodThatWaitsForADeviceIsLeftAlone(t *testing.T) {
 	w.because("other", corev1.PodReasonUnschedulable)
 }
 
-// A call may fail for one pod without a word about which: the others are placed all the same.
+// A call may fail because of one pod without naming it. The other pods are placed nevertheless.
 func TestAPodThatACallFailsForDoesNotStopTheOthers(t *testing.T) {
 	odd := priority(pod("odd"), 10)
 	odd.Spec.Containers[0].Image = "not text: \xff"

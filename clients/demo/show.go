@@ -82,7 +82,7 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 	return held, nil
 }
 
-// asked runs one step.
+// asked runs one step of a case, and returns its question and answer.
 func asked(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decider) (*scenarios.Question, *scenarios.Answer, error) {
 	q, err := scenarios.Ask(c, &c.Steps[i])
 	if err != nil {

@@ -22,9 +22,9 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkPod is what kube-scheduler asks about one pod on 5,000 nodes: filter and prioritize over HTTP, with Stowage behind
-// gRPC on loopback. Each pod is assumed somewhere, so that each request refers to another cluster. It has zone anti-affinity
-// that is preferred, and spreads over hosts. Run with
+// BenchmarkPod measures kube-scheduler's calls for one pod on 5,000 nodes: filter and prioritize over HTTP, which call Stowage
+// over gRPC on loopback. The pods have preferred zone anti-affinity and a spread constraint over hosts. Each is assumed on a
+// node, so that each request refers to another cluster. Run with
 //
 //	go test -run '^$' -bench Pod -benchtime 200x ./clients/extender
 func BenchmarkPod(b *testing.B) {

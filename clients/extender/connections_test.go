@@ -12,8 +12,8 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// kube-scheduler decodes an answer and closes it without reading to its end (pkg/scheduler/extender.go send, v1.37). Its
-// connection must be of use again all the same, however large the answer is.
+// kube-scheduler decodes an answer and closes it without reading to its end (pkg/scheduler/extender.go send, v1.37). The
+// connection must be reusable nevertheless, however large the answer is.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	w := start(t, Options{})
 	var names []string

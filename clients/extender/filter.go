@@ -25,7 +25,7 @@ var errBinding = errors.New("the pod is being bound: waiting for its outcome")
 
 var errNoPod = errors.New("the request has no pod")
 
-// asked validates a request.
+// asked returns the error of a request that does not refer to a pod and to nodes by name.
 func asked(args *extenderv1.ExtenderArgs) error {
 	switch {
 	case args.Nodes != nil || args.NodeNames == nil:

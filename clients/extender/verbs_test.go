@@ -232,7 +232,7 @@ func TestFilterDecidesAlone(t *testing.T) {
 	if got := *w.filter(web2, "a", "b").NodeNames; !slices.Equal(got, second) {
 		t.Errorf("the second again: %v", got)
 	}
-	// The bind verb may be there all the same, and may change its mind as long as that holds.
+	// A configuration may have bindVerb nevertheless. A bind to another node is refused if a rule excludes it.
 	if err := w.bindTo(web1, first[0]); err != "" {
 		t.Error(err)
 	}

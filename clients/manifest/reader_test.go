@@ -255,7 +255,7 @@ func TestReadPath(t *testing.T) {
 	}
 }
 
-// FuzzManifest holds that no input panics, and that what is read and built refers only to what is there.
+// FuzzManifest expects that no input panics, and that the templates and groups exist that the pods of the queue refer to.
 func FuzzManifest(f *testing.F) {
 	files, err := filepath.Glob("testdata/seed/*")
 	if err != nil || len(files) == 0 {

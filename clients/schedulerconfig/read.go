@@ -113,7 +113,8 @@ func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*stowagev1.Profil
 	return nil, errors.Join(out...)
 }
 
-// selected is the profile of the name that the options give, or the only one. Without profiles there is one of defaults alone.
+// selected returns the profile with the name of the options, or the only profile. A configuration without profiles has one
+// with all defaults.
 func (r *reader) selected(c *configv1.KubeSchedulerConfiguration) (*configv1.KubeSchedulerProfile, *field.Path, error) {
 	profiles := slices.Clone(c.Profiles)
 	if len(profiles) == 0 {

@@ -180,7 +180,7 @@ func ask(ctx context.Context, c *stowage.Client, s *stowage.Snapshot) error {
 	return err
 }
 
-// serving returns a client to whom all replicas have answered.
+// serving returns a client that has got a response from every replica.
 func serving(t *testing.T, replicas ...*replica) *stowage.Client {
 	t.Helper()
 	c := dial(t, replicas...)

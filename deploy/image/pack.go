@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
-// source is what the image is made of; the image is a function of it.
+// source is the input of an image. Equal sources give equal images.
 type source struct {
 	binaries string
 	command  string // the binary's name, and the image's

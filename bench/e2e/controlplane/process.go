@@ -128,7 +128,7 @@ func (p *Process) signal(signal syscall.Signal) {
 	_ = p.command.Process.Signal(signal) // it may have ended by now
 }
 
-// Running tells whether the process has been started and has not ended.
+// Running reports whether the process has been started and has not ended.
 func (p *Process) Running() bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

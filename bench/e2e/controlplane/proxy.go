@@ -87,7 +87,7 @@ func (p *Proxy) answer(to, from net.Conn) {
 // Delay makes answers and events late by so much, and up to twice that where they follow each other.
 func (p *Proxy) Delay(by time.Duration) { p.delay.Store(int64(by)) }
 
-// Cut ends all connections and tells how many there were.
+// Cut closes all connections and returns their number.
 func (p *Proxy) Cut() int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

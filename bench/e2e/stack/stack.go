@@ -31,7 +31,7 @@ type Stack struct {
 	*controlplane.ControlPlane
 	*Objects
 	Server, Extender, Batch *controlplane.Process
-	// Plain is kube-scheduler as it comes, Extended the one that asks Stowage through Extender.
+	// Plain is kube-scheduler without an extender, Extended the one that calls Extender.
 	Plain, Extended *controlplane.Process
 	// ExtenderURL is where kube-scheduler calls the extender.
 	ExtenderURL string
@@ -171,7 +171,7 @@ func (s *Stack) NewBatch(ctx context.Context, name string, args ...string) (p *c
 	return p, "http://" + admin + "/metrics", err
 }
 
-// spawn starts a command that listens on two addresses, and tells where it listens and has its metrics.
+// spawn starts a command that listens on two addresses, and returns the address of its service and that of its metrics.
 func (s *Stack) spawn(ctx context.Context, name string, args ...string) (p *controlplane.Process, listens, metrics string, err error) {
 	if listens, err = address(); err != nil {
 		return nil, "", "", err

@@ -16,7 +16,7 @@ type kind struct {
 	// perApp is how many pods have the same labels, and the rule among them.
 	perApp int
 	rule   func(spec *corev1.PodSpec, own *metav1.LabelSelector)
-	// holds tells whether the rule holds for one app, by pods per zone; nil if it is a preference.
+	// holds reports whether the pods of one app in each zone satisfy the rule; nil if the rule is a preference.
 	holds func(perZone map[string]int) bool
 }
 

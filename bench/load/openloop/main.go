@@ -1,5 +1,5 @@
-// Command openloop sends a ready Filter request to a server at a fixed rate, whatever becomes of the calls before, and
-// writes a report.
+// Command openloop sends an encoded Filter request to a server at a fixed rate, without waiting for earlier calls, and writes
+// a report.
 //
 // A call's latency counts from the moment at which it was to be sent, not from when it was: if the server, or this
 // command, falls behind, every call that is late says so. A closed loop, or one that counts from the sending, leaves out

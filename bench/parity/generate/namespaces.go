@@ -35,7 +35,7 @@ func (d *draw) podNamespace() string {
 }
 
 // namespaceSelector draws a selector of namespaces, often one that the empty label set matches too: it then also
-// matches pods in namespaces that nobody listed, or does not, depending on whose term it is.
+// matches pods in namespaces that are not listed, or does not, depending on whose term it is.
 func (d *draw) namespaceSelector() *metav1.LabelSelector {
 	switch x := d.Float64(); {
 	case x < 0.2:

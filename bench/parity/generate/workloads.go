@@ -38,7 +38,7 @@ func (d *draw) workloads() {
 		d.own("apps/v1", "StatefulSet", ss)
 	}
 	if d.chance(0.2) {
-		// An owner that nobody stated, or of a kind that does not count.
+		// An owner that is not in the case, or of a kind that does not count.
 		d.own(pick(d, "apps/v1", "batch/v1", "example.com/v1"), pick(d, "ReplicaSet", "Job"),
 			&metav1.ObjectMeta{Namespace: "default", Name: "unknown"})
 	}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
-// PlacementScore is what NodeResourcesFit says, times its weight, of stored pods that a pod group would have on nodes of
-// one topology domain, none of which is there yet.
+// PlacementScore is the weighted score of NodeResourcesFit for placing the stored pods of a pod group on nodes of one
+// topology domain. None of the pods is on a node yet.
 func (s *Scheduler) PlacementScore(domain []uint32, pods []*corev1.Pod) (int64, error) {
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	gates.EnableTopologyAwareWorkloadScheduling = true

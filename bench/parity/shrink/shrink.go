@@ -13,8 +13,8 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
-// Case returns a case that fails and of which nothing more can be taken out, or of which fails was asked about as often
-// as it may be.
+// Case returns a case that still fails. Either nothing more can be removed from it, or fails was called as often as tries
+// allows.
 func Case(c *scenario.Case, tries int, fails func(*scenario.Case) bool) *scenario.Case {
 	s := &shrinker{tries: tries, fails: fails, best: c}
 	if !s.load() {

@@ -46,8 +46,8 @@ func readCases() ([]*podCase, error) {
 	return cases, nil
 }
 
-// pod is the pod to ask about. Each trial but the first is a template that no one has asked about, of which the answer
-// is the same: it has a label that nothing selects, and each of its selectors a condition that every pod meets.
+// pod is the pod of a request. Each trial but the first has a template that the server has not seen, with the same
+// answer: it has a label that nothing selects, and each of its selectors a condition that every pod meets.
 func (c *podCase) pod(trial int) *stowagev1.Pod {
 	t := c.template
 	if trial > 0 {

@@ -64,7 +64,7 @@ func (r *Report) Chart(w io.Writer) error {
 	return err
 }
 
-// floors are the ratios of which less is better.
+// floors are the ratios that are better the lower they are.
 func (r *Report) floors() panel {
 	p := panel{title: "Times an empty call, an echo of the same bytes, or what the row says (shorter is better)"}
 	for _, f := range r.Figures {

@@ -70,8 +70,8 @@ func step(part *stowagev1.Cluster) ([]byte, error) {
 	})
 }
 
-// ended is the stream with its end. Each trial but the first is another cluster, of which every answer is the same: it
-// has a namespace without pods.
+// ended is the stream with its end. Each trial but the first is another cluster, with a namespace without pods more, about
+// which every answer is the same.
 func ended(messages [][]byte, trial int) ([][]byte, error) {
 	out := append([][]byte(nil), messages...)
 	if trial > 0 {

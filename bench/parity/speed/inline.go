@@ -59,7 +59,7 @@ const (
 	noTrial    = "000000000"
 )
 
-// newTemplates is a Filter with the cluster in the request, of which a template is new each time.
+// newTemplates is a Filter with the cluster in the request. One template of the cluster is new each time.
 func (r *run) newTemplates(w *world, request []byte, c *podCase) *subject {
 	at := bytes.Index(request, []byte(noTrial))
 	return &subject{

@@ -81,7 +81,7 @@ type placed struct {
 	request  *stowagev1.PlaceRequest
 }
 
-// fewerPods is a cluster with so many pods a node.
+// fewerPods is a cluster with the given number of pods on each node.
 func fewerPods(nodes, podsPerNode int) *stowagev1.Cluster {
 	c := bigcluster.New(nodes)
 	for _, n := range c.Nodes {
@@ -119,7 +119,7 @@ func (c placingCase) on(cluster *stowagev1.Cluster) (*placed, error) {
 	return p, nil
 }
 
-// placing times the engine with the first so many pods of the queue, and remembers where they go.
+// placing times the engine with the first pods of the queue, and remembers their nodes.
 func (p *placed) placing(pods int, plain bool, nodes *[]uint32) (*subject, error) {
 	ctx := context.Background()
 	in := decode.On(ctx, p.cluster)
@@ -216,7 +216,7 @@ func (r *run) placeByCall(p *placed) error {
 	return nil
 }
 
-// How kube-scheduler's plugins are given a queue: so many pods a node before, so many pods of the queue.
+// The input of kube-scheduler's plugins: the pods on each node, and the pods of the queue.
 const (
 	kubePodsPerNode = 10
 	kubePods        = 25

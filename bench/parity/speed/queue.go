@@ -18,7 +18,7 @@ const (
 	smallRacks = 1250
 )
 
-// queueOrder says of which of so many templates the pods of the queue are.
+// queueOrder returns the template of each pod of the queue, as an index below templates.
 func queueOrder(templates int) []int {
 	rng := rand.New(rand.NewPCG(1, 2))
 	order := make([]int, queueLength)

@@ -12,9 +12,9 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 )
 
-// Concurrent callers, and how many calls they make in all before the number of cores changes, so often in a turn. They are
-// so many that no core is ever without work: one that is idle begins late, and of a few callers' calls a second core then
-// makes nothing.
+// Concurrent callers, the calls that they make in all before the number of cores changes, and how often that is in a turn.
+// There are enough callers to keep every core busy: an idle core begins late, so with few callers a second core has no
+// effect.
 const (
 	callers = 128
 	calling = 3000

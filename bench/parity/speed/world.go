@@ -60,7 +60,7 @@ func (r *run) decide(w *world) error {
 	return nil
 }
 
-// seen is a Filter of a pod whose template the server was asked about before.
+// seen is a Filter of a pod whose template the server has seen before.
 func (r *run) seen(w *world, c *podCase) (*subject, error) {
 	request, err := w.target.filterRequest(c.pod(0))
 	if err != nil {
