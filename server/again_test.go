@@ -58,7 +58,8 @@ func askAgain(t *testing.T, whole *stowagev1.Cluster) {
 					t.Fatal(err)
 				}
 				told := &stowagev1.FilterResponse{Rejections: wantScore.Rejections}
-				if said := (&stowagev1.FilterResponse{Rejections: want.Rejections}); score.IncludeRejections != proto.Equal(told, said) && len(want.Rejections) > 0 {
+				if said := (&stowagev1.FilterResponse{Rejections: want.Rejections}); score.IncludeRejections != proto.Equal(told, said) &&
+					len(want.Rejections) > 0 {
 					t.Errorf("%s: Score tells %v, Filter %v", what, told, said)
 				}
 				score.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: by}

@@ -35,9 +35,10 @@ func TestLargeAmounts(t *testing.T) {
 	}
 	cluster.Nodes = append(cluster.Nodes, many)
 	asking := func(count uint32, r *stowagev1.Resources) *stowagev1.PendingPods {
-		return &stowagev1.PendingPods{Count: new(count), Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
-			Spec: &stowagev1.PodSpec{Containers: []*stowagev1.Container{{Requests: r}}},
-		}}}}
+		return &stowagev1.PendingPods{Count: new(count),
+			Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+				Spec: &stowagev1.PodSpec{Containers: []*stowagev1.Container{{Requests: r}}},
+			}}}}
 	}
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	place := func(queue ...*stowagev1.PendingPods) []*stowagev1.Placement {
@@ -49,7 +50,9 @@ func TestLargeAmounts(t *testing.T) {
 		}
 		return got.Placements
 	}
-	large := place(asking(pods, &stowagev1.Resources{MemoryBytes: proto.Int64(64 << 30), EphemeralStorageBytes: proto.Int64(20 << 30)}))[0]
+	large := place(asking(pods, &stowagev1.Resources{
+		MemoryBytes: proto.Int64(64 << 30), EphemeralStorageBytes: proto.Int64(20 << 30),
+	}))[0]
 	if got := len(large.GetNodes().GetIndexes()); got != most || large.GetUnplacedCount() != pods-most {
 		t.Errorf("%d of the large pods are placed, %d are not: %s", got, large.GetUnplacedCount(), large.GetMessage())
 	}

@@ -157,7 +157,9 @@ func TestMalformedRequests(t *testing.T) {
 		for _, v := range violations {
 			fields = append(fields, v.GetField())
 		}
-		if diff := cmp.Diff([]string{"context.cluster.nodes[0].pods[0].source", "context.cluster.nodes[1].name", "context.cluster.nodes[2].taints[0].effect"}, fields); diff != "" {
+		if diff := cmp.Diff([]string{
+			"context.cluster.nodes[0].pods[0].source", "context.cluster.nodes[1].name", "context.cluster.nodes[2].taints[0].effect",
+		}, fields); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}

@@ -49,7 +49,8 @@ type running struct {
 
 // run runs a server of a configuration until the test ends. service stands in for the real one unless it is nil; creds
 // are the caller's.
-func run(t *testing.T, c config.Config, w io.Writer, service stowagev1.PlacementServiceServer, creds credentials.TransportCredentials) *running {
+func run(t *testing.T, c config.Config, w io.Writer, service stowagev1.PlacementServiceServer,
+	creds credentials.TransportCredentials) *running {
 	t.Helper()
 	return start(t, create(t, c, w, service), creds)
 }

@@ -8,7 +8,8 @@ import (
 
 // TestImports proves that the server depends on the engine and the contract, on no Kubernetes module and no client.
 func TestImports(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
+		"./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

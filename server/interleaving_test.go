@@ -46,7 +46,8 @@ func TestInterleaving(t *testing.T) {
 			}
 			all.Wait()
 			if w.answers.Load() < 50 || w.puts.Load() < 50 || w.deltas.Load() < 5 || w.gone.Load() > 0 != test.evict {
-				t.Errorf("%d answers, %d puts, %d of deltas, %d snapshots gone", w.answers.Load(), w.puts.Load(), w.deltas.Load(), w.gone.Load())
+				t.Errorf("%d answers, %d puts, %d of deltas, %d snapshots gone", w.answers.Load(), w.puts.Load(), w.deltas.Load(),
+					w.gone.Load())
 			}
 		})
 	}
@@ -225,9 +226,11 @@ func randomPods(rng *rand.Rand, templates int) (counts []*stowagev1.PodCount, po
 
 func randomNode(rng *rand.Rand, name string, templates int) *stowagev1.Node {
 	n := &stowagev1.Node{
-		Name:        name,
-		Labels:      map[string]string{"hostname": name, "zone": fmt.Sprint(rng.IntN(3))},
-		Allocatable: &stowagev1.Resources{CpuMillis: proto.Int64(int64(1000 * (1 + rng.IntN(4)))), Pods: proto.Int64(int64(3 + rng.IntN(20)))},
+		Name:   name,
+		Labels: map[string]string{"hostname": name, "zone": fmt.Sprint(rng.IntN(3))},
+		Allocatable: &stowagev1.Resources{
+			CpuMillis: proto.Int64(int64(1000 * (1 + rng.IntN(4)))), Pods: proto.Int64(int64(3 + rng.IntN(20))),
+		},
 	}
 	if rng.IntN(4) == 0 {
 		n.Taints = []*stowagev1.Taint{{Key: "k", Effect: stowagev1.TaintEffect(1 + rng.IntN(3))}}

@@ -41,7 +41,9 @@ func TestResourcesWithCommas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, cluster)}}
+		request.Context.Base = &stowagev1.DecisionContext_Snapshot{
+			Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, cluster)},
+		}
 		if got, err := client.Score(t.Context(), request); err != nil || !proto.Equal(want, got) {
 			t.Errorf("%s: %v by address, %v inline, %v", strings.Join(names, " and "), got.GetTotalScores(), want.TotalScores, err)
 		}

@@ -187,7 +187,8 @@ type watched struct {
 	received chan struct{}
 }
 
-func (w *watched) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]) error {
+func (w *watched) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest,
+	stowagev1.PutSnapshotResponse]) error {
 	return w.PlacementServiceServer.PutSnapshot(watchedStream{stream, w.received})
 }
 

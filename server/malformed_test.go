@@ -134,12 +134,16 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		root string
 	}{
 		stowagev1.PlacementService_Filter_FullMethodName: {slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster."},
-		stowagev1.PlacementService_Score_FullMethodName:  {slices.Concat(field(1, field(2, reference)), pod), "context.snapshot.delta."},
+		stowagev1.PlacementService_Score_FullMethodName: {
+			slices.Concat(field(1, field(2, reference)), pod), "context.snapshot.delta.",
+		},
 		stowagev1.PlacementService_Preempt_FullMethodName: {
 			slices.Concat(field(1, field(1, field(1, node))), pod), "context.cluster.",
 		},
-		stowagev1.PlacementService_Place_FullMethodName:       {field(1, field(1, field(1, node))), "context.cluster."},
-		stowagev1.PlacementService_ScaleDown_FullMethodName:   {slices.Concat(field(1, field(1, field(1, node))), pod, noReplicas), "context.cluster."},
+		stowagev1.PlacementService_Place_FullMethodName: {field(1, field(1, field(1, node))), "context.cluster."},
+		stowagev1.PlacementService_ScaleDown_FullMethodName: {
+			slices.Concat(field(1, field(1, field(1, node))), pod, noReplicas), "context.cluster.",
+		},
 		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(1, field(1, node)), "part."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName + "?": {

@@ -62,7 +62,9 @@ func TestEveryMethodTakesReferences(t *testing.T) {
 			t.Errorf("PlaceStream %s (-want +got):\n%s", how, diff)
 		}
 	}
-	scaleDown.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())}}
+	scaleDown.Context.Base = &stowagev1.DecisionContext_Snapshot{
+		Snapshot: &stowagev1.SnapshotReference{Address: addressOf(t, threeZones())},
+	}
 	_, err = client.ScaleDown(t.Context(), scaleDown)
 	if code, reason, _, _ := why(err); code != codes.FailedPrecondition || reason != "UNKNOWN_SNAPSHOT" {
 		t.Errorf("unknown snapshot: %v", err)

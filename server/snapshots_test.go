@@ -41,7 +41,8 @@ func end(address string) *stowagev1.PutSnapshotRequest {
 }
 
 // put sends messages.
-func put(t *testing.T, client stowagev1.PlacementServiceClient, steps ...*stowagev1.PutSnapshotRequest) (*stowagev1.PutSnapshotResponse, error) {
+func put(t *testing.T, client stowagev1.PlacementServiceClient,
+	steps ...*stowagev1.PutSnapshotRequest) (*stowagev1.PutSnapshotResponse, error) {
 	t.Helper()
 	stream, err := client.PutSnapshot(t.Context())
 	if err != nil {
@@ -88,7 +89,9 @@ func TestSnapshot(t *testing.T) {
 	if _, err := put(t, client, end(address)); err == nil {
 		t.Error("the server says that it has what was not put")
 	}
-	parts := []*stowagev1.PutSnapshotRequest{part(&stowagev1.Cluster{Nodes: whole.Nodes[:1]}), part(&stowagev1.Cluster{Nodes: whole.Nodes[1:]})}
+	parts := []*stowagev1.PutSnapshotRequest{
+		part(&stowagev1.Cluster{Nodes: whole.Nodes[:1]}), part(&stowagev1.Cluster{Nodes: whole.Nodes[1:]}),
+	}
 	answer, err := put(t, client, append(parts, end(address))...)
 	if err != nil || answer.Address != address || answer.NodeCount != 3 || answer.MemoryBytes == 0 {
 		t.Fatalf("%v, %v, want address %s", err, answer, address)
@@ -100,7 +103,9 @@ func TestSnapshot(t *testing.T) {
 	d := &stowagev1.ClusterDelta{RemovedNodes: []string{"node-b"}}
 	inline, err := client.Filter(t.Context(), &stowagev1.FilterRequest{
 		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}}},
+			Base: &stowagev1.DecisionContext_Cluster{
+				Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{whole.Nodes[0], whole.Nodes[2]}},
+			},
 		}, Pod: apart(),
 	})
 	if err != nil {
@@ -119,7 +124,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-func TestBadPuts(t *testing.T) {
+func TestBadPuts(t *testing.T) { //nolint:funlen // a table of cases
 	client := snapshotConfig(t).client()
 	whole := threeZones()
 	base, err := put(t, client, part(whole), end(""))
@@ -144,40 +149,69 @@ func TestBadPuts(t *testing.T) {
 		reason string
 		field  string
 	}{
-		"nothing":            {nil, codes.InvalidArgument, "INVALID_REQUEST", "end"},
-		"cut off":            {[]*stowagev1.PutSnapshotRequest{part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "end"},
-		"no step":            {[]*stowagev1.PutSnapshotRequest{{}}, codes.InvalidArgument, "INVALID_REQUEST", "step"},
-		"after the end":      {[]*stowagev1.PutSnapshotRequest{part(whole), end(""), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "end"},
-		"a node twice":       {[]*stowagev1.PutSnapshotRequest{part(whole), part(whole), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "part.nodes[3].name"},
-		"forged address":     {[]*stowagev1.PutSnapshotRequest{part(whole), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
-		"no address":         {[]*stowagev1.PutSnapshotRequest{part(whole), end("x")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
-		"unknown base":       {[]*stowagev1.PutSnapshotRequest{onto(other), end(other)}, codes.FailedPrecondition, "UNKNOWN_SNAPSHOT", ""},
-		"delta without base": {[]*stowagev1.PutSnapshotRequest{delta(nil), end(other)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
-		"malformed base":     {[]*stowagev1.PutSnapshotRequest{onto("x")}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
-		"two bases":          {[]*stowagev1.PutSnapshotRequest{onto(base.Address), onto(base.Address)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
-		"base after part":    {[]*stowagev1.PutSnapshotRequest{part(whole), onto(base.Address)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
+		"nothing": {nil, codes.InvalidArgument, "INVALID_REQUEST", "end"},
+		"cut off": {[]*stowagev1.PutSnapshotRequest{part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "end"},
+		"no step": {[]*stowagev1.PutSnapshotRequest{{}}, codes.InvalidArgument, "INVALID_REQUEST", "step"},
+		"after the end": {
+			[]*stowagev1.PutSnapshotRequest{part(whole), end(""), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "end",
+		},
+		"a node twice": {
+			[]*stowagev1.PutSnapshotRequest{part(whole), part(whole), end("")}, codes.InvalidArgument, "INVALID_REQUEST",
+			"part.nodes[3].name",
+		},
+		"forged address": {[]*stowagev1.PutSnapshotRequest{part(whole), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
+		"no address": {
+			[]*stowagev1.PutSnapshotRequest{part(whole), end("x")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address",
+		},
+		"unknown base": {
+			[]*stowagev1.PutSnapshotRequest{onto(other), end(other)}, codes.FailedPrecondition, "UNKNOWN_SNAPSHOT", "",
+		},
+		"delta without base": {
+			[]*stowagev1.PutSnapshotRequest{delta(nil), end(other)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address",
+		},
+		"malformed base": {[]*stowagev1.PutSnapshotRequest{onto("x")}, codes.InvalidArgument, "INVALID_REQUEST", "base_address"},
+		"two bases": {
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), onto(base.Address)}, codes.InvalidArgument, "INVALID_REQUEST",
+			"base_address",
+		},
+		"base after part": {
+			[]*stowagev1.PutSnapshotRequest{part(whole), onto(base.Address)}, codes.InvalidArgument, "INVALID_REQUEST", "base_address",
+		},
 		"an empty address": {
-			[]*stowagev1.PutSnapshotRequest{part(whole), {Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: new("")}}}},
+			[]*stowagev1.PutSnapshotRequest{
+				part(whole), {Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: new("")}}},
+			},
 			codes.InvalidArgument, "INVALID_REQUEST", "end.address",
 		},
-		"delta, no address": {[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST", "end.address"},
-		"delta, forged":     {[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", ""},
+		"delta, no address": {
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST",
+			"end.address",
+		},
+		"delta, forged": {
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", "",
+		},
 		"delta on another base": {
-			[]*stowagev1.PutSnapshotRequest{onto(twoNodes.Address), delta(withoutA), end(onlyBC)}, codes.InvalidArgument, "ADDRESS_MISMATCH", "",
+			[]*stowagev1.PutSnapshotRequest{onto(twoNodes.Address), delta(withoutA), end(onlyBC)}, codes.InvalidArgument,
+			"ADDRESS_MISMATCH", "",
 		},
 		"delta, too large": {
-			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(&stowagev1.ClusterDelta{Nodes: huge.Nodes}), end(addressOf(t, &stowagev1.Cluster{
-				Nodes: slices.Concat(whole.Nodes, huge.Nodes),
-			}))},
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(&stowagev1.ClusterDelta{Nodes: huge.Nodes}),
+				end(addressOf(t, &stowagev1.Cluster{
+					Nodes: slices.Concat(whole.Nodes, huge.Nodes),
+				}))},
 			codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE", "",
 		},
 		"delta that does not fit": {
 			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(&stowagev1.ClusterDelta{RemovedNodes: []string{"x"}}), end(other)},
 			codes.InvalidArgument, "INVALID_REQUEST", "delta.removed_nodes[0]",
 		},
-		"part after delta": {[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "part"},
-		"delta after part": {[]*stowagev1.PutSnapshotRequest{part(whole), delta(nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta"},
-		"too large":        {[]*stowagev1.PutSnapshotRequest{part(huge), end("")}, codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE", ""},
+		"part after delta": {
+			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), part(whole)}, codes.InvalidArgument, "INVALID_REQUEST", "part",
+		},
+		"delta after part": {
+			[]*stowagev1.PutSnapshotRequest{part(whole), delta(nil)}, codes.InvalidArgument, "INVALID_REQUEST", "delta",
+		},
+		"too large": {[]*stowagev1.PutSnapshotRequest{part(huge), end("")}, codes.ResourceExhausted, "SNAPSHOT_TOO_LARGE", ""},
 	} {
 		_, err := put(t, client, test.steps...)
 		code, reason, _, bad := why(err)
@@ -204,10 +238,12 @@ func TestBadPuts(t *testing.T) {
 		reason  string
 		field   string
 	}{
-		"unknown base":            {filterOn(other, withoutA), "UNKNOWN_SNAPSHOT", ""},
-		"no address":              {filterOn("", withoutA), "INVALID_REQUEST", "context.snapshot.address"},
-		"address in capitals":     {filterOn(strings.ToUpper(base.Address), nil), "INVALID_REQUEST", "context.snapshot.address"},
-		"delta that does not fit": {filterOn(onlyTwo(t, client, whole), withoutA), "INVALID_REQUEST", "context.snapshot.delta.removed_nodes[0]"},
+		"unknown base":        {filterOn(other, withoutA), "UNKNOWN_SNAPSHOT", ""},
+		"no address":          {filterOn("", withoutA), "INVALID_REQUEST", "context.snapshot.address"},
+		"address in capitals": {filterOn(strings.ToUpper(base.Address), nil), "INVALID_REQUEST", "context.snapshot.address"},
+		"delta that does not fit": {
+			filterOn(onlyTwo(t, client, whole), withoutA), "INVALID_REQUEST", "context.snapshot.delta.removed_nodes[0]",
+		},
 		"neither cluster nor snapshot": {
 			&stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{}, Pod: apart()}, "INVALID_REQUEST", "context.base",
 		},
@@ -310,7 +346,8 @@ func TestEvicted(t *testing.T) {
 	}
 	evict()
 	none := &stowagev1.ClusterDelta{RemovedNodes: []string{"node-b"}}
-	if !unknown(client.Filter(t.Context(), filterOn(kept.Address, nil))) || !unknown(client.Filter(t.Context(), filterOn(kept.Address, none))) {
+	if !unknown(client.Filter(t.Context(), filterOn(kept.Address, nil))) ||
+		!unknown(client.Filter(t.Context(), filterOn(kept.Address, none))) {
 		t.Error("the snapshot is still there")
 	}
 	if !unknown(put(t, client, onto(kept.Address), delta(none), end(strings.Repeat("0", 64)))) {

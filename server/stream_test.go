@@ -16,7 +16,8 @@ import (
 )
 
 // parts receives the answer to a PlaceStreamRequest.
-func parts(ctx context.Context, client stowagev1.PlacementServiceClient, r *stowagev1.PlaceStreamRequest) ([]*stowagev1.PlaceStreamResponse, error) {
+func parts(ctx context.Context, client stowagev1.PlacementServiceClient,
+	r *stowagev1.PlaceStreamRequest) ([]*stowagev1.PlaceStreamResponse, error) {
 	stream, err := client.PlaceStream(ctx, r)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,8 @@ func partial(t *testing.T, longest time.Duration) placed {
 		unattempted += p.UnattemptedCount
 	}
 	if got.Partial != (unattempted > 0) || got.PlacedCount+got.UnplacedCount != total || unattempted > got.UnplacedCount {
-		t.Errorf("partial: %v, %d placed, %d unplaced, %d of them unattempted, of %d", got.Partial, got.PlacedCount, got.UnplacedCount, unattempted, total)
+		t.Errorf("partial: %v, %d placed, %d unplaced, %d of them unattempted, of %d", got.Partial, got.PlacedCount, got.UnplacedCount,
+			unattempted, total)
 	}
 	if !got.Partial {
 		return all

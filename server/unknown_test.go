@@ -63,7 +63,9 @@ func TestUnknownFieldsRefused(t *testing.T) {
 		"Place":       place,
 		"PlaceStream": &stowagev1.PlaceStreamRequest{Place: place},
 		"Preempt":     &stowagev1.PreemptRequest{Context: on, Pod: pod},
-		"ScaleDown":   &stowagev1.ScaleDownRequest{Context: on, Pod: pod, Replicas: proto.Uint32(0), Selector: &stowagev1.LabelSelector{}},
+		"ScaleDown": &stowagev1.ScaleDownRequest{
+			Context: on, Pod: pod, Replicas: proto.Uint32(0), Selector: &stowagev1.LabelSelector{},
+		},
 		"PutSnapshot": &stowagev1.PutSnapshotRequest{},
 	}
 	rpcs := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()

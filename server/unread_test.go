@@ -72,7 +72,8 @@ func TestOddPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	odd := p.Placements[1]
-	if p.PlacedCount != 4 || !strings.HasPrefix(odd.Message, `running PreScore plugin "NodeAffinity": `) || len(odd.Rejections) != 2 ||
+	if p.PlacedCount != 4 || !strings.HasPrefix(odd.Message, `running PreScore plugin "NodeAffinity": `) ||
+		len(odd.Rejections) != 2 ||
 		odd.Rejections[0].Code != stowagev1.StatusCode_STATUS_CODE_ERROR {
 		t.Errorf("placed %v", p)
 	}
@@ -131,9 +132,10 @@ func TestOnePodOfManyTopologyKeys(t *testing.T) {
 	many := smallPod()
 	many.GetTemplate().Spec.Affinity = &stowagev1.Affinity{PodAffinity: to, PodAntiAffinity: from}
 	apart := smallPod()
-	apart.GetTemplate().Spec.Affinity = &stowagev1.Affinity{PodAntiAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{{
-		TopologyKey: "zone", LabelSelector: &stowagev1.LabelSelector{},
-	}}}}
+	apart.GetTemplate().Spec.Affinity = &stowagev1.Affinity{PodAntiAffinity: &stowagev1.PodAffinity{
+		Required: []*stowagev1.PodAffinityTerm{{
+			TopologyKey: "zone", LabelSelector: &stowagev1.LabelSelector{},
+		}}}}
 	a, b := fourCPUs("a"), fourCPUs("b")
 	a.Pods, a.Labels, b.Labels = []*stowagev1.Pod{many}, map[string]string{"zone": "1"}, map[string]string{"zone": "2"}
 	answer, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
@@ -150,7 +152,9 @@ func TestUnread(t *testing.T) {
 	config := testConfig()
 	config.MaxSnapshotBytes = 1 << 20
 	client := run(t, config, t.Output(), nil, nil).client()
-	unread := []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "It needs a device."}}
+	unread := []*stowagev1.UnreadField{
+		{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "It needs a device."},
+	}
 	told := smallPod()
 	told.Unread = unread
 	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{fourCPUs("a")}}
@@ -194,9 +198,10 @@ func TestUnread(t *testing.T) {
 		check("PlaceStream", whole.Placements[0].Unread, false, err)
 		check("PlaceStream", whole.Placements[1].Unread, want, err)
 		labelled := &stowagev1.Pod{Source: pod.Source, Unread: pod.Unread, Labels: map[string]string{"app": "web"}}
-		d, err := client.ScaleDown(t.Context(), &stowagev1.ScaleDownRequest{Replicas: new(uint32(0)), Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-		}, Pod: labelled})
+		d, err := client.ScaleDown(t.Context(),
+			&stowagev1.ScaleDownRequest{Replicas: new(uint32(0)), Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
+			}, Pod: labelled})
 		check("ScaleDown", d.GetUnread(), want, err)
 	}
 }

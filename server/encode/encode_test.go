@@ -114,7 +114,8 @@ func TestFilter(t *testing.T) {
 				Rejections:    []*stowagev1.Rejection{wantRejection(test.out...)},
 				Message:       "text", InternalError: true, SnapshotAddress: "address",
 			}
-			if diff := cmp.Diff(want, decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, result, test.names, "address")), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(want, decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, result, test.names, "address")),
+				protocmp.Transform()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -153,7 +154,10 @@ func TestPlace(t *testing.T) {
 			{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}, Unattempted: 3},
 		},
 		Groups: []verdict.PodGroupPlacement{
-			{Name: "g", Status: verdict.GroupComplete, Placed: 3, Domains: []verdict.Domain{{Key: "zone", Value: "a"}}, First: -1, Sum: 315, LocallyOptimal: true, Steps: 9},
+			{
+				Name: "g", Status: verdict.GroupComplete, Placed: 3, Domains: []verdict.Domain{{Key: "zone", Value: "a"}}, First: -1,
+				Sum: 315, LocallyOptimal: true, Steps: 9,
+			},
 			{
 				Name: "h", Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "why", Minimal: true,
 				Conflict: []verdict.PodRule{{
@@ -165,7 +169,10 @@ func TestPlace(t *testing.T) {
 	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
 		Placements: []*stowagev1.Placement{
-			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300}, Unread: unread},
+			{
+				Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300},
+				Unread: unread,
+			},
 			{
 				Nodes:         &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},
 				UnplacedCount: 4,

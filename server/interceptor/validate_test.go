@@ -18,7 +18,8 @@ func TestEnvelope(t *testing.T) {
 	weight := int32(101)
 	r := &stowagev1.FilterRequest{
 		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}}}, Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
+			Base:    &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}}},
+			Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
 		},
 	}
 	_, err := validate(newEnvelope())(context.Background(), r, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) {

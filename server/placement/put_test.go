@@ -63,8 +63,10 @@ func TestPutIsRefusedAtOnce(t *testing.T) {
 		in := stuck{&incoming{ctx: t.Context(), messages: []*stowagev1.PutSnapshotRequest{
 			{Step: &stowagev1.PutSnapshotRequest_Part{Part: c}},
 		}}}
-		err := service(t).PutSnapshot(&grpc.GenericServerStream[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]{ServerStream: in})
-		if want := fmt.Sprintf("part.nodes[%d].name", nodes); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
+		err := service(t).PutSnapshot(&grpc.GenericServerStream[stowagev1.PutSnapshotRequest,
+			stowagev1.PutSnapshotResponse]{ServerStream: in})
+		if want := fmt.Sprintf("part.nodes[%d].name", nodes); status.Code(err) != codes.InvalidArgument ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%d nodes: %v, want %s", nodes, err, want)
 		}
 	}
@@ -82,7 +84,8 @@ func TestPutFreesEveryMessage(t *testing.T) {
 	}
 	end := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}}
 	in := &incoming{ctx: t.Context(), messages: []*stowagev1.PutSnapshotRequest{part(), end, part()}}
-	err := service(t).PutSnapshot(&grpc.GenericServerStream[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]{ServerStream: in})
+	err := service(t).PutSnapshot(&grpc.GenericServerStream[stowagev1.PutSnapshotRequest,
+		stowagev1.PutSnapshotResponse]{ServerStream: in})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a part after the end: %v", err)
 	}

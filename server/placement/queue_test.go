@@ -23,10 +23,15 @@ func FuzzQueue(f *testing.F) {
 	named.Name = "web-0"
 	for _, r := range []*stowagev1.PlaceRequest{
 		{},
-		{Queue: []*stowagev1.PendingPods{{Pod: template(0)}, {Pod: named, Count: new(uint32(300)), PodGroup: "gang"}, {}}, TieBreakSeed: 7},
+		{
+			Queue:        []*stowagev1.PendingPods{{Pod: template(0)}, {Pod: named, Count: new(uint32(300)), PodGroup: "gang"}, {}},
+			TieBreakSeed: 7,
+		},
 		{Queue: []*stowagev1.PendingPods{
 			{Pod: &stowagev1.Pod{Labels: map[string]string{"a": "b"}, Terminating: true}},
-			{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: "n"}}}, Count: new(uint32(2))},
+			{
+				Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: "n"}}}, Count: new(uint32(2)),
+			},
 		}},
 	} {
 		b, err := proto.Marshal(r)

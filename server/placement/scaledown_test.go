@@ -68,7 +68,8 @@ func TestScaleDownRefuses(t *testing.T) {
 		r := replicas(3)
 		change(r)
 		_, err := service(t).ScaleDown(t.Context(), r)
-		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), field+":") && !strings.Contains(err.Error(), field+" ") {
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), field+":") &&
+			!strings.Contains(err.Error(), field+" ") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -286,7 +286,9 @@ func (d *drawn) profile() *stowagev1.Profile {
 			Type: stowagev1.ScoringStrategyType_SCORING_STRATEGY_TYPE_MOST_ALLOCATED,
 		}}
 	case 2:
-		return &stowagev1.Profile{IgnoredResources: []string{d.text("example.com/gpu-", 3)}, IgnorePreferredTermsOfExistingPods: d.one(2)}
+		return &stowagev1.Profile{
+			IgnoredResources: []string{d.text("example.com/gpu-", 3)}, IgnorePreferredTermsOfExistingPods: d.one(2),
+		}
 	}
 	return nil
 }
@@ -306,5 +308,7 @@ func (d *drawn) candidates(c *stowagev1.Cluster) *stowagev1.CandidateNodes {
 	if len(c.Nodes) == 0 || !d.one(4) {
 		return nil
 	}
-	return &stowagev1.CandidateNodes{Indexes: []uint32{uint32(d.below(len(c.Nodes)))}, Names: []string{c.Nodes[d.below(len(c.Nodes))].Name}}
+	return &stowagev1.CandidateNodes{
+		Indexes: []uint32{uint32(d.below(len(c.Nodes)))}, Names: []string{c.Nodes[d.below(len(c.Nodes))].Name},
+	}
 }

@@ -21,7 +21,8 @@ func TestDecisionsAreScraped(t *testing.T) {
 		t.Fatal(err)
 	}
 	tel.Decisions.Record(t.Context(), telemetry.Decision{
-		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000, Feasible: 7, Scanned: 5,
+		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000,
+		Feasible: 7, Scanned: 5,
 	})
 	tel.Decisions.CacheHit(t.Context(), "Filter", 4, 3)
 	families, err := tel.Gatherer().Gather()

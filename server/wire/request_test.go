@@ -59,7 +59,8 @@ func TestMalformedPath(t *testing.T) {
 	for _, inner := range [][]byte{{7}, {0x0a, 5, 1}, {0x0a}} {
 		raw := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), inner)
 		in := wire.NewRequest(new(stowagev1.FilterRequest), 1, 1)
-		if err := wire.NewCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(raw)}, in); err != nil || in.Err() == nil || in.Cluster != nil {
+		if err := wire.NewCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(raw)}, in); err != nil || in.Err() == nil ||
+			in.Cluster != nil {
 			t.Errorf("%x: %v, %v, %v", raw, err, in.Err(), in.Cluster)
 		}
 	}

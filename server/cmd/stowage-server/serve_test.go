@@ -14,7 +14,8 @@ import (
 
 // TestServe expects that the server says what it does, is ready, and ends well when told to stop.
 func TestServe(t *testing.T) {
-	server := exec.CommandContext(t.Context(), "stowage-server", "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", "--drain-delay=0s")
+	server := exec.CommandContext(t.Context(), "stowage-server", "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0",
+		"--drain-delay=0s")
 	stderr, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,8 @@ func TestServe(t *testing.T) {
 		if err := h.Run(context.Background()); err != nil {
 			t.Errorf("not ready: %v", err)
 		}
-		if out, err := exec.CommandContext(t.Context(), "stowage-server", "healthcheck", "--timeout=1m", "--admin-address="+line.AdminAddress).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "stowage-server", "healthcheck", "--timeout=1m",
+			"--admin-address="+line.AdminAddress).CombinedOutput(); err != nil {
 			t.Errorf("healthcheck: %v: %s", err, out)
 		}
 		if err := server.Process.Signal(syscall.SIGINT); err != nil {
