@@ -58,7 +58,8 @@ profiles:
 	if weight, err := read(text, "stowage"); err != nil || weight != 4 {
 		t.Errorf("the profile of the name: %d, %v", weight, err)
 	}
-	if _, err := read(text, "other"); err == nil || !strings.Contains(err.Error(), "profile-file: "+file+": profiles: there is none") {
+	if _, err := read(text, "other"); err == nil ||
+		!strings.Contains(err.Error(), "profile-file: "+file+": profiles: there is none") {
 		t.Errorf("no profile of the name: %v", err)
 	}
 	if p, err := (&Config{}).profile(); p != nil || err != nil {

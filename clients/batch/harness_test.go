@@ -97,7 +97,8 @@ func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objec
 	return w
 }
 
-func (w *world) call(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+func (w *world) call(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	o ...grpc.CallOption) error {
 	if method == stowagev1.PlacementService_Place_FullMethodName {
 		w.mutex.Lock()
 		before, every := w.beforePlace, w.everyPlace
@@ -219,7 +220,8 @@ func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev
 	return pod, err
 }
 
-func (p pods) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, o metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
+func (p pods) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, o metav1.PatchOptions,
+	sub ...string) (*corev1.Pod, error) {
 	p.world.mutex.Lock()
 	before := p.world.beforePatch
 	p.world.mutex.Unlock()
@@ -337,7 +339,8 @@ func node(name, cpu string) *corev1.Node {
 			corev1.LabelHostname: name, corev1.LabelTopologyZone: "zone-" + name,
 		}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("8Gi"),
+			corev1.ResourcePods: resource.MustParse("110"),
 		}},
 	}
 }

@@ -74,7 +74,9 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 			{UnplacedCount: 1, Message: "0/1 nodes are available"},
 			{UnplacedCount: 1, Message: "0/1 nodes are available", Preemption: &stowagev1.Preemption{Nominated: &stowagev1.PreemptionCandidate{}}},
 		},
-		PodGroups: []*stowagev1.PodGroupPlacement{{FirstUnplacedQueueIndex: proto.Uint32(2), InternalError: true}, {FirstUnplacedQueueIndex: proto.Uint32(3)}},
+		PodGroups: []*stowagev1.PodGroupPlacement{
+			{FirstUnplacedQueueIndex: proto.Uint32(2), InternalError: true}, {FirstUnplacedQueueIndex: proto.Uint32(3)},
+		},
 	}
 	got := map[string]string{}
 	for _, v := range q.verdicts(answer, nil) {

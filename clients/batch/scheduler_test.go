@@ -132,7 +132,9 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
 	}}}
 	refused := pod("refused")
-	refused.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 0, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
+	refused.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+		{MaxSkew: 0, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule},
+	}
 	minimum := member(pod("minimum"), "many")
 	grouped := pod("grouped")
 	grouped.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &grouped.Name}

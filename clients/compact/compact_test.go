@@ -308,7 +308,9 @@ func cluster(t *rapid.T) *stowagev1.Cluster {
 		}
 		if !chance("allocatable") {
 			n.Allocatable = &stowagev1.Resources{Scalars: map[string]int64{}}
-			for key, q := range []**int64{&n.Allocatable.CpuMillis, &n.Allocatable.MemoryBytes, &n.Allocatable.EphemeralStorageBytes, &n.Allocatable.Pods} {
+			for key, q := range []**int64{
+				&n.Allocatable.CpuMillis, &n.Allocatable.MemoryBytes, &n.Allocatable.EphemeralStorageBytes, &n.Allocatable.Pods,
+			} {
 				if !chance("quantity") {
 					*q = proto.Int64(rapid.Int64Range(0, int64(1+key*3)).Draw(t, "amount"))
 				}

@@ -182,7 +182,8 @@ func TestARequestThatGetsAConnectionOfALaterTerm(t *testing.T) {
 					}
 					return nil
 				})
-				return look, post(ctx, sends(func(r *http.Request) (*http.Response, error) { before(); return transport.RoundTrip(r) }), server.URL)
+				return look, post(ctx, sends(func(r *http.Request) (*http.Response, error) { before(); return transport.RoundTrip(r) }),
+					server.URL)
 			}
 			look, err := bind(func() { term.Store(2) })
 			if !errors.Is(err, outdated) || look.Unclear() != nil {

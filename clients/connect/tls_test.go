@@ -58,7 +58,9 @@ func (a authority) renew(t *testing.T, name string) (certificate []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, block := range map[string]*pem.Block{a.cert: {Type: "CERTIFICATE", Bytes: der}, a.key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for path, block := range map[string]*pem.Block{
+		a.cert: {Type: "CERTIFICATE", Bytes: der}, a.key: {Type: "PRIVATE KEY", Bytes: secret},
+	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +117,8 @@ func TestAServerReadsItsFilesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{TLSConfig: config, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }),
+	server := &http.Server{TLSConfig: config,
+		Handler:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }),
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
@@ -200,17 +203,23 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 			return err
 		}, conn.Close
 	}
-	right := connect.Stowage{StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage"}
+	right := connect.Stowage{
+		StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage",
+	}
 	place, closing := dial(right)
 	defer func() { _ = closing() }()
 	if err := place(); err != nil {
 		t.Error(err)
 	}
 	for name, wrong := range map[string]connect.Stowage{
-		"the name of the target, which the certificate lacks": {StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key},
-		"no certificate":    {StowageCAFile: server.cert, StowageServerName: "stowage"},
-		"another authority": {StowageCAFile: client.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage"},
-		"plain text":        {},
+		"the name of the target, which the certificate lacks": {
+			StowageCAFile: server.cert, StowageCertFile: client.cert, StowageKeyFile: client.key,
+		},
+		"no certificate": {StowageCAFile: server.cert, StowageServerName: "stowage"},
+		"another authority": {
+			StowageCAFile: client.cert, StowageCertFile: client.cert, StowageKeyFile: client.key, StowageServerName: "stowage",
+		},
+		"plain text": {},
 	} {
 		place, closing := dial(wrong)
 		if err := place(); err == nil {
@@ -239,12 +248,14 @@ func TestFilesThatAreWrongAreSaidAtTheStart(t *testing.T) {
 		}
 	}
 	for name, err := range map[string]error{
-		"key alone":            (&connect.Server{TLSKeyFile: a.key}).Validate(),
-		"CA alone":             (&connect.Server{TLSClientCAFile: a.key}).Validate(),
-		"no address":           (&connect.Stowage{}).Validate(),
-		"certificate alone":    (&connect.Stowage{StowageAddress: []string{"a"}, StowageCertFile: a.cert}).Validate(),
-		"name in plain text":   (&connect.Stowage{StowageAddress: []string{"a"}, StowageServerName: "b"}).Validate(),
-		"certificate, plainly": (&connect.Stowage{StowageAddress: []string{"a"}, StowageCertFile: a.cert, StowageKeyFile: a.key}).Validate(),
+		"key alone":          (&connect.Server{TLSKeyFile: a.key}).Validate(),
+		"CA alone":           (&connect.Server{TLSClientCAFile: a.key}).Validate(),
+		"no address":         (&connect.Stowage{}).Validate(),
+		"certificate alone":  (&connect.Stowage{StowageAddress: []string{"a"}, StowageCertFile: a.cert}).Validate(),
+		"name in plain text": (&connect.Stowage{StowageAddress: []string{"a"}, StowageServerName: "b"}).Validate(),
+		"certificate, plainly": (&connect.Stowage{
+			StowageAddress: []string{"a"}, StowageCertFile: a.cert, StowageKeyFile: a.key,
+		}).Validate(),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

@@ -38,7 +38,9 @@ func TestShowTellsWhatHolds(t *testing.T) {
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
-	for _, want := range []string{"── 01  Required", "│ + redash ", "3 of 4 pods placed", "0/3 nodes are available: ", "why: ", "✓ every zone"} {
+	for _, want := range []string{
+		"── 01  Required", "│ + redash ", "3 of 4 pods placed", "0/3 nodes are available: ", "why: ", "✓ every zone",
+	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
@@ -56,7 +58,9 @@ func TestShowPutsStepsBesideEachOther(t *testing.T) {
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
-	for _, want := range []string{"\none by one  ", "  jointly\n", "│ + api ", "\none by one: 0 of 4 pods placed\n", "\njointly: 4 of 4 pods placed\n"} {
+	for _, want := range []string{
+		"\none by one  ", "  jointly\n", "│ + api ", "\none by one: 0 of 4 pods placed\n", "\njointly: 4 of 4 pods placed\n",
+	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -49,16 +49,19 @@ func BenchmarkPod(b *testing.B) {
 				for b.Loop() {
 					p := makePod(fmt.Sprintf("web-%d", n), "web")
 					p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-						PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-							TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-						}}},
+						PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+							PodAffinityTerm: corev1.PodAffinityTerm{
+								TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+							}}},
 					}}
 					p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 						MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
 						LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 					}}
 					found := w.filter(p, asked...)
-					list, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{Pod: p, NodeNames: found.NodeNames})
+					list, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{
+						Pod: p, NodeNames: found.NodeNames,
+					})
 					if code != http.StatusOK || len(list) != sampled {
 						b.Fatalf("%d scores", len(list))
 					}
@@ -92,8 +95,11 @@ func BenchmarkReasons(b *testing.B) {
 				p := apart(makePod("web", "web"), corev1.LabelTopologyZone)
 				for b.Loop() {
 					found := w.filter(p, names...)
-					list, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{Pod: p, NodeNames: found.NodeNames})
-					if code != http.StatusOK || len(list) != nodes/3 || len(found.FailedAndUnresolvableNodes) != map[bool]int{true: nodes - nodes/3}[all] {
+					list, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{
+						Pod: p, NodeNames: found.NodeNames,
+					})
+					if code != http.StatusOK || len(list) != nodes/3 ||
+						len(found.FailedAndUnresolvableNodes) != map[bool]int{true: nodes - nodes/3}[all] {
 						b.Fatalf("%d scores, %d reasons", len(list), len(found.FailedAndUnresolvableNodes))
 					}
 				}

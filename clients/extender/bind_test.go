@@ -75,16 +75,27 @@ func TestBindsThatFail(t *testing.T) {
 		{"a conflict, done all the same", conflict, true, nil, true, "bound to node a already"},
 		{"a conflict, not done yet", conflict, false, nil, false, waiting},
 		{"a conflict, and then no response", conflict, false, away, false, "reading the outcome of the last bind"},
-		{"a request timeout", apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "create", corev1.Resource("pods/binding"), "web-1", "", 0, true), false, nil, false, waiting},
+		{
+			"a request timeout", apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "create", corev1.Resource("pods/binding"),
+				"web-1", "", 0, true), false, nil, false, waiting,
+		},
 		{"too many requests", apierrors.NewTooManyRequests("later", 1), false, nil, false, waiting},
-		{"gone", conflict, false, func(*corev1.Pod) error { return apierrors.NewNotFound(corev1.Resource("pods"), "web-1") }, false, forgotten},
-		{"being deleted", conflict, false, func(p *corev1.Pod) error { p.DeletionTimestamp = new(metav1.Now()); return nil }, false, forgotten},
+		{
+			"gone", conflict, false, func(*corev1.Pod) error { return apierrors.NewNotFound(corev1.Resource("pods"), "web-1") },
+			false, forgotten,
+		},
+		{
+			"being deleted", conflict, false, func(p *corev1.Pod) error { p.DeletionTimestamp = new(metav1.Now()); return nil },
+			false, forgotten,
+		},
 		{"another pod by now", conflict, false, func(p *corev1.Pod) error { p.UID = "another"; return nil }, false, forgotten},
 		{"on another node", conflict, false, func(p *corev1.Pod) error { p.Spec.NodeName = "b"; return nil }, false, forgotten},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
-			w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2))
+			web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone),
+				apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
+			w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"),
+				makeNode("b", "z2"), web1, web2))
 			answered := make(chan struct{})
 			w.api.late = func() time.Duration { <-answered; return 0 }
 			w.api.fail, w.api.look = func() (error, bool) { return c.err, c.done }, c.look
@@ -113,7 +124,8 @@ func TestBindsThatFail(t *testing.T) {
 // out the bind.
 func TestABindThatIsDoneLate(t *testing.T) {
 	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
-	w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2))
+	w := read(t, startUnread(t, Options{UnclearFor: time.Hour}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"),
+		makeNode("b", "z2"), web1, web2))
 	unheard := make(chan struct{})
 	w.api.late = func() time.Duration { <-unheard; return 0 }
 	w.api.fail = func() (error, bool) {
@@ -164,7 +176,8 @@ func TestAPodThatTurnsOutToBeBoundWhileItIsChecked(t *testing.T) {
 	for node, want := range map[string]string{"a": "", "b": "is on node b by now"} {
 		web := makePod("web-1", "web")
 		var w *world
-		told := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		told := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			o ...grpc.CallOption) error {
 			if method == stowagev1.PlacementService_Score_FullMethodName {
 				if _, err := w.api.CoreV1().Pods(web.Namespace).Update(ctx, on(web, node), metav1.UpdateOptions{}); err != nil {
 					t.Error(err)
@@ -173,7 +186,8 @@ func TestAPodThatTurnsOutToBeBoundWhileItIsChecked(t *testing.T) {
 			}
 			return invoke(ctx, method, req, reply, conn, o...)
 		}
-		w = read(t, startUnread(t, Options{}, live.Options{}, []grpc.DialOption{grpc.WithChainUnaryInterceptor(told)}, makeNode("a", "z1"), makeNode("b", "z2"), web))
+		w = read(t, startUnread(t, Options{}, live.Options{}, []grpc.DialOption{grpc.WithChainUnaryInterceptor(told)},
+			makeNode("a", "z1"), makeNode("b", "z2"), web))
 		if err := w.bindTo(web, "a"); !strings.Contains(err, want) || want == "" && err != "" {
 			t.Errorf("on node %s by now: %q", node, err)
 		}
@@ -185,7 +199,8 @@ func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
 	web1, web2 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone)
 	huge := makePod("huge", "huge")
 	huge.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("40")
-	w := read(t, startUnread(t, Options{}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2, huge))
+	w := read(t, startUnread(t, Options{}, live.Options{AssumeFor: time.Hour}, nil, makeNode("a", "z1"), makeNode("b", "z2"), web1,
+		web2, huge))
 	unheard := make(chan struct{})
 	w.api.late = func() time.Duration { <-unheard; return 0 }
 	w.filter(web1, "a", "b")

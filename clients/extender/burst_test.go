@@ -70,7 +70,9 @@ func burst(t *testing.T, decide Decide, seed uint64) {
 	rng.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
 	w.create(queue...)
 
-	scheduler := &scheduler{w: w, nodes: names, decide: decide, slots: make(chan struct{}, burstAtATime), again: make(chan *corev1.Pod, burstPods)}
+	scheduler := &scheduler{
+		w: w, nodes: names, decide: decide, slots: make(chan struct{}, burstAtATime), again: make(chan *corev1.Pod, burstPods),
+	}
 	scheduler.run(t, queue)
 	w.api.told.Wait()
 
@@ -191,7 +193,8 @@ func (s *scheduler) bind(p *corev1.Pod, node string) bool {
 		return s.w.bindTo(p, node) == ""
 	}
 	err := s.w.api.CoreV1().Pods(p.Namespace).Bind(context.Background(), &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: node},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 	return err == nil
 }

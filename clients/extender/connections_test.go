@@ -21,10 +21,11 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		names = append(names, fmt.Sprintf("node-%d", i))
 	}
 	dialled := 0
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dialled++
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}}}
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dialled++
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}}
 	defer client.CloseIdleConnections()
 	body, err := json.Marshal(&extenderv1.ExtenderArgs{Pod: makePod("p", "p"), NodeNames: &names})
 	if err != nil {

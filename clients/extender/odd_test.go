@@ -32,18 +32,24 @@ func TestResourcesThatADeviceClassServesAreLeftToKubeScheduler(t *testing.T) {
 func TestUnparsablePods(t *testing.T) {
 	prefers := makePod("prefers", "p")
 	prefers.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{
-			TopologyKey: corev1.LabelHostname, LabelSelector: selecting("ssd,hdd"),
-		}}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				TopologyKey: corev1.LabelHostname, LabelSelector: selecting("ssd,hdd"),
+			}}},
 	}}
 	spreads := makePod("spreads", "p")
 	spreads.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selecting("ssd,hdd"),
 	}}
 	likes := makePod("likes", "p")
-	likes.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
-		{Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "cores", Operator: corev1.NodeSelectorOpGt, Values: []string{"many"}}}}},
-	}}}
+	likes.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
+			{
+				Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: "cores", Operator: corev1.NodeSelectorOpGt, Values: []string{"many"}},
+				}},
+			},
+		}}}
 	for _, decide := range []Decide{AtBind, AtFilter} {
 		w := start(t, Options{Decide: decide}, makeNode("a", "z1"), makeNode("b", "z2"))
 		for _, c := range []struct {
@@ -54,7 +60,8 @@ func TestUnparsablePods(t *testing.T) {
 			for _, asked := range [][]string{{"a"}, {"a", "b"}} {
 				got := w.filter(c.pod, asked...)
 				fits := c.alone && len(asked) == 1
-				if fits != (len(*got.NodeNames) > 0) || fits != (got.Error == "") || !fits && !strings.Contains(got.Error, c.plugin) || len(got.FailedNodes)+len(got.FailedAndUnresolvableNodes) > 0 {
+				if fits != (len(*got.NodeNames) > 0) || fits != (got.Error == "") || !fits && !strings.Contains(got.Error, c.plugin) ||
+					len(got.FailedNodes)+len(got.FailedAndUnresolvableNodes) > 0 {
 					t.Errorf("%s, %s of %v: %+v", decide, c.pod.Name, asked, got)
 				}
 			}
@@ -84,7 +91,11 @@ func selecting(value string) *metav1.LabelSelector {
 // What the contract does not state is judged by kube-scheduler's own plugins, and so does not keep a pod from being answered.
 func TestWhatKubeSchedulersPluginsJudge(t *testing.T) {
 	p := makePod("p", "p")
-	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+	p.Spec.Volumes = []corev1.Volume{
+		{
+			Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}},
+		},
+	}
 	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "r", ResourceClaimName: new("r")}}
 	p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new("nowhere")}
 	p.Spec.Containers[0].Resources.Requests["deviceclass.resource.kubernetes.io/gpu"] = resource.MustParse("1")
@@ -113,9 +124,14 @@ func TestNodesFullOfOddPods(t *testing.T) {
 	}
 	w := start(t, Options{}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"),
 		full("unparsable", "a", func(s *corev1.PodSpec) {
-			s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
-				{Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: "Near", Values: []string{"ssd,hdd"}}}}},
-			}}}
+			s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
+					{
+						Weight: 1, Preference: corev1.NodeSelectorTerm{
+							MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: "Near", Values: []string{"ssd,hdd"}}},
+						},
+					},
+				}}}
 		}),
 		full("unknown", "b", func(s *corev1.PodSpec) {
 			s.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("-1")
@@ -125,7 +141,8 @@ func TestNodesFullOfOddPods(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got := w.filter(p, "a", "b")
-	if len(*got.NodeNames) > 0 || got.FailedAndUnresolvableNodes["a"] != "Insufficient cpu" || got.FailedAndUnresolvableNodes["b"] != "node(s) were refused by Stowage" {
+	if len(*got.NodeNames) > 0 || got.FailedAndUnresolvableNodes["a"] != "Insufficient cpu" ||
+		got.FailedAndUnresolvableNodes["b"] != "node(s) were refused by Stowage" {
 		t.Errorf("%+v", got)
 	}
 	for _, node := range []string{"a", "b"} {

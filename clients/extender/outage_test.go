@@ -64,7 +64,8 @@ func TestARestartOfStowageIsNotNoticed(t *testing.T) {
 func TestBindsByOthersAreNoticed(t *testing.T) {
 	log := &buffer{}
 	web1, web2 := makePod("web-1", "web"), makePod("web-2", "web")
-	w := start(t, Options{Log: slog.New(slog.NewTextHandler(log, nil)), OutcomeWait: time.Millisecond}, makeNode("a", "z1"), web1, web2)
+	w := start(t, Options{Log: slog.New(slog.NewTextHandler(log, nil)), OutcomeWait: time.Millisecond},
+		makeNode("a", "z1"), web1, web2)
 	w.filter(web1, "a")
 	if err := w.bindTo(web1, "a"); err != "" {
 		t.Fatal(err)
@@ -77,7 +78,9 @@ func TestBindsByOthersAreNoticed(t *testing.T) {
 	}
 	w.api.told.Wait()
 	eventually(t, "a count", func() bool { return w.count("stowage.extender.foreign_binds", "", "") == 1 })
-	eventually(t, "a line in the log, which comes after the count", func() bool { return strings.Contains(log.String(), "set bindVerb: bind") })
+	eventually(t, "a line in the log, which comes after the count", func() bool {
+		return strings.Contains(log.String(), "set bindVerb: bind")
+	})
 }
 
 func TestFilterWaitsForTheLastBind(t *testing.T) {

@@ -57,7 +57,9 @@ func TestTheProcess(t *testing.T) {
 	}
 	eventually(t, "ready", func() bool { code, _ := get("/readyz"); return code == http.StatusOK })
 	r, err := http.Post("http://"+at[0].String()+"/filter", "application/json",
-		strings.NewReader(`{"Pod":{"metadata":{"name":"p","namespace":"default","uid":"p"},"spec":{"containers":[{"name":"c"}]}},"NodeNames":["a"]}`))
+		strings.NewReader(
+			`{"Pod":{"metadata":{"name":"p","namespace":"default","uid":"p"},"spec":{"containers":[{"name":"c"}]}},"NodeNames":["a"]}`,
+		))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,8 @@ func TestTheProcess(t *testing.T) {
 	}
 	_, metrics := get("/metrics")
 	for _, name := range []string{
-		`stowage_extender_duration_seconds_count{part="stowage",verb="filter"} 1`, `stowage_extender_requests_total{result="ok",verb="filter"} 1`,
+		`stowage_extender_duration_seconds_count{part="stowage",verb="filter"} 1`,
+		`stowage_extender_requests_total{result="ok",verb="filter"} 1`,
 		`stowage_live_objects{kind="Node"} 1`, `stowage_live_refused{kind="Pod"} 0`, "rpc_client_",
 	} {
 		if !strings.Contains(metrics, name) {
@@ -111,7 +114,8 @@ func TestBadSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--listen-address=nowhere"}, {"--decide=later"}, {"--scores=guess"}, {"--score-plugins=Guess"}, {"--assume-for=0s"},
 		{"--outcome-wait=-1s"}, {"--max-request-bytes=0"}, {"--tls-key-file=x"}, {"--stowage-cert-file=x"}, {"--log-level=loud"},
-		{"--scheduler-lease=stowage"}, {"--scheduler-lease=a/b/c"}, {"--stowage-patience=-1s"}, {"--stowage-patience=2s", "--request-timeout=2s"},
+		{"--scheduler-lease=stowage"}, {"--scheduler-lease=a/b/c"}, {"--stowage-patience=-1s"},
+		{"--stowage-patience=2s", "--request-timeout=2s"},
 	} {
 		if _, err := parsed(t, args...); err == nil {
 			t.Errorf("%v are taken", args)
@@ -126,7 +130,8 @@ func TestBadSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.run(t.Context(), slog.New(slog.DiscardHandler), clients{api: newAPIServer()}, func(net.Addr, net.Addr) {}); err == nil || !strings.Contains(err.Error(), "profile-file") {
+		if err := c.run(t.Context(), slog.New(slog.DiscardHandler), clients{api: newAPIServer()},
+			func(net.Addr, net.Addr) {}); err == nil || !strings.Contains(err.Error(), "profile-file") {
 			t.Errorf("with %s: %v", path, err)
 		}
 	}

@@ -61,7 +61,10 @@ func TestFilter(t *testing.T) {
 			[]string{"a"}, none, extenderv1.FailedNodesMap{"b": refusedByAffinity, "c": refusedByAffinity}, ""},
 		{"nothing is feasible", apart(makePod("web-2", "web"), corev1.LabelTopologyZone), false, []string{"a"}, []string{}, none,
 			extenderv1.FailedNodesMap{"a": refusedByAntiAffinity}, ""},
-		{"resources, which eviction mends", big, true, []string{"a", "b"}, []string{"b"}, extenderv1.FailedNodesMap{"a": "Insufficient cpu"}, none, ""},
+		{
+			"resources, which eviction mends", big, true, []string{"a", "b"}, []string{"b"},
+			extenderv1.FailedNodesMap{"a": "Insufficient cpu"}, none, "",
+		},
 		{"resources, which it does not", huge, true, []string{"a", "b"}, []string{}, none,
 			extenderv1.FailedNodesMap{"a": "Insufficient cpu", "b": "Insufficient cpu"}, ""},
 		{"a node that is not known yet", makePod("p", "p"), true, []string{"a", "new"}, []string{"a"}, none,
@@ -77,8 +80,11 @@ func TestFilter(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			negative := makeNode("negative", "z4")
 			negative.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("-1")
-			w := start(t, Options{PreemptionCandidates: c.candidates}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"), negative, web)
-			want := extenderv1.ExtenderFilterResult{NodeNames: &c.want, FailedNodes: c.failed, FailedAndUnresolvableNodes: c.never, Error: c.err}
+			w := start(t, Options{PreemptionCandidates: c.candidates}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"),
+				negative, web)
+			want := extenderv1.ExtenderFilterResult{
+				NodeNames: &c.want, FailedNodes: c.failed, FailedAndUnresolvableNodes: c.never, Error: c.err,
+			}
 			w.options.AllReasons = true
 			if diff := cmp.Diff(want, w.filter(c.pod, c.asked...)); diff != "" {
 				t.Errorf("with all reasons: %s", diff)
@@ -138,7 +144,8 @@ func TestBadRequests(t *testing.T) {
 	if got := w.filter(nil, "a"); got.Error != errNoPod.Error() {
 		t.Errorf("without a pod: %q", got.Error)
 	}
-	if code, _ := w.post("preempt", []byte(`{"NodeNameToMetaVictims":{"a":{"Pods":[null]}},"Pod":{"metadata":{"uid":"x"}}}`)); code != http.StatusInternalServerError {
+	nullPod := []byte(`{"NodeNameToMetaVictims":{"a":{"Pods":[null]}},"Pod":{"metadata":{"uid":"x"}}}`)
+	if code, _ := w.post("preempt", nullPod); code != http.StatusInternalServerError {
 		t.Errorf("a victim that is null: %d", code)
 	}
 }
@@ -148,18 +155,22 @@ func TestNothingIsDecidedBeforeEverythingIsRead(t *testing.T) {
 	if w.Ready() {
 		t.Error("ready")
 	}
-	if got := w.filter(makePod("p", "p"), "a"); !strings.Contains(got.Error, "stowage-extender is starting") || len(*got.NodeNames) > 0 {
+	if got := w.filter(makePod("p", "p"), "a"); !strings.Contains(got.Error, "stowage-extender is starting") ||
+		len(*got.NodeNames) > 0 {
 		t.Errorf("filter: %+v", got)
 	}
 	if got := w.bindTo(makePod("p", "p"), "a"); !strings.Contains(got, "stowage-extender is starting") {
 		t.Errorf("bind: %s", got)
 	}
 	nodes := []string{"a"}
-	if _, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{Pod: makePod("p", "p"), NodeNames: &nodes}); code != http.StatusInternalServerError {
+	if _, code := call[extenderv1.HostPriorityList](w, "prioritize",
+		&extenderv1.ExtenderArgs{Pod: makePod("p", "p"), NodeNames: &nodes}); code != http.StatusInternalServerError {
 		t.Errorf("prioritize answers %d", code)
 	}
 	if _, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{Pod: makePod("p", "p"),
-		NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "x"}}}}}); code != http.StatusInternalServerError {
+		NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{
+			"a": {Pods: []*extenderv1.MetaPod{{UID: "x"}}},
+		}}); code != http.StatusInternalServerError {
 		t.Errorf("preempt answers %d", code)
 	}
 }
@@ -167,9 +178,10 @@ func TestNothingIsDecidedBeforeEverythingIsRead(t *testing.T) {
 func TestPrioritize(t *testing.T) {
 	preferred := makePod("p", "web")
 	preferred.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-			TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		}}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			}}},
 	}}
 	preferred.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
@@ -198,7 +210,8 @@ func TestPrioritize(t *testing.T) {
 			if diff := cmp.Diff(c.want, w.prioritize(preferred, "a", "b", "c")); diff != "" {
 				t.Error(diff)
 			}
-			if asked, shared := w.count("stowage.extender.evaluations", "by", "stowage"), w.count("stowage.extender.evaluations", "by", "shared"); asked != 1 || shared != 1 {
+			if asked, shared := w.count("stowage.extender.evaluations", "by", "stowage"),
+				w.count("stowage.extender.evaluations", "by", "shared"); asked != 1 || shared != 1 {
 				t.Errorf("asked %d times, shared %d times", asked, shared)
 			}
 			// For other nodes, or without a filter before, scores are made anew.
@@ -219,7 +232,8 @@ func TestPrioritize(t *testing.T) {
 }
 
 func TestFilterDecidesAlone(t *testing.T) {
-	web1, web2, web3 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone), apart(makePod("web-2", "web"), corev1.LabelTopologyZone), apart(makePod("web-3", "web"), corev1.LabelTopologyZone)
+	web1, web2, web3 := apart(makePod("web-1", "web"), corev1.LabelTopologyZone),
+		apart(makePod("web-2", "web"), corev1.LabelTopologyZone), apart(makePod("web-3", "web"), corev1.LabelTopologyZone)
 	w := start(t, Options{Decide: AtFilter}, makeNode("a", "z1"), makeNode("b", "z2"), web1, web2, web3)
 	first, second := *w.filter(web1, "a", "b").NodeNames, *w.filter(web2, "a", "b").NodeNames
 	if len(first) != 1 || len(second) != 1 || first[0] == second[0] {
@@ -265,7 +279,9 @@ func TestPreempt(t *testing.T) {
 	}
 	ask := func(in map[string]*extenderv1.MetaVictims) []string {
 		t.Helper()
-		got, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{Pod: big, NodeNameToMetaVictims: in})
+		got, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{
+			Pod: big, NodeNameToMetaVictims: in,
+		})
 		if code != http.StatusOK || got.NodeNameToMetaVictims == nil {
 			t.Fatalf("preempt answers %d with %+v", code, got)
 		}
@@ -285,7 +301,9 @@ func TestPreempt(t *testing.T) {
 	}); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("kept %v", got)
 	}
-	if got := ask(map[string]*extenderv1.MetaVictims{"b": victims("pod-victim-b", "pod-web-b", "unknown"), "c": victims()}); !slices.Equal(got, []string{"b"}) {
+	if got := ask(map[string]*extenderv1.MetaVictims{
+		"b": victims("pod-victim-b", "pod-web-b", "unknown"), "c": victims(),
+	}); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("kept %v", got)
 	}
 	if got := ask(map[string]*extenderv1.MetaVictims{}); len(got) != 0 {

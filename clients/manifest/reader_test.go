@@ -60,11 +60,20 @@ metadata: {name: s}
 	{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}},
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}]}`,
 			[]string{"node a", "namespace default", "pending Pod default/p"}},
-		{"a typed list", "apiVersion: v1\nkind: NodeList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n", []string{"node a", "node b"}},
-		{"JSON values in a row", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}`,
-			[]string{"node a", "node b"}},
+		{
+			"a typed list", "apiVersion: v1\nkind: NodeList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n",
+			[]string{"node a", "node b"},
+		},
+		{
+			"JSON values in a row",
+			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}`,
+			[]string{"node a", "node b"},
+		},
 		{"flow style", `{apiVersion: v1, kind: Node, metadata: {name: a}}`, []string{"node a"}},
-		{"kinds that decisions do not read", "apiVersion: v1\nkind: ConfigMap\ndata: {kind: Pod}\n---\napiVersion: x/v1\nkind: Other\n", nil},
+		{
+			"kinds that decisions do not read", "apiVersion: v1\nkind: ConfigMap\ndata: {kind: Pod}\n---\napiVersion: x/v1\nkind: Other\n",
+			nil,
+		},
 		{"kinds of others with names that are known", `
 {apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 3}}
 ---
@@ -93,16 +102,25 @@ metadata: {name: s}
 
 func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {unschedulabel: true}", `input: document 1: Node a: unknown field "spec.unschedulabel"`},
+		{
+			"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {unschedulabel: true}",
+			`input: document 1: Node a: unknown field "spec.unschedulabel"`,
+		},
 		{"---\nkind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{resources: {requests: {cpu: 1x}}}]}",
 			`input: document 1: Pod p: spec.containers[0].resources.requests[cpu]: quantities must match`},
-		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{ports: [{hostPort: x}]}]}", `Pod p: json: cannot unmarshal string into Go struct field`},
+		{
+			"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{ports: [{hostPort: x}]}]}",
+			`Pod p: json: cannot unmarshal string into Go struct field`,
+		},
 		{"kind: Deployment\nmetadata: {name: d}", `apiVersion: Unsupported value: "": supported values: "apps/v1"`},
 		{"apiVersion: v1", `input: document 1: kind: Required value`},
 		{"kind: Node\napiVersion: v1", `metadata.name: Required value`},
 		{"a: b\n---\nx: [", `input: document 2`},
 		{"kind: Node\nkind: Pod", `input: document 1: yaml: unmarshal errors`},
-		{"kind: NodeList\napiVersion: v1\nitems: [{metadata: {name: a}}, {metadata: {name: a, labels: {b: c}}}]", `input: document 1: items[1]: Node a: metadata.name: Duplicate value`},
+		{
+			"kind: NodeList\napiVersion: v1\nitems: [{metadata: {name: a}}, {metadata: {name: a, labels: {b: c}}}]",
+			`input: document 1: items[1]: Node a: metadata.name: Duplicate value`,
+		},
 		{"{kind: List, items: [{kind: List, items: [{kind: List, items: []}]}]}", `lists within lists`},
 		{`{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}} {"kind"`, `input: document 2: unexpected EOF`},
 	} {
@@ -116,12 +134,24 @@ func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 
 func TestObjectsThatDoNotConvertAreReadWithTheOthers(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}", `Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`},
+		{
+			"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}",
+			`Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`,
+		},
 		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {template: {spec: {tolerations: [{effect: Is}]}}}",
 			`Deployment d: spec.template.spec.tolerations[0].effect: Unsupported value: "Is"`},
-		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1}", `Deployment d: spec.replicas: Invalid value: -1`},
-		{"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000}", `StatefulSet s: spec.replicas: Too many`},
-		{"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {taints: [{effect: Is}]}", `Node a: spec.taints[0].effect: Unsupported value: "Is"`},
+		{
+			"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1}",
+			`Deployment d: spec.replicas: Invalid value: -1`,
+		},
+		{
+			"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000}",
+			`StatefulSet s: spec.replicas: Too many`,
+		},
+		{
+			"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {taints: [{effect: Is}]}",
+			`Node a: spec.taints[0].effect: Unsupported value: "Is"`,
+		},
 	} {
 		r := manifest.NewReader(kube.Options{})
 		if err := r.Read("input", strings.NewReader(c.text+"\n---\n{kind: Pod, apiVersion: v1, metadata: {name: other}}")); err != nil {

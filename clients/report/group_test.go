@@ -25,20 +25,30 @@ func TestPodRule(t *testing.T) {
 		return &stowagev1.PodAffinityTerm{LabelSelector: pods(labels...), TopologyKey: "zone"}
 	}
 	spec := &stowagev1.PodSpec{
-		NodeName:                  "n",
-		TopologySpreadConstraints: []*stowagev1.TopologySpreadConstraint{{}, {MaxSkew: 2, TopologyKey: "zone", LabelSelector: pods("web")}},
+		NodeName: "n",
+		TopologySpreadConstraints: []*stowagev1.TopologySpreadConstraint{
+			{}, {MaxSkew: 2, TopologyKey: "zone", LabelSelector: pods("web")},
+		},
 		Affinity: &stowagev1.Affinity{
 			PodAffinity:     &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{term("a"), term()}},
 			PodAntiAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{term("b")}},
 		},
 	}
 	for want, r := range map[string]*stowagev1.PodRule{
-		"x must be spread by zone, at most 2 more pods of web=web than the least": {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 1, TopologyKey: "zone"},
-		"x must be spread by zone":                 {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 2, TopologyKey: "zone"},
-		"x must be with pods of a=a by zone":       {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, TopologyKey: "zone"},
-		"x must be with pods of any label by zone": {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, Index: 1, TopologyKey: "zone"},
+		"x must be spread by zone, at most 2 more pods of web=web than the least": {
+			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 1, TopologyKey: "zone",
+		},
+		"x must be spread by zone": {
+			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, Index: 2, TopologyKey: "zone",
+		},
+		"x must be with pods of a=a by zone": {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, TopologyKey: "zone"},
+		"x must be with pods of any label by zone": {
+			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, Index: 1, TopologyKey: "zone",
+		},
 		"x must be apart from pods of b=b by zone": {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY, TopologyKey: "zone"},
-		"x must be apart from other pods by zone":  {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY, Index: 1, TopologyKey: "zone"},
+		"x must be apart from other pods by zone": {
+			Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY, Index: 1, TopologyKey: "zone",
+		},
 		"pods that are there must be apart from x": {Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY},
 		"x must have the cpu that it asks for":     {Plugin: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT, Resource: "cpu"},
 		"x must be on node n":                      {Plugin: stowagev1.Plugin_PLUGIN_NODE_NAME},
@@ -54,25 +64,37 @@ func TestPlaceTellsWhatBecameOfGroups(t *testing.T) {
 	snapshot := &kube.Snapshot{
 		Cluster: &stowagev1.Cluster{
 			Nodes: []*stowagev1.Node{{Name: "a"}},
-			PodTemplates: []*stowagev1.PodTemplate{{Spec: &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAntiAffinity: &stowagev1.PodAffinity{
-				Required: []*stowagev1.PodAffinityTerm{{LabelSelector: pods("app"), TopologyKey: "zone"}},
-			}}}}},
+			PodTemplates: []*stowagev1.PodTemplate{{Spec: &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{
+				PodAntiAffinity: &stowagev1.PodAffinity{
+					Required: []*stowagev1.PodAffinityTerm{{LabelSelector: pods("app"), TopologyKey: "zone"}},
+				}}}}},
 		},
 		Queue: []kube.Entry{
-			{Pods: &stowagev1.PendingPods{Pod: web, Count: new(uint32(3)), PodGroup: "default/web"}, Origin: kube.Origin{Kind: "Deployment", Namespace: "default", Name: "web"}},
-			{Pods: &stowagev1.PendingPods{Pod: web, PodGroup: "default/db"}, Origin: kube.Origin{Kind: "Pod", Namespace: "default", Name: "db"}},
+			{
+				Pods:   &stowagev1.PendingPods{Pod: web, Count: new(uint32(3)), PodGroup: "default/web"},
+				Origin: kube.Origin{Kind: "Deployment", Namespace: "default", Name: "web"},
+			},
+			{
+				Pods:   &stowagev1.PendingPods{Pod: web, PodGroup: "default/db"},
+				Origin: kube.Origin{Kind: "Pod", Namespace: "default", Name: "db"},
+			},
 		},
 		PodGroups: []*stowagev1.PodGroup{{Name: "default/web", MinCount: new(uint32(2))}, {Name: "default/db"}},
 	}
 	answer := &stowagev1.PlaceResponse{
 		PlacedCount: 1, UnplacedCount: 3,
-		Placements: []*stowagev1.Placement{{UnplacedCount: 3}, {Nodes: &stowagev1.NodeList{Indexes: []uint32{0}, Names: []string{"a"}}}},
+		Placements: []*stowagev1.Placement{
+			{UnplacedCount: 3}, {Nodes: &stowagev1.NodeList{Indexes: []uint32{0}, Names: []string{"a"}}},
+		},
 		PodGroups: []*stowagev1.PodGroupPlacement{
 			{
 				Name: "default/web", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE, UnplacedCount: 3,
 				FirstUnplacedQueueIndex: proto.Uint32(0), Message: "At most 1 of 2 pods can be placed.", Steps: 12,
 				Conflict: []*stowagev1.PodRule{
-					{Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY, TopologyKey: "zone"},
+					{
+						Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY,
+						TopologyKey: "zone",
+					},
 					{Plugin: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT, Resource: "cpu"},
 				},
 				ConflictMinimal: true,

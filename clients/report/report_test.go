@@ -26,7 +26,10 @@ func TestPictureOfNodesWithAndWithoutTheLabel(t *testing.T) {
 			PodTemplates: []*stowagev1.PodTemplate{{Controller: &stowagev1.ControllerReference{Name: "db"}}},
 			Nodes: []*stowagev1.Node{
 				{Name: "b", Labels: map[string]string{"zone": "z2"}},
-				{Name: "a-node-with-a-very-long-name-indeed", Labels: map[string]string{"zone": "z1"}, Pods: []*stowagev1.Pod{{Name: "old"}, {}}},
+				{
+					Name: "a-node-with-a-very-long-name-indeed", Labels: map[string]string{"zone": "z1"},
+					Pods: []*stowagev1.Pod{{Name: "old"}, {}},
+				},
 				{Name: "c", PodCounts: []*stowagev1.PodCount{{TemplateIndex: 0, Count: 3}}},
 			},
 		},
@@ -107,9 +110,16 @@ func TestTopologyKey(t *testing.T) {
 		want    string
 	}{
 		{&stowagev1.Cluster{}, ""},
-		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "topology.kubernetes.io/zone"), PodTemplates: antiAffinity("kubernetes.io/hostname")}, "topology.kubernetes.io/zone"},
+		{
+			&stowagev1.Cluster{
+				Nodes: node("kubernetes.io/hostname", "topology.kubernetes.io/zone"), PodTemplates: antiAffinity("kubernetes.io/hostname"),
+			}, "topology.kubernetes.io/zone",
+		},
 		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "rack"), PodTemplates: antiAffinity("rack")}, "rack"},
-		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "rack"), PodTemplates: antiAffinity("kubernetes.io/hostname")}, "kubernetes.io/hostname"},
+		{
+			&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname", "rack"), PodTemplates: antiAffinity("kubernetes.io/hostname")},
+			"kubernetes.io/hostname",
+		},
 		{&stowagev1.Cluster{Nodes: node("kubernetes.io/hostname"), PodTemplates: antiAffinity("rack")}, ""},
 	} {
 		if got := report.TopologyKey(c.cluster, nil); got != c.want {
@@ -143,7 +153,8 @@ func TestEveryNumberHasAWord(t *testing.T) {
 	}
 	for n := range stowagev1.Plugin_name {
 		p := stowagev1.Plugin(n)
-		if words := report.PodRule("x", nil, &stowagev1.PodRule{Plugin: p}); n != 0 && !otherwise[p] && !strings.HasPrefix(words, "x ") {
+		if words := report.PodRule("x", nil, &stowagev1.PodRule{Plugin: p}); n != 0 && !otherwise[p] &&
+			!strings.HasPrefix(words, "x ") {
 			t.Errorf("no words for a rule of %v: %q", p, words)
 		}
 	}
@@ -159,7 +170,10 @@ func TestQuantity(t *testing.T) {
 		name   string
 		amount int64
 		want   string
-	}{{"cpu", 1500, "1500m"}, {"cpu", 2000, "2"}, {"memory", 1 << 30, "1Gi"}, {"hugepages-2Mi", 4 << 20, "4Mi"}, {"pods", 110, "110"}, {"example.com/gpu", 2000, "2k"}} {
+	}{
+		{"cpu", 1500, "1500m"}, {"cpu", 2000, "2"}, {"memory", 1 << 30, "1Gi"}, {"hugepages-2Mi", 4 << 20, "4Mi"}, {"pods", 110, "110"},
+		{"example.com/gpu", 2000, "2k"},
+	} {
 		if got := report.Quantity(c.name, c.amount); got != c.want {
 			t.Errorf("%s %d: got %s, want %s", c.name, c.amount, got, c.want)
 		}
@@ -175,7 +189,9 @@ func TestUnreadFieldsAreListedOnce(t *testing.T) {
 	if got := written(nil); got != "" {
 		t.Errorf("got %q of nothing", got)
 	}
-	claim := &stowagev1.UnreadField{Object: "Pod shop/db", Field: "spec.volumes[0].persistentVolumeClaim", Consequence: "some nodes cannot use it"}
+	claim := &stowagev1.UnreadField{
+		Object: "Pod shop/db", Field: "spec.volumes[0].persistentVolumeClaim", Consequence: "some nodes cannot use it",
+	}
 	want := `
 Not read, so kube-scheduler might decide otherwise:
   Pod shop/db spec.volumes[0].persistentVolumeClaim: some
@@ -188,7 +204,8 @@ Not read, so kube-scheduler might decide otherwise:
 	for i := range 25 {
 		many = append(many, &stowagev1.UnreadField{Object: fmt.Sprint("Pod shop/db-", i), Field: "spec", Consequence: "the same"})
 	}
-	if got := written(many); !strings.HasPrefix(got, "\nNot read, so kube-scheduler might decide otherwise:\n  Pod shop/db-0 spec, ") ||
+	if got := written(many); !strings.HasPrefix(got,
+		"\nNot read, so kube-scheduler might decide otherwise:\n  Pod shop/db-0 spec, ") ||
 		!strings.Contains(got, "more: the same\n") || strings.Contains(got, "db-9 ") {
 		t.Errorf("got\n%s", got)
 	}

@@ -12,12 +12,20 @@ import (
 
 // Parse errors are longer than a line.
 func TestLongReasonsAreWrapped(t *testing.T) {
-	reason := `parsing pod: requiredAntiAffinityTerms: key: Invalid value: "app": values[0][app]: Invalid value: "ssd,hdd": a valid label must be an empty string or consist of alphanumeric characters`
+	reason := `parsing pod: requiredAntiAffinityTerms: key: Invalid value: "app": values[0][app]: Invalid value: "ssd,hdd": ` +
+		`a valid label must be an empty string or consist of alphanumeric characters`
 	var b strings.Builder
 	report.Filter(&b, &stowagev1.FilterResponse{
 		Rejections: []*stowagev1.Rejection{
-			{Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, Reasons: []*stowagev1.Reason{{Message: reason}}, Nodes: &stowagev1.NodeList{Names: []string{"a", "b"}}},
-			{Plugin: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT, Reasons: []*stowagev1.Reason{{Message: "Insufficient cpu"}, {Message: "Too many pods"}}, Nodes: &stowagev1.NodeList{Names: []string{"c"}}},
+			{
+				Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, Reasons: []*stowagev1.Reason{{Message: reason}},
+				Nodes: &stowagev1.NodeList{Names: []string{"a", "b"}},
+			},
+			{
+				Plugin:  stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+				Reasons: []*stowagev1.Reason{{Message: "Insufficient cpu"}, {Message: "Too many pods"}},
+				Nodes:   &stowagev1.NodeList{Names: []string{"c"}},
+			},
 		},
 		Message: "0/3 nodes are available: 2 " + reason + ".",
 	}, 100)

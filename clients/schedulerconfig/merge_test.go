@@ -23,7 +23,8 @@ func order(point string, got ...string) string {
 			want = append(want, p)
 		}
 	}
-	return fmt.Sprintf("profiles[0].plugins.%s: Forbidden: the plugins run in the order %s; Stowage evaluates them in the default order, %s\n",
+	return fmt.Sprintf("profiles[0].plugins.%s: Forbidden: the plugins run in the order %s; "+
+		"Stowage evaluates them in the default order, %s\n",
 		point, strings.Join(got, ", "), strings.Join(want, ", "))
 }
 

@@ -82,7 +82,9 @@ func TestDefaults(t *testing.T) {
 		empty,
 		header,
 		strings.Replace(empty, "}", ", profiles: [{}]}", 1),
-		strings.Replace(empty, "}", ", percentageOfNodesToScore: 5, parallelism: 3, leaderElection: {leaderElect: true, leaseDuration: 15s}}", 1),
+		strings.Replace(
+			empty, "}", ", percentageOfNodesToScore: 5, parallelism: 3, leaderElection: {leaderElect: true, leaseDuration: 15s}}", 1,
+		),
 	} {
 		got, err := schedulerconfig.Read([]byte(text), schedulerconfig.Options{})
 		if err != nil {
@@ -125,8 +127,14 @@ func TestTheProfileIsSelectedByName(t *testing.T) {
 		{one, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 1, ""},
 		{two, schedulerconfig.Options{SchedulerName: "batch"}, 2, ""},
 		{two, schedulerconfig.Options{}, 0, "profiles: there are several: name one of web, batch"},
-		{two, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 0, `profiles: there is none for the scheduler name "other", only web, batch`},
-		{strings.Replace(two, "batch", "web", 1), schedulerconfig.Options{SchedulerName: "web"}, 0, `profiles[1].schedulerName: Duplicate value: "web"`},
+		{
+			two, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 0,
+			`profiles: there is none for the scheduler name "other", only web, batch`,
+		},
+		{
+			strings.Replace(two, "batch", "web", 1), schedulerconfig.Options{SchedulerName: "web"}, 0,
+			`profiles[1].schedulerName: Duplicate value: "web"`,
+		},
 		{strings.Replace(two, "schedulerName: batch", "percentageOfNodesToScore: 5", 1), schedulerconfig.Options{}, 0,
 			"profiles[1].schedulerName: Required value"},
 	} {
@@ -144,7 +152,8 @@ func TestTheProfileIsSelectedByName(t *testing.T) {
 
 func TestFilesThatAreNotAConfiguration(t *testing.T) {
 	for text, want := range map[string]string{
-		"apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n": "is kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration, want kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration",
+		"apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n": "is kubescheduler.config.k8s.io/v1beta3 " +
+			"KubeSchedulerConfiguration, want kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration",
 		"apiVersion: v1\nkind: Pod\n":           "is v1 Pod, want",
 		"hardPodAffinityWait: 5\n":              `unknown field "hardPodAffinityWait"`,
 		"- a\n":                                 "unexpected token [",
@@ -201,7 +210,8 @@ extenders:
 func TestTheConfigurationsOfTheExtender(t *testing.T) {
 	for file, factor := range map[string]int32{"scheduler.yaml": 1, "scheduler-exact.yaml": 10} {
 		e := &schedulerconfig.Extender{Plugins: []string{"InterPodAffinity", "PodTopologySpread"}, WeightFactor: factor}
-		got, err := schedulerconfig.ReadFile(filepath.Join("..", "..", "deploy", "extender", file), schedulerconfig.Options{Extender: e})
+		got, err := schedulerconfig.ReadFile(filepath.Join("..", "..", "deploy", "extender", file),
+			schedulerconfig.Options{Extender: e})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -212,8 +222,8 @@ func TestTheConfigurationsOfTheExtender(t *testing.T) {
 	}
 	_, err := schedulerconfig.Read([]byte(indented("plugins: {score: {enabled: [{name: ImageLocality, weight: 15}]}}")),
 		schedulerconfig.Options{Extender: &schedulerconfig.Extender{WeightFactor: 10}})
-	if want := "profiles[0].plugins.score.enabled[0].weight: Invalid value: 15: ImageLocality: must be a multiple of 10 for exact scores"; err == nil ||
-		!strings.Contains(err.Error(), want) {
+	want := "profiles[0].plugins.score.enabled[0].weight: Invalid value: 15: ImageLocality: must be a multiple of 10 for exact scores"
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -88,7 +88,8 @@ func dial(t *testing.T, replicas ...*replica) *stowage.Client {
 }
 
 func failure(code codes.Code, reason string, details ...protoadapt.MessageV1) error {
-	s, err := status.New(code, "no").WithDetails(append(details, &errdetails.ErrorInfo{Domain: "stowage-scheduler.github.io", Reason: reason})...)
+	s, err := status.New(code, "no").WithDetails(append(details,
+		&errdetails.ErrorInfo{Domain: "stowage-scheduler.github.io", Reason: reason})...)
 	if err != nil {
 		panic(err)
 	}
@@ -105,9 +106,19 @@ func TestCallsAreTriedAgainWhereThatHelps(t *testing.T) {
 		want     codes.Code
 	}{
 		{"the replica went away", []error{status.Error(codes.Unavailable, "")}, 2, codes.OK},
-		{"the server asks for time", []error{failure(codes.ResourceExhausted, "OVERLOADED", later), failure(codes.ResourceExhausted, "RATE_LIMITED", later)}, 3, codes.OK},
-		{"the server asks for too much time", []error{failure(codes.ResourceExhausted, "OVERLOADED", &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Hour)})}, 1, codes.ResourceExhausted},
-		{"the server does not say when to come again", []error{failure(codes.ResourceExhausted, "OVERLOADED")}, 1, codes.ResourceExhausted},
+		{
+			"the server asks for time", []error{failure(codes.ResourceExhausted, "OVERLOADED", later),
+				failure(codes.ResourceExhausted, "RATE_LIMITED", later)}, 3, codes.OK,
+		},
+		{
+			"the server asks for too much time",
+			[]error{failure(codes.ResourceExhausted, "OVERLOADED", &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Hour)})}, 1,
+			codes.ResourceExhausted,
+		},
+		{
+			"the server does not say when to come again", []error{failure(codes.ResourceExhausted, "OVERLOADED")}, 1,
+			codes.ResourceExhausted,
+		},
 		{"the request is malformed", []error{failure(codes.InvalidArgument, "INVALID_REQUEST")}, 1, codes.InvalidArgument},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,7 +139,9 @@ func TestLargeRequestsAreTriedAgain(t *testing.T) {
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}},
 	}}
 	for range 30_000 {
-		request.GetContext().GetCluster().Nodes = append(request.GetContext().GetCluster().Nodes, &stowagev1.Node{Name: "a-node-with-a-name-of-some-length"})
+		request.GetContext().GetCluster().Nodes = append(request.GetContext().GetCluster().Nodes, &stowagev1.Node{
+			Name: "a-node-with-a-name-of-some-length",
+		})
 	}
 	if _, err := dial(t, r).Place(t.Context(), request); err != nil {
 		t.Error(err)
@@ -189,7 +202,8 @@ func TestDetails(t *testing.T) {
 		t.Error(got)
 	}
 	limited, err := status.New(codes.ResourceExhausted, "no").WithDetails(&errdetails.ErrorInfo{
-		Reason: "OVERLOADED", Domain: stowagev1.ErrorDomain, Metadata: map[string]string{"limit": "max_in_flight_bytes", "limitValue": "100"},
+		Reason: "OVERLOADED", Domain: stowagev1.ErrorDomain,
+		Metadata: map[string]string{"limit": "max_in_flight_bytes", "limitValue": "100"},
 	})
 	if err != nil {
 		t.Fatal(err)

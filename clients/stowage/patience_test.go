@@ -23,12 +23,13 @@ import (
 func away(t *testing.T, r *replica, connections int64, options ...grpc.DialOption) *stowage.Client {
 	t.Helper()
 	var tried atomic.Int64
-	c, err := stowage.Dial([]string{r.address}, append(options, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-		if n := tried.Add(1); connections == 0 || n <= connections {
-			return nil, errors.New("refused")
-		}
-		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	}))...)
+	c, err := stowage.Dial([]string{r.address},
+		append(options, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			if n := tried.Add(1); connections == 0 || n <= connections {
+				return nil, errors.New("refused")
+			}
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		}))...)
 	if err != nil {
 		t.Fatal(err)
 	}

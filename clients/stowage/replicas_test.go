@@ -58,7 +58,8 @@ func TestServersThatForgetAnswerAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []*stowagev1.PutSnapshotRequest{
-		{Step: &stowagev1.PutSnapshotRequest_Part{Part: cluster}}, {Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}},
+		{Step: &stowagev1.PutSnapshotRequest_Part{Part: cluster}},
+		{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}},
 	} {
 		if err := stream.Send(m); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,8 @@ func (s *snapshots) puts() (wholes, deltas int) {
 	return s.wholes, s.deltas
 }
 
-func (r *replica) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]) error {
+func (r *replica) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest,
+	stowagev1.PutSnapshotResponse]) error {
 	s := &r.snapshots
 	cluster := &stowagev1.Cluster{}
 	var result *content.Content

@@ -18,7 +18,8 @@ import (
 )
 
 // PlaceStream answers in two parts, and fails after the first if the request says so by its seed.
-func (r *replica) PlaceStream(m *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
+func (r *replica) PlaceStream(m *stowagev1.PlaceStreamRequest,
+	stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
 	if err := r.look(m.Place); err != nil {
 		return err
 	}
@@ -69,7 +70,10 @@ func TestStreamsAreOpenedAgainWhereThatHelps(t *testing.T) {
 		want     codes.Code
 	}{
 		{"the replica went away", []error{status.Error(codes.Unavailable, "")}, 2, codes.OK},
-		{"the server asks for time", []error{failure(codes.ResourceExhausted, "OVERLOADED", later), failure(codes.ResourceExhausted, "RATE_LIMITED", later)}, 3, codes.OK},
+		{
+			"the server asks for time", []error{failure(codes.ResourceExhausted, "OVERLOADED", later),
+				failure(codes.ResourceExhausted, "RATE_LIMITED", later)}, 3, codes.OK,
+		},
 		{"the request is malformed", []error{failure(codes.InvalidArgument, "INVALID_REQUEST")}, 1, codes.InvalidArgument},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -155,7 +159,9 @@ func nodes(names ...string) *stowagev1.NodeList {
 
 func TestParts(t *testing.T) {
 	request := &stowagev1.PlaceRequest{
-		Queue:     []*stowagev1.PendingPods{{Count: new(uint32(5))}, {PodGroup: "g"}, {Count: new(uint32(2)), PodGroup: "h"}, {Count: new(uint32(3))}},
+		Queue: []*stowagev1.PendingPods{
+			{Count: new(uint32(5))}, {PodGroup: "g"}, {Count: new(uint32(2)), PodGroup: "h"}, {Count: new(uint32(3))},
+		},
 		PodGroups: []*stowagev1.PodGroup{{Name: "h"}, {Name: "g"}},
 	}
 	parts := []*stowagev1.PlaceStreamResponse{
@@ -168,7 +174,9 @@ func TestParts(t *testing.T) {
 				{QueueIndex: 0, Placement: &stowagev1.Placement{Nodes: nodes("c"), UnplacedCount: 2, Message: "full"}},
 				{QueueIndex: 1, Placement: &stowagev1.Placement{Nodes: nodes("a"), TotalScores: []int64{4}}},
 			},
-			PodGroups:   []*stowagev1.PodGroupPlacement{{Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 1}},
+			PodGroups: []*stowagev1.PodGroupPlacement{
+				{Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 1},
+			},
 			PlacedCount: 4, UnplacedCount: 2, TotalCount: 11, SnapshotAddress: "x",
 		},
 	}
@@ -199,7 +207,9 @@ func TestParts(t *testing.T) {
 	want.Partial, want.UnplacedCount = true, 7
 	want.Placements[2] = &stowagev1.Placement{Nodes: nodes(), UnplacedCount: 2, UnattemptedCount: 2}
 	want.Placements[3] = &stowagev1.Placement{Nodes: nodes(), UnplacedCount: 3, UnattemptedCount: 3}
-	want.PodGroups[0] = &stowagev1.PodGroupPlacement{Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED, UnplacedCount: 2}
+	want.PodGroups[0] = &stowagev1.PodGroupPlacement{
+		Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED, UnplacedCount: 2,
+	}
 	if d := cmp.Diff(want, p.Answer(), protocmp.Transform()); d != "" {
 		t.Error(d)
 	}
