@@ -62,7 +62,10 @@ func BenchmarkFilter(b *testing.B) {
 	for _, c := range []struct {
 		name     string
 		template int
-	}{{"plain", 2}, {"hostname-anti-affinity", 5}, {"zone-anti-affinity", 7}, {"hard-spread", 12}, {"soft-spread", 6}, {"anti-affinity-and-spread", 9}} {
+	}{
+		{"plain", 2}, {"hostname-anti-affinity", 5}, {"zone-anti-affinity", 7}, {"hard-spread", 12}, {"soft-spread", 6},
+		{"anti-affinity-and-spread", 9},
+	} {
 		pod := &api.Pod{TemplateIndex: c.template, Template: compiled.Templates()[c.template]}
 		b.Run("part=filter/case="+c.name, func(b *testing.B) {
 			for b.Loop() {

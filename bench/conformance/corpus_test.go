@@ -14,7 +14,9 @@ import (
 func twoCases() []*conformance.Case {
 	request := &stowagev1.PlaceRequest{
 		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a", Labels: map[string]string{"x": "1", "y": "2"}}}}},
+			Base: &stowagev1.DecisionContext_Cluster{
+				Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a", Labels: map[string]string{"x": "1", "y": "2"}}}},
+			},
 		},
 		Queue: []*stowagev1.PendingPods{{Count: new(uint32(2))}},
 	}

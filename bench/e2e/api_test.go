@@ -89,7 +89,9 @@ func forbidBindings(t *testing.T, s *stack.Stack, names ...string) (back func())
 		before = role.Rules
 		if role.Rules = rules; rules == nil {
 			for _, r := range before {
-				r.Resources = slices.DeleteFunc(slices.Clone(r.Resources), func(resource string) bool { return resource == "pods/binding" || resource == "bindings" })
+				r.Resources = slices.DeleteFunc(slices.Clone(r.Resources), func(resource string) bool {
+					return resource == "pods/binding" || resource == "bindings"
+				})
 				if len(r.Resources) > 0 || len(r.NonResourceURLs) > 0 {
 					role.Rules = append(role.Rules, r)
 				}

@@ -93,7 +93,8 @@ func lookAtBurst(ctx context.Context, s *stack.Stack) (burst, error) {
 			continue
 		}
 		b.bound++
-		domain := p.Labels["app"] + " in " + labels[on][p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].TopologyKey]
+		domain := p.Labels["app"] + " in " +
+			labels[on][p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].TopologyKey]
 		if met[domain] {
 			b.violations++
 		}
@@ -151,6 +152,7 @@ func bursts(t *testing.T, s *stack.Stack, schedulerName string) {
 		begin := time.Now()
 		must(t, createBurst(t.Context(), s, schedulerName))
 		endOfBurst(t, s)
-		t.Logf("run %d of %d: %d bound, %d wait, no violation, %.1f s", run+1, runs, burstFits, burstPods-burstFits, time.Since(begin).Seconds())
+		t.Logf("run %d of %d: %d bound, %d wait, no violation, %.1f s", run+1, runs, burstFits, burstPods-burstFits,
+			time.Since(begin).Seconds())
 	}
 }

@@ -36,7 +36,9 @@ func TestPausedScheduler(t *testing.T) {
 		return err
 	})
 	p := get(t, s, "second")
-	body, err := json.Marshal(&extenderv1.ExtenderBindingArgs{PodName: p.Name, PodNamespace: p.Namespace, PodUID: p.UID, Node: "node-00000"})
+	body, err := json.Marshal(&extenderv1.ExtenderBindingArgs{
+		PodName: p.Name, PodNamespace: p.Namespace, PodUID: p.UID, Node: "node-00000",
+	})
 	must(t, err)
 	r, err := http.Post(s.ExtenderURL+"/bind", "application/json", bytes.NewReader(body))
 	must(t, err)

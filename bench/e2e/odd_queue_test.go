@@ -20,9 +20,12 @@ func TestOddPodsInAQueue(t *testing.T) {
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, 3, 3))
 	unreadable := sized("unreadable", "1", stack.BatchPods)
 	unreadable.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: corev1.NodeSelectorTerm{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disks", Operator: corev1.NodeSelectorOpGt, Values: []string{"many"}}},
-		}}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1,
+			Preference: corev1.NodeSelectorTerm{
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: "disks", Operator: corev1.NodeSelectorOpGt, Values: []string{"many"}},
+				},
+			}}},
 	}}
 	volume := sized("volume", "1", stack.BatchPods)
 	volume.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{

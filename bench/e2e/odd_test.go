@@ -24,7 +24,9 @@ const (
 func oddDaemonSet(schedulerName string) *appsv1.DaemonSet {
 	labels := map[string]string{"app": "odd"}
 	prefers := func(r corev1.NodeSelectorRequirement) corev1.PreferredSchedulingTerm {
-		return corev1.PreferredSchedulingTerm{Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{r}}}
+		return corev1.PreferredSchedulingTerm{
+			Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{r}},
+		}
 	}
 	var on []string
 	for i := range oddFull {
@@ -42,7 +44,9 @@ func oddDaemonSet(schedulerName string) *appsv1.DaemonSet {
 				}},
 				Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 					RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-						MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: on}},
+						MatchExpressions: []corev1.NodeSelectorRequirement{
+							{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: on},
+						},
 					}}},
 					PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
 						prefers(corev1.NodeSelectorRequirement{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"ssd,hdd"}}),

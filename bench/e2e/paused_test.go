@@ -96,7 +96,8 @@ func pauseLeader(t *testing.T, s *stack.Stack, run int) (late int) {
 	if n := violated(t, s); n > 0 {
 		t.Fatalf("%d pairs of pods are on a node that must not be", n)
 	}
-	t.Logf("run %d: another leads after %.1f s, %d pods waited, no violation, %.1f s", run+1, tookOver.Seconds(), late, time.Since(paused).Seconds())
+	t.Logf("run %d: another leads after %.1f s, %d pods waited, no violation, %.1f s", run+1, tookOver.Seconds(), late,
+		time.Since(paused).Seconds())
 	return late
 }
 

@@ -88,7 +88,8 @@ func TestScenarios(t *testing.T) {
 						reference = got
 						continue
 					}
-					if d := gocmp.Diff(reference, got, gocmp.FilterPath(func(p gocmp.Path) bool { return p.Last().String() == ".nodes" }, gocmp.Ignore())); d != "" {
+					if d := gocmp.Diff(reference, got, gocmp.FilterPath(func(p gocmp.Path) bool { return p.Last().String() == ".nodes" },
+						gocmp.Ignore())); d != "" {
 						t.Errorf("plain kube-scheduler (-) and %s (+) differ:\n%s", s.name, d)
 					}
 				}

@@ -53,7 +53,8 @@ func TestThrottledAPIServer(t *testing.T) {
 	}
 	t.Logf("%d pods created in %.1f s, %d bound in %.1f s, the longest gap %.2f s; dropped: %s events, %s statuses", pods,
 		created.Seconds(), len(at), at[len(at)-1].Sub(at[0]).Seconds(), gap.Seconds(),
-		metric(t, s.BatchMetrics, "stowage_batch_dropped_total", `what="event"`), metric(t, s.BatchMetrics, "stowage_batch_dropped_total", `what="status"`))
+		metric(t, s.BatchMetrics, "stowage_batch_dropped_total", `what="event"`),
+		metric(t, s.BatchMetrics, "stowage_batch_dropped_total", `what="status"`))
 	if gap > longestGap {
 		t.Errorf("no pod was bound for %v", gap)
 	}

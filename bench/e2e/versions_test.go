@@ -20,7 +20,8 @@ func TestVersionsAreShared(t *testing.T) {
 		}
 		shared++
 		if got != want {
-			t.Errorf("%s is %s in bench/e2e/tools and %s in bench/parity: go -C bench/e2e/tools get %s@%s", module, got, want, module, want)
+			t.Errorf("%s is %s in bench/e2e/tools and %s in bench/parity: go -C bench/e2e/tools get %s@%s", module, got, want,
+				module, want)
 		}
 	}
 	if shared < 50 {
