@@ -93,7 +93,8 @@ func TestBatchFlowSchemas(t *testing.T) {
 			}
 		}
 	}
-	if levels["pods/binding"] != "workload-high" || levels["leases"] != "leader-election" || levels["events"] != "" || levels["pods/status"] != "" {
+	if levels["pods/binding"] != "workload-high" || levels["leases"] != "leader-election" || levels["events"] != "" ||
+		levels["pods/status"] != "" {
 		t.Errorf("the levels are %v", levels)
 	}
 }

@@ -29,7 +29,8 @@ import (
 func extenderObjects(t *testing.T) map[string][]runtime.Object {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, rbacv1.AddToScheme)
+	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme,
+		rbacv1.AddToScheme)
 	if err := groups.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,10 @@ func packed(t *testing.T, s source) (layoutDir, archive, digest string) {
 
 func TestImageReadsBack(t *testing.T) {
 	arches := []string{"amd64", "arm64"}
-	s := source{command: "stowage-server", binaries: compile(t, arches...), arches: arches, tag: "v1.2.3", revision: "abc", created: time.Unix(1000, 0).UTC()}
+	s := source{
+		command: "stowage-server", binaries: compile(t, arches...), arches: arches, tag: "v1.2.3", revision: "abc",
+		created: time.Unix(1000, 0).UTC(),
+	}
 	layoutDir, _, digest := packed(t, s)
 
 	root, err := layout.ImageIndexFromPath(layoutDir)
@@ -200,7 +203,10 @@ func checkCertificates(t *testing.T, bundle []byte) {
 }
 
 func TestSameSourceSameBytes(t *testing.T) {
-	s := source{command: "stowage-server", binaries: compile(t, "amd64"), arches: []string{"amd64"}, tag: "v1", created: time.Unix(1000, 0).UTC()}
+	s := source{
+		command: "stowage-server", binaries: compile(t, "amd64"), arches: []string{"amd64"}, tag: "v1",
+		created: time.Unix(1000, 0).UTC(),
+	}
 	_, first, digest := packed(t, s)
 	_, second, again := packed(t, s)
 	if digest != again {
@@ -244,10 +250,22 @@ func TestRefusesWhatCannotRun(t *testing.T) {
 	}{
 		{"no tag", source{command: "stowage-server", binaries: swapped, arches: []string{"arm64"}}, "needs a tag"},
 		{"missing", source{command: "stowage-server", binaries: swapped, arches: []string{"amd64"}, tag: "v1"}, "no such file"},
-		{"another machine", source{command: "stowage-server", binaries: swapped, arches: []string{"arm64"}, tag: "v1"}, "is for EM_X86_64"},
-		{"unknown machine", source{command: "stowage-server", binaries: swapped, arches: []string{"z80"}, tag: "v1"}, "unknown architecture"},
-		{"dynamic", source{command: "stowage-server", binaries: place(t, dynamic), arches: []string{"amd64"}, tag: "v1"}, "linked dynamically"},
-		{"no binary", source{command: "stowage-server", binaries: place(t, script), arches: []string{"amd64"}, tag: "v1"}, "bad magic number"},
+		{
+			"another machine", source{command: "stowage-server", binaries: swapped, arches: []string{"arm64"}, tag: "v1"},
+			"is for EM_X86_64",
+		},
+		{
+			"unknown machine", source{command: "stowage-server", binaries: swapped, arches: []string{"z80"}, tag: "v1"},
+			"unknown architecture",
+		},
+		{
+			"dynamic", source{command: "stowage-server", binaries: place(t, dynamic), arches: []string{"amd64"}, tag: "v1"},
+			"linked dynamically",
+		},
+		{
+			"no binary", source{command: "stowage-server", binaries: place(t, script), arches: []string{"amd64"}, tag: "v1"},
+			"bad magic number",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
