@@ -62,7 +62,9 @@ func TestNominatedPodsKeepTheirNames(t *testing.T) {
 // Autoscalers add nodes for pods that are Unschedulable.
 func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 	q := &question{groups: []*stowagev1.PodGroup{{Name: "broken"}, {Name: "large"}}}
-	for _, e := range []struct{ name, group string }{{"odd", ""}, {"huge", ""}, {"broken", "broken"}, {"large", "large"}, {"urgent", ""}} {
+	for _, e := range []struct{ name, group string }{
+		{"odd", ""}, {"huge", ""}, {"broken", "broken"}, {"large", "large"}, {"urgent", ""},
+	} {
 		q.queue = append(q.queue, &stowagev1.PendingPods{Count: new(uint32(1)), PodGroup: e.group})
 		q.pods = append(q.pods, []candidate{{pod: waitingPod(e.name, 0, 0, "")}})
 	}
@@ -72,7 +74,10 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 			{UnplacedCount: 1, Message: "0/1 nodes are available"},
 			{UnplacedCount: 1, Message: "running PreFilter plugin: no", InternalError: true},
 			{UnplacedCount: 1, Message: "0/1 nodes are available"},
-			{UnplacedCount: 1, Message: "0/1 nodes are available", Preemption: &stowagev1.Preemption{Nominated: &stowagev1.PreemptionCandidate{}}},
+			{
+				UnplacedCount: 1, Message: "0/1 nodes are available",
+				Preemption: &stowagev1.Preemption{Nominated: &stowagev1.PreemptionCandidate{}},
+			},
 		},
 		PodGroups: []*stowagev1.PodGroupPlacement{
 			{FirstUnplacedQueueIndex: proto.Uint32(2), InternalError: true}, {FirstUnplacedQueueIndex: proto.Uint32(3)},
