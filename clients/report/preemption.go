@@ -33,8 +33,8 @@ func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev
 	if p == nil {
 		return
 	}
-	fmt.Fprintln(w)
 	if n := p.GetNominated(); n != nil {
+		fmt.Fprintln(w)
 		text := fmt.Sprintf("Preemption: kube-scheduler would evict %s from %s%s, and nominate the pod to it.",
 			strings.Join(x.victims(n), ", "), x.node(n.GetNodeIndex()), violations(n))
 		if best := p.GetBestNodes().GetIndexes(); len(best) > 1 {
@@ -46,11 +46,7 @@ func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev
 		}
 		WriteWrapped(w, "", text, x.Width)
 	} else {
-		text := "Preemption: kube-scheduler would evict no pod"
-		if len(p.GetRejections()) == 0 {
-			text += ": " + strings.TrimSuffix(strings.TrimPrefix(p.GetMessage(), "preemption: "), ".")
-		}
-		WriteWrapped(w, "", text+".", x.Width)
+		x.WriteNoPreemption(w, whyNone(p))
 	}
 	if nominated != "" && p.GetClearsNomination() {
 		WriteWrapped(w, "", "It clears status.nominatedNodeName, which is "+nominated+".", x.Width)
@@ -63,6 +59,32 @@ func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev
 		}
 		table(w, rows...)
 	}
+}
+
+// WriteNoPreemption writes that kube-scheduler would not preempt, and why if that is not empty.
+func (x *Explanation) WriteNoPreemption(w io.Writer, why string) {
+	text := "Preemption: kube-scheduler would evict no pod"
+	if why != "" {
+		text += ": " + why
+	}
+	fmt.Fprintln(w)
+	WriteWrapped(w, "", text+".", x.Width)
+}
+
+// stateless is the text of kube-scheduler's event about PostFilter where PreFilter rejects a pod as a whole. DynamicResources
+// did not store the state that its PostFilter reads (pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+// PostFilter, v1.37).
+const stateless = "not found"
+
+// whyNone returns why kube-scheduler preempts no pod, "" if that differs between nodes.
+func whyNone(p *stowagev1.Preemption) string {
+	switch {
+	case len(p.GetRejections()) > 0:
+		return ""
+	case p.GetMessage() == stateless:
+		return `PreFilter rejects the pod as a whole, so that no victims are looked for; "not found" is an error of DynamicResources`
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(p.GetMessage(), "preemption: "), ".")
 }
 
 func (x *Explanation) victims(c *stowagev1.PreemptionCandidate) []string {

@@ -66,6 +66,16 @@ Any one of these would place it without preemption:
   - shop/web ×3 gone from a; a would take it
 `,
 		},
+		"PreFilter rejects the pod": {
+			preemption: `{message: "not found"}`,
+			changes:    `[]`,
+			explained: `
+Preemption: kube-scheduler would evict no pod: PreFilter rejects the pod as a whole, so that no
+  victims are looked for; "not found" is an error of DynamicResources.
+
+No single change was found that would place it.
+`,
+		},
 		"none": {
 			preemption: `{message: "preemption: not eligible due to preemptionPolicy=Never.", clearsNomination: true}`,
 			changes:    `[{addedNode: {likeNodeIndex: 1}}]`,
