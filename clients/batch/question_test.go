@@ -98,6 +98,22 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 	}
 }
 
+// Preemption takes some 2 µs for a queue entry and a node, and a call has 30 s.
+func TestPreemptionIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		entries, nodes int
+		none, asks     bool
+	}{
+		{100, 5_000, false, true}, {101, 5_000, false, false}, {3, 130_000, false, true}, {4, 130_000, false, false},
+		{1000, 500, false, true}, {1, 0, false, true}, {1, 500_001, false, false}, {1, 1, true, false},
+	} {
+		s := &Scheduler{options: Options{NoPreemption: c.none}}
+		if got := s.asksPreemption(c.entries, c.nodes); got != c.asks {
+			t.Errorf("%+v: asks: %v", c, got)
+		}
+	}
+}
+
 // TestOnlyWhatTheServerRefusesIsLeftOut places pods and groups, some of them invalid.
 func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 	q := &question{groups: []*stowagev1.PodGroup{

@@ -64,6 +64,17 @@ func TestPodsAreScheduledByTheProfile(t *testing.T) {
 	}
 }
 
+func TestAProfileWithoutPreemption(t *testing.T) {
+	w := start(t, batch.Options{NoPreemption: true}, node("a", "500m"), pod("p"))
+	event := ""
+	for !strings.Contains(event, "FailedScheduling") {
+		event = <-w.events.Events
+	}
+	if want := "Warning FailedScheduling 0/1 nodes are available: 1 Insufficient cpu."; event != want {
+		t.Errorf("event %q, want %q", event, want)
+	}
+}
+
 func TestOnlyItsOwnPodsAreScheduled(t *testing.T) {
 	foreign := pod("foreign")
 	foreign.Spec.SchedulerName = "default-scheduler"
