@@ -39,16 +39,16 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// profile reads the profile; nil if none is given.
-func (c *Config) profile() (*stowagev1.Profile, error) {
+// scheduler reads the profile; without one, its fields are zero.
+func (c *Config) scheduler() (*schedulerconfig.Scheduler, error) {
 	if c.ProfileFile == "" {
-		return nil, nil
+		return &schedulerconfig.Scheduler{}, nil
 	}
-	p, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName, OrOnly: true})
+	out, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName, OrOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("profile-file: %w", err)
 	}
-	return p, nil
+	return out, nil
 }
 
 func (c *Config) groupMode() stowagev1.PodGroupMode {

@@ -48,8 +48,11 @@ profiles:
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := c.profile()
-		return p.GetHardPodAffinityWeight(), err
+		s, err := c.scheduler()
+		if err != nil {
+			return 0, err
+		}
+		return s.Profile.GetHardPodAffinityWeight(), nil
 	}
 	if weight, err := read(text, "stowage"); err != nil || weight != 3 {
 		t.Errorf("the only profile: %d, %v", weight, err)
@@ -62,7 +65,14 @@ profiles:
 		!strings.Contains(err.Error(), "profile-file: "+file+": profiles: there is none") {
 		t.Errorf("no profile of the name: %v", err)
 	}
-	if p, err := (&Config{}).profile(); p != nil || err != nil {
-		t.Errorf("no file: %v, %v", p, err)
+	text = strings.Replace(text, "{schedulerName: stowage,", "{schedulerName: stowage, plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}},", 1)
+	if _, err := read(text, "stowage"); err != nil {
+		t.Error(err)
+	}
+	if s, err := (&Config{SchedulerName: "stowage", ProfileFile: file}).scheduler(); err != nil || !s.NoPreemption {
+		t.Errorf("a profile without preemption: %v, %v", s, err)
+	}
+	if s, err := (&Config{}).scheduler(); err != nil || s.Profile != nil || s.NoPreemption {
+		t.Errorf("no file: %v, %v", s, err)
 	}
 }

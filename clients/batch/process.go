@@ -37,9 +37,11 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
 		Log: log, Meter: p.Meter(),
 	}
-	if o.Profile, err = c.profile(); err != nil {
+	configured, err := c.scheduler()
+	if err != nil {
 		return err
 	}
+	o.Profile, o.NoPreemption = configured.Profile, configured.NoPreemption
 	lock, err := c.clients(&o)
 	if err != nil {
 		return err

@@ -30,6 +30,8 @@ type Options struct {
 	Fresh time.Duration
 	// Profile is how Stowage decides, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
+	// NoPreemption says that the profile has no preemption: what it would do is not told.
+	NoPreemption bool
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
 	// Bindings and Statuses are the clients that write bindings and status, so that neither waits for other calls. New's

@@ -46,16 +46,12 @@ func (c *placeCommand) Validate() error {
 
 // Run is called by kong.
 func (c *placeCommand) Run(s *session, code *answered) error {
-	snapshot, err := c.snapshot(s)
+	snapshot, scheduler, err := c.read(s)
 	if err != nil {
 		return err
 	}
 	if c.Joint {
 		snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
-	}
-	profile, err := c.profile()
-	if err != nil {
-		return err
 	}
 	client, stop, err := c.connect(s.ctx)
 	if err != nil {
@@ -71,8 +67,8 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	return c.ask(s, snapshot, func() (proto.Message, error) {
 		request := snapshot.PlaceRequest()
 		request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
-		request.IncludeChanges, request.Context.Profile = c.Changes, profile
-		request.IncludePreemption = true
+		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
+		request.IncludePreemption = !scheduler.NoPreemption
 		return request, c.place(ctx, s, client, snapshot, request, code)
 	})
 }

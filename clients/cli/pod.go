@@ -25,7 +25,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 }
 
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
-	snapshot, profile, err := q.read(s)
+	snapshot, scheduler, err := q.read(s)
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		}
 		request := &stowagev1.FilterRequest{
 			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: scheduler.Profile, IncludeNodeNames: true,
 			}, Pod: pod, Explain: explain,
-			IncludeChanges: explain, IncludePreemption: true,
+			IncludeChanges: explain, IncludePreemption: !scheduler.NoPreemption,
 		}
 		answer, err := client.Filter(s.ctx, request)
 		if err != nil {
@@ -65,6 +65,10 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		} else {
 			x.Write(s.stdout, answer.GetExplanation())
 			x.WritePreemption(s.stdout, pod.GetNominatedNodeName(), answer.GetPreemption())
+			rejected := len(snapshot.Cluster.Nodes) > 0 && !answer.GetInternalError() // a reason for kube-scheduler to run preemption
+			if scheduler.NoPreemption && rejected && len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
+				x.WriteNoPreemption(s.stdout, "the profile has no preemption")
+			}
 			if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
 				fmt.Fprintln(s.stdout)
 				x.WriteChanges(s.stdout, "", answer.GetChanges(), answer.GetPreemption())
@@ -79,7 +83,7 @@ type scoreCommand struct{ onePod }
 
 // Run is called by kong.
 func (c *scoreCommand) Run(s *session, code *answered) error {
-	snapshot, profile, err := c.read(s)
+	snapshot, scheduler, err := c.read(s)
 	if err != nil {
 		return err
 	}
@@ -100,7 +104,7 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 		}
 		request := &stowagev1.ScoreRequest{
 			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: scheduler.Profile, IncludeNodeNames: true,
 			}, Pod: pod, IncludePluginScores: true,
 		}
 		answer, err := client.Score(s.ctx, request)

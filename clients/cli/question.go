@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // question has the flags that all requests share.
@@ -25,16 +25,26 @@ type question struct {
 	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
 
-	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration. * is that of any pod. Default: default-scheduler."`
+	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration, which needs it if there are several. * is that of any pod. Default: that of the only profile, else default-scheduler."`
 
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
 	workloads []string // workloads of kinds that are not read
 }
 
+// read reads the profile and the manifests. Whose pods are placed follows from the profile if no flag says it.
+func (q *question) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler, error) {
+	scheduler, err := q.scheduler()
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, err := q.snapshot(s, cmp.Or(q.SchedulerName, scheduler.Name))
+	return snapshot, scheduler, err
+}
+
 // snapshot reads the manifests, and lists on standard error the objects that do not count.
-func (q *question) snapshot(s *session) (*kube.Snapshot, error) {
-	r := manifest.NewReader(kube.Options{SchedulerName: q.SchedulerName})
+func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, error) {
+	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName})
 	for _, path := range q.File {
 		if err := r.ReadPath(path, s.stdin); err != nil {
 			return nil, err
@@ -138,10 +148,10 @@ func (q *question) profileName() string {
 	return q.SchedulerName
 }
 
-// profile reads the profile; nil if none is given.
-func (q *question) profile() (*stowagev1.Profile, error) {
+// scheduler reads the profile; without one, its fields are zero.
+func (q *question) scheduler() (*schedulerconfig.Scheduler, error) {
 	if q.Profile == "" {
-		return nil, nil
+		return &schedulerconfig.Scheduler{}, nil
 	}
 	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.profileName()})
 }
@@ -182,8 +192,8 @@ type onePod struct {
 	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
 }
 
-func (q *onePod) read(s *session) (*kube.Snapshot, *stowagev1.Profile, error) {
-	snapshot, err := q.snapshot(s)
+func (q *onePod) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler, error) {
+	snapshot, scheduler, err := q.question.read(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,8 +204,7 @@ func (q *onePod) read(s *session) (*kube.Snapshot, *stowagev1.Profile, error) {
 	if alike > 1 {
 		fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
 	}
-	profile, err := q.profile()
-	return snapshot, profile, err
+	return snapshot, scheduler, nil
 }
 
 // entry returns the pod, unless it does not convert, and the number of pods alike.

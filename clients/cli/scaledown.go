@@ -17,15 +17,11 @@ type scaleDownCommand struct {
 
 // Run is called by kong.
 func (c *scaleDownCommand) Run(s *session, code *answered) error {
-	snapshot, err := c.snapshot(s)
+	snapshot, scheduler, err := c.read(s)
 	if err != nil {
 		return err
 	}
 	w, err := snapshot.Scalable(c.Workload)
-	if err != nil {
-		return err
-	}
-	profile, err := c.profile()
 	if err != nil {
 		return err
 	}
@@ -37,7 +33,7 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	var answer *stowagev1.ScaleDownResponse
 	if err := c.ask(s, snapshot, func() (proto.Message, error) {
 		request := snapshot.ScaleDownRequest(w, c.Replicas)
-		request.Context.Profile = profile
+		request.Context.Profile = scheduler.Profile
 		answer, err = client.ScaleDown(s.ctx, request)
 		return request, err
 	}); err != nil {

@@ -85,9 +85,9 @@ func (c *Config) profile() (*stowagev1.Profile, error) {
 	if Range(c.Scores) == Exact {
 		this.WeightFactor = exactFactor
 	}
-	p, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName, Extender: this})
+	configured, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName, Extender: this})
 	if err != nil {
 		return nil, fmt.Errorf("profile-file: %w", err)
 	}
-	return p, nil
+	return configured.Profile, nil
 }

@@ -8,7 +8,8 @@
 //
 // # Honoured
 //
-//   - plugins: those of the contract, enabled and disabled by multiPoint, preEnqueue, preFilter, filter, preScore and score
+//   - plugins: those of the contract, enabled and disabled by multiPoint, preEnqueue, preFilter, filter, postFilter, preScore
+//     and score; postFilter only says whether the scheduler preempts (Scheduler.NoPreemption)
 //   - pluginConfig: NodeResourcesFit, NodeResourcesBalancedAllocation, NodeAffinity, InterPodAffinity, PodTopologySpread
 //   - schedulerName, which selects the profile
 //
@@ -17,8 +18,13 @@
 //   - percentageOfNodesToScore: Stowage evaluates every node, as kube-scheduler does with 100
 //   - whatever concerns the process or the queue: parallelism, leader election, clients, back-off, profiling
 //   - the other extension points, and plugins that Stowage does not evaluate (volumes, DynamicResources, NodeDeclaredFeatures,
-//     DefaultPreemption, GangScheduling): responses list the fields of a pod that such plugins read
-//   - arguments of those plugins
+//     GangScheduling): responses list the fields of a pod that such plugins read
+//   - arguments of those plugins, and of DefaultPreemption: Stowage evaluates every node that evictions may make feasible
+//
+// A known difference: for a pod that PreFilter rejects as a whole, the text of preemption is that of a scheduler with
+// DynamicResources, "not found", also if the profile disables it. kube-scheduler then runs DefaultPreemption, which finds that
+// preemption does not help on any node and clears the nomination. If the profile disables DefaultPreemption alone, the
+// "not found" of DynamicResources is missing.
 //
 // # Refused
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // points are extension points, by the names that they have in a configuration.
-type points struct{ preEnqueue, preFilter, filter, preScore, score bool }
+type points struct{ preEnqueue, preFilter, filter, postFilter, preScore, score bool }
 
 // plugin is a plugin of kube-scheduler v1.37.
 type plugin struct {
@@ -30,11 +30,12 @@ type plugin struct {
 }
 
 var (
-	gate      = points{preEnqueue: true}
-	filter    = points{preFilter: true, filter: true}
-	both      = points{preFilter: true, filter: true, preScore: true, score: true}
-	scoring   = points{preScore: true, score: true}
-	scoreOnly = points{score: true}
+	gate       = points{preEnqueue: true}
+	filter     = points{preFilter: true, filter: true}
+	both       = points{preFilter: true, filter: true, preScore: true, score: true}
+	preemption = points{postFilter: true}
+	scoring    = points{preScore: true, score: true}
+	scoreOnly  = points{score: true}
 )
 
 // plugins are kube-scheduler's, in the default order (pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins).
@@ -55,7 +56,7 @@ var plugins = []plugin{
 	{name: "PodTopologySpread", id: stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD, at: both, weight: 2},
 	{name: "InterPodAffinity", id: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, at: both, weight: 2},
 	{name: "DynamicResources"},
-	{name: "DefaultPreemption", id: stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION},
+	{name: "DefaultPreemption", id: stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION, at: preemption},
 	{name: "NodeResourcesBalancedAllocation", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, at: scoring, weight: 1},
 	{name: "ImageLocality", id: stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, at: scoreOnly, weight: 1},
 	{name: "DefaultBinder"},
@@ -76,7 +77,7 @@ func named(name string) (plugin, bool) {
 // maximumWeight is the contract's limit.
 const maximumWeight = 1_000_000
 
-// plugins sets the weights of a profile's plugins and disables those that it disables.
+// plugins sets the weights of a profile's plugins, disables those that it disables, and notes whether it preempts.
 func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	if custom == nil {
 		custom = &configv1.Plugins{}
@@ -89,10 +90,12 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	preEnqueue := running("preEnqueue", custom.PreEnqueue, func(p points) bool { return p.preEnqueue })
 	preFilters := running("preFilter", custom.PreFilter, func(p points) bool { return p.preFilter })
 	filters := running("filter", custom.Filter, func(p points) bool { return p.filter })
+	postFilters := running("postFilter", custom.PostFilter, func(p points) bool { return p.postFilter })
 	preScores := running("preScore", custom.PreScore, func(p points) bool { return p.preScore })
 	scores := running("score", custom.Score, func(p points) bool { return p.score })
 	r.ordered(preFilters, path.Child("preFilter"))
 	r.ordered(filters, path.Child("filter"))
+	r.noPreemption = !has(postFilters, "DefaultPreemption")
 	for _, p := range plugins {
 		if p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED || r.inExtender(p.name) {
 			continue

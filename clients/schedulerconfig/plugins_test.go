@@ -66,9 +66,9 @@ func TestPluginsThatStowageDoesNotEvaluate(t *testing.T) {
 	testAccepted(t, schedulerconfig.Options{}, []accepted{
 		{"disabled", `
 plugins:
-  multiPoint: {disabled: [{name: DefaultPreemption}, {name: NodeVolumeLimits}, {name: DynamicResources}]}
+  multiPoint: {disabled: [{name: NodeVolumeLimits}, {name: DynamicResources}]}
   filter: {disabled: [{name: VolumeZone}]}
-  postFilter: {disabled: [{name: "*"}]}
+  postFilter: {disabled: [{name: DynamicResources}]}
   reserve: {disabled: [{name: VolumeBinding}]}`, `{}`},
 		{"enabled", `
 plugins:
@@ -80,6 +80,33 @@ plugins: {multiPoint: {disabled: [{name: Mine}]}}`, `{}`},
 		{"arguments of other plugins", `
 pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 5}}, {name: Mine, args: {a: 5}}]`, `{}`},
 	})
+}
+
+// The contract has no profile without preemption: that is told apart.
+func TestPreemption(t *testing.T) {
+	for _, c := range []struct {
+		plugins string
+		none    bool
+	}{
+		{`{}`, false},
+		{`{postFilter: {disabled: [{name: DefaultPreemption}]}}`, true},
+		{`{postFilter: {disabled: [{name: "*"}]}}`, true},
+		{`{multiPoint: {disabled: [{name: DefaultPreemption}]}}`, true},
+		{`{multiPoint: {disabled: [{name: "*"}], enabled: [{name: NodeName}]}}`, true},
+		{`{multiPoint: {disabled: [{name: "*"}], enabled: [{name: NodeName}, {name: DefaultPreemption}]}}`, false},
+		{`{multiPoint: {disabled: [{name: DefaultPreemption}]}, postFilter: {enabled: [{name: DefaultPreemption}]}}`, false},
+		{`{postFilter: {disabled: [{name: "*"}], enabled: [{name: DefaultPreemption}]}}`, false},
+		{`{postFilter: {disabled: [{name: "*"}], enabled: [{name: DynamicResources}]}}`, true},
+		{`{postFilter: {disabled: [{name: DynamicResources}]}}`, false},
+		{`{filter: {disabled: [{name: VolumeZone}]}}`, false},
+	} {
+		got, err := schedulerconfig.Read([]byte(indented("plugins: "+c.plugins)), schedulerconfig.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.plugins, err)
+		} else if got.NoPreemption != c.none {
+			t.Errorf("%s: no preemption: %v", c.plugins, got.NoPreemption)
+		}
+	}
 }
 
 func TestPluginsThatAreRefused(t *testing.T) {
@@ -100,6 +127,9 @@ profiles[0].plugins.score.enabled[1].name: Duplicate value: "ImageLocality"`},
 		{"at a point that the plugin does not have", `
 plugins: {filter: {enabled: [{name: ImageLocality}]}}`, `
 profiles[0].plugins.filter.enabled[0].name: Invalid value: "ImageLocality": does not have this extension point`},
+		{"at postFilter", `
+plugins: {postFilter: {enabled: [{name: NodeName}]}}`, `
+profiles[0].plugins.postFilter.enabled[0].name: Invalid value: "NodeName": does not have this extension point`},
 		{"another order of filters", `
 plugins:
   filter:

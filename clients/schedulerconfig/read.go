@@ -39,17 +39,27 @@ type Extender struct {
 	WeightFactor int32
 }
 
+// Scheduler is what a file says of a scheduler.
+type Scheduler struct {
+	Profile *stowagev1.Profile
+	// Name is the schedulerName of a KubeSchedulerConfiguration's profile, "" for a Profile of the contract.
+	Name string
+	// NoPreemption says that the scheduler does not run DefaultPreemption. The contract has no profile without it: the caller
+	// does not ask for preemption then.
+	NoPreemption bool
+}
+
 // ReadFile reads a profile from a file in YAML or JSON: a Profile of the contract, or a KubeSchedulerConfiguration.
-func ReadFile(path string, o Options) (*stowagev1.Profile, error) {
+func ReadFile(path string, o Options) (*Scheduler, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	p, err := Read(text, o)
+	out, err := Read(text, o)
 	if err != nil {
 		return nil, prefixed(path, err)
 	}
-	return p, nil
+	return out, nil
 }
 
 // prefixed puts the path of a file before each of joined errors.
@@ -66,15 +76,18 @@ func prefixed(path string, err error) error {
 }
 
 // Read reads a profile from the text of a file. The errors of a KubeSchedulerConfiguration are joined, one for each field.
-func Read(text []byte, o Options) (*stowagev1.Profile, error) {
+func Read(text []byte, o Options) (*Scheduler, error) {
 	text, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, err
 	}
 	var meta struct{ APIVersion, Kind string }
 	if err := json.Unmarshal(text, &meta); err != nil || meta.APIVersion == "" && meta.Kind == "" {
-		out := &stowagev1.Profile{}
-		return out, protojson.Unmarshal(text, out)
+		p := &stowagev1.Profile{}
+		if err := protojson.Unmarshal(text, p); err != nil {
+			return nil, err
+		}
+		return &Scheduler{Profile: p}, nil
 	}
 	if v := configv1.SchemeGroupVersion.String(); meta.APIVersion != v || meta.Kind != kind {
 		return nil, fmt.Errorf("is %s %s, want %s %s", meta.APIVersion, meta.Kind, v, kind)
@@ -90,12 +103,13 @@ func Read(text []byte, o Options) (*stowagev1.Profile, error) {
 
 // reader reads one configuration and collects what it refuses.
 type reader struct {
-	options Options
-	profile stowagev1.Profile
-	errs    field.ErrorList
+	options      Options
+	profile      stowagev1.Profile
+	noPreemption bool
+	errs         field.ErrorList
 }
 
-func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*stowagev1.Profile, error) {
+func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*Scheduler, error) {
 	p, path, err := r.selected(c)
 	if err != nil {
 		return nil, err
@@ -104,7 +118,7 @@ func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*stowagev1.Profil
 	r.arguments(p.PluginConfig, path.Child("pluginConfig"))
 	r.extenders(c.Extenders)
 	if len(r.errs) == 0 {
-		return &r.profile, nil
+		return &Scheduler{Profile: &r.profile, Name: *p.SchedulerName, NoPreemption: r.noPreemption}, nil
 	}
 	var out []error
 	for _, e := range r.errs {

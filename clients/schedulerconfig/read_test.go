@@ -52,7 +52,7 @@ func testAccepted(t *testing.T, o schedulerconfig.Options, cases []accepted) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(profile(t, c.want), got, protocmp.Transform()); d != "" {
+			if d := cmp.Diff(profile(t, c.want), got.Profile, protocmp.Transform()); d != "" {
 				t.Error(d)
 			}
 		})
@@ -88,10 +88,13 @@ func TestDefaults(t *testing.T) {
 	} {
 		got, err := schedulerconfig.Read([]byte(text), schedulerconfig.Options{})
 		if err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Fatalf("%s: %v", text, err)
 		}
-		if d := cmp.Diff(&stowagev1.Profile{}, got, protocmp.Transform()); d != "" {
+		if d := cmp.Diff(&stowagev1.Profile{}, got.Profile, protocmp.Transform()); d != "" {
 			t.Errorf("%s:\n%s", text, d)
+		}
+		if got.NoPreemption {
+			t.Errorf("%s: no preemption", text)
 		}
 	}
 }
@@ -101,7 +104,7 @@ func TestAProfileOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.GetHardPodAffinityWeight() != 5 {
+	if got.Profile.GetHardPodAffinityWeight() != 5 || got.Name != "" || got.NoPreemption {
 		t.Errorf("got %v", got)
 	}
 }
@@ -119,23 +122,19 @@ func TestTheProfileIsSelectedByName(t *testing.T) {
 		text    string
 		options schedulerconfig.Options
 		weight  int32
+		name    string
 		err     string
 	}{
-		{one, schedulerconfig.Options{}, 1, ""},
-		{one, schedulerconfig.Options{SchedulerName: "web"}, 1, ""},
-		{one, schedulerconfig.Options{SchedulerName: "other"}, 0, `profiles: there is none for the scheduler name "other", only web`},
-		{one, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 1, ""},
-		{two, schedulerconfig.Options{SchedulerName: "batch"}, 2, ""},
-		{two, schedulerconfig.Options{}, 0, "profiles: there are several: name one of web, batch"},
-		{
-			two, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 0,
-			`profiles: there is none for the scheduler name "other", only web, batch`,
-		},
-		{
-			strings.Replace(two, "batch", "web", 1), schedulerconfig.Options{SchedulerName: "web"}, 0,
-			`profiles[1].schedulerName: Duplicate value: "web"`,
-		},
-		{strings.Replace(two, "schedulerName: batch", "percentageOfNodesToScore: 5", 1), schedulerconfig.Options{}, 0,
+		{one, schedulerconfig.Options{}, 1, "web", ""},
+		{strings.Replace(one, "schedulerName: web", "percentageOfNodesToScore: 5", 1), schedulerconfig.Options{}, 1, "default-scheduler", ""},
+		{one, schedulerconfig.Options{SchedulerName: "web"}, 1, "web", ""},
+		{one, schedulerconfig.Options{SchedulerName: "other"}, 0, "", `profiles: there is none for the scheduler name "other", only web`},
+		{one, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 1, "web", ""},
+		{two, schedulerconfig.Options{SchedulerName: "batch"}, 2, "batch", ""},
+		{two, schedulerconfig.Options{}, 0, "", "profiles: there are several: name one of web, batch"},
+		{two, schedulerconfig.Options{SchedulerName: "other", OrOnly: true}, 0, "", `profiles: there is none for the scheduler name "other", only web, batch`},
+		{strings.Replace(two, "batch", "web", 1), schedulerconfig.Options{SchedulerName: "web"}, 0, "", `profiles[1].schedulerName: Duplicate value: "web"`},
+		{strings.Replace(two, "schedulerName: batch", "percentageOfNodesToScore: 5", 1), schedulerconfig.Options{}, 0, "",
 			"profiles[1].schedulerName: Required value"},
 	} {
 		got, err := schedulerconfig.Read([]byte(c.text), c.options)
@@ -144,7 +143,7 @@ func TestTheProfileIsSelectedByName(t *testing.T) {
 			t.Errorf("%+v: error %v, want %s", c.options, err, c.err)
 		case c.err == "" && err != nil:
 			t.Errorf("%+v: %v", c.options, err)
-		case c.err == "" && got.GetHardPodAffinityWeight() != c.weight:
+		case c.err == "" && (got.Profile.GetHardPodAffinityWeight() != c.weight || got.Name != c.name):
 			t.Errorf("%+v: got %v", c.options, got)
 		}
 	}
@@ -200,7 +199,7 @@ extenders:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(profile(t, "ignoredResources: [example.com/gpu]"), got, protocmp.Transform()); d != "" {
+	if d := cmp.Diff(profile(t, "ignoredResources: [example.com/gpu]"), got.Profile, protocmp.Transform()); d != "" {
 		t.Error(d)
 	}
 }
@@ -216,7 +215,7 @@ func TestTheConfigurationsOfTheExtender(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		if d := cmp.Diff(&stowagev1.Profile{}, got, protocmp.Transform()); d != "" {
+		if d := cmp.Diff(&stowagev1.Profile{}, got.Profile, protocmp.Transform()); d != "" {
 			t.Errorf("%s:\n%s", file, d)
 		}
 	}
