@@ -65,7 +65,8 @@ profiles:
 		!strings.Contains(err.Error(), "profile-file: "+file+": profiles: there is none") {
 		t.Errorf("no profile of the name: %v", err)
 	}
-	text = strings.Replace(text, "{schedulerName: stowage,", "{schedulerName: stowage, plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}},", 1)
+	text = strings.Replace(text, "{schedulerName: stowage,",
+		"{schedulerName: stowage, plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}},", 1)
 	if _, err := read(text, "stowage"); err != nil {
 		t.Error(err)
 	}
