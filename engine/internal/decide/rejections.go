@@ -57,16 +57,15 @@ func alike(a, b *verdict.Rejection) bool {
 
 // keyOf returns a key that is equal for rejections that are alike, until the next call.
 func (s *Rejections) keyOf(r *verdict.Rejection) []byte {
-	key := append(s.key[:0], byte(r.Plugin), byte(r.Code))
+	s.key = append(s.key[:0], byte(r.Plugin), byte(r.Code))
 	for i := range r.Reasons {
 		reason := &r.Reasons[i]
-		key = append(key, byte(reason.Type))
+		s.key = append(s.key, byte(reason.Type))
 		for _, text := range [...]string{reason.Message, reason.Resource} {
-			key = append(binary.AppendUvarint(key, uint64(len(text))), text...)
+			s.key = append(binary.AppendUvarint(s.key, uint64(len(text))), text...)
 		}
 	}
-	s.key = key
-	return key
+	return s.key
 }
 
 // union adds ascending nodes to others. It moves only those that come after the first of them.
