@@ -28,10 +28,10 @@
 //
 // # What it does not do
 //
-// The scheduler does not preempt: an event tells where kube-scheduler would. It leaves pods pending that need a volume or a resource claim to be bound with them, pods
-// that request an extended resource that a DeviceClass serves, and pods with other fields that Pod.unread lists. It reads
-// group labels but no PodGroup objects, and leaves a pod pending that names one, as nothing would keep its group together.
-// Such pods belong to kube-scheduler.
+// The scheduler does not preempt: an event tells where kube-scheduler would. It leaves pods pending that need a volume or a
+// resource claim to be bound with them, pods that request an extended resource that a DeviceClass serves, and pods with other
+// fields that Pod.unread lists. It reads group labels but no PodGroup objects, and leaves a pod pending that names one, as
+// nothing would keep its group together. Such pods belong to kube-scheduler.
 //
 // # Restarts
 //

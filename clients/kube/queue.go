@@ -42,15 +42,11 @@ func (s *slot) created() time.Time { return s.facts.stamp.pod.CreationTimestamp.
 
 // compareTimes orders times, the zero time last.
 func compareTimes(x, y time.Time) int {
-	if x.IsZero() || y.IsZero() {
-		return cmp.Compare(flag(x.IsZero()), flag(y.IsZero()))
-	}
-	return x.Compare(y)
-}
-
-func flag(b bool) int {
-	if b {
+	switch {
+	case x.IsZero() == y.IsZero():
+		return x.Compare(y)
+	case x.IsZero():
 		return 1
 	}
-	return 0
+	return -1
 }

@@ -82,7 +82,7 @@ pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 5}}
 	})
 }
 
-// The contract has no profile without preemption: that is told apart.
+// The contract has no profile without preemption: Scheduler.NoPreemption says it.
 func TestPreemption(t *testing.T) {
 	for _, c := range []struct {
 		plugins string

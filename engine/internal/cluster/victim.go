@@ -31,13 +31,8 @@ func (v *Victim) Started() int64 { return v.started }
 // CompareImportance orders the pods of a node, the most important first: by priority, then the one that started earlier
 // (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37), then the one that is listed earlier.
 func CompareImportance(a, b Victim) int {
-	switch {
-	case a.Priority != b.Priority:
-		return cmp.Compare(b.Priority, a.Priority)
-	case a.started != b.started:
-		return cmp.Compare(a.started, b.started)
-	}
-	return cmp.Compare(a.order, b.order)
+	x, y := a.importance(), b.importance()
+	return x.compare(&y)
 }
 
 // Sorter sorts victims. It keeps its memory.
@@ -52,11 +47,16 @@ type importance struct {
 	priority, order int32
 }
 
-func (a *importance) before(b *importance) bool {
-	if a.priority != b.priority {
-		return a.priority > b.priority
+func (v *Victim) importance() importance { return importance{v.started, v.Priority, v.order} }
+
+func (a *importance) compare(b *importance) int {
+	switch {
+	case a.priority != b.priority:
+		return cmp.Compare(b.priority, a.priority)
+	case a.started != b.started:
+		return cmp.Compare(a.started, b.started)
 	}
-	return a.started < b.started || a.started == b.started && a.order < b.order
+	return cmp.Compare(a.order, b.order)
 }
 
 // fewVictims is the number up to which insertion is the fastest way to sort.
@@ -71,11 +71,9 @@ func (s *Sorter) Sort(victims []Victim) []Victim {
 	}
 	s.keys = s.keys[:0]
 	for i := range victims {
-		v := &victims[i]
-		key := importance{v.started, v.Priority, v.order}
-		at := len(s.keys)
+		key, at := victims[i].importance(), len(s.keys)
 		s.keys = append(s.keys, key)
-		for ; at > 0 && key.before(&s.keys[at-1]); at-- {
+		for ; at > 0 && key.compare(&s.keys[at-1]) < 0; at-- {
 			s.keys[at] = s.keys[at-1]
 		}
 		s.keys[at] = key

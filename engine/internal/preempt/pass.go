@@ -19,6 +19,15 @@ type part struct {
 	from, to int
 }
 
+// withPart appends the part of a plugin, whose vector follows those before it.
+func withPart(parts []part, p *plugin.Plugin, r rules) []part {
+	from := 0
+	if n := len(parts); n > 0 {
+		from = parts[n-1].to
+	}
+	return append(parts, part{Plugin: p, rules: r, from: from, to: from + r.Width()})
+}
+
 // pass is one of the two decisions about a node, with nominated pods and without them, with the vector of the pods that come
 // and go.
 type pass struct {
@@ -152,16 +161,13 @@ func (p *pass) freeSlots(s *cluster.State, node uint32, victims []cluster.Victim
 
 // withNominated returns the parts with the rules that the nominated pods of a node bring, and whether they differ.
 func withNominated(d *decide.Decision, parts []part, pods []cluster.Nominated) (with []part, differ bool) {
-	width := 0
 	for _, p := range parts {
 		if p.WithNominated != nil {
 			if own := p.WithNominated(d.Cycle, p.rules, pods); own != nil {
 				p.rules, differ = own, true
 			}
 		}
-		p.from, p.to = width, width+p.Width()
-		width = p.to
-		with = append(with, p)
+		with = withPart(with, p.Plugin, p.rules)
 	}
 	return with, differ
 }

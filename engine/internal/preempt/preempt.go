@@ -102,10 +102,8 @@ func ineligible(d *decide.Decision, rejections []verdict.Rejection) string {
 
 // rulesOf compiles the rules of the plugins.
 func rulesOf(ctx context.Context, d *decide.Decision) (parts []part, err error) {
-	width := 0
 	err = d.EachFilter(ctx, func(p *plugin.Plugin, rules rules) bool {
-		parts = append(parts, part{Plugin: p, rules: rules, from: width, to: width + rules.Width()})
-		width += rules.Width()
+		parts = withPart(parts, p, rules)
 		return true
 	})
 	return parts, err
