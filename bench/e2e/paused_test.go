@@ -31,9 +31,6 @@ const (
 func TestPausedLeader(t *testing.T) {
 	s := start(t)
 	startServer(t, s)
-	_, err := s.Client.SchedulingV1().PriorityClasses().Create(t.Context(),
-		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{})
-	must(t, err)
 	runs, err := strconv.Atoi(os.Getenv("E2E_RUNS"))
 	if err != nil {
 		runs = 20
@@ -49,6 +46,9 @@ func TestPausedLeader(t *testing.T) {
 func pauseLeader(t *testing.T, s *stack.Stack, run int) (late int) {
 	t.Helper()
 	deleteAll(t, s)
+	_, err := s.Client.SchedulingV1().PriorityClasses().Create(t.Context(),
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{})
+	must(t, err)
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, pausedNodes, 5))
 	led := leader(t, s)
 	// It binds 20 pods a second, so that what it has decided waits.
