@@ -196,7 +196,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 		return nil, err
 	}
 	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
-	result.Message, result.Failed = a.messageFor(q.framework(), pod)
+	result.Message, result.Failed = a.event()
 	if o.Preempt != nil && len(a.feasible) == 0 {
 		preemption, err := preempt.Find(ctx, q.decision(), q.candidates, a.rejections, preempt.Options(*o.Preempt))
 		if err != nil {

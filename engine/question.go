@@ -25,12 +25,10 @@ type question struct {
 func (q *question) decision() *decide.Decision {
 	if q.d == nil {
 		state := cluster.NewState(q.ctx, q.c.compiled)
-		q.d = decide.New(q.framework(), state, state.Compile(q.pod))
+		q.d = decide.New(q.c.framework(q.profile), state, state.Compile(q.pod))
 	}
 	return q.d
 }
-
-func (q *question) framework() *decide.Framework { return q.c.framework(q.profile) }
 
 // answer returns the result of filtering, from the cache if possible.
 func (q *question) answer() (*answer, error) {
@@ -43,6 +41,9 @@ func (q *question) answer() (*answer, error) {
 		return nil, err
 	}
 	a := &answer{feasible: o.Feasible.Indexes(), rejections: o.Rejections, message: o.Message}
+	if len(a.feasible) > 1 {
+		a.failure = q.decision().PreScoreFailure(&q.pod.Template.Spec)
+	}
 	if q.key == "" {
 		return a, nil
 	}
@@ -54,15 +55,14 @@ type answer struct {
 	feasible   []uint32
 	rejections []verdict.Rejection
 	message    string
+	failure    *decide.Failure // of PreScore; nil for none
 }
 
-// messageFor returns kube-scheduler's event text for an unplaced pod, including failures to score it, and whether it is the
+// event returns kube-scheduler's event text for an unplaced pod, including failures to score it, and whether it is the
 // text of an internal error.
-func (a *answer) messageFor(f *decide.Framework, pod *api.Pod) (message string, failed bool) {
-	if len(a.feasible) > 1 {
-		if failure := f.PreScoreFailure(&pod.Template.Spec); failure != nil {
-			return failure.Message, true
-		}
+func (a *answer) event() (message string, failed bool) {
+	if a.failure != nil {
+		return a.failure.Message, true
 	}
 	return a.message, a.failed()
 }
@@ -72,6 +72,9 @@ func (a *answer) failed() bool { return len(a.rejections) > 0 && a.rejections[0]
 
 func (a *answer) bytes() int64 {
 	bytes := 4*cap(a.feasible) + len(a.message)
+	if a.failure != nil {
+		bytes += 128 + 2*len(a.failure.Message)
+	}
 	for _, r := range a.rejections {
 		bytes += 128 + 4*cap(r.Nodes)
 		for _, reason := range r.Reasons {

@@ -125,6 +125,7 @@ func (d *Decision) pass(ctx context.Context, nodes nodeset.Set) (rest nodeset.Se
 // EachFilter compiles the rules of each filter plugin and passes them to use until use returns false. It skips a plugin
 // without rules. Compiling one plugin at a time saves the counting of later ones when no node is left.
 func (d *Decision) EachFilter(ctx context.Context, use func(*plugin.Plugin, *rule.Set) bool) error {
+	rules := &rule.Set{}
 	for _, p := range d.Filters {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -132,10 +133,13 @@ func (d *Decision) EachFilter(ctx context.Context, use func(*plugin.Plugin, *rul
 		if p.Compile == nil {
 			continue
 		}
-		var rules rule.Set
-		if p.Compile(d.Cycle, &rules); !rules.Empty() && !use(p, &rules) {
+		if p.Compile(d.Cycle, rules); rules.Empty() {
+			continue
+		}
+		if !use(p, rules) {
 			break
 		}
+		rules = &rule.Set{} // use may keep the other one
 	}
 	return ctx.Err()
 }

@@ -19,15 +19,16 @@ type Framework struct {
 	// Scorers are the plugins that score feasible nodes.
 	Scorers []*plugin.Plugin
 
-	all   []*plugin.Plugin
-	order map[verdict.Plugin]int
+	all []*plugin.Plugin
 }
 
 // NewFramework returns the framework of a profile. plugins are all plugins, in the order in which they run.
 func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
-	f := &Framework{profile: profile, all: plugins, order: make(map[verdict.Plugin]int, len(plugins))}
-	for i, p := range plugins {
-		f.order[p.Name] = i
+	f := &Framework{
+		profile: profile, all: plugins,
+		Filters: make([]*plugin.Plugin, 0, len(plugins)), Scorers: make([]*plugin.Plugin, 0, len(plugins)),
+	}
+	for _, p := range plugins {
 		if !profile.DisabledFilters.Has(uint8(p.Name)) {
 			f.Filters = append(f.Filters, p)
 		}
@@ -43,8 +44,11 @@ func (f *Framework) Weights() *api.Weights { return &f.profile.Weights }
 
 // SortRejections sorts rejections by plugin, and those of a plugin by their first node.
 func (f *Framework) SortRejections(rejections []verdict.Rejection) {
+	order := func(r *verdict.Rejection) int {
+		return slices.IndexFunc(f.all, func(p *plugin.Plugin) bool { return p.Name == r.Plugin })
+	}
 	slices.SortStableFunc(rejections, func(a, b verdict.Rejection) int {
-		return cmp.Or(cmp.Compare(f.order[a.Plugin], f.order[b.Plugin]), cmp.Compare(a.Nodes[0], b.Nodes[0]))
+		return cmp.Or(cmp.Compare(order(&a), order(&b)), cmp.Compare(a.Nodes[0], b.Nodes[0]))
 	})
 }
 
