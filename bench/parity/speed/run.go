@@ -105,6 +105,7 @@ func (r *run) sections() error {
 		{"wake", r.wake},
 		{"memory of the compiled cluster", func() error { return r.memory(nodes) }},
 		{"calls by address", onBig(r.calls)},
+		{"nominated pods", onBig(func() error { return r.nominated(nodes) })},
 		{"concurrent calls", onBig(r.throughput)},
 		{"requests with their cluster, and streams", onBig(r.inline)},
 	}

@@ -21,9 +21,11 @@ type world struct {
 // changedNodes is how many of the nodes deltas change.
 const changedNodes = 1000
 
-// world puts a cluster and asks about each case.
-func (r *run) world(nodes int) (*world, error) {
-	cluster := bigcluster.Compact(newCluster(nodes))
+// world puts the cluster of a size and asks about each case.
+func (r *run) world(nodes int) (*world, error) { return r.put(bigcluster.Compact(newCluster(nodes))) }
+
+// put puts a cluster and asks about each case.
+func (r *run) put(cluster *stowagev1.Cluster) (*world, error) {
 	w := newWorld(cluster)
 	messages, err := stream(cluster)
 	if err != nil {

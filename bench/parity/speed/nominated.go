@@ -1,0 +1,36 @@
+package speed
+
+import (
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// nominatedNodes is the number of nodes that have nominated pods, and nominatedPods their number on each of them.
+const nominatedNodes, nominatedPods = 20, 2
+
+// nominated compares decisions on a cluster with nominated pods, which the pod leaves room for, with those without.
+func (r *run) nominated(nodes int) error {
+	cluster := bigcluster.Compact(newCluster(nodes))
+	for i := range nominatedNodes {
+		n := cluster.Nodes[i*len(cluster.Nodes)/nominatedNodes]
+		for at := range nominatedPods {
+			n.NominatedPods = append(n.NominatedPods, &stowagev1.Pod{
+				Name:   fmt.Sprintf("nominated-%d-%d", i, at),
+				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(i*nominatedPods + at)},
+			})
+		}
+	}
+	with, err := r.put(cluster)
+	if err != nil {
+		return err
+	}
+	c := r.find(all)
+	t, err := r.measurement().of(r.both(r.big, c, true), r.both(with, c, true))
+	if err != nil {
+		return err
+	}
+	r.setRatio("nominated", t[1], t[0])
+	return nil
+}
