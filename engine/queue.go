@@ -38,8 +38,8 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 	return result, watch(result, o.Watch)
 }
 
-// withoutNominations returns a queue whose pods are not nominated, and the nodes that they are nominated to, by entry, nil if none
-// is. The cluster does not nominate them any more either.
+// withoutNominations returns a queue whose pods are not nominated, and the nodes that they are nominated to, by entry, nil if
+// none is. The cluster does not nominate them any more either.
 func withoutNominations(s *cluster.State, pending []Pending) (without []Pending, nominated []string) {
 	any := s.AnyNominated()
 	for i := range pending {

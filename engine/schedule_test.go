@@ -74,8 +74,6 @@ func expect(t *testing.T, p *verdict.Place, entries []came, evictions []evicted)
 	}
 }
 
-const hostname = "kubernetes.io/hostname"
-
 func node4(name string) *enginetest.Node {
 	return enginetest.MakeNode(name).Allocate("cpu", 4000, "memory", 32<<30, "pods", 110)
 }
@@ -89,7 +87,8 @@ func TestScheduleOrdersByPriority(t *testing.T) {
 	c := compile(t, node4("a"))
 	p := scheduled(t, c, cpu("low", 3, 0), cpu("high", 3, 7))
 	expect(t, p, []came{{Attempts: 2}, {Nodes: []uint32{0}, Attempts: 1}}, nil)
-	if m := p.Placements[0].Message; !strings.HasSuffix(m, "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.") {
+	const none = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+	if m := p.Placements[0].Message; !strings.HasSuffix(m, none) {
 		t.Errorf("message %q", m)
 	}
 }
@@ -169,7 +168,8 @@ func TestScheduleBacksOff(t *testing.T) {
 		return p
 	}
 	often := never(cpu("often", 4, 5).Affinity(hostname, enginetest.Selects("app", "x")))
-	seldom := never(cpu("seldom", 4, 5).Affinity(hostname, enginetest.Selects("app", "x")).Affinity(hostname, enginetest.Selects("tier", "y")))
+	seldom := never(cpu("seldom", 4, 5).Affinity(hostname, enginetest.Selects("app", "x")))
+	seldom.Affinity(hostname, enginetest.Selects("tier", "y"))
 	second := on(enginetest.MakePod("second").Label("app", "x").Label("tier", "y").Priority(3), "a").
 		Affinity("topology.kubernetes.io/zone", enginetest.Selects("role", "first"))
 	first := on(enginetest.MakePod("first").Label("app", "x").Label("role", "first"), "b")
@@ -184,10 +184,12 @@ func TestScheduleGatesAndErrors(t *testing.T) {
 	broken := enginetest.MakePod("broken").Spread(hostname, 1, enginetest.Selects("app", "not a label value"))
 	p := scheduled(t, compile(t, node4("a")), gated, broken, cpu("last", 1, -1))
 	expect(t, p, []came{{}, {Attempts: 2}, {Nodes: []uint32{0}, Attempts: 1}}, nil)
-	if g := p.Placements[0]; g.Unplaced != 1 || g.Failed || g.Message != "waiting for scheduling gates: [example.com/quota]" || len(g.Rejections) != 1 {
+	g, waiting := p.Placements[0], "waiting for scheduling gates: [example.com/quota]"
+	if g.Unplaced != 1 || g.Unattempted != 0 || g.Failed || g.Message != waiting || len(g.Rejections) != 1 {
 		t.Errorf("gated: %+v", g)
 	}
-	if b := p.Placements[1]; b.Unplaced != 1 || !b.Failed || !strings.HasPrefix(b.Message, `running PreFilter plugin "PodTopologySpread": `) {
+	b, failed := p.Placements[1], `running PreFilter plugin "PodTopologySpread": `
+	if b.Unplaced != 1 || !b.Failed || !strings.HasPrefix(b.Message, failed) {
 		t.Errorf("broken: %+v", b)
 	}
 }
@@ -254,7 +256,7 @@ func TestScheduleEqualsScanning(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 90))
 		stated, queue := randomSchedule(rng)
 		c := compiled(t, stated)
-		o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Explain: true, Seed: seed % 3, Scan: true}
+		o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Seed: seed % 3, Scan: true}
 		want, err := c.Place(t.Context(), queue, o)
 		if err != nil {
 			t.Fatal(err)

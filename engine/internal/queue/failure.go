@@ -71,29 +71,35 @@ func (q *queue) finish(ended bool) error {
 		if result.Unplaced = q.Pending[i].Count - len(result.Nodes) - e.evicted; result.Unplaced == 0 {
 			continue
 		}
-		if !ended {
-			result.Unattempted = q.Pending[i].Count - e.fresh
+		first, waiting := e.unplaced()
+		result.Unattempted = result.Unplaced - waiting
+		if len(q.Classes) == 0 { // the deadline came first
+			continue
 		}
-		if err := q.explain(i, result, ended); err != nil {
+		if err := q.explain(first, q.Classes[i], result, ended); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// explain tells why the first unplaced pod of an entry has no node: as its last attempt found, and where that takes a search of
-// its own, as the nodes are at the end.
-func (q *queue) explain(entry int, result *verdict.Placement, ended bool) error {
-	if len(q.Classes) == 0 { // the deadline came first
-		return nil
-	}
-	class, infeasible := q.Classes[entry], true
-	var first *pod
-	for _, p := range q.entries[entry].failed {
-		if !p.placed && (first == nil || p.ordinal < first.ordinal) {
+// unplaced returns the first pod that was attempted and has no node, nil for none, and the number of such pods.
+func (e *entry) unplaced() (first *pod, waiting int) {
+	for _, p := range e.failed {
+		if p.placed {
+			continue
+		}
+		if waiting++; first == nil || p.ordinal < first.ordinal {
 			first = p
 		}
 	}
+	return first, waiting
+}
+
+// explain tells why the first unplaced pod of an entry has no node: as its last attempt found, and where that takes a search of
+// its own, as the nodes are at the end.
+func (q *queue) explain(first *pod, class *place.Class, result *verdict.Placement, ended bool) error {
+	infeasible := true
 	if first != nil {
 		why := first.why
 		result.Message, result.Rejections, result.Failed, infeasible = why.message, why.rejections, why.failed, why.infeasible
