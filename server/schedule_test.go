@@ -20,9 +20,12 @@ func full() *stowagev1.PlaceRequest {
 	urgent := cpuPod("urgent", 10, 2)
 	urgent.GetTemplate().Spec.NodeSelector = map[string]string{"late": "no"}
 	waits := cpuPod("waits", 500, 2)
-	waits.GetTemplate().Spec.Affinity = &stowagev1.Affinity{PodAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{{
+	forLate := &stowagev1.PodAffinityTerm{
 		TopologyKey: "kubernetes.io/hostname", LabelSelector: &stowagev1.LabelSelector{MatchLabels: map[string]string{"app": "late"}},
-	}}}}
+	}
+	waits.GetTemplate().Spec.Affinity = &stowagev1.Affinity{
+		PodAffinity: &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{forLate}},
+	}
 	late := cpuPod("late", 500, 0)
 	late.GetTemplate().Spec.NodeSelector = map[string]string{"late": "yes"}
 	nodes.Nodes = append(nodes.Nodes, fourCPUs("d", startedAt(cpuPod("d-old", 2000, 2), 100)))
@@ -71,7 +74,8 @@ func TestPlaceAsKubeScheduler(t *testing.T) {
 	for _, p := range got.Placements {
 		entries = append(entries, entry{p.Nodes.Indexes, p.EvictedCount, p.AttemptCount})
 	}
-	if diff := cmp.Diff([]entry{{nil, 1, 1}, {[]uint32{3}, 0, 3}, {[]uint32{3}, 0, 1}, {[]uint32{1, 0, 1}, 0, 6}}, entries); diff != "" {
+	became := []entry{{nil, 1, 1}, {[]uint32{3}, 0, 3}, {[]uint32{3}, 0, 1}, {[]uint32{1, 0, 1}, 0, 6}}
+	if diff := cmp.Diff(became, entries); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	if got.PlacedCount != 5 || got.UnplacedCount != 0 || got.EvictedCount != 1 {
