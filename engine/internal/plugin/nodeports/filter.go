@@ -14,7 +14,18 @@ import (
 var Plugin = &plugin.Plugin{
 	Name:    verdict.NodePorts,
 	Compile: compile,
+	Waits:   waits,
 	Explain: explain,
+}
+
+// waits returns which pods are waited for: those that leave with a port that conflicts (node_ports.go
+// isSchedulableAfterAssignedPodDeleted, v1.37).
+func waits(c *plugin.Cycle) func(*plugin.Event) bool {
+	wanted := newPorts(c.Pod.HostPorts)
+	return func(e *plugin.Event) bool {
+		_, clashes := wanted.conflict(e.HostPorts)
+		return e.Left && clashes
+	}
 }
 
 func compile(c *plugin.Cycle, s *rule.Set) {
