@@ -26,8 +26,13 @@ func (d *draw) inQueues() {
 		d.likelihood[defaultSpread] = 0.9
 	case x < 0.7:
 		d.likelihood[oddity] = 0.3
-	case x < 0.74:
+	case x < 0.72:
 		d.likelihood[taints] = 0.6
+	case x < 0.9:
+		// Little but room is in the way.
+		for _, f := range []feature{podAffinity, spread, ports, taints, nodeAffinity, narrowing, resources} {
+			d.likelihood[f] = 0.01
+		}
 	}
 }
 
@@ -95,7 +100,9 @@ func (d *draw) pendingPods(levels []*int32) {
 		if i := len(d.c.Queue); i > 0 && d.chance(0.15) {
 			// It comes when the queue has taken what room there was.
 			other := d.c.Queue[d.IntN(i)].Pod
-			pod.Spec, pod.Labels = *other.Spec.DeepCopy(), map[string]string{"app": "late"}
+			late := other.DeepCopy()
+			late.Name, late.Labels = pod.Name, map[string]string{"app": "late"}
+			pod = late
 			d.waitFor(pod, other)
 		}
 		pod.Spec.NodeName = "" // it would be on that node
