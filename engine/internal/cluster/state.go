@@ -41,6 +41,8 @@ type State struct {
 	// nominated no longer. They are not in the journal.
 	nominations []*Nomination
 	cleared     map[namedPod]bool // by index in nominees.pods
+	// occupied are the sets of LeavePorts by node. They are not in the journal either.
+	occupied map[uint32]occupied
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
 }

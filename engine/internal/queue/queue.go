@@ -278,6 +278,7 @@ func (q *queue) place(p *pod, node uint32) {
 	q.withdraw(p)
 	p.placed = true
 	q.Assume(p.entry, node)
+	q.State.EnterPorts(node, p.class.Pod)
 	q.placed = append(q.placed, placed{entry: p.entry, node: node})
 	q.version++
 	q.changed = true
@@ -308,7 +309,9 @@ func (q *queue) fail(p *pod, class *place.Class) error {
 		return nil
 	}
 	events := q.evict(p, why)
-	q.outrank(p, why.preemption.Nominated.Node)
+	if slices.ContainsFunc(events, func(e plugin.Event) bool { return !e.Terminating }) { // otherwise there is nothing to do
+		q.outrank(p, why.preemption.Nominated.Node)
+	}
 	for i := range events {
 		q.wake(&events[i], math.MaxInt32)
 	}
@@ -396,6 +399,7 @@ func (q *queue) evict(p *pod, why *failure) []plugin.Event {
 		}
 		events = append(events, plugin.Event{Shape: q.State.Group(int(v.Group)).Shape, Left: true})
 	}
+	q.State.LeavePorts(node, why.victims)
 	for i := range why.victims {
 		q.State.EvictVictim(node, &why.victims[i])
 	}
