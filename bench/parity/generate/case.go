@@ -67,7 +67,7 @@ func canonical(c *scenario.Case) *scenario.Case {
 func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
 	case d.focus(queueing):
-		return pick(d, 1, 2, 2, 3, 4, 6, 12), pick(d, 1, 3, 5)
+		return pick(d, 1, 2, 2, 3, 4, 6, 12), pick(d, 1, 4, 4, 6)
 	case d.focus(nomination) && d.likelihood[longQueue] == 1:
 		return d.between(16, 60), 2
 	case d.focus(preemption) && x < 0.06:

@@ -26,8 +26,13 @@ func (d *draw) inQueues() {
 		d.likelihood[defaultSpread] = 0.9
 	case x < 0.7:
 		d.likelihood[oddity] = 0.3
-	case x < 0.74:
+	case x < 0.72:
 		d.likelihood[taints] = 0.6
+	case x < 0.9:
+		// Little but room is in the way.
+		for _, f := range []feature{podAffinity, spread, ports, taints, nodeAffinity, narrowing, resources} {
+			d.likelihood[f] = 0.01
+		}
 	}
 }
 
@@ -38,13 +43,16 @@ func (d *draw) wholeQueue() {
 	levels := append(d.levels(), ptr(int32(10)), ptr(int32(50)))
 	for i, pod := range d.c.Pods {
 		d.victim(pod, i, levels)
+		if d.chance(0.5) {
+			pod.Spec.Priority = pick(d, nil, ptr(int32(-10)), ptr(int32(0)))
+		}
 		if pod.Status.StartTime == nil {
 			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(5000+i) * time.Second)}
 		}
 	}
 	d.pendingPods(levels)
 	for i := range d.c.Queue {
-		if j := d.IntN(len(d.c.Queue)); i != j && d.chance(0.2) {
+		if j := d.IntN(len(d.c.Queue)); i != j && d.chance(0.25) {
 			d.waitFor(d.c.Queue[i].Pod, d.c.Queue[j].Pod)
 		}
 	}
@@ -89,6 +97,14 @@ func (d *draw) pendingPods(levels []*int32) {
 		if d.chance(0.25) {
 			pod.Spec.Priority = pick(d, levels...)
 		}
+		if i := len(d.c.Queue); i > 0 && d.chance(0.15) {
+			// It comes when the queue has taken what room there was.
+			other := d.c.Queue[d.IntN(i)].Pod
+			late := other.DeepCopy()
+			late.Name, late.Labels = pod.Name, map[string]string{"app": "late"}
+			pod = late
+			d.waitFor(pod, other)
+		}
 		pod.Spec.NodeName = "" // it would be on that node
 		count := 1
 		if pod.Status.NominatedNodeName == "" && d.chance(0.35) {
@@ -108,6 +124,12 @@ func (d *draw) waitFor(pod, other *corev1.Pod) {
 		return
 	}
 	d.attract(pod, other)
+	if d.chance(0.3) {
+		// No event tells it that the other one has come: it waits for a round.
+		terms := pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		terms[len(terms)-1].Namespaces = nil
+		terms[len(terms)-1].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: other.Namespace}}
+	}
 	if d.chance(0.7) {
 		pod.Spec.Priority = pick(d, ptr(int32(100)), ptr(int32(500)), ptr(int32(2000)))
 		other.Spec.Priority = pick(d, nil, ptr(int32(0)), ptr(int32(-5)), ptr(int32(20)))
@@ -122,10 +144,13 @@ func (d *draw) scarce(n *corev1.Node) {
 		l[corev1.ResourcePods] = *resource.NewQuantity(int64(len(bound)+d.between(0, 3)), resource.DecimalSI)
 	}
 	asking := pick(d, d.c.Queue...).Pod
-	for _, name := range some(d, 0.7, corev1.ResourceCPU, corev1.ResourceMemory) {
+	for _, name := range some(d, 0.6, corev1.ResourceCPU, corev1.ResourceMemory) {
 		q, asked := requested(name, bound...), requested(name, asking)
+		most := asked.DeepCopy()
 		asked.SetMilli(asked.MilliValue() / 2 * int64(pick(d, 0, 1, 2, 2, 3, 4, 6)))
-		q.Add(asked)
+		if q.Add(asked); q.Cmp(most) < 0 && d.chance(0.9) {
+			q = most // it is large enough without its pods
+		}
 		q.RoundUp(resource.Milli)
 		if name != corev1.ResourceCPU {
 			q.RoundUp(0)
