@@ -34,6 +34,9 @@ type PlaceOptions struct {
 	Changes bool
 	// Preempt asks for Placement.Preemption.
 	Preempt bool
+	// Scheduler places the queue as kube-scheduler's does: by priority, with preemption, and with further attempts. Groups is
+	// empty then.
+	Scheduler bool
 	// Groups are entries that are placed together. An entry is in at most one.
 	Groups []PodGroup
 	// Partial asks for the placements so far when the context's deadline comes.
@@ -49,6 +52,9 @@ type PlaceOptions struct {
 
 // Place places the pods of the queue one by one, assuming each placed pod on its node, and those of a group together.
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
+	if o.Scheduler {
+		return c.schedule(ctx, queue, &o)
+	}
 	f := c.framework(o.Profile)
 	q, err := place.New(ctx, f, cluster.NewState(ctx, c.compiled), c.candidates(o.Candidates), queue, place.Options{
 		Seed: o.Seed, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), &o), Watch: o.Watch, Scan: o.Scan,

@@ -351,6 +351,7 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 			}, Count: new(uint32(2))}}
 			return &stowagev1.PlaceRequest{
 				Context: on(c, s, other), Queue: queue, Explain: flag, TieBreakSeed: seed, IncludePreemption: flag,
+				QueueMode: stowagev1.QueueMode(seed), // with 2 kube-scheduler's
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func together(queue int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.Plac
 	last := parts[len(parts)-1]
 	sum := &stowagev1.PlaceResponse{
 		PlacedCount: last.PlacedCount, UnplacedCount: last.UnplacedCount,
-		SnapshotAddress: last.SnapshotAddress, Partial: last.Partial,
+		SnapshotAddress: last.SnapshotAddress, Partial: last.Partial, EvictedCount: last.EvictedCount,
 	}
 	for range queue {
 		sum.Placements = append(sum.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})
@@ -57,6 +57,7 @@ func together(queue int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.Plac
 			sum.Placements[q.QueueIndex] = from
 		}
 		sum.PodGroups = append(sum.PodGroups, p.PodGroups...)
+		sum.Evictions = append(sum.Evictions, p.Evictions...)
 	}
 	return sum
 }

@@ -61,10 +61,14 @@ func decidedPreemption(p *stowagev1.Preemption, candidates bool) *stowagev1.Pree
 	}
 	for _, c := range append(out.Candidates, out.Nominated) {
 		for _, v := range c.GetVictims() {
-			if _, ok := v.Origin.(*stowagev1.PodReference_TemplateIndex); ok {
-				v.Origin = nil
-			}
+			withoutTemplate(v)
 		}
 	}
 	return out
+}
+
+func withoutTemplate(v *stowagev1.PodReference) {
+	if _, ok := v.Origin.(*stowagev1.PodReference_TemplateIndex); ok {
+		v.Origin = nil
+	}
 }

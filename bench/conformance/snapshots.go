@@ -107,6 +107,7 @@ func (p *puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...
 
 		IncludeChanges:    r.IncludeChanges,
 		IncludePreemption: r.IncludePreemption,
+		QueueMode:         r.QueueMode,
 	}, options...)
 }
 

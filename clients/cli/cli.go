@@ -18,7 +18,7 @@ change the exit status if there are other pods to place.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Place      placeCommand      `cmd:"" help:"Place the pending pods: one by one in the order of the manifests, or in their groups."`
+	Place      placeCommand      `cmd:"" help:"Place the pending pods: one by one in the order of kube-scheduler's queue, or in their groups."`
 	Filter     filterCommand     `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
 	Score      scoreCommand      `cmd:"" help:"Score the feasible nodes of a pod."`
 	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`

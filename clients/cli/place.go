@@ -12,6 +12,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -21,6 +22,7 @@ const width = 100
 type placeCommand struct {
 	question
 	Seed        uint64        `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
+	Queue       string        `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place the pods as kube-scheduler's queue, which preempts and tries pods again, or each once in order: ${enum}. auto is kube-scheduler where the nodes were read from a cluster."`
 	TopologyKey string        `placeholder:"LABEL" help:"Node label to draw the nodes by. Default: the zone, or what the pods' groups or rules use."`
 	Joint       bool          `help:"Place all pods without a pod group as a whole, so that every rule holds at the end. All of them or none."`
 	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: the minimum number of pods to place."`
@@ -64,13 +66,32 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
+	mode := c.queueMode(s, snapshot, scheduler)
 	return c.ask(s, snapshot, func() (proto.Message, error) {
 		request := snapshot.PlaceRequest()
+		request.QueueMode = mode
 		request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
 		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
 		request.IncludePreemption = !scheduler.NoPreemption
 		return request, c.place(ctx, s, client, snapshot, request, code)
 	})
+}
+
+// queueMode returns how the queue is placed, and says so if it is not as asked for.
+func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler *schedulerconfig.Scheduler) stowagev1.QueueMode {
+	var why string
+	switch {
+	case c.Queue == "in-order", c.Queue == "auto" && !snapshot.Live:
+		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+	case len(snapshot.PodGroups) > 0:
+		why = "there are pod groups"
+	case scheduler.NoPreemption:
+		why = "the profile has no preemption"
+	default:
+		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	}
+	fmt.Fprintf(s.stderr, "stowage: each pod is tried once, in order, and none is evicted, as %s\n", why)
+	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 }
 
 // place puts the question and prints the answer.
@@ -94,7 +115,7 @@ func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.P
 		for _, p := range answer.Placements {
 			unread = append(unread, p.Unread...)
 		}
-		*code = c.verdict(s, snapshot, answer.UnplacedCount == 0, unread)
+		*code = c.verdict(s, snapshot, answer.UnplacedCount+answer.EvictedCount == 0, unread)
 		if c.nothingAsked(s, snapshot) {
 			*code = exitUnsure
 		}

@@ -21,6 +21,9 @@ type podPlacement struct {
 // notAttempted is the reason of pods that the deadline left.
 const notAttempted = "not attempted: the deadline passed"
 
+// evicted is the reason of pods that another pod of the queue preempted.
+const evicted = "placed and then evicted"
+
 // podNames names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
 type podNames struct {
 	snapshot *kube.Snapshot
@@ -50,7 +53,7 @@ func (n *podNames) part(a *stowagev1.PlaceStreamResponse) []podPlacement {
 }
 
 // placement appends the pods of a placement of entry i: first those with a node, then those that found none, then those that
-// were not attempted.
+// were not attempted, then those that were evicted.
 func (n *podNames) placement(out []podPlacement, i int, p *stowagev1.Placement) []podPlacement {
 	entry := n.snapshot.Entry(i)
 	pod := podPlacement{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind}
@@ -71,6 +74,9 @@ func (n *podNames) placement(out []podPlacement, i int, p *stowagev1.Placement) 
 	}
 	for range p.GetUnattemptedCount() {
 		add("", notAttempted)
+	}
+	for range p.GetEvictedCount() {
+		add("", evicted)
 	}
 	return out
 }

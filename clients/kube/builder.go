@@ -81,6 +81,8 @@ type Snapshot struct {
 	Podless []Origin
 	// Misreads are the objects that do not convert.
 	Misreads []*Misread
+	// Live says that a node was read from a cluster, so that the pods are what the cluster has, too.
+	Live bool
 	// Unread is the unread fields of the queued pods and of the Scalables' pods, each object and field once.
 	Unread []*stowagev1.UnreadField
 
@@ -327,6 +329,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Waiting, out.Misreads = b.waiting, b.misreads
 	out.Existing = b.existing
 	out.Podless = b.withPods.podless()
+	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
 	out.places = b.places
 	return out, nil
 }

@@ -146,6 +146,9 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 		if l.unplaced > 0 {
 			what = append(what, plural(uint64(l.unplaced), "pod")+" without a node")
 		}
+		if l.evicted > 0 {
+			what = append(what, plural(uint64(l.evicted), "pod")+" evicted again")
+		}
 		fmt.Fprintf(w, "%s  %s/%s: %s\n", done, l.origin.Namespace, l.origin.Name, strings.Join(what, "; "))
 	}
 	for _, g := range part.GetPodGroups() {

@@ -21,12 +21,14 @@ const (
 )
 
 // Picture draws the cluster: a column for each domain of the topology key, a box for each node, and the pods in it. New
-// pods come first, with a "+". Columns that do not fit into width are drawn below the others.
+// pods come first, with a "+", evicted ones last, with a "-". Columns that do not fit into width are drawn below the others.
 type Picture struct {
 	Cluster     *stowagev1.Cluster
 	TopologyKey string // "" for one column
 	// New are the names of the pods that were placed, by node name.
-	New   map[string][]string
+	New map[string][]string
+	// Gone are pods that were evicted. Those of the queue are not drawn.
+	Gone  []*stowagev1.PodReference
 	Width int
 }
 
@@ -88,8 +90,12 @@ type box struct {
 func (p *Picture) columns() []column {
 	byDomain := map[string][]box{}
 	var without []box
-	for _, n := range p.Cluster.GetNodes() {
-		b := box{n.GetName(), p.pods(n), len(p.New[n.GetName()])}
+	gone := map[uint32][]*stowagev1.PodReference{}
+	for _, v := range p.Gone {
+		gone[v.GetNodeIndex()] = append(gone[v.GetNodeIndex()], v)
+	}
+	for i, n := range p.Cluster.GetNodes() {
+		b := box{n.GetName(), p.pods(n, gone[uint32(i)]), len(p.New[n.GetName()])}
 		if domain, ok := compact.Labels(p.Cluster, n)[p.TopologyKey]; ok {
 			byDomain[domain] = append(byDomain[domain], b)
 		} else {
@@ -111,17 +117,31 @@ func (p *Picture) columns() []column {
 }
 
 // pods names the pods of a node, each name once with its count.
-func (p *Picture) pods(n *stowagev1.Node) []string {
+func (p *Picture) pods(n *stowagev1.Node, gone []*stowagev1.PodReference) []string {
 	var out []string
+	evicted, fewer := map[[2]string]bool{}, map[uint32]uint32{}
+	for _, v := range gone {
+		switch _, queued := v.GetOrigin().(*stowagev1.PodReference_QueueIndex); {
+		case queued:
+		case v.GetName() == "":
+			fewer[v.GetTemplateIndex()] += v.GetCount()
+		default:
+			evicted[[2]string{v.GetNamespace(), v.GetName()}] = true
+		}
+	}
 	add := func(mark string, names []string) {
 		for _, name := range withCounts(names) {
 			out = append(out, mark+name)
 		}
 	}
 	add("+ ", p.New[n.GetName()])
-	var there []string
+	var there, left []string
 	for _, pod := range n.GetPods() {
 		name := pod.GetName()
+		if evicted[[2]string{p.namespace(pod), name}] {
+			left = append(left, name)
+			continue
+		}
 		if name == "" {
 			name = "(unnamed)"
 		}
@@ -129,9 +149,27 @@ func (p *Picture) pods(n *stowagev1.Node) []string {
 	}
 	add("  ", there)
 	for _, c := range n.GetPodCounts() {
-		out = append(out, fmt.Sprintf("  %s ×%d", TemplateName(p.Cluster, c.GetTemplateIndex()), c.GetCount()))
+		if stays := c.GetCount() - fewer[c.GetTemplateIndex()]; stays > 0 {
+			out = append(out, fmt.Sprintf("  %s ×%d", TemplateName(p.Cluster, c.GetTemplateIndex()), stays))
+		}
+	}
+	add("- ", left)
+	for _, c := range n.GetPodCounts() {
+		if left := fewer[c.GetTemplateIndex()]; left > 0 {
+			out = append(out, fmt.Sprintf("- %s ×%d", TemplateName(p.Cluster, c.GetTemplateIndex()), left))
+		}
 	}
 	return out
+}
+
+func (p *Picture) namespace(pod *stowagev1.Pod) string {
+	if t := pod.GetTemplate(); t != nil {
+		return t.GetNamespace()
+	}
+	if all := p.Cluster.GetPodTemplates(); int(pod.GetTemplateIndex()) < len(all) {
+		return all[pod.GetTemplateIndex()].GetNamespace()
+	}
+	return ""
 }
 
 // TemplateName is a name for pods that are known only by their template.

@@ -23,6 +23,7 @@ type workload struct {
 	origin   kube.Origin
 	nodes    []string
 	unplaced uint32
+	evicted  uint32
 	// unattempted is the number of unplaced pods that a deadline left.
 	unattempted uint32
 	// first is the placement of its first pod without a node.
@@ -40,6 +41,9 @@ func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) {
 		}
 	}
 	picture := Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width}
+	for _, e := range a.GetEvictions() {
+		picture.Gone = append(picture.Gone, e.GetVictims()...)
+	}
 	picture.Draw(w)
 }
 
@@ -52,18 +56,24 @@ func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 
 // Tell writes how many pods got a node, which did not, and why.
 func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
-	fmt.Fprintf(w, "%d of %s placed\n", a.GetPlacedCount(), plural(uint64(a.GetPlacedCount()+a.GetUnplacedCount()), "pod"))
+	all := uint64(a.GetPlacedCount() + a.GetUnplacedCount() + a.GetEvictedCount())
+	fmt.Fprintf(w, "%d of %s placed", a.GetPlacedCount(), plural(all, "pod"))
+	if n := a.GetEvictedCount(); n > 0 {
+		fmt.Fprintf(w, ", %d evicted again", n)
+	}
+	fmt.Fprintln(w)
 	workloads := p.workloads(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
 		rows = append(rows, []string{
 			l.origin.Namespace + "/" + l.origin.Name, l.origin.Kind,
-			fmt.Sprintf("%d/%d", len(l.nodes), len(l.nodes)+int(l.unplaced)), Names(withCounts(l.nodes)),
+			fmt.Sprintf("%d/%d", len(l.nodes), len(l.nodes)+int(l.unplaced+l.evicted)), Names(withCounts(l.nodes)),
 		})
 	}
 	if len(workloads) > 0 {
 		table(w, rows...)
 	}
+	p.evictions(w, a.GetEvictions())
 	p.groups(w, a.GetPodGroups())
 	var unattempted uint64
 	var of []string
@@ -97,6 +107,26 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	Unread(w, unread, p.Width)
 }
 
+// maximumEvictions bounds the lines about evictions.
+const maximumEvictions = 50
+
+// evictions writes who evicts whom, in the order of time.
+func (p *Place) evictions(w io.Writer, all []*stowagev1.Eviction) {
+	if len(all) > 0 {
+		fmt.Fprintln(w)
+	}
+	x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
+	for i, e := range all {
+		if i == maximumEvictions {
+			fmt.Fprintf(w, "and %s more\n", plural(uint64(len(all)-i), "preemption"))
+			break
+		}
+		c := &stowagev1.PreemptionCandidate{Victims: e.GetVictims(), PdbViolations: e.GetPdbViolations()}
+		text := p.who(e.GetQueueIndex()) + " evicts " + Names(x.victims(c)) + " from " + x.node(e.GetNodeIndex()) + violations(c)
+		WriteWrapped(w, "", text, p.Width)
+	}
+}
+
 // podName names pods that the same request placed by their origin.
 func (p *Place) podName(c *stowagev1.PodReference) string {
 	if o, ok := c.GetOrigin().(*stowagev1.PodReference_QueueIndex); ok {
@@ -123,6 +153,7 @@ func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
 		}
 		l.nodes = append(l.nodes, placement.GetNodes().GetNames()...)
 		l.unplaced += placement.GetUnplacedCount()
+		l.evicted += placement.GetEvictedCount()
 		l.unattempted += placement.GetUnattemptedCount()
 		// If a pod was not placed because of its group, the group's lines say why.
 		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0

@@ -22,15 +22,19 @@ type Case struct {
 // Step is one request: exactly one of Place, Filter, Score and ScaleDown is set.
 type Step struct {
 	// Beside says that the step is best shown next to the one before.
-	Beside  bool             `json:"beside"`
-	Name    string           `json:"name"`
-	Files   []string         `json:"files"`
-	Profile json.RawMessage  `json:"profile"`
-	Joint   bool             `json:"joint"`
-	Place   map[string]Place `json:"place"`
-	Groups  map[string]Group `json:"groups"`
-	Filter  *Filter          `json:"filter"`
-	Score   *Score           `json:"score"`
+	Beside  bool            `json:"beside"`
+	Name    string          `json:"name"`
+	Files   []string        `json:"files"`
+	Profile json.RawMessage `json:"profile"`
+	Joint   bool            `json:"joint"`
+	// Queue places the pods as kube-scheduler's queue.
+	Queue bool             `json:"queue"`
+	Place map[string]Place `json:"place"`
+	// Evictions are who evicts whom, in order: "web evicts low-1, low-2 from a".
+	Evictions *[]string        `json:"evictions"`
+	Groups    map[string]Group `json:"groups"`
+	Filter    *Filter          `json:"filter"`
+	Score     *Score           `json:"score"`
 	// ScaleDown asks for the replicas to delete.
 	ScaleDown *ScaleDown `json:"scaleDown"`
 }
@@ -46,6 +50,9 @@ type Place struct {
 	Explanation *Explanation   `json:"explanation"`
 	Changes     []string       `json:"changes"`
 	Preemption  *Preemption    `json:"preemption"`
+	// Evicted is how many pods were placed and then evicted, Attempts how often its pods were attempted.
+	Evicted  *int    `json:"evicted"`
+	Attempts *uint64 `json:"attempts"`
 }
 
 // Group is the expected result for one pod group.
@@ -174,8 +181,11 @@ func (c *Case) validate() error {
 				return fmt.Errorf("steps[%d].place.%s: expects nothing", i, name)
 			}
 		}
-		if len(s.Place) == 0 && (s.Joint || len(s.Groups) > 0) || i == 0 && s.Beside {
-			return fmt.Errorf("steps[%d]: joint and groups go with place, beside with a step before", i)
+		if len(s.Place) == 0 && (s.Joint || s.Queue || len(s.Groups) > 0) || i == 0 && s.Beside {
+			return fmt.Errorf("steps[%d]: joint, queue and groups go with place, beside with a step before", i)
+		}
+		if s.Evictions != nil && !s.Queue {
+			return fmt.Errorf("steps[%d]: evictions go with queue", i)
 		}
 		for name, g := range s.Groups {
 			if reflect.ValueOf(g).IsZero() {

@@ -28,6 +28,7 @@ func Check(q *Question, a *Answer) []string {
 		k.scaleDown(q.Step.ScaleDown, a.ScaleDown)
 	default:
 		k.place(a.Place)
+		k.evictions(a.Place)
 		k.groups(a.Place)
 	}
 	return k.differences
@@ -50,7 +51,8 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 	for _, name := range names {
 		want := k.q.Step.Place[name]
 		var nodes []string
-		var unplaced int
+		var unplaced, evicted int
+		var attempts uint64
 		var message string
 		var explanation *stowagev1.Explanation
 		var changes []*stowagev1.Change
@@ -67,6 +69,8 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 				message, explanation, changes, preemption = p.GetMessage(), p.GetExplanation(), p.GetChanges(), p.GetPreemption()
 			}
 			unplaced += int(p.GetUnplacedCount())
+			evicted += int(p.GetEvictedCount())
+			attempts += p.GetAttemptCount()
 		}
 		if !found {
 			k.differences = append(k.differences, name+": is not in the queue")
@@ -78,6 +82,12 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 		}
 		if want.Unplaced != nil {
 			k.same(name+": unplaced", *want.Unplaced, unplaced)
+		}
+		if want.Evicted != nil {
+			k.same(name+": evicted", *want.Evicted, evicted)
+		}
+		if want.Attempts != nil {
+			k.same(name+": attempts", *want.Attempts, attempts)
 		}
 		if want.Spread != nil {
 			k.same(name+": spread", *want.Spread, spread(domains))
@@ -98,6 +108,23 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 		k.changes(name+": changes", want.Changes, changes)
 		k.preemption(name+": preemption", want.Preemption, preemption)
 	}
+}
+
+// evictions compares who evicts whom.
+func (k *checker) evictions(a *stowagev1.PlaceResponse) {
+	if k.q.Step.Evictions == nil {
+		return
+	}
+	var got []string
+	for _, e := range a.GetEvictions() {
+		var victims []string
+		for _, v := range e.GetVictims() {
+			victims = append(victims, k.podName(v))
+		}
+		got = append(got, fmt.Sprintf("%s evicts %s from %s", k.q.Snapshot.Queue[e.GetQueueIndex()].Origin.Name,
+			strings.Join(victims, ", "), k.q.Snapshot.Cluster.Nodes[e.GetNodeIndex()].Name))
+	}
+	k.same("evictions", *k.q.Step.Evictions, got)
 }
 
 // domains counts pods by their node's value of the case's topology key, including domains without pods.

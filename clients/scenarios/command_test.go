@@ -46,6 +46,9 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 	if q.Step.Joint {
 		args = append(args, "--joint")
 	}
+	if q.Step.Queue {
+		args = append(args, "--queue", "kube-scheduler")
+	}
 	for _, path := range q.Paths() {
 		args = append(args, "-f", path)
 	}

@@ -21,6 +21,11 @@
 //	      explanation: {}               of the first pod without a node, see below
 //	      changes: []                   what would place it, see below
 //	      preemption: {}                what kube-scheduler would do for it, see below
+//	      evicted: 1                    how many were placed and then evicted
+//	      attempts: 2                   how often its pods were attempted, both with queue
+//	  queue: true                       with place: as kube-scheduler's queue, which preempts and tries pods again
+//	  evictions: ["web evicts low-1, low-2 from a"]
+//	                                    with queue, in the order of time
 //	  joint: true                       with place: all pods without a group as a whole; their group is "queue"
 //	  groups:                           with place, what became of pod groups, by namespace and name:
 //	    default/training:

@@ -91,6 +91,9 @@ func Ask(c *Case, s *Step) (*Question, error) {
 		q.Place = snapshot.PlaceRequest()
 		q.Place.Context.Profile, q.Place.Explain, q.Place.IncludeChanges = profile, true, s.changes()
 		q.Place.IncludePreemption = true
+		if s.Queue {
+			q.Place.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+		}
 	}
 	return q, nil
 }

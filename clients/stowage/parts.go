@@ -51,6 +51,7 @@ func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 	}
 	p.answer.PlacedCount, p.answer.UnplacedCount = part.GetPlacedCount(), part.GetUnplacedCount()
 	p.answer.SnapshotAddress, p.answer.Partial = part.GetSnapshotAddress(), part.GetPartial()
+	p.answer.Evictions, p.answer.EvictedCount = append(p.answer.Evictions, part.GetEvictions()...), part.GetEvictedCount()
 	return nil
 }
 
@@ -74,8 +75,9 @@ func (p *Parts) Cut() {
 	p.answer.UnplacedCount = p.total - p.answer.PlacedCount
 	for i, q := range p.request.GetQueue() {
 		placement := p.answer.Placements[i]
-		left := q.PodCount() - uint32(len(placement.GetNodes().GetIndexes())) - placement.UnplacedCount
+		left := q.PodCount() - uint32(len(placement.GetNodes().GetIndexes())) - placement.UnplacedCount - placement.EvictedCount
 		placement.UnplacedCount += left
+		p.answer.UnplacedCount -= placement.EvictedCount
 		placement.UnattemptedCount += left
 		if g := pods[q.GetPodGroup()]; g != nil {
 			g.UnplacedCount += left

@@ -5,6 +5,8 @@ type Place struct {
 	// Placements are by queue entry, Groups by group.
 	Placements []Placement
 	Groups     []PodGroupPlacement
+	// Evictions are those of a kube-scheduler queue, in the order of time.
+	Evictions []Eviction
 	// Partial reports that the deadline came before the end.
 	Partial bool
 }
@@ -18,6 +20,10 @@ type Placement struct {
 	Unattempted int
 	// Scanned is the number of pods that were placed by scanning all nodes.
 	Scanned int
+	// Evicted is the number of pods that were placed and then evicted, which are neither in Nodes nor in Unplaced, and Attempts
+	// the number of attempts to place the entry's pods, both in a kube-scheduler queue.
+	Evicted  int
+	Attempts uint64
 	// Scores are the total scores of jointly placed pods, beside Nodes.
 	Scores []int64
 	// Failed reports that kube-scheduler's cycle of the first unplaced pod ends with an internal error.

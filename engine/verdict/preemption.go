@@ -16,6 +16,18 @@ type Preemption struct {
 	Candidates []Candidate
 }
 
+// Listed returns the number of nodes and victims that a preemption lists.
+func (p *Preemption) Listed() int {
+	listed := len(p.Best)
+	for i := range p.Rejections {
+		listed += len(p.Rejections[i].Nodes)
+	}
+	if p.Nominated != nil {
+		listed += len(p.Nominated.Victims)
+	}
+	return listed
+}
+
 // Candidate is a node that evicting pods makes feasible.
 type Candidate struct {
 	Node uint32
@@ -23,4 +35,11 @@ type Candidate struct {
 	Victims []PodReference
 	// Violations is the number of victims that violate a PodDisruptionBudget.
 	Violations int
+}
+
+// Eviction is the pods that one pod of a queue evicted.
+type Eviction struct {
+	// Entry is the entry of the pod that evicted them.
+	Entry int
+	Candidate
 }

@@ -240,5 +240,6 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 		Explain:        true,
 
 		IncludePreemption: true,
+		QueueMode:         stowagev1.QueueMode_QUEUE_MODE_IN_ORDER,
 	}
 }

@@ -534,6 +534,10 @@ var malformed = []struct {
 		r.Queue[1].Count = new(uint32(decode.MaxJointPods + 1))
 	}},
 	{"pod_groups", "WRONG_COUNT", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
+	{"queue_mode", "UNKNOWN_VALUE", "must be QUEUE_MODE_IN_ORDER or QUEUE_MODE_KUBE_SCHEDULER", func(r *place) { r.QueueMode = 3 }},
+	{"pod_groups", "NOT_ALLOWED", "is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
+		r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	}},
 	{"queue", "WRONG_COUNT", "pods in all", func(r *place) {
 		r.Queue[0].Count = new(uint32(decode.MaxQueuePods))
 	}},

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -177,12 +178,23 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Seed:       in.GetTieBreakSeed(),
 			Explain:    in.GetExplain(),
+			Scheduler:  r.queueMode(in),
 			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
 			Partial:    in.GetAllowPartial(),
 			Changes:    in.GetIncludeChanges(),
 			Preempt:    in.GetIncludePreemption(),
 		},
 	}
+}
+
+// queueMode reports whether a queue is placed as kube-scheduler's.
+func (d *decoder) queueMode(in *stowagev1.PlaceRequest) bool {
+	mode := cmp.Or(in.GetQueueMode(), stowagev1.QueueMode_QUEUE_MODE_IN_ORDER)
+	scheduler, _ := enum(&d.problems, nil, "queue_mode", mode, false, true)
+	if scheduler && len(in.GetPodGroups()) > 0 {
+		d.refuse(path{name: "pod_groups"}, notAllowed, "is only allowed with QUEUE_MODE_IN_ORDER")
+	}
+	return scheduler
 }
 
 // ScaleDownCall is a ScaleDownRequest in the engine's values.
@@ -220,8 +232,11 @@ func Envelope(in any) error {
 	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok {
 		d.require(r.GetPod() != nil, path{name: "pod"})
 	}
-	if r, ok := in.(*stowagev1.ScaleDownRequest); ok {
+	switch r := in.(type) {
+	case *stowagev1.ScaleDownRequest:
 		d.require(r.Replicas != nil, path{name: "replicas"})
+	case *stowagev1.PlaceRequest:
+		d.queueMode(r)
 	}
 	return d.err()
 }

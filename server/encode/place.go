@@ -17,22 +17,36 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 		e.lengthDelimited(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
+		out.EvictedCount += uint32(placement.Evicted)
 	}
 	for i := range p.Groups {
 		out.PodGroups = append(out.PodGroups, podGroup(&p.Groups[i]))
 	}
 	e.message(out)
+	for i := range p.Evictions { // one message after the other: they may have a million victims
+		e.lengthDelimited(7, func() { e.message(eviction(&p.Evictions[i])) })
+	}
 	return e.b, e.err
+}
+
+func eviction(v *verdict.Eviction) *stowagev1.Eviction {
+	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), NodeIndex: v.Node, PdbViolations: uint32(v.Violations)}
+	for i := range v.Victims {
+		out.Victims = append(out.Victims, podReference(&v.Victims[i]))
+	}
+	return out
 }
 
 func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadField) {
 	e.nodes(1, p.Nodes)
 	e.rejections(4, p.Rejections)
 	packed(e, 7, p.Scores)
-	if p.Unplaced == 0 && unread == nil {
+	if p.Unplaced == 0 && p.Attempts == 0 && unread == nil {
 		return
 	}
 	e.message(&stowagev1.Placement{
+		EvictedCount:     uint32(p.Evicted),
+		AttemptCount:     p.Attempts,
 		Unread:           unread,
 		InternalError:    p.Failed,
 		UnplacedCount:    uint32(p.Unplaced),

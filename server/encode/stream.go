@@ -62,10 +62,11 @@ func (s *PlaceStream) Placed(entry int, node uint32) error {
 // Entry implements engine.Watcher.
 func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 	unread := s.queue[entry].GetPod().GetUnread()
-	if p.Unplaced == 0 && p.Scores == nil && unread == nil {
+	if p.Unplaced == 0 && p.Scores == nil && p.Attempts == 0 && unread == nil {
 		return nil
 	}
 	out := s.placement(entry)
+	out.EvictedCount, out.AttemptCount = uint32(p.Evicted), p.Attempts
 	out.Unread = unread
 	out.TotalScores = p.Scores
 	if p.Unplaced > 0 {
@@ -103,6 +104,16 @@ func (s *PlaceStream) End(p *verdict.Place, address string) error {
 				s.next.PodGroups = append(s.next.PodGroups, podGroup(&p.Groups[i]))
 			}
 		}
+	}
+	for i := range p.Evictions {
+		s.next.Evictions = append(s.next.Evictions, eviction(&p.Evictions[i]))
+		s.pods += len(p.Evictions[i].Victims)
+		if err := s.flush(false); err != nil {
+			return err
+		}
+	}
+	for i := range p.Placements {
+		s.next.EvictedCount += uint32(p.Placements[i].Evicted)
 	}
 	s.next.SnapshotAddress, s.next.Partial = address, p.Partial
 	return s.send(s.next)

@@ -13,7 +13,9 @@ import (
 
 // Result is what became of one case.
 type Result struct {
-	Answers     *conformance.Answers
+	Answers *conformance.Answers
+	// Queue is what became of the queue of a whole kube-scheduler. There are no Answers then.
+	Queue       *oracle.QueueResult
 	Differences []conformance.Difference
 }
 
@@ -23,6 +25,9 @@ var Forms = []Form{{}, {Stored: true}, {Stored: true, CountPods: true}}
 // Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: the
 // case is not one that could come to be.
 func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
+	if c.Whole {
+		return runQueue(ctx, c, stowage)
+	}
 	s, err := oracle.New(c)
 	if err != nil {
 		return nil, err

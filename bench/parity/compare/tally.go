@@ -23,6 +23,7 @@ type Tally struct {
 	// Nominated counts cases with nominated pods, and Decisive those of them in which they change what kube-scheduler decides.
 	Nominated, Decisive int
 	Preemptions         Preemptions
+	Queues              Queues
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -36,6 +37,10 @@ func (t *Tally) Add(r *Result) {
 	if len(r.Differences) > 0 {
 		t.Different++
 		t.Kinds[r.Differences[0].Kind]++
+	}
+	if r.Queue != nil {
+		t.Queues.Add(r.Queue)
+		return
 	}
 	refusals, scores := map[string]bool{}, map[string]bool{}
 	for i, f := range r.Answers.Filter {
@@ -97,8 +102,12 @@ func name(value fmt.Stringer, prefix string) string { return value.String()[len(
 
 // Print writes the counts.
 func (t *Tally) Print(w io.Writer) {
-	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 	fmt.Fprintf(w, "%d cases, %d different\n", t.Cases, t.Different)
+	t.Queues.print(w)
+	if t.Queues.Cases == t.Cases {
+		table(w, t.Cases, "first differences:", t.Kinds)
+		return
+	}
 	fmt.Fprintf(w, "%d decisions: every node feasible %.1f %%, some %.1f %%, none %.1f %%; %d pods placed, %d not\n",
 		t.Decisions, share(t.All, t.Decisions), share(t.Some, t.Decisions), share(t.None, t.Decisions), t.Placed, t.Unplaced)
 	if t.Nominated > 0 {
@@ -109,16 +118,30 @@ func (t *Tally) Print(w io.Writer) {
 			"%d with pods reprieved; %d without candidates, %d of pods that may not preempt\n",
 			p.Found, p.Several, p.Ties, p.Violating, p.Reprieved, p.Fruitless, p.Ineligible)
 	}
-	table := func(title string, counts map[string]int) {
-		if len(counts) == 0 {
-			return
-		}
-		fmt.Fprintln(w, title)
-		for _, k := range slices.Sorted(maps.Keys(counts)) {
-			fmt.Fprintf(w, "  %6.2f %%  %7d  %s\n", share(counts[k], t.Cases), counts[k], k)
-		}
+	table(w, t.Cases, "cases with a first refusal:", t.Refusals)
+	table(w, t.Cases, "cases with scores that differ between nodes:", t.Scores)
+	table(w, t.Cases, "first differences:", t.Kinds)
+}
+
+func share(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
+
+func table(w io.Writer, cases int, title string, counts map[string]int) {
+	if len(counts) == 0 {
+		return
 	}
-	table("cases with a first refusal:", t.Refusals)
-	table("cases with scores that differ between nodes:", t.Scores)
-	table("first differences:", t.Kinds)
+	fmt.Fprintln(w, title)
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(w, "  %6.2f %%  %7d  %s\n", share(counts[k], cases), counts[k], k)
+	}
+}
+
+func (o *Queues) print(w io.Writer) {
+	if o.Cases == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%d queues of %d pods: %d attempts; %d pods placed at a later attempt, %d of them after a round of waiting; "+
+		"%d fruitful rounds; %d pods not placed, %d placed and evicted, %d never attempted\n",
+		o.Cases, o.Pods, o.Attempts, o.Retried, o.LaterRounds, o.Fruitful, o.Unplaced, o.Evicted, o.Gated)
+	fmt.Fprintf(w, "%d preemptions with %d victims: %d of pods of the queue, %d in vain, %d with violated budgets\n",
+		o.Preemptions, o.Victims, o.Chained, o.Vain, o.Violating)
 }

@@ -18,6 +18,9 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(preemption) {
 		d.oftenMore()
 	}
+	if d.focus(queueing) {
+		d.inQueues()
+	}
 	d.config()
 	d.namespaces()
 	nodes, perNode := d.size()
@@ -25,7 +28,11 @@ func Case(profile string, seed uint64) *scenario.Case {
 		d.c.Nodes = append(d.c.Nodes, d.node(i))
 	}
 	d.existingPods(perNode)
-	d.queue()
+	if d.focus(queueing) {
+		d.wholeQueue()
+	} else {
+		d.queue()
+	}
 	if d.focus(nomination) || d.focus(preemption) {
 		d.nominations()
 	}
@@ -33,7 +40,7 @@ func Case(profile string, seed uint64) *scenario.Case {
 		d.preemptions()
 	}
 	d.workloads()
-	if d.chance(0.1) {
+	if !d.c.Whole && d.chance(0.1) {
 		d.candidates()
 	}
 	if d.chance(0.5) {
@@ -59,6 +66,8 @@ func canonical(c *scenario.Case) *scenario.Case {
 // size returns the number of nodes, and the most pods that a node has.
 func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
+	case d.focus(queueing):
+		return pick(d, 1, 2, 2, 3, 4, 6, 12), pick(d, 1, 4, 4, 6)
 	case d.focus(nomination) && d.likelihood[longQueue] == 1:
 		return d.between(16, 60), 2
 	case d.focus(preemption) && x < 0.06:

@@ -12,7 +12,7 @@ for p in schedulinggates nodename nodeunschedulable tainttoleration nodeaffinity
 	podtopologyspread interpodaffinity imagelocality defaultpreemption helper; do
 	packages+=,$plugins/$p
 done
-packages+=,k8s.io/kubernetes/pkg/scheduler/framework/preemption,k8s.io/component-helpers/scheduling/corev1/nodeaffinity,k8s.io/component-helpers/resource
+packages+=,k8s.io/kubernetes/pkg/scheduler/backend/queue,k8s.io/kubernetes/pkg/scheduler/framework/preemption,k8s.io/component-helpers/scheduling/corev1/nodeaffinity,k8s.io/component-helpers/resource
 go build -cover -coverpkg="$packages" -o "$work/parity" ./cmd/parity
 mkdir "$work/counters"
 status=0

@@ -54,12 +54,17 @@ func (s *Scheduler) schedule(pod *corev1.Pod) (scheduler.ScheduleResult, error) 
 func (s *Scheduler) scheduleIn(state *framework.CycleState, pod *corev1.Pod) (scheduler.ScheduleResult, error) {
 	// The scheduling queue keeps a pod with terms that it cannot parse (scheduling_queue.go newQueuedPodInfo, v1.37).
 	info, _ := framework.NewPodInfo(pod)
-	return s.scheduler.SchedulePod(s.ctx, s.framework, state, &framework.QueuedPodInfo{PodInfo: info})
+	return s.schedulePod(s.ctx, s.framework, state, &framework.QueuedPodInfo{PodInfo: info})
 }
 
 // confirm compares the details with what schedulePod makes of the same pod, and takes the text from there.
 func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 	result, err := s.schedule(pod)
+	return s.agrees(result, err, d)
+}
+
+// agrees is confirm for what schedulePod made of the pod.
+func (s *Scheduler) agrees(result scheduler.ScheduleResult, err error, d *Decision) error {
 	var fit *framework.FitError
 	fails := d.Failed()
 	switch {

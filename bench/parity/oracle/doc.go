@@ -5,6 +5,8 @@
 // pods from the queue is not started. Objects go through the API server's own defaulting, preparation and validation
 // first, so that only what the API would store is decided on, and a case that it would refuse is an InvalidError.
 //
+// A Queue goes further: there pods are taken from the scheduling queue, bound and evicted, and events reach the scheduler.
+//
 // Every decision is made twice: by upstream's schedulePod, whose choice and FitError text count, and by calling the
 // same framework plugin by plugin for the details. That both agree is checked on every decision.
 //

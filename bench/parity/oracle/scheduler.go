@@ -40,8 +40,10 @@ type Scheduler struct {
 	cancel context.CancelFunc
 
 	scheduler *scheduler.Scheduler
-	framework framework.Framework
-	snapshot  *internalcache.Snapshot
+	// schedulePod is the scheduler's own, which a Queue observes.
+	schedulePod schedulePod
+	framework   framework.Framework
+	snapshot    *internalcache.Snapshot
 	// filters are second instances of the profile's filter plugins, in its order, to be asked one by one.
 	filters []fwk.FilterPlugin
 	weights map[string]int64
@@ -61,6 +63,10 @@ type Scheduler struct {
 	Namespaces []*corev1.Namespace
 	Queue      []*corev1.Pod
 }
+
+type schedulePod = func(
+	context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo,
+) (scheduler.ScheduleResult, error)
 
 // gates guards the feature gates, which belong to the process and which plugins read when they are made. Who needs
 // them as they are by default holds it for reading.
@@ -86,7 +92,10 @@ type Options struct {
 func New(c *scenario.Case) (*Scheduler, error) { return NewWith(c, Options{}) }
 
 // NewWith is New with options.
-func NewWith(c *scenario.Case, o Options) (*Scheduler, error) {
+func NewWith(c *scenario.Case, o Options) (*Scheduler, error) { return newScheduler(c, o, nil) }
+
+// newScheduler makes a scheduler that decides only, or one that acts on an API server.
+func newScheduler(c *scenario.Case, o Options, api *apiServer) (*Scheduler, error) {
 	profile, err := profileOf(&c.Config)
 	if err != nil {
 		return nil, err
@@ -96,7 +105,7 @@ func NewWith(c *scenario.Case, o Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s.ctx, s.cancel = context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
-	if err := s.start(c, profile, o); err != nil {
+	if err := s.start(c, profile, o, api); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -158,8 +167,14 @@ func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 	return s.admitNominated(c)
 }
 
-func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile, o Options) error {
-	factory, err := s.informers(c)
+func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile, o Options, api *apiServer) error {
+	client, record := client, events.EventRecorderLogger(silent{})
+	options := []scheduler.Option{}
+	if api != nil {
+		client, record = api.client, api
+		options = append(options, scheduler.WithClock(&api.clock))
+	}
+	factory, err := s.informers(c, client, api)
 	if err != nil {
 		return err
 	}
@@ -173,21 +188,28 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 	var everyNode int32 = 100
 	var complete config.KubeSchedulerProfile
 	s.scheduler, err = scheduler.New(s.ctx, client, factory, nil,
-		func(string) events.EventRecorderLogger { return silent{} },
-		scheduler.WithProfiles(*profile),
-		scheduler.WithPercentageOfNodesToScore(&everyNode),
-		scheduler.WithParallelism(max(1, o.Parallelism)),
-		scheduler.WithNodeInfoSnapshot(s.snapshot),
-		scheduler.WithBuildFrameworkCapturer(func(p config.KubeSchedulerProfile) { complete = p }),
+		func(string) events.EventRecorderLogger { return record },
+		append(options,
+			scheduler.WithProfiles(*profile),
+			scheduler.WithPercentageOfNodesToScore(&everyNode),
+			scheduler.WithParallelism(max(1, o.Parallelism)),
+			scheduler.WithNodeInfoSnapshot(s.snapshot),
+			scheduler.WithBuildFrameworkCapturer(func(p config.KubeSchedulerProfile) { complete = p }),
+		)...,
 	)
 	if err != nil {
 		return fmt.Errorf("starting kube-scheduler: %w", err)
 	}
+	s.schedulePod = s.scheduler.SchedulePod
 	s.framework = s.scheduler.Profiles[profile.SchedulerName]
 	if err := s.single(&complete); err != nil {
 		return err
 	}
-	return s.fill()
+	if err := s.fill(); err != nil || api != nil {
+		return err
+	}
+	s.nominate()
+	return s.refresh()
 }
 
 // single makes the filter plugins once more, and learns the weights.
@@ -228,8 +250,7 @@ func (s *Scheduler) fill() error {
 			return err
 		}
 	}
-	s.nominate()
-	return s.refresh()
+	return nil
 }
 
 // refresh brings the snapshot up to the cache's state and limits it to the candidates.
@@ -275,17 +296,23 @@ func setGates(c *scenario.Config) (unlock func(), err error) {
 }
 
 // client is what the scheduler talks to the API server with. Only the eviction of victims does.
-var client = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:0", Transport: agreeable{}, QPS: -1})
+var client kubernetes.Interface = kubernetes.NewForConfigOrDie(restConfig(agreeable{}))
+
+func restConfig(transport http.RoundTripper) *rest.Config {
+	return &rest.Config{Host: "http://127.0.0.1:0", Transport: transport, QPS: -1}
+}
 
 // agreeable is an API server that answers every request with success, and does nothing.
 type agreeable struct{}
 
-func (agreeable) RoundTrip(r *http.Request) (*http.Response, error) {
+func (agreeable) RoundTrip(r *http.Request) (*http.Response, error) { return agreed(r), nil }
+
+func agreed(r *http.Request) *http.Response {
 	body := `{"kind":"Pod","apiVersion":"v1"}`
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
-	}, nil
+	}
 }
 
 // inNamespace returns the object with the namespace that one without gets.
@@ -297,17 +324,23 @@ func inNamespace(o runtime.Object) metav1.Object {
 	return out
 }
 
-// informers returns listers that hold the case's objects. They are never started.
-func (s *Scheduler) informers(c *scenario.Case) (informers.SharedInformerFactory, error) {
+// informers returns listers that hold the case's objects. They are never started. An API server holds the pods itself.
+func (s *Scheduler) informers(
+	c *scenario.Case, client kubernetes.Interface, api *apiServer,
+) (informers.SharedInformerFactory, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	var errs []error
 	core, apps := factory.Core().V1(), factory.Apps().V1()
-	for _, o := range s.nominated() {
-		errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
-	}
-	for _, o := range s.Queue {
-		// Preemption looks the pod up. It takes the place of one of the same name that is nominated.
-		errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
+	if api != nil {
+		errs = append(errs, api.hold(factory, s.Pods))
+	} else {
+		for _, o := range s.nominated() {
+			errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
+		}
+		for _, o := range s.Queue {
+			// Preemption looks the pod up. It takes the place of one of the same name that is nominated.
+			errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
+		}
 	}
 	errs = append(errs, addBudgets(factory, c.PodDisruptionBudgets))
 	for _, o := range s.Namespaces {

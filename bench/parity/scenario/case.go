@@ -39,6 +39,8 @@ type Case struct {
 	Queue []Pending `json:"queue"`
 	// Candidates are the names of the nodes to consider; all if nil, none if empty.
 	Candidates []string `json:"candidates,omitzero"`
+	// Whole says that a whole kube-scheduler runs the queue, with retries and preemption, and that nothing else is asked.
+	Whole bool `json:"whole,omitempty"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }

@@ -49,7 +49,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.assumed = append(s.assumed, assumed{pod: p, name: name, queue: queue, node: node, place: int32(len(g.Assumed))})
 	g.Assumed = append(g.Assumed, node)
 	s.Resources.add(node, &p.usage, 1)
-	s.settle(p, name, 1)
+	s.settle(p.Namespace, name, 1)
 }
 
 // Evict removes o.Count pods from a node.
@@ -74,6 +74,15 @@ func (s *State) Evict(node uint32, o *Occupant) {
 	}
 	s.Resources.add(node, o.usage, -int64(o.Count))
 	s.evicted = append(s.evicted, e)
+}
+
+// EvictVictim removes v.Count pods from a node.
+func (s *State) EvictVictim(node uint32, v *Victim) {
+	o := Occupant{Group: int(v.Group), Count: int(v.Count), Priority: v.Priority, Queue: -1, usage: v.Usage, place: v.place}
+	if i, ok := v.Assumed(); ok {
+		o.Queue, o.place = s.assumed[i].queue, int32(i)
+	}
+	s.Evict(node, &o)
 }
 
 // Undo reverts the assumptions and evictions after a mark. Groups and strings that they added stay.
@@ -101,7 +110,7 @@ func (s *State) forget(n int) {
 		g := &s.groups[a.pod.group]
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
-		s.settle(a.pod, a.name, -1)
+		s.settle(a.pod.Namespace, a.name, -1)
 		if s.byNode != nil {
 			on := s.byNode[a.node]
 			s.byNode[a.node] = on[:len(on)-1]

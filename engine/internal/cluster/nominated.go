@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -47,11 +49,75 @@ type Nominated struct {
 	Name     string
 	Usage    *Usage
 	Priority int32
+
+	own   *Nomination // nil for a nominated pod of the cluster
+	place int32       // of one of the cluster: index in nominees.pods
 }
 
-// Is reports whether the nominated pod is a pending pod. Pods without a name are no nominated pods.
+// Is reports whether the nominated pod is a pending pod. Pods without a name are no nominated pods of the cluster.
 func (n *Nominated) Is(p *Pending) bool {
+	if n.own != nil {
+		return n.own == p.Nomination
+	}
 	return n.Name != "" && n.Name == p.Name && n.Namespace == p.Namespace
+}
+
+// Own returns the nomination of a pod that the request nominated, nil for a nominated pod of the cluster.
+func (n *Nominated) Own() *Nomination { return n.own }
+
+// Nomination is a pending pod that the request nominated to a node.
+type Nomination struct {
+	pod  *Pending
+	node uint32
+}
+
+// Nominate nominates a pending pod to a node.
+func (s *State) Nominate(p *Pending, node uint32) *Nomination {
+	s.Expect(p)
+	n := &Nomination{p, node}
+	s.nominations = slices.Insert(s.nominations, s.firstNomination(node+1), n)
+	return n
+}
+
+// Withdraw ends a nomination of the request.
+func (s *State) Withdraw(n *Nomination) {
+	at := s.firstNomination(n.node)
+	for s.nominations[at] != n {
+		at++
+	}
+	s.nominations = slices.Delete(s.nominations, at, at+1)
+}
+
+// firstNomination returns the index of the first nomination to a node or one behind it.
+func (s *State) firstNomination(node uint32) int {
+	at, _ := slices.BinarySearchFunc(s.nominations, node, func(n *Nomination, node uint32) int { return cmp.Compare(n.node, node) })
+	return at
+}
+
+// AnyNominations reports whether a pod is nominated by the request.
+func (s *State) AnyNominations() bool { return len(s.nominations) > 0 }
+
+// NominatedTo appends the nominated pods of a node with a priority below a given one.
+func (s *State) NominatedTo(pods []Nominated, node uint32, below int32) []Nominated {
+	for on, n := range s.Nominated() {
+		if on == node && n.Priority < below {
+			pods = append(pods, n)
+		}
+	}
+	return pods
+}
+
+// Clear ends the nomination of a nominated pod of a node of the cluster.
+func (s *State) Clear(node uint32, n *Nominated) {
+	if s.cleared == nil {
+		s.cleared = make(map[namedPod]bool)
+	}
+	s.cleared[namedPod{node, n.place}] = true
+}
+
+// Supersede ends the nomination that the cluster states for a pod which the request nominates itself, or not at all.
+func (s *State) Supersede(namespace, name string) {
+	s.settle(s.Symbols.Intern(namespace), name, 1)
 }
 
 // AnyNominated reports whether any pod is nominated to a node of the cluster, even if the request placed it.
@@ -72,35 +138,52 @@ func (c *Cluster) NominatedNames() map[string]bool {
 	return names
 }
 
-// Nominated iterates over the nominated pods by node, ascending, and on a node in the order of the request. It leaves out
-// pods that the request assumed: a placed pod is no longer nominated.
+// Nominated iterates over the nominated pods by node, ascending, and on a node in the order of the request, those that the
+// request nominated last. It leaves out pods that the request assumed: a placed pod is no longer nominated.
 func (s *State) Nominated() iter.Seq2[uint32, Nominated] {
 	return func(yield func(uint32, Nominated) bool) {
-		column := s.nominated[nomineesColumn]
-		if column == nil {
-			return
+		own := s.nominations
+		yieldOwn := func() bool {
+			n := own[0]
+			own = own[1:]
+			return yield(n.node, Nominated{
+				Group: &s.groups[n.pod.group], Name: n.pod.Name, Usage: &n.pod.usage, Priority: n.pod.Spec().Priority, own: n,
+			})
 		}
-		for at, node := range column.Nodes {
-			for _, p := range column.Values[at].pods {
-				n := Nominated{Group: &s.groups[p.Group], Name: p.Name}
-				if n.Usage, n.Priority = s.loadAt(p.load, p.Group); s.placed[podName{n.Namespace, n.Name}] > 0 {
-					continue
+		if column := s.nominated[nomineesColumn]; column != nil {
+			for at, node := range column.Nodes {
+				for len(own) > 0 && own[0].node < node {
+					if !yieldOwn() {
+						return
+					}
 				}
-				if !yield(node, n) {
-					return
+				for i, p := range column.Values[at].pods {
+					n := Nominated{Group: &s.groups[p.Group], Name: p.Name, place: int32(i)}
+					n.Usage, n.Priority = s.loadAt(p.load, p.Group)
+					if s.placed[podName{n.Namespace, n.Name}] > 0 || s.cleared[namedPod{node, n.place}] {
+						continue
+					}
+					if !yield(node, n) {
+						return
+					}
 				}
+			}
+		}
+		for len(own) > 0 {
+			if !yieldOwn() {
+				return
 			}
 		}
 	}
 }
 
 // settle counts an assumed pod by its name; with -1 it takes that back.
-func (s *State) settle(p *Pending, name string, count int) {
+func (s *State) settle(namespace intern.ID, name string, count int) {
 	if len(s.nominated) == 0 || name == "" {
 		return
 	}
 	if s.placed == nil {
 		s.placed = make(map[podName]int)
 	}
-	s.placed[podName{p.Namespace, name}] += count
+	s.placed[podName{namespace, name}] += count
 }

@@ -18,6 +18,8 @@ type Pending struct {
 	AntiAffinity          []Term
 	PreferredAffinity     []WeightedTerm
 	PreferredAntiAffinity []WeightedTerm
+	// Nomination is that of the pod by the request, nil for none. Pod.NominatedNode is then its node.
+	Nomination *Nomination
 
 	usage Usage
 	group int // -1 until State.Expect

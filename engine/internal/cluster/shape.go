@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -25,6 +26,8 @@ type Rules struct {
 	AntiAffinity          []Term
 	PreferredAffinity     []WeightedTerm
 	PreferredAntiAffinity []WeightedTerm
+	// Unparsable reports that AntiAffinity is empty because kube-scheduler cannot parse a term of it.
+	Unparsable bool
 
 	HostPorts []api.HostPort
 
@@ -46,6 +49,7 @@ func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, te
 	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec)}
 	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
 	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
+	s.Unparsable = template.Spec.PodAntiAffinity != nil && len(template.Spec.PodAntiAffinity.Required) > len(s.AntiAffinity)
 	s.Rules.id = t.InternBytes(s.Rules.key())
 	return s
 }
@@ -150,6 +154,9 @@ func (s *Rules) key() []byte {
 		for i := range terms {
 			b = terms[i].appendKey(binary.AppendVarint(b, terms[i].Weight))
 		}
+	}
+	if s.Unparsable {
+		b = append(b, math.MaxUint8) // no protocol
 	}
 	for _, p := range s.HostPorts {
 		b = binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port))

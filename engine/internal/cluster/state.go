@@ -37,6 +37,12 @@ type State struct {
 	gone      map[namedPod]bool  // evicted named pods
 	// placed counts the assumed pods by namespace and name, if the cluster has nominated pods.
 	placed map[podName]int
+	// nominations are the pods that the request nominated, by node, and cleared the nominated pods of the cluster that are
+	// nominated no longer. They are not in the journal.
+	nominations []*Nomination
+	cleared     map[namedPod]bool // by index in nominees.pods
+	// occupied are the sets of LeavePorts by node. They are not in the journal either.
+	occupied map[uint32]occupied
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
 }

@@ -28,6 +28,9 @@ func assumedPlace(i int32) int32 { return -2 - i }
 // Started returns the start time in nanoseconds; math.MaxInt64 if there is none.
 func (v *Victim) Started() int64 { return v.started }
 
+// Assumed returns how many pods the request had assumed before the victim, and whether it assumed the victim at all.
+func (v *Victim) Assumed() (int, bool) { return int(assumedPlace(v.place)), v.place < counted }
+
 // CompareImportance orders the pods of a node, the most important first: by priority, then the one that started earlier
 // (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37), then the one that is listed earlier.
 func CompareImportance(a, b Victim) int {

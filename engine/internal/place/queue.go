@@ -211,6 +211,33 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 	return node, found, ctx.Err()
 }
 
+// Next is best for a queue whose pods are nominated, and evicted, while it is placed. Scanned of result counts on.
+func (q *Queue) Next(ctx context.Context, c *Class, result *verdict.Placement) (uint32, bool, error) {
+	q.Decision(c)
+	c.failure = nil
+	if c.Scan || !q.State.AnyNominations() {
+		return q.best(ctx, c, result)
+	}
+	on := plugin.Both(c.Decision.YieldedOn(), q.Candidates)
+	if on.Len()*yieldedShare > q.State.Len() && !q.Options.Tuning.Board {
+		result.Scanned++
+		return q.scan(ctx, c)
+	}
+	if !c.yields && !on.Empty() {
+		c.yields, c.board, c.onBoard = true, nil, nil // it was on the board with all nodes
+	}
+	return q.best(ctx, c, result)
+}
+
+// Evicted tells the queue that pods were evicted.
+func (q *Queue) Evicted() {
+	q.moves++
+	q.board = nil
+}
+
+// Renominated tells the queue that nominations began or ended.
+func (q *Queue) Renominated() { q.moves++ }
+
 // unblocks reports whether the nodes changed that are infeasible for a class because of nominated pods.
 func (q *Queue) unblocks(c *Class) bool {
 	c.onBoard.CatchUp()
@@ -283,23 +310,14 @@ func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdic
 	if q.silent {
 		return nil
 	}
-	if c.rejected == nil || c.rejectedAt != q.moves {
-		outcome, err := c.Decision.Filter(ctx, q.Candidates)
-		if err != nil {
-			return err
-		}
-		if c.failure != nil && !outcome.Feasible.Empty() {
-			outcome.Rejections = append(outcome.Rejections, c.failure.Rejection(outcome.Feasible))
-			q.Framework.SortRejections(outcome.Rejections)
-			outcome.Message = c.failure.Message
-		}
-		c.rejected, c.rejectedAt, c.preemption = outcome, q.moves, nil
+	rejected, err := q.Rejected(ctx, c)
+	if err != nil {
+		return err
 	}
-	result.Message = c.rejected.Message
+	result.Message = rejected.Message
 	if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
-		result.Rejections = c.rejected.Rejections
+		result.Rejections = rejected.Rejections
 	}
-	var err error
 	if q.Options.Explain {
 		if result.Explanation, err = c.Decision.Explain(ctx, q.Candidates); err != nil {
 			return err
@@ -316,6 +334,25 @@ func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdic
 	return err
 }
 
+// Rejected returns the outcome of filtering for a class whose last pod has no node. If kube-scheduler failed to score it, the
+// feasible nodes are rejected, too.
+func (q *Queue) Rejected(ctx context.Context, c *Class) (*decide.Outcome, error) {
+	if c.rejected != nil && c.rejectedAt == q.moves {
+		return c.rejected, nil
+	}
+	outcome, err := q.Decision(c).Filter(ctx, q.Candidates)
+	if err != nil {
+		return nil, err
+	}
+	if c.failure != nil && !outcome.Feasible.Empty() {
+		outcome.Rejections = append(outcome.Rejections, c.failure.Rejection(outcome.Feasible))
+		q.Framework.SortRejections(outcome.Rejections)
+		outcome.Message = c.failure.Message
+	}
+	c.rejected, c.rejectedAt, c.preemption = outcome, q.moves, nil
+	return outcome, nil
+}
+
 // preempt adds what preemption finds for the pods of a class since the last pod was placed.
 func (q *Queue) preempt(ctx context.Context, c *Class, result *verdict.Placement) (err error) {
 	if c.preemption == nil {
@@ -328,22 +365,10 @@ func (q *Queue) preempt(ctx context.Context, c *Class, result *verdict.Placement
 		return nil
 	}
 	result.Message += " " + c.preemption.Message
-	if q.preempted += listedBy(c.preemption); q.preempted <= verdict.MaxListedNodes {
+	if q.preempted += c.preemption.Listed(); q.preempted <= verdict.MaxListedNodes {
 		result.Preemption = c.preemption
 	} else {
 		c.preemption = &verdict.Preemption{Message: c.preemption.Message}
 	}
 	return nil
-}
-
-// listedBy returns the number of nodes and victims that a preemption lists.
-func listedBy(p *verdict.Preemption) int {
-	listed := len(p.Best)
-	for i := range p.Rejections {
-		listed += len(p.Rejections[i].Nodes)
-	}
-	if p.Nominated != nil {
-		listed += len(p.Nominated.Victims)
-	}
-	return listed
 }

@@ -32,6 +32,9 @@ type Plugin struct {
 	Static bool
 	// Labels are the keys of pod labels that the rules read directly, without a selector.
 	Labels []string
+	// Waits returns whether an event may make a pod feasible that the plugin rejected. Without it every event may, unless the
+	// plugin is static.
+	Waits func(*Cycle) func(*Event) bool
 	// Explain adds details to an explanation, within the request's budget.
 	Explain func(*Cycle, *Explaining)
 
@@ -97,6 +100,23 @@ type Explaining struct {
 	*verdict.Explanation
 	Candidates nodeset.Set
 	Rules      *rule.Set // the plugin's
+}
+
+// Event is a pod that came to a node, or left it. A pod that is nominated no longer left the node that it was nominated to.
+type Event struct {
+	*cluster.Shape
+	Left bool
+}
+
+// Awaited returns whether an event may make the pod feasible, which the plugin rejected; nil if none does.
+func (p *Plugin) Awaited(c *Cycle) func(*Event) bool {
+	switch {
+	case p.Waits != nil:
+		return p.Waits(c)
+	case p.Static:
+		return nil
+	}
+	return func(*Event) bool { return true }
 }
 
 // Both returns the nodes that are in a and b, where nil stands for all nodes.

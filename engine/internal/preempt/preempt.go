@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -36,17 +37,25 @@ const prefix = "preemption: "
 func Find(
 	ctx context.Context, d *decide.Decision, candidates nodeset.Set, rejections []verdict.Rejection, o Options,
 ) (*verdict.Preemption, error) {
+	p, _, err := FindVictims(ctx, d, candidates, rejections, o)
+	return p, err
+}
+
+// FindVictims is Find, and also returns the victims on the nominated node, the most important first.
+func FindVictims(
+	ctx context.Context, d *decide.Decision, candidates nodeset.Set, rejections []verdict.Rejection, o Options,
+) (*verdict.Preemption, []cluster.Victim, error) {
 	if d.Gated() != nil || candidates.Empty() {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	if rejected := d.PreFilter().Rejected; rejected != nil {
 		if rejected.Code == verdict.Error {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
-		return &verdict.Preemption{Message: notFound}, ctx.Err()
+		return &verdict.Preemption{Message: notFound}, nil, ctx.Err()
 	}
 	if reason := ineligible(d, rejections); reason != "" {
-		return &verdict.Preemption{Message: prefix + reason}, ctx.Err()
+		return &verdict.Preemption{Message: prefix + reason}, nil, ctx.Err()
 	}
 	potential := nodeset.New(d.State.Len())
 	for _, r := range rejections {
@@ -58,10 +67,10 @@ func Find(
 	}
 	s, err := newSearch(ctx, d, potential, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.dryRun(ctx, potential); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.reject(verdict.ReasonPreemptionNotHelpful, candidates.Minus(potential).Indexes()...)
 	d.SortRejections(s.rejections.List)
@@ -69,12 +78,12 @@ func Find(
 	if s.best.node == none {
 		p.ClearsNomination = true
 		p.Message = prefix + verdict.FitError(candidates.Len(), s.rejections.List)
-		return p, ctx.Err()
+		return p, nil, ctx.Err()
 	}
 	p.Best, p.Nominated = s.ties, s.candidate(&s.best)
 	p.Message = fmt.Sprintf("%sfound a potential placement for pod on node %s, preempting %d victims",
 		prefix, d.State.Names[s.best.node], s.best.pods)
-	return p, ctx.Err()
+	return p, s.best.victims, ctx.Err()
 }
 
 // ineligible returns why the pod may not preempt, empty if it may

@@ -216,8 +216,13 @@ func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
 // though pods that stay hold it, too.
 func (s *Set) FreeSlots(node uint32, v Vector, leaving func(yield func(*cluster.Group) bool)) {
 	for i, e := range s.Exclusions {
-		if at := len(s.Spread) + 1 + i; e.Slots != nil && e.Counts()[node]+v[at] > 0 {
+		at := len(s.Spread) + 1 + i
+		switch {
+		case e.Slots == nil:
+		case e.Counts()[node]+v[at] > 0:
 			v[at] = e.held(node, leaving) - e.Counts()[node]
+		default:
+			v[at] = -e.Counts()[node] // those who leave may hold what is free already
 		}
 	}
 }

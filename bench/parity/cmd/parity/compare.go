@@ -47,7 +47,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 		workers.Go(func() {
 			for seed := range seeds {
 				f := finding{c: generate.Case(o.profileOf(seed), seed)}
-				if f.result, f.err = compare.Run(ctx, f.c, o.stowage); f.err == nil {
+				if f.result, f.err = compare.Run(ctx, f.c, o.stowage); f.err == nil && f.result.Answers != nil {
 					f.nominations, f.err = compare.NominationsOf(f.c, f.result.Answers)
 				}
 				findings <- f
@@ -74,8 +74,10 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 			continue
 		}
 		tally.Add(f.result)
-		tally.AddNominations(f.nominations)
-		tally.AddPreemptions(compare.PreemptionsOf(f.c, f.result.Answers))
+		if f.result.Answers != nil {
+			tally.AddNominations(f.nominations)
+			tally.AddPreemptions(compare.PreemptionsOf(f.c, f.result.Answers))
+		}
 		if d := f.result.Differences; len(d) > 0 && ctx.Err() == nil {
 			if kept[d[0].Kind]++; kept[d[0].Kind] <= o.keep {
 				if err := o.report(ctx, f); err != nil {
@@ -145,11 +147,36 @@ func replayCase(ctx context.Context, path string, stowage conformance.Service) (
 	if err != nil {
 		return false, err
 	}
-	for i, d := range r.Answers.Filter {
-		fmt.Printf("queue[%d]: feasible %v %s\n", i, d.FeasibleNodes.Indexes, d.Message)
+	if r.Queue != nil {
+		showQueue(r.Queue)
+	} else {
+		for i, d := range r.Answers.Filter {
+			fmt.Printf("queue[%d]: feasible %v %s\n", i, d.FeasibleNodes.Indexes, d.Message)
+		}
 	}
 	for _, d := range r.Differences {
 		fmt.Println(d)
 	}
 	return len(r.Differences) == 0, nil
+}
+
+// showQueue shows what became of each pod of a whole kube-scheduler's queue, and whom it evicted.
+func showQueue(r *oracle.QueueResult) {
+	for _, p := range r.Pods {
+		switch {
+		case p.Evicted:
+			fmt.Printf("queue[%d]: %d attempts, placed as %d on node %d and evicted\n", p.Entry, p.Attempts, p.Placed, p.Node)
+		case p.Placed > 0:
+			fmt.Printf("queue[%d]: %d attempts, placed as %d on node %d\n", p.Entry, p.Attempts, p.Placed, p.Node)
+		default:
+			fmt.Printf("queue[%d]: %d attempts, %s\n", p.Entry, p.Attempts, p.Message)
+		}
+	}
+	for _, e := range r.Evictions {
+		fmt.Printf("queue[%d] evicts from node %d:", e.Entry, e.Node)
+		for _, v := range e.Victims {
+			fmt.Printf(" %s/%s", v.Namespace, v.Name)
+		}
+		fmt.Println()
+	}
 }

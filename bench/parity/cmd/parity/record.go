@@ -37,7 +37,7 @@ func recordCorpus(path string, o *options) error {
 	seed := o.seedFrom
 	for written := uint64(0); written < o.cases; seed++ {
 		c := generate.Case(o.profileOf(seed), seed)
-		if len(c.Nodes) > recordedNodes {
+		if len(c.Nodes) > recordedNodes || c.Whole {
 			continue
 		}
 		if err := record(c, w, index); errors.As(err, new(*oracle.OverflowError)) {

@@ -22,6 +22,7 @@ var Plugin = &plugin.Plugin{
 	Name:      verdict.InterPodAffinity,
 	PreFilter: preFilter,
 	Compile:   compile,
+	Waits:     waits,
 
 	WithNominated: withNominated,
 

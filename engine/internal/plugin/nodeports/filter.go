@@ -14,7 +14,18 @@ import (
 var Plugin = &plugin.Plugin{
 	Name:    verdict.NodePorts,
 	Compile: compile,
+	Waits:   waits,
 	Explain: explain,
+}
+
+// waits returns which pods are waited for: those that leave with a port that conflicts (node_ports.go
+// isSchedulableAfterAssignedPodDeleted, v1.37).
+func waits(c *plugin.Cycle) func(*plugin.Event) bool {
+	wanted := newPorts(c.Pod.HostPorts)
+	return func(e *plugin.Event) bool {
+		_, clashes := wanted.conflict(e.HostPorts)
+		return e.Left && clashes
+	}
 }
 
 func compile(c *plugin.Cycle, s *rule.Set) {
@@ -33,11 +44,19 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 			}
 		}
 	}
+	var holders map[uint32]int64
+	for node, pods := range c.State.PortHolders(func(h api.HostPort) bool { return clashes([]api.HostPort{h}) }) {
+		if holders == nil {
+			holders = make(map[uint32]int64)
+		}
+		holders[node] = pods
+	}
 	s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
 		ID:       verdict.PodRule{Plugin: verdict.NodePorts},
 		Reason:   verdict.ReasonOf(verdict.ReasonHostPort),
 		Pods:     rule.Matching(groups, func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
 		Excludes: func(other *cluster.Pending) bool { return clashes(other.HostPorts) },
 		Slots:    wanted.slots(),
+		Holders:  holders,
 	}))
 }

@@ -1,8 +1,6 @@
 package nodeports
 
 import (
-	"cmp"
-
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 )
@@ -51,10 +49,6 @@ func (p ports) conflict(other []api.HostPort) (api.HostPort, bool) {
 
 func everyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" }
 
-// anyAddress is how a node's occupied ports name the address of a port on every address
-// (k8s.io/kube-scheduler/framework/types.go HostPortInfo sanitize, v0.37).
-const anyAddress = "0.0.0.0"
-
 // slots returns a function that numbers the ports of groups that conflict with p. A node's occupied ports are a set, which a
 // pod that leaves removes its ports from (pkg/scheduler/framework/types.go NodeInfo.updateUsedPorts, v1.37).
 func (p ports) slots() func(*cluster.Group) []int {
@@ -65,7 +59,7 @@ func (p ports) slots() func(*cluster.Group) []int {
 			if _, conflicts := p.conflict([]api.HostPort{h}); !conflicts {
 				continue
 			}
-			h.HostIP = cmp.Or(h.HostIP, anyAddress)
+			h = cluster.Occupied(h)
 			slot, ok := known[h]
 			if !ok {
 				slot = len(known)

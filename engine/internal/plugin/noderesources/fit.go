@@ -18,6 +18,7 @@ import (
 var Fit = &plugin.Plugin{
 	Name:      verdict.NodeResourcesFit,
 	Compile:   func(c *plugin.Cycle, s *rule.Set) { s.Fit = NewFit(c) },
+	Waits:     waits,
 	Explain:   explain,
 	Score:     Score,
 	Weight:    func(w *api.Weights) *int64 { return &w.NodeResourcesFit },
@@ -43,6 +44,11 @@ func NewFit(c *plugin.Cycle) *rule.Fit {
 		}
 	}
 	return rule.NewFit(c.State, counted)
+}
+
+// waits returns that every pod which leaves is waited for (fit.go isSchedulableAfterAssignedPodDelete, v1.37).
+func waits(*plugin.Cycle) func(*plugin.Event) bool {
+	return func(e *plugin.Event) bool { return e.Left }
 }
 
 func ignored(name string, p *api.Profile) bool {

@@ -1,6 +1,8 @@
 package podtopologyspread
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -14,6 +16,7 @@ var Plugin = &plugin.Plugin{
 	Name:          verdict.PodTopologySpread,
 	PreFilter:     preFilter,
 	Compile:       compileHard,
+	Waits:         waits,
 	Explain:       explain,
 	PreScoreError: preScoreError,
 	Score:         Score,
@@ -27,6 +30,16 @@ func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
 		return plugin.PreFilterResult{Code: verdict.Error, Reason: verdict.UnparsablePod(err)}
 	}
 	return plugin.PreFilterResult{}
+}
+
+// waits returns which pods are waited for: those of the pod's namespace that a hard constraint selects (plugin.go
+// isSchedulableAfterAssignedPodChange, v1.37).
+func waits(c *plugin.Cycle) func(*plugin.Event) bool {
+	hard := constraints(c, false)
+	return func(e *plugin.Event) bool {
+		return e.Namespace == c.Pod.Namespace &&
+			slices.ContainsFunc(hard, func(k constraint) bool { return k.selector.Matches(e.Labels) })
+	}
 }
 
 // compileHard compiles the hard constraints. A node counts if it has the keys of all of them and the inclusion policies

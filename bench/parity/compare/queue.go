@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/stowage-scheduler/stowage/bench/conformance"
+	"github.com/stowage-scheduler/stowage/bench/parity/expect"
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// runQueue compares how a whole kube-scheduler runs the case's queue. Counted pods have no names and start times: kube-scheduler
+// would choose other victims.
+func runQueue(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
+	q, err := oracle.NewQueue(c, expect.Best(c))
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	r := &Result{}
+	if r.Queue, err = q.Run(); err != nil {
+		return nil, err
+	}
+	want, err := expect.QueueAnswer(c, r.Queue)
+	if err != nil {
+		return nil, err
+	}
+	for _, form := range []Form{{}, {Stored: true}} {
+		if r.Differences = answerQueue(ctx, c, q.Scheduler, form, stowage, want); len(r.Differences) > 0 {
+			break
+		}
+	}
+	return r, nil
+}
+
+func answerQueue(
+	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service,
+	want *stowagev1.PlaceResponse,
+) (out []conformance.Difference) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = []conformance.Difference{{Kind: "panic", Text: fmt.Sprintf("%v\n%s", p, debug.Stack())}}
+		}
+	}()
+	request, err := PlaceRequest(c, s, form)
+	if err != nil {
+		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}
+	}
+	return conformance.RunQueue(ctx, request, want, stowage)
+}
+
+// Queues counts what happened in the queues of whole kube-schedulers.
+type Queues struct {
+	Cases, Pods, Attempts int
+	// Retried pods were placed at a later attempt than the first, LaterRounds of them once time had passed.
+	Retried, LaterRounds int
+	// Preemptions had Victims, Chained ones pods of the queue among them. After a Vain one the preemptor was not placed on that
+	// node.
+	Preemptions, Victims, Chained, Vain, Violating int
+	// Fruitful rounds placed or evicted a pod after time had passed.
+	Fruitful, Unplaced, Evicted, Gated int
+}
+
+// Add counts a queue.
+func (o *Queues) Add(r *oracle.QueueResult) {
+	o.Cases++
+	o.Pods += len(r.Pods)
+	o.Fruitful += r.Fruitful
+	count := func(n *int, when bool) {
+		if when {
+			*n++
+		}
+	}
+	for _, p := range r.Pods {
+		o.Attempts += p.Attempts
+		count(&o.Retried, p.Placed > 0 && p.Attempts > 1)
+		count(&o.LaterRounds, p.Placed > 0 && p.Round > 0)
+		count(&o.Unplaced, p.Placed == 0)
+		count(&o.Evicted, p.Evicted)
+		count(&o.Gated, p.Attempts == 0)
+	}
+	for _, e := range r.Evictions {
+		o.Preemptions++
+		o.Victims += len(e.Victims)
+		chained := false
+		for _, v := range e.Victims {
+			chained = chained || v.Entry >= 0
+		}
+		count(&o.Chained, chained)
+		count(&o.Vain, !e.Placed)
+		count(&o.Violating, e.Violations > 0)
+	}
+}

@@ -1,0 +1,162 @@
+package generate
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+)
+
+// inQueues makes some cases be about what pods wait for.
+func (d *draw) inQueues() {
+	switch x := d.Float64(); {
+	case x < 0.25:
+		d.likelihood[podAffinity], d.roomy = 0.7, d.chance(0.5)
+	case x < 0.45:
+		d.likelihood[spread], d.roomy, d.leaving = 0.6, d.chance(0.5), pick(d, 0, 0.25)
+	case x < 0.55:
+		d.likelihood[ports], d.roomy = 0.9, d.chance(0.5)
+	case x < 0.62:
+		d.likelihood[resources] = 0.9
+	case x < 0.67:
+		d.likelihood[defaultSpread] = 0.9
+	case x < 0.7:
+		d.likelihood[oddity] = 0.3
+	case x < 0.72:
+		d.likelihood[taints] = 0.6
+	case x < 0.9:
+		// Little but room is in the way.
+		for _, f := range []feature{podAffinity, spread, ports, taints, nodeAffinity, narrowing, resources} {
+			d.likelihood[f] = 0.01
+		}
+	}
+}
+
+// wholeQueue draws a queue for a whole kube-scheduler on nodes with little room: pods of many priorities that preempt each
+// other, wait for each other, and hold nominations.
+func (d *draw) wholeQueue() {
+	d.c.Whole = true
+	levels := append(d.levels(), ptr(int32(10)), ptr(int32(50)))
+	for i, pod := range d.c.Pods {
+		d.victim(pod, i, levels)
+		if d.chance(0.5) {
+			pod.Spec.Priority = pick(d, nil, ptr(int32(-10)), ptr(int32(0)))
+		}
+		if pod.Status.StartTime == nil {
+			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(5000+i) * time.Second)}
+		}
+	}
+	d.pendingPods(levels)
+	for i := range d.c.Queue {
+		if j := d.IntN(len(d.c.Queue)); i != j && d.chance(0.25) {
+			d.waitFor(d.c.Queue[i].Pod, d.c.Queue[j].Pod)
+		}
+	}
+	if d.chance(0.2) {
+		for range d.between(1, 2) {
+			pod := d.nominated()
+			pod.Status.NominatedNodeName = pick(d, d.c.Nodes...).Name
+			d.c.Nominated = append(d.c.Nominated, pod)
+		}
+	}
+	for range d.IntN(4) {
+		d.budget()
+	}
+	if d.roomy && d.chance(0.7) {
+		return
+	}
+	for _, n := range d.c.Nodes {
+		if d.chance(0.9) {
+			d.scarce(n)
+		}
+	}
+}
+
+// pendingPods draws the entries of the queue.
+func (d *draw) pendingPods(levels []*int32) {
+	left := pick(d, 3, 8, 15, 40)
+	for range d.between(1, 12) {
+		if left == 0 {
+			return
+		}
+		pod := d.pod(pending)
+		switch i, x := len(d.c.Queue), d.Float64(); {
+		case x < 0.2 && len(d.c.Pods) > 0:
+			pod = pick(d, d.c.Pods...).DeepCopy()
+			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds, pod.Finalizers = nil, nil, nil
+			pod.Status.Reset()
+		case x < 0.4 && i > 0:
+			pod = d.c.Queue[d.IntN(i)].Pod.DeepCopy()
+		}
+		pod.Name = d.name("pending")
+		d.preemptor(pod, levels)
+		if d.chance(0.25) {
+			pod.Spec.Priority = pick(d, levels...)
+		}
+		if i := len(d.c.Queue); i > 0 && d.chance(0.15) {
+			// It comes when the queue has taken what room there was.
+			other := d.c.Queue[d.IntN(i)].Pod
+			late := other.DeepCopy()
+			late.Name, late.Labels = pod.Name, map[string]string{"app": "late"}
+			pod = late
+			d.waitFor(pod, other)
+		}
+		pod.Spec.NodeName = "" // it would be on that node
+		count := 1
+		if pod.Status.NominatedNodeName == "" && d.chance(0.35) {
+			count = d.between(1, min(left, 8))
+		}
+		if d.chance(0.03) {
+			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}
+		}
+		left -= count
+		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})
+	}
+}
+
+// waitFor gives a pod affinity to another one, which is attempted later in most cases.
+func (d *draw) waitFor(pod, other *corev1.Pod) {
+	if len(other.Labels) == 0 {
+		return
+	}
+	d.attract(pod, other)
+	if d.chance(0.3) {
+		// No event tells it that the other one has come: it waits for a round.
+		terms := pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		terms[len(terms)-1].Namespaces = nil
+		terms[len(terms)-1].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: other.Namespace}}
+	}
+	if d.chance(0.7) {
+		pod.Spec.Priority = pick(d, ptr(int32(100)), ptr(int32(500)), ptr(int32(2000)))
+		other.Spec.Priority = pick(d, nil, ptr(int32(0)), ptr(int32(-5)), ptr(int32(20)))
+	}
+}
+
+// scarce makes a node have room for few pods of the queue.
+func (d *draw) scarce(n *corev1.Node) {
+	bound := slices.DeleteFunc(slices.Clone(d.c.Pods), func(p *corev1.Pod) bool { return p.Spec.NodeName != n.Name })
+	l := n.Status.Allocatable
+	if d.chance(0.25) {
+		l[corev1.ResourcePods] = *resource.NewQuantity(int64(len(bound)+d.between(0, 3)), resource.DecimalSI)
+	}
+	asking := pick(d, d.c.Queue...).Pod
+	for _, name := range some(d, 0.6, corev1.ResourceCPU, corev1.ResourceMemory) {
+		q, asked := requested(name, bound...), requested(name, asking)
+		most := asked.DeepCopy()
+		asked.SetMilli(asked.MilliValue() / 2 * int64(pick(d, 0, 1, 2, 2, 3, 4, 6)))
+		if q.Add(asked); q.Cmp(most) < 0 && d.chance(0.9) {
+			q = most // it is large enough without its pods
+		}
+		q.RoundUp(resource.Milli)
+		if name != corev1.ResourceCPU {
+			q.RoundUp(0)
+		}
+		if q.Sign() >= 0 && q.CmpInt64(1<<50) <= 0 {
+			l[name] = q
+		}
+	}
+}

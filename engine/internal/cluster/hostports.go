@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+)
+
+// anyAddress is how a node's occupied ports name the address of a port on every address
+// (k8s.io/kube-scheduler/framework/types.go HostPortInfo sanitize, v0.37).
+const anyAddress = "0.0.0.0"
+
+// Occupied returns a port as it is in the set of a node's occupied ports.
+func Occupied(h api.HostPort) api.HostPort {
+	h.HostIP = cmp.Or(h.HostIP, anyAddress)
+	return h
+}
+
+// occupied is the occupied host ports of a node, which are a set: a pod that leaves takes its ports out of it, even if another
+// pod holds them, too (pkg/scheduler/framework/types.go NodeInfo.updateUsedPorts, v1.37).
+type occupied map[api.HostPort]bool
+
+// LeavePorts lets pods leave the set of occupied ports of their node, before they are evicted. The state keeps sets of nodes
+// where a pod that stays holds a port of one that has left; on others a port is occupied if a pod holds it.
+func (s *State) LeavePorts(node uint32, victims []Victim) {
+	var leaves []api.HostPort
+	for i := range victims {
+		leaves = append(leaves, s.groups[victims[i].Group].HostPorts...)
+	}
+	if len(leaves) == 0 {
+		return
+	}
+	ports := s.occupied[node]
+	if ports == nil {
+		holders := make(map[api.HostPort]int)
+		for _, o := range s.Occupants(node) {
+			for _, h := range s.groups[o.Group].HostPorts {
+				holders[Occupied(h)] += o.Count
+			}
+		}
+		left := make(map[api.HostPort]int)
+		for i := range victims {
+			for _, h := range s.groups[victims[i].Group].HostPorts {
+				left[Occupied(h)] += int(victims[i].Count)
+			}
+		}
+		if !slices.ContainsFunc(leaves, func(h api.HostPort) bool { return holders[Occupied(h)] > left[Occupied(h)] }) {
+			return
+		}
+		ports = make(occupied)
+		for h := range holders {
+			ports[h] = true
+		}
+		if s.occupied == nil {
+			s.occupied = make(map[uint32]occupied)
+		}
+		s.occupied[node] = ports
+	}
+	for _, h := range leaves {
+		delete(ports, Occupied(h))
+	}
+}
+
+// EnterPorts adds the ports of a pod to the set of its node, when it is assumed.
+func (s *State) EnterPorts(node uint32, p *Pending) {
+	if ports := s.occupied[node]; ports != nil {
+		for _, h := range p.HostPorts {
+			ports[Occupied(h)] = true
+		}
+	}
+}
+
+// PortHolders iterates over the nodes with sets of occupied ports, and the numbers of their pods that hold an occupied port which
+// clashes. The order differs from call to call.
+func (s *State) PortHolders(clashes func(api.HostPort) bool) iter.Seq2[uint32, int64] {
+	return func(yield func(uint32, int64) bool) {
+		for node, ports := range s.occupied {
+			count := int64(0)
+			for _, o := range s.Occupants(node) {
+				if slices.ContainsFunc(s.groups[o.Group].HostPorts, func(h api.HostPort) bool { return ports[Occupied(h)] && clashes(h) }) {
+					count += int64(o.Count)
+				}
+			}
+			if !yield(node, count) {
+				return
+			}
+		}
+	}
+}

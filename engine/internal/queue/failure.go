@@ -1,0 +1,144 @@
+package queue
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// failure is why an attempt found no node.
+type failure struct {
+	version    int
+	message    string
+	rejections []verdict.Rejection
+	failed     bool
+	infeasible bool   // no node is feasible, so that it did not fail to be scored
+	rejectors  uint64 // 0 for an error
+	preemption *verdict.Preemption
+	unlisted   bool             // preemption lists too much for an answer, and is cut
+	victims    []cluster.Victim // on the node that the pod is nominated to
+}
+
+// failure returns why no node is feasible for a pod of a class. Pods of a class share it as long as nothing changes.
+func (q *queue) failure(c *place.Class) (*failure, error) {
+	if known := q.known[c]; known != nil && known.version == q.version {
+		return known, nil
+	}
+	outcome, err := q.Rejected(q.ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	why := &failure{
+		version: q.version, message: outcome.Message, failed: c.Error(q.Candidates.Len()) != "", infeasible: outcome.Feasible.Empty(),
+	}
+	if !why.failed {
+		for i := range outcome.Rejections {
+			why.rejectors |= 1 << q.plugins[outcome.Rejections[i].Plugin]
+		}
+	}
+	if why.infeasible {
+		why.preemption, why.victims, err = preempt.FindVictims(q.ctx, c.Decision, q.Candidates, outcome.Rejections, preempt.Options{})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
+		why.rejections = outcome.Rejections
+	}
+	if p := why.preemption; p != nil {
+		if q.found += p.Listed(); q.found > verdict.MaxListedNodes {
+			why.unlisted = true
+			why.preemption = &verdict.Preemption{Message: p.Message, Nominated: p.Nominated, ClearsNomination: p.ClearsNomination}
+		}
+	}
+	if c.Pod.Nomination == nil && c.Pod.NominatedNode == "" {
+		q.known[c] = why
+	}
+	return why, nil
+}
+
+// finish fills the placements. A queue that did not end has unattempted pods, and explains nothing.
+func (q *queue) finish(ended bool) error {
+	for _, p := range q.placed {
+		if !p.evicted {
+			q.Placements[p.entry].Nodes = append(q.Placements[p.entry].Nodes, p.node)
+		}
+	}
+	for i := range q.Placements {
+		e, result := &q.entries[i], &q.Placements[i]
+		result.Evicted, result.Attempts = e.evicted, e.attempts
+		if result.Unplaced = q.Pending[i].Count - len(result.Nodes) - e.evicted; result.Unplaced == 0 {
+			continue
+		}
+		first, waiting := e.unplaced()
+		result.Unattempted = result.Unplaced - waiting
+		if len(q.Classes) == 0 { // the deadline came first
+			continue
+		}
+		if err := q.explain(first, q.Classes[i], result, ended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unplaced returns the first pod that was attempted and has no node, nil for none, and the number of such pods.
+func (e *entry) unplaced() (first *pod, waiting int) {
+	for _, p := range e.failed {
+		if p.placed {
+			continue
+		}
+		if waiting++; first == nil || p.ordinal < first.ordinal {
+			first = p
+		}
+	}
+	return first, waiting
+}
+
+// explain tells why the first unplaced pod of an entry has no node: as its last attempt found, and where that takes a search of
+// its own, as the nodes are at the end.
+func (q *queue) explain(first *pod, class *place.Class, result *verdict.Placement, ended bool) error {
+	infeasible := true
+	if first != nil {
+		why := first.why
+		result.Message, result.Rejections, result.Failed, infeasible = why.message, why.rejections, why.failed, why.infeasible
+		if p := why.preemption; q.Preempt && p != nil {
+			if result.Message += " " + p.Message; !why.unlisted {
+				result.Preemption = p
+			}
+		}
+	} else {
+		if q.Decision(class).Gated() == nil {
+			return nil // unattempted
+		}
+		result.Unattempted = 0
+		outcome, err := q.Rejected(q.ctx, class)
+		if err != nil {
+			return err
+		}
+		result.Message = outcome.Message
+		if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
+			result.Rejections = outcome.Rejections
+		}
+	}
+	if !ended {
+		return nil
+	}
+	d := q.Decision(class)
+	if first != nil && first.nominated != "" {
+		d = q.Decision(&place.Class{Pod: first.pending})
+	}
+	var err error
+	if q.Explain {
+		if result.Explanation, err = d.Explain(q.ctx, q.Candidates); err != nil {
+			return err
+		}
+	}
+	if q.Changes && infeasible {
+		if result.Changes, err = q.Explainer(q.ctx, d, q.Candidates); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,454 @@
+// Package queue attempts the pods of a queue as kube-scheduler's scheduling queue does (pkg/scheduler/backend/queue, v1.37).
+//
+// All pods are created at once, in the given order, and nothing takes time: victims have left, all events are seen and placed
+// pods are bound before the next pod is attempted. Pods that no event moves wait for the flush of unschedulable pods, which
+// comes when no other pod is left to attempt (scheduling_queue.go flushUnschedulableEntitiesLeftover). The queue ends with a
+// flush after which no pod was placed or evicted.
+//
+// It ends: each pod leaves at most once, so that finitely many are placed or evicted. In between, a pod is attempted again only
+// after another one lost its nomination, and it gets no new one without an eviction.
+package queue
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// pod is a pod that was attempted without success, or is nominated.
+type pod struct {
+	entry, ordinal int
+	class          *place.Class
+	// since is when the pod was attempted last.
+	since int64
+	// unschedulable counts the attempts that ended with a rejection.
+	unschedulable int
+	// rejectors are the plugins that rejected the pod, by their index in the framework.
+	rejectors uint64
+	// nominated is the name of the node that the pod is nominated to, empty for none. pending is the pod with that nomination,
+	// which the state has if the cluster has the node.
+	nominated string
+	pending   *cluster.Pending
+	why       *failure // of the last attempt; nil before the first
+	placed    bool
+}
+
+func (p *pod) priority() int32 { return p.class.Pod.Spec().Priority }
+
+// compare orders pods as PrioritySort does (pkg/scheduler/framework/plugins/queuesort/priority_sort.go, v1.37).
+func compare(a, b *pod) int {
+	return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.since, b.since))
+}
+
+// maxBackoff is the longest backoff in units of the shortest one (pkg/scheduler/backend/queue/scheduling_queue.go
+// DefaultPodMaxBackoffDuration and DefaultPodInitialBackoffDuration, v1.37).
+const maxBackoff = 10
+
+// backoff returns when the backoff of the pod ends, in units of the shortest backoff (backoff_queue.go
+// calculateBackoffDuration).
+func (p *pod) backoff() int {
+	if doublings := p.unschedulable - 1; doublings < 4 {
+		return min(1<<doublings, maxBackoff)
+	}
+	return maxBackoff
+}
+
+// backoffs is a heap of pods by the end of their backoff. While no other pod is left to attempt, the first one is
+// (active_queue.go unlockedPop, backoff_queue.go lessBackoffCompletedWithPriority).
+type backoffs []*pod
+
+func (b backoffs) Len() int { return len(b) }
+func (b backoffs) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(b[i].backoff(), b[j].backoff()), compare(b[i], b[j])) < 0
+}
+func (b backoffs) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
+func (b *backoffs) Push(p any)   { *b = append(*b, p.(*pod)) }
+func (b *backoffs) Pop() any {
+	last := len(*b) - 1
+	p := (*b)[last]
+	(*b)[last], *b = nil, (*b)[:last]
+	return p
+}
+
+// kept are unschedulable pods that wait for the same events.
+type kept struct {
+	keptBy
+	waits []func(*plugin.Event) bool
+	pods  []*pod
+}
+
+type keptBy struct {
+	class     *place.Class
+	rejectors uint64
+}
+
+// Options are the arguments of Place.
+type Options struct {
+	Explain, Changes bool
+	// Preempt asks for Placement.Preemption.
+	Preempt bool
+}
+
+// queue is a queue that is being placed.
+type queue struct {
+	*place.Queue
+	Options
+	ctx context.Context
+
+	entries []entry
+	order   []int // entries that were not attempted as a whole, in the order of attempts; gated ones are left out
+	active  []*pod
+	backoff backoffs
+	// unschedulable are the pods that wait, erroneous those that only the flush brings back.
+	unschedulable []*kept
+	keptBy        map[keptBy]*kept
+	erroneous     []*pod
+	nominees      map[*cluster.Nomination]*pod
+
+	placed    []placed // by the order in which the state assumed them
+	evictions []verdict.Eviction
+
+	clock   int64
+	version int  // number of changes that may change the outcome of an attempt
+	changed bool // whether a pod was placed or evicted since the last flush
+	plugins map[verdict.Plugin]int
+	known   map[*place.Class]*failure
+	listed  int // nodes in rejections since the last flush
+	found   int // nodes and victims in preemptions since the last flush
+}
+
+// entry is the state of a queue entry.
+type entry struct {
+	fresh    int    // index of the next pod that was not attempted yet
+	failed   []*pod // after their first attempt; some are placed now
+	evicted  int
+	attempts uint64
+	stated   []*pod // by index, if the entry's pods are nominated from the start
+}
+
+type placed struct {
+	entry   int
+	node    uint32
+	evicted bool
+}
+
+// Place places the pods of q, which has placed none yet, and fills q.Placements, also if it returns an error. The pods of q are
+// not nominated: nominated has the names of the nodes that they are nominated to by entry, nil for none.
+func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) ([]verdict.Eviction, error) {
+	r := &queue{
+		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
+		nominees: make(map[*cluster.Nomination]*pod), plugins: make(map[verdict.Plugin]int),
+		known: make(map[*place.Class]*failure),
+	}
+	for i, p := range q.Framework.Filters {
+		r.plugins[p.Name] = i
+	}
+	err := ctx.Err()
+	if err == nil && len(q.Classes) == len(q.Pending) {
+		r.begin(nominated)
+		err = r.run()
+	}
+	if finished := r.finish(err == nil); err == nil {
+		err = finished
+	}
+	return r.evictions, err
+}
+
+// begin fills the queue.
+func (q *queue) begin(nominated []string) {
+	for i := range q.Pending {
+		count := q.Pending[i].Count
+		if nominated != nil && nominated[i] != "" {
+			for ordinal := range count {
+				p := &pod{entry: i, ordinal: ordinal, class: q.Classes[i]}
+				q.nominate(p, nominated[i])
+				q.entries[i].stated = append(q.entries[i].stated, p)
+			}
+		}
+		if count > 0 && q.Decision(q.Classes[i]).Gated() == nil {
+			q.order = append(q.order, i)
+		}
+	}
+	priority := func(entry int) int32 { return q.Classes[entry].Pod.Spec().Priority }
+	slices.SortStableFunc(q.order, func(a, b int) int { return cmp.Compare(priority(b), priority(a)) })
+}
+
+// run attempts pods until nothing changes any more.
+func (q *queue) run() error {
+	for flushed := false; ; flushed = true {
+		q.changed = false
+		for {
+			more, err := q.next()
+			if err != nil {
+				return err
+			}
+			if !more {
+				break
+			}
+		}
+		if flushed && !q.changed {
+			return nil
+		}
+		if q.flush(); len(q.active) == 0 {
+			return nil
+		}
+	}
+}
+
+// next attempts the pod at the head of the queue, if there is one.
+func (q *queue) next() (more bool, err error) {
+	for len(q.order) > 0 {
+		i := q.order[0]
+		e := &q.entries[i]
+		if e.fresh == q.Pending[i].Count {
+			q.order = q.order[1:]
+			continue
+		}
+		e.fresh++
+		if e.stated != nil {
+			return true, q.attempt(e.stated[e.fresh-1])
+		}
+		return true, q.attempt(&pod{entry: i, ordinal: e.fresh - 1, class: q.Classes[i]})
+	}
+	if len(q.active) > 0 {
+		p := q.active[0]
+		q.active = q.active[1:]
+		return true, q.attempt(p)
+	}
+	if len(q.backoff) > 0 {
+		return true, q.attempt(heap.Pop(&q.backoff).(*pod))
+	}
+	return false, nil
+}
+
+// flush moves all pods that wait to the head of the queue. None backs off any more.
+func (q *queue) flush() {
+	q.active = append(q.active[:0:0], q.erroneous...)
+	for _, k := range q.unschedulable {
+		q.active = append(q.active, k.pods...)
+	}
+	slices.SortFunc(q.active, compare)
+	q.erroneous, q.unschedulable, q.listed, q.found = nil, nil, 0, 0
+	clear(q.keptBy)
+	clear(q.known)
+}
+
+// attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37).
+func (q *queue) attempt(p *pod) error {
+	q.entries[p.entry].attempts++
+	class := p.class
+	if p.nominated != "" {
+		class = &place.Class{Pod: p.pending, Scan: true}
+	}
+	node, found, err := q.best(p, class)
+	if err != nil {
+		return err
+	}
+	if found {
+		q.place(p, node)
+		return nil
+	}
+	return q.fail(p, class)
+}
+
+// best returns the best node for a pod, and whether one is feasible. A feasible node that the pod is nominated to is the only
+// one that is evaluated.
+func (q *queue) best(p *pod, class *place.Class) (uint32, bool, error) {
+	if n, known := q.State.Node(p.nominated); p.nominated != "" && known && q.Candidates.Has(n) {
+		only := nodeset.New(q.State.Len())
+		only.Add(n)
+		outcome, err := q.Decision(class).Filter(q.ctx, only)
+		if err != nil || !outcome.Feasible.Empty() {
+			return n, err == nil, err
+		}
+	}
+	return q.Next(q.ctx, class, &q.Placements[p.entry])
+}
+
+// place places a pod and wakes those that wait for it.
+func (q *queue) place(p *pod, node uint32) {
+	q.withdraw(p)
+	p.placed = true
+	q.Assume(p.entry, node)
+	q.State.EnterPorts(node, p.class.Pod)
+	q.placed = append(q.placed, placed{entry: p.entry, node: node})
+	q.version++
+	q.changed = true
+	q.wake(&plugin.Event{Shape: p.class.Pod.Shape}, math.MaxInt32)
+}
+
+// fail puts a pod back that has no node, and preempts for it (pkg/scheduler/schedule_one.go handleSchedulingFailure,
+// pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
+func (q *queue) fail(p *pod, class *place.Class) error {
+	why, err := q.failure(class)
+	if err != nil {
+		return err
+	}
+	if p.why == nil {
+		e := &q.entries[p.entry]
+		e.failed = append(e.failed, p)
+	}
+	p.why, p.since, p.rejectors = why, q.clock, why.rejectors
+	q.clock++
+	if why.rejectors == 0 {
+		q.erroneous = append(q.erroneous, p)
+	} else {
+		p.unschedulable++
+		q.keep(p)
+	}
+	q.renominate(p, why)
+	if len(why.victims) == 0 {
+		return nil
+	}
+	events := q.evict(p, why)
+	if slices.ContainsFunc(events, func(e plugin.Event) bool { return !e.Terminating }) { // otherwise there is nothing to do
+		q.outrank(p, why.preemption.Nominated.Node)
+	}
+	for i := range events {
+		q.wake(&events[i], math.MaxInt32)
+	}
+	return nil
+}
+
+// renominate applies what a failed attempt changes about the nomination of a pod. If the nomination ends, the pods that it kept
+// from its node are woken, and itself (pkg/scheduler/eventhandlers.go updatePodInSchedulingQueue, v1.37).
+func (q *queue) renominate(p *pod, why *failure) {
+	to := p.nominated
+	switch {
+	case why.preemption == nil || why.preemption.ClearsNomination:
+		to = ""
+	case why.preemption.Nominated != nil:
+		to = q.State.Names[why.preemption.Nominated.Node]
+	}
+	before := p.nominated
+	if to == before {
+		return
+	}
+	q.withdraw(p)
+	q.nominate(p, to)
+	if before != "" {
+		q.wake(&plugin.Event{Shape: p.class.Pod.Shape, Left: true}, p.priority())
+	}
+}
+
+// nominate nominates a pod that is not nominated to a node; empty for none.
+func (q *queue) nominate(p *pod, to string) {
+	if to == "" {
+		return
+	}
+	pending, stated := *p.class.Pod, *p.class.Pod.Pod
+	stated.NominatedNode = to
+	pending.Pod, p.nominated, p.pending = &stated, to, &pending
+	if node, known := q.State.Node(to); known {
+		pending.Nomination = q.State.Nominate(&pending, node)
+		q.nominees[pending.Nomination] = p
+		q.renominated()
+	}
+}
+
+// withdraw ends the nomination of a pod.
+func (q *queue) withdraw(p *pod) {
+	if p.nominated == "" {
+		return
+	}
+	if n := p.pending.Nomination; n != nil {
+		q.State.Withdraw(n)
+		delete(q.nominees, n)
+		q.renominated()
+	}
+	p.nominated, p.pending = "", nil
+}
+
+func (q *queue) renominated() {
+	q.version++
+	q.Renominated()
+}
+
+// outrank ends the nominations of pods with a lower priority than one that preempts on their node, and wakes the pods that they
+// kept from it (pkg/scheduler/framework/preemption/executor.go getLowerPriorityNominatedPods, v1.37).
+func (q *queue) outrank(p *pod, node uint32) {
+	for _, n := range q.State.NominatedTo(nil, node, p.priority()) {
+		e := &plugin.Event{Shape: n.Shape, Left: true}
+		if other := q.nominees[n.Own()]; other != nil {
+			q.withdraw(other)
+		} else {
+			q.State.Clear(node, &n)
+			q.renominated()
+		}
+		q.wake(e, n.Priority)
+	}
+}
+
+// evict lets the victims of a pod leave, and returns the events of that.
+func (q *queue) evict(p *pod, why *failure) []plugin.Event {
+	node := why.preemption.Nominated.Node
+	events := make([]plugin.Event, 0, len(why.victims))
+	for i := range why.victims {
+		v := &why.victims[i]
+		if at, assumed := v.Assumed(); assumed {
+			q.placed[at].evicted = true
+			q.entries[q.placed[at].entry].evicted++
+		}
+		events = append(events, plugin.Event{Shape: q.State.Group(int(v.Group)).Shape, Left: true})
+	}
+	q.State.LeavePorts(node, why.victims)
+	for i := range why.victims {
+		q.State.EvictVictim(node, &why.victims[i])
+	}
+	q.evictions = append(q.evictions, verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated})
+	q.version++
+	q.changed = true
+	q.Evicted()
+	return events
+}
+
+// keep lets a pod wait for the events that its rejectors wait for.
+func (q *queue) keep(p *pod) {
+	by := keptBy{p.class, p.rejectors}
+	k := q.keptBy[by]
+	if k == nil {
+		k = &kept{keptBy: by, waits: q.waits(p)}
+		q.keptBy[by] = k
+		q.unschedulable = append(q.unschedulable, k)
+	}
+	k.pods = append(k.pods, p)
+}
+
+// waits returns what the plugins that rejected a pod wait for.
+func (q *queue) waits(p *pod) (waits []func(*plugin.Event) bool) {
+	for i, of := range q.Framework.Filters {
+		if p.rejectors&(1<<i) == 0 {
+			continue
+		}
+		if awaited := of.Awaited(q.Decision(p.class).Cycle); awaited != nil {
+			waits = append(waits, awaited)
+		}
+	}
+	return waits
+}
+
+func waitsFor(waits []func(*plugin.Event) bool, e *plugin.Event) bool {
+	return slices.ContainsFunc(waits, func(awaited func(*plugin.Event) bool) bool { return awaited(e) })
+}
+
+// wake moves the pods that wait for an event, and do not have more than a priority, to those that back off
+// (scheduling_queue.go moveAllToActiveOrBackoffQueue).
+func (q *queue) wake(e *plugin.Event, most int32) {
+	for _, k := range q.unschedulable {
+		if len(k.pods) == 0 || k.class.Pod.Spec().Priority > most || !waitsFor(k.waits, e) {
+			continue
+		}
+		for _, p := range k.pods {
+			heap.Push(&q.backoff, p)
+		}
+		k.pods = nil
+	}
+}

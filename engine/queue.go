@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/change"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/queue"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// schedule is Place with PlaceOptions.Scheduler.
+func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptions) (*verdict.Place, error) {
+	state := cluster.NewState(ctx, c.compiled)
+	pending, nominated := withoutNominations(state, pending)
+	preempts := make([]bool, len(pending))
+	for i := range preempts {
+		preempts[i] = true
+	}
+	q, err := place.New(ctx, c.framework(o.Profile), state, c.candidates(o.Candidates), pending, place.Options{
+		Seed: o.Seed, Preempt: preempts, Scan: o.Scan, Tuning: o.tuning,
+	})
+	q.Explainer = change.Find
+	evictions, failed := queue.Place(ctx, q, nominated, queue.Options{Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt})
+	result := &verdict.Place{Placements: q.Placements, Evictions: evictions}
+	if err == nil {
+		err = failed
+	}
+	if errors.Is(err, context.DeadlineExceeded) && o.Partial {
+		result.Partial, err = true, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, watch(result, o.Watch)
+}
+
+// withoutNominations returns a queue whose pods are not nominated, and the nodes that they are nominated to, by entry, nil if
+// none is. The cluster does not nominate them any more either.
+func withoutNominations(s *cluster.State, pending []Pending) (without []Pending, nominated []string) {
+	any := s.AnyNominated()
+	for i := range pending {
+		pod := &pending[i].Pod
+		if any {
+			s.Supersede(pod.Template.Namespace, pod.Name)
+		}
+		if pod.NominatedNode != "" && nominated == nil {
+			without, nominated = slices.Clone(pending), make([]string, len(pending))
+		}
+		if nominated != nil {
+			nominated[i], without[i].Pod.NominatedNode = pod.NominatedNode, ""
+		}
+	}
+	if nominated == nil {
+		return pending, nil
+	}
+	return without, nominated
+}
+
+// watch passes a result to a watcher. Entries with unattempted pods are not done.
+func watch(result *verdict.Place, w Watcher) error {
+	if w == nil {
+		return nil
+	}
+	for i := range result.Placements {
+		p := &result.Placements[i]
+		for _, node := range p.Nodes {
+			if err := w.Placed(i, node); err != nil {
+				return err
+			}
+		}
+		if p.Unattempted > 0 {
+			continue
+		}
+		if err := w.Entry(i, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
