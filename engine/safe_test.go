@@ -52,7 +52,7 @@ func replacementsText(c *api.Cluster, of []verdict.Replacement) string {
 	return strings.Join(out, "; ")
 }
 
-func TestSafePreemption(t *testing.T) {
+func TestSafePreemption(t *testing.T) { //nolint:funlen // a table of cases
 	node := func(name string, pods ...*enginetest.Pod) *enginetest.Node {
 		return enginetest.MakeNode(name).Allocate("cpu", 8000, "pods", 110).Run(pods...)
 	}
