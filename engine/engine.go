@@ -20,7 +20,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
-	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -170,6 +169,18 @@ type PreemptOptions struct {
 	// RecountSpread lets PodTopologySpread count as Filter does, which leaves out terminating pods and those that an empty
 	// selector selects. kube-scheduler's dry run subtracts such victims, though it never counted them.
 	RecountSpread bool
+	// Safe asks for Preemption.Safe; nil for none.
+	Safe *SafeOptions
+	// AcrossSteps asks for Preemption.Across with a budget of steps; 0 for none.
+	AcrossSteps int
+}
+
+// SafeOptions bound the search for a safe candidate.
+type SafeOptions struct {
+	// Cascades is how often in a row a pod that comes back may preempt others.
+	Cascades int
+	// Candidates is the number of candidates that are examined.
+	Candidates int
 }
 
 // ScoreOptions are the arguments of Score in addition to the pod.
@@ -198,7 +209,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
 	result.Message, result.Failed = a.event()
 	if o.Preempt != nil && len(a.feasible) == 0 {
-		preemption, err := preempt.Find(ctx, q.decision(), q.candidates, a.rejections, preempt.Options(*o.Preempt))
+		preemption, err := q.preemption(a.rejections, o.Preempt)
 		if err != nil {
 			return nil, err
 		}

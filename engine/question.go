@@ -7,6 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
+	"github.com/stowage-scheduler/stowage/engine/internal/safe"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -48,6 +50,31 @@ func (q *question) answer() (*answer, error) {
 		return a, nil
 	}
 	return q.c.cache.Keep(key, a, int64(len(q.key))+a.bytes()).(*answer), nil
+}
+
+// preemption returns what preemption finds, from the rejections of the candidates.
+func (q *question) preemption(rejections []verdict.Rejection, o *PreemptOptions) (*verdict.Preemption, error) {
+	d, options := q.decision(), preempt.Options{All: o.All, RecountSpread: o.RecountSpread}
+	var choices []*preempt.Choice
+	if o.Safe != nil {
+		options.Each = func(c *preempt.Choice) { choices = append(choices, c) }
+	}
+	p, err := preempt.Find(q.ctx, d, q.candidates, rejections, options)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	if o.Safe != nil && p.Nominated != nil {
+		p.Safe, err = safe.Find(q.ctx, d, choices, safe.Options{
+			Cascades: o.Safe.Cascades, Candidates: o.Safe.Candidates, Preempt: options,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.AcrossSteps > 0 && (p.Nominated != nil || p.ClearsNomination) {
+		p.Across, err = preempt.Across(q.ctx, d, q.candidates, o.AcrossSteps)
+	}
+	return p, err
 }
 
 // answer is the result of filtering for one pod. It is immutable.

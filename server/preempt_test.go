@@ -292,3 +292,52 @@ func TestOrderOfVictimsByDelta(t *testing.T) {
 		}
 	}
 }
+
+// controlled makes a pod one of a template of the cluster, with a controller of a kind.
+func controlled(c *stowagev1.Cluster, kind string, pod *stowagev1.Pod) *stowagev1.Pod {
+	template := pod.GetTemplate()
+	template.Controller = &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: kind, Name: "of-" + pod.Name}
+	pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(len(c.PodTemplates))}
+	c.PodTemplates = append(c.PodTemplates, template)
+	return pod
+}
+
+// Of two victims the one that started later is tied to its node by its controller: safe preemption evicts the other one.
+func TestSafePreemption(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	c := &stowagev1.Cluster{}
+	c.Nodes = []*stowagev1.Node{
+		fourCPUs("a", startedAt(controlled(c, "ReplicaSet", cpuPod("web", 1, 2)), 100),
+			startedAt(controlled(c, "DaemonSet", cpuPod("agent", 1, 2)), 300)),
+		fourCPUs("b", cpuPod("important", 1000, 2)),
+	}
+	pod := cpuPod("urgent", 10, 2)
+	pod.GetTemplate().Spec.NodeSelector = map[string]string{"kubernetes.io/hostname": "a"}
+	c.Nodes[0].Labels = map[string]string{"kubernetes.io/hostname": "a"}
+	got, err := client.Preempt(t.Context(), &stowagev1.PreemptRequest{
+		Context: whole(c), Pod: pod, Safe: &stowagev1.SafePreemptionOptions{}, AcrossNodes: &stowagev1.AcrossNodesOptions{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := got.Safe
+	if victimsOf(got.Preemption.Nominated) != "a default/agent" || victimsOf(s.GetCandidate()) != "a default/web" ||
+		s.ExaminedCount != 2 || s.Truncated {
+		t.Errorf("nominated to %q, safe is %v", victimsOf(got.Preemption.Nominated), s)
+	}
+	if len(s.Replacements) != 1 || strings.Join(s.Replacements[0].Nodes.Names, " ") != "b" || s.Replacements[0].Pod.Name != "web" {
+		t.Errorf("replacements %v", s.Replacements)
+	}
+	if len(s.Unsafe) != 1 || s.Unsafe[0].Pod.Name != "agent" || s.Unsafe[0].UnplacedCount != 1 ||
+		s.Unsafe[0].Message != "0/1 nodes are available: 1 Insufficient cpu." {
+		t.Errorf("unsafe %v", s.Unsafe)
+	}
+	if a := got.AcrossNodes; victimsOf(a.GetCandidate()) != "a default/agent" || !a.Proven || a.Steps == 0 {
+		t.Errorf("across nodes %v", a)
+	}
+	// Without being asked, neither.
+	got, err = client.Preempt(t.Context(), &stowagev1.PreemptRequest{Context: whole(c), Pod: pod})
+	if err != nil || got.Safe != nil || got.AcrossNodes != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -33,6 +33,9 @@ var apart = map[string]string{
 	"31-preemption-in-vain": "the API server rejects priorities without a class",
 	"32-priority-order":     "the first pod is placed before the second is created",
 	"33-another-scheduler":  "the tests give every pod the scheduler that they are about",
+
+	"36-victims-with-another-node": "the owners of its pods do not exist, and no scheduler evicts so",
+	"37-victims-on-several-nodes":  "no scheduler evicts so",
 }
 
 // outcome is what became of a workload's pods.

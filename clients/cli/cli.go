@@ -22,6 +22,7 @@ type commands struct {
 	Filter     filterCommand     `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
 	Score      scoreCommand      `cmd:"" help:"Score the feasible nodes of a pod."`
 	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`
+	Preempt    preemptCommand    `cmd:"" help:"List the pods that kube-scheduler would evict for a pod; if asked, those whose replacements all have a node, and the fewest on any nodes, which kube-scheduler does not look for."`
 	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }

@@ -42,7 +42,8 @@ func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 
 // OccupyingPod converts a pod on a node, with a template of its own and without its node. It leaves out the fields of pods
 // on nodes that kube-scheduler does not read: node selector and affinity, tolerations, spread constraints, images,
-// scheduling gates, the controller. So errors in these have no effect, and more pods share a template.
+// scheduling gates, the controller. So errors in these have no effect, and more pods share a template. What would come back for
+// the pod is lost: PreemptRequest.safe needs pods that are converted completely.
 func OccupyingPod(p *corev1.Pod) Occupant {
 	p, _ = (&admission{}).stored(p)
 	return occupying(p)

@@ -91,8 +91,8 @@ func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodRes
 	return out
 }
 
-// controller returns the pod's controller if it is of a kind that decisions read. Others would only divide templates that
-// are otherwise equal.
+// controller returns the pod's controller. Decisions read the names of some kinds alone; other names would only divide
+// templates that are otherwise equal.
 func controller(p *corev1.Pod) *stowagev1.ControllerReference {
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil {
@@ -102,7 +102,7 @@ func controller(p *corev1.Pod) *stowagev1.ControllerReference {
 	case "v1 ReplicationController", "apps/v1 ReplicaSet", "apps/v1 StatefulSet":
 		return &stowagev1.ControllerReference{ApiVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name}
 	}
-	return nil
+	return &stowagev1.ControllerReference{ApiVersion: owner.APIVersion, Kind: owner.Kind}
 }
 
 func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *stowagev1.PodSpec {

@@ -35,6 +35,8 @@ type Step struct {
 	Groups    map[string]Group `json:"groups"`
 	Filter    *Filter          `json:"filter"`
 	Score     *Score           `json:"score"`
+	// Preempt asks for the victims, those that have another node, and those on any nodes.
+	Preempt *Preempt `json:"preempt"`
 	// ScaleDown asks for the replicas to delete.
 	ScaleDown *ScaleDown `json:"scaleDown"`
 }
@@ -87,6 +89,32 @@ type Preemption struct {
 	Violations int `json:"violations"`
 	// Refused are the other nodes by reason.
 	Refused map[string][]string `json:"refused"`
+}
+
+// Preempt is the expected victims for a pod.
+type Preempt struct {
+	Pod        string      `json:"pod"`
+	Preemption *Preemption `json:"preemption"`
+	// Safe are those that have another node, AcrossNodes those on any nodes.
+	Safe        *Safe        `json:"safe"`
+	AcrossNodes *AcrossNodes `json:"acrossNodes"`
+}
+
+// Safe is the expected victims that have another node.
+type Safe struct {
+	Node    string   `json:"node"`
+	Victims []string `json:"victims"`
+	// Replacements are the nodes of those that come back, by victim.
+	Replacements map[string][]string `json:"replacements"`
+	// Unsafe are the texts of those that have none if kube-scheduler's victims are evicted.
+	Unsafe map[string]string `json:"unsafe"`
+}
+
+// AcrossNodes is the expected victims on any nodes; they are expected to be proven.
+type AcrossNodes struct {
+	Node       string   `json:"node"`
+	Victims    []string `json:"victims"`
+	Violations int      `json:"violations"`
 }
 
 // Score is the expected scores.
@@ -170,11 +198,14 @@ func (c *Case) validate() error {
 		if s.Score != nil {
 			questions++
 		}
+		if s.Preempt != nil {
+			questions++
+		}
 		if s.ScaleDown != nil {
 			questions++
 		}
 		if s.Name == "" || len(s.Files) == 0 || questions != 1 {
-			return fmt.Errorf("steps[%d]: name, files and exactly one of place, filter, score and scaleDown are required", i)
+			return fmt.Errorf("steps[%d]: name, files and exactly one of place, filter, score, preempt and scaleDown are required", i)
 		}
 		for name, p := range s.Place {
 			if reflect.ValueOf(p).IsZero() {
@@ -194,6 +225,9 @@ func (c *Case) validate() error {
 		}
 		if f := s.Filter; f != nil && reflect.DeepEqual(*f, Filter{Pod: f.Pod}) {
 			return fmt.Errorf("steps[%d].filter: expects nothing", i)
+		}
+		if p := s.Preempt; p != nil && reflect.DeepEqual(*p, Preempt{Pod: p.Pod}) {
+			return fmt.Errorf("steps[%d].preempt: expects nothing", i)
 		}
 		if d := s.ScaleDown; d != nil && len(d.Deleted)+len(d.Domains) == 0 {
 			return fmt.Errorf("steps[%d].scaleDown: expects nothing", i)

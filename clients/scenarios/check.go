@@ -24,6 +24,8 @@ func Check(q *Question, a *Answer) []string {
 		k.filter(q.Step.Filter, a.Filter)
 	case q.Score != nil:
 		k.score(q.Step.Score, a.Score)
+	case q.Preempt != nil:
+		k.preempt(q.Step.Preempt, a.Preempt)
 	case q.ScaleDown != nil:
 		k.scaleDown(q.Step.ScaleDown, a.ScaleDown)
 	default:
@@ -169,15 +171,12 @@ func (k *checker) preemption(what string, want *Preemption, got *stowagev1.Preem
 	if want == nil {
 		return
 	}
-	var best, victims []string
+	var best []string
 	for _, i := range got.GetBestNodes().GetIndexes() {
 		best = append(best, k.q.Snapshot.Cluster.Nodes[i].Name)
 	}
-	for _, v := range got.GetNominated().GetVictims() {
-		victims = append(victims, k.podName(v))
-	}
 	k.same(what+": best", want.Best, best)
-	k.same(what+": victims", want.Victims, victims)
+	k.same(what+": victims", want.Victims, k.podNames(got.GetNominated().GetVictims()))
 	k.same(what+": violations", want.Violations, int(got.GetNominated().GetPdbViolations()))
 	if want.Refused != nil {
 		k.same(what+": refused", want.Refused, byReason(got.GetRejections()))

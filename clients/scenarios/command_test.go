@@ -27,6 +27,9 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 	case q.Score != nil:
 		a.Score = &stowagev1.ScoreResponse{}
 		args, m = []string{"score", "--pod", q.Step.Score.Pod}, a.Score
+	case q.Preempt != nil:
+		a.Preempt = &stowagev1.PreemptResponse{}
+		args, m = []string{"preempt", "--safe", "--across-nodes", "--pod", q.Step.Preempt.Pod}, a.Preempt
 	case q.ScaleDown != nil:
 		a.ScaleDown = &stowagev1.ScaleDownResponse{}
 		args = []string{"scale-down", "--workload", q.Step.ScaleDown.Workload, "--replicas", fmt.Sprint(q.Step.ScaleDown.Replicas)}

@@ -16,6 +16,7 @@ type Service interface {
 	Filter(context.Context, *stowagev1.FilterRequest, ...grpc.CallOption) (*stowagev1.FilterResponse, error)
 	Score(context.Context, *stowagev1.ScoreRequest, ...grpc.CallOption) (*stowagev1.ScoreResponse, error)
 	Place(context.Context, *stowagev1.PlaceRequest, ...grpc.CallOption) (*stowagev1.PlaceResponse, error)
+	Preempt(context.Context, *stowagev1.PreemptRequest, ...grpc.CallOption) (*stowagev1.PreemptResponse, error)
 	ScaleDown(context.Context, *stowagev1.ScaleDownRequest, ...grpc.CallOption) (*stowagev1.ScaleDownResponse, error)
 }
 
@@ -28,6 +29,8 @@ func Client(client Service) Decider {
 			a.Filter, err = client.Filter(ctx, q.Filter)
 		case q.Score != nil:
 			a.Score, err = client.Score(ctx, q.Score)
+		case q.Preempt != nil:
+			a.Preempt, err = client.Preempt(ctx, q.Preempt)
 		case q.ScaleDown != nil:
 			a.ScaleDown, err = client.ScaleDown(ctx, q.ScaleDown)
 		default:

@@ -62,6 +62,18 @@
 //	      victims: [low-1]              the pods that it would evict from the first of them, the most important first
 //	      violations: 1                 how many of them violate a PodDisruptionBudget
 //	      refused: {Too many pods: [c]} the other nodes by reason
+//	  preempt:                          or ask whom to evict for one pod, with what goes beyond kube-scheduler
+//	    pod: web
+//	    preemption: {}                  what kube-scheduler would do, as above
+//	    safe:                           the best candidate whose victims all have another node
+//	      node: a
+//	      victims: [low-1]
+//	      replacements: {low-1: [b]}    where those go that come back
+//	      unsafe: {low-2: "0/3 ..."}    why those of kube-scheduler's victims that come back go nowhere
+//	    acrossNodes:                    the fewest victims on any nodes, which must be proven
+//	      node: a
+//	      victims: [low-1, low-3]
+//	      violations: 0
 //	  score:                            or score one pod
 //	    pod: web
 //	    best: [a]

@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Question is a step's request: exactly one of Place, Filter, Score and ScaleDown is set.
+// Question is a step's request: exactly one of Place, Filter, Score, Preempt and ScaleDown is set.
 type Question struct {
 	Case     *Case
 	Step     *Step
@@ -18,6 +18,7 @@ type Question struct {
 	Place    *stowagev1.PlaceRequest
 	Filter   *stowagev1.FilterRequest
 	Score    *stowagev1.ScoreRequest
+	Preempt  *stowagev1.PreemptRequest
 
 	ScaleDown *stowagev1.ScaleDownRequest
 	Scalable  *kube.Scalable
@@ -78,6 +79,17 @@ func Ask(c *Case, s *Step) (*Question, error) {
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
 			}, Pod: pod.Pods.Pod, IncludePluginScores: true,
 		}
+	case s.Preempt != nil:
+		pod, _, err := snapshot.Pending(s.Preempt.Pod)
+		if err != nil {
+			return nil, err
+		}
+		q.Preempt = &stowagev1.PreemptRequest{
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
+			}, Pod: pod.Pods.Pod,
+			Safe: &stowagev1.SafePreemptionOptions{}, AcrossNodes: &stowagev1.AcrossNodesOptions{},
+		}
 	case s.ScaleDown != nil:
 		if q.Scalable, err = snapshot.Scalable(s.ScaleDown.Workload); err != nil {
 			return nil, err
@@ -114,5 +126,6 @@ type Answer struct {
 	Filter *stowagev1.FilterResponse
 	Score  *stowagev1.ScoreResponse
 
+	Preempt   *stowagev1.PreemptResponse
 	ScaleDown *stowagev1.ScaleDownResponse
 }

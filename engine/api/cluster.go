@@ -56,16 +56,19 @@ type Namespace struct {
 	Labels Labels
 }
 
-// WorkloadKind is the kind of an object whose selector takes part in default spreading.
+// WorkloadKind is the kind of an object whose selector takes part in default spreading, or of a controller.
 type WorkloadKind uint8
 
-// The kinds. NoWorkload is any other kind.
+// The kinds. NoWorkload is no object. Only controllers are of the last two kinds, and they have no names here: a DaemonSet, or
+// another object whose pods return to their own node alone, and any other kind.
 const (
 	NoWorkload WorkloadKind = iota
 	Service
 	ReplicationController
 	ReplicaSet
 	StatefulSet
+	DaemonSet
+	OtherController
 )
 
 // WorkloadSelector is a Service's or controller's pod selector. A Service without Selector selects nothing.

@@ -14,6 +14,10 @@ type Preemption struct {
 	Rejections []Rejection
 	// Candidates are all candidates, if requested.
 	Candidates []Candidate
+	// Safe is nil unless requested, and without candidates.
+	Safe *SafePreemption
+	// Across is nil unless requested, and if the pod may not preempt.
+	Across *AcrossNodes
 }
 
 // Listed returns the number of nodes and victims that a preemption lists.
@@ -42,4 +46,46 @@ type Eviction struct {
 	// Entry is the entry of the pod that evicted them.
 	Entry int
 	Candidate
+}
+
+// SafePreemption is a candidate after whose preemption all pods that come back have a node.
+type SafePreemption struct {
+	// Candidate is nil if none was found.
+	Candidate *Candidate
+	// Replacements are the pods that come back for victims of Candidate, in the order in which they are placed.
+	Replacements []Replacement
+	// Unsafe are the replacements without a node if the nominated candidate's victims are evicted.
+	Unsafe []Replacement
+	// InVain is why the nominated candidate's node rejects the pod without these victims; empty if it does not.
+	InVain string
+	// Examined is the number of candidates that were examined.
+	Examined int
+	// Truncated reports whether others were not.
+	Truncated bool
+}
+
+// Replacement is the pods that come back for equal victims.
+type Replacement struct {
+	// Pod are the victims.
+	Pod PodReference
+	// Cascade is 0 for victims of the candidate, 1 for victims of those that come back for them, and so on.
+	Cascade int
+	// Nodes are the nodes of those that are placed, and Unplaced is the number of the others, of which Message tells the first
+	// one's rejections.
+	Nodes    []uint32
+	Unplaced int
+	Message  string
+	// Unknown reports whether the cluster does not say what comes back.
+	Unknown bool
+	// Evicted are the pods that these preempt.
+	Evicted []PodReference
+}
+
+// AcrossNodes is victims on any nodes that make one node feasible.
+type AcrossNodes struct {
+	// Candidate is nil if none was found. Its Violations count, for each budget, the disruptions that it does not allow.
+	Candidate *Candidate
+	// Proven reports whether no candidate is better, or whether there is none.
+	Proven bool
+	Steps  int
 }

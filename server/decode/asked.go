@@ -155,7 +155,7 @@ func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
 
 // PreemptKey is FilterKey for a PreemptRequest.
 func PreemptKey(in *stowagev1.PreemptRequest, a *Asked) string {
-	cached := in.GetCandidateNodes() == nil && !in.GetIncludeCandidates()
+	cached := in.GetCandidateNodes() == nil && !in.GetIncludeCandidates() && in.GetSafe() == nil && in.GetAcrossNodes() == nil
 	return responseKey('P', cached, a, in.GetContext(), in.GetRecountTopologySpread())
 }
 

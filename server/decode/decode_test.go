@@ -273,9 +273,12 @@ func TestControllers(t *testing.T) {
 		{"v1", "ReplicationController", api.ControllerReference{Kind: api.ReplicationController, Name: "x"}},
 		{"apps/v1", "ReplicaSet", api.ControllerReference{Kind: api.ReplicaSet, Name: "x"}},
 		{"apps/v1", "StatefulSet", api.ControllerReference{Kind: api.StatefulSet, Name: "x"}},
-		{"apps/v1", "DaemonSet", api.ControllerReference{}},
-		{"apps/v1beta1", "StatefulSet", api.ControllerReference{}},
-		{"v1", "ReplicaSet", api.ControllerReference{}},
+		{"apps/v1", "DaemonSet", api.ControllerReference{Kind: api.DaemonSet}},
+		{"v1", "Node", api.ControllerReference{Kind: api.DaemonSet}},
+		{"batch/v1", "Job", api.ControllerReference{Kind: api.OtherController}},
+		{"apps/v1beta1", "StatefulSet", api.ControllerReference{Kind: api.OtherController}},
+		{"v1", "ReplicaSet", api.ControllerReference{Kind: api.OtherController}},
+		{"", "", api.ControllerReference{}},
 	} {
 		r := minimal()
 		r.Pod.Source = &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{

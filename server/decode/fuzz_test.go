@@ -70,7 +70,10 @@ func FuzzFilterRequest(f *testing.F) {
 			encoded(encode.Filter(nil, v, compiled.Names(), ""))
 		}
 		preempting := c.Options
-		preempting.Preempt = &engine.PreemptOptions{All: true, RecountSpread: len(bytes)%2 == 0}
+		preempting.Preempt = &engine.PreemptOptions{
+			All: true, RecountSpread: len(bytes)%2 == 0, Safe: &engine.SafeOptions{Cascades: len(bytes) % 3, Candidates: 20},
+			AcrossSteps: 1000,
+		}
 		if v, err := compiled.Filter(ctx, c.Pod, preempting); check(err) {
 			encoded(encode.Preempt(nil, v, compiled.Names(), ""))
 		}

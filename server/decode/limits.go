@@ -28,8 +28,15 @@ const (
 	MaxPodGroups = 100_000
 	// MaxJointPods bounds the pods of a group that is placed jointly.
 	MaxJointPods = 1_000
-	// MaxSteps bounds PodGroup.max_steps.
+	// MaxSteps bounds PodGroup.max_steps and AcrossNodesOptions.max_steps.
 	MaxSteps = 1 << 26
+	// MaxCascades bounds SafePreemptionOptions.max_cascades.
+	MaxCascades = 16
+	// MaxCandidates bounds SafePreemptionOptions.max_candidates.
+	MaxCandidates = 10_000
+	// Where a request does not say.
+	defaultCandidates  = 100
+	defaultAcrossSteps = 1 << 16
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 

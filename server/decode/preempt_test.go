@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -196,9 +198,65 @@ func TestKeysOfPreemption(t *testing.T) {
 	}
 	for what, r := range map[string]*stowagev1.PreemptRequest{
 		"all candidates": {Pod: pod, IncludeCandidates: true}, "some nodes": {Pod: pod, CandidateNodes: &stowagev1.CandidateNodes{}},
+		"safe":   {Pod: pod, Safe: &stowagev1.SafePreemptionOptions{}},
+		"across": {Pod: pod, AcrossNodes: &stowagev1.AcrossNodesOptions{}},
 	} {
 		if key := decode.PreemptKey(r, asked(r, new(stowagev1.PreemptRequest))); key != "" {
 			t.Errorf("%s is kept under %q", what, key)
+		}
+	}
+}
+
+// What a request says about the searches beyond kube-scheduler's.
+func TestSearchesBeyondKubeScheduler(t *testing.T) {
+	pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}}
+	for what, test := range map[string]struct {
+		safe   *stowagev1.SafePreemptionOptions
+		across *stowagev1.AcrossNodesOptions
+		want   engine.PreemptOptions
+		err    string
+	}{
+		"none": {},
+		"defaults": {
+			safe: &stowagev1.SafePreemptionOptions{}, across: &stowagev1.AcrossNodesOptions{},
+			want: engine.PreemptOptions{Safe: &engine.SafeOptions{Candidates: 100}, AcrossSteps: 1 << 16},
+		},
+		"bounds": {
+			safe:   &stowagev1.SafePreemptionOptions{MaxCascades: 16, MaxCandidates: new(uint32(10_000))},
+			across: &stowagev1.AcrossNodesOptions{MaxSteps: new(uint32(1 << 26))},
+			want:   engine.PreemptOptions{Safe: &engine.SafeOptions{Cascades: 16, Candidates: 10_000}, AcrossSteps: 1 << 26},
+		},
+		"cascades": {
+			safe: &stowagev1.SafePreemptionOptions{MaxCascades: 17}, err: "safe.max_cascades: is 17, 0 to 16 are allowed",
+		},
+		"no candidates": {
+			safe: &stowagev1.SafePreemptionOptions{MaxCandidates: new(uint32(0))},
+			err:  "safe.max_candidates: is 0, 1 to 10000 are allowed",
+		},
+		"candidates": {
+			safe: &stowagev1.SafePreemptionOptions{MaxCandidates: new(uint32(10_001))},
+			err:  "safe.max_candidates: is 10001, 1 to 10000 are allowed",
+		},
+		"no steps": {
+			across: &stowagev1.AcrossNodesOptions{MaxSteps: new(uint32(0))},
+			err:    "across_nodes.max_steps: is 0, 1 to 67108864 are allowed",
+		},
+		"steps": {
+			across: &stowagev1.AcrossNodesOptions{MaxSteps: new(uint32(1<<26 + 1))},
+			err:    "across_nodes.max_steps: is 67108865, 1 to 67108864 are allowed",
+		},
+	} {
+		r := decode.NewInline(t.Context(), nil)
+		got := r.Preempt(&stowagev1.PreemptRequest{Pod: pod, Safe: test.safe, AcrossNodes: test.across})
+		err := r.Err()
+		if test.err != "" {
+			if err == nil || err.Error() != test.err {
+				t.Errorf("%s: %v", what, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(&test.want, got.Options.Preempt); err != nil || diff != "" {
+			t.Errorf("%s: %v, -want +got:\n%s", what, err, diff)
 		}
 	}
 }

@@ -133,10 +133,38 @@ func (r *Request) Preempt(in *stowagev1.PreemptRequest) FilterCall {
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Preempt: &engine.PreemptOptions{
 				All: in.GetIncludeCandidates(), RecountSpread: in.GetRecountTopologySpread(),
+				Safe: r.safe(in.GetSafe()), AcrossSteps: r.acrossSteps(in.GetAcrossNodes()),
 			},
 			Key: r.question.key(in.GetContext().GetProfile()),
 		},
 	}
+}
+
+func (d *decoder) safe(in *stowagev1.SafePreemptionOptions) *engine.SafeOptions {
+	if in == nil {
+		return nil
+	}
+	at := path{name: "safe"}
+	out := &engine.SafeOptions{Cascades: int(in.GetMaxCascades()), Candidates: defaultCandidates}
+	if in.MaxCandidates != nil {
+		out.Candidates = int(in.GetMaxCandidates())
+	}
+	d.between(at.field("max_cascades"), int64(out.Cascades), 0, MaxCascades)
+	d.between(at.field("max_candidates"), int64(out.Candidates), 1, MaxCandidates)
+	return out
+}
+
+// acrossSteps returns the step budget of the search on all nodes, 0 for no search.
+func (d *decoder) acrossSteps(in *stowagev1.AcrossNodesOptions) int {
+	switch {
+	case in == nil:
+		return 0
+	case in.MaxSteps == nil:
+		return defaultAcrossSteps
+	}
+	at := path{name: "across_nodes"}
+	d.between(at.field("max_steps"), int64(in.GetMaxSteps()), 1, MaxSteps)
+	return int(in.GetMaxSteps())
 }
 
 // ScoreCall is a ScoreRequest in the engine's values.

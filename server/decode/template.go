@@ -40,8 +40,8 @@ func (r *reader) template(at *path, in *scan) (out api.PodTemplate) {
 	return out
 }
 
-// controller reads a controller reference. It is zero for kinds whose selectors kube-scheduler does not look up
-// (pkg/scheduler/framework/plugins/helper/spread.go, v1.37).
+// controller reads a controller reference. It has no name for kinds whose selectors kube-scheduler does not look up
+// (pkg/scheduler/framework/plugins/helper/spread.go, v1.37). The controller of a mirror pod is its node.
 func (r *reader) controller(at *path, in *scan) api.ControllerReference {
 	apiVersion, kind, name := in.text(1), in.text(2), in.text(3)
 	r.length(at.field("name"), name, MaxNameBytes)
@@ -52,8 +52,12 @@ func (r *reader) controller(at *path, in *scan) api.ControllerReference {
 		return api.ControllerReference{Kind: api.ReplicaSet, Name: name}
 	case [2]string{"apps/v1", "StatefulSet"}:
 		return api.ControllerReference{Kind: api.StatefulSet, Name: name}
+	case [2]string{"apps/v1", "DaemonSet"}, [2]string{"v1", "Node"}:
+		return api.ControllerReference{Kind: api.DaemonSet}
+	case [2]string{}:
+		return api.ControllerReference{}
 	}
-	return api.ControllerReference{}
+	return api.ControllerReference{Kind: api.OtherController}
 }
 
 func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {

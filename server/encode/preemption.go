@@ -18,10 +18,46 @@ func Preempt(in *stowagev1.PreemptRequest, f *verdict.Filter, names Names, addre
 		})
 	}
 	e.nodes(2, f.Feasible)
-	e.message(&stowagev1.PreemptResponse{
+	out := &stowagev1.PreemptResponse{
 		Message: f.Message, InternalError: f.Failed, SnapshotAddress: address, Unread: in.GetPod().GetUnread(),
-	})
+	}
+	if p := f.Preemption; p != nil {
+		out.Safe, out.AcrossNodes = names.safe(p.Safe), names.across(p.Across)
+	}
+	e.message(out)
 	return e.b, e.err
+}
+
+func (n Names) safe(p *verdict.SafePreemption) *stowagev1.SafePreemption {
+	if p == nil {
+		return nil
+	}
+	return &stowagev1.SafePreemption{
+		Candidate: n.candidate(p.Candidate), Replacements: n.replacements(p.Replacements), Unsafe: n.replacements(p.Unsafe),
+		InVain: p.InVain, ExaminedCount: uint32(p.Examined), Truncated: p.Truncated,
+	}
+}
+
+func (n Names) replacements(of []verdict.Replacement) (out []*stowagev1.Replacement) {
+	for i := range of {
+		r := &of[i]
+		m := &stowagev1.Replacement{
+			Pod: podReference(&r.Pod), Cascade: uint32(r.Cascade), Nodes: n.list(r.Nodes), UnplacedCount: uint32(r.Unplaced),
+			Message: r.Message, Unknown: r.Unknown,
+		}
+		for j := range r.Evicted {
+			m.Evicted = append(m.Evicted, podReference(&r.Evicted[j]))
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func (n Names) across(p *verdict.AcrossNodes) *stowagev1.AcrossNodes {
+	if p == nil {
+		return nil
+	}
+	return &stowagev1.AcrossNodes{Candidate: n.candidate(p.Candidate), Proven: p.Proven, Steps: uint64(p.Steps)}
 }
 
 // candidates appends the candidates of a Preemption, one message after the other: they may have a million victims.

@@ -94,6 +94,49 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
+// What goes beyond kube-scheduler stands beside its preemption.
+func TestBeyondKubeScheduler(t *testing.T) {
+	first := candidate()
+	p := preemption()
+	p.Candidates = nil
+	p.Safe = &verdict.SafePreemption{
+		Candidate: &first, Examined: 3, Truncated: true, InVain: "in vain",
+		Replacements: []verdict.Replacement{{Pod: first.Victims[0], Cascade: 1, Nodes: []uint32{2}, Evicted: first.Victims[1:]}},
+		Unsafe: []verdict.Replacement{
+			{Pod: first.Victims[0], Unplaced: 2, Message: "no node"}, {Pod: first.Victims[1], Unplaced: 1, Unknown: true},
+		},
+	}
+	p.Across = &verdict.AcrossNodes{Candidate: &first, Proven: true, Steps: 7}
+	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Preemption: p}, nodes, ""))
+	c := wantPreemption(true, false).Nominated
+	want := &stowagev1.PreemptResponse{
+		Preemption: wantPreemption(true, false), FeasibleNodes: &stowagev1.NodeList{},
+		Safe: &stowagev1.SafePreemption{
+			Candidate: c, ExaminedCount: 3, Truncated: true, InVain: "in vain",
+			Replacements: []*stowagev1.Replacement{{
+				Pod: c.Victims[0], Cascade: 1, Nodes: &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}}, Evicted: c.Victims[1:],
+			}},
+			Unsafe: []*stowagev1.Replacement{
+				{Pod: c.Victims[0], Nodes: &stowagev1.NodeList{}, UnplacedCount: 2, Message: "no node"},
+				{Pod: c.Victims[1], Nodes: &stowagev1.NodeList{}, UnplacedCount: 1, Unknown: true},
+			},
+		},
+		AcrossNodes: &stowagev1.AcrossNodes{Candidate: c, Proven: true, Steps: 7},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, none := range []*verdict.Preemption{
+		{Safe: &verdict.SafePreemption{}, Across: &verdict.AcrossNodes{}}, {},
+	} {
+		got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Preemption: none}, nodes, ""))
+		if (got.Safe != nil) != (none.Safe != nil) || (got.AcrossNodes != nil) != (none.Across != nil) ||
+			got.GetSafe().GetCandidate() != nil || got.GetAcrossNodes().GetCandidate() != nil {
+			t.Errorf("%+v: %v", none, got)
+		}
+	}
+}
+
 // A preemption without candidates says so by empty lists, and one that found nothing is there all the same.
 func TestNoCandidates(t *testing.T) {
 	got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Preemption: &verdict.Preemption{}}, nil, ""))

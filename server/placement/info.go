@@ -30,6 +30,8 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_PREEMPTION,
 	stowagev1.Feature_FEATURE_NOMINATED_PODS,
 	stowagev1.Feature_FEATURE_QUEUE,
+	stowagev1.Feature_FEATURE_SAFE_PREEMPTION,
+	stowagev1.Feature_FEATURE_PREEMPTION_ACROSS_NODES,
 }
 
 // SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.

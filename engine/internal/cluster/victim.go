@@ -170,12 +170,28 @@ func (s *State) VictimName(node uint32, v *Victim) string {
 
 // VictimReference describes victims.
 func (s *State) VictimReference(node uint32, v *Victim) verdict.PodReference {
-	o := Occupant{Group: int(v.Group), Name: s.VictimName(node, v), Count: int(v.Count), Queue: -1}
-	if v.place < counted {
-		o.Queue = s.assumed[assumedPlace(v.place)].queue
-	}
+	o := s.VictimOccupant(node, v)
 	return s.PodReference(node, &o)
 }
+
+// VictimOccupant returns victims in the form in which they are evicted.
+func (s *State) VictimOccupant(node uint32, v *Victim) Occupant {
+	o := Occupant{
+		Group: int(v.Group), Name: s.VictimName(node, v), Count: int(v.Count), Priority: v.Priority, Queue: -1,
+		usage: v.Usage, place: v.place,
+	}
+	if v.place < counted {
+		o.place = assumedPlace(v.place)
+		o.Queue = s.assumed[o.place].queue
+	}
+	return o
+}
+
+// VictimID tells the entries of the victims of one node from each other, whatever the request assumes and evicts.
+type VictimID struct{ group, place int32 }
+
+// ID returns the victim's id.
+func (v *Victim) ID() VictimID { return VictimID{v.Group, v.place} }
 
 // AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority below a given one.
 func (s *State) AnyPreempted(node uint32, below int32) bool {

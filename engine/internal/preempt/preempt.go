@@ -23,6 +23,8 @@ type Options struct {
 	All bool
 	// RecountSpread lets topology spread count as Filter does.
 	RecountSpread bool
+	// Each receives every candidate; nil for none.
+	Each func(*Choice)
 }
 
 // notFound is the text of kube-scheduler's event about PostFilter after PreFilter rejected the pod. DynamicResources, whose
@@ -57,14 +59,7 @@ func FindVictims(
 	if reason := ineligible(d, rejections); reason != "" {
 		return &verdict.Preemption{Message: prefix + reason}, nil, ctx.Err()
 	}
-	potential := nodeset.New(d.State.Len())
-	for _, r := range rejections {
-		if r.Code == verdict.Unschedulable {
-			for _, n := range r.Nodes {
-				potential.Add(n)
-			}
-		}
-	}
+	potential := potentialNodes(d, rejections)
 	s, err := newSearch(ctx, d, potential, o)
 	if err != nil {
 		return nil, nil, err
@@ -84,6 +79,19 @@ func FindVictims(
 	p.Message = fmt.Sprintf("%sfound a potential placement for pod on node %s, preempting %d victims",
 		prefix, d.State.Names[s.best.node], s.best.pods)
 	return p, s.best.victims, ctx.Err()
+}
+
+// potentialNodes returns the nodes that evictions may make feasible.
+func potentialNodes(d *decide.Decision, rejections []verdict.Rejection) nodeset.Set {
+	potential := nodeset.New(d.State.Len())
+	for _, r := range rejections {
+		if r.Code == verdict.Unschedulable {
+			for _, n := range r.Nodes {
+				potential.Add(n)
+			}
+		}
+	}
+	return potential
 }
 
 // ineligible returns why the pod may not preempt, empty if it may

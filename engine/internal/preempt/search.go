@@ -21,6 +21,7 @@ type search struct {
 	Options
 	nominated map[uint32][]cluster.Nominated
 	budgets   budgets
+	stays     map[cluster.VictimID]bool // victims of the current node that must stay; nil for none
 	groups    int
 	steps     int // for ended
 
@@ -103,6 +104,9 @@ func (s *search) reject(reason verdict.ReasonType, nodes ...uint32) {
 // kube-scheduler's error "expected at least one victim pod" does not occur.
 func (s *search) evaluate(ctx context.Context, node uint32) error {
 	s.victims = s.State.Victims(s.victims[:0], node, s.Pod.Spec().Priority)
+	if s.stays != nil {
+		s.victims = slices.DeleteFunc(s.victims, func(v cluster.Victim) bool { return s.stays[v.ID()] })
+	}
 	if len(s.victims) == 0 {
 		s.reject(verdict.ReasonNoVictims, node)
 		return nil
@@ -116,7 +120,11 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 			return nil
 		}
 	}
-	s.victims = s.sorter.Sort(s.victims)
+	if s.stays != nil {
+		slices.SortFunc(s.victims, cluster.CompareImportance)
+	} else {
+		s.victims = s.sorter.Sort(s.victims)
+	}
 	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
 	violating, err := s.budgets.split(ctx, node, s.victims)
 	if err != nil {
@@ -142,7 +150,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 			continue
 		}
 		together = false // one by one from here on
-		if !s.All && s.best.node != none && s.current.exceeds(&s.best) {
+		if !s.All && s.Each == nil && s.best.node != none && s.current.exceeds(&s.best) {
 			return nil // only another node can be the best
 		}
 		kept, err := s.reprieve(ctx, node, &rest[0])
@@ -309,6 +317,9 @@ func (l *loss) exceeds(o *loss) bool {
 func (s *search) finish() {
 	if s.All {
 		s.all = append(s.all, *s.candidate(&s.current))
+	}
+	if s.Each != nil {
+		s.Each(s.choice(&s.current))
 	}
 	order := -1
 	if s.best.node != none {

@@ -500,8 +500,9 @@ func (x *PodTemplate) GetSpec() *PodSpec {
 }
 
 // ControllerReference is the controller of a pod. Filter, Score and Place read only a v1 ReplicationController and an
-// apps/v1 ReplicaSet or StatefulSet among Cluster.workload_selectors. A pod without a reference is taken for one without
-// a controller by calls that ask which pods would be created again.
+// apps/v1 ReplicaSet or StatefulSet among Cluster.workload_selectors. PreemptRequest.safe takes a pod without a reference for
+// one without a controller, which does not come back, and reads whether it is an apps/v1 DaemonSet or a v1 Node, whose pods
+// come back on their own node.
 type ControllerReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The API version, such as "apps/v1".

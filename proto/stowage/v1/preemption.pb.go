@@ -38,8 +38,14 @@ type PreemptRequest struct {
 	// (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go updateWithPod, v1.37). It may so find victims whose
 	// eviction does not make the node feasible.
 	RecountTopologySpread bool `protobuf:"varint,5,opt,name=recount_topology_spread,json=recountTopologySpread,proto3" json:"recount_topology_spread,omitempty"`
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// Whether, and within which bounds, to look for a candidate whose victims all have a node afterwards, which kube-scheduler
+	// does not. FEATURE_SAFE_PREEMPTION.
+	Safe *SafePreemptionOptions `protobuf:"bytes,6,opt,name=safe,proto3" json:"safe,omitempty"`
+	// Whether, and within which bounds, to look for victims on any nodes, which kube-scheduler does not.
+	// FEATURE_PREEMPTION_ACROSS_NODES.
+	AcrossNodes   *AcrossNodesOptions `protobuf:"bytes,7,opt,name=across_nodes,json=acrossNodes,proto3" json:"across_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PreemptRequest) Reset() {
@@ -107,6 +113,122 @@ func (x *PreemptRequest) GetRecountTopologySpread() bool {
 	return false
 }
 
+func (x *PreemptRequest) GetSafe() *SafePreemptionOptions {
+	if x != nil {
+		return x.Safe
+	}
+	return nil
+}
+
+func (x *PreemptRequest) GetAcrossNodes() *AcrossNodesOptions {
+	if x != nil {
+		return x.AcrossNodes
+	}
+	return nil
+}
+
+// SafePreemptionOptions bound the search for a safe candidate.
+type SafePreemptionOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How often in a row a pod that comes back may preempt others, at most 16. With 0 none may.
+	MaxCascades uint32 `protobuf:"varint,1,opt,name=max_cascades,json=maxCascades,proto3" json:"max_cascades,omitempty"`
+	// The number of candidates to examine, 1 to 10,000. 100 if absent.
+	MaxCandidates *uint32 `protobuf:"varint,2,opt,name=max_candidates,json=maxCandidates,proto3,oneof" json:"max_candidates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SafePreemptionOptions) Reset() {
+	*x = SafePreemptionOptions{}
+	mi := &file_stowage_v1_preemption_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SafePreemptionOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SafePreemptionOptions) ProtoMessage() {}
+
+func (x *SafePreemptionOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_preemption_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SafePreemptionOptions.ProtoReflect.Descriptor instead.
+func (*SafePreemptionOptions) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SafePreemptionOptions) GetMaxCascades() uint32 {
+	if x != nil {
+		return x.MaxCascades
+	}
+	return 0
+}
+
+func (x *SafePreemptionOptions) GetMaxCandidates() uint32 {
+	if x != nil && x.MaxCandidates != nil {
+		return *x.MaxCandidates
+	}
+	return 0
+}
+
+// AcrossNodesOptions bound the search for victims on any nodes.
+type AcrossNodesOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step budget of the search, 1 to 67,108,864. 65,536 if absent. A step is a unit of this server's search: another
+	// release may need more or fewer steps for the same pod, and a step has no guaranteed duration.
+	MaxSteps      *uint32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcrossNodesOptions) Reset() {
+	*x = AcrossNodesOptions{}
+	mi := &file_stowage_v1_preemption_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcrossNodesOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcrossNodesOptions) ProtoMessage() {}
+
+func (x *AcrossNodesOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_preemption_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcrossNodesOptions.ProtoReflect.Descriptor instead.
+func (*AcrossNodesOptions) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *AcrossNodesOptions) GetMaxSteps() uint32 {
+	if x != nil && x.MaxSteps != nil {
+		return *x.MaxSteps
+	}
+	return 0
+}
+
 // PreemptResponse is the victims of a pod.
 type PreemptResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -122,14 +244,18 @@ type PreemptResponse struct {
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// Pod.unread of the pod, as in FilterResponse.
-	Unread        []*UnreadField `protobuf:"bytes,6,rep,name=unread,proto3" json:"unread,omitempty"`
+	Unread []*UnreadField `protobuf:"bytes,6,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The best safe candidate, if requested. Absent if preemption has no candidates.
+	Safe *SafePreemption `protobuf:"bytes,7,opt,name=safe,proto3" json:"safe,omitempty"`
+	// Victims on any nodes, if requested. Absent if the pod needs no preemption or may not preempt.
+	AcrossNodes   *AcrossNodes `protobuf:"bytes,8,opt,name=across_nodes,json=acrossNodes,proto3" json:"across_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PreemptResponse) Reset() {
 	*x = PreemptResponse{}
-	mi := &file_stowage_v1_preemption_proto_msgTypes[1]
+	mi := &file_stowage_v1_preemption_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -141,7 +267,7 @@ func (x *PreemptResponse) String() string {
 func (*PreemptResponse) ProtoMessage() {}
 
 func (x *PreemptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_preemption_proto_msgTypes[1]
+	mi := &file_stowage_v1_preemption_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -154,7 +280,7 @@ func (x *PreemptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptResponse.ProtoReflect.Descriptor instead.
 func (*PreemptResponse) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PreemptResponse) GetPreemption() *Preemption {
@@ -199,6 +325,20 @@ func (x *PreemptResponse) GetUnread() []*UnreadField {
 	return nil
 }
 
+func (x *PreemptResponse) GetSafe() *SafePreemption {
+	if x != nil {
+		return x.Safe
+	}
+	return nil
+}
+
+func (x *PreemptResponse) GetAcrossNodes() *AcrossNodes {
+	if x != nil {
+		return x.AcrossNodes
+	}
+	return nil
+}
+
 // Preemption is what kube-scheduler's DefaultPreemption finds for a pod without feasible nodes
 // (pkg/scheduler/framework/preemption/preemption.go, v1.37). All nodes that evictions may make feasible are evaluated, as
 // with minCandidateNodesPercentage: 100.
@@ -231,7 +371,7 @@ type Preemption struct {
 
 func (x *Preemption) Reset() {
 	*x = Preemption{}
-	mi := &file_stowage_v1_preemption_proto_msgTypes[2]
+	mi := &file_stowage_v1_preemption_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -243,7 +383,7 @@ func (x *Preemption) String() string {
 func (*Preemption) ProtoMessage() {}
 
 func (x *Preemption) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_preemption_proto_msgTypes[2]
+	mi := &file_stowage_v1_preemption_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -256,7 +396,7 @@ func (x *Preemption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preemption.ProtoReflect.Descriptor instead.
 func (*Preemption) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Preemption) GetBestNodes() *NodeList {
@@ -325,7 +465,7 @@ type PreemptionCandidate struct {
 
 func (x *PreemptionCandidate) Reset() {
 	*x = PreemptionCandidate{}
-	mi := &file_stowage_v1_preemption_proto_msgTypes[3]
+	mi := &file_stowage_v1_preemption_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +477,7 @@ func (x *PreemptionCandidate) String() string {
 func (*PreemptionCandidate) ProtoMessage() {}
 
 func (x *PreemptionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_preemption_proto_msgTypes[3]
+	mi := &file_stowage_v1_preemption_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +490,7 @@ func (x *PreemptionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionCandidate.ProtoReflect.Descriptor instead.
 func (*PreemptionCandidate) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PreemptionCandidate) GetNodeIndex() uint32 {
@@ -381,18 +521,305 @@ func (x *PreemptionCandidate) GetPdbViolations() uint32 {
 	return 0
 }
 
+// SafePreemption is a candidate after whose preemption every pod that comes back has a node. kube-scheduler does not look where
+// its victims go (kubernetes#141227); this is an opt-in that goes beyond it.
+//
+// A pod comes back if it has a controller (PodTemplate.controller) and is not terminating: its controller creates the same pod
+// again. Pods of a DaemonSet, and mirror pods, whose controller is a Node, come back on their own node only. Pods without a
+// controller do not come back. What the controller would do at once or never, as a Job that has failed too often, is not
+// known; nor are fields that the contract lacks, such as volumes.
+//
+// The victims leave, the pod is placed on its node, and the pods that come back are placed as Place does, on any node of the
+// cluster, those of higher priority first, the others in the order of their importance. All of them need a node.
+type SafePreemption struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The candidate. Absent if none of those that were examined is safe.
+	//
+	// Candidates are examined in the order of Preemption.best_nodes' criteria, equal ones in that of nodes. If the victims of one
+	// have no node to come back to, the node is examined again without these pods among its potential victims.
+	Candidate *PreemptionCandidate `protobuf:"bytes,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
+	// The pods that come back for victims, in the order in which they are placed.
+	Replacements []*Replacement `protobuf:"bytes,2,rep,name=replacements,proto3" json:"replacements,omitempty"`
+	// Why Preemption.nominated is not safe: the pods that come back for its victims and have no node. Empty if it is.
+	Unsafe []*Replacement `protobuf:"bytes,3,rep,name=unsafe,proto3" json:"unsafe,omitempty"`
+	// Why the node of Preemption.nominated rejects the pod even without its victims, as Filter counts; empty if it does not. See
+	// PreemptRequest.recount_topology_spread.
+	InVain string `protobuf:"bytes,4,opt,name=in_vain,json=inVain,proto3" json:"in_vain,omitempty"`
+	// The number of candidates that were examined.
+	ExaminedCount uint32 `protobuf:"varint,5,opt,name=examined_count,json=examinedCount,proto3" json:"examined_count,omitempty"`
+	// Whether some were not, because of SafePreemptionOptions.max_candidates, or not to the end, because more than 100,000 pods
+	// would come back.
+	Truncated     bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SafePreemption) Reset() {
+	*x = SafePreemption{}
+	mi := &file_stowage_v1_preemption_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SafePreemption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SafePreemption) ProtoMessage() {}
+
+func (x *SafePreemption) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_preemption_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SafePreemption.ProtoReflect.Descriptor instead.
+func (*SafePreemption) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SafePreemption) GetCandidate() *PreemptionCandidate {
+	if x != nil {
+		return x.Candidate
+	}
+	return nil
+}
+
+func (x *SafePreemption) GetReplacements() []*Replacement {
+	if x != nil {
+		return x.Replacements
+	}
+	return nil
+}
+
+func (x *SafePreemption) GetUnsafe() []*Replacement {
+	if x != nil {
+		return x.Unsafe
+	}
+	return nil
+}
+
+func (x *SafePreemption) GetInVain() string {
+	if x != nil {
+		return x.InVain
+	}
+	return ""
+}
+
+func (x *SafePreemption) GetExaminedCount() uint32 {
+	if x != nil {
+		return x.ExaminedCount
+	}
+	return 0
+}
+
+func (x *SafePreemption) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+// Replacement is the pods that come back for equal victims.
+type Replacement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The victims.
+	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// 0 for victims of the candidate, 1 for victims of pods that come back for those, and so on.
+	Cascade uint32 `protobuf:"varint,2,opt,name=cascade,proto3" json:"cascade,omitempty"`
+	// The nodes of those that are placed.
+	Nodes *NodeList `protobuf:"bytes,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// The number of those that are not.
+	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
+	// kube-scheduler's event text for the first of these.
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// Whether the cluster does not say what comes back, so that the victim counts as one without a node: its template is not one
+	// of Cluster.pod_templates.
+	Unknown bool `protobuf:"varint,6,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// The victims that these preempt, with SafePreemptionOptions.max_cascades.
+	Evicted       []*PodReference `protobuf:"bytes,7,rep,name=evicted,proto3" json:"evicted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Replacement) Reset() {
+	*x = Replacement{}
+	mi := &file_stowage_v1_preemption_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Replacement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Replacement) ProtoMessage() {}
+
+func (x *Replacement) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_preemption_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Replacement.ProtoReflect.Descriptor instead.
+func (*Replacement) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Replacement) GetPod() *PodReference {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *Replacement) GetCascade() uint32 {
+	if x != nil {
+		return x.Cascade
+	}
+	return 0
+}
+
+func (x *Replacement) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *Replacement) GetUnplacedCount() uint32 {
+	if x != nil {
+		return x.UnplacedCount
+	}
+	return 0
+}
+
+func (x *Replacement) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Replacement) GetUnknown() bool {
+	if x != nil {
+		return x.Unknown
+	}
+	return false
+}
+
+func (x *Replacement) GetEvicted() []*PodReference {
+	if x != nil {
+		return x.Evicted
+	}
+	return nil
+}
+
+// AcrossNodes is the smallest set of victims on any nodes that makes a node feasible. kube-scheduler takes victims from one node
+// only, and so finds none for a pod that anti-affinity or spread keeps out of a domain of several nodes; this is an opt-in
+// that goes beyond it.
+type AcrossNodes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node and the victims, the most important first. Filter accepts the node without them. Absent if none was found.
+	//
+	// The criteria are, in this order: the fewest violations of PodDisruptionBudgets, the lowest priority of the most important
+	// victim, the fewest victims. pdb_violations counts, for each budget by itself, the victims beyond those that it allows.
+	Candidate *PreemptionCandidate `protobuf:"bytes,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
+	// Whether it is proven that no victims of lower priority are better, or that there are none. False if the step budget ended
+	// the search before that was known.
+	Proven bool `protobuf:"varint,2,opt,name=proven,proto3" json:"proven,omitempty"`
+	// The number of steps of the search, in the unit of AcrossNodesOptions.max_steps.
+	Steps         uint64 `protobuf:"varint,3,opt,name=steps,proto3" json:"steps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcrossNodes) Reset() {
+	*x = AcrossNodes{}
+	mi := &file_stowage_v1_preemption_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcrossNodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcrossNodes) ProtoMessage() {}
+
+func (x *AcrossNodes) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_preemption_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcrossNodes.ProtoReflect.Descriptor instead.
+func (*AcrossNodes) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_preemption_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *AcrossNodes) GetCandidate() *PreemptionCandidate {
+	if x != nil {
+		return x.Candidate
+	}
+	return nil
+}
+
+func (x *AcrossNodes) GetProven() bool {
+	if x != nil {
+		return x.Proven
+	}
+	return false
+}
+
+func (x *AcrossNodes) GetSteps() uint64 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
+}
+
 var File_stowage_v1_preemption_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"\n" +
 	"\x1bstowage/v1/preemption.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xa6\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xa0\x03\n" +
 	"\x0ePreemptRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12-\n" +
 	"\x12include_candidates\x18\x04 \x01(\bR\x11includeCandidates\x126\n" +
-	"\x17recount_topology_spread\x18\x05 \x01(\bR\x15recountTopologySpread\"\xa3\x02\n" +
+	"\x17recount_topology_spread\x18\x05 \x01(\bR\x15recountTopologySpread\x125\n" +
+	"\x04safe\x18\x06 \x01(\v2!.stowage.v1.SafePreemptionOptionsR\x04safe\x12A\n" +
+	"\facross_nodes\x18\a \x01(\v2\x1e.stowage.v1.AcrossNodesOptionsR\vacrossNodes\"\x8e\x01\n" +
+	"\x15SafePreemptionOptions\x12*\n" +
+	"\fmax_cascades\x18\x01 \x01(\rB\a\xbaH\x04*\x02\x18\x10R\vmaxCascades\x126\n" +
+	"\x0emax_candidates\x18\x02 \x01(\rB\n" +
+	"\xbaH\a*\x05\x18\x90N(\x01H\x00R\rmaxCandidates\x88\x01\x01B\x11\n" +
+	"\x0f_max_candidates\"R\n" +
+	"\x12AcrossNodesOptions\x12.\n" +
+	"\tmax_steps\x18\x01 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x00R\bmaxSteps\x88\x01\x01B\f\n" +
+	"\n" +
+	"_max_steps\"\x8f\x03\n" +
 	"\x0fPreemptResponse\x126\n" +
 	"\n" +
 	"preemption\x18\x01 \x01(\v2\x16.stowage.v1.PreemptionR\n" +
@@ -401,7 +828,9 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12%\n" +
 	"\x0einternal_error\x18\x04 \x01(\bR\rinternalError\x12)\n" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12/\n" +
-	"\x06unread\x18\x06 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xf2\x02\n" +
+	"\x06unread\x18\x06 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12.\n" +
+	"\x04safe\x18\a \x01(\v2\x1a.stowage.v1.SafePreemptionR\x04safe\x12:\n" +
+	"\facross_nodes\x18\b \x01(\v2\x17.stowage.v1.AcrossNodesR\vacrossNodes\"\xf2\x02\n" +
 	"\n" +
 	"Preemption\x123\n" +
 	"\n" +
@@ -421,7 +850,26 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x122\n" +
 	"\avictims\x18\x03 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
-	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolationsBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\"\x9b\x02\n" +
+	"\x0eSafePreemption\x12=\n" +
+	"\tcandidate\x18\x01 \x01(\v2\x1f.stowage.v1.PreemptionCandidateR\tcandidate\x12;\n" +
+	"\freplacements\x18\x02 \x03(\v2\x17.stowage.v1.ReplacementR\freplacements\x12/\n" +
+	"\x06unsafe\x18\x03 \x03(\v2\x17.stowage.v1.ReplacementR\x06unsafe\x12\x17\n" +
+	"\ain_vain\x18\x04 \x01(\tR\x06inVain\x12%\n" +
+	"\x0eexamined_count\x18\x05 \x01(\rR\rexaminedCount\x12\x1c\n" +
+	"\ttruncated\x18\x06 \x01(\bR\ttruncated\"\x8e\x02\n" +
+	"\vReplacement\x12*\n" +
+	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12\x18\n" +
+	"\acascade\x18\x02 \x01(\rR\acascade\x12*\n" +
+	"\x05nodes\x18\x03 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
+	"\x0eunplaced_count\x18\x04 \x01(\rR\runplacedCount\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12\x18\n" +
+	"\aunknown\x18\x06 \x01(\bR\aunknown\x122\n" +
+	"\aevicted\x18\a \x03(\v2\x18.stowage.v1.PodReferenceR\aevicted\"z\n" +
+	"\vAcrossNodes\x12=\n" +
+	"\tcandidate\x18\x01 \x01(\v2\x1f.stowage.v1.PreemptionCandidateR\tcandidate\x12\x16\n" +
+	"\x06proven\x18\x02 \x01(\bR\x06proven\x12\x14\n" +
+	"\x05steps\x18\x03 \x01(\x04R\x05stepsBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_preemption_proto_rawDescOnce sync.Once
@@ -435,37 +883,53 @@ func file_stowage_v1_preemption_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_preemption_proto_rawDescData
 }
 
-var file_stowage_v1_preemption_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_stowage_v1_preemption_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_stowage_v1_preemption_proto_goTypes = []any{
-	(*PreemptRequest)(nil),      // 0: stowage.v1.PreemptRequest
-	(*PreemptResponse)(nil),     // 1: stowage.v1.PreemptResponse
-	(*Preemption)(nil),          // 2: stowage.v1.Preemption
-	(*PreemptionCandidate)(nil), // 3: stowage.v1.PreemptionCandidate
-	(*DecisionContext)(nil),     // 4: stowage.v1.DecisionContext
-	(*Pod)(nil),                 // 5: stowage.v1.Pod
-	(*CandidateNodes)(nil),      // 6: stowage.v1.CandidateNodes
-	(*NodeList)(nil),            // 7: stowage.v1.NodeList
-	(*UnreadField)(nil),         // 8: stowage.v1.UnreadField
-	(*Rejection)(nil),           // 9: stowage.v1.Rejection
-	(*PodReference)(nil),        // 10: stowage.v1.PodReference
+	(*PreemptRequest)(nil),        // 0: stowage.v1.PreemptRequest
+	(*SafePreemptionOptions)(nil), // 1: stowage.v1.SafePreemptionOptions
+	(*AcrossNodesOptions)(nil),    // 2: stowage.v1.AcrossNodesOptions
+	(*PreemptResponse)(nil),       // 3: stowage.v1.PreemptResponse
+	(*Preemption)(nil),            // 4: stowage.v1.Preemption
+	(*PreemptionCandidate)(nil),   // 5: stowage.v1.PreemptionCandidate
+	(*SafePreemption)(nil),        // 6: stowage.v1.SafePreemption
+	(*Replacement)(nil),           // 7: stowage.v1.Replacement
+	(*AcrossNodes)(nil),           // 8: stowage.v1.AcrossNodes
+	(*DecisionContext)(nil),       // 9: stowage.v1.DecisionContext
+	(*Pod)(nil),                   // 10: stowage.v1.Pod
+	(*CandidateNodes)(nil),        // 11: stowage.v1.CandidateNodes
+	(*NodeList)(nil),              // 12: stowage.v1.NodeList
+	(*UnreadField)(nil),           // 13: stowage.v1.UnreadField
+	(*Rejection)(nil),             // 14: stowage.v1.Rejection
+	(*PodReference)(nil),          // 15: stowage.v1.PodReference
 }
 var file_stowage_v1_preemption_proto_depIdxs = []int32{
-	4,  // 0: stowage.v1.PreemptRequest.context:type_name -> stowage.v1.DecisionContext
-	5,  // 1: stowage.v1.PreemptRequest.pod:type_name -> stowage.v1.Pod
-	6,  // 2: stowage.v1.PreemptRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	2,  // 3: stowage.v1.PreemptResponse.preemption:type_name -> stowage.v1.Preemption
-	7,  // 4: stowage.v1.PreemptResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	8,  // 5: stowage.v1.PreemptResponse.unread:type_name -> stowage.v1.UnreadField
-	7,  // 6: stowage.v1.Preemption.best_nodes:type_name -> stowage.v1.NodeList
-	3,  // 7: stowage.v1.Preemption.nominated:type_name -> stowage.v1.PreemptionCandidate
-	9,  // 8: stowage.v1.Preemption.rejections:type_name -> stowage.v1.Rejection
-	3,  // 9: stowage.v1.Preemption.candidates:type_name -> stowage.v1.PreemptionCandidate
-	10, // 10: stowage.v1.PreemptionCandidate.victims:type_name -> stowage.v1.PodReference
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 0: stowage.v1.PreemptRequest.context:type_name -> stowage.v1.DecisionContext
+	10, // 1: stowage.v1.PreemptRequest.pod:type_name -> stowage.v1.Pod
+	11, // 2: stowage.v1.PreemptRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	1,  // 3: stowage.v1.PreemptRequest.safe:type_name -> stowage.v1.SafePreemptionOptions
+	2,  // 4: stowage.v1.PreemptRequest.across_nodes:type_name -> stowage.v1.AcrossNodesOptions
+	4,  // 5: stowage.v1.PreemptResponse.preemption:type_name -> stowage.v1.Preemption
+	12, // 6: stowage.v1.PreemptResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	13, // 7: stowage.v1.PreemptResponse.unread:type_name -> stowage.v1.UnreadField
+	6,  // 8: stowage.v1.PreemptResponse.safe:type_name -> stowage.v1.SafePreemption
+	8,  // 9: stowage.v1.PreemptResponse.across_nodes:type_name -> stowage.v1.AcrossNodes
+	12, // 10: stowage.v1.Preemption.best_nodes:type_name -> stowage.v1.NodeList
+	5,  // 11: stowage.v1.Preemption.nominated:type_name -> stowage.v1.PreemptionCandidate
+	14, // 12: stowage.v1.Preemption.rejections:type_name -> stowage.v1.Rejection
+	5,  // 13: stowage.v1.Preemption.candidates:type_name -> stowage.v1.PreemptionCandidate
+	15, // 14: stowage.v1.PreemptionCandidate.victims:type_name -> stowage.v1.PodReference
+	5,  // 15: stowage.v1.SafePreemption.candidate:type_name -> stowage.v1.PreemptionCandidate
+	7,  // 16: stowage.v1.SafePreemption.replacements:type_name -> stowage.v1.Replacement
+	7,  // 17: stowage.v1.SafePreemption.unsafe:type_name -> stowage.v1.Replacement
+	15, // 18: stowage.v1.Replacement.pod:type_name -> stowage.v1.PodReference
+	12, // 19: stowage.v1.Replacement.nodes:type_name -> stowage.v1.NodeList
+	15, // 20: stowage.v1.Replacement.evicted:type_name -> stowage.v1.PodReference
+	5,  // 21: stowage.v1.AcrossNodes.candidate:type_name -> stowage.v1.PreemptionCandidate
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_preemption_proto_init() }
@@ -477,13 +941,15 @@ func file_stowage_v1_preemption_proto_init() {
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()
+	file_stowage_v1_preemption_proto_msgTypes[1].OneofWrappers = []any{}
+	file_stowage_v1_preemption_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_preemption_proto_rawDesc), len(file_stowage_v1_preemption_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

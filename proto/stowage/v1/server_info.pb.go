@@ -44,31 +44,39 @@ const (
 	Feature_FEATURE_NOMINATED_PODS Feature = 7
 	// QueueMode.KUBE_SCHEDULER.
 	Feature_FEATURE_QUEUE Feature = 8
+	// PreemptRequest.safe.
+	Feature_FEATURE_SAFE_PREEMPTION Feature = 10
+	// PreemptRequest.across_nodes.
+	Feature_FEATURE_PREEMPTION_ACROSS_NODES Feature = 11
 )
 
 // Enum value maps for Feature.
 var (
 	Feature_name = map[int32]string{
-		0: "FEATURE_UNSPECIFIED",
-		1: "FEATURE_PLACE_STREAM",
-		2: "FEATURE_JOINT_PLACEMENT",
-		3: "FEATURE_CHANGES",
-		4: "FEATURE_SCALE_DOWN",
-		5: "FEATURE_DISABLED_PLUGINS",
-		6: "FEATURE_PREEMPTION",
-		7: "FEATURE_NOMINATED_PODS",
-		8: "FEATURE_QUEUE",
+		0:  "FEATURE_UNSPECIFIED",
+		1:  "FEATURE_PLACE_STREAM",
+		2:  "FEATURE_JOINT_PLACEMENT",
+		3:  "FEATURE_CHANGES",
+		4:  "FEATURE_SCALE_DOWN",
+		5:  "FEATURE_DISABLED_PLUGINS",
+		6:  "FEATURE_PREEMPTION",
+		7:  "FEATURE_NOMINATED_PODS",
+		8:  "FEATURE_QUEUE",
+		10: "FEATURE_SAFE_PREEMPTION",
+		11: "FEATURE_PREEMPTION_ACROSS_NODES",
 	}
 	Feature_value = map[string]int32{
-		"FEATURE_UNSPECIFIED":      0,
-		"FEATURE_PLACE_STREAM":     1,
-		"FEATURE_JOINT_PLACEMENT":  2,
-		"FEATURE_CHANGES":          3,
-		"FEATURE_SCALE_DOWN":       4,
-		"FEATURE_DISABLED_PLUGINS": 5,
-		"FEATURE_PREEMPTION":       6,
-		"FEATURE_NOMINATED_PODS":   7,
-		"FEATURE_QUEUE":            8,
+		"FEATURE_UNSPECIFIED":             0,
+		"FEATURE_PLACE_STREAM":            1,
+		"FEATURE_JOINT_PLACEMENT":         2,
+		"FEATURE_CHANGES":                 3,
+		"FEATURE_SCALE_DOWN":              4,
+		"FEATURE_DISABLED_PLUGINS":        5,
+		"FEATURE_PREEMPTION":              6,
+		"FEATURE_NOMINATED_PODS":          7,
+		"FEATURE_QUEUE":                   8,
+		"FEATURE_SAFE_PREEMPTION":         10,
+		"FEATURE_PREEMPTION_ACROSS_NODES": 11,
 	}
 )
 
@@ -525,7 +533,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xeb\x01\n" +
+	"\x18_max_requests_per_second*\xad\x02\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -535,7 +543,10 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x18FEATURE_DISABLED_PLUGINS\x10\x05\x12\x16\n" +
 	"\x12FEATURE_PREEMPTION\x10\x06\x12\x1a\n" +
 	"\x16FEATURE_NOMINATED_PODS\x10\a\x12\x11\n" +
-	"\rFEATURE_QUEUE\x10\bBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\rFEATURE_QUEUE\x10\b\x12\x1b\n" +
+	"\x17FEATURE_SAFE_PREEMPTION\x10\n" +
+	"\x12#\n" +
+	"\x1fFEATURE_PREEMPTION_ACROSS_NODES\x10\vBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

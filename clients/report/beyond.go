@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// WritePreempt writes the response to a PreemptRequest.
+func (x *Explanation) WritePreempt(w io.Writer, a *stowagev1.PreemptResponse) {
+	if nodes := a.GetFeasibleNodes().GetIndexes(); len(nodes) > 0 {
+		var names []string
+		for _, n := range nodes {
+			names = append(names, x.node(n))
+		}
+		WriteWrapped(w, "", fmt.Sprintf("The pod needs no preemption: %s can take it.", Names(names)), x.Width)
+		return
+	}
+	WriteWrapped(w, "", a.GetMessage(), x.Width)
+	x.WritePreemption(w, "", a.GetPreemption())
+	x.writeSafe(w, a.GetSafe())
+	x.writeAcross(w, a.GetAcrossNodes())
+}
+
+// writeSafe writes whether the victims of kube-scheduler have another node, and which ones do.
+func (x *Explanation) writeSafe(w io.Writer, p *stowagev1.SafePreemption) {
+	if p == nil {
+		return
+	}
+	fmt.Fprintln(w)
+	if p.GetInVain() != "" {
+		WriteWrapped(w, "", "These evictions are in vain: "+p.GetInVain(), x.Width)
+	}
+	for _, r := range p.GetUnsafe() {
+		WriteWrapped(w, "", x.homeless(r), x.Width)
+	}
+	switch c := p.GetCandidate(); {
+	case c == nil && p.GetTruncated():
+		text := fmt.Sprintf("Safe preemption: none of the %d candidates examined; others were not.", p.GetExaminedCount())
+		WriteWrapped(w, "", text, x.Width)
+	case c == nil:
+		WriteWrapped(w, "", "Safe preemption: there is none.", x.Width)
+	default:
+		WriteWrapped(w, "", fmt.Sprintf("Safe preemption: evict %s from %s%s.",
+			strings.Join(x.victims(c), ", "), x.node(c.GetNodeIndex()), violations(c)), x.Width)
+	}
+	for _, r := range p.GetReplacements() {
+		WriteWrapped(w, "  ", x.returns(r), x.Width)
+	}
+}
+
+// homeless says why pods that come back have no node.
+func (x *Explanation) homeless(r *stowagev1.Replacement) string {
+	why := strings.TrimSuffix(r.GetMessage(), ".")
+	if r.GetUnknown() {
+		why = "the cluster does not say what comes back"
+	} else if why == "" {
+		why = "too many pods come back"
+	}
+	return x.pod(r.GetPod()) + " would come back and wait: " + why + "."
+}
+
+// returns says where pods that come back go.
+func (x *Explanation) returns(r *stowagev1.Replacement) string {
+	var nodes []string
+	for _, n := range r.GetNodes().GetIndexes() {
+		nodes = append(nodes, x.node(n))
+	}
+	out := x.pod(r.GetPod()) + " comes back on " + Names(nodes)
+	if len(r.GetEvicted()) > 0 {
+		out += ", and evicts " + x.pods(r.GetEvicted())
+	}
+	return out
+}
+
+// writeAcross writes the victims on any nodes.
+func (x *Explanation) writeAcross(w io.Writer, p *stowagev1.AcrossNodes) {
+	if p == nil {
+		return
+	}
+	fmt.Fprintln(w)
+	proof := "no others cost less"
+	if !p.GetProven() {
+		proof = fmt.Sprintf("the search ended after %d steps, and others may cost less", p.GetSteps())
+	}
+	switch c := p.GetCandidate(); {
+	case c != nil:
+		WriteWrapped(w, "", fmt.Sprintf("On any nodes: without %s%s, %s takes the pod; %s.",
+			x.pods(c.GetVictims()), violations(c), x.node(c.GetNodeIndex()), proof), x.Width)
+	case p.GetProven():
+		WriteWrapped(w, "", "On any nodes: no victims of lower priority make a node feasible.", x.Width)
+	default:
+		WriteWrapped(w, "", fmt.Sprintf("On any nodes: the search ended after %d steps and found no victims.", p.GetSteps()), x.Width)
+	}
+}

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+)
+
+// Replacement is what the controller of a victim creates in its place.
+type Replacement struct {
+	// Pod is the pod to be placed; nil if no controller creates one.
+	Pod *api.Pod
+	// Own reports whether the pod may only go to the victim's own node, whatever its spec says.
+	Own bool
+	// Unknown reports whether the request does not say what the controller creates.
+	Unknown bool
+}
+
+// Replacement returns what the controller of a victim creates in its place: the same pod, before it was placed. A terminating
+// pod leaves anyhow. A pod without a template of the cluster is unknown: of the pods on nodes only what other pods' rules read
+// is kept.
+func (s *State) Replacement(v *Victim) Replacement {
+	g := &s.groups[v.Group]
+	if g.Terminating {
+		return Replacement{}
+	}
+	if g.Template < 0 {
+		return Replacement{Unknown: true}
+	}
+	t := &s.templates[g.Template]
+	kind := t.stated.Controller.Kind
+	if kind == api.NoWorkload {
+		return Replacement{}
+	}
+	pod := &api.Pod{Template: t.stated, TemplateIndex: g.Template}
+	if !slices.Equal(g.Labels, t.shape.Labels) {
+		for _, l := range g.Labels {
+			pod.Labels = append(pod.Labels, api.Label{Key: s.Symbols.Name(l.Key), Value: s.Symbols.Name(l.Value)})
+		}
+		slices.SortFunc(pod.Labels, func(a, b api.Label) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return Replacement{Pod: pod, Own: kind == api.DaemonSet}
+}
