@@ -84,7 +84,7 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 		},
 	}
 	got := map[string]string{}
-	for _, v := range q.verdicts(answer, nil) {
+	for _, v := range q.verdicts(answer, nil, false) {
 		got[v.pod.Name] = v.why.reason() + ": " + v.message
 	}
 	if d := cmp.Diff(map[string]string{
