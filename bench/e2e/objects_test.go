@@ -57,7 +57,7 @@ func asApplied(u *unstructured.Unstructured) {
 	}
 }
 
-// deleteAll deletes all workloads, pods, nodes and PriorityClasses and waits until they are gone.
+// deleteAll deletes all workloads, pods, PodDisruptionBudgets, nodes and PriorityClasses and waits until they are gone.
 func deleteAll(t *testing.T, c *stack.Stack) {
 	t.Helper()
 	ctx := t.Context()
@@ -80,6 +80,7 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 			apps.ReplicaSets(n.Name).DeleteCollection(ctx, at, all),
 			c.Client.BatchV1().Jobs(n.Name).DeleteCollection(ctx, at, all),
 			core.Pods(n.Name).DeleteCollection(ctx, at, all),
+			c.Client.PolicyV1().PodDisruptionBudgets(n.Name).DeleteCollection(ctx, at, all),
 		} {
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -64,7 +65,7 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 // event has changed the node or, if the decision is not fresh, anything else. Other decisions are no reason to decide
 // again, as they were made with this pod assumed.
 func (s *Scheduler) look(v verdict) error {
-	anything, there := s.cluster.Since(v.version, v.node)
+	anything, there := s.cluster.Since(v.version, cmp.Or(v.node, v.nominee))
 	if term := s.options.Lease.Term(); term == 0 || term != v.term || there || anything && live.Elapsed(v.decided, time.Now()) > s.options.Fresh {
 		return errOutdated
 	}

@@ -18,6 +18,7 @@ type Config struct {
 	PodGroupMode  string `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: as a whole, which finds more placements."`
 	MaxBatchPods  int    `default:"1000" help:"About how many pods are placed by one call."`
 	Binders       int    `default:"16" help:"Number of concurrent bindings."`
+	Preempt       bool   `default:"true" negatable:"" help:"Evict pods of lower priority for a pod that has no node, as kube-scheduler does. It evicts none either if the profile has no DefaultPreemption."`
 
 	LeaderElect    bool   `default:"true" negatable:"" help:"Schedule only while holding the lease. Required with several replicas."`
 	LeaseNamespace string `default:"stowage" help:"The lease's namespace."`

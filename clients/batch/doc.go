@@ -26,9 +26,17 @@
 // server, the decisions about all members that wait for their bindings stand or fall together: if one is out of date, all
 // are forgotten and made again. A binding that the API server rejects or loses after that can leave a group in part.
 //
+// # Preemption
+//
+// With Options.Preempt, a pod without a node evicts pods of lower priority where kube-scheduler's DefaultPreemption does. The
+// pod is nominated first, in memory at once and then in its status: room that is being made is never free for pods behind it.
+// So the pods behind it in a call are decided again. Then nominations of lower priority on the node are cleared, and the
+// victims get the condition DisruptionTarget and are deleted, each with its UID. The pod is tried again once they terminate:
+// while one does, the server finds it not eligible to preempt. A group evicts what all its pods need, or nothing.
+//
 // # What it does not do
 //
-// The scheduler does not preempt: an event tells where kube-scheduler would. It leaves pods pending that need a volume or a
+// The scheduler leaves pods pending that need a volume or a
 // resource claim to be bound with them, pods that request an extended resource that a DeviceClass serves, and pods with other
 // fields that Pod.unread lists. It reads group labels but no PodGroup objects, and leaves a pod pending that names one, as
 // nothing would keep its group together. Such pods belong to kube-scheduler.
@@ -38,5 +46,7 @@
 // All state is in the API server. A binding names the pod's UID and is accepted once, so that a replica that takes over
 // cannot bind a pod twice. After an error the scheduler reads the pod from the API server, and only that ends the attempt.
 // A replica that loses the lease binds nothing any more: a binding is sent only if the lease was renewed in time (package
-// lease), the scheduler has led without a break since the decision, and no event has made the decision out of date.
+// lease), the scheduler has led without a break since the decision, and no event has made the decision out of date. So are a
+// nomination and the eviction of a victim, each by itself. The next leader finds nominations and terminating victims as any
+// scheduler does that starts.
 package batch

@@ -1,7 +1,9 @@
 package batch_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,6 +57,12 @@ type world struct {
 	found func(*corev1.Pod)
 	// beforePatch is called before the status of a pod is changed.
 	beforePatch func()
+	// writes are the evictions that the API server was asked for: "nominate pod node", "mark pod", "delete pod". beforeWrite
+	// is called with each, and its error is the answer.
+	writes      []string
+	beforeWrite func(write string) error
+	// graceful has deleted pods terminate until the test lets them go.
+	graceful bool
 	// beforePlace is called before the next call of Place; everyPlace with each one, and its error is the answer.
 	beforePlace func()
 	everyPlace  func(*stowagev1.PlaceRequest) error
@@ -78,7 +86,7 @@ func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objec
 	}
 	t.Cleanup(func() { client.Close() })
 	log := slog.New(slog.DiscardHandler)
-	if w.cluster, err = live.New(w.api, client, live.Options{Log: log, AssumeFor: assumeFor}); err != nil {
+	if w.cluster, err = live.New(w.api, client, live.Options{Log: log, AssumeFor: assumeFor, StartTimes: o.Preempt}); err != nil {
 		t.Fatal(err)
 	}
 	o.SchedulerName, o.Events, o.Log = "stowage", w.events, log
@@ -228,7 +236,71 @@ func (p pods) Patch(ctx context.Context, name string, kind types.PatchType, patc
 	if before != nil {
 		before()
 	}
+	var says struct {
+		Status struct {
+			NominatedNodeName *string
+			Conditions        []corev1.PodCondition
+		}
+	}
+	if err := json.Unmarshal(patch, &says); err != nil {
+		return nil, err
+	}
+	switch status := says.Status; {
+	case status.NominatedNodeName != nil:
+		if err := p.wrote(ctx, "nominate "+name+" "+*status.NominatedNodeName); err != nil {
+			return nil, err
+		}
+	case bytes.Contains(patch, []byte(`"nominatedNodeName":null`)):
+		if err := p.wrote(ctx, "clear "+name); err != nil {
+			return nil, err
+		}
+	case len(status.Conditions) == 1 && status.Conditions[0].Type == corev1.DisruptionTarget:
+		if err := p.wrote(ctx, "mark "+name); err != nil {
+			return nil, err
+		}
+	}
 	return p.PodInterface.Patch(ctx, name, kind, patch, o, sub...)
+}
+
+// wrote records a write that only a leader may make, and returns what the API server answers to it.
+func (w *world) wrote(ctx context.Context, what string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := looked(ctx); err != nil {
+		return err
+	}
+	w.mutex.Lock()
+	before := w.beforeWrite
+	w.mutex.Unlock()
+	err := run(before, what)
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if err == nil {
+		w.writes = append(w.writes, what)
+	}
+	return err
+}
+
+func (p pods) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+	if err := p.wrote(ctx, "delete "+name); err != nil {
+		return err
+	}
+	found, err := p.PodInterface.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if o.Preconditions == nil || *o.Preconditions.UID != found.UID {
+		return apierrors.NewConflict(corev1.Resource("pods"), name, errors.New("Precondition failed: UID"))
+	}
+	p.world.mutex.Lock()
+	graceful := p.world.graceful
+	p.world.mutex.Unlock()
+	if !graceful {
+		return p.PodInterface.Delete(ctx, name, o)
+	}
+	found.DeletionTimestamp = new(metav1.Now())
+	return p.api.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), found, found.Namespace)
 }
 
 func run(f func(string) error, pod string) error {

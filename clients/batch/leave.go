@@ -3,12 +3,14 @@ package batch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 )
 
 // why classifies why a pod has no node.
@@ -79,8 +81,8 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 		s.pending.retry(v.pod.UID)
 		return
 	}
-	p, err := s.condition(ctx, v.pod, v.why.reason(), v.message)
-	if apierrors.IsNotFound(err) || err != nil && ctx.Err() != nil {
+	p, err := s.condition(ctx, v)
+	if apierrors.IsNotFound(err) || err != nil && ctx.Err() != nil || errors.Is(err, errOutdated) {
 		return
 	}
 	if err != nil {
@@ -92,32 +94,61 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 	s.options.Events.Eventf(p, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
 }
 
-// condition sets the pod's condition PodScheduled unless it is set already, and returns the updated pod.
-func (s *Scheduler) condition(ctx context.Context, p *corev1.Pod, reason, message string) (*corev1.Pod, error) {
-	now := metav1.Now()
-	to := corev1.PodCondition{
+// condition sets the pod's condition PodScheduled unless it is set already, clears the nomination that ends, and returns the
+// updated pod.
+func (s *Scheduler) condition(ctx context.Context, v verdict) (p *corev1.Pod, err error) {
+	condition, is := notScheduled(v.pod, v.why.reason(), v.message)
+	if v.clears {
+		err = s.write(ctx, v.term, func(ctx context.Context) error {
+			p, err = patchStatus(ctx, s.options.Evictions, v.pod, &condition, new(string))
+			return err
+		})
+		return p, err
+	}
+	if is {
+		return v.pod, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return patchStatus(ctx, s.options.Statuses, v.pod, &condition, nil)
+}
+
+// notScheduled is the pod's condition PodScheduled with a reason, and whether it is set already.
+func notScheduled(p *corev1.Pod, reason, message string) (condition corev1.PodCondition, is bool) {
+	condition = corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message,
-		LastTransitionTime: now, ObservedGeneration: p.Generation,
+		LastTransitionTime: metav1.Now(), ObservedGeneration: p.Generation,
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type != corev1.PodScheduled {
 			continue
 		}
-		if c.Status == to.Status && c.Reason == to.Reason && c.Message == to.Message {
-			return p, nil
-		}
-		if c.Status == to.Status {
-			to.LastTransitionTime = c.LastTransitionTime
+		is = c.Status == condition.Status && c.Reason == condition.Reason && c.Message == condition.Message
+		if c.Status == condition.Status {
+			condition.LastTransitionTime = c.LastTransitionTime
 		}
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": p.UID},
-		"status":   map[string]any{"conditions": []corev1.PodCondition{to}},
-	})
+	return condition, is
+}
+
+// patchStatus sets a condition of a pod unless it is nil, and the nominated node unless it is nil: "" clears it.
+func patchStatus(ctx context.Context, api kubernetes.Interface, p *corev1.Pod, condition *corev1.PodCondition,
+	nominated *string,
+) (*corev1.Pod, error) {
+	status := map[string]any{}
+	if condition != nil {
+		status["conditions"] = []corev1.PodCondition{*condition}
+	}
+	if nominated != nil {
+		status["nominatedNodeName"] = nominated
+		if *nominated == "" {
+			status["nominatedNodeName"] = nil
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID}, "status": status})
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	return s.options.Statuses.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return api.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{},
+		"status")
 }

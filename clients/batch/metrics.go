@@ -16,6 +16,8 @@ type metrics struct {
 	placed   metric.Int64Histogram
 	steps    metric.Float64Histogram
 	waited   metric.Float64Histogram
+
+	preemptions, victims, violations metric.Int64Counter
 }
 
 var seconds = metric.WithExplicitBucketBoundaries(.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)
@@ -41,15 +43,26 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 		return nil, err
 	}
 	if m.steps, err = meter.Float64Histogram("stowage.batch.step.duration", metric.WithUnit("s"), seconds,
-		metric.WithDescription("Duration of a step: a call of Place, a pod's wait for a binder, a binding.")); err != nil {
+		metric.WithDescription("Duration of a step: a call of Place, a pod's wait for a binder, a binding, a preemption.")); err != nil {
 		return nil, err
 	}
 	if m.waited, err = meter.Float64Histogram("stowage.batch.pod.duration", metric.WithUnit("s"), seconds,
 		metric.WithDescription("Time from a pod's arrival to its binding.")); err != nil {
 		return nil, err
 	}
+	if m.preemptions, err = meter.Int64Counter("stowage.batch.preemptions",
+		metric.WithDescription("Preemptions by a pod or a group, by result: evicted, outdated, error.")); err != nil {
+		return nil, err
+	}
+	if m.victims, err = meter.Int64Counter("stowage.batch.victims", metric.WithDescription("Evicted pods.")); err != nil {
+		return nil, err
+	}
+	if m.violations, err = meter.Int64Counter("stowage.batch.violations",
+		metric.WithDescription("Victims of preemptions that violated a PodDisruptionBudget.")); err != nil {
+		return nil, err
+	}
 	_, err = meter.Int64ObservableGauge("stowage.batch.pods",
-		metric.WithDescription("Pods without a node, by state: waiting, or decided (being placed or bound)."),
+		metric.WithDescription("Pods without a node, by state: waiting, or decided (being placed or bound, or its victims evicted)."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			waits, taken := pending.counts()
 			o.Observe(int64(waits), metric.WithAttributes(attribute.String("state", "waiting")))

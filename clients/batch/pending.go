@@ -43,14 +43,16 @@ type pendingPod struct {
 	attempts int
 	tried    uint64    // the epoch of its last failed attempt
 	after    time.Time // the end of its backoff
+	nominee  bool      // pod has a nominated node that no event has shown
 }
 
 type state int
 
 const (
-	waiting state = iota
-	placing       // it has been taken
-	binding       // it has a node
+	waiting  state = iota
+	placing        // it has been taken
+	binding        // it has a node
+	evicting       // its victims are being evicted
 )
 
 func newPendingPods() *pendingPods {
@@ -65,6 +67,13 @@ func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	if !known {
 		p = &pendingPod{candidate: candidate{arrived: now}}
 		q.pods[pod.UID] = p
+	}
+	if p.nominee {
+		if node := p.pod.Status.NominatedNodeName; pod.Status.NominatedNodeName == node {
+			p.nominee = false
+		} else {
+			pod = nominatedTo(pod, node) // the event is older than the decision
+		}
 	}
 	if !known || changed(p.pod, pod) {
 		p.attempts = 0
@@ -123,7 +132,7 @@ func (q *pendingPods) units() []unit {
 	for _, p := range q.pods {
 		key, grouped := groupOf(p.pod)
 		switch {
-		case p.state == placing:
+		case p.state == placing, p.state == evicting:
 			busy[key] = true
 		case p.state == binding:
 		case grouped:
@@ -188,6 +197,38 @@ func (q *pendingPods) bind(pods ...candidate) {
 			p.state = binding
 		}
 	}
+}
+
+// evict marks pods that evict others, and are nominated to a node.
+func (q *pendingPods) evict(pods ...candidate) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	for _, c := range pods {
+		if p := q.pods[c.pod.UID]; p != nil {
+			p.state, p.pod, p.nominee = evicting, nominatedTo(p.pod, c.pod.Status.NominatedNodeName), true
+		}
+	}
+}
+
+// withdraw ends the nomination of a pod that was not written. The argument is the pod without it.
+func (q *pendingPods) withdraw(pod *corev1.Pod) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if p := q.pods[pod.UID]; p != nil && p.nominee {
+		p.pod, p.nominee = pod, false
+	}
+}
+
+// nominated returns the pods that are nominated to a node and have a priority below the given one.
+func (q *pendingPods) nominated(node string, below int32) (out []*corev1.Pod) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	for _, p := range q.pods {
+		if p.pod.Status.NominatedNodeName == node && priority(p.pod) < below {
+			out = append(out, p.pod)
+		}
+	}
+	return out
 }
 
 // back returns a pod that found no node in this epoch to the queue.
@@ -258,6 +299,13 @@ func inOrder(a, b *pendingPod) int {
 		a.arrived.Compare(b.arrived),
 		cmp.Compare(a.pod.UID, b.pod.UID),
 	)
+}
+
+// nominatedTo returns a pod with a nominated node.
+func nominatedTo(p *corev1.Pod, node string) *corev1.Pod {
+	out := *p
+	out.Status.NominatedNodeName = node
+	return &out
 }
 
 func priority(p *corev1.Pod) int32 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -19,14 +20,14 @@ import (
 // callTimeout bounds one call of Place.
 const callTimeout = 30 * time.Second
 
-// preemptionPairs is the number of pairs of a queue entry and a node up to which the texts say what preemption would do. For an
-// entry that finds no node that takes 11 ms at 5,000 nodes, and accordingly more with more nodes: about a second in all, which
-// the placed pods wait for.
+// preemptionPairs is the number of pairs of a queue entry and a node up to which a call asks for preemption. For an entry that
+// finds no node that takes 11 ms at 5,000 nodes, and accordingly more with more nodes: about a second in all, which the placed
+// pods wait for.
 const preemptionPairs = 500_000
 
 // asksPreemption reports whether a call asks for preemption.
 func (s *Scheduler) asksPreemption(entries, nodes int) bool {
-	return !s.options.NoPreemption && entries*nodes <= preemptionPairs
+	return !s.options.NoPreemption && entries*nodes <= s.options.PreemptionPairs
 }
 
 // checkedAttempts is how many attempts accept a decision only if the cluster has not changed since the request.
@@ -41,7 +42,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1+halved)))]
 		term := s.options.Lease.Term()
-		verdicts, err := s.place(ctx, part, term, attempt <= checkedAttempts)
+		verdicts, evicts, err := s.place(ctx, part, term, attempt <= checkedAttempts)
 		if errors.Is(err, live.ErrChanged) {
 			s.metrics.outdated.Add(ctx, 1)
 			attempt++
@@ -51,23 +52,54 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			halved++
 			continue
 		}
-		if err == nil {
-			odd, halved = 0, max(0, halved-1)
-		} else if verdicts = s.allFailed(part, err); odd < oddInARow {
+		if err != nil {
+			verdicts = s.allFailed(part, err)
+		}
+		left := part
+		for _, v := range verdicts {
+			v.term = term
+			switch {
+			case v.node != "":
+				s.bindings <- v
+			case v.soon:
+				s.leave(ctx, v, anyEpoch)
+			default:
+				s.leave(ctx, v, epoch)
+			}
+		}
+		left = without(left, verdicts)
+		if evicts != nil {
+			left = without(left, evicts.nominees)
+			s.start(evicts, epoch)
+		}
+		switch {
+		case err != nil && odd < oddInARow:
 			odd++
+		case err == nil && len(left) > 0: // a pod evicts others: those behind it are decided again, and it may not be the last
+			odd, halved = 0, min(halved+1, maxHalved)
+		case err == nil:
+			odd, halved = 0, max(0, halved-1)
 		}
 		if odd == oddInARow {
 			halved = 0
 		}
-		for _, v := range verdicts {
-			if v.term = term; v.node == "" {
-				s.leave(ctx, v, epoch)
-			} else {
-				s.bindings <- v
-			}
-		}
-		pods, attempt = pods[len(part):], 1
+		pods, attempt = append(slices.Clone(left), pods[len(part):]...), 1
 	}
+}
+
+// maxHalved is how often a batch is halved at most.
+const maxHalved = 30
+
+// without returns the pods that have no verdict.
+func without(pods []candidate, verdicts []verdict) []candidate {
+	if len(verdicts) == 0 {
+		return pods
+	}
+	decided := make(map[types.UID]bool, len(verdicts))
+	for _, v := range verdicts {
+		decided[v.pod.UID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(c candidate) bool { return decided[c.pod.UID] })
 }
 
 // allFailed returns the verdicts of pods whose call failed.
@@ -117,22 +149,24 @@ func wholeGroups(pods []candidate, n int) int {
 	return n
 }
 
-// place calls Place and assumes the pods that got a node. If checked, it returns live.ErrChanged if the cluster has changed
-// since the request.
-func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) ([]verdict, error) {
+// place calls Place and assumes the pods that got a node. If a pod or a group evicts others, it is nominated, and the pods
+// behind it have no verdict: they must be decided with that nomination. If checked, place returns live.ErrChanged if the
+// cluster has changed since the request.
+func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) ([]verdict, *eviction, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse
+	asked := false // about preemption
 	q, refused := s.ask(ctx, pods)
 	for len(q.queue) > 0 {
 		begin := time.Now()
 		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
-			view = v
+			view, asked = v, s.asksPreemption(len(q.queue), v.NodeCount())
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
 				Context: &stowagev1.DecisionContext{
 					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: s.options.Profile,
-				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: s.asksPreemption(len(q.queue), v.NodeCount()),
+				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: asked,
 			})
 			return err
 		})
@@ -142,16 +176,17 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 		}
 		more := q.without(err)
 		if len(more) == 0 {
-			return nil, err
+			return nil, nil, err
 		}
 		refused = append(refused, more...)
-		q, more = s.ask(ctx, others(pods, refused))
+		q, more = s.ask(ctx, without(pods, refused))
 		refused = append(refused, more...)
 	}
 	if len(q.queue) == 0 {
-		return refused, nil
+		return refused, nil, nil
 	}
-	verdicts := q.verdicts(answer, view.NodeName)
+	verdicts := q.verdicts(answer, view.NodeName, s.evicts())
+	verdicts, behind := s.untilPreemptor(verdicts, asked || wholeGroups(pods, 1) >= len(pods))
 	s.metrics.placed.Record(ctx, int64(len(verdicts)))
 	var assumed []live.Assumption
 	var placed []candidate
@@ -164,18 +199,25 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 			placed = append(placed, v.candidate)
 		}
 	}
+	at := view
 	if !checked {
-		view = nil
+		at = nil
 	}
-	if err := s.cluster.Assume(view, assumed...); err != nil {
-		return nil, err
+	if err := s.cluster.Assume(at, assumed...); err != nil {
+		return nil, nil, err
 	}
 	s.gangs.join(verdicts, q.groups)
 	s.pending.bind(placed...)
 	for _, c := range placed {
 		s.reports.drop(c.pod.UID)
 	}
-	return append(verdicts, refused...), nil
+	var evicts *eviction
+	if len(behind) > 0 {
+		var more []verdict
+		evicts, more = s.preempt(ctx, behind, view, term, decided)
+		verdicts = append(verdicts, more...)
+	}
+	return append(verdicts, refused...), evicts, nil
 }
 
 var violationPath = regexp.MustCompile(`^(queue|pod_groups)\[(\d+)\]\.?(?:pod\.)?(?:template\.)?(.*)$`)
@@ -221,11 +263,4 @@ func (q *question) without(err error) []verdict {
 		}
 	}
 	return out
-}
-
-// others returns the pods that were not rejected.
-func others(pods []candidate, refused []verdict) []candidate {
-	return slices.DeleteFunc(slices.Clone(pods), func(c candidate) bool {
-		return slices.ContainsFunc(refused, func(v verdict) bool { return v.pod.UID == c.pod.UID })
-	})
 }

@@ -29,13 +29,13 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter()})
+	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt})
 	if err != nil {
 		return err
 	}
 	o := Options{
 		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
-		Log: log, Meter: p.Meter(),
+		Preempt: c.Preempt, Log: log, Meter: p.Meter(),
 	}
 	configured, err := c.scheduler()
 	if err != nil {
@@ -77,17 +77,23 @@ func (c *Config) clients(o *Options) (lock *lease.Lock, err error) {
 		return nil, err
 	}
 	if !c.LeaderElect {
-		o.Bindings, err = c.Client("stowage-batch-binding", connect.Looking)
-		return nil, err
+		return nil, c.fenced(o, connect.Looking)
 	}
 	if lock, err = newLock(c); err != nil {
 		return nil, err
 	}
 	o.Lease = lock
-	o.Bindings, err = c.Client("stowage-batch-binding", connect.Looking, func(config *rest.Config) {
+	return lock, c.fenced(o, connect.Looking, func(config *rest.Config) {
 		config.Dial = lease.Dialer(lock.Term, apiTimeout)
 	})
-	return lock, err
+}
+
+// fenced sets the clients whose requests only a leader may send.
+func (c *Config) fenced(o *Options, change ...func(*rest.Config)) (err error) {
+	if o.Bindings, err = c.Client("stowage-batch-binding", change...); err == nil {
+		o.Evictions, err = c.Client("stowage-batch-preemption", change...)
+	}
+	return err
 }
 
 // serve runs the scheduler. The cluster and the admin endpoints stay up until the last binding is made.

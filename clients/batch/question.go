@@ -169,6 +169,16 @@ type verdict struct {
 	node    string
 	message string
 	why     why
+	// preempts is the answer about preemption of a pod without a node, nil if there is none.
+	preempts *stowagev1.Preemption
+	// group is the group that a pod without a node belongs to, "" if none.
+	group string
+	// nominee is the node that a pod is nominated to while its victims go.
+	nominee string
+	// clears says that the nomination of the pod ends.
+	clears bool
+	// soon says that the pod is tried again although nothing has changed.
+	soon bool
 
 	decided time.Time
 	version uint64 // version of the cluster that the decision rests on
@@ -176,8 +186,8 @@ type verdict struct {
 	gang    *gang  // nil if the pod is in no group
 }
 
-// verdicts reads a response.
-func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string) []verdict {
+// verdicts reads a response. evicts says whether victims are evicted.
+func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string, evicts bool) []verdict {
 	refused := map[string]verdict{} // reasons of groups that are not placed
 	for i, g := range a.PodGroups {
 		if g.PlacedCount > 0 {
@@ -201,12 +211,13 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 			case j < len(placed):
 				v.node = nodeName(placed[j])
 			case ofGroup:
-				v.message, v.why = group.message, group.why
+				v.message, v.why, v.group = group.message, group.why, q.queue[i].PodGroup
 			default:
-				v.message, v.why = p.Message, whyUnplaced(p)
-				if p.GetPreemption().GetNominated() != nil {
+				v.message, v.why, v.preempts = p.Message, whyUnplaced(p), p.GetPreemption()
+				if !evicts && v.preempts.GetNominated() != nil {
 					v.message += "; this scheduler evicts no pods"
 				}
+				v.clears = evicts && v.preempts.GetClearsNomination() && c.pod.Status.NominatedNodeName != ""
 			}
 			out = append(out, v)
 		}

@@ -32,11 +32,17 @@ type Options struct {
 	Profile *stowagev1.Profile
 	// NoPreemption says that the profile has no preemption: what it would do is not told.
 	NoPreemption bool
+	// Preempt evicts pods of lower priority where kube-scheduler would. The cluster needs live.Options.StartTimes.
+	Preempt bool
+	// PreemptionPairs is how many pairs of a queue entry and a node a call has at most that asks for preemption. 500,000 if 0.
+	PreemptionPairs int
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
 	// Bindings and Statuses are the clients that write bindings and status, so that neither waits for other calls. New's
 	// client if nil. Bindings checks before it sends (connect.Looking).
 	Bindings, Statuses kubernetes.Interface
+	// Evictions is the client that nominates and evicts. It checks before it sends, as Bindings does. New's client if nil.
+	Evictions kubernetes.Interface
 	// Events records events about pods. Required.
 	Events events.EventRecorder
 	// Lease says whether the scheduler leads; nil if it always does.
@@ -68,8 +74,10 @@ type Scheduler struct {
 	pending  *pendingPods
 	synced   cache.InformerSynced // whether pending has all pods
 	bindings chan verdict         // decided pods to bind
-	gangs    gangs
-	reports  *reports // queue of status updates for pods without a node
+	// evictions evict the victims of pods that are nominated.
+	evictions chan func(context.Context)
+	gangs     gangs
+	reports   *reports // queue of status updates for pods without a node
 }
 
 // Limits of concurrent and of queued status updates.
@@ -89,6 +97,9 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	if o.Fresh == 0 {
 		o.Fresh = time.Second
 	}
+	if o.PreemptionPairs == 0 {
+		o.PreemptionPairs = preemptionPairs
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -101,12 +112,16 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	if o.Statuses == nil {
 		o.Statuses = api
 	}
+	if o.Evictions == nil {
+		o.Evictions = api
+	}
 	if o.Lease == nil {
 		o.Lease = always{}
 	}
 	s := &Scheduler{
 		api: api, client: client, cluster: cluster, options: o, log: o.Log,
 		pending: newPendingPods(), gangs: gangs{byKey: map[groupKey]*gang{}}, bindings: make(chan verdict, o.MaxBatch),
+		evictions: make(chan func(context.Context), o.MaxBatch),
 	}
 	var err error
 	if s.metrics, err = newMetrics(o.Meter, s.pending); err != nil {
@@ -156,6 +171,9 @@ func (s *Scheduler) gone(o any) {
 // Ready reports whether the informers have synced.
 func (s *Scheduler) Ready() bool { return s.cluster.Ready() && s.synced() }
 
+// preemptionsAtATime is the number of pods whose victims are evicted concurrently.
+const preemptionsAtATime = 16
+
 // lastBindings is how long a stopping scheduler may take for bindings that are decided. With the rest of the shutdown it
 // stays below the terminationGracePeriodSeconds of deploy/batch.
 const lastBindings = 10 * time.Second
@@ -182,8 +200,16 @@ func (s *Scheduler) Run(ctx, leading context.Context) error {
 			}
 		})
 	}
+	for range preemptionsAtATime {
+		binders.Go(func() {
+			for evict := range s.evictions {
+				evict(binding)
+			}
+		})
+	}
 	s.loop(ctx)
 	close(s.bindings)
+	close(s.evictions)
 	binders.Wait()
 	s.reports.wait()
 	return context.Cause(ctx)

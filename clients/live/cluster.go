@@ -132,6 +132,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-tick.C:
 			c.settle(ctx)
+			c.settleNominations(ctx)
 		}
 	}
 }

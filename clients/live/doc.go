@@ -48,7 +48,8 @@
 //
 // A pending pod with a status.nominatedNodeName is a nominated pod of that node until an event shows it without, on a node,
 // finished or deleted, and while it is not assumed. It counts whatever scheduler it belongs to. If what it would occupy is not
-// known, its node takes no pods.
+// known, its node takes no pods. A nomination by the caller counts at once (Cluster.Nominate): events that do not show it are
+// older, until one does.
 //
 // A Cluster is safe for concurrent use. A View never changes.
 package live

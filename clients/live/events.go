@@ -23,6 +23,7 @@ func (m *model) podSet(o *corev1.Pod) {
 		m.pendingSet(o)
 		return
 	}
+	delete(m.held, o.UID)
 	m.dismiss(o.UID)
 	fresh := m.podOf(o, o.Spec.NodeName)
 	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear {
@@ -66,6 +67,7 @@ func unstarted(p *stowagev1.Pod) *stowagev1.Pod {
 func (m *model) podGone(o *corev1.Pod) {
 	m.refused.clear("Pod", o.Namespace+"/"+o.Name)
 	delete(m.refused.pods, o.UID)
+	delete(m.held, o.UID)
 	m.dismiss(o.UID)
 	m.remove(o.UID)
 }

@@ -26,6 +26,7 @@ type model struct {
 	dirty     map[string]*was // nodes that differ from the base, or may
 	pods      map[types.UID]*pod
 	nominated map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
+	held      map[types.UID]held // nominations of the caller that no event has shown
 	templates templates
 	spaces    table[string, *stowagev1.Namespace]
 	selectors table[selectorKey, *stowagev1.WorkloadSelector]
@@ -99,7 +100,7 @@ func (k budgetKey) compare(o budgetKey) int {
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
-		nominated: map[types.UID]*pod{},
+		nominated: map[types.UID]*pod{}, held: map[types.UID]held{},
 		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
 		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
 		budgets: newTable[budgetKey, *stowagev1.PodDisruptionBudget](),

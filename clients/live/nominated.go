@@ -11,6 +11,13 @@ import (
 
 // pendingSet applies an event about a pending pod. An assumed pod stays where it is: the event is older than the decision.
 func (m *model) pendingSet(o *corev1.Pod) {
+	if by, ok := m.held[o.UID]; ok {
+		if o.Status.NominatedNodeName == by.node {
+			delete(m.held, o.UID)
+		} else {
+			o = nominatedTo(o, by.node) // the event is older than the decision
+		}
+	}
 	known := m.nominated[o.UID]
 	if o.Status.NominatedNodeName == "" {
 		if known != nil && m.pods[o.UID] == nil {
@@ -21,6 +28,7 @@ func (m *model) pendingSet(o *corev1.Pod) {
 	}
 	for uid, p := range m.nominated {
 		if uid != o.UID && p.namespace == o.Namespace && p.name == o.Name {
+			delete(m.held, uid)
 			m.dismiss(uid) // its deletion is still to come
 		}
 	}

@@ -299,3 +299,42 @@ func TestRenumberWithAHiddenNomination(t *testing.T) {
 		t.Errorf("%d templates, the node is %v", len(m.templates.list), got)
 	}
 }
+
+// A nomination of the caller counts until an event shows it; events without it are older. One that is withdrawn is forgotten.
+func TestNominationsOfTheCallerCountAtOnce(t *testing.T) {
+	m := withNodes("a", "b")
+	pod := pendingPod("p", "p", "")
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if got := m.nominations()["a"]; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	m.podSet(pod)
+	m.hold(pod, "a")
+	expect("nominated", "p")
+	m.podSet(pod.DeepCopy())
+	expect("an event from before", "p")
+	m.podSet(pendingPod("p", "p", "a"))
+	expect("the event", "p")
+	m.podSet(pod)
+	expect("an event after it")
+	m.hold(pod, "a")
+	m.release(pod)
+	expect("withdrawn")
+	m.hold(pod, "a")
+	m.podSet(boundTo(pod, "b"))
+	expect("bound elsewhere")
+	m.hold(pod, "a")
+	expect("nominated too late")
+	m.podGone(boundTo(pod, "b"))
+	m.hold(pod, "a")
+	m.podGone(pod)
+	expect("deleted")
+	m.hold(pod, "a")
+	m.podSet(pendingPod("p", "successor", "a"))
+	expect("another with the name", "p")
+	if len(m.held) != 0 {
+		t.Errorf("%d nominations are held", len(m.held))
+	}
+}

@@ -1,0 +1,242 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/live"
+)
+
+const (
+	// evictionsAtATime is how many victims of a pod are evicted concurrently, as kube-scheduler's parallelism.
+	evictionsAtATime = 16
+	// shownFor is how long a pod waits until the informer shows that its victims terminate.
+	shownFor  = 5 * time.Second
+	shownLook = 10 * time.Millisecond
+	// conflictsAllowed is how often a write is sent while it conflicts with others.
+	conflictsAllowed = 4
+)
+
+// start evicts the victims of pods that are nominated. These are tried again when their victims terminate, not before.
+func (s *Scheduler) start(e *eviction, epoch uint64) {
+	s.evictions <- func(ctx context.Context) {
+		begin := time.Now()
+		err := s.evict(ctx, e)
+		s.metrics.took(ctx, "evict", begin)
+		switch {
+		case err == nil:
+			s.metrics.preemptions.Add(ctx, 1, withResult("evicted"))
+		case errors.Is(err, errOutdated), apierrors.IsNotFound(err): // of the pod itself
+			s.metrics.preemptions.Add(ctx, 1, withResult("outdated"))
+			epoch = anyEpoch
+		default:
+			s.metrics.preemptions.Add(ctx, 1, withResult("error"))
+			epoch = anyEpoch
+		}
+		now := time.Now()
+		for _, v := range e.nominees {
+			switch {
+			case v.why == failed:
+				s.leave(ctx, v, epoch)
+			case errors.Is(err, errOutdated):
+				s.pending.again(v.candidate)
+			default:
+				s.pending.back(v.candidate, now, epoch)
+			}
+		}
+	}
+}
+
+// evict nominates pods, and then evicts their victims. The nominations come first: whoever leads next finds them, and the
+// room of a victim is never free for pods of lower priority. Otherwise it is as in kube-scheduler
+// (pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
+func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
+	err := s.leads(ctx)
+	for _, v := range e.nominees {
+		if err == nil {
+			err = s.look(v)
+		}
+	}
+	for i := range e.nominees {
+		if err == nil {
+			err = s.nominate(ctx, &e.nominees[i])
+		}
+		if err != nil {
+			s.withdraw(ctx, e.nominees[i:], err)
+			return err
+		}
+	}
+	for _, v := range e.nominees {
+		s.options.Events.Eventf(v.pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
+		s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
+		s.clearBelow(ctx, v)
+	}
+	s.metrics.violations.Add(ctx, int64(e.violations))
+	group, evicting := errgroup.WithContext(ctx)
+	group.SetLimit(evictionsAtATime)
+	for _, victim := range e.victims {
+		if victim.DeletionTimestamp != nil {
+			continue
+		}
+		group.Go(func() error { return s.evictOne(evicting, victim, e.nominees[0].term) })
+	}
+	if err := group.Wait(); err != nil {
+		s.log.Error("cannot evict the victims of a pod; it is tried again", "pod", nameOf(e.nominees[0].pod), "error", err)
+		return err
+	}
+	s.untilShown(ctx, e.victims)
+	return nil
+}
+
+func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
+
+// nominate writes the nomination of a pod and the reason why it has no node, as kube-scheduler does in one patch
+// (pkg/scheduler/schedule_one.go handleSchedulingFailure, v1.37).
+func (s *Scheduler) nominate(ctx context.Context, v *verdict) error {
+	s.reports.settle(ctx, v.pod.UID)
+	err := s.write(ctx, v.term, func(ctx context.Context) error {
+		condition, _ := notScheduled(v.pod, v.why.reason(), v.message)
+		_, err := patchStatus(ctx, s.options.Evictions, v.pod, &condition, &v.nominee)
+		return err
+	})
+	if err == nil {
+		s.cluster.Nominated(v.pod.UID)
+		s.log.Info("preempting", "pod", nameOf(v.pod), "node", v.nominee)
+	}
+	return err
+}
+
+// withdraw ends nominations that were not written. Their pods say so, unless they are gone or are decided again.
+func (s *Scheduler) withdraw(ctx context.Context, nominees []verdict, err error) {
+	for i := range nominees {
+		v := &nominees[i]
+		latest := nominatedTo(v.pod, "")
+		if o, there, e := s.pods.GetByKey(nameOf(v.pod)); e == nil && there && o.(*corev1.Pod).UID == v.pod.UID {
+			latest = o.(*corev1.Pod)
+		}
+		s.cluster.Withdraw(latest)
+		s.pending.withdraw(latest)
+		v.pod = latest
+		if !errors.Is(err, errOutdated) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			s.log.Error("cannot nominate a pod; it evicts nothing", "pod", nameOf(v.pod), "node", v.nominee, "error", err)
+			v.message, v.why = "cannot be nominated to "+v.nominee+": "+err.Error(), failed
+		}
+	}
+}
+
+// clearBelow clears the nominations to a node of this scheduler's pods with a lower priority, which may not fit there any
+// more. That they stay is no reason to evict nothing.
+func (s *Scheduler) clearBelow(ctx context.Context, v verdict) {
+	for _, p := range s.pending.nominated(v.nominee, priority(v.pod)) {
+		err := s.write(ctx, v.term, func(ctx context.Context) error {
+			_, err := patchStatus(ctx, s.options.Evictions, p, nil, new(string))
+			return err
+		})
+		if err != nil && !apierrors.IsNotFound(err) {
+			s.log.Warn("cannot clear the nomination of a pod", "pod", nameOf(p), "node", v.nominee, "error", err)
+		}
+	}
+}
+
+// evictOne evicts a victim: the condition says why, then it is deleted, if it is still the same pod. A victim that is gone is
+// no error.
+func (s *Scheduler) evictOne(ctx context.Context, v victim, term uint64) error {
+	reason := corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+		Message:            s.options.SchedulerName + ": preempting to accommodate a higher priority pod",
+		ObservedGeneration: v.Generation, LastTransitionTime: metav1.Now(),
+	}
+	err := s.write(ctx, term, func(ctx context.Context) error {
+		_, err := patchStatus(ctx, s.options.Evictions, v.Pod, &reason, nil)
+		return err
+	})
+	if err == nil {
+		err = s.write(ctx, term, func(ctx context.Context) error {
+			return s.options.Evictions.CoreV1().Pods(v.Namespace).Delete(ctx, v.Name,
+				metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.UID))})
+		})
+	}
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && s.replaced(ctx, v.Pod):
+		return nil
+	case err != nil:
+		return fmt.Errorf("pod %s: %w", nameOf(v.Pod), err)
+	}
+	s.metrics.victims.Add(ctx, 1)
+	s.options.Events.Eventf(v.Pod, v.by, corev1.EventTypeNormal, "Preempted", "Preempting",
+		"Preempted by pod %v on node %v", v.by.UID, v.node)
+	s.log.Info("evicted", "victim", nameOf(v.Pod), "node", v.node, "pod", nameOf(v.by))
+	return nil
+}
+
+// replaced reports whether a pod of that name is another one.
+func (s *Scheduler) replaced(ctx context.Context, p *corev1.Pod) bool {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	now, err := s.api.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && now.UID != p.UID
+}
+
+// untilShown waits until the informer shows that all victims terminate or are gone: before that, the pod would look for
+// victims once more.
+func (s *Scheduler) untilShown(ctx context.Context, victims []victim) {
+	ctx, cancel := context.WithTimeout(ctx, shownFor)
+	defer cancel()
+	for _, v := range victims {
+		for {
+			o, there, err := s.pods.GetByKey(nameOf(v.Pod))
+			if err != nil || !there || o.(*corev1.Pod).UID != v.UID || o.(*corev1.Pod).DeletionTimestamp != nil {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(shownLook):
+			}
+		}
+	}
+}
+
+// write makes a call of the API server that only a scheduler may make that has led without a break since the decision. While
+// the API server does not carry it out, it is repeated for a while, which it must allow; a conflict a few times, as
+// kube-scheduler repeats them (pkg/scheduler/util/utils.go PatchPodStatus, v1.37).
+func (s *Scheduler) write(ctx context.Context, term uint64, call func(context.Context) error) error {
+	leads := func() error {
+		if now := s.options.Lease.Term(); now == 0 || now != term {
+			return errOutdated
+		}
+		return nil
+	}
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
+	conflicts := 0
+	for since := time.Now(); ; {
+		calling, cancel := context.WithTimeout(ctx, apiTimeout)
+		calling, _ = connect.WithLook(calling, leads)
+		err := leads()
+		if err == nil {
+			err = call(calling)
+		}
+		cancel()
+		if apierrors.IsConflict(err) {
+			conflicts++
+		}
+		if err == nil || errors.Is(err, errOutdated) || live.IsRefusal(err) || conflicts == conflictsAllowed ||
+			time.Since(since) > bindFor {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(backoff.Step()):
+		}
+	}
+}
