@@ -254,7 +254,7 @@ func TestScheduleManyAlike(t *testing.T) {
 	}
 }
 
-// randomSchedule returns a cluster, and a queue of which many pods preempt or wait for each other.
+// randomSchedule returns a cluster, and a queue in which many pods preempt or wait for each other.
 func randomSchedule(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	stated, pods := enginetest.Random(rng)
 	if rng.IntN(3) > 0 {
