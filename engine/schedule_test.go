@@ -209,6 +209,13 @@ func TestScheduleNominatedFromTheStart(t *testing.T) {
 	expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 1}, {Attempts: 2}}, nil)
 }
 
+// TestScheduleFreesHostPorts: the port of two pods is free once one of them has left, until another pod takes it.
+func TestScheduleFreesHostPorts(t *testing.T) {
+	c := compile(t, node4("a").Run(cpu("stays", 0, 5).HostPort(80), cpu("leaves", 0, 0).HostPort(80)))
+	p := scheduled(t, c, cpu("first", 0, 1).HostPort(80), cpu("second", 0, 1).HostPort(80))
+	expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 2}, {Attempts: 2}}, []evicted{{0, 0, []string{"leaves"}}})
+}
+
 // TestScheduleAtADeadline: with Partial, pods that were not attempted are told.
 func TestScheduleAtADeadline(t *testing.T) {
 	c := compile(t, node4("a"))
@@ -247,7 +254,7 @@ func TestScheduleManyAlike(t *testing.T) {
 	}
 }
 
-// randomSchedule returns a cluster, and a queue of which many pods preempt or wait for each other.
+// randomSchedule returns a cluster, and a queue in which many pods preempt or wait for each other.
 func randomSchedule(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	stated, pods := enginetest.Random(rng)
 	if rng.IntN(3) > 0 {
