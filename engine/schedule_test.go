@@ -209,6 +209,13 @@ func TestScheduleNominatedFromTheStart(t *testing.T) {
 	expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 1}, {Attempts: 2}}, nil)
 }
 
+// TestScheduleFreesHostPorts: the port of two pods is free once one of them has left, until another pod takes it.
+func TestScheduleFreesHostPorts(t *testing.T) {
+	c := compile(t, node4("a").Run(cpu("stays", 0, 5).HostPort(80), cpu("leaves", 0, 0).HostPort(80)))
+	p := scheduled(t, c, cpu("first", 0, 1).HostPort(80), cpu("second", 0, 1).HostPort(80))
+	expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 2}, {Attempts: 2}}, []evicted{{0, 0, []string{"leaves"}}})
+}
+
 // TestScheduleAtADeadline: with Partial, pods that were not attempted are told.
 func TestScheduleAtADeadline(t *testing.T) {
 	c := compile(t, node4("a"))
@@ -226,7 +233,28 @@ func TestScheduleAtADeadline(t *testing.T) {
 	}
 }
 
-// randomSchedule returns a cluster, and a queue of which many pods preempt or wait for each other.
+// TestScheduleManyAlike: pods that fare alike are attempted at once, and those that preempt one by one.
+func TestScheduleManyAlike(t *testing.T) {
+	const many = 1_000_000
+	c := compile(t, node4("a").Run(cpu("victim", 1, 0), cpu("victim-2", 1, 0)), node4("b"))
+	nominated := cpu("nominated", 1, 0).NominatedTo("b")
+	queue := []engine.Pending{{Pod: cpu("web", 1, 5).Pod, Count: many}, {Pod: nominated.Pod, Count: 50}}
+	p, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Six find room, two preempt and are attempted twice, and so are all others, the second time in the flush. The pods of the
+	// other entry lose their nominations, which wakes them before that.
+	web := p.Placements[0]
+	if len(web.Nodes) != 8 || web.Unplaced != many-8 || web.Attempts != 8+2+2*(many-8) || len(p.Evictions) != 2 {
+		t.Errorf("%d placed, %d unplaced, %d attempts, %d evictions", len(web.Nodes), web.Unplaced, web.Attempts, len(p.Evictions))
+	}
+	if other := p.Placements[1]; other.Unplaced != 50 || other.Attempts != 150 {
+		t.Errorf("nominated: %+v", other)
+	}
+}
+
+// randomSchedule returns a cluster, and a queue in which many pods preempt or wait for each other.
 func randomSchedule(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	stated, pods := enginetest.Random(rng)
 	if rng.IntN(3) > 0 {

@@ -2,12 +2,14 @@ package generate_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
 // Every case must be one that the API server would store and kube-scheduler decide: otherwise the comparison is about
@@ -18,6 +20,10 @@ func TestCasesAreValid(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(60) {
 				c := generate.Case(profile, seed)
+				if c.Whole {
+					runQueue(t, c)
+					continue
+				}
 				s, err := oracle.New(c)
 				if err != nil {
 					t.Errorf("%s: %v", c.Name, err)
@@ -32,6 +38,18 @@ func TestCasesAreValid(t *testing.T) {
 				s.Close()
 			}
 		})
+	}
+}
+
+func runQueue(t *testing.T, c *scenario.Case) {
+	q, err := oracle.NewQueue(c, slices.Min)
+	if err != nil {
+		t.Errorf("%s: %v", c.Name, err)
+		return
+	}
+	defer q.Close()
+	if _, err := q.Run(); err != nil {
+		t.Errorf("%s: %v", c.Name, err)
 	}
 }
 

@@ -173,13 +173,7 @@ func (d *draw) preemptor(pod *corev1.Pod, levels []*int32) {
 		pod.Status.NominatedNodeName = d.nodeName()
 	}
 	if d.chance(0.5) {
-		r := &pod.Spec.Containers[0].Resources
-		if r.Requests == nil {
-			r.Requests = corev1.ResourceList{}
-		}
-		if _, limited := r.Limits[corev1.ResourceCPU]; !limited && pod.Spec.Resources == nil {
-			r.Requests[corev1.ResourceCPU] = quantities(d, "500m", "1", "2", "3")
-		}
+		d.askFor(pod, "500m", "1", "2", "3")
 	}
 	if len(d.c.Pods) > 0 {
 		beside := pick(d, d.c.Pods...)
@@ -199,6 +193,17 @@ func (d *draw) preemptor(pod *corev1.Pod, levels []*int32) {
 	}
 	if pod.Spec.TopologySpreadConstraints == nil && (d.chance(0.15) || d.roomy && d.focus(spread)) {
 		d.evenly(pod)
+	}
+}
+
+// askFor makes a pod ask for one of the amounts of CPU, if nothing else of it is in the way.
+func (d *draw) askFor(pod *corev1.Pod, amounts ...string) {
+	r := &pod.Spec.Containers[0].Resources
+	if r.Requests == nil {
+		r.Requests = corev1.ResourceList{}
+	}
+	if _, limited := r.Limits[corev1.ResourceCPU]; !limited && pod.Spec.Resources == nil {
+		r.Requests[corev1.ResourceCPU] = quantities(d, amounts...)
 	}
 }
 

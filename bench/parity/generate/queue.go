@@ -43,8 +43,11 @@ func (d *draw) wholeQueue() {
 	levels := append(d.levels(), ptr(int32(10)), ptr(int32(50)))
 	for i, pod := range d.c.Pods {
 		d.victim(pod, i, levels)
-		if d.chance(0.5) {
+		if d.chance(0.6) {
 			pod.Spec.Priority = pick(d, nil, ptr(int32(-10)), ptr(int32(0)))
+		}
+		if d.chance(0.4) {
+			d.askFor(pod, "500m", "1", "2")
 		}
 		if pod.Status.StartTime == nil {
 			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(5000+i) * time.Second)}
@@ -147,7 +150,14 @@ func (d *draw) scarce(n *corev1.Node) {
 	for _, name := range some(d, 0.6, corev1.ResourceCPU, corev1.ResourceMemory) {
 		q, asked := requested(name, bound...), requested(name, asking)
 		most := asked.DeepCopy()
-		asked.SetMilli(asked.MilliValue() / 2 * int64(pick(d, 0, 1, 2, 2, 3, 4, 6)))
+		if d.chance(0.7) {
+			for _, entry := range d.c.Queue {
+				if r := requested(name, entry.Pod); r.Cmp(most) > 0 {
+					most = r
+				}
+			}
+		}
+		asked.SetMilli(asked.MilliValue() / 2 * int64(pick(d, 0, 0, 1, 2, 2, 3, 4)))
 		if q.Add(asked); q.Cmp(most) < 0 && d.chance(0.9) {
 			q = most // it is large enough without its pods
 		}

@@ -75,23 +75,33 @@ type Nomination struct {
 func (s *State) Nominate(p *Pending, node uint32) *Nomination {
 	s.Expect(p)
 	n := &Nomination{p, node}
-	s.nominations = slices.Insert(s.nominations, s.firstNomination(node+1), n)
+	at, found := s.nominationsTo(node)
+	if !found {
+		s.nominations = slices.Insert(s.nominations, at, nominations{node: node})
+	}
+	s.nominations[at].pods = append(s.nominations[at].pods, n)
 	return n
 }
 
 // Withdraw ends a nomination of the request.
 func (s *State) Withdraw(n *Nomination) {
-	at := s.firstNomination(n.node)
-	for s.nominations[at] != n {
-		at++
+	at, _ := s.nominationsTo(n.node)
+	of := &s.nominations[at]
+	i := slices.Index(of.pods, n)
+	if of.pods = slices.Delete(of.pods, i, i+1); len(of.pods) == 0 {
+		s.nominations = slices.Delete(s.nominations, at, at+1)
 	}
-	s.nominations = slices.Delete(s.nominations, at, at+1)
 }
 
-// firstNomination returns the index of the first nomination to a node or one behind it.
-func (s *State) firstNomination(node uint32) int {
-	at, _ := slices.BinarySearchFunc(s.nominations, node, func(n *Nomination, node uint32) int { return cmp.Compare(n.node, node) })
-	return at
+// nominations are the pods that the request nominated to a node, at least one.
+type nominations struct {
+	node uint32
+	pods []*Nomination
+}
+
+// nominationsTo returns the index of the nominations to a node, and whether there are any.
+func (s *State) nominationsTo(node uint32) (int, bool) {
+	return slices.BinarySearchFunc(s.nominations, node, func(n nominations, node uint32) int { return cmp.Compare(n.node, node) })
 }
 
 // AnyNominations reports whether a pod is nominated by the request.
@@ -144,11 +154,16 @@ func (s *State) Nominated() iter.Seq2[uint32, Nominated] {
 	return func(yield func(uint32, Nominated) bool) {
 		own := s.nominations
 		yieldOwn := func() bool {
-			n := own[0]
+			of := &own[0]
 			own = own[1:]
-			return yield(n.node, Nominated{
-				Group: &s.groups[n.pod.group], Name: n.pod.Name, Usage: &n.pod.usage, Priority: n.pod.Spec().Priority, own: n,
-			})
+			for _, n := range of.pods {
+				if !yield(of.node, Nominated{
+					Group: &s.groups[n.pod.group], Name: n.pod.Name, Usage: &n.pod.usage, Priority: n.pod.Spec().Priority, own: n,
+				}) {
+					return false
+				}
+			}
+			return true
 		}
 		if column := s.nominated[nomineesColumn]; column != nil {
 			for at, node := range column.Nodes {

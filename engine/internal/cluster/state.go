@@ -39,7 +39,7 @@ type State struct {
 	placed map[podName]int
 	// nominations are the pods that the request nominated, by node, and cleared the nominated pods of the cluster that are
 	// nominated no longer. They are not in the journal.
-	nominations []*Nomination
+	nominations []nominations
 	cleared     map[namedPod]bool // by index in nominees.pods
 	// occupied are the sets of LeavePorts by node. They are not in the journal either.
 	occupied map[uint32]occupied

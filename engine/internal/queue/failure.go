@@ -84,12 +84,9 @@ func (q *queue) finish(ended bool) error {
 }
 
 // unplaced returns the first pod that was attempted and has no node, nil for none, and the number of such pods.
-func (e *entry) unplaced() (first *pod, waiting int) {
+func (e *entry) unplaced() (first *pods, waiting int) {
 	for _, p := range e.failed {
-		if p.placed {
-			continue
-		}
-		if waiting++; first == nil || p.ordinal < first.ordinal {
+		if waiting += p.count; p.count > 0 && (first == nil || p.ordinal < first.ordinal) {
 			first = p
 		}
 	}
@@ -98,7 +95,7 @@ func (e *entry) unplaced() (first *pod, waiting int) {
 
 // explain tells why the first unplaced pod of an entry has no node: as its last attempt found, and where that takes a search of
 // its own, as the nodes are at the end.
-func (q *queue) explain(first *pod, class *place.Class, result *verdict.Placement, ended bool) error {
+func (q *queue) explain(first *pods, class *place.Class, result *verdict.Placement, ended bool) error {
 	infeasible := true
 	if first != nil {
 		why := first.why

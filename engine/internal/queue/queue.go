@@ -23,11 +23,13 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// pod is a pod that was attempted without success, or is nominated.
-type pod struct {
-	entry, ordinal int
+// pods are pods of an entry in a row that have fared alike so far: a pod, if it is nominated.
+type pods struct {
+	entry int
+	// ordinal is the index of the first of them in its entry, and count their number.
+	ordinal, count int
 	class          *place.Class
-	// since is when the pod was attempted last.
+	// since is when the first pod was attempted last. The others were one after the other right behind it.
 	since int64
 	// unschedulable counts the attempts that ended with a rejection.
 	unschedulable int
@@ -38,13 +40,30 @@ type pod struct {
 	nominated string
 	pending   *cluster.Pending
 	why       *failure // of the last attempt; nil before the first
-	placed    bool
 }
 
-func (p *pod) priority() int32 { return p.class.Pod.Spec().Priority }
+// first returns the first pod, and leaves the others.
+func (p *pods) first() *pods {
+	if p.count == 1 {
+		return p
+	}
+	one := *p
+	one.count, one.why = 1, nil
+	p.next()
+	return &one
+}
+
+// next leaves all pods but the first.
+func (p *pods) next() {
+	p.ordinal++
+	p.since++
+	p.count--
+}
+
+func (p *pods) priority() int32 { return p.class.Pod.Spec().Priority }
 
 // compare orders pods as PrioritySort does (pkg/scheduler/framework/plugins/queuesort/priority_sort.go, v1.37).
-func compare(a, b *pod) int {
+func compare(a, b *pods) int {
 	return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.since, b.since))
 }
 
@@ -54,7 +73,7 @@ const maxBackoff = 10
 
 // backoff returns when the backoff of the pod ends, in units of the shortest backoff (backoff_queue.go
 // calculateBackoffDuration).
-func (p *pod) backoff() int {
+func (p *pods) backoff() int {
 	if doublings := p.unschedulable - 1; doublings < 4 {
 		return min(1<<doublings, maxBackoff)
 	}
@@ -63,14 +82,14 @@ func (p *pod) backoff() int {
 
 // backoffs is a heap of pods by the end of their backoff. While no other pod is left to attempt, the first one is
 // (active_queue.go unlockedPop, backoff_queue.go lessBackoffCompletedWithPriority).
-type backoffs []*pod
+type backoffs []*pods
 
 func (b backoffs) Len() int { return len(b) }
 func (b backoffs) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(b[i].backoff(), b[j].backoff()), compare(b[i], b[j])) < 0
 }
 func (b backoffs) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
-func (b *backoffs) Push(p any)   { *b = append(*b, p.(*pod)) }
+func (b *backoffs) Push(p any)   { *b = append(*b, p.(*pods)) }
 func (b *backoffs) Pop() any {
 	last := len(*b) - 1
 	p := (*b)[last]
@@ -82,7 +101,7 @@ func (b *backoffs) Pop() any {
 type kept struct {
 	keptBy
 	waits []func(*plugin.Event) bool
-	pods  []*pod
+	pods  []*pods
 }
 
 type keptBy struct {
@@ -104,14 +123,14 @@ type queue struct {
 	ctx context.Context
 
 	entries []entry
-	order   []int // entries that were not attempted as a whole, in the order of attempts; gated ones are left out
-	active  []*pod
+	// active are those to attempt first, in their order: those that were never attempted, or flushed. Gated ones are left out.
+	active  []*pods
 	backoff backoffs
 	// unschedulable are the pods that wait, erroneous those that only the flush brings back.
 	unschedulable []*kept
 	keptBy        map[keptBy]*kept
-	erroneous     []*pod
-	nominees      map[*cluster.Nomination]*pod
+	erroneous     []*pods
+	nominees      map[*cluster.Nomination]*pods
 
 	placed    []placed // by the order in which the state assumed them
 	evictions []verdict.Eviction
@@ -127,11 +146,9 @@ type queue struct {
 
 // entry is the state of a queue entry.
 type entry struct {
-	fresh    int    // index of the next pod that was not attempted yet
-	failed   []*pod // after their first attempt; some are placed now
+	failed   []*pods // after their first attempt
 	evicted  int
 	attempts uint64
-	stated   []*pod // by index, if the entry's pods are nominated from the start
 }
 
 type placed struct {
@@ -145,7 +162,7 @@ type placed struct {
 func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) ([]verdict.Eviction, error) {
 	r := &queue{
 		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
-		nominees: make(map[*cluster.Nomination]*pod), plugins: make(map[verdict.Plugin]int),
+		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
 		known: make(map[*place.Class]*failure),
 	}
 	for i, p := range q.Framework.Filters {
@@ -153,8 +170,9 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	}
 	err := ctx.Err()
 	if err == nil && len(q.Classes) == len(q.Pending) {
-		r.begin(nominated)
-		err = r.run()
+		if err = r.begin(nominated); err == nil {
+			err = r.run()
+		}
 	}
 	if finished := r.finish(err == nil); err == nil {
 		err = finished
@@ -163,22 +181,32 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 }
 
 // begin fills the queue.
-func (q *queue) begin(nominated []string) {
+func (q *queue) begin(nominated []string) error {
 	for i := range q.Pending {
-		count := q.Pending[i].Count
-		if nominated != nil && nominated[i] != "" {
-			for ordinal := range count {
-				p := &pod{entry: i, ordinal: ordinal, class: q.Classes[i]}
-				q.nominate(p, nominated[i])
-				q.entries[i].stated = append(q.entries[i].stated, p)
+		if i%1024 == 0 && q.ctx.Err() != nil {
+			return q.ctx.Err()
+		}
+		class, gated := q.Classes[i], q.Decision(q.Classes[i]).Gated() != nil
+		add := func(p *pods) {
+			if !gated && p.count > 0 {
+				q.active = append(q.active, p)
 			}
 		}
-		if count > 0 && q.Decision(q.Classes[i]).Gated() == nil {
-			q.order = append(q.order, i)
+		if nominated == nil || nominated[i] == "" {
+			add(&pods{entry: i, count: q.Pending[i].Count, class: class})
+			continue
+		}
+		for ordinal := range q.Pending[i].Count {
+			if ordinal%1024 == 1023 && q.ctx.Err() != nil {
+				return q.ctx.Err()
+			}
+			p := &pods{entry: i, ordinal: ordinal, count: 1, class: class}
+			q.nominate(p, nominated[i])
+			add(p)
 		}
 	}
-	priority := func(entry int) int32 { return q.Classes[entry].Pod.Spec().Priority }
-	slices.SortStableFunc(q.order, func(a, b int) int { return cmp.Compare(priority(b), priority(a)) })
+	slices.SortStableFunc(q.active, func(a, b *pods) int { return cmp.Compare(b.priority(), a.priority()) })
+	return nil
 }
 
 // run attempts pods until nothing changes any more.
@@ -203,30 +231,28 @@ func (q *queue) run() error {
 	}
 }
 
-// next attempts the pod at the head of the queue, if there is one.
+// next attempts the pod at the head of the queue, if there is one, and those behind it that fare alike.
 func (q *queue) next() (more bool, err error) {
-	for len(q.order) > 0 {
-		i := q.order[0]
-		e := &q.entries[i]
-		if e.fresh == q.Pending[i].Count {
-			q.order = q.order[1:]
-			continue
-		}
-		e.fresh++
-		if e.stated != nil {
-			return true, q.attempt(e.stated[e.fresh-1])
-		}
-		return true, q.attempt(&pod{entry: i, ordinal: e.fresh - 1, class: q.Classes[i]})
-	}
-	if len(q.active) > 0 {
+	switch {
+	case len(q.active) > 0:
 		p := q.active[0]
+		if left, err := q.attempt(p); left || err != nil {
+			return true, err
+		}
 		q.active = q.active[1:]
-		return true, q.attempt(p)
+	case len(q.backoff) > 0:
+		p := heap.Pop(&q.backoff).(*pods)
+		left, err := q.attempt(p)
+		if err != nil {
+			return true, err
+		}
+		if left {
+			heap.Push(&q.backoff, p)
+		}
+	default:
+		return false, nil
 	}
-	if len(q.backoff) > 0 {
-		return true, q.attempt(heap.Pop(&q.backoff).(*pod))
-	}
-	return false, nil
+	return true, nil
 }
 
 // flush moves all pods that wait to the head of the queue. None backs off any more.
@@ -241,27 +267,40 @@ func (q *queue) flush() {
 	clear(q.known)
 }
 
-// attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37).
-func (q *queue) attempt(p *pod) error {
-	q.entries[p.entry].attempts++
+// attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37) for the first of some pods, and for all
+// of them if it changes nothing. It reports whether any are left.
+func (q *queue) attempt(p *pods) (left bool, err error) {
 	class := p.class
 	if p.nominated != "" {
 		class = &place.Class{Pod: p.pending, Scan: true}
 	}
 	node, found, err := q.best(p, class)
 	if err != nil {
-		return err
+		return false, err
 	}
+	e := &q.entries[p.entry]
 	if found {
+		e.attempts++
 		q.place(p, node)
-		return nil
+		p.next()
+		return p.count > 0, nil
 	}
-	return q.fail(p, class)
+	why, err := q.failure(class)
+	if err != nil {
+		return false, err
+	}
+	tried := p
+	if len(why.victims) > 0 {
+		tried = p.first()
+	}
+	e.attempts += uint64(tried.count)
+	q.fail(tried, why)
+	return tried != p, nil
 }
 
 // best returns the best node for a pod, and whether one is feasible. A feasible node that the pod is nominated to is the only
 // one that is evaluated.
-func (q *queue) best(p *pod, class *place.Class) (uint32, bool, error) {
+func (q *queue) best(p *pods, class *place.Class) (uint32, bool, error) {
 	if n, known := q.State.Node(p.nominated); p.nominated != "" && known && q.Candidates.Has(n) {
 		only := nodeset.New(q.State.Len())
 		only.Add(n)
@@ -273,10 +312,9 @@ func (q *queue) best(p *pod, class *place.Class) (uint32, bool, error) {
 	return q.Next(q.ctx, class, &q.Placements[p.entry])
 }
 
-// place places a pod and wakes those that wait for it.
-func (q *queue) place(p *pod, node uint32) {
+// place places the first of some pods and wakes those that wait for it.
+func (q *queue) place(p *pods, node uint32) {
 	q.withdraw(p)
-	p.placed = true
 	q.Assume(p.entry, node)
 	q.State.EnterPorts(node, p.class.Pod)
 	q.placed = append(q.placed, placed{entry: p.entry, node: node})
@@ -285,19 +323,15 @@ func (q *queue) place(p *pod, node uint32) {
 	q.wake(&plugin.Event{Shape: p.class.Pod.Shape}, math.MaxInt32)
 }
 
-// fail puts a pod back that has no node, and preempts for it (pkg/scheduler/schedule_one.go handleSchedulingFailure,
-// pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
-func (q *queue) fail(p *pod, class *place.Class) error {
-	why, err := q.failure(class)
-	if err != nil {
-		return err
-	}
+// fail puts pods back that have no node, and preempts for the only one of them (pkg/scheduler/schedule_one.go
+// handleSchedulingFailure, pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
+func (q *queue) fail(p *pods, why *failure) {
 	if p.why == nil {
 		e := &q.entries[p.entry]
 		e.failed = append(e.failed, p)
 	}
 	p.why, p.since, p.rejectors = why, q.clock, why.rejectors
-	q.clock++
+	q.clock += int64(p.count)
 	if why.rejectors == 0 {
 		q.erroneous = append(q.erroneous, p)
 	} else {
@@ -306,7 +340,7 @@ func (q *queue) fail(p *pod, class *place.Class) error {
 	}
 	q.renominate(p, why)
 	if len(why.victims) == 0 {
-		return nil
+		return
 	}
 	events := q.evict(p, why)
 	if slices.ContainsFunc(events, func(e plugin.Event) bool { return !e.Terminating }) { // otherwise there is nothing to do
@@ -315,12 +349,11 @@ func (q *queue) fail(p *pod, class *place.Class) error {
 	for i := range events {
 		q.wake(&events[i], math.MaxInt32)
 	}
-	return nil
 }
 
 // renominate applies what a failed attempt changes about the nomination of a pod. If the nomination ends, the pods that it kept
 // from its node are woken, and itself (pkg/scheduler/eventhandlers.go updatePodInSchedulingQueue, v1.37).
-func (q *queue) renominate(p *pod, why *failure) {
+func (q *queue) renominate(p *pods, why *failure) {
 	to := p.nominated
 	switch {
 	case why.preemption == nil || why.preemption.ClearsNomination:
@@ -340,7 +373,7 @@ func (q *queue) renominate(p *pod, why *failure) {
 }
 
 // nominate nominates a pod that is not nominated to a node; empty for none.
-func (q *queue) nominate(p *pod, to string) {
+func (q *queue) nominate(p *pods, to string) {
 	if to == "" {
 		return
 	}
@@ -355,7 +388,7 @@ func (q *queue) nominate(p *pod, to string) {
 }
 
 // withdraw ends the nomination of a pod.
-func (q *queue) withdraw(p *pod) {
+func (q *queue) withdraw(p *pods) {
 	if p.nominated == "" {
 		return
 	}
@@ -374,7 +407,7 @@ func (q *queue) renominated() {
 
 // outrank ends the nominations of pods with a lower priority than one that preempts on their node, and wakes the pods that they
 // kept from it (pkg/scheduler/framework/preemption/executor.go getLowerPriorityNominatedPods, v1.37).
-func (q *queue) outrank(p *pod, node uint32) {
+func (q *queue) outrank(p *pods, node uint32) {
 	for _, n := range q.State.NominatedTo(nil, node, p.priority()) {
 		e := &plugin.Event{Shape: n.Shape, Left: true}
 		if other := q.nominees[n.Own()]; other != nil {
@@ -388,7 +421,7 @@ func (q *queue) outrank(p *pod, node uint32) {
 }
 
 // evict lets the victims of a pod leave, and returns the events of that.
-func (q *queue) evict(p *pod, why *failure) []plugin.Event {
+func (q *queue) evict(p *pods, why *failure) []plugin.Event {
 	node := why.preemption.Nominated.Node
 	events := make([]plugin.Event, 0, len(why.victims))
 	for i := range why.victims {
@@ -411,7 +444,7 @@ func (q *queue) evict(p *pod, why *failure) []plugin.Event {
 }
 
 // keep lets a pod wait for the events that its rejectors wait for.
-func (q *queue) keep(p *pod) {
+func (q *queue) keep(p *pods) {
 	by := keptBy{p.class, p.rejectors}
 	k := q.keptBy[by]
 	if k == nil {
@@ -423,7 +456,7 @@ func (q *queue) keep(p *pod) {
 }
 
 // waits returns what the plugins that rejected a pod wait for.
-func (q *queue) waits(p *pod) (waits []func(*plugin.Event) bool) {
+func (q *queue) waits(p *pods) (waits []func(*plugin.Event) bool) {
 	for i, of := range q.Framework.Filters {
 		if p.rejectors&(1<<i) == 0 {
 			continue

@@ -592,8 +592,8 @@ type PlaceRequest struct {
 	// stops shortly before the deadline, so that the response arrives in time. The number of placed pods then depends on
 	// the server's speed: the response does not depend on the request alone.
 	AllowPartial bool `protobuf:"varint,8,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
-	// Whether to include Placement.preemption of entries with unplaced pods. Place evicts no victims. The cost is per such
-	// entry.
+	// Whether to include Placement.preemption of entries with unplaced pods. Only with KUBE_SCHEDULER does Place evict
+	// victims. The cost is per such entry.
 	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
 	// How the pods of the queue are attempted. KUBE_SCHEDULER does not take pod groups yet.
 	QueueMode     QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
@@ -951,8 +951,8 @@ func (x *Eviction) GetPdbViolations() uint32 {
 // Placement is the result of one queue entry.
 type Placement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node of each placed pod, in the order of placing. A node may occur more than once. If a pod has no feasible
-	// node, neither have the following ones of the entry, because nothing changes between them.
+	// The node of each placed pod, in the order of placing. A node may occur more than once. IN_ORDER, if a pod has no
+	// feasible node, neither have the following ones of the entry, because nothing changes between them.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// The number of unplaced pods of the entry.
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
@@ -963,9 +963,10 @@ type Placement struct {
 	// feasible nodes have a rejection with STATUS_CODE_ERROR. Missing once the rejections of the response would list
 	// more than 2,000,000 nodes.
 	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
-	// The explanation for the first unplaced pod, if requested.
+	// The explanation for the first unplaced pod, if requested. With KUBE_SCHEDULER, as the nodes are at the end.
 	Explanation *Explanation `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	// Changes that make a node feasible for the first unplaced pod, as in FilterResponse, if requested.
+	// Changes that make a node feasible for the first unplaced pod, as in FilterResponse, if requested. With
+	// KUBE_SCHEDULER, as the nodes are at the end.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
 	// With JOINT: the total score of each placed pod, parallel to nodes, with all other pods placed. Empty if the
 	// deadline came before they were computed.
