@@ -127,7 +127,7 @@ func goneOf(t *testing.T, c *api.Cluster, removable []onNode, candidate *verdict
 // TestAcrossEqualsExhaustion compares victims on any nodes with all sets of pods that could go.
 func TestAcrossEqualsExhaustion(t *testing.T) {
 	found, impossible, several, spread, more := 0, 0, 0, 0, 0
-	for seed := range uint64(cases(2000)) {
+	for seed := range uint64(cases(1200)) {
 		rng := rand.New(rand.NewPCG(seed, 93))
 		stated, pods := enginetest.Random(rng)
 		enginetest.RandomVictims(rng, stated, pods)

@@ -70,8 +70,8 @@ type Replacement struct {
 	Pod PodReference
 	// Cascade is 0 for victims of the candidate, 1 for victims of those that come back for them, and so on.
 	Cascade int
-	// Nodes are the nodes of those that are placed, and Unplaced is the number of the others, of which Message tells the first
-	// one's rejections.
+	// Nodes are the nodes of those that are placed, and Unplaced is the number of the others. Message is the event text of the
+	// first of these.
 	Nodes    []uint32
 	Unplaced int
 	Message  string

@@ -341,6 +341,9 @@ func (a *across) descend() error {
 
 // takeAll descends with all of some items as victims.
 func (a *across) takeAll(items []int) error {
+	if !a.worthAll(items) {
+		return nil
+	}
 	mark := len(a.taken)
 	for _, i := range items {
 		if it := &a.items[i]; it.left > 0 {
@@ -385,6 +388,45 @@ func (a *across) takeOne(d demand) error {
 		a.items[t.item].left = t.count
 	}
 	return nil
+}
+
+// worthAll reports whether the victims with all of some items, and as many more as the resources of the current node need, can
+// cost less than the best ones.
+func (a *across) worthAll(items []int) bool {
+	if a.found == nil {
+		return true
+	}
+	with := a.cost
+	var here []int // of the items
+	for _, i := range items {
+		it := &a.items[i]
+		if it.left == 0 {
+			continue
+		}
+		with.pods += int64(it.left)
+		with.highest = max(with.highest, it.Priority)
+		if it.node == a.node {
+			here = append(here, i)
+		}
+	}
+	needs, more := a.rules.Fit.Needs(), int64(0)
+	for i := range needs {
+		short, most := saturating.Sub(needs[i].Amount, needs[i].Room(a.node)), int64(0)
+		for _, j := range here {
+			it := &a.items[j]
+			short = saturating.Sub(short, saturating.Mul(it.Usage.Of(needs[i].Resource), int64(it.left)))
+		}
+		for _, j := range a.local {
+			if it := &a.items[j]; it.left > 0 && !slices.Contains(here, j) {
+				most = max(most, it.Usage.Of(needs[i].Resource))
+			}
+		}
+		if short > 0 && most > 0 {
+			more = max(more, (short-1)/most+1)
+		}
+	}
+	with.pods += more
+	return with.compare(a.best) < 0
 }
 
 // promising reports whether the victims cost less than the best ones.

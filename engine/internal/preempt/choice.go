@@ -56,7 +56,7 @@ func Best(ctx context.Context, d *decide.Decision, candidates nodeset.Set, rejec
 	return best, err
 }
 
-// With returns the candidate of a node of which some pods must stay; nil if it is none then.
+// With returns the candidate of a node if some of its pods must stay; nil if there is none then.
 func With(
 	ctx context.Context, d *decide.Decision, node uint32, stays map[cluster.VictimID]bool, o Options,
 ) (found *Choice, err error) {

@@ -4,6 +4,8 @@
 //
 // It evaluates all nodes, as with minCandidateNodesPercentage 100. The rules of the pod are compiled once; a node is decided
 // about with an adjustment of the counts on it, so that nothing is copied for it.
+//
+// Across goes beyond it: victims on any nodes.
 package preempt
 
 import (
