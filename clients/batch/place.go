@@ -20,14 +20,14 @@ import (
 // callTimeout bounds one call of Place.
 const callTimeout = 30 * time.Second
 
-// preemptionPairs is the number of pairs of a queue entry and a node up to which the texts say what preemption would do. For an
-// entry that finds no node that takes 11 ms at 5,000 nodes, and accordingly more with more nodes: about a second in all, which
-// the placed pods wait for.
+// preemptionPairs is the number of pairs of a queue entry and a node up to which a call asks for preemption. For an entry that
+// finds no node that takes 11 ms at 5,000 nodes, and accordingly more with more nodes: about a second in all, which the placed
+// pods wait for.
 const preemptionPairs = 500_000
 
 // asksPreemption reports whether a call asks for preemption.
 func (s *Scheduler) asksPreemption(entries, nodes int) bool {
-	return !s.options.NoPreemption && entries*nodes <= preemptionPairs
+	return !s.options.NoPreemption && entries*nodes <= s.options.PreemptionPairs
 }
 
 // checkedAttempts is how many attempts accept a decision only if the cluster has not changed since the request.

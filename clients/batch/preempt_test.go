@@ -161,6 +161,24 @@ func TestPodsPreemptOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// In a large call preemption is not asked for. It is then for the pods that may preempt, one part after the other.
+func TestPodsPreemptInALargeCall(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true, PreemptionPairs: 2}, node("a", "2"), node("b", "2"),
+		onNode(of(pod("on-a"), "2"), "a", 5), onNode(of(pod("on-b"), "1"), "b", 1),
+		priority(of(pod("huge"), "9"), 40), priority(of(pod("first"), "2"), 30), priority(of(pod("huger"), "10"), 20),
+		priority(of(pod("second"), "2"), 10), pod("low"), of(pod("low-2"), "2"))
+	w.bound("first", "second")
+	for _, name := range []string{"huge", "huger", "low", "low-2"} {
+		w.waits(name, "Insufficient cpu")
+	}
+	writes := w.wroteAll(6)
+	slices.Sort(writes)
+	want := []string{"delete on-a", "delete on-b", "mark on-a", "mark on-b", "nominate first b", "nominate second a"}
+	if !slices.Equal(writes, want) {
+		t.Errorf("%q, want %q", writes, want)
+	}
+}
+
 // A pod that is nominated to a node and has a lower priority is nominated no longer.
 func TestLowerNominationsAreCleared(t *testing.T) {
 	middle := priority(of(pod("middle"), "2"), 5)

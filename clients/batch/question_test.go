@@ -107,7 +107,7 @@ func TestPreemptionIsBounded(t *testing.T) {
 		{100, 5_000, false, true}, {101, 5_000, false, false}, {3, 130_000, false, true}, {4, 130_000, false, false},
 		{1000, 500, false, true}, {1, 0, false, true}, {1, 500_001, false, false}, {1, 1, true, false},
 	} {
-		s := &Scheduler{options: Options{NoPreemption: c.none}}
+		s := &Scheduler{options: Options{NoPreemption: c.none, PreemptionPairs: preemptionPairs}}
 		if got := s.asksPreemption(c.entries, c.nodes); got != c.asks {
 			t.Errorf("%+v: asks: %v", c, got)
 		}

@@ -34,6 +34,8 @@ type Options struct {
 	NoPreemption bool
 	// Preempt evicts pods of lower priority where kube-scheduler would. The cluster needs live.Options.StartTimes.
 	Preempt bool
+	// PreemptionPairs is how many pairs of a queue entry and a node a call has at most that asks for preemption. 500,000 if 0.
+	PreemptionPairs int
 	// GroupMode is how groups are placed.
 	GroupMode stowagev1.PodGroupMode
 	// Bindings and Statuses are the clients that write bindings and status, so that neither waits for other calls. New's
@@ -94,6 +96,9 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	if o.Fresh == 0 {
 		o.Fresh = time.Second
+	}
+	if o.PreemptionPairs == 0 {
+		o.PreemptionPairs = preemptionPairs
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
