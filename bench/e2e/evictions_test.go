@@ -494,7 +494,7 @@ func TestAGroupIsNotStarved(t *testing.T) {
 	}
 	bound(t, s, names...)
 	t.Logf("placed after %.1f s, while %d small pods were created", time.Since(begin).Seconds(), made.Load()-before)
-	if metric(t, s.BatchMetrics, "stowage_batch_victims_total", "") == "0" {
+	if metric(t, s.BatchMetrics, "stowage_batch_preemptions_total", `result="evicted"`) == "0" {
 		t.Error("it has evicted no pod: the nodes were not full")
 	}
 	stop()
