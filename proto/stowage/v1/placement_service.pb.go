@@ -22,6 +22,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// QueueMode is how the pods of a queue are attempted.
+type QueueMode int32
+
+const (
+	// As IN_ORDER.
+	QueueMode_QUEUE_MODE_UNSPECIFIED QueueMode = 0
+	// Once each, in the given order. No pod is evicted.
+	QueueMode_QUEUE_MODE_IN_ORDER QueueMode = 1
+	// As kube-scheduler's scheduling queue does (pkg/scheduler/backend/queue/scheduling_queue.go, v1.37), if all pods are
+	// created at once, in the given order, and nothing takes time: victims leave at once, and no backoff elapses. Pods are
+	// attempted by priority, then in the given order. A pod without a feasible node preempts: its victims leave, and it is
+	// nominated to their node. A pod is attempted again after an event that a plugin that rejected it waits for: a pod was
+	// placed or has left. The queue ends when nothing changes any more. Victims are not created again.
+	QueueMode_QUEUE_MODE_KUBE_SCHEDULER QueueMode = 2
+)
+
+// Enum value maps for QueueMode.
+var (
+	QueueMode_name = map[int32]string{
+		0: "QUEUE_MODE_UNSPECIFIED",
+		1: "QUEUE_MODE_IN_ORDER",
+		2: "QUEUE_MODE_KUBE_SCHEDULER",
+	}
+	QueueMode_value = map[string]int32{
+		"QUEUE_MODE_UNSPECIFIED":    0,
+		"QUEUE_MODE_IN_ORDER":       1,
+		"QUEUE_MODE_KUBE_SCHEDULER": 2,
+	}
+)
+
+func (x QueueMode) Enum() *QueueMode {
+	p := new(QueueMode)
+	*p = x
+	return p
+}
+
+func (x QueueMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (QueueMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_placement_service_proto_enumTypes[0].Descriptor()
+}
+
+func (QueueMode) Type() protoreflect.EnumType {
+	return &file_stowage_v1_placement_service_proto_enumTypes[0]
+}
+
+func (x QueueMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use QueueMode.Descriptor instead.
+func (QueueMode) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{0}
+}
+
 // FilterRequest is a request for the feasible nodes of a pod.
 type FilterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -518,7 +575,7 @@ type PlaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
-	// The pods to place, in this order.
+	// The pods to place, in this order unless queue_mode says otherwise.
 	Queue []*PendingPods `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"`
 	// The candidate nodes, all nodes of the cluster if absent. Pods on other nodes still count for topology.
 	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
@@ -538,8 +595,10 @@ type PlaceRequest struct {
 	// Whether to include Placement.preemption of entries with unplaced pods. Place evicts no victims. The cost is per such
 	// entry.
 	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// How the pods of the queue are attempted. KUBE_SCHEDULER does not take pod groups yet.
+	QueueMode     QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlaceRequest) Reset() {
@@ -635,6 +694,13 @@ func (x *PlaceRequest) GetIncludePreemption() bool {
 	return false
 }
 
+func (x *PlaceRequest) GetQueueMode() QueueMode {
+	if x != nil {
+		return x.QueueMode
+	}
+	return QueueMode_QUEUE_MODE_UNSPECIFIED
+}
+
 // PendingPods is a queue entry: a pod, or several identical pods in a row.
 type PendingPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -714,7 +780,11 @@ type PlaceResponse struct {
 	// One for each of PlaceRequest.pod_groups, in the same order.
 	PodGroups []*PodGroupPlacement `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	// Whether the deadline came before the end. Only with PlaceRequest.allow_partial.
-	Partial       bool `protobuf:"varint,5,opt,name=partial,proto3" json:"partial,omitempty"`
+	Partial bool `protobuf:"varint,5,opt,name=partial,proto3" json:"partial,omitempty"`
+	// The evictions in the order of time. Only with KUBE_SCHEDULER.
+	Evictions []*Eviction `protobuf:"bytes,7,rep,name=evictions,proto3" json:"evictions,omitempty"`
+	// The number of pods of the queue that were placed and then evicted. Only with KUBE_SCHEDULER.
+	EvictedCount  uint32 `protobuf:"varint,8,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -791,6 +861,93 @@ func (x *PlaceResponse) GetPartial() bool {
 	return false
 }
 
+func (x *PlaceResponse) GetEvictions() []*Eviction {
+	if x != nil {
+		return x.Evictions
+	}
+	return nil
+}
+
+func (x *PlaceResponse) GetEvictedCount() uint32 {
+	if x != nil {
+		return x.EvictedCount
+	}
+	return 0
+}
+
+// Eviction is the pods that one pod of the queue evicted.
+type Eviction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry of the pod that evicted them, an index into PlaceRequest.queue.
+	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
+	// The node that they were on and that the pod was nominated to, an index into Cluster.nodes.
+	NodeIndex uint32 `protobuf:"varint,2,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The victims, as in PreemptionCandidate. Those with a queue_index are pods of the queue.
+	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
+	// The number of victims that violate a PodDisruptionBudget.
+	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Eviction) Reset() {
+	*x = Eviction{}
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Eviction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Eviction) ProtoMessage() {}
+
+func (x *Eviction) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
+func (*Eviction) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Eviction) GetQueueIndex() uint32 {
+	if x != nil {
+		return x.QueueIndex
+	}
+	return 0
+}
+
+func (x *Eviction) GetNodeIndex() uint32 {
+	if x != nil {
+		return x.NodeIndex
+	}
+	return 0
+}
+
+func (x *Eviction) GetVictims() []*PodReference {
+	if x != nil {
+		return x.Victims
+	}
+	return nil
+}
+
+func (x *Eviction) GetPdbViolations() uint32 {
+	if x != nil {
+		return x.PdbViolations
+	}
+	return 0
+}
+
 // Placement is the result of one queue entry.
 type Placement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -800,7 +957,8 @@ type Placement struct {
 	// The number of unplaced pods of the entry.
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the unplaced pods; empty if there are none. As in FilterResponse, the part about
-	// preemption is only there if requested.
+	// preemption is only there if requested. If a group is not placed, that of the entry's first pod without a feasible node,
+	// or else of its first pod.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The rejections for the first unplaced pod, as in FilterResponse. If kube-scheduler fails to score the pod, the
 	// feasible nodes have a rejection with STATUS_CODE_ERROR. Missing once the rejections of the response would list
@@ -822,14 +980,19 @@ type Placement struct {
 	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	// What preemption finds for the first unplaced pod, as in FilterResponse, if requested. Absent for pods of a group, and
 	// once the nodes and victims that the preemptions of the response list would be more than 2,000,000.
-	Preemption    *Preemption `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`
+	Preemption *Preemption `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`
+	// The number of pods of the entry that were placed and then evicted. They are neither in nodes nor in unplaced_count.
+	// Only with KUBE_SCHEDULER.
+	EvictedCount uint32 `protobuf:"varint,12,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
+	// The number of attempts to place the pods of the entry. Only with KUBE_SCHEDULER.
+	AttemptCount  uint64 `protobuf:"varint,13,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +1004,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +1017,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Placement) GetNodes() *NodeList {
@@ -934,6 +1097,20 @@ func (x *Placement) GetPreemption() *Preemption {
 	return nil
 }
 
+func (x *Placement) GetEvictedCount() uint32 {
+	if x != nil {
+		return x.EvictedCount
+	}
+	return 0
+}
+
+func (x *Placement) GetAttemptCount() uint64 {
+	if x != nil {
+		return x.AttemptCount
+	}
+	return 0
+}
+
 // PlaceStreamRequest is a PlaceRequest to respond to in parts.
 type PlaceStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -947,7 +1124,7 @@ type PlaceStreamRequest struct {
 
 func (x *PlaceStreamRequest) Reset() {
 	*x = PlaceStreamRequest{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -959,7 +1136,7 @@ func (x *PlaceStreamRequest) String() string {
 func (*PlaceStreamRequest) ProtoMessage() {}
 
 func (x *PlaceStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -972,7 +1149,7 @@ func (x *PlaceStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceStreamRequest.ProtoReflect.Descriptor instead.
 func (*PlaceStreamRequest) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{9}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PlaceStreamRequest) GetPlace() *PlaceRequest {
@@ -1005,14 +1182,18 @@ type PlaceStreamResponse struct {
 	// As in PlaceResponse. Only in the last message.
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// As in PlaceResponse. Only in the last message.
-	Partial       bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
+	Partial bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
+	// As in PlaceResponse, since the previous message. With KUBE_SCHEDULER the first message comes when the queue has ended.
+	Evictions []*Eviction `protobuf:"bytes,8,rep,name=evictions,proto3" json:"evictions,omitempty"`
+	// As in PlaceResponse. Only in the last message.
+	EvictedCount  uint32 `protobuf:"varint,9,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlaceStreamResponse) Reset() {
 	*x = PlaceStreamResponse{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1205,7 @@ func (x *PlaceStreamResponse) String() string {
 func (*PlaceStreamResponse) ProtoMessage() {}
 
 func (x *PlaceStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1218,7 @@ func (x *PlaceStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceStreamResponse.ProtoReflect.Descriptor instead.
 func (*PlaceStreamResponse) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{10}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PlaceStreamResponse) GetPlacements() []*QueuePlacement {
@@ -1089,6 +1270,20 @@ func (x *PlaceStreamResponse) GetPartial() bool {
 	return false
 }
 
+func (x *PlaceStreamResponse) GetEvictions() []*Eviction {
+	if x != nil {
+		return x.Evictions
+	}
+	return nil
+}
+
+func (x *PlaceStreamResponse) GetEvictedCount() uint32 {
+	if x != nil {
+		return x.EvictedCount
+	}
+	return 0
+}
+
 // QueuePlacement is a part of the result of a queue entry.
 type QueuePlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1103,7 +1298,7 @@ type QueuePlacement struct {
 
 func (x *QueuePlacement) Reset() {
 	*x = QueuePlacement{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1310,7 @@ func (x *QueuePlacement) String() string {
 func (*QueuePlacement) ProtoMessage() {}
 
 func (x *QueuePlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1323,7 @@ func (x *QueuePlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePlacement.ProtoReflect.Descriptor instead.
 func (*QueuePlacement) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{11}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *QueuePlacement) GetQueueIndex() uint32 {
@@ -1194,7 +1389,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\xcb\x03\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x8b\x04\n" +
 	"\fPlaceRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
@@ -1207,12 +1402,15 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\x12$\n" +
 	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12#\n" +
 	"\rallow_partial\x18\b \x01(\bR\fallowPartial\x12-\n" +
-	"\x12include_preemption\x18\t \x01(\bR\x11includePreemption\"z\n" +
+	"\x12include_preemption\x18\t \x01(\bR\x11includePreemption\x12>\n" +
+	"\n" +
+	"queue_mode\x18\n" +
+	" \x01(\x0e2\x15.stowage.v1.QueueModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\tqueueMode\"z\n" +
 	"\vPendingPods\x12)\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
 	"\tpod_group\x18\x03 \x01(\tR\bpodGroupB\b\n" +
-	"\x06_count\"\x93\x02\n" +
+	"\x06_count\"\xec\x02\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
@@ -1222,7 +1420,16 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12<\n" +
 	"\n" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
-	"\apartial\x18\x05 \x01(\bR\apartial\"\xf8\x03\n" +
+	"\apartial\x18\x05 \x01(\bR\apartial\x122\n" +
+	"\tevictions\x18\a \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
+	"\revicted_count\x18\b \x01(\rR\fevictedCount\"\xa5\x01\n" +
+	"\bEviction\x12\x1f\n" +
+	"\vqueue_index\x18\x01 \x01(\rR\n" +
+	"queueIndex\x12\x1d\n" +
+	"\n" +
+	"node_index\x18\x02 \x01(\rR\tnodeIndex\x122\n" +
+	"\avictims\x18\x03 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
+	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\"\xc2\x04\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1239,11 +1446,13 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	" \x01(\bR\rinternalError\x126\n" +
 	"\n" +
 	"preemption\x18\v \x01(\v2\x16.stowage.v1.PreemptionR\n" +
-	"preemption\"\x99\x01\n" +
+	"preemption\x12#\n" +
+	"\revicted_count\x18\f \x01(\rR\fevictedCount\x12#\n" +
+	"\rattempt_count\x18\r \x01(\x04R\fattemptCount\"\x99\x01\n" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
-	"\x11_pods_per_message\"\xbf\x02\n" +
+	"\x11_pods_per_message\"\x98\x03\n" +
 	"\x13PlaceStreamResponse\x12:\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x1a.stowage.v1.QueuePlacementR\n" +
@@ -1255,11 +1464,17 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\vtotal_count\x18\x05 \x01(\rR\n" +
 	"totalCount\x12)\n" +
 	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial\"f\n" +
+	"\apartial\x18\a \x01(\bR\apartial\x122\n" +
+	"\tevictions\x18\b \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
+	"\revicted_count\x18\t \x01(\rR\fevictedCount\"f\n" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
-	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement2\xd7\x04\n" +
+	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement*_\n" +
+	"\tQueueMode\x12\x1a\n" +
+	"\x16QUEUE_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13QUEUE_MODE_IN_ORDER\x10\x01\x12\x1d\n" +
+	"\x19QUEUE_MODE_KUBE_SCHEDULER\x10\x022\xd7\x04\n" +
 	"\x10PlacementService\x12?\n" +
 	"\x06Filter\x12\x19.stowage.v1.FilterRequest\x1a\x1a.stowage.v1.FilterResponse\x12<\n" +
 	"\x05Score\x12\x18.stowage.v1.ScoreRequest\x1a\x19.stowage.v1.ScoreResponse\x12<\n" +
@@ -1282,98 +1497,106 @@ func file_stowage_v1_placement_service_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_placement_service_proto_rawDescData
 }
 
-var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_stowage_v1_placement_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_stowage_v1_placement_service_proto_goTypes = []any{
-	(*FilterRequest)(nil),         // 0: stowage.v1.FilterRequest
-	(*FilterResponse)(nil),        // 1: stowage.v1.FilterResponse
-	(*ScoreRequest)(nil),          // 2: stowage.v1.ScoreRequest
-	(*ScoreResponse)(nil),         // 3: stowage.v1.ScoreResponse
-	(*PluginScores)(nil),          // 4: stowage.v1.PluginScores
-	(*PlaceRequest)(nil),          // 5: stowage.v1.PlaceRequest
-	(*PendingPods)(nil),           // 6: stowage.v1.PendingPods
-	(*PlaceResponse)(nil),         // 7: stowage.v1.PlaceResponse
-	(*Placement)(nil),             // 8: stowage.v1.Placement
-	(*PlaceStreamRequest)(nil),    // 9: stowage.v1.PlaceStreamRequest
-	(*PlaceStreamResponse)(nil),   // 10: stowage.v1.PlaceStreamResponse
-	(*QueuePlacement)(nil),        // 11: stowage.v1.QueuePlacement
-	(*DecisionContext)(nil),       // 12: stowage.v1.DecisionContext
-	(*Pod)(nil),                   // 13: stowage.v1.Pod
-	(*CandidateNodes)(nil),        // 14: stowage.v1.CandidateNodes
-	(*NodeList)(nil),              // 15: stowage.v1.NodeList
-	(*Rejection)(nil),             // 16: stowage.v1.Rejection
-	(*Explanation)(nil),           // 17: stowage.v1.Explanation
-	(*Change)(nil),                // 18: stowage.v1.Change
-	(*UnreadField)(nil),           // 19: stowage.v1.UnreadField
-	(*Preemption)(nil),            // 20: stowage.v1.Preemption
-	(Plugin)(0),                   // 21: stowage.v1.Plugin
-	(*PodGroup)(nil),              // 22: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),     // 23: stowage.v1.PodGroupPlacement
-	(*PreemptRequest)(nil),        // 24: stowage.v1.PreemptRequest
-	(*ScaleDownRequest)(nil),      // 25: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),    // 26: stowage.v1.PutSnapshotRequest
-	(*GetServerInfoRequest)(nil),  // 27: stowage.v1.GetServerInfoRequest
-	(*PreemptResponse)(nil),       // 28: stowage.v1.PreemptResponse
-	(*ScaleDownResponse)(nil),     // 29: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil),   // 30: stowage.v1.PutSnapshotResponse
-	(*GetServerInfoResponse)(nil), // 31: stowage.v1.GetServerInfoResponse
+	(QueueMode)(0),                // 0: stowage.v1.QueueMode
+	(*FilterRequest)(nil),         // 1: stowage.v1.FilterRequest
+	(*FilterResponse)(nil),        // 2: stowage.v1.FilterResponse
+	(*ScoreRequest)(nil),          // 3: stowage.v1.ScoreRequest
+	(*ScoreResponse)(nil),         // 4: stowage.v1.ScoreResponse
+	(*PluginScores)(nil),          // 5: stowage.v1.PluginScores
+	(*PlaceRequest)(nil),          // 6: stowage.v1.PlaceRequest
+	(*PendingPods)(nil),           // 7: stowage.v1.PendingPods
+	(*PlaceResponse)(nil),         // 8: stowage.v1.PlaceResponse
+	(*Eviction)(nil),              // 9: stowage.v1.Eviction
+	(*Placement)(nil),             // 10: stowage.v1.Placement
+	(*PlaceStreamRequest)(nil),    // 11: stowage.v1.PlaceStreamRequest
+	(*PlaceStreamResponse)(nil),   // 12: stowage.v1.PlaceStreamResponse
+	(*QueuePlacement)(nil),        // 13: stowage.v1.QueuePlacement
+	(*DecisionContext)(nil),       // 14: stowage.v1.DecisionContext
+	(*Pod)(nil),                   // 15: stowage.v1.Pod
+	(*CandidateNodes)(nil),        // 16: stowage.v1.CandidateNodes
+	(*NodeList)(nil),              // 17: stowage.v1.NodeList
+	(*Rejection)(nil),             // 18: stowage.v1.Rejection
+	(*Explanation)(nil),           // 19: stowage.v1.Explanation
+	(*Change)(nil),                // 20: stowage.v1.Change
+	(*UnreadField)(nil),           // 21: stowage.v1.UnreadField
+	(*Preemption)(nil),            // 22: stowage.v1.Preemption
+	(Plugin)(0),                   // 23: stowage.v1.Plugin
+	(*PodGroup)(nil),              // 24: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),     // 25: stowage.v1.PodGroupPlacement
+	(*PodReference)(nil),          // 26: stowage.v1.PodReference
+	(*PreemptRequest)(nil),        // 27: stowage.v1.PreemptRequest
+	(*ScaleDownRequest)(nil),      // 28: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),    // 29: stowage.v1.PutSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 30: stowage.v1.GetServerInfoRequest
+	(*PreemptResponse)(nil),       // 31: stowage.v1.PreemptResponse
+	(*ScaleDownResponse)(nil),     // 32: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 33: stowage.v1.PutSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 34: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
-	12, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
-	13, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
-	14, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	15, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	16, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
-	17, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
-	18, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
-	19, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
-	20, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
-	12, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
-	13, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	14, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	15, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	4,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	15, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	16, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	19, // 16: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
-	21, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	12, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
-	6,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	14, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	22, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
-	13, // 22: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	8,  // 23: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	23, // 24: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	15, // 25: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	16, // 26: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	17, // 27: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	18, // 28: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	19, // 29: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
-	20, // 30: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
-	5,  // 31: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	11, // 32: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	23, // 33: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	8,  // 34: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	0,  // 35: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	2,  // 36: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	5,  // 37: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	9,  // 38: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	24, // 39: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
-	25, // 40: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	26, // 41: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	27, // 42: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	1,  // 43: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	3,  // 44: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	7,  // 45: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	10, // 46: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	28, // 47: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
-	29, // 48: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	30, // 49: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	31, // 50: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	43, // [43:51] is the sub-list for method output_type
-	35, // [35:43] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	14, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
+	15, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
+	16, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	17, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	18, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
+	19, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
+	20, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
+	21, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
+	22, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
+	14, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
+	15, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	16, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	17, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	5,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	17, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	18, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	21, // 16: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
+	23, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	14, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
+	7,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	16, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	24, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	0,  // 22: stowage.v1.PlaceRequest.queue_mode:type_name -> stowage.v1.QueueMode
+	15, // 23: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	10, // 24: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	25, // 25: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	9,  // 26: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
+	26, // 27: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
+	17, // 28: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	18, // 29: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	19, // 30: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	20, // 31: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	21, // 32: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	22, // 33: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
+	6,  // 34: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	13, // 35: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	25, // 36: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	9,  // 37: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
+	10, // 38: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	1,  // 39: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	3,  // 40: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	6,  // 41: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	11, // 42: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	27, // 43: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
+	28, // 44: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	29, // 45: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	30, // 46: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	2,  // 47: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	4,  // 48: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	8,  // 49: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	12, // 50: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	31, // 51: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	32, // 52: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	33, // 53: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	34, // 54: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	47, // [47:55] is the sub-list for method output_type
+	39, // [39:47] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -1392,19 +1615,20 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_placement_service_proto_msgTypes[6].OneofWrappers = []any{}
-	file_stowage_v1_placement_service_proto_msgTypes[9].OneofWrappers = []any{}
+	file_stowage_v1_placement_service_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_placement_service_proto_rawDesc), len(file_stowage_v1_placement_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   12,
+			NumEnums:      1,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_stowage_v1_placement_service_proto_goTypes,
 		DependencyIndexes: file_stowage_v1_placement_service_proto_depIdxs,
+		EnumInfos:         file_stowage_v1_placement_service_proto_enumTypes,
 		MessageInfos:      file_stowage_v1_placement_service_proto_msgTypes,
 	}.Build()
 	File_stowage_v1_placement_service_proto = out.File

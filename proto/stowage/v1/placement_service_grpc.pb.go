@@ -52,8 +52,8 @@ type PlacementServiceClient interface {
 	Filter(ctx context.Context, in *FilterRequest, opts ...grpc.CallOption) (*FilterResponse, error)
 	// Score returns the scores of the feasible nodes for a pod, and the best nodes.
 	Score(ctx context.Context, in *ScoreRequest, opts ...grpc.CallOption) (*ScoreResponse, error)
-	// Place places the pods of a queue one by one in the given order, and assumes each placed pod on its node before it
-	// places the next. It places pod groups group by group.
+	// Place places the pods of a queue one by one, and assumes each placed pod on its node before it places the next. It
+	// places pod groups group by group. PlaceRequest.queue_mode selects the order and whether pods preempt.
 	Place(ctx context.Context, in *PlaceRequest, opts ...grpc.CallOption) (*PlaceResponse, error)
 	// PlaceStream is Place with a response in parts, which the server sends as it decides.
 	PlaceStream(ctx context.Context, in *PlaceStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PlaceStreamResponse], error)
@@ -191,8 +191,8 @@ type PlacementServiceServer interface {
 	Filter(context.Context, *FilterRequest) (*FilterResponse, error)
 	// Score returns the scores of the feasible nodes for a pod, and the best nodes.
 	Score(context.Context, *ScoreRequest) (*ScoreResponse, error)
-	// Place places the pods of a queue one by one in the given order, and assumes each placed pod on its node before it
-	// places the next. It places pod groups group by group.
+	// Place places the pods of a queue one by one, and assumes each placed pod on its node before it places the next. It
+	// places pod groups group by group. PlaceRequest.queue_mode selects the order and whether pods preempt.
 	Place(context.Context, *PlaceRequest) (*PlaceResponse, error)
 	// PlaceStream is Place with a response in parts, which the server sends as it decides.
 	PlaceStream(*PlaceStreamRequest, grpc.ServerStreamingServer[PlaceStreamResponse]) error

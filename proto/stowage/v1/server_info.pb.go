@@ -42,29 +42,37 @@ const (
 	Feature_FEATURE_PREEMPTION Feature = 6
 	// Node.nominated_pods and Pod.nominated_node_name.
 	Feature_FEATURE_NOMINATED_PODS Feature = 7
+	// QueueMode.KUBE_SCHEDULER.
+	Feature_FEATURE_QUEUE Feature = 8
+	// PodGroup.scheduled_pods and PodGroup.priority.
+	Feature_FEATURE_SCHEDULED_GROUP_PODS Feature = 12
 )
 
 // Enum value maps for Feature.
 var (
 	Feature_name = map[int32]string{
-		0: "FEATURE_UNSPECIFIED",
-		1: "FEATURE_PLACE_STREAM",
-		2: "FEATURE_JOINT_PLACEMENT",
-		3: "FEATURE_CHANGES",
-		4: "FEATURE_SCALE_DOWN",
-		5: "FEATURE_DISABLED_PLUGINS",
-		6: "FEATURE_PREEMPTION",
-		7: "FEATURE_NOMINATED_PODS",
+		0:  "FEATURE_UNSPECIFIED",
+		1:  "FEATURE_PLACE_STREAM",
+		2:  "FEATURE_JOINT_PLACEMENT",
+		3:  "FEATURE_CHANGES",
+		4:  "FEATURE_SCALE_DOWN",
+		5:  "FEATURE_DISABLED_PLUGINS",
+		6:  "FEATURE_PREEMPTION",
+		7:  "FEATURE_NOMINATED_PODS",
+		8:  "FEATURE_QUEUE",
+		12: "FEATURE_SCHEDULED_GROUP_PODS",
 	}
 	Feature_value = map[string]int32{
-		"FEATURE_UNSPECIFIED":      0,
-		"FEATURE_PLACE_STREAM":     1,
-		"FEATURE_JOINT_PLACEMENT":  2,
-		"FEATURE_CHANGES":          3,
-		"FEATURE_SCALE_DOWN":       4,
-		"FEATURE_DISABLED_PLUGINS": 5,
-		"FEATURE_PREEMPTION":       6,
-		"FEATURE_NOMINATED_PODS":   7,
+		"FEATURE_UNSPECIFIED":          0,
+		"FEATURE_PLACE_STREAM":         1,
+		"FEATURE_JOINT_PLACEMENT":      2,
+		"FEATURE_CHANGES":              3,
+		"FEATURE_SCALE_DOWN":           4,
+		"FEATURE_DISABLED_PLUGINS":     5,
+		"FEATURE_PREEMPTION":           6,
+		"FEATURE_NOMINATED_PODS":       7,
+		"FEATURE_QUEUE":                8,
+		"FEATURE_SCHEDULED_GROUP_PODS": 12,
 	}
 )
 
@@ -521,7 +529,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xd8\x01\n" +
+	"\x18_max_requests_per_second*\x8d\x02\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -530,7 +538,9 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x12FEATURE_SCALE_DOWN\x10\x04\x12\x1c\n" +
 	"\x18FEATURE_DISABLED_PLUGINS\x10\x05\x12\x16\n" +
 	"\x12FEATURE_PREEMPTION\x10\x06\x12\x1a\n" +
-	"\x16FEATURE_NOMINATED_PODS\x10\aBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x16FEATURE_NOMINATED_PODS\x10\a\x12\x11\n" +
+	"\rFEATURE_QUEUE\x10\b\x12 \n" +
+	"\x1cFEATURE_SCHEDULED_GROUP_PODS\x10\fBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once
