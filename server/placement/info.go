@@ -29,6 +29,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_DISABLED_PLUGINS,
 	stowagev1.Feature_FEATURE_PREEMPTION,
 	stowagev1.Feature_FEATURE_NOMINATED_PODS,
+	stowagev1.Feature_FEATURE_SCHEDULED_GROUP_PODS,
 }
 
 // SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.
