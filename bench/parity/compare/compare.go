@@ -14,6 +14,7 @@ import (
 // Result is what became of one case.
 type Result struct {
 	Answers     *conformance.Answers
+	Groups      []*oracle.Group // of a case with pod groups, which has the answer to Place alone
 	Differences []conformance.Difference
 }
 
@@ -23,11 +24,19 @@ var Forms = []Form{{}, {Stored: true}, {Stored: true, CountPods: true}}
 // Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: the
 // case is not one that could come to be.
 func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
+	release, err := oracle.Hold(c)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	s, err := oracle.New(c)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
+	if c.Grouped() {
+		return runGroups(ctx, c, s, stowage)
+	}
 	answers, err := expect.Of(c, s)
 	if err != nil {
 		return nil, err

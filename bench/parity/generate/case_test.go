@@ -18,9 +18,14 @@ func TestCasesAreValid(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(60) {
 				c := generate.Case(profile, seed)
+				release, err := oracle.Hold(c)
+				if err != nil {
+					t.Fatal(err)
+				}
 				s, err := oracle.New(c)
 				if err != nil {
 					t.Errorf("%s: %v", c.Name, err)
+					release()
 					continue
 				}
 				for i, pod := range s.Queue {
@@ -30,6 +35,7 @@ func TestCasesAreValid(t *testing.T) {
 					}
 				}
 				s.Close()
+				release()
 			}
 		})
 	}

@@ -60,6 +60,10 @@ func (s *Scheduler) scheduleIn(state *framework.CycleState, pod *corev1.Pod) (sc
 // confirm compares the details with what schedulePod makes of the same pod, and takes the text from there.
 func (s *Scheduler) confirm(pod *corev1.Pod, d *Decision) error {
 	result, err := s.schedule(pod)
+	return s.agree(result, err, d)
+}
+
+func (s *Scheduler) agree(result scheduler.ScheduleResult, err error, d *Decision) error {
 	var fit *framework.FitError
 	fails := d.Failed()
 	switch {
