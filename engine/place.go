@@ -19,6 +19,9 @@ type Pending = place.Pending
 // PodGroup is queue entries that are placed together.
 type PodGroup = gang.PodGroup
 
+// ScheduledPod is a pod of a group that has a node.
+type ScheduledPod = gang.ScheduledPod
+
 // Watcher receives placements as they are decided.
 type Watcher = place.Watcher
 

@@ -48,6 +48,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		return nodes
 	}
 	const failed = "0/4 nodes are available: 4 Insufficient cpu."
+	const none = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 	for _, test := range []struct {
 		name  string
 		nodes []*enginetest.Node
@@ -64,7 +65,8 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 5}, {Pod: job(3000).Pod, Count: 4}},
 			group: engine.PodGroup{Entries: []int{0}},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupInfeasible, Unplaced: 5, First: 0, Message: "4 of the 5 pods required can be placed",
+				Status: verdict.GroupInfeasible, Unplaced: 5, First: 0,
+				Message: none + "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining",
 			},
 			placed:  [][]uint32{nil, {0, 1, 2, 3}},
 			message: []string{failed, ""},
@@ -93,10 +95,14 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			queue: []engine.Pending{{Pod: job(1000).Pod, Count: 1}, {Pod: job(5000).Pod, Count: 1}, {Pod: job(1000).Pod, Count: 1}},
 			group: engine.PodGroup{Entries: []int{0, 1, 2}},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupInfeasible, Unplaced: 3, First: 1, Message: "1 of the 3 pods required can be placed",
+				Status: verdict.GroupInfeasible, Unplaced: 3, First: 1,
+				Message: none + "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining",
 			},
-			placed:  [][]uint32{nil, nil, nil},
-			message: []string{"pod group is unschedulable", failed, "pod group is unschedulable"},
+			placed: [][]uint32{nil, nil, nil},
+			message: []string{
+				"pod group is unschedulable, " + none + "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining", failed,
+				none + "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining",
+			},
 		},
 		{
 			name:  "the fullest rack that takes all",
@@ -205,10 +211,52 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
 			group: engine.PodGroup{Entries: []int{0}, Keys: []string{"nowhere"}},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "no domain of nowhere takes the 2 pods required",
+				Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "no feasible placements found",
 			},
 			placed:  [][]uint32{nil},
-			message: []string{"pod group is unschedulable"},
+			message: []string{"no feasible placements found"},
+		},
+		{
+			name:  "with pods that run, in their domain",
+			nodes: busy(racked(1, 3, 2), 4, 5),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
+			group: engine.PodGroup{
+				Entries: []int{0}, Minimum: 2, Keys: []string{rack}, Scheduled: []engine.ScheduledPod{{Name: "r", Node: 2}},
+			},
+			want: verdict.PodGroupPlacement{
+				Status: verdict.GroupComplete, Placed: 2, First: -1, Domains: []verdict.Domain{{Key: rack, Value: "rack-0-1"}},
+			},
+			placed:  [][]uint32{{2, 3}},
+			message: []string{""},
+		},
+		{
+			name:  "with pods that run in two domains",
+			nodes: racked(1, 3, 2),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
+			group: engine.PodGroup{
+				Entries: []int{0}, Keys: []string{rack},
+				Scheduled: []engine.ScheduledPod{{Namespace: "ml", Name: "r", Node: 2}, {Namespace: "ml", Name: "s", Node: 5}},
+			},
+			want: verdict.PodGroupPlacement{
+				Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Failed: true,
+				Message: "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: rack-0-1, rack-0-2",
+			},
+			placed:  [][]uint32{nil},
+			message: []string{"cannot determine domain for already scheduled pods: more than 1 domain found for pod group: rack-0-1, rack-0-2"},
+		},
+		{
+			name:  "jointly, in the domain of the pods that run",
+			nodes: racked(1, 3, 2),
+			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
+			group: engine.PodGroup{
+				Entries: []int{0}, Keys: []string{rack}, Joint: true, Scheduled: []engine.ScheduledPod{{Name: "r", Node: 5}},
+			},
+			want: verdict.PodGroupPlacement{
+				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true,
+				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-2"}},
+			},
+			placed:  [][]uint32{{4, 5}},
+			message: []string{""},
 		},
 		{
 			name:  "jointly, what no order places",

@@ -149,18 +149,44 @@ func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
 	)
 }
 
+// DifferGroups compares answers to Place with pod groups.
+func DifferGroups(want, got *stowagev1.PlaceResponse) []Difference {
+	if len(want.PodGroups) != len(got.PodGroups) {
+		return differ("group count", len(want.PodGroups), len(got.PodGroups))
+	}
+	for i, w := range want.PodGroups {
+		g := got.PodGroups[i]
+		if d := first(
+			differ("group status", w.Status, g.Status),
+			differ("group domains", w.Domains, g.Domains),
+			differ("group placed_count", w.PlacedCount, g.PlacedCount),
+			differ("group message", w.Message, g.Message),
+			differ("group", w, g),
+		); d != nil {
+			d[0].Text = fmt.Sprintf("%s\n%s", w.Name, d[0].Text)
+			return d
+		}
+	}
+	return differPlace(want, got)
+}
+
 // decidedPlace returns a copy of the response without the fields that kube-scheduler has no counterpart of. The copy is shallow.
 func decidedPlace(r *stowagev1.PlaceResponse) *stowagev1.PlaceResponse {
 	out := &stowagev1.PlaceResponse{PlacedCount: r.PlacedCount, UnplacedCount: r.UnplacedCount}
 	for _, p := range r.Placements {
-		out.Placements = append(out.Placements, &stowagev1.Placement{
-			Nodes:         p.Nodes,
-			UnplacedCount: p.UnplacedCount,
-			InternalError: p.InternalError,
-			Message:       p.Message,
-			Rejections:    p.Rejections,
-			Explanation:   decidedExplanation(p.Explanation),
-		})
+		out.Placements = append(out.Placements, Decided(p))
 	}
 	return out
+}
+
+// Decided returns a copy of the placement without the fields that kube-scheduler has no counterpart of. The copy is shallow.
+func Decided(p *stowagev1.Placement) *stowagev1.Placement {
+	return &stowagev1.Placement{
+		Nodes:         p.Nodes,
+		UnplacedCount: p.UnplacedCount,
+		InternalError: p.InternalError,
+		Message:       p.Message,
+		Rejections:    p.Rejections,
+		Explanation:   decidedExplanation(p.Explanation),
+	}
 }

@@ -16,7 +16,8 @@
 //
 // # Groups
 //
-// The pods of a group carry the labels of scheduler-plugins' lightweight coscheduling (KEP-42):
+// The pods of a group name a PodGroup (scheduling.k8s.io/v1beta1), whose policy, topology and priority count as for
+// kube-scheduler, or carry the labels of scheduler-plugins' lightweight coscheduling (KEP-42):
 //
 //	pod-group.scheduling.sigs.k8s.io/name: training
 //	pod-group.scheduling.sigs.k8s.io/min-available: "4"
@@ -38,8 +39,7 @@
 //
 // The scheduler leaves pods pending that need a volume or a
 // resource claim to be bound with them, pods that request an extended resource that a DeviceClass serves, and pods with other
-// fields that Pod.unread lists. It reads group labels but no PodGroup objects, and leaves a pod pending that names one, as
-// nothing would keep its group together. Such pods belong to kube-scheduler.
+// fields that Pod.unread lists, and pods of composite pod groups. Such pods belong to kube-scheduler.
 //
 // # Restarts
 //

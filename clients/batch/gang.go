@@ -35,7 +35,7 @@ type member struct {
 func (g *gangs) join(verdicts []verdict, groups []*stowagev1.PodGroup) {
 	needs := map[string]int{}
 	for _, group := range groups {
-		needs[group.Name] = int(group.GetMinCount())
+		needs[group.Name] = max(0, int(group.GetMinCount())-len(group.ScheduledPods))
 	}
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

@@ -1,13 +1,18 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // The labels of a pod that is in a group.
@@ -16,14 +21,26 @@ const (
 	MinAvailableLabel = "pod-group.scheduling.sigs.k8s.io/min-available"
 )
 
-type groupKey struct{ namespace, name string }
+// groupKey is a group of labels, or of a PodGroup.
+type groupKey struct {
+	namespace, name string
+	object          bool
+}
 
-func (k groupKey) String() string { return k.namespace + "/" + k.name }
+func (k groupKey) String() string {
+	if k.object {
+		return k.namespace + "/" + k.name + " (PodGroup)"
+	}
+	return k.namespace + "/" + k.name
+}
 
-// groupOf returns the group of a pod, if any.
+// groupOf returns the group of a pod, if any: that of its PodGroup rather than that of its labels.
 func groupOf(p *corev1.Pod) (groupKey, bool) {
+	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
+		return groupKey{p.Namespace, *g.PodGroupName, true}, true
+	}
 	name := p.Labels[GroupNameLabel]
-	return groupKey{p.Namespace, name}, name != ""
+	return groupKey{p.Namespace, name, false}, name != ""
 }
 
 // minAvailable returns the minimum of a pod's group, 0 if the pod has none.
@@ -84,4 +101,47 @@ func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// podGroup returns the group of a PodGroup with a number of pending pods, or kube-scheduler's reason for which they wait
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
+func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, error) {
+	object := s.cluster.PodGroup(key.namespace, key.name)
+	if object == nil {
+		return nil, because(gated, "waiting for pods's pod group %q to appear in scheduling queue", key.name)
+	}
+	scheduled, err := s.scheduled(key)
+	if err != nil {
+		return nil, err
+	}
+	out, err := kube.PodGroup(object, scheduled)
+	if err != nil {
+		return nil, fmt.Errorf("PodGroup %s/%s: %w", key.namespace, key.name, err)
+	}
+	if len(object.Spec.ResourceClaims) > 0 {
+		return nil, fmt.Errorf("this scheduler leaves the pod alone, because it does not read spec.resourceClaims of PodGroup %s/%s",
+			key.namespace, key.name)
+	}
+	if int(out.GetMinCount()) > pods+len(scheduled) {
+		return nil, because(gated, "waiting for minCount pods from a gang to appear in scheduling queue")
+	}
+	out.Name, out.Mode = key.String(), cmp.Or(out.Mode, s.options.GroupMode)
+	return out, nil
+}
+
+// scheduled returns the pods of a group that have a node and have not ended, by name.
+func (s *Scheduler) scheduled(key groupKey) ([]*stowagev1.ScheduledPod, error) {
+	members, err := s.pods.ByIndex(groupIndex, key.String())
+	if err != nil {
+		return nil, err
+	}
+	var out []*stowagev1.ScheduledPod
+	for _, o := range members {
+		p := o.(*corev1.Pod)
+		if node, _ := s.cluster.NodeOf(p.UID); node != "" {
+			out = append(out, kube.ScheduledPod(p, node))
+		}
+	}
+	slices.SortFunc(out, func(a, b *stowagev1.ScheduledPod) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
 }

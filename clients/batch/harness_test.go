@@ -79,14 +79,14 @@ func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000), ended: make(chan struct{})}
-	w.api.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1"}}
+	w.api.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1"}, {GroupVersion: "scheduling.k8s.io/v1beta1"}}
 	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
 	log := slog.New(slog.DiscardHandler)
-	if w.cluster, err = live.New(w.api, client, live.Options{Log: log, AssumeFor: assumeFor, StartTimes: o.Preempt}); err != nil {
+	if w.cluster, err = live.New(w.api, client, live.Options{Log: log, AssumeFor: assumeFor, StartTimes: o.Preempt, PodGroups: true}); err != nil {
 		t.Fatal(err)
 	}
 	o.SchedulerName, o.Events, o.Log = "stowage", w.events, log

@@ -29,7 +29,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt})
+	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt, PodGroups: true})
 	if err != nil {
 		return err
 	}

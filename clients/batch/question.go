@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -38,9 +37,9 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 		}
 		rest = rest[len(members):]
 		converted, err := convert(members, classes)
-		minimum := 0
+		var group *stowagev1.PodGroup
 		if err == nil && grouped {
-			minimum, err = s.stillNeeded(ctx, key, members)
+			group, err = s.group(ctx, key, members)
 		}
 		if err != nil {
 			for _, c := range members {
@@ -49,15 +48,27 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 			continue
 		}
 		name := ""
-		if grouped && minimum > 0 {
-			name = key.String()
-			q.groups = append(q.groups, &stowagev1.PodGroup{Name: name, MinCount: new(uint32(minimum)), Mode: s.options.GroupMode})
+		if group != nil {
+			name = group.Name
+			q.groups = append(q.groups, group)
 		}
 		for i, c := range members {
 			q.add(c, converted[i], name)
 		}
 	}
 	return q, refused
+}
+
+// group returns the group of some pods, which are all of its pending pods; nil if they are placed one by one.
+func (s *Scheduler) group(ctx context.Context, key groupKey, pods []candidate) (*stowagev1.PodGroup, error) {
+	if key.object {
+		return s.podGroup(key, len(pods))
+	}
+	minimum, err := s.stillNeeded(ctx, key, pods)
+	if err != nil || minimum == 0 {
+		return nil, err
+	}
+	return &stowagev1.PodGroup{Name: key.String(), MinCount: new(uint32(minimum)), Mode: s.options.GroupMode}, nil
 }
 
 // stillNeeded is how many more pods of a group must be placed for its minimum, in addition to those that have a node or
@@ -113,9 +124,6 @@ func whyOf(err error) why {
 func convert(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
 	var out []*stowagev1.Pod
 	for _, c := range pods {
-		if err := supported(c.pod); err != nil {
-			return nil, err
-		}
 		p, err := kube.PendingPod(c.pod)
 		if err != nil {
 			return nil, err
@@ -142,14 +150,6 @@ func understood(unread []*stowagev1.UnreadField) error {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s of %s: %s", u.Field, u.Object, u.Consequence), ": "))
 	}
 	return fmt.Errorf("this scheduler leaves the pod alone, because it does not read %s", strings.Join(out, "; "))
-}
-
-// supported rejects pods whose group is not given by labels.
-func supported(p *corev1.Pod) error {
-	if name := kube.PodGroupName(p); name != "" {
-		return fmt.Errorf("PodGroup %s would have to be read, which this scheduler does not do", name)
-	}
-	return nil
 }
 
 // add appends a pod, to the last entry if it is equal to its pod.

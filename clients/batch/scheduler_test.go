@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -154,9 +155,35 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	w.waits("claims", "spec.volumes[0].persistentVolumeClaim of Pod default/claims")
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
-	w.waits("grouped", "PodGroup default/grouped would have to be read")
-	for _, name := range []string{"claims", "refused", "minimum", "grouped"} {
+	w.waits("grouped", `waiting for pods's pod group "grouped" to appear in scheduling queue`)
+	for _, name := range []string{"claims", "refused", "minimum"} {
 		w.because(name, corev1.PodReasonSchedulerError)
+	}
+}
+
+// inPodGroup makes a pod a member of the PodGroup g.
+func inPodGroup(p *corev1.Pod) *corev1.Pod {
+	p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new("g")}
+	return p
+}
+
+// A PodGroup is placed once its pods are there, in the domain of those that run.
+func TestAPodGroupIsPlacedWhereItsPodsRun(t *testing.T) {
+	a, b := node("a", "8"), node("b", "8")
+	a.Labels, b.Labels = map[string]string{"rack": "1"}, map[string]string{"rack": "2"}
+	runs := inPodGroup(pod("runs"))
+	runs.Spec.NodeName = "b"
+	group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}}
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}
+	group.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: "rack"}}}
+	w := start(t, batch.Options{}, a, b, group, runs, inPodGroup(pod("first")))
+	w.waits("first", "waiting for minCount pods from a gang to appear in scheduling queue")
+	w.create(inPodGroup(pod("second")))
+	w.bound("first", "second")
+	for _, name := range []string{"first", "second"} {
+		if on := w.pod(name).Spec.NodeName; on != "b" {
+			t.Errorf("%s is on %s", name, on)
+		}
 	}
 }
 

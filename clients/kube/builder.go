@@ -106,7 +106,7 @@ type Builder struct {
 	selectors  []*stowagev1.WorkloadSelector
 	budgets    []*stowagev1.PodDisruptionBudget
 	running    []runningPod
-	runningIn  map[string]int // running pods by group name
+	runningIn  map[string][]*stowagev1.ScheduledPod // by group name
 	nominated  []nomination
 	queue      []slot
 	waiting    []Entry
@@ -139,7 +139,7 @@ type slot struct {
 func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
-		generated: map[string]int{}, runningIn: map[string]int{}, groups: map[string]addedGroup{},
+		generated: map[string]int{}, runningIn: map[string][]*stowagev1.ScheduledPod{}, groups: map[string]addedGroup{},
 		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]bool{}, owners: map[types.UID][]metav1.OwnerReference{}},
 		admission: admission{
 			limitRanges: map[string][]*corev1.LimitRange{}, priorityClasses: map[string]*schedulingv1.PriorityClass{},

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -28,6 +29,12 @@ func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
 	}
 	b.groups[namespaceOf(g)+"/"+g.Name] = addedGroup{g.DeepCopy(), b.at}
 	return nil
+}
+
+// AddCompositePodGroup refuses a CompositePodGroup. The PodGroups in it are refused, too.
+func (b *Builder) AddCompositePodGroup(g *schedulingv1alpha3.CompositePodGroup) error {
+	o := Origin{Kind: "CompositePodGroup", Namespace: namespaceOf(g), Name: g.Name}
+	return b.misread(o, true, field.Forbidden(field.NewPath("spec"), notComposite))
 }
 
 // AddWorkload adds a Workload. Its templates complete PodGroups without a uid, as a controller copies them.
@@ -109,13 +116,12 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 		pods[name] += int(s.pods.PodCount())
 	}
 	var out []*stowagev1.PodGroup
-	asked, waiting := map[string]bool{}, map[string]string{}
+	waiting := map[string]string{}
 	for _, name := range names {
 		g, message := b.group(name, pods[name])
 		if message != "" {
 			waiting[name] = message
-		} else if g != nil {
-			asked[name] = true
+		} else {
 			out = append(out, g)
 		}
 	}
@@ -125,9 +131,6 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 		if message := waiting[s.pods.PodGroup]; message != "" {
 			b.waiting = append(b.waiting, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Message: message})
 			continue
-		}
-		if !asked[s.pods.PodGroup] {
-			s.pods.PodGroup = ""
 		}
 		b.queue = append(b.queue, s)
 	}
@@ -141,8 +144,8 @@ func missingGroup(name string) string {
 	return fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", name)
 }
 
-// group returns the group with a name and a number of queued pods, nil if they are placed one by one. If they are not
-// placed at all, message is kube-scheduler's reason. A group that the API server would reject counts as missing.
+// group returns the group with a name and a number of queued pods. If they are not placed at all, message is
+// kube-scheduler's reason. A group that the API server would reject counts as missing.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
 	namespace, base, _ := strings.Cut(name, "/")
 	missing := missingGroup(base)
@@ -158,11 +161,8 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 		_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
 		return nil, missing
 	}
-	b.around.groups[name] = groupUnread(object, b.runningIn[name])
-	if out == nil {
-		return nil, ""
-	}
-	if int(out.GetMinCount()) > pods {
+	b.around.groups[name] = groupUnread(object)
+	if int(out.GetMinCount()) > pods+len(out.ScheduledPods) {
 		return nil, tooFewMembers
 	}
 	b.places[out] = place{at: added.at}

@@ -142,6 +142,7 @@ var names = map[string]string{
 	"PodGroup.mode":                     "metadata.annotations[" + PodGroupModeAnnotation + "]",
 	"PodGroup.max_steps":                "metadata.annotations[" + PodGroupMaxStepsAnnotation + "]",
 	"PodGroup.topology":                 "spec.schedulingConstraints",
+	"PodGroup.priority":                 "spec.priority",
 	"PodGroupTopology.keys":             "topology",
 	"Pod.name":                          "metadata.name",
 	"Pod.labels":                        "metadata.labels",

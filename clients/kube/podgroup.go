@@ -26,6 +26,9 @@ const (
 	PodGroupMaxStepsAnnotation = "stowage.scheduling/max-steps"
 )
 
+// notComposite is why a CompositePodGroup of scheduling.k8s.io/v1alpha3, and a PodGroup of one, is refused.
+const notComposite = "kube-scheduler places the groups of a composite pod group together, which is not supported"
+
 // maximumTopologyKeys is the contract's limit of topology keys per group.
 const maximumTopologyKeys = 8
 
@@ -49,12 +52,17 @@ func PodGroupName(p *corev1.Pod) string {
 	return ""
 }
 
-// PodGroup converts a PodGroup. running is the number of its pods that have a node. They count towards its minCount
-// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PlacementFeasible, v1.37), so the result requires the
-// rest, at least one pod. It is nil if the group has no requirements, so that its pods are placed one by one.
-func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, error) {
+// PodGroup converts a PodGroup. scheduled are its pods that have a node. Its priority is that of the API server, or one that it
+// states: a group that is about to be created may get another one. As for kube-scheduler, the basic policy requires one pod
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go getMinCount, v1.37).
+func PodGroup(g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod) (*stowagev1.PodGroup, error) {
 	c := &converter{}
-	out := &stowagev1.PodGroup{Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1))}
+	out := &stowagev1.PodGroup{
+		Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1)), ScheduledPods: scheduled, Priority: g.Spec.Priority,
+	}
+	if admitted(g) && out.Priority == nil {
+		out.Priority = new(int32(0))
+	}
 	policy := field.NewPath("spec", "schedulingPolicy")
 	gang := g.Spec.SchedulingPolicy.Gang
 	switch {
@@ -65,7 +73,7 @@ func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, 
 	case gang != nil && gang.MinCount < 1:
 		c.errs = append(c.errs, field.Invalid(policy.Child("gang", "minCount"), gang.MinCount, "must be at least 1"))
 	case gang != nil:
-		out.MinCount = new(uint32(max(1, int(gang.MinCount)-running)))
+		out.MinCount = new(uint32(gang.MinCount))
 	}
 	annotations := field.NewPath("metadata", "annotations")
 	out.Mode = enum(c, podGroupModes, g.Annotations[PodGroupModeAnnotation], annotations.Key(PodGroupModeAnnotation))
@@ -77,13 +85,24 @@ func PodGroup(g *schedulingv1beta1.PodGroup, running int) (*stowagev1.PodGroup, 
 		out.MaxSteps = new(uint32(n))
 	}
 	out.Topology = c.groupTopology(g, annotations)
+	if g.Spec.ParentCompositePodGroupName != nil {
+		c.errs = append(c.errs, field.Forbidden(field.NewPath("spec", "parentCompositePodGroupName"), notComposite))
+	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if gang == nil && out.Topology == nil && out.Mode != stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT {
-		return nil, nil
-	}
 	return out, nil
+}
+
+// ScheduledPod converts a pod of a group that has a node.
+func ScheduledPod(p *corev1.Pod, node string) *stowagev1.ScheduledPod {
+	out := &stowagev1.ScheduledPod{
+		Namespace: namespaceOf(p), Name: p.Name, Node: node, PreemptionPolicy: preemptionPolicy(&p.Spec),
+	}
+	if p.Spec.Priority != nil {
+		out.Priority = *p.Spec.Priority
+	}
+	return out
 }
 
 func (c *converter) groupTopology(g *schedulingv1beta1.PodGroup, annotations *field.Path) *stowagev1.PodGroupTopology {

@@ -12,10 +12,8 @@ import (
 
 // Effects of unread fields of other objects on a pod.
 const (
-	readsComposite    = "kube-scheduler places the groups of a composite pod group together"
-	readsGroupRunning = "kube-scheduler places the pods in the domain where the running pods of the group are (TopologyPlacementGenerator)"
-	readsGroupClaims  = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
-	readsRunning      = "the API server changes what the pod, which is on a node, occupies there"
+	readsGroupClaims = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
+	readsRunning     = "the API server changes what the pod, which is on a node, occupies there"
 )
 
 // surroundings are the other objects that decide which fields of a pod are unread.
@@ -74,14 +72,8 @@ func (b *Builder) tell(scalables []Scalable) []*stowagev1.UnreadField {
 }
 
 // groupUnread returns the unread fields of a PodGroup.
-func groupUnread(g *schedulingv1beta1.PodGroup, running int) []*stowagev1.UnreadField {
+func groupUnread(g *schedulingv1beta1.PodGroup) []*stowagev1.UnreadField {
 	u := &unreads{object: Origin{"PodGroup", namespaceOf(g), g.Name}}
-	if c := g.Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 && running > 0 {
-		u.add(field.NewPath("spec", "schedulingConstraints"), readsGroupRunning)
-	}
-	if g.Spec.ParentCompositePodGroupName != nil {
-		u.add(field.NewPath("spec", "parentCompositePodGroupName"), readsComposite)
-	}
 	for i := range g.Spec.ResourceClaims {
 		u.add(field.NewPath("spec", "resourceClaims").Index(i), readsGroupClaims)
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	// same pods as kube-scheduler. Otherwise equal pods are counted: a base has a fifth of the bytes, and a delta less
 	// still; of pods with equal priority, the text of an event then counts as victims others than kube-scheduler's.
 	StartTimes bool
+	// PodGroups asks for PodGroup.
+	PodGroups bool
 }
 
 // DefaultAssumeFor is the default of Options.AssumeFor.
@@ -52,6 +54,7 @@ type Cluster struct {
 	client    *stowage.Client
 	log       *slog.Logger
 	assumeFor time.Duration
+	podGroups bool
 	informers informers.SharedInformerFactory
 	synced    []cache.InformerSynced
 	expired   metric.Int64Counter
@@ -67,7 +70,7 @@ type Cluster struct {
 
 // New returns a Cluster that does not watch yet. Handlers may be added to its informers before Run.
 func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster, error) {
-	c := &Cluster{api: api, client: client, log: o.Log, assumeFor: o.AssumeFor, changed: make(chan struct{})}
+	c := &Cluster{api: api, client: client, log: o.Log, assumeFor: o.AssumeFor, podGroups: o.PodGroups, changed: make(chan struct{})}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -107,7 +110,7 @@ const settleEvery = time.Second
 
 // Run watches until the context ends. It may be called once.
 func (c *Cluster) Run(ctx context.Context) error {
-	if err := c.watchDevices(ctx); err != nil {
+	if err := errors.Join(c.watchDevices(ctx), c.watchPodGroups(ctx)); err != nil {
 		return err
 	}
 	c.informers.StartWithContext(ctx)

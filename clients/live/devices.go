@@ -12,29 +12,39 @@ import (
 // discoverAgain is the interval between attempts to discover an API.
 const discoverAgain = time.Second
 
-// watchDevices applies the events of DeviceClasses to the model if the API server has resource.k8s.io/v1. Whether it has is
-// read once: a cluster that gets the API later needs a restart of this process.
-func (c *Cluster) watchDevices(ctx context.Context) error {
+// serves reports whether the API server has a version of an API. That is read once: a cluster that gets the API later needs a
+// restart of this process. without is what is missing otherwise.
+func (c *Cluster) serves(ctx context.Context, version, without string) (bool, error) {
 	for {
 		_, err := discovery.ToServerResourcesInterfaceWithContext(c.api.Discovery()).
-			ServerResourcesForGroupVersionWithContext(ctx, resourcev1.SchemeGroupVersion.String())
+			ServerResourcesForGroupVersionWithContext(ctx, version)
 		switch {
 		case err == nil:
-			return listen(c, c.informers.Resource().V1().DeviceClasses().Informer(),
-				(*model).deviceSet, func(m *model, d *resourcev1.DeviceClass) {
-					m.deviceSet(&resourcev1.DeviceClass{ObjectMeta: d.ObjectMeta})
-				})
+			return true, nil
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			c.log.Info("without DeviceClasses: the extended resources that they serve are taken from the nodes' allocatable", "reason", err)
-			return nil
+			c.log.Info("without "+without, "reason", err)
+			return false, nil
 		}
-		c.log.Warn("cannot discover resource.k8s.io/v1", "error", err)
+		c.log.Warn("cannot discover "+version, "error", err)
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		case <-time.After(discoverAgain):
 		}
 	}
+}
+
+// watchDevices applies the events of DeviceClasses to the model if the API server has resource.k8s.io/v1.
+func (c *Cluster) watchDevices(ctx context.Context) error {
+	served, err := c.serves(ctx, resourcev1.SchemeGroupVersion.String(),
+		"DeviceClasses: the extended resources that they serve are taken from the nodes' allocatable")
+	if err != nil || !served {
+		return err
+	}
+	return listen(c, c.informers.Resource().V1().DeviceClasses().Informer(),
+		(*model).deviceSet, func(m *model, d *resourcev1.DeviceClass) {
+			m.deviceSet(&resourcev1.DeviceClass{ObjectMeta: d.ObjectMeta})
+		})
 }
 
 // deviceSet applies a DeviceClass; one without an extended resource is like none.

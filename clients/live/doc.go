@@ -1,10 +1,11 @@
 // Package live keeps a live Kubernetes cluster as a Stowage snapshot.
 //
 // A Cluster watches nodes, pods, namespaces, PodDisruptionBudgets, and the Services, ReplicaSets, StatefulSets and
-// ReplicationControllers whose selectors default spreading reads. Where the API server has resource.k8s.io/v1, it also watches DeviceClasses. It keeps a
-// base snapshot on the server and a delta, so that one request carries the current cluster as a reference and the latest
-// changes. Once the delta is large, it becomes part of a new base. Events that change no field that decisions read, and
-// repeated or late events, change nothing.
+// ReplicationControllers whose selectors default spreading reads. Where the API server has resource.k8s.io/v1, it also watches
+// DeviceClasses, and if asked to, PodGroups, where it has scheduling.k8s.io/v1beta1. It keeps a base snapshot on the server
+// and a delta, so that one request carries the current cluster as a reference and the latest changes. Once the delta is
+// large, it becomes part of a new base. Events that change no field that decisions read, and repeated or late events, change
+// nothing.
 //
 //	cluster, err := live.New(api, client, live.Options{})
 //	go cluster.Run(ctx)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -34,6 +35,7 @@ type model struct {
 	refused   refused
 	closed    map[string]*node  // nodes that are closed
 	devices   map[string]string // extended resources by DeviceClass
+	podGroups map[groupKey]*schedulingv1beta1.PodGroup
 	// startTimes is Options.StartTimes.
 	startTimes bool
 }
@@ -102,7 +104,8 @@ func newModel(log *slog.Logger) *model {
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
 		nominated: map[types.UID]*pod{}, held: map[types.UID]held{},
 		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
-		spaces: newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
+		podGroups: map[groupKey]*schedulingv1beta1.PodGroup{},
+		spaces:    newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
 		budgets: newTable[budgetKey, *stowagev1.PodDisruptionBudget](),
 	}
 }

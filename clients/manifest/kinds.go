@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,6 +45,7 @@ var kinds = map[string]kind{
 	"Job":                   {[]string{"batch/v1"}, adder((*kube.Builder).AddJob)},
 	"CronJob":               {[]string{"batch/v1"}, adder((*kube.Builder).AddCronJob)},
 	"PodGroup":              {schedulingVersions, adder((*kube.Builder).AddPodGroup)},
+	"CompositePodGroup":     {[]string{"scheduling.k8s.io/v1alpha3"}, adder((*kube.Builder).AddCompositePodGroup)},
 	"Workload":              {schedulingVersions, adder((*kube.Builder).AddWorkload)},
 	"LimitRange":            {[]string{"v1"}, adder((*kube.Builder).AddLimitRange)},
 	"PriorityClass":         {[]string{"scheduling.k8s.io/v1"}, adder((*kube.Builder).AddPriorityClass)},
@@ -55,7 +57,7 @@ var kinds = map[string]kind{
 type object interface {
 	corev1.Node | corev1.Namespace | corev1.Pod | corev1.Service | corev1.ReplicationController |
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
-		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload |
+		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload | schedulingv1alpha3.CompositePodGroup |
 		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass |
 		policyv1.PodDisruptionBudget
 }

@@ -79,6 +79,14 @@ func strictly[T any, M any, P interface {
 	})
 }
 
+// nodes returns the number of the cluster's nodes, and how to find one by its name.
+func (d *decoder) nodes() (int, func(string) (uint32, bool)) {
+	if d.base != nil {
+		return d.base.Len(), d.base.Node
+	}
+	return d.counts[clusterNodes], d.content.Lookup
+}
+
 // candidates returns the indexes of the candidate nodes, ascending without duplicates. Nil means every node, an empty list none.
 func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 	if in == nil {
@@ -86,10 +94,7 @@ func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
 	}
 	at := path{name: "candidate_nodes"}
 	out := make([]uint32, 0, len(in.GetIndexes())+len(in.GetNames()))
-	nodes, lookup := d.counts[clusterNodes], d.content.Lookup
-	if d.base != nil {
-		nodes, lookup = d.base.Len(), d.base.Node
-	}
+	nodes, lookup := d.nodes()
 	for i, n := range in.GetIndexes() {
 		if uint64(n) >= uint64(nodes) {
 			d.refuse(at.item("indexes", i), notFound, "is %d, but cluster.nodes has %d entries", n, nodes)

@@ -233,6 +233,11 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				Keys:   []string{"rack", "zone"},
 				Policy: stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
 			},
+			ScheduledPods: []*stowagev1.ScheduledPod{{
+				Namespace: "ns", Name: "runs", Node: "b", Priority: 7,
+				PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER,
+			}},
+			Priority: new(int32(7)),
 		}},
 		AllowPartial:   true,
 		CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},

@@ -15,8 +15,13 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 	}
 	byName := make(identities[string], len(in))
 	var groups []engine.PodGroup
+	scheduled := 0
 	for i, g := range in {
 		at := root.item(field, i)
+		if scheduled += len(g.GetScheduledPods()); scheduled > MaxScheduledPods {
+			d.refuse(at.field("scheduled_pods"), wrongCount, "the scheduled pods of all groups are more than %d", MaxScheduledPods)
+			return nil
+		}
 		groups = append(groups, d.podGroup(&at, g))
 		d.name(&at, "name", g.GetName(), MaxNameBytes)
 		if first, again := byName.add(g.GetName(), i); again {
@@ -47,8 +52,9 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 		case g.MinCount == nil:
 		case least == 0:
 			d.refuse(at.field("min_count"), outOfRange, "is 0, at least 1 is required")
-		case uint64(least) > pods[i]:
-			d.refuse(at.field("min_count"), outOfRange, "is %d, the group has %d pods", least, pods[i])
+		case uint64(least) > pods[i]+uint64(len(g.GetScheduledPods())):
+			all := pods[i] + uint64(len(g.GetScheduledPods()))
+			d.refuse(at.field("min_count"), outOfRange, "is %d, the group has %d pods", least, all)
 		}
 		if groups[i].Joint && pods[i] > MaxJointPods {
 			d.refuse(at, wrongCount, "has %d pods, at most %d can be placed jointly", pods[i], MaxJointPods)
@@ -69,9 +75,34 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
 	case out.Steps < 1 || out.Steps > MaxSteps:
 		d.refuse(at.field("max_steps"), outOfRange, "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
 	}
+	out.Priority = in.Priority
+	out.Scheduled = d.scheduledPods(at, in.GetScheduledPods())
 	if t := in.GetTopology(); t != nil {
 		at := at.field("topology")
 		d.podGroupTopology(&at, t, &out)
+	}
+	return out
+}
+
+func (d *decoder) scheduledPods(at *path, in []*stowagev1.ScheduledPod) []engine.ScheduledPod {
+	if len(in) == 0 {
+		return nil
+	}
+	_, lookup := d.nodes()
+	out := make([]engine.ScheduledPod, len(in))
+	for i, p := range in {
+		at := at.item("scheduled_pods", i)
+		d.length(at.field("namespace"), p.GetNamespace(), MaxNameBytes)
+		d.name(&at, "name", p.GetName(), MaxNameBytes)
+		node, ok := lookup(p.GetNode())
+		if d.require(p.GetNode() != "", at.field("node")) && !ok {
+			d.refuse(at.field("node"), notFound, "no node is called %s", quote(p.GetNode()))
+		}
+		policy := cmp.Or(p.GetPreemptionPolicy(), stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY)
+		never, _ := enum(&d.problems, &at, "preemption_policy", policy, false, true)
+		out[i] = engine.ScheduledPod{
+			Namespace: p.GetNamespace(), Name: p.GetName(), Node: node, Priority: p.GetPriority(), NeverPreempts: never,
+		}
 	}
 	return out
 }

@@ -26,6 +26,8 @@ const (
 
 	// MaxPodGroups bounds the pod groups of one request.
 	MaxPodGroups = 100_000
+	// MaxScheduledPods bounds PodGroup.scheduled_pods of all groups.
+	MaxScheduledPods = 1_000_000
 	// MaxJointPods bounds the pods of a group that is placed jointly.
 	MaxJointPods = 1_000
 	// MaxSteps bounds PodGroup.max_steps and AcrossNodesOptions.max_steps.

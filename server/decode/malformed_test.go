@@ -31,7 +31,7 @@ var malformed = []struct {
 	}},
 	{"context.cluster.nodes[1].name", "REQUIRED", "is required", func(r *place) {
 		node(r, 1).Name = ""
-		r.CandidateNodes = nil
+		r.CandidateNodes, r.PodGroups[0].ScheduledPods = nil, nil
 	}},
 	{"context.cluster.nodes[2].name", "DUPLICATE", "is that of context.cluster.nodes[0]", func(r *place) {
 		node(r, 2).Name = "a"
@@ -504,8 +504,8 @@ var malformed = []struct {
 	{"pod_groups[1].name", "DUPLICATE", "is that of pod_groups[0]", func(r *place) {
 		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
 	}},
-	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 6, the group has 5 pods", func(r *place) {
-		r.PodGroups[0].MinCount = new(uint32(6))
+	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 7, the group has 6 pods", func(r *place) {
+		r.PodGroups[0].MinCount = new(uint32(7))
 	}},
 	{"pod_groups[0].mode", "UNKNOWN_VALUE", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 7
@@ -518,6 +518,21 @@ var malformed = []struct {
 	{"pod_groups[0].max_steps", "OUT_OF_RANGE", "1 to 67108864 are allowed", func(r *place) {
 		r.PodGroups[0].MaxSteps = new(uint32(decode.MaxSteps + 1))
 	}},
+	{"pod_groups[0].scheduled_pods", "WRONG_COUNT", "are more than 1000000", func(r *place) {
+		r.PodGroups[0].ScheduledPods = make([]*stowagev1.ScheduledPod, decode.MaxScheduledPods+1)
+	}},
+	{"pod_groups[0].scheduled_pods[0].namespace", "TOO_LONG", "has 254 bytes", func(r *place) {
+		r.PodGroups[0].ScheduledPods[0].Namespace = strings.Repeat("n", 254)
+	}},
+	{"pod_groups[0].scheduled_pods[0].name", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].ScheduledPods[0].Name = "" }},
+	{"pod_groups[0].scheduled_pods[0].node", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].ScheduledPods[0].Node = "" }},
+	{"pod_groups[0].scheduled_pods[0].node", "NOT_FOUND", "no node is called", func(r *place) {
+		r.PodGroups[0].ScheduledPods[0].Node = "nowhere"
+	}},
+	{"pod_groups[0].scheduled_pods[0].preemption_policy", "UNKNOWN_VALUE",
+		"must be PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY or PREEMPTION_POLICY_NEVER", func(r *place) {
+			r.PodGroups[0].ScheduledPods[0].PreemptionPolicy = 3
+		}},
 	{"pod_groups[0].topology.keys", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].Topology.Keys = nil }},
 	{"pod_groups[0].topology.keys", "WRONG_COUNT", "at most 8", func(r *place) {
 		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)

@@ -16,6 +16,7 @@ type Result struct {
 	Answers *conformance.Answers
 	// Queue is what became of the queue of a whole kube-scheduler. There are no Answers then.
 	Queue       *oracle.QueueResult
+	Groups      []*oracle.Group // of a case with pod groups, which has the answer to Place alone
 	Differences []conformance.Difference
 }
 
@@ -25,6 +26,11 @@ var Forms = []Form{{}, {Stored: true}, {Stored: true, CountPods: true}}
 // Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: the
 // case is not one that could come to be.
 func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
+	release, err := oracle.Hold(c)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if c.Whole {
 		return runQueue(ctx, c, stowage)
 	}
@@ -33,6 +39,9 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 		return nil, err
 	}
 	defer s.Close()
+	if c.Grouped() {
+		return runGroups(ctx, c, s, stowage)
+	}
 	answers, err := expect.Of(c, s)
 	if err != nil {
 		return nil, err

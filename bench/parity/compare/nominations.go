@@ -26,9 +26,14 @@ const (
 // NominationsOf tells whether kube-scheduler would answer otherwise if no pod were nominated.
 func NominationsOf(c *scenario.Case, answers *conformance.Answers) (Nominations, error) {
 	without, nominated := c.WithoutNominations()
-	if !nominated {
+	if !nominated || c.Grouped() {
 		return NoNominations, nil
 	}
+	release, err := oracle.Hold(c)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
 	s, err := oracle.New(without)
 	if err != nil {
 		return 0, err

@@ -2,8 +2,10 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -32,13 +34,13 @@ func (f Form) String() string {
 
 // PlaceRequest states the case with clients/kube.
 func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.PlaceRequest, error) {
-	nodes, pods, nominated, namespaces := c.Nodes, c.Pods, c.Nominated, c.Namespaces
+	nodes, pods, nominated, namespaces, groups := c.Nodes, c.Pods, c.Nominated, c.Namespaces, live(c.PodGroups)
 	queue := make([]*corev1.Pod, len(c.Queue))
 	for i, q := range c.Queue {
 		queue[i] = q.Pod
 	}
 	if form.Stored {
-		nodes, pods, nominated, namespaces, queue = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue
+		nodes, pods, nominated, namespaces, queue, groups = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue, s.PodGroups
 	}
 	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true})
 	err := addAll(b.AddNode, nodes)
@@ -51,10 +53,23 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	if err == nil {
 		err = addWorkloads(b, c)
 	}
+	if err == nil {
+		err = addAll(b.AddPodGroup, relaxed(groups))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return finish(b, c, queue, nominated)
+	r, err := finish(b, c, queue, nominated)
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range r.PodGroups {
+		at := slices.IndexFunc(s.PodGroups, func(o *schedulingv1beta1.PodGroup) bool { return o.Namespace+"/"+o.Name == g.Name })
+		if r.PodGroups[i], err = kube.PodGroup(groups[at], g.ScheduledPods); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // finish adds the queue, then the other nominated pods, which the builder queues too. Pods without a node go through the
@@ -107,6 +122,7 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 			Profile: profile,
 		},
 		Queue:        entries,
+		PodGroups:    snapshot.PodGroups,
 		TieBreakSeed: c.TieBreakSeed,
 		Explain:      true,
 	}
@@ -114,6 +130,29 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 		r.CandidateNodes = &stowagev1.CandidateNodes{Names: c.Candidates}
 	}
 	return r, nil
+}
+
+// live returns groups with a uid, as one without it would be about to be created, with another priority.
+func live(groups []*schedulingv1beta1.PodGroup) []*schedulingv1beta1.PodGroup {
+	out := make([]*schedulingv1beta1.PodGroup, len(groups))
+	for i, g := range groups {
+		out[i] = g.DeepCopy()
+		out[i].UID = "live"
+	}
+	return out
+}
+
+// relaxed returns groups with a minimum of one pod: the builder gets one pod for each entry, whatever the count, and would
+// have the group wait for more.
+func relaxed(groups []*schedulingv1beta1.PodGroup) []*schedulingv1beta1.PodGroup {
+	out := make([]*schedulingv1beta1.PodGroup, len(groups))
+	for i, g := range groups {
+		out[i] = g.DeepCopy()
+		if out[i].Spec.SchedulingPolicy.Gang != nil {
+			out[i].Spec.SchedulingPolicy.Gang.MinCount = 1
+		}
+	}
+	return out
 }
 
 func addAll[T any](add func(T) error, objects []T) error {

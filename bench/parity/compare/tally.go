@@ -24,6 +24,7 @@ type Tally struct {
 	Nominated, Decisive int
 	Preemptions         Preemptions
 	Queues              Queues
+	Groups              Groups
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -58,6 +59,7 @@ func (t *Tally) Add(r *Result) {
 			}
 		}
 	}
+	t.Groups.add(r)
 	t.Placed += int(r.Answers.Place.PlacedCount)
 	t.Unplaced += int(r.Answers.Place.UnplacedCount)
 	for k := range refusals {
@@ -118,12 +120,17 @@ func (t *Tally) Print(w io.Writer) {
 			"%d with pods reprieved; %d without candidates, %d of pods that may not preempt\n",
 			p.Found, p.Several, p.Ties, p.Violating, p.Reprieved, p.Fruitless, p.Ineligible)
 	}
+	if g := t.Groups; g.All > 0 {
+		of := func(n int) float64 { return share(n, g.All) }
+		fmt.Fprintf(w, "%d pod groups: %.1f %% placed, %.1f %% in part, %.1f %% not, %.1f %% end with an error; "+
+			"%.1f %% with a topology, %.1f %% with several domains, %.1f %% with several best ones; %.1f %% with running pods\n",
+			g.All, of(g.Complete), of(g.BestEffort), of(g.Infeasible), of(g.Failed),
+			of(g.Topology), of(g.Several), of(g.Ties), of(g.Running))
+	}
 	table(w, t.Cases, "cases with a first refusal:", t.Refusals)
 	table(w, t.Cases, "cases with scores that differ between nodes:", t.Scores)
 	table(w, t.Cases, "first differences:", t.Kinds)
 }
-
-func share(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 
 func table(w io.Writer, cases int, title string, counts map[string]int) {
 	if len(counts) == 0 {

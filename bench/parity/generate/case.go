@@ -21,6 +21,9 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(queueing) {
 		d.inQueues()
 	}
+	if d.focus(grouping) {
+		d.oftenOther()
+	}
 	d.config()
 	d.namespaces()
 	nodes, perNode := d.size()
@@ -33,11 +36,14 @@ func Case(profile string, seed uint64) *scenario.Case {
 	} else {
 		d.queue()
 	}
-	if d.focus(nomination) || d.focus(preemption) {
+	if d.focus(nomination) || d.focus(preemption) || d.focus(grouping) {
 		d.nominations()
 	}
 	if d.focus(preemption) {
 		d.preemptions()
+	}
+	if d.focus(grouping) {
+		d.groups()
 	}
 	d.workloads()
 	if !d.c.Whole && d.chance(0.1) {
@@ -70,6 +76,10 @@ func (d *draw) size() (nodes, perNode int) {
 		return pick(d, 1, 2, 2, 3, 4, 6, 12), pick(d, 1, 4, 4, 6)
 	case d.focus(nomination) && d.likelihood[longQueue] == 1:
 		return d.between(16, 60), 2
+	case d.focus(grouping) && x < 0.95:
+		return d.between(1, 10), pick(d, 2, 4)
+	case d.focus(grouping):
+		return d.between(11, 30), 3
 	case d.focus(preemption) && x < 0.06:
 		return d.between(1, 3), 30
 	case d.focus(preemption) && x < 0.9:

@@ -20,13 +20,19 @@ func TestCasesAreValid(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(60) {
 				c := generate.Case(profile, seed)
+				release, err := oracle.Hold(c)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if c.Whole {
 					runQueue(t, c)
+					release()
 					continue
 				}
 				s, err := oracle.New(c)
 				if err != nil {
 					t.Errorf("%s: %v", c.Name, err)
+					release()
 					continue
 				}
 				for i, pod := range s.Queue {
@@ -36,6 +42,7 @@ func TestCasesAreValid(t *testing.T) {
 					}
 				}
 				s.Close()
+				release()
 			}
 		})
 	}

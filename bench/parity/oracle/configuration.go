@@ -16,10 +16,14 @@ import (
 
 // profileOf returns upstream's default profile with the case's arguments, validated as kube-scheduler validates its
 // configuration file.
-func profileOf(c *scenario.Config) (*config.KubeSchedulerProfile, error) {
+func profileOf(of *scenario.Case) (*config.KubeSchedulerProfile, error) {
+	c := &of.Config
 	name := "default-scheduler"
 	profile := schedulerv1.KubeSchedulerProfile{SchedulerName: &name}
 	profile.Plugins = &schedulerv1.Plugins{}
+	if of.Grouped() {
+		groupPlugins(profile.Plugins)
+	}
 	for _, plugin := range c.DisabledFilters {
 		disable(plugin, &profile.Plugins.PreFilter, &profile.Plugins.Filter)
 	}

@@ -20,26 +20,36 @@ type Placement struct {
 func (s *Scheduler) Place(queue []scenario.Pending, choose func(best []uint32) uint32) ([]Placement, error) {
 	out := make([]Placement, len(queue))
 	for i, entry := range queue {
-		for range entry.Count {
-			d, err := s.Decide(s.Queue[i])
-			if err != nil {
-				return nil, fmt.Errorf("queue[%d]: %w", i, err)
+		p, err := s.PlaceEntry(i, entry.Count, choose)
+		if err == nil && p.Unplaced != nil {
+			if p.Checks, err = s.Checks(s.Queue[i]); err == nil {
+				p.Preemption, err = s.Preempt(s.Queue[i])
 			}
-			if len(d.Best) == 0 {
-				out[i].Unplaced = d
-				if out[i].Checks, err = s.Checks(s.Queue[i]); err != nil {
-					return nil, fmt.Errorf("queue[%d]: %w", i, err)
-				}
-				if out[i].Preemption, err = s.Preempt(s.Queue[i]); err != nil {
-					return nil, fmt.Errorf("queue[%d]: %w", i, err)
-				}
-				break
-			}
-			node := choose(d.Best)
-			out[i].Nodes = append(out[i].Nodes, node)
-			if err := s.Assume(s.Queue[i], node); err != nil {
-				return nil, fmt.Errorf("queue[%d]: %w", i, err)
-			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("queue[%d]: %w", i, err)
+		}
+		out[i] = *p
+	}
+	return out, nil
+}
+
+// PlaceEntry runs a queue entry, and says nothing of Checks and Preemption.
+func (s *Scheduler) PlaceEntry(i, count int, choose func(best []uint32) uint32) (*Placement, error) {
+	out := &Placement{}
+	for range count {
+		d, err := s.Decide(s.Queue[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(d.Best) == 0 {
+			out.Unplaced = d
+			break
+		}
+		node := choose(d.Best)
+		out.Nodes = append(out.Nodes, node)
+		if err := s.Assume(s.Queue[i], node); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,20 +48,22 @@ type Scheduler struct {
 	// filters are second instances of the profile's filter plugins, in its order, to be asked one by one.
 	filters []fwk.FilterPlugin
 	weights map[string]int64
-	fit     runtime.Object // NodeResourcesFit's arguments
 	// preemption is a second instance of DefaultPreemption, to be asked in parts.
 	preemption *defaultpreemption.DefaultPreemption
 
 	index      map[string]uint32
 	candidates []string // names; nil for all
 	assumed    int
-	entries    map[types.UID]int // of the assumed pods, in Queue
+	entries    map[types.UID]int   // of the assumed pods, in Queue
+	members    map[string][]member // pending pods by group
+	cycle      *groupCycle         // the one that runs
 
-	// Nodes, Pods, Nominated, Namespaces and Queue are the case's objects as the API server stores them.
+	// Nodes, Pods, Nominated, Namespaces, PodGroups and Queue are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod
 	Nominated  []*corev1.Pod
 	Namespaces []*corev1.Namespace
+	PodGroups  []*schedulingv1beta1.PodGroup
 	Queue      []*corev1.Pod
 }
 
@@ -96,7 +99,10 @@ func NewWith(c *scenario.Case, o Options) (*Scheduler, error) { return newSchedu
 
 // newScheduler makes a scheduler that decides only, or one that acts on an API server.
 func newScheduler(c *scenario.Case, o Options, api *apiServer) (*Scheduler, error) {
-	profile, err := profileOf(&c.Config)
+	if on := utilfeature.DefaultFeatureGate.Enabled(features.TopologyAwareWorkloadScheduling); on != c.Grouped() {
+		return nil, fmt.Errorf("case %s: the feature gates of pod groups are not held", c.Name)
+	}
+	profile, err := profileOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +170,7 @@ func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 		}
 		s.Queue = append(s.Queue, pod)
 	}
-	return s.admitNominated(c)
+	return errors.Join(s.admitNominated(c), s.admitGroups(c))
 }
 
 func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile, o Options, api *apiServer) error {
@@ -194,6 +200,7 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 			scheduler.WithPercentageOfNodesToScore(&everyNode),
 			scheduler.WithParallelism(max(1, o.Parallelism)),
 			scheduler.WithNodeInfoSnapshot(s.snapshot),
+			scheduler.WithFrameworkOutOfTreeRegistry(s.registry()),
 			scheduler.WithBuildFrameworkCapturer(func(p config.KubeSchedulerProfile) { complete = p }),
 		)...,
 	)
@@ -209,7 +216,10 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 		return err
 	}
 	s.nominate()
-	return s.refresh()
+	if err := s.refresh(); err != nil {
+		return err
+	}
+	return s.fillGroups(c)
 }
 
 // single makes the filter plugins once more, and learns the weights.
@@ -232,7 +242,6 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 		return err
 	}
 	s.preemption = preempts.(*defaultpreemption.DefaultPreemption)
-	s.fit = argsOf(profile, names.NodeResourcesFit)
 	s.weights = make(map[string]int64)
 	for _, p := range enabled.Score.Enabled {
 		s.weights[p.Name] = int64(p.Weight)
@@ -254,9 +263,11 @@ func (s *Scheduler) fill() error {
 }
 
 // refresh brings the snapshot up to the cache's state and limits it to the candidates.
-func (s *Scheduler) refresh() error {
+func (s *Scheduler) refresh() error { return s.refreshFrom(s.scheduler.Cache) }
+
+func (s *Scheduler) refreshFrom(cache internalcache.Cache) error {
 	s.snapshot.ForgetPlacement()
-	if err := s.scheduler.Cache.UpdateSnapshot(logr.Discard(), s.snapshot); err != nil {
+	if err := cache.UpdateSnapshot(logr.Discard(), s.snapshot); err != nil {
 		return err
 	}
 	if s.candidates == nil {
@@ -271,6 +282,34 @@ func (s *Scheduler) refresh() error {
 		placement.Nodes = append(placement.Nodes, info)
 	}
 	return s.snapshot.AssumePlacement(placement)
+}
+
+// groupGates guards the feature gates of pod groups, which belong to the process, and which kube-scheduler reads all the time.
+var groupGates sync.RWMutex
+
+// Hold keeps the feature gates of pod groups as the case needs them, from before New to after Close. Schedulers of cases with
+// groups and of cases without do not live side by side.
+func Hold(c *scenario.Case) (release func(), err error) {
+	if !c.Grouped() {
+		groupGates.RLock()
+		return groupGates.RUnlock, nil
+	}
+	groupGates.Lock()
+	set := func(on bool) error {
+		return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+			string(features.GenericWorkload): on, string(features.TopologyAwareWorkloadScheduling): on,
+		})
+	}
+	if err := set(true); err != nil {
+		groupGates.Unlock()
+		return nil, err
+	}
+	return func() {
+		if err := set(false); err != nil {
+			panic(err)
+		}
+		groupGates.Unlock()
+	}, nil
 }
 
 // setGates sets the process's feature gates as the case wants them until unlock is called.

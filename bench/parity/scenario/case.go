@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 )
 
@@ -35,6 +36,9 @@ type Case struct {
 	// PodDisruptionBudgets may be in any order: kube-scheduler is given them by namespace and name.
 	PodDisruptionBudgets []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 
+	// PodGroups are the groups that pods of the queue, and pods on nodes, name. A case that has any is about Place alone.
+	PodGroups []*schedulingv1beta1.PodGroup `json:"podGroups,omitempty"`
+
 	// Queue is what Place is asked for. Filter and Score are asked for each entry's pod on the cluster as it stands.
 	Queue []Pending `json:"queue"`
 	// Candidates are the names of the nodes to consider; all if nil, none if empty.
@@ -44,6 +48,9 @@ type Case struct {
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }
+
+// Grouped tells whether the case has pod groups.
+func (c *Case) Grouped() bool { return len(c.PodGroups) > 0 }
 
 // LongLived is the annotation of a pod that an older release of the API server stored: it is validated as an update that
 // changes nothing, which lets label values stay that a new pod may not have.

@@ -25,22 +25,28 @@ type attempt struct {
 
 // inOneDomain places a group in one domain. A group with Preferred may go to several domains.
 func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
+	if _, unknown := p.pinned(g, g.Keys[0]); unknown != "" && g.mirrored() {
+		t := g.nowhere()
+		t.failure = unknown
+		return t, nil
+	}
 	s, err := p.survey(ctx, g)
 	if err != nil {
 		return nil, err
 	}
 	var rejected *attempt
+	tried := 0
 	for _, key := range g.Keys {
 		domains, err := s.domains(ctx, key)
 		if err != nil {
 			return nil, err
 		}
+		tried += len(domains)
 		best, worst, err := s.best(ctx, domains, found)
 		if err != nil {
 			return nil, err
 		}
 		if worst != nil && worst.failure != "" {
-			found.Message = worst.failure
 			return worst.trial, nil
 		}
 		if best != nil {
@@ -63,13 +69,14 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		return p.acrossDomains(ctx, s, found)
 	}
 	keys := strings.Join(g.Keys, ", ")
-	found.Message = fmt.Sprintf("no domain of %s takes the %s required", keys, g.required())
+	if !g.mirrored() {
+		found.Message = fmt.Sprintf("no domain of %s takes the %s required", keys, g.required())
+	}
 	if rejected == nil {
-		t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
-		for i, n := range g.counts {
-			t.placements[i].Unplaced = n
+		if g.mirrored() { // pkg/scheduler/framework/runtime/framework.go RunPlacementGeneratePlugins, v1.37
+			found.Message = "no feasible placements found"
 		}
-		return t, nil
+		return g.nowhere(), nil
 	}
 	if g.Joint {
 		if s.undecided {
@@ -82,7 +89,10 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 	if err != nil {
 		return nil, err
 	}
-	found.Message += fmt.Sprintf("; %s=%s takes %d", rejected.domain.Key, rejected.domain.Value, t.placed)
+	t.domains = tried
+	if !g.mirrored() {
+		found.Message += fmt.Sprintf("; %s=%s takes %d", rejected.domain.Key, rejected.domain.Value, t.placed)
+	}
 	return t, nil
 }
 
@@ -105,7 +115,7 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 			return nil, err
 		}
 		if t.failure != "" {
-			return t, nil
+			return s.inDomain(ctx, d, s.g.counts, s.g.minimum, true) // again, with explanations
 		}
 	}
 	return nil, nil

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
@@ -16,8 +17,13 @@ type PodGroup struct {
 	Name string
 	// Entries are queue indexes in ascending order.
 	Entries []int
-	// Minimum is the minimum number of pods to place. A group that cannot reach it is not placed at all. 0 means all pods.
+	// Minimum is the minimum number of pods that have a node afterwards, Scheduled included. A group that cannot reach it, or
+	// that gets no further pod placed, is not placed at all. 0 means all pods.
 	Minimum int
+	// Scheduled are pods of the group that have a node. The group is placed in their domain.
+	Scheduled []ScheduledPod
+	// Priority is the group's priority, which its pods must have; nil for any.
+	Priority *int32
 	// Joint asks for a placement of the group as a whole, by Joining, within a number of Steps.
 	Joint bool
 	Steps int
@@ -26,6 +32,14 @@ type PodGroup struct {
 	// last key, or else on any candidates.
 	Keys      []string
 	Preferred bool
+}
+
+// ScheduledPod is a pod that has a node.
+type ScheduledPod struct {
+	Namespace, Name string
+	Node            uint32
+	Priority        int32
+	NeverPreempts   bool
 }
 
 // placer places a queue with groups.
@@ -84,8 +98,19 @@ type queued struct {
 	index   int
 	counts  []int // number of pods by Entries
 	pods    int
-	minimum int
+	minimum int // of its pods that must be placed
 	done    bool
+}
+
+// mirrored reports whether the group asks for nothing that kube-scheduler does not do.
+func (g *queued) mirrored() bool { return !g.Joint && !g.Preferred && len(g.Keys) <= 1 }
+
+// all is the number of the group's pods that must have a node afterwards.
+func (g *queued) all() int {
+	if g.Minimum == 0 {
+		return g.pods + len(g.Scheduled)
+	}
+	return g.Minimum
 }
 
 // queued returns the group of each queue entry. It reports groups without entries as done.
@@ -98,10 +123,7 @@ func (p *placer) queued() ([]*queued, error) {
 			g.counts = append(g.counts, p.Pending[e].Count)
 			g.pods += p.Pending[e].Count
 		}
-		g.minimum = g.Minimum
-		if g.minimum == 0 {
-			g.minimum = g.pods
-		}
+		g.minimum = min(max(1, g.all()-len(g.Scheduled)), g.pods)
 		if len(g.Entries) == 0 {
 			p.results[i] = verdict.PodGroupPlacement{Name: g.Name, Status: verdict.GroupComplete, First: -1}
 			if err := p.tell(g); err != nil {
@@ -117,9 +139,20 @@ type trial struct {
 	placements []verdict.Placement // by PodGroup.Entries
 	placed     int
 	first      int // as verdict.PodGroupPlacement.First
-	// failure is the message of a group that is placed nowhere because kube-scheduler fails with an error on one of its
-	// pods.
+	// domains is the number of domains that the group was tried in; 0 without a topology.
+	domains int
+	// failure is the message of a group that is placed nowhere because kube-scheduler fails with an error on it or on one of
+	// its pods.
 	failure string
+}
+
+// nowhere returns a trial that attempts no pod.
+func (g *queued) nowhere() *trial {
+	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
+	for i, n := range g.counts {
+		t.placements[i].Unplaced = n
+	}
+	return t
 }
 
 func (p *placer) group(ctx context.Context, g *queued) error {
@@ -127,9 +160,13 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 	found := &p.results[g.index]
 	var t *trial
 	var err error
-	if len(g.Keys) > 0 {
+	switch failure := p.invalid(g); {
+	case failure != "":
+		t = g.nowhere()
+		t.failure = failure
+	case len(g.Keys) > 0:
 		t, err = p.inOneDomain(ctx, g, found)
-	} else {
+	default:
 		t, err = p.anywhere(ctx, g, found)
 	}
 	if err != nil {
@@ -156,7 +193,6 @@ func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.PodGrou
 	t, err := p.inQueueOrder(ctx, g, g.counts, g.minimum)
 	if err == nil && t.placed < g.minimum {
 		p.Undo(mark)
-		found.Message = t.failure
 	}
 	return t, err
 }
@@ -164,7 +200,12 @@ func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.PodGrou
 // inQueueOrder places a number of pods per entry one by one. It stops once the minimum is out of reach.
 func (p *placer) inQueueOrder(ctx context.Context, g *queued, counts []int, minimum int) (*trial, error) {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
-	left := sum(counts)
+	left := 0
+	for i, e := range g.Entries {
+		if p.Decision(p.Classes[e]).Gated() == nil {
+			left += counts[i]
+		}
+	}
 	for i, e := range g.Entries {
 		r := &t.placements[i]
 		if t.placed+left < minimum {
@@ -174,7 +215,9 @@ func (p *placer) inQueueOrder(ctx context.Context, g *queued, counts []int, mini
 		if err := p.Place(ctx, e, counts[i], r, nil); err != nil {
 			return nil, err
 		}
-		left -= counts[i]
+		if p.Classes[e].Decision.Gated() == nil {
+			left -= counts[i]
+		}
 		t.placed += len(r.Nodes)
 		if r.Unplaced > 0 && t.first < 0 {
 			t.first = e
@@ -212,10 +255,11 @@ func (g *queued) report(t *trial, found *verdict.PodGroupPlacement) {
 		if found.Status == 0 {
 			found.Status = verdict.GroupInfeasible
 		}
-		if found.Message == "" {
-			found.Message = fmt.Sprintf("%d of the %s required can be placed", t.placed, g.required())
+		found.Message = cmp.Or(found.Message, t.failure, g.outcome(t))
+		if t.first < 0 {
+			t.first = g.Entries[0]
 		}
-		g.unplace(t)
+		g.unplace(t, found.Message)
 	} else if found.Status == 0 {
 		found.Status = verdict.GroupBestEffort
 		if t.placed == g.pods {
@@ -227,6 +271,25 @@ func (g *queued) report(t *trial, found *verdict.PodGroupPlacement) {
 	found.Placed, found.Unplaced, found.First = t.placed, g.pods-t.placed, t.first
 }
 
+// outcome returns why a group is not placed. For one that kube-scheduler would place in the same way it is kube-scheduler's
+// text (pkg/scheduler/schedule_one_podgroup.go podGroupSchedulingPlacementAlgorithm and
+// pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PlacementFeasible, v1.37).
+func (g *queued) outcome(t *trial) string {
+	if !g.mirrored() {
+		return fmt.Sprintf("%d of the %s required can be placed", t.placed, g.required())
+	}
+	all, scheduled := g.all(), len(g.Scheduled)+t.placed
+	if len(g.Scheduled) >= all {
+		return unschedulable // the minimum is met, and no pod can be placed
+	}
+	status := unschedulable
+	attempted := func(r verdict.Placement) bool { return len(r.Nodes) > 0 || r.Message != "" }
+	if slices.ContainsFunc(t.placements, attempted) {
+		status = fmt.Sprintf("minCount (%d) cannot be satisfied: %d scheduled, %d remaining", all, scheduled, all-1-scheduled)
+	}
+	return fmt.Sprintf("%s, 0/%d placements are available, first placement status: %s", unschedulable, max(1, t.domains), status)
+}
+
 // required returns the minimum as text.
 func (g *queued) required() string {
 	if g.minimum == 1 {
@@ -235,19 +298,29 @@ func (g *queued) required() string {
 	return fmt.Sprintf("%d pods", g.minimum)
 }
 
-// unplace removes the nodes from a trial.
-func (g *queued) unplace(t *trial) {
+// unplace removes the nodes from a trial, whose group is not placed for a reason. The messages are those of kube-scheduler's
+// events (pkg/scheduler/schedule_one_podgroup.go submitPodGroupAlgorithmResult, v1.37).
+func (g *queued) unplace(t *trial, reason string) {
 	for i := range t.placements {
 		r := &t.placements[i]
+		fits := len(r.Nodes) > 0
 		r.Nodes, r.Scores, r.Unplaced = nil, nil, g.counts[i]
-		if r.Message == "" {
-			r.Message = cmp.Or(t.failure, unschedulable)
+		switch {
+		case t.failure != "" && (g.Entries[i] != t.first || r.Message == ""):
+			*r = verdict.Placement{Unplaced: g.counts[i], Scanned: r.Scanned, Message: t.failure, Failed: true}
+		case r.Message != "":
+		case !g.mirrored():
+			r.Message = unschedulable
+		case fits:
+			r.Message = unschedulable + ", " + reason
+		default:
+			r.Message = reason
 		}
 	}
 	t.placed = 0
 }
 
-// unschedulable is the message for pods that are unplaced only because their group is
+// unschedulable is what messages about pods begin with that are unplaced only because their group is
 // (pkg/scheduler/schedule_one_podgroup.go errPodGroupUnschedulable, v1.37).
 const unschedulable = "pod group is unschedulable"
 

@@ -100,7 +100,7 @@ func (p *placer) capacity(t *place.Class) capacity {
 	return s
 }
 
-// domains returns the domains of a key.
+// domains returns the domains of a key that the group may be placed in.
 func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 	p := s.p
 	id, ok := p.State.Symbols.Lookup(key)
@@ -108,10 +108,14 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 		return nil, nil
 	}
 	column := p.State.Column(id)
+	pinned, unknown := p.pinned(s.g, key)
+	if unknown != "" {
+		return nil, nil
+	}
 	pods := s.perClass(s.g.counts)
 	var domains []*domain
 	for d, nodes := range column.Nodes(p.Candidates) {
-		if d == topology.None || len(nodes) == 0 {
+		if d == topology.None || len(nodes) == 0 || pinned != topology.None && d != int(pinned) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -957,7 +957,8 @@ type Placement struct {
 	// The number of unplaced pods of the entry.
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the unplaced pods; empty if there are none. As in FilterResponse, the part about
-	// preemption is only there if requested.
+	// preemption is only there if requested. If a group is not placed, that of the entry's first pod without a feasible node,
+	// or else of its first pod.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The rejections for the first unplaced pod, as in FilterResponse. If kube-scheduler fails to score the pod, the
 	// feasible nodes have a rejection with STATUS_CODE_ERROR. Missing once the rejections of the response would list

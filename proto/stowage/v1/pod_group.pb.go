@@ -203,8 +203,9 @@ type PodGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name by which queue entries refer to the group. Required, unique in the request.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The minimum number of pods to place, at least 1 and at most the number of the group's pods; all of them if absent.
-	// If fewer can be placed, no pod of the group is, and the group does not affect the pods after it.
+	// The minimum number of the group's pods that have a node afterwards: at least 1, at most the number of its pods in the
+	// queue and in scheduled_pods; all of them if absent. It is 1 for a group with the basic policy. If fewer can have one, or
+	// if no pod can be placed, no pod of the group is, and the group does not affect the pods after it.
 	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
 	// The mode of placing.
 	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
@@ -212,7 +213,14 @@ type PodGroup struct {
 	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
 	// With JOINT: the step budget of the search, 1 to 67,108,864. 1,048,576 if absent. A step is a unit of this server's
 	// search: another release may need more or fewer steps for the same group, and a step has no guaranteed duration.
-	MaxSteps      *uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
+	MaxSteps *uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
+	// The group's pods that have a node. They count towards min_count. With a topology the group is placed in the domain that
+	// they are in; if one of them is in none, or if they are in several, a group with IN_ORDER and one REQUIRED key fails
+	// with kube-scheduler's error, and any other group has no domain of that key. At most 1,000,000 in the request.
+	ScheduledPods []*ScheduledPod `protobuf:"bytes,6,rep,name=scheduled_pods,json=scheduledPods,proto3" json:"scheduled_pods,omitempty"`
+	// spec.priority of the PodGroup. kube-scheduler fails a group with pods of another priority, and so does IN_ORDER. Not
+	// compared with the pods if absent.
+	Priority      *int32 `protobuf:"varint,7,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,6 +290,102 @@ func (x *PodGroup) GetMaxSteps() uint32 {
 	return 0
 }
 
+func (x *PodGroup) GetScheduledPods() []*ScheduledPod {
+	if x != nil {
+		return x.ScheduledPods
+	}
+	return nil
+}
+
+func (x *PodGroup) GetPriority() int32 {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return 0
+}
+
+// ScheduledPod is a pod of a group that has a node. The cluster has it as well, as a pod of the node.
+type ScheduledPod struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The name. Required.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the node, one of the cluster's. Required.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// spec.priority.
+	Priority int32 `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
+	// spec.preemptionPolicy.
+	PreemptionPolicy PreemptionPolicy `protobuf:"varint,5,opt,name=preemption_policy,json=preemptionPolicy,proto3,enum=stowage.v1.PreemptionPolicy" json:"preemption_policy,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ScheduledPod) Reset() {
+	*x = ScheduledPod{}
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScheduledPod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScheduledPod) ProtoMessage() {}
+
+func (x *ScheduledPod) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScheduledPod.ProtoReflect.Descriptor instead.
+func (*ScheduledPod) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ScheduledPod) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ScheduledPod) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ScheduledPod) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ScheduledPod) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *ScheduledPod) GetPreemptionPolicy() PreemptionPolicy {
+	if x != nil {
+		return x.PreemptionPolicy
+	}
+	return PreemptionPolicy_PREEMPTION_POLICY_UNSPECIFIED
+}
+
 // PodGroupTopology constrains a group to one topology domain.
 type PodGroupTopology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -300,7 +404,7 @@ type PodGroupTopology struct {
 
 func (x *PodGroupTopology) Reset() {
 	*x = PodGroupTopology{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -312,7 +416,7 @@ func (x *PodGroupTopology) String() string {
 func (*PodGroupTopology) ProtoMessage() {}
 
 func (x *PodGroupTopology) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -325,7 +429,7 @@ func (x *PodGroupTopology) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodGroupTopology.ProtoReflect.Descriptor instead.
 func (*PodGroupTopology) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *PodGroupTopology) GetKeys() []string {
@@ -358,7 +462,9 @@ type PodGroupPlacement struct {
 	// The queue entry of the first unplaced pod, an index into PlaceRequest.queue; absent if all pods are placed. Its
 	// placement has the rejections. With a topology, they are those in the domain with room for the most pods.
 	FirstUnplacedQueueIndex *uint32 `protobuf:"varint,6,opt,name=first_unplaced_queue_index,json=firstUnplacedQueueIndex,proto3,oneof" json:"first_unplaced_queue_index,omitempty"`
-	// The reason why the group is not placed, as text; empty if it is placed.
+	// The reason why the group is not placed, as text; empty if it is placed. With IN_ORDER and at most one key, REQUIRED,
+	// that of kube-scheduler's condition PodGroupInitiallyScheduled, without the part about preemption. kube-scheduler goes
+	// through the domains in any order; here the first one is the domain that the rejections are of.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// With JOINT: the sum of the total scores of the pods.
 	ScoreSum int64 `protobuf:"varint,8,opt,name=score_sum,json=scoreSum,proto3" json:"score_sum,omitempty"`
@@ -372,8 +478,9 @@ type PodGroupPlacement struct {
 	ConflictMinimal bool `protobuf:"varint,11,opt,name=conflict_minimal,json=conflictMinimal,proto3" json:"conflict_minimal,omitempty"`
 	// With JOINT: the number of steps of the search, in the unit of PodGroup.max_steps.
 	Steps uint64 `protobuf:"varint,12,opt,name=steps,proto3" json:"steps,omitempty"`
-	// Whether kube-scheduler's scheduling cycle of a pod ends with an internal error. kube-scheduler then fails the
-	// group. Neither preemption nor more nodes help.
+	// Whether kube-scheduler fails the group with an internal error: its pods differ in priority or preemption policy, the
+	// domain of scheduled_pods is unknown, or the scheduling cycle of a pod ends with an internal error. Neither preemption
+	// nor more nodes help.
 	InternalError bool `protobuf:"varint,13,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -381,7 +488,7 @@ type PodGroupPlacement struct {
 
 func (x *PodGroupPlacement) Reset() {
 	*x = PodGroupPlacement{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -393,7 +500,7 @@ func (x *PodGroupPlacement) String() string {
 func (*PodGroupPlacement) ProtoMessage() {}
 
 func (x *PodGroupPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -406,7 +513,7 @@ func (x *PodGroupPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodGroupPlacement.ProtoReflect.Descriptor instead.
 func (*PodGroupPlacement) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PodGroupPlacement) GetName() string {
@@ -513,7 +620,7 @@ type TopologyDomain struct {
 
 func (x *TopologyDomain) Reset() {
 	*x = TopologyDomain{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +632,7 @@ func (x *TopologyDomain) String() string {
 func (*TopologyDomain) ProtoMessage() {}
 
 func (x *TopologyDomain) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +645,7 @@ func (x *TopologyDomain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyDomain.ProtoReflect.Descriptor instead.
 func (*TopologyDomain) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *TopologyDomain) GetTopologyKey() string {
@@ -579,7 +686,7 @@ type PodRule struct {
 
 func (x *PodRule) Reset() {
 	*x = PodRule{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +698,7 @@ func (x *PodRule) String() string {
 func (*PodRule) ProtoMessage() {}
 
 func (x *PodRule) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +711,7 @@ func (x *PodRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodRule.ProtoReflect.Descriptor instead.
 func (*PodRule) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PodRule) GetQueueIndex() uint32 {
@@ -661,18 +768,30 @@ var File_stowage_v1_pod_group_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/pod_group.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x18stowage/v1/verdict.proto\"\x93\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\x8e\x03\n" +
 	"\bPodGroup\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12)\n" +
 	"\tmin_count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\bminCount\x88\x01\x01\x126\n" +
 	"\x04mode\x18\x03 \x01(\x0e2\x18.stowage.v1.PodGroupModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04mode\x128\n" +
 	"\btopology\x18\x04 \x01(\v2\x1c.stowage.v1.PodGroupTopologyR\btopology\x12.\n" +
-	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01B\f\n" +
+	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01\x12K\n" +
+	"\x0escheduled_pods\x18\x06 \x03(\v2\x18.stowage.v1.ScheduledPodB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\rscheduledPods\x12\x1f\n" +
+	"\bpriority\x18\a \x01(\x05H\x02R\bpriority\x88\x01\x01B\f\n" +
 	"\n" +
 	"_min_countB\f\n" +
 	"\n" +
-	"_max_steps\"\x83\x01\n" +
+	"_max_stepsB\v\n" +
+	"\t_priority\"\xe7\x01\n" +
+	"\fScheduledPod\x12&\n" +
+	"\tnamespace\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\tnamespace\x12\x1e\n" +
+	"\x04name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12\x1e\n" +
+	"\x04node\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04node\x12\x1a\n" +
+	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12S\n" +
+	"\x11preemption_policy\x18\x05 \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\"\x83\x01\n" +
 	"\x10PodGroupTopology\x12)\n" +
 	"\x04keys\x18\x01 \x03(\tB\x15\xbaH\x12\x92\x01\x0f\b\x01\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
 	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\xb5\x04\n" +
@@ -733,33 +852,37 @@ func file_stowage_v1_pod_group_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_pod_group_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_stowage_v1_pod_group_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_stowage_v1_pod_group_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_stowage_v1_pod_group_proto_goTypes = []any{
 	(PodGroupMode)(0),           // 0: stowage.v1.PodGroupMode
 	(PodGroupTopologyPolicy)(0), // 1: stowage.v1.PodGroupTopologyPolicy
 	(PodGroupStatus)(0),         // 2: stowage.v1.PodGroupStatus
 	(*PodGroup)(nil),            // 3: stowage.v1.PodGroup
-	(*PodGroupTopology)(nil),    // 4: stowage.v1.PodGroupTopology
-	(*PodGroupPlacement)(nil),   // 5: stowage.v1.PodGroupPlacement
-	(*TopologyDomain)(nil),      // 6: stowage.v1.TopologyDomain
-	(*PodRule)(nil),             // 7: stowage.v1.PodRule
-	(Plugin)(0),                 // 8: stowage.v1.Plugin
-	(TopologyRule)(0),           // 9: stowage.v1.TopologyRule
+	(*ScheduledPod)(nil),        // 4: stowage.v1.ScheduledPod
+	(*PodGroupTopology)(nil),    // 5: stowage.v1.PodGroupTopology
+	(*PodGroupPlacement)(nil),   // 6: stowage.v1.PodGroupPlacement
+	(*TopologyDomain)(nil),      // 7: stowage.v1.TopologyDomain
+	(*PodRule)(nil),             // 8: stowage.v1.PodRule
+	(PreemptionPolicy)(0),       // 9: stowage.v1.PreemptionPolicy
+	(Plugin)(0),                 // 10: stowage.v1.Plugin
+	(TopologyRule)(0),           // 11: stowage.v1.TopologyRule
 }
 var file_stowage_v1_pod_group_proto_depIdxs = []int32{
-	0, // 0: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
-	4, // 1: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
-	1, // 2: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
-	2, // 3: stowage.v1.PodGroupPlacement.status:type_name -> stowage.v1.PodGroupStatus
-	6, // 4: stowage.v1.PodGroupPlacement.domains:type_name -> stowage.v1.TopologyDomain
-	7, // 5: stowage.v1.PodGroupPlacement.conflict:type_name -> stowage.v1.PodRule
-	8, // 6: stowage.v1.PodRule.plugin:type_name -> stowage.v1.Plugin
-	9, // 7: stowage.v1.PodRule.rule:type_name -> stowage.v1.TopologyRule
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	0,  // 0: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
+	5,  // 1: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
+	4,  // 2: stowage.v1.PodGroup.scheduled_pods:type_name -> stowage.v1.ScheduledPod
+	9,  // 3: stowage.v1.ScheduledPod.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
+	1,  // 4: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
+	2,  // 5: stowage.v1.PodGroupPlacement.status:type_name -> stowage.v1.PodGroupStatus
+	7,  // 6: stowage.v1.PodGroupPlacement.domains:type_name -> stowage.v1.TopologyDomain
+	8,  // 7: stowage.v1.PodGroupPlacement.conflict:type_name -> stowage.v1.PodRule
+	10, // 8: stowage.v1.PodRule.plugin:type_name -> stowage.v1.Plugin
+	11, // 9: stowage.v1.PodRule.rule:type_name -> stowage.v1.TopologyRule
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_group_proto_init() }
@@ -768,16 +891,17 @@ func file_stowage_v1_pod_group_proto_init() {
 		return
 	}
 	file_stowage_v1_explanation_proto_init()
+	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_pod_group_proto_msgTypes[0].OneofWrappers = []any{}
-	file_stowage_v1_pod_group_proto_msgTypes[2].OneofWrappers = []any{}
+	file_stowage_v1_pod_group_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_group_proto_rawDesc), len(file_stowage_v1_pod_group_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -48,6 +48,8 @@ const (
 	Feature_FEATURE_SAFE_PREEMPTION Feature = 10
 	// PreemptRequest.across_nodes.
 	Feature_FEATURE_PREEMPTION_ACROSS_NODES Feature = 11
+	// PodGroup.scheduled_pods and PodGroup.priority.
+	Feature_FEATURE_SCHEDULED_GROUP_PODS Feature = 12
 )
 
 // Enum value maps for Feature.
@@ -64,6 +66,7 @@ var (
 		8:  "FEATURE_QUEUE",
 		10: "FEATURE_SAFE_PREEMPTION",
 		11: "FEATURE_PREEMPTION_ACROSS_NODES",
+		12: "FEATURE_SCHEDULED_GROUP_PODS",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -77,6 +80,7 @@ var (
 		"FEATURE_QUEUE":                   8,
 		"FEATURE_SAFE_PREEMPTION":         10,
 		"FEATURE_PREEMPTION_ACROSS_NODES": 11,
+		"FEATURE_SCHEDULED_GROUP_PODS":    12,
 	}
 )
 
@@ -533,7 +537,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xad\x02\n" +
+	"\x18_max_requests_per_second*\xcf\x02\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -546,7 +550,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\rFEATURE_QUEUE\x10\b\x12\x1b\n" +
 	"\x17FEATURE_SAFE_PREEMPTION\x10\n" +
 	"\x12#\n" +
-	"\x1fFEATURE_PREEMPTION_ACROSS_NODES\x10\vBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1fFEATURE_PREEMPTION_ACROSS_NODES\x10\v\x12 \n" +
+	"\x1cFEATURE_SCHEDULED_GROUP_PODS\x10\fBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

@@ -1,0 +1,79 @@
+package gang
+
+import (
+	"fmt"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// invalid returns the error with which kube-scheduler fails a group before it attempts any of its pods, empty for none
+// (pkg/scheduler/schedule_one_podgroup.go validatePodGroup, v1.37).
+func (p *placer) invalid(g *queued) string {
+	if g.Joint {
+		return ""
+	}
+	first, never := true, false
+	check := func(priority int32, neverPreempts bool) string {
+		if g.Priority != nil && priority != *g.Priority {
+			return fmt.Sprintf("all pods in a single pod group should have the same priority as the pod group's priority, got %d and %d",
+				priority, *g.Priority)
+		}
+		if first {
+			first, never = false, neverPreempts
+		}
+		if neverPreempts != never {
+			return fmt.Sprintf("all pods in a single pod group should have the same preemption policy, got %s and %s",
+				policy(neverPreempts), policy(never))
+		}
+		return ""
+	}
+	for i, e := range g.Entries {
+		if g.counts[i] == 0 || p.Decision(p.Classes[e]).Gated() != nil {
+			continue // not in kube-scheduler's queue
+		}
+		spec := &p.Pending[e].Pod.Template.Spec
+		if failure := check(spec.Priority, spec.NeverPreempts); failure != "" {
+			return failure
+		}
+	}
+	for i := range g.Scheduled {
+		if failure := check(g.Scheduled[i].Priority, g.Scheduled[i].NeverPreempts); failure != "" {
+			return failure
+		}
+	}
+	return ""
+}
+
+func policy(never bool) string {
+	if never {
+		return "Never"
+	}
+	return "PreemptLowerPriority"
+}
+
+// pinned returns the domain of a key that the scheduled pods of a group are in, topology.None for any, or why it is unknown
+// (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
+func (p *placer) pinned(g *queued, key string) (domain int32, unknown string) {
+	if len(g.Scheduled) == 0 {
+		return topology.None, ""
+	}
+	unknown = "cannot determine domain for already scheduled pods: "
+	id, ok := p.State.Symbols.Lookup(key)
+	column := topology.Nowhere(p.State.Len())
+	if ok {
+		column = p.State.Column(id)
+	}
+	for i := range g.Scheduled {
+		pod := &g.Scheduled[i]
+		d := column.Domain[pod.Node]
+		switch {
+		case d == topology.None:
+			return 0, unknown + fmt.Sprintf("no topology domain found for pod %s/%s", pod.Namespace, pod.Name)
+		case domain != topology.None && domain != column.Empty && d != domain: // a domain without a name counts as none
+			return 0, unknown + fmt.Sprintf("more than 1 domain found for pod group: %s, %s",
+				p.State.Symbols.Name(column.Values[domain]), p.State.Symbols.Name(column.Values[d]))
+		}
+		domain = d
+	}
+	return domain, ""
+}
