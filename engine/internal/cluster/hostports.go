@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -72,18 +73,11 @@ func (s *State) EnterPorts(node uint32, p *Pending) {
 	}
 }
 
-// PortHolders iterates over the nodes with sets of occupied ports, and the numbers of their pods that hold an occupied port which
-// clashes. The order differs from call to call.
-func (s *State) PortHolders(clashes func(api.HostPort) bool) iter.Seq2[uint32, int64] {
-	return func(yield func(uint32, int64) bool) {
+// OccupiedPorts iterates over the sets of occupied ports that the state keeps, by node. The order differs from call to call.
+func (s *State) OccupiedPorts() iter.Seq2[uint32, []api.HostPort] {
+	return func(yield func(uint32, []api.HostPort) bool) {
 		for node, ports := range s.occupied {
-			count := int64(0)
-			for _, o := range s.Occupants(node) {
-				if slices.ContainsFunc(s.groups[o.Group].HostPorts, func(h api.HostPort) bool { return ports[Occupied(h)] && clashes(h) }) {
-					count += int64(o.Count)
-				}
-			}
-			if !yield(node, count) {
+			if !yield(node, slices.Collect(maps.Keys(ports))) {
 				return
 			}
 		}

@@ -217,12 +217,8 @@ func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
 func (s *Set) FreeSlots(node uint32, v Vector, leaving func(yield func(*cluster.Group) bool)) {
 	for i, e := range s.Exclusions {
 		at := len(s.Spread) + 1 + i
-		switch {
-		case e.Slots == nil:
-		case e.Counts()[node]+v[at] > 0:
+		if _, stated := e.Held[node]; e.Slots != nil && (stated || e.Counts()[node]+v[at] > 0) {
 			v[at] = e.held(node, leaving) - e.Counts()[node]
-		default:
-			v[at] = -e.Counts()[node] // those who leave may hold what is free already
 		}
 	}
 }
@@ -240,9 +236,15 @@ func (e *Exclusion) held(node uint32, leaving func(yield func(*cluster.Group) bo
 		}
 	}
 	held := make(map[int]bool)
-	for _, g := range e.holders[node] {
-		for _, slot := range e.Slots(g) {
+	if slots, stated := e.Held[node]; stated {
+		for _, slot := range slots {
 			held[slot] = true
+		}
+	} else {
+		for _, g := range e.holders[node] {
+			for _, slot := range e.Slots(g) {
+				held[slot] = true
+			}
 		}
 	}
 	for g := range leaving {

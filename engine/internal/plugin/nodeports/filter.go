@@ -44,19 +44,20 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 			}
 		}
 	}
-	var holders map[uint32]int64
-	for node, pods := range c.State.PortHolders(func(h api.HostPort) bool { return clashes([]api.HostPort{h}) }) {
-		if holders == nil {
-			holders = make(map[uint32]int64)
+	slots := wanted.slots()
+	var held map[uint32][]int
+	for node, ports := range c.State.OccupiedPorts() {
+		if held == nil {
+			held = make(map[uint32][]int)
 		}
-		holders[node] = pods
+		held[node] = slots(ports)
 	}
 	s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
 		ID:       verdict.PodRule{Plugin: verdict.NodePorts},
 		Reason:   verdict.ReasonOf(verdict.ReasonHostPort),
 		Pods:     rule.Matching(groups, func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
 		Excludes: func(other *cluster.Pending) bool { return clashes(other.HostPorts) },
-		Slots:    wanted.slots(),
-		Holders:  holders,
+		Slots:    func(g *cluster.Group) []int { return slots(g.HostPorts) },
+		Held:     held,
 	}))
 }
