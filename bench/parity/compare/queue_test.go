@@ -47,7 +47,8 @@ func TestQueuesMatter(t *testing.T) {
 			}
 		}
 	}
-	if o.Retried < 70 || o.LaterRounds < 3 || o.Preemptions < 90 || o.Chained < 7 || o.Vain < 5 || o.Violating < 10 || o.Gated < 20 {
+	if o.Retried < 70 || o.LaterRounds < 3 ||
+		o.Preemptions < 90 || o.Chained < 7 || o.Vain < 5 || o.Violating < 10 || o.Gated < 20 {
 		t.Errorf("what the queues are about: %+v", o)
 	}
 }

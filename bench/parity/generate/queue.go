@@ -131,7 +131,9 @@ func (d *draw) waitFor(pod, other *corev1.Pod) {
 		// No event tells it that the other one has come: it waits for a round.
 		terms := pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		terms[len(terms)-1].Namespaces = nil
-		terms[len(terms)-1].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: other.Namespace}}
+		terms[len(terms)-1].NamespaceSelector = &metav1.LabelSelector{
+			MatchLabels: map[string]string{corev1.LabelMetadataName: other.Namespace},
+		}
 	}
 	if d.chance(0.7) {
 		pod.Spec.Priority = pick(d, ptr(int32(100)), ptr(int32(500)), ptr(int32(2000)))

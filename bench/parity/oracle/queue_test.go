@@ -160,7 +160,9 @@ func TestQueues(t *testing.T) {
 				Nodes: []*corev1.Node{
 					queueNode("n0", "2", corev1.LabelTopologyZone, "z"), queueNode("n1", "2", corev1.LabelTopologyZone, "z"),
 				},
-				Queue: queueOf(queuePod("high", 20, "2", near(corev1.LabelTopologyZone, db)), queuePod("mid", 10, "2"), queuePod("db", 0, "2")),
+				Queue: queueOf(
+					queuePod("high", 20, "2", near(corev1.LabelTopologyZone, db)), queuePod("mid", 10, "2"), queuePod("db", 0, "2"),
+				),
 			},
 			ended{Nodes: []int{0, -2, 1}, Attempts: []int{3, 1, 1}, Evictions: []string{"high n0 mid"}, Rounds: 1},
 		},

@@ -73,7 +73,7 @@ func (s *State) EnterPorts(node uint32, p *Pending) {
 	}
 }
 
-// OccupiedPorts iterates over the nodes with sets of occupied ports, and these. The order differs from call to call.
+// OccupiedPorts iterates over the sets of occupied ports that the state keeps, by node. The order differs from call to call.
 func (s *State) OccupiedPorts() iter.Seq2[uint32, []api.HostPort] {
 	return func(yield func(uint32, []api.HostPort) bool) {
 		for node, ports := range s.occupied {

@@ -216,25 +216,32 @@ func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
 // though pods that stay hold it, too.
 func (s *Set) FreeSlots(node uint32, v Vector, leaving func(yield func(*cluster.Group) bool)) {
 	for i, e := range s.Exclusions {
-		if e.Slots == nil {
-			continue
-		}
 		at := len(s.Spread) + 1 + i
-		if _, stated := e.Held[node]; stated || e.Counts()[node]+v[at] > 0 {
-			v[at] = e.heldWithout(node, leaving) - e.Counts()[node]
+		if _, stated := e.Held[node]; e.Slots != nil && (stated || e.Counts()[node]+v[at] > 0) {
+			v[at] = e.held(node, leaving) - e.Counts()[node]
 		}
 	}
 }
 
-// heldWithout returns the number of slots that a node holds and none of the pods that leave it does.
-func (e *Exclusion) heldWithout(node uint32, leaving func(yield func(*cluster.Group) bool)) int64 {
+// held returns the number of slots that the pods of a node hold and none of those that leave it does.
+func (e *Exclusion) held(node uint32, leaving func(yield func(*cluster.Group) bool)) int64 {
+	if e.holders == nil {
+		e.holders = make(map[uint32][]*cluster.Group)
+		for _, g := range e.Pods.Groups {
+			for n := range g.All() {
+				if of := e.holders[n]; len(of) == 0 || of[len(of)-1] != g {
+					e.holders[n] = append(of, g)
+				}
+			}
+		}
+	}
 	held := make(map[int]bool)
 	if slots, stated := e.Held[node]; stated {
 		for _, slot := range slots {
 			held[slot] = true
 		}
 	} else {
-		for _, g := range e.holdersOn(node) {
+		for _, g := range e.holders[node] {
 			for _, slot := range e.Slots(g) {
 				held[slot] = true
 			}
@@ -246,19 +253,4 @@ func (e *Exclusion) heldWithout(node uint32, leaving func(yield func(*cluster.Gr
 		}
 	}
 	return int64(len(held))
-}
-
-// holdersOn returns the groups with pods on a node that hold slots.
-func (e *Exclusion) holdersOn(node uint32) []*cluster.Group {
-	if e.holders == nil {
-		e.holders = make(map[uint32][]*cluster.Group)
-		for _, g := range e.Pods.Groups {
-			for n := range g.All() {
-				if of := e.holders[n]; len(of) == 0 || of[len(of)-1] != g {
-					e.holders[n] = append(of, g)
-				}
-			}
-		}
-	}
-	return e.holders[node]
 }

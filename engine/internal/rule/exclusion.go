@@ -22,8 +22,8 @@ type Exclusion struct {
 	// Slots returns what a pod of a group holds that the pod wants. Two pods of a node that hold one slot hold it once: it is
 	// free as soon as one of them leaves. Only for a rule with each node as a domain; nil if every pod counts for itself.
 	Slots func(*cluster.Group) []int
-	// Held are the slots that are held, by node, for nodes on which one may be free though a pod holds it that did not leave. The
-	// node's count is their number then. nil for none.
+	// Held are the slots that are held on nodes where one is free, though a pod holds it that did not leave; nil for no such
+	// node.
 	Held map[uint32][]int
 
 	state    *cluster.State
@@ -103,8 +103,8 @@ func (e *Exclusion) count() {
 	if e.Column != nil {
 		e.counts[topology.None] = 0
 	}
-	for node, held := range e.Held {
-		e.counts[node] = int64(len(held))
+	for node, slots := range e.Held {
+		e.counts[node] = int64(len(slots))
 	}
 }
 
@@ -129,8 +129,8 @@ func (e *Exclusion) occupied() nodeset.Set {
 	if set == nil {
 		set = nodeset.New(e.state.Len())
 	}
-	for node, held := range e.Held {
-		if len(held) == 0 {
+	for node, slots := range e.Held {
+		if len(slots) == 0 {
 			set.Remove(node)
 		}
 	}
