@@ -135,6 +135,9 @@ func createAndSettle(t *testing.T, c *stack.Stack, all []*unstructured.Unstructu
 		if err := c.Create(t.Context(), u); err != nil {
 			t.Fatalf("%s %s: %v", u.GetKind(), u.GetName(), err)
 		}
+		if u.GetKind() == "PriorityClass" {
+			admitted(t, c, u.GetName())
+		}
 		pods += podsOf(u.Object, u.GetKind())
 	}
 	if pods == 0 {
