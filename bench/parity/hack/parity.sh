@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs parity with the given flags, then prints how much of kube-scheduler's plugins the cases reached, by package, or
-# with FUNCS=1 by function. Much of these packages is not about decisions (queueing hints, signatures, eviction, pod groups, closed
-# feature gates) and is never reached.
+# with FUNCS=1 by function. Much of these packages is not about decisions (queueing hints, signatures, eviction, composite pod groups,
+# closed feature gates) and is never reached.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 plugins=k8s.io/kubernetes/pkg/scheduler/framework/plugins
 packages=github.com/stowage-scheduler/stowage/bench/parity/cmd/parity # writes the counters when it ends
 for p in schedulinggates nodename nodeunschedulable tainttoleration nodeaffinity nodeports noderesources \
-	podtopologyspread interpodaffinity imagelocality defaultpreemption helper; do
+	podtopologyspread interpodaffinity imagelocality defaultpreemption helper gangscheduling topologyaware podgrouppodscount; do
 	packages+=,$plugins/$p
 done
 packages+=,k8s.io/kubernetes/pkg/scheduler/backend/queue,k8s.io/kubernetes/pkg/scheduler/framework/preemption,k8s.io/component-helpers/scheduling/corev1/nodeaffinity,k8s.io/component-helpers/resource
