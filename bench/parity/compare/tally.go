@@ -152,3 +152,5 @@ func (o *Queues) print(w io.Writer) {
 	fmt.Fprintf(w, "%d preemptions with %d victims: %d of pods of the queue, %d in vain, %d with violated budgets\n",
 		o.Preemptions, o.Victims, o.Chained, o.Vain, o.Violating)
 }
+
+func share(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
