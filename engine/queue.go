@@ -41,10 +41,10 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 // withoutNominations returns a queue whose pods are not nominated, and the nodes that they are nominated to, by entry, nil if
 // none is. The cluster does not nominate them any more either.
 func withoutNominations(s *cluster.State, pending []Pending) (without []Pending, nominated []string) {
-	any := s.AnyNominated()
+	states := s.AnyNominated()
 	for i := range pending {
 		pod := &pending[i].Pod
-		if any {
+		if states {
 			s.Supersede(pod.Template.Namespace, pod.Name)
 		}
 		if pod.NominatedNode != "" && nominated == nil {

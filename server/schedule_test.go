@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// full is a queue on fullNodes and a node d. The pods of urgent preempt on the former. On d, waits waits for late, and in the
+// full is a queue on fullNodes and a node d. The pods of urgent preempt on the former. On d, the pods of waits need late, and in the
 // meantime cheap takes the room.
 func full() *stowagev1.PlaceRequest {
 	nodes := fullNodes()

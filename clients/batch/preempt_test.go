@@ -96,7 +96,7 @@ func TestAPodPreemptsAndWaitsForItsVictims(t *testing.T) {
 	if e := w.event("FailedScheduling"); e != "Warning FailedScheduling "+message {
 		t.Errorf("event %q", e)
 	}
-	if e := w.event("Preempted"); e != "Normal Preempted Preempted by pod pod-urgent on node a" {
+	if e := w.event("Preempted"); e != "Normal Preempted "+"Preempted by pod pod-urgent on node a" {
 		t.Errorf("event %q", e)
 	}
 	if on := w.pod("urgent").Status.NominatedNodeName; on != "a" {
