@@ -118,22 +118,27 @@ func (c *ControlPlane) writeFiles() error {
 	return os.WriteFile(c.path("tokens.csv"), []byte(adminToken+",admin,admin-uid,\"system:masters\"\n"), 0o600)
 }
 
-// apiReady is green once the namespace "default" is there, which /readyz does not wait for.
+// apiReady is green once the namespace "default" is there, which /readyz does not wait for. Until then each probe reads the
+// certificate anew, as the API server may still be writing it.
 func (c *ControlPlane) apiReady(ctx context.Context) error {
-	if c.Client == nil {
+	client := c.Client
+	if client == nil {
 		config, err := c.Config()
 		if err != nil {
 			return err // before the API server has made its certificate
 		}
-		if c.Client, err = kubernetes.NewForConfig(config); err != nil {
+		if client, err = kubernetes.NewForConfig(config); err != nil {
 			return err
 		}
 	}
-	if err := c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return err
 	}
-	_, err := c.Client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
-	return err
+	if _, err := client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return err
+	}
+	c.Client = client
+	return nil
 }
 
 // accountReady is green once pods can be created, for which the namespace must have its service account.
