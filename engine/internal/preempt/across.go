@@ -635,7 +635,7 @@ func (a *across) demand() demand {
 		switch {
 		case short <= 0:
 			continue
-		case i > 0 && need.Amount > need.Allocatable(a.node):
+		case a.rules.Fit.Unresolvable(i, a.node):
 			return demand{never: true}
 		}
 		d := demand{}
