@@ -107,6 +107,15 @@ func (a *across) ended(looks int) error {
 	return a.ctx.Err()
 }
 
+// step counts a step, and reports whether the search goes on.
+func (a *across) step() bool {
+	if a.steps++; a.steps > a.limit || a.kept > maxKept {
+		a.proven = false
+		return false
+	}
+	return true
+}
+
 // item is equal pods of a node that may be victims.
 type item struct {
 	cluster.Victim
@@ -116,6 +125,7 @@ type item struct {
 	budgets []int32
 	counts  []int64 // by rule as weights has them
 	charge  int64   // when it was sorted
+	whole   bool    // is one of those that worthAll is about
 }
 
 type itemKey struct {
@@ -365,7 +375,10 @@ func (a *across) descend() error {
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
-	if a.steps++; a.steps > a.limit || len(a.taken) > maxTaken || a.kept > maxKept {
+	if !a.step() {
+		return nil
+	}
+	if len(a.taken) > maxTaken {
 		a.proven = false
 		return nil
 	}
@@ -399,7 +412,16 @@ func (a *across) takeAll(items []int) error {
 	if !a.worthAll(items) {
 		return nil
 	}
-	mark := len(a.taken)
+	mark, entries := len(a.taken), 0
+	for _, i := range items {
+		if a.items[i].left > 0 {
+			entries++
+		}
+	}
+	if mark+entries > maxTaken {
+		a.proven = false
+		return nil
+	}
 	for _, i := range items {
 		it := &a.items[i]
 		if err := a.ended(1 + len(it.budgets)); err != nil {
@@ -433,6 +455,8 @@ func (a *across) takeOne(d demand) error {
 			if err := a.descend(); err != nil {
 				return err
 			}
+		} else {
+			a.step()
 		}
 		a.release(mark)
 		if a.steps > a.limit {
@@ -469,6 +493,7 @@ func (a *across) worthAll(items []int) bool {
 		with.highest = max(with.highest, it.Priority)
 		if it.node == a.node {
 			here = append(here, i)
+			it.whole = true
 		}
 	}
 	needs, more := a.rules.Fit.Needs(), int64(0)
@@ -479,13 +504,16 @@ func (a *across) worthAll(items []int) bool {
 			short = saturating.Sub(short, saturating.Mul(it.Usage.Of(needs[i].Resource), int64(it.left)))
 		}
 		for _, j := range a.local {
-			if it := &a.items[j]; it.left > 0 && !slices.Contains(here, j) {
+			if it := &a.items[j]; it.left > 0 && !it.whole {
 				most = max(most, it.Usage.Of(needs[i].Resource))
 			}
 		}
 		if short > 0 && most > 0 {
 			more = max(more, (short-1)/most+1)
 		}
+	}
+	for _, i := range here {
+		a.items[i].whole = false
 	}
 	with.pods += more
 	return with.compare(a.best) < 0
