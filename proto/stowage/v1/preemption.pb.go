@@ -457,7 +457,7 @@ type PreemptionCandidate struct {
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The pods to evict, the most important first: by priority, then by start time.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
-	// The number of victims that violate a PodDisruptionBudget.
+	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
 	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
