@@ -266,3 +266,36 @@ func TestZoneAntiAffinityAcrossNodes(t *testing.T) {
 		t.Errorf("%+v %+v", got, got.Candidate)
 	}
 }
+
+// A victim that is tried is a step, even if no other victims are looked for with it.
+func TestTriedVictimsAreSteps(t *testing.T) {
+	n := enginetest.MakeNode("n").Allocate("cpu", 4000, "pods", 200)
+	n.Run(enginetest.MakePod("b").Label("pdb", "b").Request("cpu", 40))
+	for i := range 99 {
+		n.Run(holding(fmt.Sprint(i), 40, 9))
+	}
+	c, pod := enginetest.Cluster(n), &preemptor().Request("cpu", 40).Pod
+	c.Budgets = []api.PodDisruptionBudget{budget("b", enginetest.Selects("pdb", "b"), 0)}
+	across := func(steps int) *verdict.AcrossNodes {
+		return filterOf(t, c, pod, engine.FilterOptions{Preempt: &engine.PreemptOptions{AcrossSteps: steps}}).Preemption.Across
+	}
+	if got := across(1000); !got.Proven || got.Steps < 100 || len(got.Candidate.Victims) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := across(10); got.Proven || got.Steps != 10 || len(got.Candidate.Victims) != 1 {
+		t.Errorf("%+v with 10 steps", got)
+	}
+}
+
+// More victims than the search takes are not taken at all.
+func TestTooManyVictimsAcrossNodes(t *testing.T) {
+	n := enginetest.MakeNode("n").Allocate("cpu", 4000, "pods", 10_000)
+	for i := range 4097 {
+		n.Run(enginetest.MakePod(fmt.Sprint(i)).Label("app", "a"))
+	}
+	pod := &preemptor().AntiAffinity(hostKey, enginetest.Selects("app", "a")).Pod
+	o := engine.FilterOptions{Preempt: &engine.PreemptOptions{AcrossSteps: 1000}}
+	if got := filterOf(t, enginetest.Cluster(n), pod, o).Preemption.Across; got.Proven || got.Steps != 1 || got.Candidate != nil {
+		t.Errorf("%+v", got)
+	}
+}

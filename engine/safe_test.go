@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -317,5 +318,47 @@ func TestSafeEqualsTrials(t *testing.T) {
 	t.Logf("the first is safe: %d, another one: %d (%d of the same node), none: %d", first, other, same, none)
 	if !testing.Short() && min(first, other, same, none) == 0 {
 		t.Error("some outcome never occurs")
+	}
+}
+
+// looks counts the calls of Err.
+type looks struct {
+	context.Context
+	calls int
+}
+
+func (c *looks) Err() error {
+	c.calls++
+	return c.Context.Err()
+}
+
+// The context is looked at for each victim that comes back or may do so, and for no other.
+func TestSafePreemptionEnds(t *testing.T) {
+	const pods = 300
+	calls := func(kind api.WorkloadKind, safe bool) int {
+		n := enginetest.MakeNode("n").Allocate("cpu", pods, "pods", 2*pods)
+		for i := range pods {
+			n.Run(controlledBy(kind, holding(fmt.Sprint(i), 1, 0)))
+		}
+		stated := enginetest.Cluster(n)
+		if kind == api.NoWorkload {
+			shareTemplates(stated)
+		}
+		o := engine.FilterOptions{Profile: api.Kube137(), Preempt: &engine.PreemptOptions{}}
+		if safe {
+			o.Preempt.Safe = &engine.SafeOptions{Candidates: 1}
+		}
+		ctx := &looks{Context: t.Context()}
+		f, err := compiled(t, stated).Filter(ctx, &preemptor().Request("cpu", pods).Pod, o)
+		if err != nil || len(f.Preemption.Nominated.Victims) != pods {
+			t.Fatal(err, f.Preemption)
+		}
+		return ctx.calls
+	}
+	if more := calls(api.ReplicaSet, true) - calls(api.ReplicaSet, false); more < pods {
+		t.Errorf("%d looks for %d victims whose replacements are unknown", more, pods)
+	}
+	if more := calls(api.NoWorkload, true) - calls(api.NoWorkload, false); more >= pods {
+		t.Errorf("%d looks for %d victims that do not come back", more, pods)
 	}
 }

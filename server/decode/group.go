@@ -90,10 +90,14 @@ func (d *decoder) scheduledPods(at *path, in []*stowagev1.ScheduledPod) []engine
 	}
 	_, lookup := d.nodes()
 	out := make([]engine.ScheduledPod, len(in))
+	names := make(identities[[2]string], len(in))
 	for i, p := range in {
 		at := at.item("scheduled_pods", i)
 		d.length(at.field("namespace"), p.GetNamespace(), MaxNameBytes)
 		d.name(&at, "name", p.GetName(), MaxNameBytes)
+		if first, again := names.add([2]string{p.GetNamespace(), p.GetName()}, i); again {
+			d.refuse(at.field("name"), duplicate, "is that of scheduled_pods[%d], in the same namespace, too", first)
+		}
 		node, ok := lookup(p.GetNode())
 		if d.require(p.GetNode() != "", at.field("node")) && !ok {
 			d.refuse(at.field("node"), notFound, "no node is called %s", quote(p.GetNode()))

@@ -525,6 +525,9 @@ var malformed = []struct {
 		r.PodGroups[0].ScheduledPods[0].Namespace = strings.Repeat("n", 254)
 	}},
 	{"pod_groups[0].scheduled_pods[0].name", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].ScheduledPods[0].Name = "" }},
+	{"pod_groups[0].scheduled_pods[1].name", "DUPLICATE", "is that of scheduled_pods[0], in the same", func(r *place) {
+		r.PodGroups[0].ScheduledPods = slices.Repeat(r.PodGroups[0].ScheduledPods[:1], 2)
+	}},
 	{"pod_groups[0].scheduled_pods[0].node", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].ScheduledPods[0].Node = "" }},
 	{"pod_groups[0].scheduled_pods[0].node", "NOT_FOUND", "no node is called", func(r *place) {
 		r.PodGroups[0].ScheduledPods[0].Node = "nowhere"

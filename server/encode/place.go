@@ -30,7 +30,7 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 }
 
 func eviction(v *verdict.Eviction) *stowagev1.Eviction {
-	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), NodeIndex: v.Node, PdbViolations: uint32(v.Violations)}
+	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), NodeIndex: v.Node, PdbViolations: saturated(v.Violations)}
 	for i := range v.Victims {
 		out.Victims = append(out.Victims, podReference(&v.Victims[i]))
 	}

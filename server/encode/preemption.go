@@ -1,6 +1,8 @@
 package encode
 
 import (
+	"math"
+
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -91,7 +93,7 @@ func (n Names) candidate(c *verdict.Candidate) *stowagev1.PreemptionCandidate {
 	if c == nil {
 		return nil
 	}
-	out := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: uint32(c.Violations)}
+	out := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: saturated(c.Violations)}
 	if n != nil {
 		out.NodeName = n[c.Node]
 	}
@@ -100,3 +102,6 @@ func (n Names) candidate(c *verdict.Candidate) *stowagev1.PreemptionCandidate {
 	}
 	return out
 }
+
+// saturated returns a number as one of 32 bits, the largest one if it is beyond that.
+func saturated(n int) uint32 { return uint32(min(uint64(n), math.MaxUint32)) }

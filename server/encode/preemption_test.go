@@ -2,6 +2,7 @@ package encode_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -134,6 +135,23 @@ func TestBeyondKubeScheduler(t *testing.T) {
 			got.GetSafe().GetCandidate() != nil || got.GetAcrossNodes().GetCandidate() != nil {
 			t.Errorf("%+v: %v", none, got)
 		}
+	}
+}
+
+// Four budgets may count 2^30 pods each.
+func TestViolationsBeyond32Bits(t *testing.T) {
+	c := verdict.Candidate{Violations: 4 << 30}
+	p := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, &verdict.Filter{Preemption: &verdict.Preemption{
+		Nominated: &c, Across: &verdict.AcrossNodes{Candidate: &c},
+	}}, nil, ""))
+	place := &verdict.Place{Evictions: []verdict.Eviction{{Candidate: c}}}
+	q := decoded[stowagev1.PlaceResponse](t)(encode.Place(nil, place, nil, ""))
+	got := []uint32{
+		p.GetPreemption().GetNominated().GetPdbViolations(), p.GetAcrossNodes().GetCandidate().GetPdbViolations(),
+		q.GetEvictions()[0].GetPdbViolations(),
+	}
+	if want := slices.Repeat([]uint32{math.MaxUint32}, len(got)); !slices.Equal(got, want) {
+		t.Error(got)
 	}
 }
 

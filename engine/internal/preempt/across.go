@@ -22,21 +22,30 @@ import (
 // For each candidate it asks the rules that reject it which pods have to go. Any set of victims that makes the node feasible
 // has at least one pod of each answer, so that no other sets have to be looked at. A step is one such question.
 func Across(ctx context.Context, d *decide.Decision, candidates nodeset.Set, steps int) (*verdict.AcrossNodes, error) {
+	return newAcross(ctx, d, candidates, steps).search(candidates)
+}
+
+func newAcross(ctx context.Context, d *decide.Decision, candidates nodeset.Set, steps int) *across {
 	d.State.OwnResources()
+	_, groups := d.State.Added()
 	a := &across{
 		Decision: d, ctx: ctx, limit: steps, rules: d.Rules(), nominated: d.NominatedOn(candidates), proven: true,
 		cost:  cost{highest: math.MinInt32},
 		index: make(map[itemKey]int), lists: make(map[listKey][]int), charged: make(map[int32]int64),
-		selecting: make(map[int32][]int32),
+		budgets: newBudgets(d.State, groups), weighted: make(map[int32][]int64),
 	}
 	a.rules.Count()
+	return a
+}
+
+func (a *across) search(candidates nodeset.Set) (*verdict.AcrossNodes, error) {
 	if err := a.findItems(); err != nil {
 		return nil, err
 	}
 	seen := make(map[string]bool)
 	var key []byte
-	for n := range d.Static(candidates).All() {
-		if a.steps >= a.limit {
+	for n := range a.Static(candidates).All() {
+		if a.steps >= a.limit || a.kept > maxKept {
 			a.proven = false
 			break
 		}
@@ -55,7 +64,7 @@ func Across(ctx context.Context, d *decide.Decision, candidates nodeset.Set, ste
 		}
 	}
 	out := &verdict.AcrossNodes{Candidate: a.found, Proven: a.proven, Steps: min(a.steps, a.limit)}
-	return out, ctx.Err()
+	return out, a.ctx.Err()
 }
 
 // maxTaken bounds the depth of the search: the victims that are taken one by one.
@@ -68,12 +77,14 @@ type across struct {
 	rules     *rule.Set
 	nominated map[uint32][]cluster.Nominated
 
-	items     []item
-	selecting map[int32][]int32 // budgets by group
-	index     map[itemKey]int
-	lists     map[listKey][]int // items that a rule counts in a domain, in the order in which they are tried
-	local     []int             // items on the current node
-	node      uint32
+	items    []item
+	budgets  budgets
+	kept     int               // numbers of budgets that the items have, those that they share once; beyond maxKept the search ends
+	weighted map[int32][]int64 // weights by group, if there are any
+	index    map[itemKey]int
+	lists    map[listKey][]int // items that a rule counts in a domain, in the order in which they are tried
+	local    []int             // items on the current node
+	node     uint32
 
 	taken   []taking
 	cost    cost
@@ -83,7 +94,26 @@ type across struct {
 	found *verdict.Candidate
 
 	steps, limit int
+	looked       int // at budgets and items since the last look at the context
 	proven       bool
+}
+
+// ended returns the context's error once in a while, by the number of budgets and items that are looked at.
+func (a *across) ended(looks int) error {
+	if a.looked += looks; a.looked < 1024 {
+		return nil
+	}
+	a.looked = 0
+	return a.ctx.Err()
+}
+
+// step counts a step, and reports whether the search goes on.
+func (a *across) step() bool {
+	if a.steps++; a.steps > a.limit || a.kept > maxKept {
+		a.proven = false
+		return false
+	}
+	return true
 }
 
 // item is equal pods of a node that may be victims.
@@ -94,6 +124,8 @@ type item struct {
 	taken   int32
 	budgets []int32
 	counts  []int64 // by rule as weights has them
+	charge  int64   // when it was sorted
+	whole   bool    // is one of those that worthAll is about
 }
 
 type itemKey struct {
@@ -155,11 +187,13 @@ func (a *across) weights(g *cluster.Group) (weights []int64) {
 
 // findItems finds the pods that the rules count by domain.
 func (a *across) findItems() error {
-	byGroup := make(map[int32][]int64)
 	nodes := nodeset.New(a.State.Len())
 	for i, g := range a.State.Groups() {
+		if err := a.ended(1 + a.exclusionPlace(len(a.rules.Exclusions))); err != nil {
+			return err
+		}
 		if w := a.weights(g); w != nil {
-			byGroup[int32(i)] = w
+			a.weighted[int32(i)] = w
 			for n := range g.All() {
 				nodes.Add(n)
 			}
@@ -172,47 +206,64 @@ func (a *across) findItems() error {
 		}
 		victims = a.State.Victims(victims[:0], n, a.Pod.Spec().Priority)
 		for i := range victims {
-			if w := byGroup[victims[i].Group]; w != nil {
-				a.list(a.add(n, &victims[i], w))
+			if a.weighted[victims[i].Group] == nil {
+				continue
 			}
+			item, err := a.add(n, &victims[i])
+			if err != nil || a.kept > maxKept {
+				return err
+			}
+			a.list(item)
 		}
 	}
 	for _, list := range a.lists {
-		a.sort(list)
+		if err := a.sort(list); err != nil {
+			return err
+		}
 	}
 	return a.ctx.Err()
 }
 
 // add adds an item, once.
-func (a *across) add(n uint32, v *cluster.Victim, weights []int64) int {
+func (a *across) add(n uint32, v *cluster.Victim) (int, error) {
 	key := itemKey{n, v.ID()}
 	if i, known := a.index[key]; known {
-		return i
+		return i, a.ended(1)
+	}
+	budgets, err := a.budgetsOf(n, v)
+	if err != nil {
+		return 0, err
 	}
 	a.index[key] = len(a.items)
-	it := item{Victim: *v, node: n, left: v.Count, counts: weights}
-	for _, b := range a.budgetsOf(v.Group) {
-		if !a.State.Budgets().At(b).Disrupted(a.State.VictimName(n, v)) {
-			it.budgets = append(it.budgets, b)
-		}
-	}
-	a.items = append(a.items, it)
-	return len(a.items) - 1
+	a.items = append(a.items, item{Victim: *v, node: n, left: v.Count, budgets: budgets, counts: a.weighted[v.Group]})
+	return len(a.items) - 1, nil
 }
 
-// budgetsOf returns the budgets that select a group.
-func (a *across) budgetsOf(group int32) []int32 {
-	found, known := a.selecting[group]
-	if !known {
-		g, all := a.State.Group(int(group)), a.State.Budgets()
-		for _, b := range all.In(g.Namespace) {
-			if all.At(b).Selects(g) {
-				found = append(found, b)
-			}
-		}
-		a.selecting[group] = found
+// budgetsOf returns the budgets that a victim uses: those that select its group and do not count it as evicted already. The
+// victims of a group share them, as far as they do not differ.
+func (a *across) budgetsOf(n uint32, v *cluster.Victim) ([]int32, error) {
+	if a.budgets.of == nil {
+		return nil, a.ended(1)
 	}
-	return found
+	first := a.budgets.of[v.Group] == nil
+	selecting, err := a.budgets.selecting(a.ctx, v.Group)
+	if err != nil {
+		return nil, err
+	}
+	if first {
+		a.kept += len(selecting)
+	}
+	if err := a.ended(1 + len(selecting)); err != nil {
+		return nil, err
+	}
+	name := a.State.VictimName(n, v)
+	disrupted := func(b int32) bool { return a.State.Budgets().At(b).Disrupted(name) }
+	if !slices.ContainsFunc(selecting, disrupted) {
+		return selecting, nil
+	}
+	own := slices.DeleteFunc(slices.Clone(selecting), disrupted)
+	a.kept += len(own)
+	return own, nil
 }
 
 // list lists an item with the rules that count it.
@@ -245,22 +296,29 @@ func (a *across) domain(place int, n uint32) (domain int32, in bool) {
 
 // sort puts items into the order in which they are tried: those that violate no budget by themselves, of low priority, that
 // started late.
-func (a *across) sort(items []int) {
+func (a *across) sort(items []int) error {
+	for _, i := range items {
+		var err error
+		if a.items[i].charge, err = a.chargeOf(&a.items[i]); err != nil {
+			return err
+		}
+	}
 	slices.SortFunc(items, func(x, y int) int {
 		p, q := &a.items[x], &a.items[y]
-		return cmp.Or(cmp.Compare(a.charge(p), a.charge(q)), cmp.Compare(p.Priority, q.Priority),
+		return cmp.Or(cmp.Compare(p.charge, q.charge), cmp.Compare(p.Priority, q.Priority),
 			cmp.Compare(q.Started(), p.Started()), cmp.Compare(x, y))
 	})
+	return nil
 }
 
-// charge returns how many budgets do not allow that one more pod of an item goes.
-func (a *across) charge(it *item) (violations int64) {
+// chargeOf returns how many budgets do not allow that one more pod of an item goes.
+func (a *across) chargeOf(it *item) (violations int64, err error) {
 	for _, b := range it.budgets {
 		if a.charged[b] >= int64(max(0, a.State.Budgets().At(b).Allowed)) {
 			violations++
 		}
 	}
-	return violations
+	return violations, a.ended(1 + len(it.budgets))
 }
 
 // findOnNode finds the pods on the current node.
@@ -270,10 +328,13 @@ func (a *across) findOnNode() error {
 		return a.ctx.Err()
 	}
 	for _, v := range a.State.Victims(nil, a.node, a.Pod.Spec().Priority) {
-		a.local = append(a.local, a.add(a.node, &v, a.weights(a.State.Group(int(v.Group)))))
+		item, err := a.add(a.node, &v)
+		if err != nil || a.kept > maxKept {
+			return err
+		}
+		a.local = append(a.local, item)
 	}
-	a.sort(a.local)
-	return a.ctx.Err()
+	return a.sort(a.local)
 }
 
 // appendKey appends a key: of nodes with equal keys one is enough. There is none for a node that resources, its own pods alone
@@ -314,7 +375,10 @@ func (a *across) descend() error {
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
-	if a.steps++; a.steps > a.limit || len(a.taken) > maxTaken {
+	if !a.step() {
+		return nil
+	}
+	if len(a.taken) > maxTaken {
 		a.proven = false
 		return nil
 	}
@@ -328,7 +392,11 @@ func (a *across) descend() error {
 			a.keep()
 			return nil
 		}
-		d = demand{items: a.relevant(), least: 1}
+		relevant, err := a.relevant()
+		if err != nil {
+			return err
+		}
+		d = demand{items: relevant, least: 1}
 	}
 	if d.never {
 		return nil
@@ -344,9 +412,22 @@ func (a *across) takeAll(items []int) error {
 	if !a.worthAll(items) {
 		return nil
 	}
-	mark := len(a.taken)
+	mark, entries := len(a.taken), 0
 	for _, i := range items {
-		if it := &a.items[i]; it.left > 0 {
+		if a.items[i].left > 0 {
+			entries++
+		}
+	}
+	if mark+entries > maxTaken {
+		a.proven = false
+		return nil
+	}
+	for _, i := range items {
+		it := &a.items[i]
+		if err := a.ended(1 + len(it.budgets)); err != nil {
+			return err
+		}
+		if it.left > 0 {
 			a.take(i, it.left)
 		}
 	}
@@ -359,8 +440,8 @@ func (a *across) takeAll(items []int) error {
 
 // takeOne descends with one more victim, for each of some items. Those that were tried do not return in the later ones.
 func (a *across) takeOne(d demand) error {
-	if !a.worth(d) {
-		return nil
+	if worth, err := a.worth(d); err != nil || !worth {
+		return err
 	}
 	var tried []taking // items without what was left of them
 	for _, i := range d.items {
@@ -374,13 +455,18 @@ func (a *across) takeOne(d demand) error {
 			if err := a.descend(); err != nil {
 				return err
 			}
+		} else {
+			a.step()
 		}
 		a.release(mark)
 		if a.steps > a.limit {
 			break
 		}
 		tried = append(tried, taking{item: int32(i), count: it.left})
-		if it.left = 0; !a.worth(d) {
+		it.left = 0
+		if worth, err := a.worth(d); err != nil {
+			return err
+		} else if !worth {
 			break
 		}
 	}
@@ -407,6 +493,7 @@ func (a *across) worthAll(items []int) bool {
 		with.highest = max(with.highest, it.Priority)
 		if it.node == a.node {
 			here = append(here, i)
+			it.whole = true
 		}
 	}
 	needs, more := a.rules.Fit.Needs(), int64(0)
@@ -417,13 +504,16 @@ func (a *across) worthAll(items []int) bool {
 			short = saturating.Sub(short, saturating.Mul(it.Usage.Of(needs[i].Resource), int64(it.left)))
 		}
 		for _, j := range a.local {
-			if it := &a.items[j]; it.left > 0 && !slices.Contains(here, j) {
+			if it := &a.items[j]; it.left > 0 && !it.whole {
 				most = max(most, it.Usage.Of(needs[i].Resource))
 			}
 		}
 		if short > 0 && most > 0 {
 			more = max(more, (short-1)/most+1)
 		}
+	}
+	for _, i := range here {
+		a.items[i].whole = false
 	}
 	with.pods += more
 	return with.compare(a.best) < 0
@@ -433,7 +523,7 @@ func (a *across) worthAll(items []int) bool {
 func (a *across) promising() bool { return a.found == nil || a.cost.compare(a.best) < 0 }
 
 // worth reports whether the victims with as many more as a demand needs can cost less than the best ones.
-func (a *across) worth(d demand) bool {
+func (a *across) worth(d demand) (bool, error) {
 	needed, with := d.least, a.cost
 	harmless := int64(0)
 	for _, i := range d.items {
@@ -441,18 +531,22 @@ func (a *across) worth(d demand) bool {
 		if it.left == 0 {
 			continue
 		}
-		if a.charge(it) == 0 {
+		charge, err := a.chargeOf(it)
+		if err != nil {
+			return false, err
+		}
+		if charge == 0 {
 			harmless += int64(it.left)
 		}
 	}
 	with.violations += max(0, needed-harmless)
 	priorities := a.lowest(d)
 	if priorities == nil {
-		return false
+		return false, nil
 	}
 	with.highest = max(with.highest, *priorities)
 	with.pods += needed
-	return a.found == nil || with.compare(a.best) < 0
+	return a.found == nil || with.compare(a.best) < 0, nil
 }
 
 // lowest returns the lowest priority that as many items as a demand needs do not exceed; nil if there are fewer.
@@ -569,7 +663,7 @@ func (a *across) demand() demand {
 		switch {
 		case short <= 0:
 			continue
-		case i > 0 && need.Amount > need.Allocatable(a.node):
+		case a.rules.Fit.Unresolvable(i, a.node):
 			return demand{never: true}
 		}
 		d := demand{}
@@ -605,7 +699,7 @@ func (a *across) allOf(place int, domain int32, sum int64) demand {
 }
 
 // relevant returns all items that matter for the current node.
-func (a *across) relevant() []int {
+func (a *across) relevant() ([]int, error) {
 	items := slices.Clone(a.local)
 	for place := range a.exclusionPlace(len(a.rules.Exclusions)) {
 		if place == a.affinityPlace() && a.rules.Affinity == nil {
@@ -617,8 +711,7 @@ func (a *across) relevant() []int {
 	}
 	slices.Sort(items)
 	items = slices.Compact(items)
-	a.sort(items)
-	return items
+	return items, a.sort(items)
 }
 
 // fits reports whether the current node takes the pod, by a decision that is made anew.

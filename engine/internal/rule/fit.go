@@ -127,9 +127,9 @@ func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
 	for n := range full.All() {
 		key = key[:0]
 		code := verdict.Unschedulable
-		for i, s := range f.shortages(n, nil) {
+		for i := range f.shortages(n, nil) {
 			key = binary.AppendUvarint(key, uint64(i))
-			if unresolvable(i, &s) {
+			if f.Unresolvable(i, n) {
 				code = verdict.UnschedulableAndUnresolvable
 			}
 		}
@@ -145,15 +145,15 @@ func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
 	return rejections
 }
 
-// unresolvable reports whether no pod that leaves can end a shortage.
-func unresolvable(need int, s *verdict.ResourceShortage) bool {
-	return need != tooManyPods && s.Requested > s.Allocatable
+// Unresolvable reports whether no pod that leaves a node can meet a need there, by its index in Needs.
+func (f *Fit) Unresolvable(need int, n uint32) bool {
+	return need != tooManyPods && f.needs[need].Amount > f.needs[need].Allocatable(n)
 }
 
 // code returns the code of the rejection of a node with additional amounts by need.
 func (f *Fit) code(n uint32, more Vector) verdict.Code {
-	for i, s := range f.shortages(n, more) {
-		if unresolvable(i, &s) {
+	for i := range f.shortages(n, more) {
+		if f.Unresolvable(i, n) {
 			return verdict.UnschedulableAndUnresolvable
 		}
 	}

@@ -4,6 +4,7 @@ package safe
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"slices"
 
@@ -84,7 +85,8 @@ type trial struct {
 	cascades int
 	room     int // for more pods that come back; negative if some are left out
 
-	pending      []returning
+	pending      queue
+	queued       int // how many ever were in pending
 	replacements []verdict.Replacement
 	stuck        []cluster.VictimID // victims of the candidate whose replacements have no node
 	inVain       string
@@ -93,8 +95,29 @@ type trial struct {
 // returning is equal victims that come back.
 type returning struct {
 	cluster.Victim
+	created cluster.Replacement
 	node    uint32
 	cascade int
+	order   int
+}
+
+// queue is a heap of what comes back: first pods of higher priority, then those that left first.
+type queue []returning
+
+func (q queue) Len() int      { return len(q) }
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[j].Priority, q[i].Priority), cmp.Compare(q[i].cascade, q[j].cascade),
+		cmp.Compare(q[i].order, q[j].order)) < 0
+}
+
+func (q *queue) Push(r any) { *q = append(*q, r.(returning)) }
+
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	r := (*q)[last]
+	*q = (*q)[:last]
+	return r
 }
 
 // run evicts the victims of a candidate, puts the pod on its node, and places what comes back, pods of higher priority first.
@@ -102,7 +125,7 @@ type returning struct {
 func (t *trial) run(ctx context.Context, c *preempt.Choice) error {
 	mark := t.State.Mark()
 	defer t.State.Undo(mark)
-	t.evict(c, 0)
+	t.queue(t.evict(c, 0))
 	on := nodeset.Of(t.State.Len(), []uint32{c.Node})
 	outcome, err := decide.New(t.Framework, t.State, t.Pod).FilterAll(ctx, on)
 	if err != nil {
@@ -113,14 +136,10 @@ func (t *trial) run(ctx context.Context, c *preempt.Choice) error {
 	}
 	t.State.Assume(t.Pod, t.Pod.Name, c.Node, 0)
 	for len(t.pending) > 0 {
-		next := 0
-		for i := range t.pending {
-			if t.pending[i].before(&t.pending[next]) {
-				next = i
-			}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		v := t.pending[next]
-		t.pending = slices.Delete(t.pending, next, next+1)
+		v := heap.Pop(&t.pending).(returning)
 		if err := t.replace(ctx, &v); err != nil {
 			return err
 		}
@@ -128,22 +147,28 @@ func (t *trial) run(ctx context.Context, c *preempt.Choice) error {
 	return ctx.Err()
 }
 
-// before reports whether a pod comes back before another: by priority, then those that left first.
-func (r *returning) before(o *returning) bool {
-	return cmp.Or(cmp.Compare(o.Priority, r.Priority), cmp.Compare(r.cascade, o.cascade)) < 0
+// evict evicts the victims of a candidate, and returns those that come back, or may do so.
+func (t *trial) evict(c *preempt.Choice, cascade int) (back []returning) {
+	c.EachVictim(func(v *cluster.Victim) {
+		if created := t.State.Replacement(v); created.Pod != nil || created.Unknown {
+			back = append(back, returning{Victim: *v, created: created, node: c.Node, cascade: cascade})
+		}
+	})
+	c.Evict(t.State)
+	return back
 }
 
-func (t *trial) evict(c *preempt.Choice, cascade int) {
-	c.EachVictim(func(v *cluster.Victim) { t.pending = append(t.pending, returning{*v, c.Node, cascade}) })
-	c.Evict(t.State)
+func (t *trial) queue(back []returning) {
+	for _, r := range back {
+		r.order = t.queued
+		t.queued++
+		heap.Push(&t.pending, r)
+	}
 }
 
 // replace places what the controller of a victim creates.
 func (t *trial) replace(ctx context.Context, v *returning) error {
-	created := t.State.Replacement(&v.Victim)
-	if created.Pod == nil && !created.Unknown {
-		return nil
-	}
+	created := &v.created
 	r := verdict.Replacement{Pod: t.State.VictimReference(v.node, &v.Victim), Cascade: v.cascade, Unknown: created.Unknown}
 	if t.room -= int(v.Count); created.Unknown || t.room < 0 {
 		r.Unplaced = int(v.Count)
@@ -192,17 +217,16 @@ func (t *trial) place(ctx context.Context, pod *api.Pod, nodes nodeset.Set, coun
 			break
 		}
 		mark := t.State.Mark()
-		evicted := len(t.pending)
-		t.evict(c, cascade+1)
+		back := t.evict(c, cascade+1)
 		outcome, err := decide.New(t.Framework, t.State, d.Pod).FilterAll(ctx, nodeset.Of(t.State.Len(), []uint32{c.Node}))
 		if err != nil {
 			return err
 		}
 		if outcome.Feasible.Empty() {
 			t.State.Undo(mark)
-			t.pending = t.pending[:evicted]
 			break
 		}
+		t.queue(back)
 		t.State.Assume(d.Pod, "", c.Node, 0)
 		r.Nodes, r.Evicted = append(r.Nodes, c.Node), append(r.Evicted, c.Victims...)
 		count--

@@ -884,7 +884,7 @@ type Eviction struct {
 	NodeIndex uint32 `protobuf:"varint,2,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
 	// The victims, as in PreemptionCandidate. Those with a queue_index are pods of the queue.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
-	// The number of victims that violate a PodDisruptionBudget.
+	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
 	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

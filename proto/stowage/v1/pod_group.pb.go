@@ -309,7 +309,7 @@ type ScheduledPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The name. Required.
+	// The name. Required, unique among the scheduled pods of a group and a namespace.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The name of the node, one of the cluster's. Required.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`

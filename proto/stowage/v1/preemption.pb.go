@@ -457,7 +457,7 @@ type PreemptionCandidate struct {
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The pods to evict, the most important first: by priority, then by start time.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
-	// The number of victims that violate a PodDisruptionBudget.
+	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
 	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,8 +737,9 @@ type AcrossNodes struct {
 	// The criteria are, in this order: the fewest violations of PodDisruptionBudgets, the lowest priority of the most important
 	// victim, the fewest victims. pdb_violations counts, for each budget by itself, the victims beyond those that it allows.
 	Candidate *PreemptionCandidate `protobuf:"bytes,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
-	// Whether it is proven that no victims of lower priority are better, or that there are none. False if the step budget ended
-	// the search before that was known.
+	// Whether it is proven that no victims of lower priority are better, or that there are none. False if the search ended
+	// before that was known: by its step budget, by its bounds of 4,096 entries of victims and of 8,388,608 pairs of a budget and
+	// pods, or because the requests of pods overflow.
 	Proven bool `protobuf:"varint,2,opt,name=proven,proto3" json:"proven,omitempty"`
 	// The number of steps of the search, in the unit of AcrossNodesOptions.max_steps.
 	Steps         uint64 `protobuf:"varint,3,opt,name=steps,proto3" json:"steps,omitempty"`
