@@ -110,7 +110,7 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, error
 	if object == nil {
 		return nil, because(gated, "waiting for pods's pod group %q to appear in scheduling queue", key.name)
 	}
-	scheduled, err := s.scheduled(key)
+	scheduled, astray, err := s.scheduled(key)
 	if err != nil {
 		return nil, err
 	}
@@ -122,26 +122,39 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, error
 		return nil, fmt.Errorf("this scheduler leaves the pod alone, because it does not read spec.resourceClaims of PodGroup %s/%s",
 			key.namespace, key.name)
 	}
-	if int(out.GetMinCount()) > pods+len(scheduled) {
+	if int(out.GetMinCount()) > pods+len(scheduled)+len(astray) {
 		return nil, because(gated, "waiting for minCount pods from a gang to appear in scheduling queue")
 	}
+	// For kube-scheduler such a pod counts towards minCount, but is in no domain
+	// (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
+	if len(astray) > 0 && out.Topology != nil {
+		return nil, because(failed, "cannot determine domain for already scheduled pods: getting node for pod %s/%s: "+
+			"nodeinfo not found for node name %q", astray[0].Namespace, astray[0].Name, astray[0].Node)
+	}
+	out.MinCount = new(max(1, out.GetMinCount()-min(out.GetMinCount(), uint32(len(astray)))))
 	out.Name, out.Mode = key.String(), cmp.Or(out.Mode, s.options.GroupMode)
 	return out, nil
 }
 
-// scheduled returns the pods of a group that have a node and have not ended, by name.
-func (s *Scheduler) scheduled(key groupKey) ([]*stowagev1.ScheduledPod, error) {
+// scheduled returns the pods of a group that have a node and have not ended, by name; astray are those whose node is not in
+// the cluster, which the server refuses.
+func (s *Scheduler) scheduled(key groupKey) (there, astray []*stowagev1.ScheduledPod, err error) {
 	members, err := s.pods.ByIndex(groupIndex, key.String())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []*stowagev1.ScheduledPod
 	for _, o := range members {
 		p := o.(*corev1.Pod)
-		if node, _ := s.cluster.NodeOf(p.UID); node != "" {
-			out = append(out, kube.ScheduledPod(p, node))
+		switch node, _ := s.cluster.NodeOf(p.UID); {
+		case node == "":
+		case s.cluster.HasNode(node):
+			there = append(there, kube.ScheduledPod(p, node))
+		default:
+			astray = append(astray, kube.ScheduledPod(p, node))
 		}
 	}
-	slices.SortFunc(out, func(a, b *stowagev1.ScheduledPod) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	byName := func(a, b *stowagev1.ScheduledPod) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(there, byName)
+	slices.SortFunc(astray, byName)
+	return there, astray, nil
 }

@@ -79,7 +79,10 @@ func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000), ended: make(chan struct{})}
-	w.api.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1"}, {GroupVersion: "scheduling.k8s.io/v1beta1"}}
+	w.api.Resources = []*metav1.APIResourceList{
+		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "deviceclasses"}}},
+		{GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}},
+	}
 	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
 	if err != nil {
 		t.Fatal(err)

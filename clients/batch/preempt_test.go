@@ -1,10 +1,12 @@
 package batch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,6 +66,14 @@ func (w *world) leaves(name string) {
 	}
 }
 
+// says expects some words in the condition of a pod that waits, now.
+func (w *world) says(name, words string) {
+	w.t.Helper()
+	if conditions := w.pod(name).Status.Conditions; len(conditions) != 1 || !strings.Contains(conditions[0].Message, words) {
+		w.t.Errorf("%s does not say %q: %+v", name, words, conditions)
+	}
+}
+
 // event waits for an event with some words.
 func (w *world) event(words string) string {
 	w.t.Helper()
@@ -85,14 +95,19 @@ func TestAPodPreemptsAndWaitsForItsVictims(t *testing.T) {
 	w := start(t, batch.Options{Preempt: true}, node("a", "2"), node("b", "2"),
 		onNode(pod("old"), "a", 9), onNode(pod("young"), "a", 1), onNode(of(pod("other"), "2"), "b", 1))
 	w.gracefully()
+	const message = "0/2 nodes are available: 2 Insufficient cpu. " +
+		"preemption: found a potential placement for pod on node a, preempting 1 victims"
+	w.writing(func(write string) error {
+		if write == "mark young" { // once the victim terminates, the next attempt says something else
+			w.says("urgent", message)
+			w.because("urgent", corev1.PodReasonUnschedulable)
+		}
+		return nil
+	})
 	w.create(priority(pod("urgent"), 10))
 	if got, want := w.wroteAll(3), []string{"nominate urgent a", "mark young", "delete young"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	const message = "0/2 nodes are available: 2 Insufficient cpu. " +
-		"preemption: found a potential placement for pod on node a, preempting 1 victims"
-	w.waits("urgent", message)
-	w.because("urgent", corev1.PodReasonUnschedulable)
 	if e := w.event("FailedScheduling"); e != "Warning FailedScheduling "+message {
 		t.Errorf("event %q", e)
 	}
@@ -215,6 +230,8 @@ func TestWithoutANominationNothingIsEvicted(t *testing.T) {
 			if errors.Is(failure, conflict) {
 				refuse = 4
 			}
+			read, done := context.WithCancel(t.Context()) // what the first attempt says
+			defer done()
 			w.writing(func(write string) error {
 				if !strings.HasPrefix(write, "nominate") {
 					if tries.Load() <= refuse {
@@ -225,6 +242,7 @@ func TestWithoutANominationNothingIsEvicted(t *testing.T) {
 				if tries.Add(1) <= refuse {
 					return failure
 				}
+				<-read.Done()
 				return nil
 			})
 			w.create(priority(pod("urgent"), 10))
@@ -232,6 +250,7 @@ func TestWithoutANominationNothingIsEvicted(t *testing.T) {
 				w.waits("urgent", "cannot be nominated to a: ")
 				w.because("urgent", corev1.PodReasonSchedulerError)
 			}
+			done()
 			w.bound("urgent")
 			if got, want := w.wroteAll(3), []string{"nominate urgent a", "mark victim", "delete victim"}; !slices.Equal(got, want) {
 				t.Errorf("%q, want %q", got, want)
@@ -377,6 +396,17 @@ func TestAGroupPreempts(t *testing.T) {
 	if writes := w.wroteAll(0); len(writes) > 0 {
 		t.Errorf("a group that is not complete: %q", writes)
 	}
+	var once sync.Once
+	w.writing(func(write string) error {
+		if strings.HasPrefix(write, "mark") {
+			once.Do(func() { // once the victims terminate, the next attempt says something else
+				for _, name := range []string{"g-1", "g-2", "g-3"} {
+					w.says(name, "3 pods are evicted for the group")
+				}
+			})
+		}
+		return nil
+	})
 	w.create(gang("g-3")...)
 	writes := w.wroteAll(9)
 	slices.Sort(writes)
@@ -384,7 +414,6 @@ func TestAGroupPreempts(t *testing.T) {
 	if want := []string{"delete a-1", "delete b-1", "delete b-2"}; !slices.Equal(deleted, want) {
 		t.Errorf("%q", writes)
 	}
-	w.waits("g-1", "3 pods are evicted for the group")
 	w.create(pod("small")) // it would fit on the free node
 	w.waits("small", "Insufficient cpu")
 	for _, name := range []string{"a-1", "b-1", "b-2"} {

@@ -187,6 +187,32 @@ func TestAPodGroupIsPlacedWhereItsPodsRun(t *testing.T) {
 	}
 }
 
+// A node may go before its pods: they count towards the minimum, and their domain is unknown.
+func TestAPodGroupWithAPodWhoseNodeIsGone(t *testing.T) {
+	for name, levels := range map[string][]schedulingv1beta1.TopologyConstraint{"anywhere": nil, "in a rack": {{Key: "rack"}}} {
+		t.Run(name, func(t *testing.T) {
+			a := node("a", "8")
+			a.Labels = map[string]string{"rack": "1"}
+			runs, astray := inPodGroup(pod("runs")), inPodGroup(pod("astray"))
+			runs.Spec.NodeName, astray.Spec.NodeName = "a", "gone"
+			group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}}
+			group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: 4}
+			group.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: levels}
+			w := start(t, batch.Options{}, a, group, runs, astray, inPodGroup(pod("first")))
+			w.waits("first", "waiting for minCount pods from a gang to appear in scheduling queue")
+			w.create(inPodGroup(pod("second")))
+			if levels != nil {
+				w.waits("first", `getting node for pod default/astray: nodeinfo not found for node name "gone"`)
+				w.because("first", corev1.PodReasonSchedulerError)
+				w.leaves("astray")
+				w.waits("first", "waiting for minCount pods from a gang to appear in scheduling queue")
+				w.create(inPodGroup(pod("third")))
+			}
+			w.bound("first", "second")
+		})
+	}
+}
+
 // An autoscaler would add nodes for a pod that is Unschedulable, where the pod waits for a device.
 func TestAPodThatWaitsForADeviceIsLeftAlone(t *testing.T) {
 	gpu, other := pod("gpu"), pod("other")

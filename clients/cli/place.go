@@ -42,6 +42,8 @@ func (c *placeCommand) Validate() error {
 		return errors.New("--timeout is negative")
 	case (c.AtLeast > 0 || c.MaxSteps > 0) && !c.Joint:
 		return errors.New("--at-least and --max-steps need --joint")
+	case c.Joint && c.Queue == "kube-scheduler":
+		return errors.New("--joint places pods as a whole, which --queue=kube-scheduler does not")
 	}
 	return nil
 }
@@ -81,7 +83,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler *schedulerconfig.Scheduler) stowagev1.QueueMode {
 	var why string
 	switch {
-	case c.Queue == "in-order", c.Queue == "auto" && !snapshot.Live:
+	case c.Joint, c.Queue == "in-order", c.Queue == "auto" && !snapshot.Live:
 		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 	case len(snapshot.PodGroups) > 0:
 		why = "there are pod groups"
@@ -90,7 +92,7 @@ func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler 
 	default:
 		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	}
-	fmt.Fprintf(s.stderr, "stowage: each pod is tried once, in order, and none is evicted, as %s\n", why)
+	fmt.Fprintf(s.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
 	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 }
 

@@ -75,7 +75,9 @@ func read(t testing.TB, w *world) *world {
 func startUnread(t testing.TB, o Options, lo live.Options, dial []grpc.DialOption, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: newAPIServer(objects...), server: servertest.Start(t), reader: metric.NewManualReader()}
-	w.api.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1"}}
+	w.api.Resources = []*metav1.APIResourceList{
+		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "deviceclasses"}}},
+	}
 	client, err := stowage.Dial([]string{w.server.Address}, dial...)
 	if err != nil {
 		t.Fatal(err)

@@ -254,6 +254,14 @@ func (c *Cluster) NodeOf(pod types.UID) (node string, assumed bool) {
 	return p.node, p.assumed
 }
 
+// HasNode reports whether the next view has a node.
+func (c *Cluster) HasNode(name string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	n := c.model.nodes[name]
+	return n != nil && n.stated != nil
+}
+
 // Found applies the API server's state of an assumed pod, which then counts on its actual node. It does nothing if the pod
 // is not assumed: an event has resolved it.
 func (c *Cluster) Found(pod *corev1.Pod) {

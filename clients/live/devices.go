@@ -2,25 +2,33 @@ package live
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 )
 
 // discoverAgain is the interval between attempts to discover an API.
 const discoverAgain = time.Second
 
-// serves reports whether the API server has a version of an API. That is read once: a cluster that gets the API later needs a
+// serves reports whether the API server has a resource. That is read once: a cluster that gets the resource later needs a
 // restart of this process. without is what is missing otherwise.
-func (c *Cluster) serves(ctx context.Context, version, without string) (bool, error) {
+func (c *Cluster) serves(ctx context.Context, resource schema.GroupVersionResource, without string) (bool, error) {
+	version := resource.GroupVersion().String()
 	for {
-		_, err := discovery.ToServerResourcesInterfaceWithContext(c.api.Discovery()).
+		list, err := discovery.ToServerResourcesInterfaceWithContext(c.api.Discovery()).
 			ServerResourcesForGroupVersionWithContext(ctx, version)
 		switch {
 		case err == nil:
-			return true, nil
+			if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource.Resource }) {
+				return true, nil
+			}
+			c.log.Info("without "+without, "reason", version+" has no "+resource.Resource)
+			return false, nil
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 			c.log.Info("without "+without, "reason", err)
 			return false, nil
@@ -34,9 +42,9 @@ func (c *Cluster) serves(ctx context.Context, version, without string) (bool, er
 	}
 }
 
-// watchDevices applies the events of DeviceClasses to the model if the API server has resource.k8s.io/v1.
+// watchDevices applies the events of DeviceClasses to the model if the API server has those of resource.k8s.io/v1.
 func (c *Cluster) watchDevices(ctx context.Context) error {
-	served, err := c.serves(ctx, resourcev1.SchemeGroupVersion.String(),
+	served, err := c.serves(ctx, resourcev1.SchemeGroupVersion.WithResource("deviceclasses"),
 		"DeviceClasses: the extended resources that they serve are taken from the nodes' allocatable")
 	if err != nil || !served {
 		return err

@@ -2,19 +2,22 @@ package live
 
 import (
 	"context"
+	"maps"
 
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
 // groupKey identifies a PodGroup.
 type groupKey struct{ namespace, name string }
 
-// watchPodGroups applies the events of PodGroups to the model if the API server has scheduling.k8s.io/v1beta1.
+// watchPodGroups applies the events of PodGroups to the model if the API server has those of scheduling.k8s.io/v1beta1.
 func (c *Cluster) watchPodGroups(ctx context.Context) error {
 	if !c.podGroups {
 		return nil
 	}
-	served, err := c.serves(ctx, schedulingv1beta1.SchemeGroupVersion.String(), "PodGroups: pods that name one wait for it")
+	served, err := c.serves(ctx, schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"),
+		"PodGroups: pods that name one wait for it")
 	if err != nil || !served {
 		return err
 	}
@@ -22,8 +25,16 @@ func (c *Cluster) watchPodGroups(ctx context.Context) error {
 }
 
 func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {
-	m.podGroups[groupKey{g.Namespace, g.Name}] = g
-	m.changed = true // its pods are decided again
+	key := groupKey{g.Namespace, g.Name}
+	before := m.podGroups[key]
+	m.podGroups[key] = g
+	m.changed = m.changed || before == nil || !sameGroup(before, g) // its pods are decided again
+}
+
+// sameGroup reports whether two states of a PodGroup are decided alike. The status is written for every attempt, and the API
+// server does not count the generations of PodGroups (pkg/registry/scheduling/podgroup/strategy.go, v1.37).
+func sameGroup(a, b *schedulingv1beta1.PodGroup) bool {
+	return a.UID == b.UID && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(a.Annotations, b.Annotations)
 }
 
 func (m *model) podGroupGone(g *schedulingv1beta1.PodGroup) {

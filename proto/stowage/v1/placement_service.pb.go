@@ -595,7 +595,7 @@ type PlaceRequest struct {
 	// Whether to include Placement.preemption of entries with unplaced pods. Only with KUBE_SCHEDULER does Place evict
 	// victims. The cost is per such entry.
 	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
-	// How the pods of the queue are attempted. KUBE_SCHEDULER does not take pod groups yet.
+	// How the pods of the queue are attempted. KUBE_SCHEDULER does not take pod groups.
 	QueueMode     QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
