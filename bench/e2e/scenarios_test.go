@@ -26,6 +26,10 @@ var later = map[string]map[string]scenarios.Place{
 		"pod-affinity-5": {Placed: new(5), Unplaced: new(0), Spread: new("5/0")},
 		"pod-affinity-6": {Placed: new(1), Unplaced: new(0)},
 	},
+	"34-until-the-dependency-is-there: each pod is tried once": {
+		"web":   {Placed: new(3), Unplaced: new(0)},
+		"cache": {Placed: new(1), Unplaced: new(0)},
+	},
 }
 
 // apart are the cases that these tests cannot have, with the reason.
@@ -112,7 +116,7 @@ func preempts(s *scenarios.Step) bool {
 			return true
 		}
 	}
-	return s.Filter != nil && evicts(s.Filter.Preemption)
+	return s.Filter != nil && evicts(s.Filter.Preemption) || s.Evictions != nil && len(*s.Evictions) > 0
 }
 
 // read reads a file of a case.
