@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -424,4 +425,64 @@ func cpuOf(stated, now *api.Cluster, node int) (used, room int64, came bool) {
 		used += int64(p.Count) * amount(now.Templates[p.Template].Spec.Containers[0].Requests)
 	}
 	return used, amount(n.Allocatable), came
+}
+
+// counted is a context whose deadline comes after a number of looks at it.
+type counted struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *counted) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestScheduleAtAnyDeadline: whenever the deadline comes, the counts are right, and no attempted pod is without a text.
+func TestScheduleAtAnyDeadline(t *testing.T) {
+	c := compile(t, node4("a").Run(cpu("victim", 2, 0), cpu("victim-2", 2, 0)), node4("b").Zone("z"))
+	gated := cpu("gated", 1, 0)
+	gated.Template.Spec.SchedulingGates = []string{"example.com/quota"}
+	var queue []engine.Pending
+	for _, p := range []*enginetest.Pod{
+		cpu("waits", 4, 100).Affinity(hostname, enginetest.Selects("app", "x")), cpu("x", 0, 100).Label("app", "x"), gated,
+		cpu("nominated", 1, 0).NominatedTo("a"), cpu("high", 3, 7), cpu("low", 3, 1), cpu("large", 5, 1), cpu("last", 4, -1),
+	} {
+		queue = append(queue, engine.Pending{Pod: p.Pod, Count: 2})
+	}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Explain: true, Changes: true, Partial: true}
+	explained := make(map[int]bool)
+	for looks := int64(0); ; looks++ {
+		ctx := &counted{Context: t.Context()}
+		ctx.left.Store(looks)
+		p, err := c.Place(ctx, queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range p.Placements {
+			r := &p.Placements[i]
+			if len(r.Nodes)+r.Unplaced+r.Evicted != queue[i].Count || r.Unattempted < 0 || r.Unattempted > r.Unplaced {
+				t.Fatalf("entry %d after %d looks: %+v", i, looks, r)
+			}
+			if (r.Unplaced > r.Unattempted) != (r.Message != "") {
+				t.Errorf("entry %d after %d looks: %d unplaced, %d unattempted, message %q", i, looks, r.Unplaced, r.Unattempted, r.Message)
+			}
+			if r.Explanation != nil {
+				n++
+			}
+		}
+		explained[n] = true
+		if !p.Partial {
+			break
+		}
+		if looks > 100_000 {
+			t.Fatal("no end")
+		}
+	}
+	if len(explained) < 3 {
+		t.Errorf("no deadline comes between two explanations: %v", explained)
+	}
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -58,7 +59,8 @@ func (q *queue) failure(c *place.Class) (*failure, error) {
 	return why, nil
 }
 
-// finish fills the placements. A queue that did not end has unattempted pods, and explains nothing.
+// finish fills the placements. A queue that did not end has unattempted pods, and searches for no explanation. Once a search
+// fails there are no others, but all counts and texts that the attempts left are there.
 func (q *queue) finish(ended bool) error {
 	for _, p := range q.placed {
 		if !p.evicted {
@@ -68,15 +70,24 @@ func (q *queue) finish(ended bool) error {
 	for i := range q.Placements {
 		e, result := &q.entries[i], &q.Placements[i]
 		result.Evicted, result.Attempts = e.evicted, e.attempts
-		if result.Unplaced = q.Pending[i].Count - len(result.Nodes) - e.evicted; result.Unplaced == 0 {
+		result.Unplaced = q.Pending[i].Count - len(result.Nodes) - e.evicted
+		result.Unattempted = result.Unplaced
+		if result.Unplaced == 0 || len(q.Classes) == 0 { // without classes the deadline came first
 			continue
 		}
-		first, waiting := e.unplaced()
-		result.Unattempted = result.Unplaced - waiting
-		if len(q.Classes) == 0 { // the deadline came first
-			continue
+		if first, waiting := e.unplaced(); first != nil {
+			result.Unattempted -= waiting
+			q.explain(first.why, result)
+		} else if gated := q.gate(q.Classes[i]); gated != nil {
+			result.Unattempted = 0
+			q.explainGated(gated, result)
 		}
-		if err := q.explain(first, q.Classes[i], result, ended); err != nil {
+	}
+	if !ended || !q.Explain && !q.Changes {
+		return nil
+	}
+	for i := range q.Placements {
+		if err := q.search(i); err != nil {
 			return err
 		}
 	}
@@ -93,49 +104,46 @@ func (e *entry) unplaced() (first *pods, waiting int) {
 	return first, waiting
 }
 
-// explain tells why the first unplaced pod of an entry has no node: as its last attempt found, and where that takes a search of
-// its own, as the nodes are at the end.
-func (q *queue) explain(first *pods, class *place.Class, result *verdict.Placement, ended bool) error {
-	infeasible := true
-	if first != nil {
-		why := first.why
-		result.Message, result.Rejections, result.Failed, infeasible = why.message, why.rejections, why.failed, why.infeasible
-		if p := why.preemption; q.Preempt && p != nil {
-			if result.Message += " " + p.Message; !why.unlisted {
-				result.Preemption = p
-			}
-		}
-	} else {
-		if q.Decision(class).Gated() == nil {
-			return nil // unattempted
-		}
-		result.Unattempted = 0
-		outcome, err := q.Rejected(q.ctx, class)
-		if err != nil {
-			return err
-		}
-		result.Message = outcome.Message
-		if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
-			result.Rejections = outcome.Rejections
+// explain tells why a pod has no node, as its last attempt found.
+func (q *queue) explain(why *failure, result *verdict.Placement) {
+	result.Message, result.Rejections, result.Failed = why.message, why.rejections, why.failed
+	if p := why.preemption; q.Preempt && p != nil {
+		if result.Message += " " + p.Message; !why.unlisted {
+			result.Preemption = p
 		}
 	}
-	if !ended {
+}
+
+// explainGated tells why a pod was never attempted (engine/internal/decide Decision.Filter).
+func (q *queue) explainGated(gated *decide.PodRejection, result *verdict.Placement) {
+	result.Message = gated.Reason.Message
+	nodes := q.Candidates.Len()
+	if q.listed += nodes; nodes > 0 && q.listed <= verdict.MaxListedNodes {
+		result.Rejections = []verdict.Rejection{gated.Of(q.Candidates)}
+	}
+}
+
+// search adds what takes a search of its own for the first unplaced pod of an entry, as the nodes are at the end.
+func (q *queue) search(entry int) (err error) {
+	class, result := q.Classes[entry], &q.Placements[entry]
+	if result.Unplaced == 0 {
 		return nil
 	}
+	if err := q.ctx.Err(); err != nil {
+		return err
+	}
+	first, _ := q.entries[entry].unplaced()
 	d := q.Decision(class)
 	if first != nil && first.nominated != "" {
 		d = q.Decision(&place.Class{Pod: first.pending})
 	}
-	var err error
 	if q.Explain {
 		if result.Explanation, err = d.Explain(q.ctx, q.Candidates); err != nil {
 			return err
 		}
 	}
-	if q.Changes && infeasible {
-		if result.Changes, err = q.Explainer(q.ctx, d, q.Candidates); err != nil {
-			return err
-		}
+	if q.Changes && (first == nil || first.why.infeasible) {
+		result.Changes, err = q.Explainer(q.ctx, d, q.Candidates)
 	}
-	return nil
+	return err
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -140,8 +141,9 @@ type queue struct {
 	changed bool // whether a pod was placed or evicted since the last flush
 	plugins map[verdict.Plugin]int
 	known   map[*place.Class]*failure
-	listed  int // nodes in rejections since the last flush
-	found   int // nodes and victims in preemptions since the last flush
+	gated   map[*place.Class]*decide.PodRejection // nil for classes without gates
+	listed  int                                   // nodes in rejections since the last flush
+	found   int                                   // nodes and victims in preemptions since the last flush
 }
 
 // entry is the state of a queue entry.
@@ -163,7 +165,7 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	r := &queue{
 		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
 		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
-		known: make(map[*place.Class]*failure),
+		known: make(map[*place.Class]*failure), gated: make(map[*place.Class]*decide.PodRejection),
 	}
 	for i, p := range q.Framework.Filters {
 		r.plugins[p.Name] = i
@@ -186,7 +188,8 @@ func (q *queue) begin(nominated []string) error {
 		if i%1024 == 0 && q.ctx.Err() != nil {
 			return q.ctx.Err()
 		}
-		class, gated := q.Classes[i], q.Decision(q.Classes[i]).Gated() != nil
+		class := q.Classes[i]
+		gated := q.gate(class) != nil
 		add := func(p *pods) {
 			if !gated && p.count > 0 {
 				q.active = append(q.active, p)
@@ -207,6 +210,16 @@ func (q *queue) begin(nominated []string) error {
 	}
 	slices.SortStableFunc(q.active, func(a, b *pods) int { return cmp.Compare(b.priority(), a.priority()) })
 	return nil
+}
+
+// gate returns the rejection that keeps the pods of a class out of the queue, nil if there is none. It compiles no decision.
+func (q *queue) gate(c *place.Class) *decide.PodRejection {
+	gated, known := q.gated[c]
+	if !known {
+		gated = q.Framework.Gated(c.Pod.Spec())
+		q.gated[c] = gated
+	}
+	return gated
 }
 
 // run attempts pods until nothing changes any more.
