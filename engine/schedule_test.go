@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -484,5 +485,40 @@ func TestScheduleAtAnyDeadline(t *testing.T) {
 	}
 	if len(explained) < 3 {
 		t.Errorf("no deadline comes between two explanations: %v", explained)
+	}
+}
+
+// fullNodes returns nodes that are each full with one pod.
+func fullNodes(n int) *api.Cluster {
+	stated := &api.Cluster{Templates: []*api.PodTemplate{{Namespace: "default"}}}
+	for i := range n {
+		stated.Nodes = append(stated.Nodes, api.Node{
+			Name: fmt.Sprint("n", i), Allocatable: api.Resources{{Resource: "pods", Amount: 1}}, PodCounts: []api.PodCount{{Count: 1}},
+		})
+	}
+	return stated
+}
+
+// TestScheduleListsABoundedNumberOfNodes: entries that fail alike have one failure, but each has its lists in the answer.
+func TestScheduleListsABoundedNumberOfNodes(t *testing.T) {
+	const nodes, most = 50_000, verdict.MaxListedNodes / 50_000
+	gated := enginetest.MakePod("gated")
+	gated.Template.Spec.SchedulingGates = []string{"example.com/quota"}
+	for name, pod := range map[string]*enginetest.Pod{"alike": enginetest.MakePod("x").Priority(-1), "gated": gated} {
+		queue := slices.Repeat([]engine.Pending{{Pod: pod.Pod, Count: 1}}, most+2)
+		o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true}
+		p, err := compiled(t, fullNodes(nodes)).Place(t.Context(), queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Placements {
+			r := &p.Placements[i]
+			if has, want := r.Rejections != nil, i < most; has != want || r.Message == "" {
+				t.Errorf("%s: entry %d has rejections: %t, want %t", name, i, has, want)
+			}
+			if has, want := r.Preemption != nil, i < most && name == "alike"; has != want {
+				t.Errorf("%s: entry %d has a preemption: %t, want %t", name, i, has, want)
+			}
+		}
 	}
 }

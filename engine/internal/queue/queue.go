@@ -142,8 +142,8 @@ type queue struct {
 	plugins map[verdict.Plugin]int
 	known   map[*place.Class]*failure
 	gated   map[*place.Class]*decide.PodRejection // nil for classes without gates
-	listed  int                                   // nodes in rejections since the last flush
-	found   int                                   // nodes and victims in preemptions since the last flush
+	// rounds is the number of flushes, and stored what the failures list that pods have since the last one.
+	rounds, stored int
 }
 
 // entry is the state of a queue entry.
@@ -275,7 +275,8 @@ func (q *queue) flush() {
 		q.active = append(q.active, k.pods...)
 	}
 	slices.SortFunc(q.active, compare)
-	q.erroneous, q.unschedulable, q.listed, q.found = nil, nil, 0, 0
+	q.erroneous, q.unschedulable, q.stored = nil, nil, 0
+	q.rounds++
 	clear(q.keptBy)
 	clear(q.known)
 }
@@ -295,7 +296,9 @@ func (q *queue) attempt(p *pods) (left bool, err error) {
 	if found {
 		e.attempts++
 		q.place(p, node)
-		p.next()
+		if p.next(); p.count == 0 {
+			q.release(p)
+		}
 		return p.count > 0, nil
 	}
 	why, err := q.failure(class)
@@ -343,7 +346,8 @@ func (q *queue) fail(p *pods, why *failure) {
 		e := &q.entries[p.entry]
 		e.failed = append(e.failed, p)
 	}
-	p.why, p.since, p.rejectors = why, q.clock, why.rejectors
+	q.have(p, why)
+	p.since, p.rejectors = q.clock, why.rejectors
 	q.clock += int64(p.count)
 	if why.rejectors == 0 {
 		q.erroneous = append(q.erroneous, p)

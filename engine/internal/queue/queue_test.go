@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // queueOf returns a queue of single pods on one small node.
@@ -52,5 +53,42 @@ func TestGatesNeedNoDecision(t *testing.T) {
 		if p := q.Placements[0]; p.Message != "waiting for scheduling gates: [example.com/quota]" || len(p.Rejections) != 1 || p.Unattempted != 0 {
 			t.Errorf("at %s: %+v", at, p)
 		}
+	}
+}
+
+// TestFailuresOfEarlierAttemptsMakeRoom: what they list does not count, and is not kept.
+func TestFailuresOfEarlierAttemptsMakeRoom(t *testing.T) {
+	const nodes = verdict.MaxListedNodes / 2
+	class := &place.Class{}
+	q := &queue{Queue: &place.Queue{Candidates: nodeset.Full(nodes)}, known: make(map[*place.Class]*failure)}
+	found := func() *failure {
+		why := &failure{preemption: &verdict.Preemption{Best: make([]uint32, nodes)}}
+		q.store(why, make([]verdict.Rejection, 1))
+		q.known[class] = why
+		return why
+	}
+	again, other := &pods{class: class}, &pods{class: class}
+	for range 20 {
+		shared := found()
+		for _, p := range []*pods{again, other} {
+			q.have(p, shared)
+		}
+		if shared.rejections == nil || shared.unlisted {
+			t.Fatal("what earlier attempts listed counts")
+		}
+	}
+	for range 3 { // they list what there is room for
+		q.have(&pods{class: class}, found())
+	}
+	if last := found(); last.rejections != nil || !last.unlisted {
+		t.Error("there is no bound")
+	}
+	if q.release(again); q.known[class] == nil {
+		t.Error("a failure of other pods is forgotten")
+	}
+	only := &pods{class: class}
+	q.have(only, found())
+	if q.release(only); q.known[class] != nil {
+		t.Error("a failure of no pods is kept")
 	}
 }
