@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -10,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -90,5 +92,104 @@ func TestFailuresOfEarlierAttemptsMakeRoom(t *testing.T) {
 	q.have(only, found())
 	if q.release(only); q.known[class] != nil {
 		t.Error("a failure of no pods is kept")
+	}
+}
+
+// TestEventsAreLookedAtOnce: for each shape, by those who wait, until the deadline.
+func TestEventsAreLookedAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	class := &place.Class{Pod: &cluster.Pending{Pod: &api.Pod{Template: &api.PodTemplate{}}}}
+	looks := 0
+	waits := []func(*plugin.Event) bool{func(e *plugin.Event) bool { looks++; return e.Terminating }}
+	q := &queue{ctx: ctx, keptBy: make(map[keptBy]*kept)}
+	const lists = 3000
+	for i := range uint64(lists) {
+		q.keptBy[keptBy{class, i}] = &kept{keptBy: keptBy{class, i}, waits: waits}
+		q.keep(&pods{class: class, count: 1, unschedulable: 1, rejectors: i})
+	}
+	const never = 1 << 20
+	q.keptBy[keptBy{class, never}] = &kept{}
+	if q.keep(&pods{class: class, count: 1, unschedulable: 1, rejectors: never}); len(q.leftover) != 1 || len(q.unschedulable) != lists {
+		t.Errorf("%d wait for events, %d for the flush", len(q.unschedulable), len(q.leftover))
+	}
+	shape, left := &cluster.Shape{}, departures{}
+	for range 100 {
+		left.add(shape, 0)
+	}
+	if err := q.wakeAll(left); err != nil || looks != lists {
+		t.Errorf("%d looks, error %v", looks, err)
+	}
+	left.add(&cluster.Shape{Terminating: true}, -1) // below the priority of those that wait
+	if err := q.wakeAll(left); err != nil || looks != 2*lists || len(q.backoff) != 0 {
+		t.Errorf("%d looks, %d woken, error %v", looks, len(q.backoff), err)
+	}
+	cancel()
+	if err := q.wakeAll(left); !errors.Is(err, context.Canceled) || looks != 2*lists {
+		t.Errorf("after the deadline: %d looks, error %v", looks, err)
+	}
+	q.ctx = t.Context()
+	woken := departures{}
+	woken.add(&cluster.Shape{Terminating: true}, 0)
+	if err := q.wakeAll(woken); err != nil || len(q.backoff) != lists || len(q.unschedulable) != 0 {
+		t.Errorf("%d woken, %d wait, error %v", len(q.backoff), len(q.unschedulable), err)
+	}
+}
+
+// TestOutrankedNominationsEndAtOnce: those of the request in one pass, and the pods that they kept away are woken once.
+func TestOutrankedNominationsEndAtOnce(t *testing.T) {
+	low, high := enginetest.MakePod("low").Priority(1), enginetest.MakePod("high").Priority(5)
+	of := queueOf(t, low, high)
+	ctx, cancel := context.WithCancel(t.Context())
+	q := &queue{Queue: of, ctx: ctx, nominees: make(map[*cluster.Nomination]*pods)}
+	var nominated []*pods
+	for range 100 {
+		for i := range of.Classes {
+			p := &pods{entry: i, count: 1, class: of.Classes[i]}
+			q.nominate(p, "a")
+			nominated = append(nominated, p)
+		}
+	}
+	looks := 0
+	waits := []func(*plugin.Event) bool{func(*plugin.Event) bool { looks++; return false }}
+	q.unschedulable = []*kept{{keptBy: keptBy{class: of.Classes[0]}, waits: waits}}
+	mid := &pods{class: &place.Class{Pod: of.State.Compile(&enginetest.MakePod("mid").Priority(5).Pod)}}
+	if err := q.outrank(mid, 0); err != nil || looks != 1 {
+		t.Errorf("%d looks, error %v", looks, err)
+	}
+	for i, p := range nominated {
+		if ended := p.nominated == "" && p.pending == nil; ended != (p.entry == 0) {
+			t.Errorf("nomination %d ended: %t", i, ended)
+		}
+	}
+	if left := len(of.State.NominatedTo(nil, 0, 10)); left != 100 || len(q.nominees) != 100 {
+		t.Errorf("%d nominations left, %d nominees", left, len(q.nominees))
+	}
+	cancel()
+	if err := q.outrank(&pods{class: &place.Class{Pod: of.State.Compile(&enginetest.MakePod("top").Priority(9).Pod)}}, 0); err == nil {
+		t.Error("no look at the deadline")
+	}
+	if of.State.AnyNominations() {
+		t.Error("nominations are left")
+	}
+}
+
+// TestEvictingEndsAtTheDeadline: the answer then has the whole eviction.
+func TestEvictingEndsAtTheDeadline(t *testing.T) {
+	of := queueOf(t, enginetest.MakePod("low"), enginetest.MakePod("high").Priority(5))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q := &queue{Queue: of, ctx: ctx, entries: make([]entry, 2)}
+	for range 40 {
+		q.place(&pods{class: of.Classes[0], count: 1}, 0)
+	}
+	why := &failure{victims: of.State.Victims(nil, 0, 5), preemption: &verdict.Preemption{Nominated: &verdict.Candidate{}}}
+	if _, err := q.evict(&pods{entry: 1, class: of.Classes[1]}, why); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if left := len(of.State.Victims(nil, 0, 5)); left == 0 || left == 40 {
+		t.Errorf("%d of 40 victims left in the state", left)
+	}
+	if len(q.evictions) != 1 || q.entries[0].evicted != 40 {
+		t.Errorf("%d evictions, %d pods evicted", len(q.evictions), q.entries[0].evicted)
 	}
 }
