@@ -25,6 +25,9 @@ type Pending struct {
 
 // Watcher receives placements as they are decided. An error that it returns ends the call.
 type Watcher interface {
+	// Evicted reports all evictions of a kube-scheduler queue, and the number of pods that were placed and evicted, before the
+	// pods that are left.
+	Evicted(evictions []verdict.Eviction, pods int) error
 	// Placed reports the node of the next pod of an entry.
 	Placed(entry int, node uint32) error
 	// Entry reports that an entry is done.

@@ -52,7 +52,8 @@ func TestGatesNeedNoDecision(t *testing.T) {
 		if q.Classes[0].Decision != nil {
 			t.Errorf("at %s: a decision about a gated pod", at)
 		}
-		if p := q.Placements[0]; p.Message != "waiting for scheduling gates: [example.com/quota]" || len(p.Rejections) != 1 || p.Unattempted != 0 {
+		const waiting = "waiting for scheduling gates: [example.com/quota]"
+		if p := q.Placements[0]; p.Message != waiting || len(p.Rejections) != 1 || p.Unattempted != 0 {
 			t.Errorf("at %s: %+v", at, p)
 		}
 	}
@@ -165,7 +166,8 @@ func TestOutrankedNominationsEndAtOnce(t *testing.T) {
 		t.Errorf("%d nominations left, %d nominees", left, len(q.nominees))
 	}
 	cancel()
-	if err := q.outrank(&pods{class: &place.Class{Pod: of.State.Compile(&enginetest.MakePod("top").Priority(9).Pod)}}, 0); err == nil {
+	top := &pods{class: &place.Class{Pod: of.State.Compile(&enginetest.MakePod("top").Priority(9).Pod)}}
+	if err := q.outrank(top, 0); err == nil {
 		t.Error("no look at the deadline")
 	}
 	if of.State.AnyNominations() {
