@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -428,19 +427,6 @@ func cpuOf(stated, now *api.Cluster, node int) (used, room int64, came bool) {
 	return used, amount(n.Allocatable), came
 }
 
-// counted is a context whose deadline comes after a number of looks at it.
-type counted struct {
-	context.Context
-	left atomic.Int64
-}
-
-func (c *counted) Err() error {
-	if c.left.Add(-1) < 0 {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
 // TestScheduleAtAnyDeadline: whenever the deadline comes, the counts are right, and no attempted pod is without a text.
 func TestScheduleAtAnyDeadline(t *testing.T) {
 	c := compile(t, node4("a").Run(cpu("victim", 2, 0), cpu("victim-2", 2, 0)), node4("b").Zone("z"))
@@ -455,10 +441,8 @@ func TestScheduleAtAnyDeadline(t *testing.T) {
 	}
 	o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Explain: true, Changes: true, Partial: true}
 	explained := make(map[int]bool)
-	for looks := int64(0); ; looks++ {
-		ctx := &counted{Context: t.Context()}
-		ctx.left.Store(looks)
-		p, err := c.Place(ctx, queue, o)
+	for looks := 0; ; looks++ {
+		p, err := c.Place(&ending{t.Context(), looks}, queue, o)
 		if err != nil {
 			t.Fatal(err)
 		}
