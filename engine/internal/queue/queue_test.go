@@ -110,7 +110,8 @@ func TestEventsAreLookedAtOnce(t *testing.T) {
 	}
 	const never = 1 << 20
 	q.keptBy[keptBy{class, never}] = &kept{}
-	if q.keep(&pods{class: class, count: 1, unschedulable: 1, rejectors: never}); len(q.leftover) != 1 || len(q.unschedulable) != lists {
+	q.keep(&pods{class: class, count: 1, unschedulable: 1, rejectors: never})
+	if len(q.leftover) != 1 || len(q.unschedulable) != lists {
 		t.Errorf("%d wait for events, %d for the flush", len(q.unschedulable), len(q.leftover))
 	}
 	shape, left := &cluster.Shape{}, departures{}
