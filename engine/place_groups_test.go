@@ -387,6 +387,8 @@ type watched struct {
 	done   []bool
 }
 
+func (w *watched) Evicted([]verdict.Eviction, int) error { return nil }
+
 func (w *watched) Placed(entry int, node uint32) error {
 	if w.done[entry] {
 		return fmt.Errorf("entry %d is done", entry)

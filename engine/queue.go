@@ -65,6 +65,13 @@ func watch(result *verdict.Place, w Watcher) error {
 	if w == nil {
 		return nil
 	}
+	evicted := 0
+	for i := range result.Placements {
+		evicted += result.Placements[i].Evicted
+	}
+	if err := w.Evicted(result.Evictions, evicted); err != nil {
+		return err
+	}
 	for i := range result.Placements {
 		p := &result.Placements[i]
 		for _, node := range p.Nodes {

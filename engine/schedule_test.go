@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -424,4 +425,84 @@ func cpuOf(stated, now *api.Cluster, node int) (used, room int64, came bool) {
 		used += int64(p.Count) * amount(now.Templates[p.Template].Spec.Containers[0].Requests)
 	}
 	return used, amount(n.Allocatable), came
+}
+
+// TestScheduleAtAnyDeadline: whenever the deadline comes, the counts are right, and no attempted pod is without a text.
+func TestScheduleAtAnyDeadline(t *testing.T) {
+	c := compile(t, node4("a").Run(cpu("victim", 2, 0), cpu("victim-2", 2, 0)), node4("b").Zone("z"))
+	gated := cpu("gated", 1, 0)
+	gated.Template.Spec.SchedulingGates = []string{"example.com/quota"}
+	var queue []engine.Pending
+	for _, p := range []*enginetest.Pod{
+		cpu("waits", 4, 100).Affinity(hostname, enginetest.Selects("app", "x")), cpu("x", 0, 100).Label("app", "x"), gated,
+		cpu("nominated", 1, 0).NominatedTo("a"), cpu("high", 3, 7), cpu("low", 3, 1), cpu("large", 5, 1), cpu("last", 4, -1),
+	} {
+		queue = append(queue, engine.Pending{Pod: p.Pod, Count: 2})
+	}
+	o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Explain: true, Changes: true, Partial: true}
+	explained := make(map[int]bool)
+	for looks := 0; ; looks++ {
+		p, err := c.Place(&ending{t.Context(), looks}, queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range p.Placements {
+			r := &p.Placements[i]
+			if len(r.Nodes)+r.Unplaced+r.Evicted != queue[i].Count || r.Unattempted < 0 || r.Unattempted > r.Unplaced {
+				t.Fatalf("entry %d after %d looks: %+v", i, looks, r)
+			}
+			if (r.Unplaced > r.Unattempted) != (r.Message != "") {
+				t.Errorf("entry %d after %d looks: %d unplaced, %d unattempted, message %q", i, looks, r.Unplaced, r.Unattempted, r.Message)
+			}
+			if r.Explanation != nil {
+				n++
+			}
+		}
+		explained[n] = true
+		if !p.Partial {
+			break
+		}
+		if looks > 100_000 {
+			t.Fatal("no end")
+		}
+	}
+	if len(explained) < 3 {
+		t.Errorf("no deadline comes between two explanations: %v", explained)
+	}
+}
+
+// fullNodes returns nodes that are each full with one pod.
+func fullNodes(n int) *api.Cluster {
+	stated := &api.Cluster{Templates: []*api.PodTemplate{{Namespace: "default"}}}
+	for i := range n {
+		stated.Nodes = append(stated.Nodes, api.Node{
+			Name: fmt.Sprint("n", i), Allocatable: api.Resources{{Resource: "pods", Amount: 1}}, PodCounts: []api.PodCount{{Count: 1}},
+		})
+	}
+	return stated
+}
+
+// TestScheduleListsABoundedNumberOfNodes: entries that fail alike have one failure, but each has its lists in the answer.
+func TestScheduleListsABoundedNumberOfNodes(t *testing.T) {
+	const nodes, most = 50_000, verdict.MaxListedNodes / 50_000
+	gated := enginetest.MakePod("gated")
+	gated.Template.Spec.SchedulingGates = []string{"example.com/quota"}
+	for name, pod := range map[string]*enginetest.Pod{"alike": enginetest.MakePod("x").Priority(-1), "gated": gated} {
+		queue := slices.Repeat([]engine.Pending{{Pod: pod.Pod, Count: 1}}, most+2)
+		o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true}
+		p, err := compiled(t, fullNodes(nodes)).Place(t.Context(), queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Placements {
+			r := &p.Placements[i]
+			if has, want := r.Rejections != nil, i < most; has != want || r.Message == "" {
+				t.Errorf("%s: entry %d has rejections: %t, want %t", name, i, has, want)
+			}
+			if has, want := r.Preemption != nil, i < most && name == "alike"; has != want {
+				t.Errorf("%s: entry %d has a preemption: %t, want %t", name, i, has, want)
+			}
+		}
+	}
 }

@@ -62,7 +62,8 @@ func (p *Parts) TotalCount() uint32 { return p.total }
 func (p *Parts) Answer() *stowagev1.PlaceResponse { return p.answer }
 
 // Cut turns the response so far into the one that Place gives at a deadline: all other pods are unattempted. Use it for
-// a stream that ended early. No Add may follow.
+// a stream that ended early. No Add may follow. With KUBE_SCHEDULER all evictions come before the placements, so that those of
+// entries without a placement may be there.
 func (p *Parts) Cut() {
 	p.answer.Partial = true
 	pods := map[string]*stowagev1.PodGroupPlacement{}
@@ -72,12 +73,13 @@ func (p *Parts) Cut() {
 			pods[g.Name] = g
 		}
 	}
-	p.answer.UnplacedCount = p.total - p.answer.PlacedCount
+	p.answer.UnplacedCount, p.answer.EvictedCount = p.total-p.answer.PlacedCount, 0
 	for i, q := range p.request.GetQueue() {
 		placement := p.answer.Placements[i]
 		left := q.PodCount() - uint32(len(placement.GetNodes().GetIndexes())) - placement.UnplacedCount - placement.EvictedCount
 		placement.UnplacedCount += left
 		p.answer.UnplacedCount -= placement.EvictedCount
+		p.answer.EvictedCount += placement.EvictedCount
 		placement.UnattemptedCount += left
 		if g := pods[q.GetPodGroup()]; g != nil {
 			g.UnplacedCount += left

@@ -222,3 +222,33 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfAQueueThatIsCut: the evictions are there before the placements, and what was evicted counts where it is told.
+func TestPartsOfAQueueThatIsCut(t *testing.T) {
+	p := stowage.NewParts(&stowagev1.PlaceRequest{
+		QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,
+		Queue:     []*stowagev1.PendingPods{{Count: new(uint32(3))}, {Count: new(uint32(2))}},
+	})
+	for _, part := range []*stowagev1.PlaceStreamResponse{
+		{Evictions: []*stowagev1.Eviction{{QueueIndex: 1}, {QueueIndex: 1, NodeIndex: 2}}, EvictedCount: 2, TotalCount: 5},
+		{
+			Placements:  []*stowagev1.QueuePlacement{{Placement: &stowagev1.Placement{Nodes: nodes("a", "b"), EvictedCount: 1}}},
+			PlacedCount: 2, EvictedCount: 2, TotalCount: 5,
+		},
+	} {
+		if err := p.Add(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Cut()
+	want := &stowagev1.PlaceResponse{
+		Placements: []*stowagev1.Placement{
+			{Nodes: nodes("a", "b"), EvictedCount: 1}, {Nodes: nodes(), UnplacedCount: 2, UnattemptedCount: 2},
+		},
+		Evictions:   []*stowagev1.Eviction{{QueueIndex: 1}, {QueueIndex: 1, NodeIndex: 2}},
+		PlacedCount: 2, UnplacedCount: 2, EvictedCount: 1, Partial: true,
+	}
+	if d := cmp.Diff(want, p.Answer(), protocmp.Transform()); d != "" {
+		t.Error(d)
+	}
+}

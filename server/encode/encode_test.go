@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -165,9 +166,11 @@ func TestPlace(t *testing.T) {
 				}},
 			},
 		},
-		Partial: true,
+		Evictions: []verdict.Eviction{{Entry: 1, Candidate: verdict.Candidate{Node: 2, Violations: 1}}},
+		Partial:   true,
 	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
+		Evictions: []*stowagev1.Eviction{{QueueIndex: 1, NodeIndex: 2, NodeName: "c", PdbViolations: 1}},
 		Placements: []*stowagev1.Placement{
 			{
 				Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300},
@@ -199,6 +202,44 @@ func TestPlace(t *testing.T) {
 		UnplacedCount: 4, SnapshotAddress: "address", Partial: true,
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestEvictionsAreStreamedFirst: a stream that is cut has no placement without the evictions that it rests on.
+func TestEvictionsAreStreamedFirst(t *testing.T) {
+	type part struct {
+		Evictions []string
+		Placed    int
+		Evicted   uint32
+	}
+	var got []part
+	send := func(m *stowagev1.PlaceStreamResponse) error {
+		p := part{Placed: len(m.Placements), Evicted: m.EvictedCount}
+		for _, e := range m.Evictions {
+			p.Evictions = append(p.Evictions, e.NodeName)
+		}
+		got = append(got, p)
+		return nil
+	}
+	in := &stowagev1.PlaceStreamRequest{
+		Place: &stowagev1.PlaceRequest{Queue: []*stowagev1.PendingPods{{}}}, PodsPerMessage: new(uint32(1)),
+	}
+	s := encode.NewPlaceStream(in, []engine.Pending{{Count: 1}}, nil, nodes, send)
+	victim := []verdict.PodReference{{Name: "victim", Count: 1}}
+	p := &verdict.Place{
+		Placements: []verdict.Placement{{Nodes: []uint32{2}, Attempts: 3}},
+		Evictions: []verdict.Eviction{
+			{Candidate: verdict.Candidate{Node: 1, Victims: victim}}, {Candidate: verdict.Candidate{Node: 2, Victims: victim}},
+		},
+	}
+	for _, err := range []error{s.Evicted(p.Evictions, 2), s.Placed(0, 2), s.Entry(0, &p.Placements[0]), s.End(p, "")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []part{{[]string{"b"}, 0, 2}, {[]string{"c"}, 0, 2}, {nil, 1, 2}, {nil, 1, 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

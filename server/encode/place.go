@@ -24,13 +24,16 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 	}
 	e.message(out)
 	for i := range p.Evictions { // one message after the other: they may have a million victims
-		e.lengthDelimited(7, func() { e.message(eviction(&p.Evictions[i])) })
+		e.lengthDelimited(7, func() { e.message(names.eviction(&p.Evictions[i])) })
 	}
 	return e.b, e.err
 }
 
-func eviction(v *verdict.Eviction) *stowagev1.Eviction {
+func (n Names) eviction(v *verdict.Eviction) *stowagev1.Eviction {
 	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), NodeIndex: v.Node, PdbViolations: saturated(v.Violations)}
+	if n != nil {
+		out.NodeName = n[v.Node]
+	}
 	for i := range v.Victims {
 		out.Victims = append(out.Victims, podReference(&v.Victims[i]))
 	}

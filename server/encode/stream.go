@@ -44,6 +44,19 @@ func NewPlaceStream(
 	return s
 }
 
+// Evicted implements engine.Watcher.
+func (s *PlaceStream) Evicted(evictions []verdict.Eviction, pods int) error {
+	s.next.EvictedCount = uint32(pods)
+	for i := range evictions {
+		s.next.Evictions = append(s.next.Evictions, s.names.eviction(&evictions[i]))
+		s.pods += len(evictions[i].Victims)
+		if err := s.flush(false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Placed implements engine.Watcher.
 func (s *PlaceStream) Placed(entry int, node uint32) error {
 	p := s.placement(entry)
@@ -105,16 +118,6 @@ func (s *PlaceStream) End(p *verdict.Place, address string) error {
 			}
 		}
 	}
-	for i := range p.Evictions {
-		s.next.Evictions = append(s.next.Evictions, eviction(&p.Evictions[i]))
-		s.pods += len(p.Evictions[i].Victims)
-		if err := s.flush(false); err != nil {
-			return err
-		}
-	}
-	for i := range p.Placements {
-		s.next.EvictedCount += uint32(p.Placements[i].Evicted)
-	}
 	s.next.SnapshotAddress, s.next.Partial = address, p.Partial
 	return s.send(s.next)
 }
@@ -139,6 +142,7 @@ func (s *PlaceStream) flush(inGroup bool) error {
 	s.next = &stowagev1.PlaceStreamResponse{
 		PlacedCount:   s.next.PlacedCount,
 		UnplacedCount: s.next.UnplacedCount,
+		EvictedCount:  s.next.EvictedCount,
 		TotalCount:    s.next.TotalCount,
 	}
 	return err

@@ -93,6 +93,19 @@ func (s *State) Withdraw(n *Nomination) {
 	}
 }
 
+// WithdrawBelow ends the nominations of the request to a node of pods with a priority below a given one.
+func (s *State) WithdrawBelow(node uint32, below int32) {
+	at, found := s.nominationsTo(node)
+	if !found {
+		return
+	}
+	of := &s.nominations[at]
+	of.pods = slices.DeleteFunc(of.pods, func(n *Nomination) bool { return n.pod.Spec().Priority < below })
+	if len(of.pods) == 0 {
+		s.nominations = slices.Delete(s.nominations, at, at+1)
+	}
+}
+
 // nominations are the pods that the request nominated to a node, at least one.
 type nominations struct {
 	node uint32

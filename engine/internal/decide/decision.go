@@ -55,7 +55,7 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 	o := &Outcome{Feasible: nodeset.New(d.State.Len())}
 	if gated := d.Gated(); gated != nil {
 		if n > 0 {
-			o.Rejections = []verdict.Rejection{gated.of(candidates)}
+			o.Rejections = []verdict.Rejection{gated.Of(candidates)}
 		}
 		o.Message = gated.Reason.Message
 		return o, nil
@@ -66,7 +66,7 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 	}
 	pre := d.PreFilter()
 	if pre.Rejected != nil {
-		o.Rejections = []verdict.Rejection{pre.Rejected.of(candidates)}
+		o.Rejections = []verdict.Rejection{pre.Rejected.Of(candidates)}
 		o.Message = pre.Rejected.Message(n)
 		return o, nil
 	}
@@ -94,7 +94,7 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 		pre.by = append(pre.by, rejectionOf(nominated, rejections).Plugin)
 	}
 	if out != nil && !out.Empty() {
-		rejections = append(rejections, pre.excluded().of(out))
+		rejections = append(rejections, pre.excluded().Of(out))
 	}
 	d.SortRejections(rejections)
 	o.Rejections, o.Feasible = rejections, rest

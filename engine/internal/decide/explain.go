@@ -27,7 +27,7 @@ func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdic
 	}
 	for _, p := range d.Filters {
 		if r := d.RejectedBy(p); r != nil && !candidates.Empty() {
-			e.Failing = append(e.Failing, r.of(candidates))
+			e.Failing = append(e.Failing, r.Of(candidates))
 		} else if compiled[p] != nil {
 			_, rejections := compiled[p].Reject(p.Name, candidates)
 			if with := d.withNominated(candidates); with != nil {

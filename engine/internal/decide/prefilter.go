@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -16,8 +17,8 @@ type PodRejection struct {
 	Reason verdict.Reason
 }
 
-// of returns the rejection of nodes.
-func (r *PodRejection) of(nodes nodeset.Set) verdict.Rejection {
+// Of returns the rejection of nodes.
+func (r *PodRejection) Of(nodes nodeset.Set) verdict.Rejection {
 	return verdict.Rejection{Plugin: r.Plugin, Code: r.Code, Reasons: []verdict.Reason{r.Reason}, Nodes: nodes.Indexes()}
 }
 
@@ -31,12 +32,15 @@ func (r *PodRejection) Message(candidates int) string {
 }
 
 // Gated returns the rejection by PreEnqueue, nil if there is none.
-func (d *Decision) Gated() *PodRejection {
-	for _, p := range d.Filters {
+func (d *Decision) Gated() *PodRejection { return d.Framework.Gated(d.Pod.Spec()) }
+
+// Gated returns the rejection of a pod by PreEnqueue, nil if there is none.
+func (f *Framework) Gated(spec *api.PodSpec) *PodRejection {
+	for _, p := range f.Filters {
 		if p.PreEnqueue == nil {
 			continue
 		}
-		if reason, gated := p.PreEnqueue(d.Pod.Spec()); gated {
+		if reason, gated := p.PreEnqueue(spec); gated {
 			return &PodRejection{p.Name, verdict.UnschedulableAndUnresolvable, reason}
 		}
 	}

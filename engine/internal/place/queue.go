@@ -25,6 +25,9 @@ type Pending struct {
 
 // Watcher receives placements as they are decided. An error that it returns ends the call.
 type Watcher interface {
+	// Evicted reports all evictions of a kube-scheduler queue, and the number of pods that were placed and evicted, before the
+	// pods that are left.
+	Evicted(evictions []verdict.Eviction, pods int) error
 	// Placed reports the node of the next pod of an entry.
 	Placed(entry int, node uint32) error
 	// Entry reports that an entry is done.
@@ -310,13 +313,16 @@ func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdic
 	if q.silent {
 		return nil
 	}
-	rejected, err := q.Rejected(ctx, c)
-	if err != nil {
-		return err
+	var err error
+	if c.rejected == nil || c.rejectedAt != q.moves {
+		if c.rejected, err = q.Rejected(ctx, c); err != nil {
+			return err
+		}
+		c.rejectedAt, c.preemption = q.moves, nil
 	}
-	result.Message = rejected.Message
+	result.Message = c.rejected.Message
 	if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
-		result.Rejections = rejected.Rejections
+		result.Rejections = c.rejected.Rejections
 	}
 	if q.Options.Explain {
 		if result.Explanation, err = c.Decision.Explain(ctx, q.Candidates); err != nil {
@@ -337,9 +343,6 @@ func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdic
 // Rejected returns the outcome of filtering for a class whose last pod has no node. If kube-scheduler failed to score it, the
 // feasible nodes are rejected, too.
 func (q *Queue) Rejected(ctx context.Context, c *Class) (*decide.Outcome, error) {
-	if c.rejected != nil && c.rejectedAt == q.moves {
-		return c.rejected, nil
-	}
 	outcome, err := q.Decision(c).Filter(ctx, q.Candidates)
 	if err != nil {
 		return nil, err
@@ -349,7 +352,6 @@ func (q *Queue) Rejected(ctx context.Context, c *Class) (*decide.Outcome, error)
 		q.Framework.SortRejections(outcome.Rejections)
 		outcome.Message = c.failure.Message
 	}
-	c.rejected, c.rejectedAt, c.preemption = outcome, q.moves, nil
 	return outcome, nil
 }
 

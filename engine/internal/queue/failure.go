@@ -2,6 +2,7 @@ package queue
 
 import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -10,13 +11,17 @@ import (
 // failure is why an attempt found no node.
 type failure struct {
 	version    int
+	pods       int // how many pods or pods in a row have it
+	round      int // queue.rounds when it was found
+	nodes      int // in rejections; 0 if they are left out
+	found      int // nodes and victims that preemption finds
 	message    string
 	rejections []verdict.Rejection
 	failed     bool
 	infeasible bool   // no node is feasible, so that it did not fail to be scored
 	rejectors  uint64 // 0 for an error
 	preemption *verdict.Preemption
-	unlisted   bool             // preemption lists too much for an answer, and is cut
+	unlisted   bool             // preemption is cut
 	victims    []cluster.Victim // on the node that the pod is nominated to
 }
 
@@ -43,40 +48,94 @@ func (q *queue) failure(c *place.Class) (*failure, error) {
 			return nil, err
 		}
 	}
-	if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
-		why.rejections = outcome.Rejections
-	}
-	if p := why.preemption; p != nil {
-		if q.found += p.Listed(); q.found > verdict.MaxListedNodes {
-			why.unlisted = true
-			why.preemption = &verdict.Preemption{Message: p.Message, Nominated: p.Nominated, ClearsNomination: p.ClearsNomination}
-		}
-	}
+	q.store(why, outcome.Rejections)
 	if c.Pod.Nomination == nil && c.Pod.NominatedNode == "" {
 		q.known[c] = why
 	}
 	return why, nil
 }
 
-// finish fills the placements. A queue that did not end has unattempted pods, and explains nothing.
+// maxStored bounds what the failures of a round list that pods have. It leaves room for those that no answer tells: of pods that
+// are not the first unplaced one of their entry, and of pods that are being attempted again.
+const maxStored = 4 * verdict.MaxListedNodes
+
+// store lets a failure keep what it lists, as long as there is room.
+func (q *queue) store(why *failure, rejections []verdict.Rejection) {
+	why.round = q.rounds
+	if nodes := q.Candidates.Len(); q.stored+nodes <= maxStored {
+		why.rejections, why.nodes = rejections, nodes
+		q.stored += nodes
+	}
+	p := why.preemption
+	if p == nil {
+		return
+	}
+	if why.found = p.Listed(); q.stored+why.found <= maxStored {
+		q.stored += why.found
+		return
+	}
+	why.unlisted = true
+	why.preemption = &verdict.Preemption{Message: p.Message, Nominated: p.Nominated, ClearsNomination: p.ClearsNomination}
+}
+
+// have gives pods the failure of their last attempt.
+func (q *queue) have(p *pods, why *failure) {
+	why.pods++
+	q.release(p)
+	p.why = why
+}
+
+// release makes room when pods no longer have a failure, the last ones that did.
+func (q *queue) release(p *pods) {
+	why := p.why
+	if why == nil {
+		return
+	}
+	p.why = nil
+	if why.pods--; why.pods > 0 || why.round != q.rounds {
+		return
+	}
+	if q.known[p.class] == why {
+		delete(q.known, p.class)
+	}
+	if q.stored -= why.nodes; !why.unlisted {
+		q.stored -= why.found
+	}
+}
+
+// listed counts what an answer lists: nodes in rejections, and nodes and victims in preemptions.
+type listed struct{ nodes, found int }
+
+// finish fills the placements. A queue that did not end has unattempted pods, and searches for no explanation. Once a search
+// fails there are no others, but all counts and texts that the attempts left are there.
 func (q *queue) finish(ended bool) error {
 	for _, p := range q.placed {
 		if !p.evicted {
 			q.Placements[p.entry].Nodes = append(q.Placements[p.entry].Nodes, p.node)
 		}
 	}
+	var all listed
 	for i := range q.Placements {
 		e, result := &q.entries[i], &q.Placements[i]
 		result.Evicted, result.Attempts = e.evicted, e.attempts
-		if result.Unplaced = q.Pending[i].Count - len(result.Nodes) - e.evicted; result.Unplaced == 0 {
+		result.Unplaced = q.Pending[i].Count - len(result.Nodes) - e.evicted
+		result.Unattempted = result.Unplaced
+		if result.Unplaced == 0 || len(q.Classes) == 0 { // without classes the deadline came first
 			continue
 		}
-		first, waiting := e.unplaced()
-		result.Unattempted = result.Unplaced - waiting
-		if len(q.Classes) == 0 { // the deadline came first
-			continue
+		if first, waiting := e.unplaced(); first != nil {
+			result.Unattempted -= waiting
+			q.explain(first.why, result, &all)
+		} else if gated := q.gate(q.Classes[i]); gated != nil {
+			result.Unattempted = 0
+			q.explainGated(gated, result, &all)
 		}
-		if err := q.explain(first, q.Classes[i], result, ended); err != nil {
+	}
+	if !ended || !q.Explain && !q.Changes {
+		return nil
+	}
+	for i := range q.Placements {
+		if err := q.search(i); err != nil {
 			return err
 		}
 	}
@@ -93,49 +152,50 @@ func (e *entry) unplaced() (first *pods, waiting int) {
 	return first, waiting
 }
 
-// explain tells why the first unplaced pod of an entry has no node: as its last attempt found, and where that takes a search of
-// its own, as the nodes are at the end.
-func (q *queue) explain(first *pods, class *place.Class, result *verdict.Placement, ended bool) error {
-	infeasible := true
-	if first != nil {
-		why := first.why
-		result.Message, result.Rejections, result.Failed, infeasible = why.message, why.rejections, why.failed, why.infeasible
-		if p := why.preemption; q.Preempt && p != nil {
-			if result.Message += " " + p.Message; !why.unlisted {
-				result.Preemption = p
-			}
-		}
-	} else {
-		if q.Decision(class).Gated() == nil {
-			return nil // unattempted
-		}
-		result.Unattempted = 0
-		outcome, err := q.Rejected(q.ctx, class)
-		if err != nil {
-			return err
-		}
-		result.Message = outcome.Message
-		if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
-			result.Rejections = outcome.Rejections
+// explain tells why a pod has no node, as its last attempt found.
+func (q *queue) explain(why *failure, result *verdict.Placement, all *listed) {
+	result.Message, result.Failed = why.message, why.failed
+	if all.nodes += q.Candidates.Len(); all.nodes <= verdict.MaxListedNodes {
+		result.Rejections = why.rejections
+	}
+	if p := why.preemption; q.Preempt && p != nil {
+		result.Message += " " + p.Message
+		if all.found += why.found; all.found <= verdict.MaxListedNodes && !why.unlisted {
+			result.Preemption = p
 		}
 	}
-	if !ended {
+}
+
+// explainGated tells why a pod was never attempted (engine/internal/decide Decision.Filter).
+func (q *queue) explainGated(gated *decide.PodRejection, result *verdict.Placement, all *listed) {
+	result.Message = gated.Reason.Message
+	nodes := q.Candidates.Len()
+	if all.nodes += nodes; nodes > 0 && all.nodes <= verdict.MaxListedNodes {
+		result.Rejections = []verdict.Rejection{gated.Of(q.Candidates)}
+	}
+}
+
+// search adds what takes a search of its own for the first unplaced pod of an entry, as the nodes are at the end.
+func (q *queue) search(entry int) (err error) {
+	class, result := q.Classes[entry], &q.Placements[entry]
+	if result.Unplaced == 0 {
 		return nil
 	}
+	if err := q.ctx.Err(); err != nil {
+		return err
+	}
+	first, _ := q.entries[entry].unplaced()
 	d := q.Decision(class)
 	if first != nil && first.nominated != "" {
 		d = q.Decision(&place.Class{Pod: first.pending})
 	}
-	var err error
 	if q.Explain {
 		if result.Explanation, err = d.Explain(q.ctx, q.Candidates); err != nil {
 			return err
 		}
 	}
-	if q.Changes && infeasible {
-		if result.Changes, err = q.Explainer(q.ctx, d, q.Candidates); err != nil {
-			return err
-		}
+	if q.Changes && (first == nil || first.why.infeasible) {
+		result.Changes, err = q.Explainer(q.ctx, d, q.Candidates)
 	}
-	return nil
+	return err
 }

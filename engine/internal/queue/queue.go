@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -126,10 +127,10 @@ type queue struct {
 	// active are those to attempt first, in their order: those that were never attempted, or flushed. Gated ones are left out.
 	active  []*pods
 	backoff backoffs
-	// unschedulable are the pods that wait, erroneous those that only the flush brings back.
+	// unschedulable are the pods that wait for events, leftover those that only the flush brings back.
 	unschedulable []*kept
 	keptBy        map[keptBy]*kept
-	erroneous     []*pods
+	leftover      []*pods
 	nominees      map[*cluster.Nomination]*pods
 
 	placed    []placed // by the order in which the state assumed them
@@ -140,8 +141,9 @@ type queue struct {
 	changed bool // whether a pod was placed or evicted since the last flush
 	plugins map[verdict.Plugin]int
 	known   map[*place.Class]*failure
-	listed  int // nodes in rejections since the last flush
-	found   int // nodes and victims in preemptions since the last flush
+	gated   map[*place.Class]*decide.PodRejection // nil for classes without gates
+	// rounds is the number of flushes, and stored what the failures list that pods have since the last one.
+	rounds, stored int
 }
 
 // entry is the state of a queue entry.
@@ -163,7 +165,7 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	r := &queue{
 		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
 		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
-		known: make(map[*place.Class]*failure),
+		known: make(map[*place.Class]*failure), gated: make(map[*place.Class]*decide.PodRejection),
 	}
 	for i, p := range q.Framework.Filters {
 		r.plugins[p.Name] = i
@@ -186,7 +188,8 @@ func (q *queue) begin(nominated []string) error {
 		if i%1024 == 0 && q.ctx.Err() != nil {
 			return q.ctx.Err()
 		}
-		class, gated := q.Classes[i], q.Decision(q.Classes[i]).Gated() != nil
+		class := q.Classes[i]
+		gated := q.gate(class) != nil
 		add := func(p *pods) {
 			if !gated && p.count > 0 {
 				q.active = append(q.active, p)
@@ -207,6 +210,16 @@ func (q *queue) begin(nominated []string) error {
 	}
 	slices.SortStableFunc(q.active, func(a, b *pods) int { return cmp.Compare(b.priority(), a.priority()) })
 	return nil
+}
+
+// gate returns the rejection that keeps the pods of a class out of the queue, nil if there is none. It compiles no decision.
+func (q *queue) gate(c *place.Class) *decide.PodRejection {
+	gated, known := q.gated[c]
+	if !known {
+		gated = q.Framework.Gated(c.Pod.Spec())
+		q.gated[c] = gated
+	}
+	return gated
 }
 
 // run attempts pods until nothing changes any more.
@@ -257,12 +270,13 @@ func (q *queue) next() (more bool, err error) {
 
 // flush moves all pods that wait to the head of the queue. None backs off any more.
 func (q *queue) flush() {
-	q.active = append(q.active[:0:0], q.erroneous...)
+	q.active = append(q.active[:0:0], q.leftover...)
 	for _, k := range q.unschedulable {
 		q.active = append(q.active, k.pods...)
 	}
 	slices.SortFunc(q.active, compare)
-	q.erroneous, q.unschedulable, q.listed, q.found = nil, nil, 0, 0
+	q.leftover, q.unschedulable, q.stored = nil, nil, 0
+	q.rounds++
 	clear(q.keptBy)
 	clear(q.known)
 }
@@ -282,8 +296,10 @@ func (q *queue) attempt(p *pods) (left bool, err error) {
 	if found {
 		e.attempts++
 		q.place(p, node)
-		p.next()
-		return p.count > 0, nil
+		if p.next(); p.count == 0 {
+			q.release(p)
+		}
+		return p.count > 0, q.wake(&plugin.Event{Shape: p.class.Pod.Shape}, math.MaxInt32)
 	}
 	why, err := q.failure(class)
 	if err != nil {
@@ -294,8 +310,7 @@ func (q *queue) attempt(p *pods) (left bool, err error) {
 		tried = p.first()
 	}
 	e.attempts += uint64(tried.count)
-	q.fail(tried, why)
-	return tried != p, nil
+	return tried != p, q.fail(tried, why)
 }
 
 // best returns the best node for a pod, and whether one is feasible. A feasible node that the pod is nominated to is the only
@@ -312,7 +327,7 @@ func (q *queue) best(p *pods, class *place.Class) (uint32, bool, error) {
 	return q.Next(q.ctx, class, &q.Placements[p.entry])
 }
 
-// place places the first of some pods and wakes those that wait for it.
+// place places the first of some pods.
 func (q *queue) place(p *pods, node uint32) {
 	q.withdraw(p)
 	q.Assume(p.entry, node)
@@ -320,40 +335,42 @@ func (q *queue) place(p *pods, node uint32) {
 	q.placed = append(q.placed, placed{entry: p.entry, node: node})
 	q.version++
 	q.changed = true
-	q.wake(&plugin.Event{Shape: p.class.Pod.Shape}, math.MaxInt32)
 }
 
 // fail puts pods back that have no node, and preempts for the only one of them (pkg/scheduler/schedule_one.go
 // handleSchedulingFailure, pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
-func (q *queue) fail(p *pods, why *failure) {
+func (q *queue) fail(p *pods, why *failure) error {
 	if p.why == nil {
 		e := &q.entries[p.entry]
 		e.failed = append(e.failed, p)
 	}
-	p.why, p.since, p.rejectors = why, q.clock, why.rejectors
+	q.have(p, why)
+	p.since, p.rejectors = q.clock, why.rejectors
 	q.clock += int64(p.count)
 	if why.rejectors == 0 {
-		q.erroneous = append(q.erroneous, p)
+		q.leftover = append(q.leftover, p)
 	} else {
 		p.unschedulable++
 		q.keep(p)
 	}
-	q.renominate(p, why)
-	if len(why.victims) == 0 {
-		return
+	if err := q.renominate(p, why); err != nil || len(why.victims) == 0 {
+		return err
 	}
-	events := q.evict(p, why)
-	if slices.ContainsFunc(events, func(e plugin.Event) bool { return !e.Terminating }) { // otherwise there is nothing to do
-		q.outrank(p, why.preemption.Nominated.Node)
+	left, err := q.evict(p, why)
+	if err != nil {
+		return err
 	}
-	for i := range events {
-		q.wake(&events[i], math.MaxInt32)
+	if slices.ContainsFunc(left.shapes, func(s *cluster.Shape) bool { return !s.Terminating }) { // otherwise there is nothing to do
+		if err := q.outrank(p, why.preemption.Nominated.Node); err != nil {
+			return err
+		}
 	}
+	return q.wakeAll(left)
 }
 
 // renominate applies what a failed attempt changes about the nomination of a pod. If the nomination ends, the pods that it kept
 // from its node are woken, and itself (pkg/scheduler/eventhandlers.go updatePodInSchedulingQueue, v1.37).
-func (q *queue) renominate(p *pods, why *failure) {
+func (q *queue) renominate(p *pods, why *failure) error {
 	to := p.nominated
 	switch {
 	case why.preemption == nil || why.preemption.ClearsNomination:
@@ -363,13 +380,14 @@ func (q *queue) renominate(p *pods, why *failure) {
 	}
 	before := p.nominated
 	if to == before {
-		return
+		return nil
 	}
 	q.withdraw(p)
 	q.nominate(p, to)
-	if before != "" {
-		q.wake(&plugin.Event{Shape: p.class.Pod.Shape, Left: true}, p.priority())
+	if before == "" {
+		return nil
 	}
+	return q.wake(&plugin.Event{Shape: p.class.Pod.Shape, Left: true}, p.priority())
 }
 
 // nominate nominates a pod that is not nominated to a node; empty for none.
@@ -407,40 +425,68 @@ func (q *queue) renominated() {
 
 // outrank ends the nominations of pods with a lower priority than one that preempts on their node, and wakes the pods that they
 // kept from it (pkg/scheduler/framework/preemption/executor.go getLowerPriorityNominatedPods, v1.37).
-func (q *queue) outrank(p *pods, node uint32) {
-	for _, n := range q.State.NominatedTo(nil, node, p.priority()) {
-		e := &plugin.Event{Shape: n.Shape, Left: true}
-		if other := q.nominees[n.Own()]; other != nil {
-			q.withdraw(other)
-		} else {
-			q.State.Clear(node, &n)
-			q.renominated()
-		}
-		q.wake(e, n.Priority)
+func (q *queue) outrank(p *pods, node uint32) error {
+	outranked := q.State.NominatedTo(nil, node, p.priority())
+	if len(outranked) == 0 {
+		return nil
 	}
+	q.State.WithdrawBelow(node, p.priority())
+	q.renominated()
+	var left departures
+	for i := range outranked {
+		n := &outranked[i]
+		left.add(n.Shape, n.Priority)
+		if other := q.nominees[n.Own()]; other != nil {
+			delete(q.nominees, n.Own())
+			other.nominated, other.pending = "", nil
+		} else {
+			q.State.Clear(node, n)
+		}
+	}
+	return q.wakeAll(left)
 }
 
-// evict lets the victims of a pod leave, and returns the events of that.
-func (q *queue) evict(p *pods, why *failure) []plugin.Event {
+// evict lets the victims of a pod leave. After an error, which ends the queue, the answer has all of them left, and
+// the state some.
+func (q *queue) evict(p *pods, why *failure) (left departures, err error) {
 	node := why.preemption.Nominated.Node
-	events := make([]plugin.Event, 0, len(why.victims))
 	for i := range why.victims {
 		v := &why.victims[i]
 		if at, assumed := v.Assumed(); assumed {
 			q.placed[at].evicted = true
 			q.entries[q.placed[at].entry].evicted++
 		}
-		events = append(events, plugin.Event{Shape: q.State.Group(int(v.Group)).Shape, Left: true})
-	}
-	q.State.LeavePorts(node, why.victims)
-	for i := range why.victims {
-		q.State.EvictVictim(node, &why.victims[i])
+		left.add(q.State.Group(int(v.Group)).Shape, math.MaxInt32)
 	}
 	q.evictions = append(q.evictions, verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated})
+	q.State.LeavePorts(node, why.victims)
+	for i := range why.victims {
+		if i%16 == 15 && q.ctx.Err() != nil { // an assumed pod is searched for
+			return left, q.ctx.Err()
+		}
+		q.State.EvictVictim(node, &why.victims[i])
+	}
 	q.version++
 	q.changed = true
 	q.Evicted()
-	return events
+	return left, nil
+}
+
+// departures are pods that left, or lost their nomination, by shape: the others are alike to all that wait.
+type departures struct {
+	shapes []*cluster.Shape
+	most   map[*cluster.Shape]int32 // highest priority of the pods that they wake
+}
+
+func (d *departures) add(s *cluster.Shape, most int32) {
+	before, known := d.most[s]
+	if !known {
+		if d.shapes = append(d.shapes, s); d.most == nil {
+			d.most = make(map[*cluster.Shape]int32)
+		}
+		before = most
+	}
+	d.most[s] = max(before, most)
 }
 
 // keep lets a pod wait for the events that its rejectors wait for.
@@ -450,6 +496,12 @@ func (q *queue) keep(p *pods) {
 	if k == nil {
 		k = &kept{keptBy: by, waits: q.waits(p)}
 		q.keptBy[by] = k
+	}
+	if len(k.waits) == 0 {
+		q.leftover = append(q.leftover, p)
+		return
+	}
+	if len(k.pods) == 0 {
 		q.unschedulable = append(q.unschedulable, k)
 	}
 	k.pods = append(k.pods, p)
@@ -472,11 +524,26 @@ func waitsFor(waits []func(*plugin.Event) bool, e *plugin.Event) bool {
 	return slices.ContainsFunc(waits, func(awaited func(*plugin.Event) bool) bool { return awaited(e) })
 }
 
+// wakeAll wakes pods for departures.
+func (q *queue) wakeAll(left departures) error {
+	for _, s := range left.shapes {
+		if err := q.wake(&plugin.Event{Shape: s, Left: true}, left.most[s]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // wake moves the pods that wait for an event, and do not have more than a priority, to those that back off
-// (scheduling_queue.go moveAllToActiveOrBackoffQueue).
-func (q *queue) wake(e *plugin.Event, most int32) {
-	for _, k := range q.unschedulable {
-		if len(k.pods) == 0 || k.class.Pod.Spec().Priority > most || !waitsFor(k.waits, e) {
+// (scheduling_queue.go moveAllToActiveOrBackoffQueue). An error ends the queue.
+func (q *queue) wake(e *plugin.Event, most int32) error {
+	still := q.unschedulable[:0]
+	for i, k := range q.unschedulable {
+		if i%1024 == 0 && q.ctx.Err() != nil {
+			return q.ctx.Err()
+		}
+		if k.class.Pod.Spec().Priority > most || !waitsFor(k.waits, e) {
+			still = append(still, k)
 			continue
 		}
 		for _, p := range k.pods {
@@ -484,4 +551,7 @@ func (q *queue) wake(e *plugin.Event, most int32) {
 		}
 		k.pods = nil
 	}
+	clear(q.unschedulable[len(still):])
+	q.unschedulable = still
+	return nil
 }

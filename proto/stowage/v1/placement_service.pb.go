@@ -886,6 +886,8 @@ type Eviction struct {
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
 	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
 	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
+	// The name of the node, with DecisionContext.include_node_names.
+	NodeName      string `protobuf:"bytes,5,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -946,6 +948,13 @@ func (x *Eviction) GetPdbViolations() uint32 {
 		return x.PdbViolations
 	}
 	return 0
+}
+
+func (x *Eviction) GetNodeName() string {
+	if x != nil {
+		return x.NodeName
+	}
+	return ""
 }
 
 // Placement is the result of one queue entry.
@@ -1167,7 +1176,10 @@ func (x *PlaceStreamRequest) GetPodsPerMessage() uint32 {
 	return 0
 }
 
-// PlaceStreamResponse is a part of a PlaceResponse. The merged parts equal the response of Place.
+// PlaceStreamResponse is a part of a PlaceResponse. The merged parts equal the response of Place. With KUBE_SCHEDULER the first
+// part comes when the queue has ended, and all evictions come before the first placement: of a stream that is cut, the placements
+// that arrived hold, and the evictions that they rest on are there. Entries without a placement are then unknown, even those
+// whose pods are among the victims.
 type PlaceStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The results of queue entries since the previous message.
@@ -1184,9 +1196,9 @@ type PlaceStreamResponse struct {
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// As in PlaceResponse. Only in the last message.
 	Partial bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
-	// As in PlaceResponse, since the previous message. With KUBE_SCHEDULER the first message comes when the queue has ended.
+	// As in PlaceResponse, since the previous message.
 	Evictions []*Eviction `protobuf:"bytes,8,rep,name=evictions,proto3" json:"evictions,omitempty"`
-	// As in PlaceResponse. Only in the last message.
+	// As in PlaceResponse, in every message.
 	EvictedCount  uint32 `protobuf:"varint,9,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1423,14 +1435,15 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
 	"\apartial\x18\x05 \x01(\bR\apartial\x122\n" +
 	"\tevictions\x18\a \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
-	"\revicted_count\x18\b \x01(\rR\fevictedCount\"\xa5\x01\n" +
+	"\revicted_count\x18\b \x01(\rR\fevictedCount\"\xc2\x01\n" +
 	"\bEviction\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x12\x1d\n" +
 	"\n" +
 	"node_index\x18\x02 \x01(\rR\tnodeIndex\x122\n" +
 	"\avictims\x18\x03 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
-	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\"\xc2\x04\n" +
+	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\x12\x1b\n" +
+	"\tnode_name\x18\x05 \x01(\tR\bnodeName\"\xc2\x04\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
