@@ -99,7 +99,7 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 func (s *Scheduler) condition(ctx context.Context, v verdict) (p *corev1.Pod, err error) {
 	condition, is := notScheduled(v.pod, v.why.reason(), v.message)
 	if v.clears {
-		err = s.write(ctx, v.term, func(ctx context.Context) error {
+		err = s.write(ctx, s.inTerm(v.term), func(ctx context.Context) error {
 			p, err = patchStatus(ctx, s.options.Evictions, v.pod, &condition, new(string))
 			return err
 		})

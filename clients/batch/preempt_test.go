@@ -191,14 +191,30 @@ func TestLowerNominationsAreCleared(t *testing.T) {
 	leaving.Status.Conditions = []corev1.PodCondition{{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler",
 	}}
-	w := start(t, batch.Options{Preempt: true}, node("a", "2"), leaving, middle, foreign)
+	staying := onNode(pod("staying"), "a", 1)
+	w := start(t, batch.Options{Preempt: true}, node("a", "3"), leaving, staying, middle, foreign)
 	w.waits("middle", "not eligible due to a terminating pod on the nominated node")
-	w.create(priority(of(pod("urgent"), "2"), 10))
+	w.create(priority(of(pod("urgent"), "3"), 10))
 	if got, want := w.wroteAll(2), []string{"nominate urgent a", "clear middle"}; !slices.Equal(got[:2], want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if on := w.pod("foreign").Status.NominatedNodeName; on != "a" {
 		t.Errorf("the pod of another scheduler is nominated to %q", on)
+	}
+}
+
+// If all victims terminate already, kube-scheduler leaves the other nominations alone.
+func TestLowerNominationsStayWithoutAnEviction(t *testing.T) {
+	low := priority(of(pod("low"), "9"), 5)
+	low.Status.NominatedNodeName, low.Spec.PreemptionPolicy = "a", new(corev1.PreemptNever)
+	leaving := onNode(pod("leaving"), "a", 1)
+	leaving.DeletionTimestamp = new(metav1.Now())
+	leaving.Finalizers = []string{"example.com/slow"}
+	w := start(t, batch.Options{Preempt: true}, node("a", "1"), leaving)
+	w.create(low, priority(pod("urgent"), 10))
+	w.wroteAll(1)
+	if got, want := w.ends(), []string{"nominate urgent a"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -335,6 +351,56 @@ func TestALeaderThatHungEvictsNothing(t *testing.T) {
 				t.Errorf("the victim is deleted %d times: %q", n, writes)
 			}
 		})
+	}
+}
+
+// ends ends the scheduler once all evictions have ended, and returns all writes.
+func (w *world) ends() []string {
+	w.end()
+	<-w.ended
+	return w.wroteAll(0)
+}
+
+// A pod that is gone before its victims are needs no room.
+func TestNoVictimsForAPodThatIsGone(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
+	gone := make(chan struct{})
+	w.writing(func(write string) error {
+		if write == "mark victim" {
+			w.leaves("urgent")
+			w.create(of(pod("next"), "2")) // the scheduler sees one event after the other
+			w.waits("next", "Insufficient cpu")
+			close(gone)
+		}
+		return nil
+	})
+	w.create(priority(pod("urgent"), 10))
+	<-gone
+	if got, want := w.ends(), []string{"nominate urgent a", "mark victim"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A pod evicts nothing for a nomination that ends, for a pod of higher priority, while it is being written.
+func TestAPodStopsForOneOfHigherPriority(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(pod("old"), "a", 9), onNode(pod("young"), "a", 1))
+	w.gracefully()
+	done := make(chan struct{})
+	w.writing(func(write string) error {
+		if write == "nominate low a" {
+			w.create(priority(of(pod("high"), "2"), 20))
+			w.wroteAll(6)
+			close(done)
+		}
+		return nil
+	})
+	w.create(priority(pod("low"), 10))
+	<-done
+	writes := w.ends()
+	slices.Sort(writes)
+	want := []string{"clear low", "delete old", "delete young", "mark old", "mark young", "nominate high a", "nominate low a"}
+	if !slices.Equal(writes, want) {
+		t.Errorf("%q, want %q", writes, want)
 	}
 }
 
