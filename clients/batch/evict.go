@@ -80,6 +80,10 @@ func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
 		}
 		if err != nil {
 			s.withdraw(ctx, e.nominees[i:], err)
+			for j := range e.nominees[:i] { // a group keeps its room as a whole or not at all
+				s.clear(ctx, e.nominees[j].pod, e.nominees[j].term)
+				e.nominees[j].pod = s.forgetNomination(e.nominees[j].pod)
+			}
 			return err
 		}
 	}
@@ -116,7 +120,10 @@ func (s *Scheduler) nominate(ctx context.Context, v *verdict, holds func() error
 	s.reports.settle(ctx, v.pod.UID)
 	err := s.write(ctx, holds, func(ctx context.Context) error {
 		condition, _ := notScheduled(v.pod, v.why.reason(), v.message)
-		_, err := patchStatus(ctx, s.options.Evictions, v.pod, &condition, &v.nominee)
+		patched, err := patchStatus(ctx, s.options.Evictions, v.pod, &condition, &v.nominee)
+		if err == nil && patched.ResourceVersion != "" && patched.ResourceVersion == v.pod.ResourceVersion {
+			s.pending.shown(v.pod.UID) // nothing has changed: no event follows
+		}
 		return err
 	})
 	if err == nil {
@@ -155,13 +162,18 @@ func (s *Scheduler) forgetNomination(p *corev1.Pod) *corev1.Pod {
 func (s *Scheduler) clearBelow(ctx context.Context, v verdict) {
 	for _, p := range s.pending.nominated(v.nominee, priority(v.pod)) {
 		s.forgetNomination(p) // it may not be written yet
-		err := s.write(ctx, s.inTerm(v.term), func(ctx context.Context) error {
-			_, err := patchStatus(ctx, s.options.Evictions, p, nil, new(string))
-			return err
-		})
-		if err != nil && !apierrors.IsNotFound(err) {
-			s.log.Warn("cannot clear the nomination of a pod", "pod", nameOf(p), "node", v.nominee, "error", err)
-		}
+		s.clear(ctx, p, v.term)
+	}
+}
+
+// clear clears the nomination of a pod in its status.
+func (s *Scheduler) clear(ctx context.Context, p *corev1.Pod, term uint64) {
+	err := s.write(ctx, s.inTerm(term), func(ctx context.Context) error {
+		_, err := patchStatus(ctx, s.options.Evictions, p, nil, new(string))
+		return err
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.log.Warn("cannot clear the nomination of a pod", "pod", nameOf(p), "node", p.Status.NominatedNodeName, "error", err)
 	}
 }
 

@@ -53,6 +53,7 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	if v.why == failed {
 		epoch = anyEpoch
 	}
+	v.clears = v.clears || s.endsNomination(v)
 	if ctx.Err() != nil {
 		s.pending.back(v.candidate, time.Now(), epoch) // the attempt was cut short
 		return
@@ -69,6 +70,18 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		s.tell(ctx, v)
 	})
 	s.pending.back(v.candidate, time.Now(), epoch)
+}
+
+// endsNomination reports whether a pod without a node loses its nomination although no answer about preemption says so: one that
+// nothing ends would keep its room for ever.
+func (s *Scheduler) endsNomination(v verdict) bool {
+	switch {
+	case !s.evicts() || v.pod.Status.NominatedNodeName == "" || v.soon || v.keeps || v.why == failed:
+		return false
+	case v.why == unschedulable:
+		return v.group != ""
+	}
+	return true
 }
 
 // tell writes a pod's status and an event that say why it has no node. If another scheduler may have placed the pod

@@ -237,6 +237,15 @@ func (q *pendingPods) withdraw(pod *corev1.Pod) {
 	}
 }
 
+// shown says that the nomination of a pod is in its latest event.
+func (q *pendingPods) shown(uid types.UID) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if p := q.pods[uid]; p != nil {
+		p.nominee = false
+	}
+}
+
 // nominated returns the pods that are nominated to a node and have a priority below the given one.
 func (q *pendingPods) nominated(node string, below int32) (out []*corev1.Pod) {
 	q.mutex.Lock()

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // onNode is a pod that runs on a node since some minutes.
@@ -479,4 +482,126 @@ func TestAGroupThatWouldNotFitEvictsNothing(t *testing.T) {
 	if writes := w.wroteAll(0); len(writes) > 0 {
 		t.Errorf("%q", writes)
 	}
+}
+
+// loses waits until a pod is nominated no longer.
+func (w *world) loses(name string) {
+	w.t.Helper()
+	eventually(w.t, func() error {
+		if on := w.pod(name).Status.NominatedNodeName; on != "" {
+			return fmt.Errorf("%s is nominated to %s", name, on)
+		}
+		return nil
+	})
+}
+
+// A nomination ends with the preemption that it is for: otherwise it would keep its room for ever.
+func TestNominationsThatNothingElseEnds(t *testing.T) {
+	gated := priority(member(pod("gated"), "2"), 10)
+	unread := priority(pod("unread"), 10)
+	unread.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: new("c")}}
+	for name, p := range map[string]*corev1.Pod{
+		"its group is not complete":  gated,
+		"the pod cannot be decided":  unread,
+		"a group above no pod":       of(member(pod("low"), "1"), "9"),
+		"a group without candidates": priority(of(member(pod("huge"), "1"), "9"), 10),
+		"no victims by a preemption": priority(of(member(pod("waits"), "1"), "2"), 10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.Status.NominatedNodeName = "a"
+			leaving := onNode(pod("leaving"), "a", 1) // by no preemption
+			leaving.DeletionTimestamp = new(metav1.Now())
+			leaving.Finalizers = []string{"example.com/slow"}
+			w := start(t, batch.Options{Preempt: true}, node("a", "1"), leaving, p)
+			w.loses(p.Name)
+		})
+	}
+}
+
+// Members that are nominated already lose that if another one cannot be nominated.
+func TestAGroupIsNominatedAsAWhole(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(of(pod("victim"), "2"), "a", 1))
+	var first string
+	w.writing(func(write string) error {
+		if name, ok := strings.CutPrefix(write, "nominate "); ok {
+			if first == "" {
+				first, _, _ = strings.Cut(name, " ")
+			} else if !strings.HasPrefix(name, first) {
+				return forbidden
+			}
+		}
+		return nil
+	})
+	w.create(priority(member(pod("g-1"), "2"), 10), priority(member(pod("g-2"), "2"), 10))
+	if got := w.wroteAll(2)[1]; got != "clear "+first {
+		t.Errorf("%q after the nomination of %s", got, first)
+	}
+	for _, write := range w.ends() {
+		if strings.HasPrefix(write, "delete") {
+			t.Error(write)
+		}
+	}
+}
+
+// Pods of a PodGroup that run count towards its minimum, and of its victims only those go that are where it is placed.
+func TestAPodGroupPreemptsInItsDomain(t *testing.T) {
+	for name, running := range map[string]int{"none runs": 0, "one runs": 1} {
+		t.Run(name, func(t *testing.T) {
+			large, small := node("large", "4"), node("small", "2")
+			large.Labels, small.Labels = map[string]string{"rack": "1"}, map[string]string{"rack": "2"}
+			objects := []runtime.Object{large, small}
+			group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}}
+			group.Spec.Priority = new(int32(10))
+			group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(2 + running)}
+			group.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+				Topology: []schedulingv1beta1.TopologyConstraint{{Key: "rack"}},
+			}
+			objects = append(objects, group, onNode(of(pod("old"), "4"), "large", 9), onNode(of(pod("young"), "2"), "small", 1))
+			for range running {
+				idle := node("idle", "2")
+				idle.Labels = large.Labels
+				objects = append(objects, idle, priority(onNode(of(inPodGroup(pod("runs")), "2"), "idle", 9), 10))
+			}
+			for _, name := range []string{"g-1", "g-2"} {
+				objects = append(objects, priority(of(inPodGroup(pod(name)), "2"), 10))
+			}
+			w := start(t, batch.Options{Preempt: true}, objects...)
+			for _, on := range w.bound("g-1", "g-2") {
+				if on != "large" {
+					t.Errorf("on %s", on)
+				}
+			}
+			for _, write := range w.ends() {
+				if write == "delete young" {
+					t.Error(write)
+				}
+			}
+		})
+	}
+}
+
+// A group decides with many calls. What has changed before the last of them makes it no older.
+func TestAGroupPreemptsWhileTheClusterChanges(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true, Fresh: 1}, node("a", "1"), node("b", "9"), onNode(pod("victim"), "a", 1),
+		priority(onNode(of(pod("busy"), "9"), "b", 1), 99))
+	n := 0
+	w.mutex.Lock()
+	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
+		if r.IncludePreemption && len(r.PodGroups) == 0 {
+			n++
+			other := of(onNode(pod(fmt.Sprint("other-", n)), "b", 1), "0")
+			other.Spec.SchedulerName = "another"
+			w.create(other)
+			eventually(t, func() error {
+				if on, _ := w.cluster.NodeOf(other.UID); on == "" {
+					return errors.New("no event")
+				}
+				return nil
+			})
+		}
+		return nil
+	}
+	w.mutex.Unlock()
+	w.create(priority(member(pod("g-1"), "1"), 10))
+	w.bound("g-1")
 }
