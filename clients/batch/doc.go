@@ -33,7 +33,8 @@
 // pod is nominated first, in memory at once and then in its status: room that is being made is never free for pods behind it.
 // So the pods behind it in a call are decided again. Then nominations of lower priority on the node are cleared, and the
 // victims get the condition DisruptionTarget and are deleted, each with its UID. The pod is tried again once they terminate:
-// while one does, the server finds it not eligible to preempt. A group evicts what all its pods need, or nothing.
+// while one does, the server finds it not eligible to preempt. A pod that is gone by then, or nominated no longer, evicts nothing
+// more. A group evicts what all its pods need, or nothing.
 //
 // # What it does not do
 //

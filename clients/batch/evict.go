@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,7 +48,7 @@ func (s *Scheduler) start(e *eviction, epoch uint64) {
 			switch {
 			case v.why == failed:
 				s.leave(ctx, v, epoch)
-			case errors.Is(err, errOutdated):
+			case errors.Is(err, errOutdated) && v.group == "": // to decide about a group takes many calls
 				s.pending.again(v.candidate)
 			default:
 				s.pending.back(v.candidate, now, epoch)
@@ -58,9 +59,16 @@ func (s *Scheduler) start(e *eviction, epoch uint64) {
 
 // evict nominates pods, and then evicts their victims. The nominations come first: whoever leads next finds them, and the
 // room of a victim is never free for pods of lower priority. Otherwise it is as in kube-scheduler
-// (pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
+// (pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37). Each write is sent only while all pods that
+// the victims make room for are pending and nominated: a pod that need not leave stays.
 func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
 	err := s.leads(ctx)
+	holds := func() error {
+		if !s.pending.evicts(e.nominees) {
+			return errOutdated
+		}
+		return s.inTerm(e.nominees[0].term)()
+	}
 	for _, v := range e.nominees {
 		if err == nil {
 			err = s.look(v)
@@ -68,28 +76,35 @@ func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
 	}
 	for i := range e.nominees {
 		if err == nil {
-			err = s.nominate(ctx, &e.nominees[i])
+			err = s.nominate(ctx, &e.nominees[i], holds)
 		}
 		if err != nil {
 			s.withdraw(ctx, e.nominees[i:], err)
+			for j := range e.nominees[:i] { // a group keeps its room as a whole or not at all
+				s.clear(ctx, e.nominees[j].pod, e.nominees[j].term)
+				e.nominees[j].pod = s.forgetNomination(e.nominees[j].pod)
+			}
 			return err
 		}
 	}
+	victims := slices.DeleteFunc(slices.Clone(e.victims), func(v victim) bool { return v.DeletionTimestamp != nil })
 	for _, v := range e.nominees {
 		s.options.Events.Eventf(v.pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
 		s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
-		s.clearBelow(ctx, v)
+		if len(victims) > 0 {
+			s.clearBelow(ctx, v)
+		}
 	}
 	s.metrics.violations.Add(ctx, int64(e.violations))
 	group, evicting := errgroup.WithContext(ctx)
 	group.SetLimit(evictionsAtATime)
-	for _, victim := range e.victims {
-		if victim.DeletionTimestamp != nil {
-			continue
-		}
-		group.Go(func() error { return s.evictOne(evicting, victim, e.nominees[0].term) })
+	for _, victim := range victims {
+		group.Go(func() error { return s.evictOne(evicting, victim, holds) })
 	}
-	if err := group.Wait(); err != nil {
+	switch err := group.Wait(); {
+	case errors.Is(err, errOutdated):
+		return err
+	case err != nil:
 		s.log.Error("cannot evict the victims of a pod; it is tried again", "pod", nameOf(e.nominees[0].pod), "error", err)
 		return err
 	}
@@ -101,11 +116,14 @@ func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
 // nominate writes the nomination of a pod and the reason why it has no node, as kube-scheduler does in one patch
 // (pkg/scheduler/schedule_one.go handleSchedulingFailure, v1.37).
-func (s *Scheduler) nominate(ctx context.Context, v *verdict) error {
+func (s *Scheduler) nominate(ctx context.Context, v *verdict, holds func() error) error {
 	s.reports.settle(ctx, v.pod.UID)
-	err := s.write(ctx, v.term, func(ctx context.Context) error {
+	err := s.write(ctx, holds, func(ctx context.Context) error {
 		condition, _ := notScheduled(v.pod, v.why.reason(), v.message)
-		_, err := patchStatus(ctx, s.options.Evictions, v.pod, &condition, &v.nominee)
+		patched, err := patchStatus(ctx, s.options.Evictions, v.pod, &condition, &v.nominee)
+		if err == nil && patched.ResourceVersion != "" && patched.ResourceVersion == v.pod.ResourceVersion {
+			s.pending.shown(v.pod.UID) // nothing has changed: no event follows
+		}
 		return err
 	})
 	if err == nil {
@@ -119,13 +137,7 @@ func (s *Scheduler) nominate(ctx context.Context, v *verdict) error {
 func (s *Scheduler) withdraw(ctx context.Context, nominees []verdict, err error) {
 	for i := range nominees {
 		v := &nominees[i]
-		latest := nominatedTo(v.pod, "")
-		if o, there, e := s.pods.GetByKey(nameOf(v.pod)); e == nil && there && o.(*corev1.Pod).UID == v.pod.UID {
-			latest = o.(*corev1.Pod)
-		}
-		s.cluster.Withdraw(latest)
-		s.pending.withdraw(latest)
-		v.pod = latest
+		v.pod = s.forgetNomination(v.pod)
 		if !errors.Is(err, errOutdated) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 			s.log.Error("cannot nominate a pod; it evicts nothing", "pod", nameOf(v.pod), "node", v.nominee, "error", err)
 			v.message, v.why = "cannot be nominated to "+v.nominee+": "+err.Error(), failed
@@ -133,34 +145,52 @@ func (s *Scheduler) withdraw(ctx context.Context, nominees []verdict, err error)
 	}
 }
 
+// forgetNomination ends a nomination that no event has shown, and returns the pod as the latest event says. If the pod
+// evicts others, it stops.
+func (s *Scheduler) forgetNomination(p *corev1.Pod) *corev1.Pod {
+	latest := nominatedTo(p, "")
+	if o, there, err := s.pods.GetByKey(nameOf(p)); err == nil && there && o.(*corev1.Pod).UID == p.UID {
+		latest = o.(*corev1.Pod)
+	}
+	s.cluster.Withdraw(latest)
+	s.pending.withdraw(latest)
+	return latest
+}
+
 // clearBelow clears the nominations to a node of this scheduler's pods with a lower priority, which may not fit there any
 // more. That they stay is no reason to evict nothing.
 func (s *Scheduler) clearBelow(ctx context.Context, v verdict) {
 	for _, p := range s.pending.nominated(v.nominee, priority(v.pod)) {
-		err := s.write(ctx, v.term, func(ctx context.Context) error {
-			_, err := patchStatus(ctx, s.options.Evictions, p, nil, new(string))
-			return err
-		})
-		if err != nil && !apierrors.IsNotFound(err) {
-			s.log.Warn("cannot clear the nomination of a pod", "pod", nameOf(p), "node", v.nominee, "error", err)
-		}
+		s.forgetNomination(p) // it may not be written yet
+		s.clear(ctx, p, v.term)
+	}
+}
+
+// clear clears the nomination of a pod in its status.
+func (s *Scheduler) clear(ctx context.Context, p *corev1.Pod, term uint64) {
+	err := s.write(ctx, s.inTerm(term), func(ctx context.Context) error {
+		_, err := patchStatus(ctx, s.options.Evictions, p, nil, new(string))
+		return err
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.log.Warn("cannot clear the nomination of a pod", "pod", nameOf(p), "node", p.Status.NominatedNodeName, "error", err)
 	}
 }
 
 // evictOne evicts a victim: the condition says why, then it is deleted, if it is still the same pod. A victim that is gone is
 // no error.
-func (s *Scheduler) evictOne(ctx context.Context, v victim, term uint64) error {
+func (s *Scheduler) evictOne(ctx context.Context, v victim, holds func() error) error {
 	reason := corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
 		Message:            s.options.SchedulerName + ": preempting to accommodate a higher priority pod",
 		ObservedGeneration: v.Generation, LastTransitionTime: metav1.Now(),
 	}
-	err := s.write(ctx, term, func(ctx context.Context) error {
+	err := s.write(ctx, holds, func(ctx context.Context) error {
 		_, err := patchStatus(ctx, s.options.Evictions, v.Pod, &reason, nil)
 		return err
 	})
 	if err == nil {
-		err = s.write(ctx, term, func(ctx context.Context) error {
+		err = s.write(ctx, holds, func(ctx context.Context) error {
 			return s.options.Evictions.CoreV1().Pods(v.Namespace).Delete(ctx, v.Name,
 				metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.UID))})
 		})
@@ -206,22 +236,26 @@ func (s *Scheduler) untilShown(ctx context.Context, victims []victim) {
 	}
 }
 
-// write makes a call of the API server that only a scheduler may make that has led without a break since the decision. While
-// the API server does not carry it out, it is repeated for a while, which it must allow; a conflict a few times, as
-// kube-scheduler repeats them (pkg/scheduler/util/utils.go PatchPodStatus, v1.37).
-func (s *Scheduler) write(ctx context.Context, term uint64, call func(context.Context) error) error {
-	leads := func() error {
+// inTerm returns a check that the scheduler leads in a term.
+func (s *Scheduler) inTerm(term uint64) func() error {
+	return func() error {
 		if now := s.options.Lease.Term(); now == 0 || now != term {
 			return errOutdated
 		}
 		return nil
 	}
+}
+
+// write makes a call of the API server, unless holds returns an error when the client is ready to send. While the API server
+// does not carry it out, it is repeated for a while, which it must allow; a conflict a few times, as kube-scheduler repeats
+// them (pkg/scheduler/util/utils.go PatchPodStatus, v1.37).
+func (s *Scheduler) write(ctx context.Context, holds func() error, call func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
 	conflicts := 0
 	for since := time.Now(); ; {
 		calling, cancel := context.WithTimeout(ctx, apiTimeout)
-		calling, _ = connect.WithLook(calling, leads)
-		err := leads()
+		calling, _ = connect.WithLook(calling, holds)
+		err := holds()
 		if err == nil {
 			err = call(calling)
 		}

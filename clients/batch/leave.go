@@ -53,6 +53,7 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	if v.why == failed {
 		epoch = anyEpoch
 	}
+	v.clears = v.clears || s.endsNomination(v)
 	if ctx.Err() != nil {
 		s.pending.back(v.candidate, time.Now(), epoch) // the attempt was cut short
 		return
@@ -69,6 +70,18 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		s.tell(ctx, v)
 	})
 	s.pending.back(v.candidate, time.Now(), epoch)
+}
+
+// endsNomination reports whether a pod without a node loses its nomination although no answer about preemption says so: one that
+// nothing ends would keep its room for ever.
+func (s *Scheduler) endsNomination(v verdict) bool {
+	switch {
+	case !s.evicts() || v.pod.Status.NominatedNodeName == "" || v.soon || v.keeps || v.why == failed:
+		return false
+	case v.why == unschedulable:
+		return v.group != ""
+	}
+	return true
 }
 
 // tell writes a pod's status and an event that say why it has no node. If another scheduler may have placed the pod
@@ -99,7 +112,7 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 func (s *Scheduler) condition(ctx context.Context, v verdict) (p *corev1.Pod, err error) {
 	condition, is := notScheduled(v.pod, v.why.reason(), v.message)
 	if v.clears {
-		err = s.write(ctx, v.term, func(ctx context.Context) error {
+		err = s.write(ctx, s.inTerm(v.term), func(ctx context.Context) error {
 			p, err = patchStatus(ctx, s.options.Evictions, v.pod, &condition, new(string))
 			return err
 		})

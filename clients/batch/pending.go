@@ -44,6 +44,8 @@ type pendingPod struct {
 	tried    uint64    // the epoch of its last failed attempt
 	after    time.Time // the end of its backoff
 	nominee  bool      // pod has a nominated node that no event has shown
+	// makesRoom is the node for which it evicts others, "" once its nomination has ended.
+	makesRoom string
 }
 
 type state int
@@ -205,17 +207,42 @@ func (q *pendingPods) evict(pods ...candidate) {
 	defer q.mutex.Unlock()
 	for _, c := range pods {
 		if p := q.pods[c.pod.UID]; p != nil {
-			p.state, p.pod, p.nominee = evicting, nominatedTo(p.pod, c.pod.Status.NominatedNodeName), true
+			node := c.pod.Status.NominatedNodeName
+			p.state, p.pod, p.nominee, p.makesRoom = evicting, nominatedTo(p.pod, node), true, node
 		}
 	}
 }
 
-// withdraw ends the nomination of a pod that was not written. The argument is the pod without it.
+// evicts reports whether pods are pending and evict others, all for the nodes that they are still nominated to.
+func (q *pendingPods) evicts(nominees []verdict) bool {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	return !slices.ContainsFunc(nominees, func(v verdict) bool {
+		p := q.pods[v.pod.UID]
+		return p == nil || p.state != evicting || p.makesRoom != v.nominee || p.pod.Status.NominatedNodeName != v.nominee
+	})
+}
+
+// withdraw ends the nomination of a pod that was not written: it evicts no others. The argument is the pod without it.
 func (q *pendingPods) withdraw(pod *corev1.Pod) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if p := q.pods[pod.UID]; p != nil && p.nominee {
+	p := q.pods[pod.UID]
+	if p == nil {
+		return
+	}
+	p.makesRoom = ""
+	if p.nominee {
 		p.pod, p.nominee = pod, false
+	}
+}
+
+// shown says that the nomination of a pod is in its latest event.
+func (q *pendingPods) shown(uid types.UID) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if p := q.pods[uid]; p != nil {
+		p.nominee = false
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1+halved)))]
 		term := s.options.Lease.Term()
-		verdicts, evicts, err := s.place(ctx, part, term, attempt <= checkedAttempts)
+		verdicts, preempt, err := s.place(ctx, part, term, attempt <= checkedAttempts)
 		if errors.Is(err, live.ErrChanged) {
 			s.metrics.outdated.Add(ctx, 1)
 			attempt++
@@ -55,22 +55,16 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		if err != nil {
 			verdicts = s.allFailed(part, err)
 		}
-		left := part
-		for _, v := range verdicts {
-			v.term = term
-			switch {
-			case v.node != "":
-				s.bindings <- v
-			case v.soon:
-				s.leave(ctx, v, anyEpoch)
-			default:
-				s.leave(ctx, v, epoch)
+		s.settle(ctx, verdicts, term, epoch)
+		left := without(part, verdicts)
+		if preempt != nil { // the placed pods do not wait for that
+			evicts, more := preempt(ctx)
+			s.settle(ctx, more, term, epoch)
+			left = without(left, more)
+			if evicts != nil {
+				left = without(left, evicts.nominees)
+				s.start(evicts, epoch)
 			}
-		}
-		left = without(left, verdicts)
-		if evicts != nil {
-			left = without(left, evicts.nominees)
-			s.start(evicts, epoch)
 		}
 		switch {
 		case err != nil && odd < oddInARow:
@@ -84,6 +78,21 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			halved = 0
 		}
 		pods, attempt = append(slices.Clone(left), pods[len(part):]...), 1
+	}
+}
+
+// settle has pods with a node bound, and leaves the others pending.
+func (s *Scheduler) settle(ctx context.Context, verdicts []verdict, term, epoch uint64) {
+	for _, v := range verdicts {
+		v.term = term
+		switch {
+		case v.node != "":
+			s.bindings <- v
+		case v.soon:
+			s.leave(ctx, v, anyEpoch)
+		default:
+			s.leave(ctx, v, epoch)
+		}
 	}
 }
 
@@ -149,10 +158,12 @@ func wholeGroups(pods []candidate, n int) int {
 	return n
 }
 
-// place calls Place and assumes the pods that got a node. If a pod or a group evicts others, it is nominated, and the pods
-// behind it have no verdict: they must be decided with that nomination. If checked, place returns live.ErrChanged if the
-// cluster has changed since the request.
-func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) ([]verdict, *eviction, error) {
+// place calls Place and assumes the pods that got a node. If a pod or a group may evict others, preempt decides about that
+// (Scheduler.preempt). Neither it nor the pods behind it have a verdict: they must be decided with its nomination. If checked,
+// place returns live.ErrChanged if the cluster has changed since the request.
+func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) (
+	_ []verdict, preempt func(context.Context) (*eviction, []verdict), _ error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var view *live.View
@@ -211,13 +222,10 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 	for _, c := range placed {
 		s.reports.drop(c.pod.UID)
 	}
-	var evicts *eviction
 	if len(behind) > 0 {
-		var more []verdict
-		evicts, more = s.preempt(ctx, behind, view, term, decided)
-		verdicts = append(verdicts, more...)
+		preempt = func(ctx context.Context) (*eviction, []verdict) { return s.preempt(ctx, behind, view, term, decided) }
 	}
-	return append(verdicts, refused...), evicts, nil
+	return append(verdicts, refused...), preempt, nil
 }
 
 var violationPath = regexp.MustCompile(`^(queue|pod_groups)\[(\d+)\]\.?(?:pod\.)?(?:template\.)?(.*)$`)

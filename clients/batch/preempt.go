@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -39,12 +40,13 @@ func (s *Scheduler) untilPreemptor(verdicts []verdict, asked bool) (before, behi
 		return verdicts, nil
 	}
 	lowest, known := int32(0), false
-	for i, v := range verdicts {
+	for i := range verdicts {
+		v := &verdicts[i]
 		switch {
 		case v.node != "" || v.why != unschedulable:
 			continue
 		case v.preempts.GetNominated() != nil:
-			return verdicts[:i], verdicts[i:]
+			return cut(verdicts, i)
 		case asked && v.group == "" || neverPreempts(v.pod):
 			continue
 		}
@@ -52,10 +54,25 @@ func (s *Scheduler) untilPreemptor(verdicts []verdict, asked bool) (before, behi
 			lowest, known = s.lowestPriority(), true
 		}
 		if priority(v.pod) > lowest {
-			return verdicts[:i], verdicts[i:]
+			return cut(verdicts, i)
 		}
+		v.clears = v.pod.Status.NominatedNodeName != "" // there are no candidates
 	}
 	return verdicts, nil
+}
+
+// cut cuts verdicts before one. The placed pods of its group stay before the cut: a group is bound as a whole.
+func cut(verdicts []verdict, at int) (before, behind []verdict) {
+	before = slices.Clone(verdicts[:at])
+	group, grouped := groupOf(verdicts[at].pod)
+	for _, v := range verdicts[at:] {
+		if key, _ := groupOf(v.pod); grouped && key == group && v.node != "" {
+			before = append(before, v)
+		} else {
+			behind = append(behind, v)
+		}
+	}
+	return before, behind
 }
 
 func neverPreempts(p *corev1.Pod) bool {
@@ -139,12 +156,17 @@ func (s *Scheduler) victims(c *stowagev1.PreemptionCandidate, by *corev1.Pod, no
 	return out, true
 }
 
+// groupTimeout bounds all calls for the preemption of one group; callTimeout bounds each.
+const groupTimeout = time.Minute
+
 // preemptForGroup returns what a group without a placement evicts, and the verdicts of its pods that stay pending without it.
 // Its pods look for victims one after the other, each with the victims of those before it gone, until the group has its
-// minimum. Then the group is placed as if all of these victims were gone, in its own mode: if that fails, none is evicted. The
-// members that are placed are nominated to their nodes, so that the group keeps its room, free room included, until the
+// minimum. Then the group is placed as if all of these victims were gone, in its own mode, and again as if only those were gone
+// that are on nodes of placed members, until no others are left: if that fails, none is evicted. The members that are placed are nominated to their nodes, so that the group keeps its room, free room included, until the
 // victims are gone.
 func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*eviction, []verdict) {
+	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
+	defer cancel()
 	var pods []candidate
 	for _, v := range members {
 		if neverPreempts(v.pod) {
@@ -153,9 +175,13 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 		pods = append(pods, v.candidate)
 	}
 	if s.waitForVictims(members) {
+		for i := range members {
+			members[i].keeps = true
+		}
 		return nil, members
 	}
 	out := &eviction{}
+	violations := map[string]int{} // by node
 	var gone []types.UID
 	for range members {
 		a, err := s.askFor(ctx, pods, gone, false)
@@ -168,12 +194,10 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 		}
 		next := a.preemption.GetNominated()
 		if next == nil {
-			for i, v := range members {
-				members[i].clears = a.preemption.GetClearsNomination() && v.pod.Status.NominatedNodeName != ""
-			}
 			return nil, members
 		}
-		victims, known := s.victims(next, a.unplaced, a.view.NodeName(next.NodeIndex))
+		node := a.view.NodeName(next.NodeIndex)
+		victims, known := s.victims(next, a.unplaced, node)
 		if !known {
 			for i := range members {
 				members[i].soon = true
@@ -181,22 +205,44 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 			return nil, members
 		}
 		out.victims = append(out.victims, victims...)
-		out.violations += int(next.PdbViolations)
+		violations[node] += int(next.PdbViolations)
 		for _, v := range victims {
 			gone = append(gone, v.UID)
 		}
 	}
-	a, err := s.askFor(ctx, pods, gone, true)
-	if err != nil {
-		s.log.Warn("cannot place a pod group without its victims", "group", members[0].group, "error", err)
-		return nil, members
+	var a groupAnswer
+	for found := 0; found != len(gone); {
+		var err error
+		if a, err = s.askFor(ctx, pods, gone, true); err != nil {
+			s.log.Warn("cannot place a pod group without its victims", "group", members[0].group, "error", err)
+			return nil, members
+		}
+		if a.placed == 0 {
+			return nil, members
+		}
+		on := map[string]bool{}
+		for _, v := range a.verdicts {
+			on[v.node] = true
+		}
+		found, gone, out.violations = len(gone), nil, 0
+		for node, n := range violations {
+			if on[node] {
+				out.violations += n
+			}
+		}
+		out.victims = slices.DeleteFunc(out.victims, func(v victim) bool { return !on[v.node] })
+		for _, v := range out.victims {
+			gone = append(gone, v.UID)
+		}
 	}
-	if a.placed == 0 || len(gone) == 0 {
+	if len(gone) == 0 {
 		return nil, members
 	}
 	var rest []verdict
+	decided := time.Now()
 	for i, v := range a.verdicts {
 		member := members[i]
+		member.version, member.decided = a.view.Version(), decided
 		if member.nominee = v.node; v.node == "" {
 			rest = append(rest, member)
 			continue
@@ -207,7 +253,7 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 	return out, rest
 }
 
-// waitForVictims reports whether pods of lower priority terminate on a node that a member is nominated to: the group has
+// waitForVictims reports whether preempted pods of lower priority terminate on a node that a member is nominated to: the group has
 // evicted enough. kube-scheduler has that rule for a pod (PodEligibleToPreemptOthers).
 func (s *Scheduler) waitForVictims(members []verdict) bool {
 	nominated := map[string]int32{}
@@ -218,7 +264,7 @@ func (s *Scheduler) waitForVictims(members []verdict) bool {
 	}
 	return len(nominated) > 0 && slices.ContainsFunc(s.pods.List(), func(o any) bool {
 		p, ok := o.(*corev1.Pod)
-		if !ok || p.DeletionTimestamp == nil {
+		if !ok || !kube.Preempted(p) {
 			return false
 		}
 		above, here := nominated[p.Spec.NodeName]
@@ -242,13 +288,15 @@ func (s *Scheduler) askFor(ctx context.Context, pods []candidate, gone []types.U
 	if len(refused) > 0 || len(q.groups) != 1 {
 		return out, errors.New("the group has changed")
 	}
-	out.minimum = int(q.groups[0].GetMinCount())
+	out.minimum = max(1, int(q.groups[0].GetMinCount())-len(q.groups[0].ScheduledPods))
 	if !asGroup {
 		q.groups = nil
 		for _, e := range q.queue {
 			e.PodGroup = ""
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	var answer *stowagev1.PlaceResponse
 	if err := s.cluster.AskWithout(ctx, gone, func(ctx context.Context, v *live.View) (err error) {
 		out.view = v

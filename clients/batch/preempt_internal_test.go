@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,4 +55,25 @@ func TestWhatIsBehindAPreemptorIsDecidedAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The placed pods of a group are not torn apart.
+func TestAGroupIsNotCut(t *testing.T) {
+	one := func(name, group, node string) verdict {
+		return verdict{candidate: candidate{pod: waitingPod(name, 0, 0, group)}, node: node}
+	}
+	before, behind := cut([]verdict{
+		one("first", "", "a"), one("g-1", "g", "a"), one("g-2", "g", ""), one("g-3", "g", "a"), one("last", "", "a"),
+	}, 2)
+	got := fmt.Sprint(podNames(before), podNames(behind))
+	if want := "[first g-1 g-3] [g-2 last]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func podNames(verdicts []verdict) (out []string) {
+	for _, v := range verdicts {
+		out = append(out, v.pod.Name)
+	}
+	return out
 }

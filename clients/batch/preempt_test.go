@@ -12,10 +12,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // onNode is a pod that runs on a node since some minutes.
@@ -206,14 +209,30 @@ func TestLowerNominationsAreCleared(t *testing.T) {
 	leaving.Status.Conditions = []corev1.PodCondition{{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler",
 	}}
-	w := start(t, batch.Options{Preempt: true}, node("a", "2"), leaving, middle, foreign)
+	staying := onNode(pod("staying"), "a", 1)
+	w := start(t, batch.Options{Preempt: true}, node("a", "3"), leaving, staying, middle, foreign)
 	w.waits("middle", "not eligible due to a terminating pod on the nominated node")
-	w.create(priority(of(pod("urgent"), "2"), 10))
+	w.create(priority(of(pod("urgent"), "3"), 10))
 	if got, want := w.wroteAll(2), []string{"nominate urgent a", "clear middle"}; !slices.Equal(got[:2], want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if on := w.pod("foreign").Status.NominatedNodeName; on != "a" {
 		t.Errorf("the pod of another scheduler is nominated to %q", on)
+	}
+}
+
+// If all victims terminate already, kube-scheduler leaves the other nominations alone.
+func TestLowerNominationsStayWithoutAnEviction(t *testing.T) {
+	low := priority(of(pod("low"), "9"), 5)
+	low.Status.NominatedNodeName, low.Spec.PreemptionPolicy = "a", new(corev1.PreemptNever)
+	leaving := onNode(pod("leaving"), "a", 1)
+	leaving.DeletionTimestamp = new(metav1.Now())
+	leaving.Finalizers = []string{"example.com/slow"}
+	w := start(t, batch.Options{Preempt: true}, node("a", "1"), leaving)
+	w.create(low, priority(pod("urgent"), 10))
+	w.wroteAll(1)
+	if got, want := w.ends(), []string{"nominate urgent a"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -357,6 +376,56 @@ func TestALeaderThatHungEvictsNothing(t *testing.T) {
 	}
 }
 
+// ends ends the scheduler once all evictions have ended, and returns all writes.
+func (w *world) ends() []string {
+	w.end()
+	<-w.ended
+	return w.wroteAll(0)
+}
+
+// A pod that is gone before its victims are needs no room.
+func TestNoVictimsForAPodThatIsGone(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
+	gone := make(chan struct{})
+	w.writing(func(write string) error {
+		if write == "mark victim" {
+			w.leaves("urgent")
+			w.create(of(pod("next"), "2")) // the scheduler sees one event after the other
+			w.waits("next", "Insufficient cpu")
+			close(gone)
+		}
+		return nil
+	})
+	w.create(priority(pod("urgent"), 10))
+	<-gone
+	if got, want := w.ends(), []string{"nominate urgent a", "mark victim"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A pod evicts nothing for a nomination that ends, for a pod of higher priority, while it is being written.
+func TestAPodStopsForOneOfHigherPriority(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(pod("old"), "a", 9), onNode(pod("young"), "a", 1))
+	w.gracefully()
+	done := make(chan struct{})
+	w.writing(func(write string) error {
+		if write == "nominate low a" {
+			w.create(priority(of(pod("high"), "2"), 20))
+			w.wroteAll(6)
+			close(done)
+		}
+		return nil
+	})
+	w.create(priority(pod("low"), 10))
+	<-done
+	writes := w.ends()
+	slices.Sort(writes)
+	want := []string{"clear low", "delete old", "delete young", "mark old", "mark young", "nominate high a", "nominate low a"}
+	if !slices.Equal(writes, want) {
+		t.Errorf("%q, want %q", writes, want)
+	}
+}
+
 // A pod that preempted and cannot preempt any more loses its nomination.
 func TestANominationEndsWithoutCandidates(t *testing.T) {
 	urgent := priority(pod("urgent"), 10)
@@ -442,4 +511,126 @@ func TestAGroupThatWouldNotFitEvictsNothing(t *testing.T) {
 	if writes := w.wroteAll(0); len(writes) > 0 {
 		t.Errorf("%q", writes)
 	}
+}
+
+// loses waits until a pod is nominated no longer.
+func (w *world) loses(name string) {
+	w.t.Helper()
+	eventually(w.t, func() error {
+		if on := w.pod(name).Status.NominatedNodeName; on != "" {
+			return fmt.Errorf("%s is nominated to %s", name, on)
+		}
+		return nil
+	})
+}
+
+// A nomination ends with the preemption that it is for: otherwise it would keep its room for ever.
+func TestNominationsThatNothingElseEnds(t *testing.T) {
+	gated := priority(member(pod("gated"), "2"), 10)
+	unread := priority(pod("unread"), 10)
+	unread.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: new("c")}}
+	for name, p := range map[string]*corev1.Pod{
+		"its group is not complete":  gated,
+		"the pod cannot be decided":  unread,
+		"a group above no pod":       of(member(pod("low"), "1"), "9"),
+		"a group without candidates": priority(of(member(pod("huge"), "1"), "9"), 10),
+		"no victims by a preemption": priority(of(member(pod("waits"), "1"), "2"), 10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.Status.NominatedNodeName = "a"
+			leaving := onNode(pod("leaving"), "a", 1) // by no preemption
+			leaving.DeletionTimestamp = new(metav1.Now())
+			leaving.Finalizers = []string{"example.com/slow"}
+			w := start(t, batch.Options{Preempt: true}, node("a", "1"), leaving, p)
+			w.loses(p.Name)
+		})
+	}
+}
+
+// Members that are nominated already lose that if another one cannot be nominated.
+func TestAGroupIsNominatedAsAWhole(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(of(pod("victim"), "2"), "a", 1))
+	var first string
+	w.writing(func(write string) error {
+		if name, ok := strings.CutPrefix(write, "nominate "); ok {
+			if first == "" {
+				first, _, _ = strings.Cut(name, " ")
+			} else if !strings.HasPrefix(name, first) {
+				return forbidden
+			}
+		}
+		return nil
+	})
+	w.create(priority(member(pod("g-1"), "2"), 10), priority(member(pod("g-2"), "2"), 10))
+	if got := w.wroteAll(2)[1]; got != "clear "+first {
+		t.Errorf("%q after the nomination of %s", got, first)
+	}
+	for _, write := range w.ends() {
+		if strings.HasPrefix(write, "delete") {
+			t.Error(write)
+		}
+	}
+}
+
+// Pods of a PodGroup that run count towards its minimum, and of its victims only those go that are where it is placed.
+func TestAPodGroupPreemptsInItsDomain(t *testing.T) {
+	for name, running := range map[string]int{"none runs": 0, "one runs": 1} {
+		t.Run(name, func(t *testing.T) {
+			large, small := node("large", "4"), node("small", "2")
+			large.Labels, small.Labels = map[string]string{"rack": "1"}, map[string]string{"rack": "2"}
+			objects := []runtime.Object{large, small}
+			group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}}
+			group.Spec.Priority = new(int32(10))
+			group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(2 + running)}
+			group.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+				Topology: []schedulingv1beta1.TopologyConstraint{{Key: "rack"}},
+			}
+			objects = append(objects, group, onNode(of(pod("old"), "4"), "large", 9), onNode(of(pod("young"), "2"), "small", 1))
+			for range running {
+				idle := node("idle", "2")
+				idle.Labels = large.Labels
+				objects = append(objects, idle, priority(onNode(of(inPodGroup(pod("runs")), "2"), "idle", 9), 10))
+			}
+			for _, name := range []string{"g-1", "g-2"} {
+				objects = append(objects, priority(of(inPodGroup(pod(name)), "2"), 10))
+			}
+			w := start(t, batch.Options{Preempt: true}, objects...)
+			for _, on := range w.bound("g-1", "g-2") {
+				if on != "large" {
+					t.Errorf("on %s", on)
+				}
+			}
+			for _, write := range w.ends() {
+				if write == "delete young" {
+					t.Error(write)
+				}
+			}
+		})
+	}
+}
+
+// A group decides with many calls. What has changed before the last of them makes it no older.
+func TestAGroupPreemptsWhileTheClusterChanges(t *testing.T) {
+	w := start(t, batch.Options{Preempt: true, Fresh: 1}, node("a", "1"), node("b", "9"), onNode(pod("victim"), "a", 1),
+		priority(onNode(of(pod("busy"), "9"), "b", 1), 99))
+	n := 0
+	w.mutex.Lock()
+	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
+		if r.IncludePreemption && len(r.PodGroups) == 0 {
+			n++
+			other := of(onNode(pod(fmt.Sprint("other-", n)), "b", 1), "0")
+			other.Spec.SchedulerName = "another"
+			w.create(other)
+			eventually(t, func() error {
+				if on, _ := w.cluster.NodeOf(other.UID); on == "" {
+					return errors.New("no event")
+				}
+				return nil
+			})
+		}
+		return nil
+	}
+	w.mutex.Unlock()
+	w.create(priority(member(pod("g-1"), "1"), 10))
+	w.bound("g-1")
 }

@@ -177,6 +177,8 @@ type verdict struct {
 	nominee string
 	// clears says that the nomination of the pod ends.
 	clears bool
+	// keeps says that its group waits for victims, and keeps its nominations.
+	keeps bool
 	// soon says that the pod is tried again although nothing has changed.
 	soon bool
 

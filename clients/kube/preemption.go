@@ -52,7 +52,7 @@ func setVictim(out *stowagev1.Pod, p *corev1.Pod) {
 	if p.Spec.NodeName == "" {
 		return
 	}
-	out.StartTime, out.Preempted = startTime(p), preempted(p)
+	out.StartTime, out.Preempted = startTime(p), Preempted(p)
 }
 
 // The limits of Pod.start_time.
@@ -76,9 +76,9 @@ func startTime(p *corev1.Pod) *timestamppb.Timestamp {
 	return timestamppb.New(t.Time)
 }
 
-// preempted reports whether kube-scheduler has preempted a pod, which terminates
+// Preempted reports whether kube-scheduler has preempted a pod, which terminates
 // (pkg/scheduler/framework/preemption/util.go PodTerminatingByPreemption, v1.37).
-func preempted(p *corev1.Pod) bool {
+func Preempted(p *corev1.Pod) bool {
 	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
 	return p.DeletionTimestamp != nil && i >= 0 && p.Status.Conditions[i].Status == corev1.ConditionTrue &&
 		p.Status.Conditions[i].Reason == corev1.PodReasonPreemptionByScheduler
