@@ -376,7 +376,7 @@ func TestALeaderThatHungEvictsNothing(t *testing.T) {
 	}
 }
 
-// ends ends the scheduler once all evictions have ended, and returns all writes.
+// ends stops the scheduler once all evictions have ended, and returns all writes.
 func (w *world) ends() []string {
 	w.end()
 	<-w.ended
