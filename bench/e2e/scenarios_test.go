@@ -71,7 +71,7 @@ func TestScenarios(t *testing.T) {
 			if step.Profile != nil || step.Joint || len(step.Groups) > 0 {
 				continue // not what kube-scheduler does with its default profile
 			}
-			if preempts(step) {
+			if preempts(step) || step.Evictions != nil && len(*step.Evictions) > 0 {
 				continue // the victims go, and the pods are tried again, where a case is about a single request
 			}
 			name := k.Name() + ": " + step.Name
@@ -116,7 +116,7 @@ func preempts(s *scenarios.Step) bool {
 			return true
 		}
 	}
-	return s.Filter != nil && evicts(s.Filter.Preemption) || s.Evictions != nil && len(*s.Evictions) > 0
+	return s.Filter != nil && evicts(s.Filter.Preemption)
 }
 
 // read reads a file of a case.
