@@ -62,7 +62,7 @@ func TestBeyondKubeSchedulerOnFullClusters(t *testing.T) {
 	}
 }
 
-// Counted pods may be 2^30 on a node. Of them as many come back as are bounded, and a search takes as few as are needed.
+// Counted pods may be 2^30 on a node. The number that comes back is bounded, and a search takes no more than it needs.
 func TestBeyondKubeSchedulerOfCountedPods(t *testing.T) {
 	const pods = 1 << 30
 	stated := enginetest.Cluster(enginetest.MakeNode("n").Allocate("cpu", pods, "pods", math.MaxInt32))

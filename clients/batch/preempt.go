@@ -162,8 +162,8 @@ const groupTimeout = time.Minute
 // preemptForGroup returns what a group without a placement evicts, and the verdicts of its pods that stay pending without it.
 // Its pods look for victims one after the other, each with the victims of those before it gone, until the group has its
 // minimum. Then the group is placed as if all of these victims were gone, in its own mode, and again as if only those were gone
-// that are on nodes of placed members, until no others are left: if that fails, none is evicted. The members that are placed are nominated to their nodes, so that the group keeps its room, free room included, until the
-// victims are gone.
+// that are on nodes of placed members, until no others are left: if that fails, none is evicted. The members that are placed
+// are nominated to their nodes, so that the group keeps its room, free room included, until the victims are gone.
 func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*eviction, []verdict) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
@@ -182,9 +182,8 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 	}
 	out := &eviction{}
 	violations := map[string]int{} // by node
-	var gone []types.UID
 	for range members {
-		a, err := s.askFor(ctx, pods, gone, false)
+		a, err := s.askFor(ctx, pods, out.victims, false)
 		if err != nil {
 			s.log.Warn("cannot look for victims of a pod group", "group", members[0].group, "error", err)
 			return nil, members
@@ -206,14 +205,11 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 		}
 		out.victims = append(out.victims, victims...)
 		violations[node] += int(next.PdbViolations)
-		for _, v := range victims {
-			gone = append(gone, v.UID)
-		}
 	}
 	var a groupAnswer
-	for found := 0; found != len(gone); {
+	for found := 0; found != len(out.victims); {
 		var err error
-		if a, err = s.askFor(ctx, pods, gone, true); err != nil {
+		if a, err = s.askFor(ctx, pods, out.victims, true); err != nil {
 			s.log.Warn("cannot place a pod group without its victims", "group", members[0].group, "error", err)
 			return nil, members
 		}
@@ -224,18 +220,15 @@ func (s *Scheduler) preemptForGroup(ctx context.Context, members []verdict) (*ev
 		for _, v := range a.verdicts {
 			on[v.node] = true
 		}
-		found, gone, out.violations = len(gone), nil, 0
+		found, out.violations = len(out.victims), 0
 		for node, n := range violations {
 			if on[node] {
 				out.violations += n
 			}
 		}
 		out.victims = slices.DeleteFunc(out.victims, func(v victim) bool { return !on[v.node] })
-		for _, v := range out.victims {
-			gone = append(gone, v.UID)
-		}
 	}
-	if len(gone) == 0 {
+	if len(out.victims) == 0 {
 		return nil, members
 	}
 	var rest []verdict
@@ -282,8 +275,8 @@ type groupAnswer struct {
 	preemption *stowagev1.Preemption
 }
 
-// askFor places the pods of a group as if some pods were gone: as a group, or one by one, looking for victims.
-func (s *Scheduler) askFor(ctx context.Context, pods []candidate, gone []types.UID, asGroup bool) (out groupAnswer, err error) {
+// askFor places the pods of a group as if victims were gone: as a group, or one by one, looking for further victims.
+func (s *Scheduler) askFor(ctx context.Context, pods []candidate, victims []victim, asGroup bool) (out groupAnswer, err error) {
 	q, refused := s.ask(ctx, pods)
 	if len(refused) > 0 || len(q.groups) != 1 {
 		return out, errors.New("the group has changed")
@@ -294,6 +287,10 @@ func (s *Scheduler) askFor(ctx context.Context, pods []candidate, gone []types.U
 		for _, e := range q.queue {
 			e.PodGroup = ""
 		}
+	}
+	gone := make([]types.UID, len(victims))
+	for i, v := range victims {
+		gone[i] = v.UID
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
