@@ -61,6 +61,9 @@ func special(p *enginetest.Pod) {
 
 // TestPlaceJointlyOnManyNodes bounds the steps of the search, alone and as part of PlaceJointly.
 func TestPlaceJointlyOnManyNodes(t *testing.T) {
+	if raceDetector && testing.Short() {
+		t.Skip("searches of thousands of steps")
+	}
 	ctx := context.Background()
 	unequal := compile(t, unequalRacks()...)
 	usual := compiled(t, bigCluster(5000, true))

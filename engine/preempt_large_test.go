@@ -37,7 +37,7 @@ func TestPreemptionOfManyBudgets(t *testing.T) {
 
 // TestPreemptionOfWidePod lets a pod ask for more resources, and victims be of more templates, than numbers of all are kept.
 func TestPreemptionOfWidePod(t *testing.T) {
-	const resources, pods = 20_000, 450
+	resources, pods := cases(20_000), 450
 	var nodes []*enginetest.Node
 	for i := range 2 {
 		n := enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", pods, "pods", 1000)

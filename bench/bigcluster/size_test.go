@@ -29,6 +29,9 @@ func named(t *testing.T, c *stowagev1.Cluster, started bool) *stowagev1.Cluster 
 }
 
 func TestBytesOnTheWire(t *testing.T) {
+	if testing.Short() {
+		t.Skip("7 clusters of 5,000 nodes")
+	}
 	big := bigcluster.New(5000)
 	for _, c := range []struct {
 		form    string

@@ -66,6 +66,7 @@ func (w *world) block(names ...string) (release func()) {
 }
 
 func TestPodsThatWaitToBeBoundCountHoweverLong(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "0"))
 	release := w.block()
 	first, second := pod("first"), pod("second")
@@ -88,11 +89,13 @@ func TestPodsThatWaitToBeBoundCountHoweverLong(t *testing.T) {
 
 // A binding that was made is found, whatever the answer was, and not made again.
 func TestABindingWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]error{
 		"connection": io.ErrUnexpectedEOF, "internal": internal, "conflict": conflict, "forbidden": forbidden,
 		"timeout": apierrors.NewTimeoutError("no answer", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))
 			var looks atomic.Int32
 			w.bad(nil, func(string) error { return answer }, func(string) error {
@@ -118,6 +121,7 @@ func TestABindingWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
 
 // A pod that is not bound goes back and says why; others do not wait for that.
 func TestABindingThatIsNotMadeStopsNoOther(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]error{"forbidden": forbidden, "internal": internal, "conflict": conflict} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,6 +203,7 @@ func TestAPodCountsWhileTheAPIServerIsAway(t *testing.T) {
 
 // Another pod of the same name is not the one that was decided about.
 func TestAPodThatIsReplacedWhileItIsBoundCountsNoMore(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{}, node("a", "1"))
 	release := w.block()
 	old, successor := pod("p"), pod("p")
@@ -221,6 +226,7 @@ func TestAPodThatIsReplacedWhileItIsBoundCountsNoMore(t *testing.T) {
 
 // The informer may tell late of a pod that another scheduler has bound.
 func TestAPodThatTurnsOutToBeOnAnotherNodeCountsThere(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{}, node("a", "1"), node("other", "0"))
 	w.bad(func(string) error { return conflict }, nil, nil)
 	w.mutex.Lock()
@@ -238,6 +244,7 @@ func TestAPodThatTurnsOutToBeOnAnotherNodeCountsThere(t *testing.T) {
 
 // A pod whose binding takes long counts on its node: nothing else is put there.
 func TestPodsThatAreBeingBoundCount(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{}, node("a", "1"), node("b", "1"))
 	release := w.block("slow")
 	slow := pod("slow")
@@ -263,6 +270,7 @@ func TestPodsThatAreBeingBoundCount(t *testing.T) {
 }
 
 func TestWhatWasDecidedIsBoundAtTheEndUnlessTheLeaseIsLost(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string]bool{"in order": false, "lost": true} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t, batch.Options{Binders: 1}, node("a", "8"))

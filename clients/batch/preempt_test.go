@@ -95,6 +95,7 @@ func (w *world) event(words string) string {
 // The pod is nominated, then its victims are marked and deleted; it waits for them to be gone, takes no other victims, and is
 // bound where it was nominated.
 func TestAPodPreemptsAndWaitsForItsVictims(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "2"), node("b", "2"),
 		onNode(pod("old"), "a", 9), onNode(pod("young"), "a", 1), onNode(of(pod("other"), "2"), "b", 1))
 	w.gracefully()
@@ -138,6 +139,7 @@ func TestAPodPreemptsAndWaitsForItsVictims(t *testing.T) {
 // The room that a victim leaves is kept for the pod that is nominated, also before an event shows the nomination: the pods
 // behind it are not placed there.
 func TestTheNominatedPodKeepsItsRoom(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "4"), onNode(of(pod("victim"), "3"), "a", 1))
 	var first atomic.Bool
 	w.writing(func(string) error {
@@ -160,6 +162,7 @@ func TestTheNominatedPodKeepsItsRoom(t *testing.T) {
 // Pods that preempt at the same time get a node each, in the order of their priority, and pods of lower priority in the same
 // call are not placed where room is about to be made.
 func TestPodsPreemptOneAfterTheOther(t *testing.T) {
+	t.Parallel()
 	o := batch.Options{Preempt: true}
 	w := start(t, o, node("a", "3"), node("b", "3"),
 		onNode(of(pod("on-a"), "2"), "a", 5), onNode(of(pod("on-b"), "2"), "b", 1),
@@ -181,6 +184,7 @@ func TestPodsPreemptOneAfterTheOther(t *testing.T) {
 
 // In a large call preemption is not asked for. It is then for the pods that may preempt, one part after the other.
 func TestPodsPreemptInALargeCall(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true, PreemptionPairs: 2}, node("a", "2"), node("b", "2"),
 		onNode(of(pod("on-a"), "2"), "a", 5), onNode(of(pod("on-b"), "1"), "b", 1),
 		priority(of(pod("huge"), "9"), 40), priority(of(pod("first"), "2"), 30), priority(of(pod("huger"), "10"), 20),
@@ -199,6 +203,7 @@ func TestPodsPreemptInALargeCall(t *testing.T) {
 
 // A pod that is nominated to a node and has a lower priority is nominated no longer.
 func TestLowerNominationsAreCleared(t *testing.T) {
+	t.Parallel()
 	middle := priority(of(pod("middle"), "2"), 5)
 	middle.Status.NominatedNodeName = "a"
 	foreign := priority(of(pod("foreign"), "2"), 5)
@@ -223,6 +228,7 @@ func TestLowerNominationsAreCleared(t *testing.T) {
 
 // If all victims terminate already, kube-scheduler leaves the other nominations alone.
 func TestLowerNominationsStayWithoutAnEviction(t *testing.T) {
+	t.Parallel()
 	low := priority(of(pod("low"), "9"), 5)
 	low.Status.NominatedNodeName, low.Spec.PreemptionPolicy = "a", new(corev1.PreemptNever)
 	leaving := onNode(pod("leaving"), "a", 1)
@@ -238,11 +244,13 @@ func TestLowerNominationsStayWithoutAnEviction(t *testing.T) {
 
 // What fails before the nomination is written evicts nothing, and the pod is tried again.
 func TestWithoutANominationNothingIsEvicted(t *testing.T) {
+	t.Parallel()
 	gone := apierrors.NewNotFound(corev1.Resource("pods"), "urgent")
 	for name, failure := range map[string]error{
 		"forbidden": forbidden, "a conflict that stays": conflict, "not found": gone, "an internal error, once": internal,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
 			var tries atomic.Int32
 			refuse := int32(1)
@@ -280,8 +288,10 @@ func TestWithoutANominationNothingIsEvicted(t *testing.T) {
 
 // A victim that cannot be evicted stays; the pod is tried again and stays nominated.
 func TestAVictimThatCannotBeEvicted(t *testing.T) {
+	t.Parallel()
 	for name, verb := range map[string]string{"its condition is refused": "mark", "its deletion is refused": "delete"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(pod("one"), "a", 2), onNode(pod("two"), "a", 1))
 			var refused atomic.Int32
 			w.writing(func(write string) error {
@@ -304,6 +314,7 @@ func TestAVictimThatCannotBeEvicted(t *testing.T) {
 
 // A victim that is gone, or another pod of its name, is not deleted, and is no error.
 func TestAVictimThatIsGoneIsNoError(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
 	w.writing(func(write string) error {
 		if write == "mark victim" {
@@ -320,6 +331,7 @@ func TestAVictimThatIsGoneIsNoError(t *testing.T) {
 }
 
 func TestAnotherPodOfAVictimsNameIsNotDeleted(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "1"), node("b", "0"), onNode(pod("victim"), "a", 1))
 	var once atomic.Bool
 	w.writing(func(write string) error {
@@ -340,10 +352,12 @@ func TestAnotherPodOfAVictimsNameIsNotDeleted(t *testing.T) {
 
 // A leader that hangs in the middle of a preemption deletes no pod after its lease is over.
 func TestALeaderThatHungEvictsNothing(t *testing.T) {
+	t.Parallel()
 	for name, at := range map[string]string{
 		"before the nomination": "nominate urgent a", "before the condition": "mark victim", "before the deletion": "delete victim",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var lease term
 			lease.Store(1)
 			w := start(t, batch.Options{Preempt: true, Lease: &lease}, node("a", "1"), onNode(pod("victim"), "a", 1))
@@ -385,6 +399,7 @@ func (w *world) ends() []string {
 
 // A pod that is gone before its victims are needs no room.
 func TestNoVictimsForAPodThatIsGone(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
 	gone := make(chan struct{})
 	w.writing(func(write string) error {
@@ -405,6 +420,7 @@ func TestNoVictimsForAPodThatIsGone(t *testing.T) {
 
 // A pod evicts nothing for a nomination that ends, for a pod of higher priority, while it is being written.
 func TestAPodStopsForOneOfHigherPriority(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(pod("old"), "a", 9), onNode(pod("young"), "a", 1))
 	w.gracefully()
 	done := make(chan struct{})
@@ -428,6 +444,7 @@ func TestAPodStopsForOneOfHigherPriority(t *testing.T) {
 
 // A pod that preempted and cannot preempt any more loses its nomination.
 func TestANominationEndsWithoutCandidates(t *testing.T) {
+	t.Parallel()
 	urgent := priority(pod("urgent"), 10)
 	urgent.Status.NominatedNodeName = "a"
 	w := start(t, batch.Options{Preempt: true}, node("a", "1"), priority(onNode(pod("equal"), "a", 1), 10), urgent)
@@ -441,6 +458,7 @@ func TestANominationEndsWithoutCandidates(t *testing.T) {
 }
 
 func TestWithoutPreemption(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{}, node("a", "1"), onNode(pod("victim"), "a", 1))
 	w.create(priority(pod("urgent"), 10))
 	w.waits("urgent", "preempting 1 victims; this scheduler evicts no pods")
@@ -451,6 +469,7 @@ func TestWithoutPreemption(t *testing.T) {
 
 // A group evicts what it needs as a whole or nothing, and keeps its room, the free room too, until its victims are gone.
 func TestAGroupPreempts(t *testing.T) {
+	t.Parallel()
 	gang := func(names ...string) (out []*corev1.Pod) {
 		for _, name := range names {
 			out = append(out, priority(of(member(pod(name), "3"), "2"), 1000))
@@ -499,6 +518,7 @@ func TestAGroupPreempts(t *testing.T) {
 }
 
 func TestAGroupThatWouldNotFitEvictsNothing(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "2"), node("b", "2"), onNode(of(pod("a-1"), "2"), "a", 1),
 		priority(onNode(of(pod("b-1"), "2"), "b", 1), 1000))
 	for _, name := range []string{"g-1", "g-2"} {
@@ -526,6 +546,7 @@ func (w *world) loses(name string) {
 
 // A nomination ends with the preemption that it is for: otherwise it would keep its room for ever.
 func TestNominationsThatNothingElseEnds(t *testing.T) {
+	t.Parallel()
 	gated := priority(member(pod("gated"), "2"), 10)
 	unread := priority(pod("unread"), 10)
 	unread.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: new("c")}}
@@ -549,6 +570,7 @@ func TestNominationsThatNothingElseEnds(t *testing.T) {
 
 // Members that are nominated already lose that if another one cannot be nominated.
 func TestAGroupIsNominatedAsAWhole(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "2"), onNode(of(pod("victim"), "2"), "a", 1))
 	var first string
 	w.writing(func(write string) error {
@@ -574,8 +596,10 @@ func TestAGroupIsNominatedAsAWhole(t *testing.T) {
 
 // Pods of a PodGroup that run count towards its minimum, and of its victims only those go that are where it is placed.
 func TestAPodGroupPreemptsInItsDomain(t *testing.T) {
+	t.Parallel()
 	for name, running := range map[string]int{"none runs": 0, "one runs": 1} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			large, small := node("large", "4"), node("small", "2")
 			large.Labels, small.Labels = map[string]string{"rack": "1"}, map[string]string{"rack": "2"}
 			objects := []runtime.Object{large, small}
@@ -611,6 +635,7 @@ func TestAPodGroupPreemptsInItsDomain(t *testing.T) {
 
 // A group decides with many calls. What has changed before the last of them makes it no older.
 func TestAGroupPreemptsWhileTheClusterChanges(t *testing.T) {
+	t.Parallel()
 	w := start(t, batch.Options{Preempt: true, Fresh: 1}, node("a", "1"), node("b", "9"), onNode(pod("victim"), "a", 1),
 		priority(onNode(of(pod("busy"), "9"), "b", 1), 99))
 	n := 0
