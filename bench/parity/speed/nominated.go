@@ -13,6 +13,10 @@ const nominatedNodes, nominatedPods = 20, 2
 // nominated compares decisions on a cluster with nominated pods, which the pod leaves room for, with those without.
 func (r *run) nominated(nodes int) error {
 	cluster := bigcluster.Compact(newCluster(nodes))
+	without, err := r.put(cluster)
+	if err != nil {
+		return err
+	}
 	for i := range nominatedNodes {
 		n := cluster.Nodes[i*len(cluster.Nodes)/nominatedNodes]
 		for at := range nominatedPods {
@@ -27,7 +31,7 @@ func (r *run) nominated(nodes int) error {
 		return err
 	}
 	c := r.find(all)
-	t, err := r.measurement().of(r.both(r.big, c, true), r.both(with, c, true))
+	t, err := r.measurement().of(r.both(without, c, true), r.both(with, c, true))
 	if err != nil {
 		return err
 	}

@@ -97,13 +97,15 @@ type withNominated struct {
 
 // nominatedTo is the nominated pods of a node.
 type nominatedTo struct {
-	node uint32
-	pods []cluster.Nominated
+	node  uint32
+	count int
+	pods  []cluster.Nominated
 }
 
 // withNominated returns the pass over those of some nodes that have nominated pods; nil if none has.
 func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 	var w *withNominated
+	var pods []cluster.Nominated // of all nodes
 	for node, n := range d.State.Nominated() {
 		if !nodes.Has(node) || !d.yieldsTo(&n) {
 			continue
@@ -111,10 +113,17 @@ func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 		if w == nil {
 			w = &withNominated{Decision: d, rejected: nodeset.New(d.State.Len())}
 		}
+		pods = append(pods, n)
 		if last := len(w.nodes) - 1; last >= 0 && w.nodes[last].node == node {
-			w.nodes[last].pods = append(w.nodes[last].pods, n)
+			w.nodes[last].count++
 		} else {
-			w.nodes = append(w.nodes, nominatedTo{node, append(make([]cluster.Nominated, 0, 2), n)})
+			w.nodes = append(w.nodes, nominatedTo{node: node, count: 1})
+		}
+	}
+	if w != nil {
+		for i := range w.nodes {
+			n := &w.nodes[i]
+			n.pods, pods = pods[:n.count:n.count], pods[n.count:]
 		}
 	}
 	return w
@@ -138,7 +147,9 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 		if p.WithNominated != nil {
 			with = cmp.Or(p.WithNominated(w.Cycle, rules, n.pods), rules)
 		}
-		v = with.VectorOfAll(v, n.pods)
+		if v = with.VectorOfAll(v, n.pods); with.AllowsWith(n.node, v) {
+			continue
+		}
 		if r, rejected := with.RejectWith(p.Name, n.node, v); rejected {
 			w.rejected.Add(n.node)
 			w.rejections.Add(r)
@@ -149,13 +160,27 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 // replace returns rejections of nodes with those of the pass in place of others of the same nodes.
 func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection {
 	for i := range others {
-		others[i].Nodes = slices.DeleteFunc(others[i].Nodes, w.rejected.Has)
+		others[i].Nodes = without(others[i].Nodes, w.rejected)
 	}
 	all := Rejections{List: slices.DeleteFunc(others, func(r verdict.Rejection) bool { return len(r.Nodes) == 0 })}
 	for _, r := range w.rejections.List {
 		all.Add(r)
 	}
 	return all.List
+}
+
+// without removes the few nodes of a set from ascending nodes, in their memory.
+func without(nodes []uint32, few nodeset.Set) []uint32 {
+	rest, from := nodes[:0], 0
+	for node := range few.All() {
+		at, found := slices.BinarySearch(nodes[from:], node)
+		if !found {
+			continue
+		}
+		rest = append(rest, nodes[from:from+at]...)
+		from += at + 1
+	}
+	return append(rest, nodes[from:]...)
 }
 
 // rejectionOf returns the rejection of a node.
