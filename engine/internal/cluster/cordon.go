@@ -46,3 +46,14 @@ func (t *Taints) cordoned(class int32) int32 {
 	t.Lists = append(slices.Clip(t.Lists), list)
 	return int32(len(t.Lists)) - 1
 }
+
+// Cordon cordons nodes for the state, and returns the cluster that Uncordon takes back. Decisions that were compiled before do not
+// know of it.
+func (s *State) Cordon(nodes []uint32) (before *Cluster) {
+	before = s.Cluster
+	s.Cluster = before.Cordoned(nodes)
+	return before
+}
+
+// Uncordon takes back what a call of Cordon did.
+func (s *State) Uncordon(before *Cluster) { s.Cluster = before }

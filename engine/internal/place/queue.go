@@ -64,6 +64,8 @@ type Queue struct {
 	Candidates nodeset.Set
 	Pending    []Pending
 	Options    Options
+	// First is the number by which the state knows the first entry.
+	First int
 	// Classes are the equivalence classes of the entries.
 	Classes []*Class
 	// Placements are the results by entry.
@@ -162,7 +164,7 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 // Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
-	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, entry)
+	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.First+entry)
 	q.moves++
 	switch {
 	case pod.Frees():
@@ -232,7 +234,7 @@ func (q *Queue) Next(ctx context.Context, c *Class, result *verdict.Placement) (
 	return q.best(ctx, c, result)
 }
 
-// Evicted tells the queue that pods were evicted.
+// Evicted tells the queue that pods were evicted, or that the cluster of the state is another one.
 func (q *Queue) Evicted() {
 	q.moves++
 	q.board = nil

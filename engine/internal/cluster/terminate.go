@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"iter"
+	"maps"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+)
+
+// Terminate marks pods of a node as terminating: they stay on it, and count as terminating pods do. It returns what Leave takes.
+// queue is as in Assume.
+func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
+	shape := *s.groups[o.Group].Shape
+	shape.Terminating = true
+	p := &Pending{
+		Pod:   &api.Pod{Name: o.Name, Template: &api.PodTemplate{Spec: api.PodSpec{Priority: o.Priority}}, Terminating: true},
+		Shape: &shape, usage: *o.usage, group: -1,
+	}
+	s.Evict(node, o)
+	out := make([]Terminating, o.Count)
+	for i := range out {
+		out[i] = Terminating{node, Occupant{
+			Name: o.Name, Count: 1, Priority: o.Priority, Queue: queue, usage: &p.usage, place: int32(len(s.assumed)),
+		}}
+		s.Assume(p, o.Name, node, queue)
+		out[i].pod.Group = p.group
+	}
+	return out
+}
+
+// Terminating is a pod that Terminate marked.
+type Terminating struct {
+	node uint32
+	pod  Occupant
+}
+
+// Leave evicts pods that terminate, unless they are evicted already.
+func (s *State) Leave(pods []Terminating) {
+	for i := range pods {
+		if t := &pods[i]; !s.assumed[t.pod.place].evicted {
+			s.Evict(t.node, &t.pod)
+		}
+	}
+}
+
+// EvictedSince iterates over the pods that were evicted after a mark, with their nodes.
+func (s *State) EvictedSince(m Mark) iter.Seq2[uint32, *Occupant] {
+	return func(yield func(uint32, *Occupant) bool) {
+		for i := m.evicted; i < len(s.evicted); i++ {
+			if !yield(s.evicted[i].node, &s.evicted[i].Occupant) {
+				return
+			}
+		}
+	}
+}
+
+// Assumed returns the number of pods that the request assumed, evicted ones included.
+func (s *State) Assumed() int { return len(s.assumed) }
+
+// Aside is what a state knows beside its journal.
+type Aside struct {
+	cleared  map[namedPod]bool
+	occupied map[uint32]occupied
+}
+
+// Aside returns what the state knows beside its journal, without the nominations of the request.
+func (s *State) Aside() Aside {
+	a := Aside{cleared: maps.Clone(s.cleared)}
+	if s.occupied != nil {
+		a.occupied = make(map[uint32]occupied, len(s.occupied))
+		for node, ports := range s.occupied {
+			a.occupied[node] = maps.Clone(ports)
+		}
+	}
+	return a
+}
+
+// Restore lets the state know what an Aside has, which must not be restored again.
+func (s *State) Restore(a Aside) { s.cleared, s.occupied = a.cleared, a.occupied }
+
+// WithdrawAll ends all nominations of the request.
+func (s *State) WithdrawAll() { s.nominations = nil }
+
+// GroupsOn iterates over the groups with pods on a node.
+func (c *Cluster) GroupsOn(node uint32) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, p := range c.rows[node].pods {
+			if !yield(int(p.group)) {
+				return
+			}
+		}
+	}
+}
