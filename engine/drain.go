@@ -46,17 +46,38 @@ type DrainOptions struct {
 	workers int // replaces the number of cores unless 0
 }
 
+// MaxDrainPods bounds the pods on the nodes of one drain, and of all drains of DrainLargestSet.
+const MaxDrainPods = 2_000_000
+
+// DrainPods returns the number of pods that MaxDrainPods bounds.
+func (c *Cluster) DrainPods(o *DrainOptions) (pods int64) {
+	for _, node := range c.drained(o) {
+		if on := c.compiled.PodsOn(node); o.Mode == DrainEach {
+			pods = max(pods, on)
+		} else {
+			pods += on
+		}
+	}
+	return pods
+}
+
+// drained returns the nodes to drain.
+func (c *Cluster) drained(o *DrainOptions) []uint32 {
+	if o.Nodes != nil {
+		return o.Nodes
+	}
+	nodes := make([]uint32, c.Len())
+	for i := range nodes {
+		nodes[i] = uint32(i)
+	}
+	return nodes
+}
+
 // Drain drains nodes: it cordons them, evicts their pods in rounds as PodDisruptionBudgets allow, and places the pods that come
 // back. It passes the outcomes to use: by node, in their order or for DrainLargestSet in the order of draining, or one for all
 // nodes. An error of use ends the call and is returned.
 func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.Drain) error) (*verdict.DrainSummary, error) {
-	nodes := o.Nodes
-	if nodes == nil {
-		nodes = make([]uint32, c.Len())
-		for i := range nodes {
-			nodes[i] = uint32(i)
-		}
-	}
+	nodes := c.drained(&o)
 	options := &drain.Options{
 		Nodes: nodes, Targets: c.candidates(o.Targets), Seed: o.Seed, Scheduler: o.Scheduler, Terminating: o.Terminating,
 		IgnoreBudgets: o.IgnoreBudgets, Force: o.Force, Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,

@@ -30,7 +30,7 @@ const (
 	MaxScheduledPods = 1_000_000
 	// MaxJointPods bounds the pods of a group that is placed jointly.
 	MaxJointPods = 1_000
-	// MaxSteps bounds PodGroup.max_steps and AcrossNodesOptions.max_steps.
+	// MaxSteps bounds PodGroup.max_steps, AcrossNodesOptions.max_steps and DrainRequest.max_steps.
 	MaxSteps = 1 << 26
 	// MaxCascades bounds SafePreemptionOptions.max_cascades.
 	MaxCascades = 16
@@ -39,6 +39,7 @@ const (
 	// Where a request does not say.
 	defaultCandidates  = 100
 	defaultAcrossSteps = 1 << 16
+	defaultDrainSteps  = 1 << 16
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 

@@ -61,6 +61,14 @@ func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 
 func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	d := stowagev1.SimulationService_ServiceDesc
+	d.Streams = slices.Clone(d.Streams)
+	for i := range d.Streams {
+		st := &d.Streams[i]
+		switch st.StreamName {
+		case "Drain":
+			st.Handler = inParts[stowagev1.DrainRequest](s, &drain)
+		}
+	}
 	to.RegisterService(&d, s)
 }
 

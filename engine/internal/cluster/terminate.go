@@ -16,6 +16,10 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		Pod:   &api.Pod{Name: o.Name, Template: &api.PodTemplate{Spec: api.PodSpec{Priority: o.Priority}}, Terminating: true},
 		Shape: &shape, usage: *o.usage, group: -1,
 	}
+	started := int64(0)
+	if o.Queue < 0 && o.place >= 0 {
+		started = s.rows[node].named[o.place].startTime()
+	}
 	s.Evict(node, o)
 	out := make([]Terminating, o.Count)
 	for i := range out {
@@ -23,6 +27,7 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 			Name: o.Name, Count: 1, Priority: o.Priority, Queue: queue, usage: &p.usage, place: int32(len(s.assumed)),
 		}}
 		s.Assume(p, o.Name, node, queue)
+		s.assumed[out[i].pod.place].started = started
 		out[i].pod.Group = p.group
 	}
 	return out

@@ -25,7 +25,7 @@ func (r *run) schedule() error {
 	if err != nil {
 		return err
 	}
-	q.First = first
+	q.Offset = first
 	mark := r.state.Mark()
 	if _, err := queue.Place(r.ctx, q, nil, queue.Options{}); err != nil {
 		return err

@@ -64,8 +64,8 @@ type Queue struct {
 	Candidates nodeset.Set
 	Pending    []Pending
 	Options    Options
-	// First is the number by which the state knows the first entry.
-	First int
+	// Offset is the number by which the state knows the first entry.
+	Offset int
 	// Classes are the equivalence classes of the entries.
 	Classes []*Class
 	// Placements are the results by entry.
@@ -164,7 +164,7 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 // Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
-	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.First+entry)
+	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.Offset+entry)
 	q.moves++
 	switch {
 	case pod.Frees():
