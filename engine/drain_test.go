@@ -348,9 +348,8 @@ func (r *referenceDrain) schedule(ready map[int]int, leaving []drainBatch, all [
 	for _, e := range p.Evictions {
 		for _, v := range e.Victims {
 			if v.Queue >= 0 {
-				r.out.Preempted = append(r.out.Preempted, verdict.PodReference{
-					Namespace: v.Namespace, Node: v.Node, Count: v.Count, Template: pending[v.Queue].of.pod.TemplateIndex, Queue: -1,
-				})
+				v.Template, v.Queue = pending[v.Queue].of.pod.TemplateIndex, -1
+				r.addPreempted(v)
 				continue
 			}
 			r.preempted(v, leaving, all)
@@ -395,6 +394,18 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 	}
 	v.Name = statedName(v.Name)
 	v.Template = pod.TemplateIndex
+	r.addPreempted(v)
+}
+
+// addPreempted lists preempted pods, those without names together with equal ones before them.
+func (r *referenceDrain) addPreempted(v verdict.PodReference) {
+	if n := len(r.out.Preempted); n > 0 && v.Name == "" {
+		last := &r.out.Preempted[n-1]
+		if last.Name == "" && last.Namespace == v.Namespace && last.Node == v.Node && last.Template == v.Template {
+			last.Count += v.Count
+			return
+		}
+	}
 	r.out.Preempted = append(r.out.Preempted, v)
 }
 

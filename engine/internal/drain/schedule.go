@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/queue"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // schedule places the pending pods as kube-scheduler's queue does. Pods that they preempt do not come back. A preempted pod uses up
@@ -76,7 +77,19 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 			u.Count -= min(u.Count, o.Count)
 		}
 	}
-	r.out.Preempted = append(r.out.Preempted, r.describe(node, o))
+	r.out.Preempted = appendPods(r.out.Preempted, r.describe(node, o))
+}
+
+// appendPods appends pods, or counts them with the last ones if these are equal and none has a name.
+func appendPods(list []verdict.PodReference, pods verdict.PodReference) []verdict.PodReference {
+	if n := len(list); n > 0 && pods.Name == "" {
+		last := list[n-1]
+		if last.Count = pods.Count; last == pods {
+			list[n-1].Count += pods.Count
+			return list
+		}
+	}
+	return append(list, pods)
 }
 
 // unmove takes back that a pod was placed in an earlier round.
