@@ -25,7 +25,8 @@ type drainedPods struct {
 
 func (p *drainedPods) reference(count int) verdict.PodReference {
 	return verdict.PodReference{
-		Namespace: p.pod.Template.Namespace, Name: statedName(p.pod.Name), Node: p.node, Count: count, Template: p.pod.TemplateIndex, Queue: -1,
+		Namespace: p.pod.Template.Namespace, Name: statedName(p.pod.Name), Node: p.node, Count: count,
+		Template: p.pod.TemplateIndex, Queue: -1,
 	}
 }
 
@@ -285,7 +286,8 @@ func (r *referenceDrain) inOrder(ready map[int]int) {
 	for _, b := range r.pending {
 		var nodes []uint32
 		for ; b.count > 0; b.count-- {
-			p, err := compiled(r.t, r.stated).Place(r.t.Context(), []engine.Pending{{Pod: comesBack(&b.of.pod), Count: 1}}, engine.PlaceOptions{
+			queue := []engine.Pending{{Pod: comesBack(&b.of.pod), Count: 1}}
+			p, err := compiled(r.t, r.stated).Place(r.t.Context(), queue, engine.PlaceOptions{
 				Profile: r.o.Profile, Candidates: r.o.Targets, Seed: r.o.Seed, Scan: true,
 			})
 			if err != nil {
@@ -426,7 +428,8 @@ func randomDrain(rng *rand.Rand) (*api.Cluster, engine.DrainOptions) {
 		}
 		t.Spec.Priority = rng.Int32N(3)
 		if rng.IntN(8) == 0 {
-			t.Spec.Tolerations = append(slices.Clone(t.Spec.Tolerations), api.Toleration{Key: unschedulable.Key, Operator: api.TolerationExists})
+			tolerates := api.Toleration{Key: unschedulable.Key, Operator: api.TolerationExists}
+			t.Spec.Tolerations = append(slices.Clone(t.Spec.Tolerations), tolerates)
 		}
 		if rng.IntN(3) > 0 {
 			t.Spec.NodeSelector = nil
@@ -443,8 +446,12 @@ func randomDrain(rng *rand.Rand) (*api.Cluster, engine.DrainOptions) {
 		n.Unschedulable = n.Unschedulable && rng.IntN(3) == 0
 		for j := range n.Pods {
 			p := &n.Pods[j]
-			if !unknown {
-				p.TemplateIndex = slices.Index(stated.Templates, p.Template)
+			if p.TemplateIndex < 0 && (!unknown || rng.IntN(2) == 0) {
+				if p.TemplateIndex = slices.Index(stated.Templates, p.Template); p.TemplateIndex < 0 {
+					p.TemplateIndex = len(stated.Templates)
+					p.Template.Controller = api.ControllerReference{Kind: api.ReplicaSet, Name: "owner"}
+					stated.Templates = append(stated.Templates, p.Template)
+				}
 			}
 			p.StartTime = start
 			start++
@@ -522,7 +529,7 @@ func TestDrainAsIfStated(t *testing.T) {
 				t.Run("", func(t *testing.T) { compareDrains(t, seed, scheduler, seen) })
 			}
 			t.Log(seen)
-			kinds := []string{"drained", "unplaced", "blocked", "rounds", "moved", "retried", "unknown", "staying", "returned", "several"}
+			kinds := []string{"drained", "unplaced", "blocked", "rounds", "moved", "unknown", "staying", "returned", "several"}
 			if scheduler {
 				kinds = append(kinds, "preempted")
 			}
@@ -538,9 +545,15 @@ func TestDrainAsIfStated(t *testing.T) {
 func compareDrains(t *testing.T, seed uint64, scheduler bool, seen map[string]int) {
 	rng := rand.New(rand.NewPCG(seed, 61))
 	stated, o := randomDrain(rng)
-	if o.Scheduler = scheduler; scheduler && o.Terminating {
+	if o.Scheduler = scheduler; scheduler {
 		for i := range stated.Nodes {
-			stated.Nodes[i].PodCounts = nil // counted pods have no start time, so that ties depend on how they are listed
+			n := &stated.Nodes[i]
+			for j := range n.PodCounts {
+				n.PodCounts[j].Terminating = false // victims do not tell it
+			}
+			if o.Terminating {
+				n.PodCounts = nil // counted pods have no start time, so that ties depend on how they are listed
+			}
 		}
 	}
 	c := compiled(t, stated)
@@ -600,4 +613,103 @@ func noteDrain(seen map[string]int, d *verdict.Drain) {
 			seen["several"]++
 		}
 	}
+}
+
+// A pod without a node is attempted again in later rounds, and a budget that allows one pod at a time is spent again.
+func TestDrainRounds(t *testing.T) {
+	selects := enginetest.Selects("app", "db")
+	a, b := enginetest.MakePod("").Label("app", "db"), enginetest.MakePod("").Label("app", "web").AntiAffinity(hostKey, selects)
+	for _, p := range []*enginetest.Pod{a, b} {
+		p.Template.Controller = api.ControllerReference{Kind: api.ReplicaSet, Name: "owner"}
+	}
+	stated := enginetest.Cluster(
+		enginetest.MakeNode("a"), enginetest.MakeNode("b"), enginetest.MakeNode("c"),
+	)
+	stated.Templates = []*api.PodTemplate{a.Template, b.Template}
+	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 1, Count: 1}}
+	stated.Nodes[1].PodCounts = []api.PodCount{{Template: 0, Count: 2}}
+	stated.Nodes[2].Unschedulable = true
+	stated.Budgets = []api.PodDisruptionBudget{{Namespace: "default", Name: "one", Selector: selects, DisruptionsAllowed: 1}}
+	for i := range stated.Nodes {
+		stated.Nodes[i].Allocatable = enginetest.Resources("cpu", 1000, "pods", 10)
+	}
+	o := engine.DrainOptions{Profile: api.Kube137(), Mode: engine.DrainTogether, Nodes: []uint32{0, 1}, Moves: true}
+	want := newReferenceDrain(t, stated, o).drain(0, 1)
+	if got, _ := drains(t, compiled(t, stated), o); gocmp.Diff(want, got[0]) != "" {
+		t.Error(gocmp.Diff(want, got[0]))
+	}
+	stated.Nodes[2].Unschedulable = false
+	o = engine.DrainOptions{Profile: api.Kube137(), Nodes: []uint32{1}, Moves: true}
+	got, _ := drains(t, compiled(t, stated), o)
+	if d := got[0]; d.Rounds != 2 || d.Status != verdict.Drained || d.Moves[1].Round != 1 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestLargestSetAsExhausted compares the largest set with all orders.
+func TestLargestSetAsExhausted(t *testing.T) {
+	seen := make(map[string]int)
+	for seed := range uint64(cases(2500)) {
+		rng := rand.New(rand.NewPCG(seed, 62))
+		stated, o := randomDrain(rng)
+		if o.Scheduler = rng.IntN(4) == 0; o.Scheduler {
+			o.Terminating = false
+			for i := range stated.Nodes {
+				for j := range stated.Nodes[i].PodCounts {
+					stated.Nodes[i].PodCounts[j].Terminating = false
+				}
+			}
+		}
+		stated.Nodes = stated.Nodes[:min(len(stated.Nodes), 4)]
+		if o.Nodes, o.Targets = nil, nil; rng.IntN(4) == 0 {
+			o.Nodes, o.Targets = subset(rng, len(stated.Nodes)), subset(rng, len(stated.Nodes))
+		}
+		for i := range stated.Nodes { // so that some nodes can be drained
+			n := &stated.Nodes[i]
+			n.Pods, n.PodCounts = n.Pods[:min(len(n.Pods), 2)], n.PodCounts[:min(len(n.PodCounts), rng.IntN(3))]
+		}
+		o.Mode, o.Steps = engine.DrainLargestSet, 1<<20
+		c := compiled(t, stated)
+		want := longest(newReferenceDrain(t, stated, o), drainNodes(stated, &o))
+		got, sum := drains(t, c, o)
+		if sum.Drained != want || len(got) != want || !sum.Proven || sum.UpperBound != want {
+			t.Fatalf("seed %d, %+v: %d drains and %+v, but %d nodes can be drained", seed, o, len(got), sum, want)
+		}
+		legal := newReferenceDrain(t, stated, o)
+		for i, d := range got {
+			if diff := gocmp.Diff(legal.drain(d.Nodes...), d); diff != "" || d.Status != verdict.Drained {
+				t.Fatalf("seed %d, drain %d (-stated +drained):\n%s", seed, i, diff)
+			}
+		}
+		seen[fmt.Sprint(want)]++
+		full := sum.Steps
+		for o.Steps = 1; o.Steps < min(full, 20); o.Steps += 1 + o.Steps/2 {
+			got, sum := drains(t, c, o)
+			if sum.Steps > o.Steps || sum.Drained != len(got) || sum.Drained > want || sum.UpperBound < want ||
+				sum.Proven && sum.Drained != want {
+				t.Fatalf("seed %d, %d steps: %d drains and %+v, but %d nodes can be drained", seed, o.Steps, len(got), sum, want)
+			}
+			if !sum.Proven {
+				seen["unproven"]++
+			}
+		}
+	}
+	t.Log(seen)
+	if !testing.Short() && min(seen["0"], seen["1"], seen["2"], seen["3"], seen["4"], seen["unproven"]) == 0 {
+		t.Error("some outcome never occurs")
+	}
+}
+
+// longest returns the length of the longest order of nodes each of which is drained completely before the next one.
+func longest(r *referenceDrain, left []uint32) (most int) {
+	for i, node := range left {
+		f := r.fork()
+		if f.drain(node).Status != verdict.Drained {
+			continue
+		}
+		if most = max(most, 1+longest(f, slices.Delete(slices.Clone(left), i, i+1))); most == len(left) {
+			break
+		}
+	}
+	return most
 }

@@ -47,8 +47,8 @@ func (t *Taints) cordoned(class int32) int32 {
 	return int32(len(t.Lists)) - 1
 }
 
-// Cordon cordons nodes for the state, and returns the cluster that Uncordon takes back. Decisions that were compiled before do not
-// know of it.
+// Cordon cordons nodes for the state, and returns the cluster that Uncordon takes back. Decisions that were compiled before do
+// not know of it.
 func (s *State) Cordon(nodes []uint32) (before *Cluster) {
 	before = s.Cluster
 	s.Cluster = before.Cordoned(nodes)

@@ -62,29 +62,17 @@ func (s *State) EvictedSince(m Mark) iter.Seq2[uint32, *Occupant] {
 // Assumed returns the number of pods that the request assumed, evicted ones included.
 func (s *State) Assumed() int { return len(s.assumed) }
 
-// Aside is what a state knows beside its journal.
-type Aside struct {
-	cleared  map[namedPod]bool
-	occupied map[uint32]occupied
-}
+// Cleared are the nominated pods of the cluster that are nominated no longer, which the journal does not have.
+type Cleared map[namedPod]bool
 
-// Aside returns what the state knows beside its journal, without the nominations of the request.
-func (s *State) Aside() Aside {
-	a := Aside{cleared: maps.Clone(s.cleared)}
-	if s.occupied != nil {
-		a.occupied = make(map[uint32]occupied, len(s.occupied))
-		for node, ports := range s.occupied {
-			a.occupied[node] = maps.Clone(ports)
-		}
-	}
-	return a
-}
+// Cleared returns what Clear did so far.
+func (s *State) Cleared() Cleared { return maps.Clone(s.cleared) }
 
-// Restore lets the state know what an Aside has, which must not be restored again.
-func (s *State) Restore(a Aside) { s.cleared, s.occupied = a.cleared, a.occupied }
+// Restore makes Cleared what it was.
+func (s *State) Restore(c Cleared) { s.cleared = c }
 
-// WithdrawAll ends all nominations of the request.
-func (s *State) WithdrawAll() { s.nominations = nil }
+// EndQueue ends the nominations of the request, and its sets of occupied ports: every port that a pod holds is occupied again.
+func (s *State) EndQueue() { s.nominations, s.occupied = nil, nil }
 
 // GroupsOn iterates over the groups with pods on a node.
 func (c *Cluster) GroupsOn(node uint32) iter.Seq[int] {

@@ -1,5 +1,5 @@
-// Package drain drains nodes: it cordons them, evicts their pods in rounds as PodDisruptionBudgets allow, and places what the pods'
-// controllers create in their place.
+// Package drain drains nodes: it cordons them, evicts their pods in rounds as PodDisruptionBudgets allow, and places what the
+// pods' controllers create in their place.
 //
 // Pods of a DaemonSet and mirror pods stay. A round evicts, in the order of the nodes and of the pods of a node, each pod that
 // its budget allows. Then the pods are placed that are left over from the rounds before, and those that come back. A pod that is
@@ -182,7 +182,7 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 type point struct {
 	mark    cluster.Mark
 	cluster *cluster.Cluster
-	aside   cluster.Aside
+	cleared cluster.Cleared
 	spent   int
 	origins int
 }
@@ -190,7 +190,7 @@ type point struct {
 func (d *drainer) point() point {
 	p := point{mark: d.state.Mark(), cluster: d.state.Cluster, spent: len(d.spent), origins: len(d.origins)}
 	if d.Scheduler {
-		p.aside = d.state.Aside()
+		p.cleared = d.state.Cleared()
 	}
 	return p
 }
@@ -201,7 +201,7 @@ func (d *drainer) undo(to point) {
 		d.queue.Undo(to.mark)
 	} else {
 		d.state.Undo(to.mark)
-		d.state.Restore(to.aside)
+		d.state.Restore(to.cleared)
 	}
 	d.state.Uncordon(to.cluster)
 	d.forgetDecisions()
@@ -356,7 +356,9 @@ func (r *run) next() (now []batch) {
 		waiting := r.waiting[b]
 		for len(waiting) > 0 && r.left[b] > 0 {
 			u := waiting[0]
-			now = append(now, r.take(u, min(u.Count, int(r.left[b]))))
+			if count := min(u.Count, int(r.left[b])); count > 0 { // 0 if the pods were preempted
+				now = append(now, r.take(u, count))
+			}
 			if u.Count == 0 {
 				waiting = waiting[1:]
 			}

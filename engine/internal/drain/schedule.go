@@ -9,8 +9,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// schedule places the pending pods as kube-scheduler's queue does. Pods that they preempt do not come back. A preempted pod uses up
-// its budgets, and nominations end with the round.
+// schedule places the pending pods as kube-scheduler's queue does. Pods that they preempt do not come back. A preempted pod uses
+// up its budgets, and nominations end with the round, as does what the queue knows about ports (cluster.State.LeavePorts).
 func (r *run) schedule() error {
 	if len(r.pending) == 0 {
 		return nil
@@ -22,7 +22,8 @@ func (r *run) schedule() error {
 		entries[i], preempts[i] = place.Pending{Pod: *b.fate.created.Pod, Count: b.count}, true
 		r.origins = append(r.origins, origin{fate: b.fate})
 	}
-	q, err := place.New(r.ctx, r.framework, r.state, r.Targets, entries, place.Options{Seed: r.Seed, Scan: r.Scan, Preempt: preempts})
+	options := place.Options{Seed: r.Seed, Scan: r.Scan, Preempt: preempts}
+	q, err := place.New(r.ctx, r.framework, r.state, r.Targets, entries, options)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func (r *run) schedule() error {
 	if _, err := queue.Place(r.ctx, q, nil, queue.Options{}); err != nil {
 		return err
 	}
-	r.state.WithdrawAll()
+	r.state.EndQueue()
 	still := r.pending[:0]
 	for i := range q.Placements {
 		b, result := r.pending[i], &q.Placements[i]
