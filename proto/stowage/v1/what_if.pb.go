@@ -76,6 +76,11 @@ func (EvictedPods) EnumDescriptor() ([]byte, []int) {
 }
 
 // WhatIfRequest is a cluster and scenarios of what happens to it.
+//
+// Scenarios are independent of each other, and are answered on all cores. All of them are checked before the first answer: a
+// malformed one fails the request with INVALID_ARGUMENT and the problems of the first scenario that has any. An answer is sent
+// as soon as it is known and, in order, those before it were sent. A deadline ends the stream with DEADLINE_EXCEEDED after the
+// answers so far.
 type WhatIfRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
@@ -159,31 +164,41 @@ func (x *WhatIfRequest) GetUnordered() bool {
 }
 
 // Scenario is what happens to the cluster, in the order of the fields, and the pods to place afterwards. Nodes are
-// referred to by name. The pods to place are those of queue, then those that come back with requeue_evicted.
+// referred to by name; delta may add them. The pods to place are those of queue, then those that come back with
+// requeue_evicted: at most 1,000,000.
+//
+// The answer is that of Place on the cluster after the scenario. What the API server and controllers do beyond the fields is not
+// simulated: PodDisruptionBudgets let every eviction pass and keep their disruptions_allowed, and pods on removed nodes do not
+// come back unless they are evicted as well.
 type Scenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A name for the response, may be empty.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// A delta to the cluster. With an inline cluster as with a snapshot.
+	// A delta to the cluster: to an inline cluster, or to a snapshot with its delta. It costs more than the other fields: memory and
+	// time grow with the number of nodes, in particular if it adds or removes nodes.
 	Delta *ClusterDelta `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	// Nodes that are cordoned: spec.unschedulable becomes true, and they get the taint
-	// "node.kubernetes.io/unschedulable:NoSchedule" that the node lifecycle controller adds. Each at most once.
+	// "node.kubernetes.io/unschedulable:NoSchedule" that the node lifecycle controller adds
+	// (pkg/controller/nodelifecycle/node_lifecycle_controller.go, v1.37), unless they have one with its key and effect. Each at most
+	// once.
 	CordonedNodes []string `protobuf:"bytes,3,rep,name=cordoned_nodes,json=cordonedNodes,proto3" json:"cordoned_nodes,omitempty"`
 	// Pods that are evicted. Each node at most once.
 	Evictions []*NodeEvictions `protobuf:"bytes,4,rep,name=evictions,proto3" json:"evictions,omitempty"`
 	// Nodes that are removed, with the pods that they still have. Each at most once. Indexes in the response are those before the
-	// removal.
+	// removal. PodGroup.scheduled_pods must not be on them.
 	RemovedNodes []string `protobuf:"bytes,5,rep,name=removed_nodes,json=removedNodes,proto3" json:"removed_nodes,omitempty"`
 	// Whether evicted pods are gone.
 	EvictedPods EvictedPods `protobuf:"varint,6,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
 	// Whether the controllers of evicted pods create them again. Pods of a DaemonSet, mirror pods, pods without a controller and
-	// pods that were terminating do not come back.
+	// pods that were terminating do not come back. The pods come back in the order of evictions; of a drained node, those of
+	// Node.pod_counts come before those of Node.pods. What the controller would do at once or never, as a Job that has failed too
+	// often, is not known.
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.
 	Queue []*PendingPods `protobuf:"bytes,8,rep,name=queue,proto3" json:"queue,omitempty"`
 	// Groups of the entries of queue, as PlaceRequest.pod_groups.
 	PodGroups []*PodGroup `protobuf:"bytes,9,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	// Whether to place no more pods after the first one, or the first group, that is not placed. Only with IN_ORDER.
+	// Whether to place no more pods after the first entry, or the first group, with an unplaced pod. Only with IN_ORDER.
 	StopAtFirstUnplaced bool `protobuf:"varint,10,opt,name=stop_at_first_unplaced,json=stopAtFirstUnplaced,proto3" json:"stop_at_first_unplaced,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -294,12 +309,12 @@ type NodeEvictions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Node.name. Required.
 	NodeName string `protobuf:"bytes,1,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
-	// Pods with names. The node must have them.
+	// Pods of Node.pods with names. The node must have them. Of pods with one name, the first in canonical order is evicted.
 	Pods []*NamespacedName `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
-	// Numbers of pods without names. The node must have as many.
+	// Numbers of pods of Node.pod_counts. The node must have as many.
 	PodCounts []*PodCount `protobuf:"bytes,3,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
-	// Whether all pods of the node are evicted that kubectl drain evicts: those that are neither a DaemonSet's nor mirror pods.
-	// pods and pod_counts must be empty then.
+	// Whether all pods of the node are evicted that kubectl drain evicts with --force: those that are neither a DaemonSet's nor
+	// mirror pods. pods and pod_counts must be empty then.
 	Drained       bool `protobuf:"varint,4,opt,name=drained,proto3" json:"drained,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -370,13 +385,13 @@ type WhatIfResponse struct {
 	ScenarioIndex uint32 `protobuf:"varint,1,opt,name=scenario_index,json=scenarioIndex,proto3" json:"scenario_index,omitempty"`
 	// Scenario.name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The result. The entries of the queue come first, then one for each of requeued. No snapshot_address.
+	// The result. The entries of the queue come first, then one for each of requeued. No snapshot_address. Indexes of nodes are
+	// those after the delta and before the removal of nodes.
 	Placement *PlaceResponse `protobuf:"bytes,3,opt,name=placement,proto3" json:"placement,omitempty"`
-	// The evicted pods that come back, in the order in which they are placed. With DecisionContext.include_node_names their
-	// former node is in node_name.
+	// The evicted pods that come back, in the order of the queue that they are placed in. Unknown ones come last.
 	Requeued []*RequeuedPod `protobuf:"bytes,4,rep,name=requeued,proto3" json:"requeued,omitempty"`
-	// Whether Scenario.stop_at_first_unplaced ended the scenario. Pods behind the first unplaced one are then in
-	// Placement.unattempted_count.
+	// Whether Scenario.stop_at_first_unplaced ended the scenario. The pods of entries behind the first one with an unplaced pod are
+	// then in Placement.unattempted_count, and groups behind it are UNATTEMPTED.
 	Stopped       bool `protobuf:"varint,5,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -453,7 +468,10 @@ type RequeuedPod struct {
 	// The evicted pods.
 	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// The name of the node that they were on, with DecisionContext.include_node_names.
-	NodeName      string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
+	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
+	// Whether the cluster does not say what comes back, so that the pods count as unplaced: their template is not one of
+	// Cluster.pod_templates.
+	Unknown       bool `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -502,6 +520,13 @@ func (x *RequeuedPod) GetNodeName() string {
 	return ""
 }
 
+func (x *RequeuedPod) GetUnknown() bool {
+	if x != nil {
+		return x.Unknown
+	}
+	return false
+}
+
 var File_stowage_v1_what_if_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_what_if_proto_rawDesc = "" +
@@ -546,10 +571,11 @@ const file_stowage_v1_what_if_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x127\n" +
 	"\tplacement\x18\x03 \x01(\v2\x19.stowage.v1.PlaceResponseR\tplacement\x123\n" +
 	"\brequeued\x18\x04 \x03(\v2\x17.stowage.v1.RequeuedPodR\brequeued\x12\x18\n" +
-	"\astopped\x18\x05 \x01(\bR\astopped\"V\n" +
+	"\astopped\x18\x05 \x01(\bR\astopped\"p\n" +
 	"\vRequeuedPod\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12\x1b\n" +
-	"\tnode_name\x18\x02 \x01(\tR\bnodeName*`\n" +
+	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12\x18\n" +
+	"\aunknown\x18\x03 \x01(\bR\aunknown*`\n" +
 	"\vEvictedPods\x12\x1c\n" +
 	"\x18EVICTED_PODS_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11EVICTED_PODS_GONE\x10\x01\x12\x1c\n" +
