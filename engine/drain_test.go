@@ -151,10 +151,7 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 		all[i].at = i
 	}
 	refused := func(p *api.Pod) (reason verdict.BlockedReason, stays bool) {
-		kind := api.OtherController
-		if p.TemplateIndex >= 0 {
-			kind = p.Template.Controller.Kind
-		}
+		kind := p.Template.Controller.Kind
 		switch {
 		case kind == api.DaemonSet:
 			return 0, true
@@ -249,7 +246,7 @@ func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready map[
 			r.remove(b.of.node, p.Name, p.TemplateIndex, b.count, p.Terminating)
 		}
 		switch {
-		case p.Terminating || p.TemplateIndex >= 0 && p.Template.Controller.Kind == api.NoWorkload:
+		case p.Terminating || p.Template.Controller.Kind == api.NoWorkload:
 		case p.TemplateIndex < 0:
 			r.out.Unplaced = append(r.out.Unplaced, verdict.UnplacedPod{Pod: b.of.reference(b.count), Unknown: true})
 		default:

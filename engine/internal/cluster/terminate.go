@@ -74,13 +74,29 @@ func (s *State) Restore(c Cleared) { s.cleared = c }
 // EndQueue ends the nominations of the request, and its sets of occupied ports: every port that a pod holds is occupied again.
 func (s *State) EndQueue() { s.nominations, s.occupied = nil, nil }
 
-// GroupsOn iterates over the groups with pods on a node.
-func (c *Cluster) GroupsOn(node uint32) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for _, p := range c.rows[node].pods {
-			if !yield(int(p.group)) {
+// ControllersOn iterates over the groups with pods on a node and the kinds of their controllers. A group without a template of the
+// cluster comes once for each pod.
+func (c *Cluster) ControllersOn(node uint32) iter.Seq2[int, api.WorkloadKind] {
+	return func(yield func(int, api.WorkloadKind) bool) {
+		r := c.rows[node]
+		for _, p := range r.pods {
+			if c.groups[p.group].Template >= 0 && !yield(int(p.group), c.controllerAt(asTemplate, p.group)) {
+				return
+			}
+		}
+		for i := range r.named {
+			p := &r.named[i]
+			if c.groups[p.Group].Template < 0 && !yield(int(p.Group), c.controllerAt(p.load, p.Group)) {
 				return
 			}
 		}
 	}
+}
+
+// Controller returns the kind of the controller of pods of the cluster.
+func (c *Cluster) Controller(node uint32, o *Occupant) api.WorkloadKind {
+	if o.place < 0 {
+		return c.controllerAt(asTemplate, int32(o.Group))
+	}
+	return c.controllerAt(c.rows[node].named[o.place].load, int32(o.Group))
 }

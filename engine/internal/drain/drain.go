@@ -41,7 +41,7 @@ type Options struct {
 	Steps int
 	// Scan evaluates every node for every pod. It is the reference implementation.
 	Scan bool
-	// Workers is the number of goroutines of Each.
+	// Workers is the number of goroutines of Each, at least 1.
 	Workers int
 }
 
@@ -62,39 +62,39 @@ type plan struct {
 	Options
 	base      *cluster.Cluster
 	framework *decide.Framework
-	fates     []*fate // by group; nil for groups without pods on Nodes
+	fates     map[fateKey]*fate // of the pods on Nodes
 	pending   []place.Pending
+}
+
+// fateKey is what the fate of pods follows from.
+type fateKey struct {
+	group      int
+	controller api.WorkloadKind
 }
 
 // newPlan finds out what becomes of the pods of the nodes.
 func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options) (*plan, error) {
 	s := cluster.NewState(ctx, c)
-	groups, _ := s.Added()
-	p := &plan{Options: *o, base: c, framework: f, fates: make([]*fate, groups)}
-	seen := 0
-	for _, node := range o.Nodes {
-		for group := range c.GroupsOn(node) {
-			if p.fates[group] != nil {
-				continue
+	p := &plan{Options: *o, base: c, framework: f, fates: make(map[fateKey]*fate)}
+	for i, node := range o.Nodes {
+		if i%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		for group, controller := range c.ControllersOn(node) {
+			key := fateKey{group, controller}
+			if p.fates[key] == nil {
+				p.fates[key] = p.fateOf(s, key)
 			}
-			if seen++; seen%256 == 0 && ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			p.fates[group] = p.fateOf(s, group)
 		}
 	}
 	return p, ctx.Err()
 }
 
-// fateOf returns the fate of the pods of a group.
-func (p *plan) fateOf(s *cluster.State, group int) *fate {
-	g := s.Group(group)
+// fateOf returns the fate of pods.
+func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
+	g := s.Group(of.group)
 	out := &fate{budget: -1, entry: -1}
-	kind := api.OtherController // of an unknown pod
-	if g.Template >= 0 {
-		kind = s.Templates()[g.Template].Controller.Kind
-	}
-	if kind == api.DaemonSet {
+	if of.controller == api.DaemonSet {
 		out.stays = true
 		return out
 	}
@@ -103,7 +103,7 @@ func (p *plan) fateOf(s *cluster.State, group int) *fate {
 	}
 	out.budgets = s.Budgets().Evicting(g)
 	switch {
-	case kind == api.NoWorkload && !p.Force:
+	case of.controller == api.NoWorkload && !p.Force:
 		out.refused = verdict.BlockedWithoutController
 		return out
 	case p.IgnoreBudgets:
@@ -113,7 +113,10 @@ func (p *plan) fateOf(s *cluster.State, group int) *fate {
 	case len(out.budgets) == 1:
 		out.budget = out.budgets[0]
 	}
-	out.created = s.Replacement(&cluster.Victim{Group: int32(group)})
+	if of.controller == api.NoWorkload {
+		return out
+	}
+	out.created = s.Replacement(&cluster.Victim{Group: int32(of.group)})
 	if out.created.Pod != nil {
 		out.entry = len(p.pending)
 		p.pending = append(p.pending, place.Pending{Pod: *out.created.Pod, Count: usualPods})
@@ -160,7 +163,7 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 	}
 	d.origins = make([]origin, len(p.pending))
 	for _, f := range p.fates {
-		if f != nil && f.entry >= 0 {
+		if f.entry >= 0 {
 			d.origins[f.entry].fate = f
 		}
 	}
@@ -269,7 +272,7 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 			return nil, d.ctx.Err()
 		}
 		for _, o := range d.state.Occupants(node) {
-			r.units = append(r.units, &unit{Occupant: o, node: node, fate: d.fateOn(&o), at: len(r.units)})
+			r.units = append(r.units, &unit{Occupant: o, node: node, fate: d.fateOn(node, &o), at: len(r.units)})
 		}
 	}
 	err := r.rounds()
@@ -284,11 +287,11 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 }
 
 // fateOn returns the fate of pods of a node.
-func (d *drainer) fateOn(o *cluster.Occupant) *fate {
+func (d *drainer) fateOn(node uint32, o *cluster.Occupant) *fate {
 	if o.Queue >= 0 {
 		return d.origins[o.Queue].fate
 	}
-	return d.fates[o.Group]
+	return d.fates[fateKey{o.Group, d.base.Controller(node, o)}]
 }
 
 // rounds evicts and places pods until no more pods can be evicted.

@@ -92,7 +92,7 @@ func (p *plan) limits(d *drainer) limits {
 	}
 	l.fit = l.fit && !p.Scheduler
 	for _, f := range p.fates {
-		if f == nil || f.entry < 0 || !l.fit {
+		if f.entry < 0 || !l.fit {
 			continue
 		}
 		pod := d.state.Compile(f.created.Pod)
@@ -135,8 +135,8 @@ func (s *search) begin() {
 // mayDrain reports whether a node can ever be drained: pods that cannot be evicted, or of which nobody knows what comes back,
 // stay so whatever is drained before, and so does a budget that allows nothing.
 func (s *search) mayDrain(node uint32) bool {
-	for group := range s.base.GroupsOn(node) {
-		f := s.fates[group]
+	for group, controller := range s.base.ControllersOn(node) {
+		f := s.fates[fateKey{group, controller}]
 		if f.refused != 0 || f.created.Unknown || f.budget >= 0 && s.base.Budgets().At(f.budget).Evictions() == 0 {
 			return false
 		}
@@ -173,7 +173,7 @@ func (s *search) weight(node uint32) (sum asks) {
 		sum = s.freeOn(node)
 	}
 	for _, o := range s.state.Occupants(node) {
-		a := s.limits.asks[s.fateOn(&o)]
+		a := s.limits.asks[s.fateOn(node, &o)]
 		if a == nil {
 			continue
 		}
@@ -222,7 +222,7 @@ func (s *search) bound(drained int) int {
 func (s *search) drainNext(node uint32) (drained bool, err error) {
 	cost := 1
 	for _, o := range s.state.Occupants(node) {
-		if !s.fateOn(&o).stays {
+		if !s.fateOn(node, &o).stays {
 			cost += o.Count
 		}
 	}

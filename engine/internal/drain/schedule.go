@@ -55,11 +55,7 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 	var budgets []int32
 	switch {
 	case o.Queue < 0:
-		if f := r.fates[o.Group]; f != nil {
-			budgets = f.budgets
-		} else {
-			budgets = r.base.Budgets().Evicting(r.state.Group(o.Group))
-		}
+		budgets = r.base.Budgets().Evicting(r.state.Group(o.Group))
 	case r.origins[o.Queue].leaving:
 		return
 	case o.Queue < first: // the others were not ready yet
