@@ -81,6 +81,9 @@ type Queue struct {
 	preempted int
 	within    []*Class // of queues on some of the nodes
 	silent    bool     // do not explain unplaced pods
+	// feasible and totals are memory of scan.
+	feasible []uint32
+	totals   []int64
 }
 
 // Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
@@ -280,18 +283,18 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	if err != nil || outcome.Feasible.Empty() {
 		return 0, false, err
 	}
-	feasible := outcome.Feasible.Indexes()
-	if len(feasible) == 1 {
-		return feasible[0], true, nil
+	q.feasible = outcome.Feasible.AppendIndexes(q.feasible[:0])
+	if len(q.feasible) == 1 {
+		return q.feasible[0], true, nil
 	}
-	scored, err := c.Decision.Score(ctx, feasible, true)
+	best, err := c.Decision.Best(ctx, q.feasible, &q.totals)
 	if err != nil {
 		return 0, false, err
 	}
 	if c.failure = c.Decision.Failure; c.failure != nil {
 		return 0, false, nil
 	}
-	return q.First(scored.Best), true, nil
+	return q.First(best), true, nil
 }
 
 // First returns the first of nodes, which are ascending, in tie-break order.
