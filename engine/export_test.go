@@ -49,3 +49,9 @@ func Preference(c *api.Cluster, seed uint64) []uint32 {
 func Cordoned(c *Cluster, nodes []uint32) *Cluster {
 	return newCluster(c.compiled.Cordoned(nodes))
 }
+
+// WithWorkers returns options with a number of goroutines.
+func (o DrainOptions) WithWorkers(workers int) DrainOptions {
+	o.workers = workers
+	return o
+}

@@ -218,6 +218,9 @@ func (s *search) bound(drained int) int {
 	return all
 }
 
+// maxMoved bounds the pods that are placed one drain after the other, which the state remembers.
+const maxMoved = 1 << 23
+
 // drainNext drains a node if its drain ends well, and reports whether it did. Otherwise everything is as it was.
 func (s *search) drainNext(node uint32) (drained bool, err error) {
 	cost := 1
@@ -226,7 +229,7 @@ func (s *search) drainNext(node uint32) (drained bool, err error) {
 			cost += o.Count
 		}
 	}
-	if s.steps+cost > s.Steps {
+	if s.steps+cost > s.Steps || s.state.Assumed()+cost > maxMoved {
 		s.cut = true
 		return false, nil
 	}
