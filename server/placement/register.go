@@ -61,6 +61,13 @@ func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 
 func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	d := stowagev1.SimulationService_ServiceDesc
+	d.Streams = slices.Clone(d.Streams)
+	for i := range d.Streams {
+		st := &d.Streams[i]
+		if st.StreamName == "WhatIf" {
+			st.Handler = inParts[stowagev1.WhatIfRequest](s, &whatIf)
+		}
+	}
 	to.RegisterService(&d, s)
 }
 
