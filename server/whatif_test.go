@@ -41,8 +41,8 @@ func whatIf(ctx context.Context, r *running, request *stowagev1.WhatIfRequest) (
 	}
 }
 
-// busy is a cluster of nodes in three zones with pods of three templates: replicas that keep apart by node, others, and those of a
-// DaemonSet. Node i has the named pod "web-i" and is full with the counted ones.
+// busy is a cluster of nodes in three zones with pods of three templates: replicas that keep apart by node, others, and those of
+// a DaemonSet. Node i has the named pod "web-i" and is full with the counted ones.
 func busy(nodes int) *stowagev1.Cluster {
 	requests := func(millis int64) *stowagev1.PodSpec {
 		return &stowagev1.PodSpec{Containers: []*stowagev1.Container{{
@@ -103,12 +103,14 @@ func TestWhatIf(t *testing.T) {
 	cordoned := busy(6)
 	for _, n := range cordoned.Nodes[:5] {
 		n.Unschedulable = true
-		n.Taints = []*stowagev1.Taint{{Key: "node.kubernetes.io/unschedulable", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE}}
+		n.Taints = []*stowagev1.Taint{
+			{Key: "node.kubernetes.io/unschedulable", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE},
+		}
 	}
 	drained, terminating := busy(6), busy(6)
 	drained.Nodes[2].Pods, drained.Nodes[2].PodCounts = nil, drained.Nodes[2].PodCounts[1:]
 	terminating.Nodes[2].Pods[0].Terminating, terminating.Nodes[2].PodCounts[0].Terminating = true, true
-	web := &stowagev1.PendingPods{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}}, Count: proto.Uint32(1)}
+	web := &stowagev1.PendingPods{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}}, Count: new(uint32(1))}
 	some := busy(6)
 	some.Nodes[0].Pods, some.Nodes[3].PodCounts[0].Count = nil, 1
 	drain := []*stowagev1.NodeEvictions{{NodeName: "node-2", Drained: true}}
@@ -128,7 +130,10 @@ func TestWhatIf(t *testing.T) {
 		back     []*stowagev1.RequeuedPod
 	}{
 		{&stowagev1.Scenario{Name: "nothing", Queue: queue}, busy(6), queue, 0, nil},
-		{&stowagev1.Scenario{Name: "delta", Delta: &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{one}}, Queue: queue}, added, queue, 0, nil},
+		{
+			&stowagev1.Scenario{Name: "delta", Delta: &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{one}}, Queue: queue}, added,
+			queue, 0, nil,
+		},
 		{&stowagev1.Scenario{
 			CordonedNodes: []string{"node-0", "node-1", "node-2", "node-3", "node-4"}, Queue: queue,
 		}, cordoned, queue, 0, nil},
@@ -257,7 +262,9 @@ func TestWhatIfStops(t *testing.T) {
 func manyScenarios(rng *rand.Rand, nodes, scenarios int) []*stowagev1.Scenario {
 	var all []*stowagev1.Scenario
 	for i := range scenarios {
-		s := &stowagev1.Scenario{Name: fmt.Sprint("scenario-", i), RequeueEvicted: true, Queue: []*stowagev1.PendingPods{batch(rng.Uint32N(4))}}
+		s := &stowagev1.Scenario{
+			Name: fmt.Sprint("scenario-", i), RequeueEvicted: true, Queue: []*stowagev1.PendingPods{batch(rng.Uint32N(4))},
+		}
 		node := fmt.Sprint("node-", rng.IntN(nodes))
 		switch rng.IntN(4) {
 		case 0:
@@ -328,9 +335,9 @@ var malformedScenarios = map[string]*stowagev1.Scenario{
 	"evictions[0].node_name":                    {Evictions: []*stowagev1.NodeEvictions{{}}},
 	"evictions[1].node_name":                    {Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0"}, {NodeName: "node-0"}}},
 	"evictions[0].pods[1]":                      evicting(&stowagev1.NodeEvictions{Pods: names("web-0", "web-0")}),
-	"evictions[0].pods[0]":                      evicting(&stowagev1.NodeEvictions{Pods: []*stowagev1.NamespacedName{{Namespace: "other", Name: "web-0"}}}),
+	"evictions[0].pods[0]":                      evicting(&stowagev1.NodeEvictions{Pods: inNamespace("other")}),
 	"evictions[0].pods[0].name":                 evicting(&stowagev1.NodeEvictions{Pods: names("")}),
-	"evictions[0].pods[0].namespace":            evicting(&stowagev1.NodeEvictions{Pods: []*stowagev1.NamespacedName{{Namespace: strings.Repeat("n", 64), Name: "x"}}}),
+	"evictions[0].pods[0].namespace":            evicting(&stowagev1.NodeEvictions{Pods: inNamespace(strings.Repeat("n", 64))}),
 	"evictions[0].pods":                         evicting(&stowagev1.NodeEvictions{Drained: true, Pods: names("web-0")}),
 	"evictions[0].pod_counts":                   evicting(&stowagev1.NodeEvictions{Drained: true, PodCounts: counts(1, 1)}),
 	"evictions[0].pod_counts[0].count":          evicting(&stowagev1.NodeEvictions{PodCounts: counts(1, 0)}),
@@ -364,6 +371,10 @@ func names(of ...string) (out []*stowagev1.NamespacedName) {
 		out = append(out, &stowagev1.NamespacedName{Name: name})
 	}
 	return out
+}
+
+func inNamespace(namespace string) []*stowagev1.NamespacedName {
+	return []*stowagev1.NamespacedName{{Namespace: namespace, Name: "web-0"}}
 }
 
 func counts(template, count uint32) []*stowagev1.PodCount {
@@ -478,8 +489,8 @@ func TestWhatIfDeadline(t *testing.T) {
 	}
 }
 
-// TestWhatIfReserves asks for a scenario with a delta beside another request, where the limit of bytes in flight is less than what
-// any delta counts for.
+// TestWhatIfReserves asks for a scenario with a delta beside another request, where the limit of bytes in flight is less than
+// what any delta counts for.
 func TestWhatIfReserves(t *testing.T) {
 	c := testConfig()
 	c.MaxSnapshotBytes = 1 << 20

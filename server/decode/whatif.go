@@ -21,8 +21,8 @@ const (
 	scenarioQueueField = 8
 )
 
-// ReadWhatIf decodes a WhatIfRequest except for its cluster and its scenarios. These stay encoded until each has its turn, as they
-// take many times the memory when they are decoded.
+// ReadWhatIf decodes a WhatIfRequest except for its cluster and its scenarios. These stay encoded until each has its turn:
+// decoded they take many times the memory.
 func ReadWhatIf(request []byte, into *stowagev1.WhatIfRequest) (*Asked, error) {
 	a := &Asked{}
 	rest, err := splitField(request, scenariosField, func(scenario []byte) error {
@@ -267,7 +267,8 @@ func (r *Request) nodeEvictions(at *path, node uint32, in *stowagev1.NodeEvictio
 	return out
 }
 
-// namedPods returns the positions of pods of a node. Of pods with one name the first in canonical order is evicted, then the next.
+// namedPods returns the positions of pods of a node. Of pods with one name the first in canonical order is evicted, then the
+// next.
 func (r *Request) namedPods(at *path, node uint32, in []*stowagev1.NamespacedName) []int {
 	const field = "pods"
 	wanted := make(map[[2]string][]int, len(in))
