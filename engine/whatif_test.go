@@ -110,14 +110,16 @@ func withoutScans(p *verdict.Place) {
 	}
 }
 
-// randomDisruptable returns a random cluster with pods of every form and controllers of every kind. Counts are in canonical order,
-// as those of snapshots are.
+// randomDisruptable returns a random cluster with pods of every form and controllers of every kind. Counts are in canonical
+// order, as those of snapshots are.
 func randomDisruptable(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 	stated, pods := enginetest.RandomShared(rng)
 	if rng.IntN(2) == 0 {
 		enginetest.RandomVictims(rng, stated, pods)
 	}
-	kinds := []api.WorkloadKind{api.NoWorkload, api.ReplicaSet, api.ReplicaSet, api.StatefulSet, api.DaemonSet, api.OtherController}
+	kinds := []api.WorkloadKind{
+		api.NoWorkload, api.ReplicaSet, api.ReplicaSet, api.StatefulSet, api.DaemonSet, api.OtherController,
+	}
 	control := func(p *api.PodTemplate) {
 		if p.Controller.Kind == api.NoWorkload {
 			p.Controller = api.ControllerReference{Kind: kinds[rng.IntN(len(kinds))], Name: "set"}
@@ -225,7 +227,7 @@ func randomEvictions(rng *rand.Rand, n *api.Node, index uint32) engine.NodeEvict
 }
 
 // statedAfter states the cluster after a scenario, and returns what Place answers there.
-func statedAfter(t *testing.T, stated *api.Cluster, s *engine.Scenario, o engine.WhatIfOptions) *verdict.WhatIf {
+func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine.WhatIfOptions) *verdict.WhatIf {
 	t.Helper()
 	after := *stated
 	after.Nodes = slices.Clone(stated.Nodes)
@@ -397,7 +399,9 @@ func TestPlaceStops(t *testing.T) {
 		for e := range group {
 			group[e] = slices.IndexFunc(s.Groups, func(g engine.PodGroup) bool { return slices.Contains(g.Entries, e) })
 		}
-		w := &watched{nodes: make([][]uint32, len(s.Queue)), groups: make(map[int]verdict.PodGroupPlacement), done: make([]bool, len(s.Queue))}
+		w := &watched{
+			nodes: make([][]uint32, len(s.Queue)), groups: make(map[int]verdict.PodGroupPlacement), done: make([]bool, len(s.Queue)),
+		}
 		o.StopAtUnplaced, o.Watch = true, w
 		got, err := c.Place(t.Context(), s.Queue, o)
 		if err != nil {
@@ -410,7 +414,8 @@ func TestPlaceStops(t *testing.T) {
 				attempted[g] = !ended
 				ended = ended || whole.Groups[g].Unplaced > 0
 			}
-			if in := group[e] < 0 && !ended || group[e] >= 0 && attempted[group[e]]; in != (got.Placements[e].Unattempted == 0) && s.Queue[e].Count > 0 {
+			in := group[e] < 0 && !ended || group[e] >= 0 && attempted[group[e]]
+			if in != (got.Placements[e].Unattempted == 0) && s.Queue[e].Count > 0 {
 				t.Fatalf("seed %d: entry %d is attempted: %v: %+v", seed, e, in, got.Placements[e])
 			} else if in && !reflect.DeepEqual(withoutScan(whole.Placements[e]), withoutScan(got.Placements[e])) {
 				t.Fatalf("seed %d, entry %d (-whole +stopped):\n%s", seed, e, gocmp.Diff(whole.Placements[e], got.Placements[e]))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 )
 
@@ -33,8 +32,8 @@ type result[T any] struct {
 }
 
 // Each computes n values and uses each of them, in ascending order of index unless it is Unordered. At most a bounded number of
-// values is computed and not used. use is called by the goroutine of the caller. Each ends with the first error: of computations in
-// the order of use, of use, or of the context. When it returns, nothing runs any more.
+// values is computed and not used. use is called by the goroutine of the caller. Each ends with the first error: of computations
+// in the order of use, of use, or of the context. When it returns, nothing runs any more.
 func Each[T any](
 	ctx context.Context, n int, o Options[T], compute func(ctx context.Context, i int) (T, error), use func(i int, v T) error,
 ) error {
@@ -46,9 +45,12 @@ func Each[T any](
 		return one(ctx, n, compute, use)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
+	ended := make(chan struct{}, workers)
+	defer func() {
+		for cancel(); workers > 0; workers-- {
+			<-ended
+		}
+	}()
 
 	// A worker takes room before an index, and room is made when a result was used. The indexes in flight are therefore
 	// consecutive, at most one a slot, and a slot is empty when its next result comes.
@@ -62,7 +64,8 @@ func Each[T any](
 	}
 	var next atomic.Int64
 	for range workers {
-		running.Go(func() {
+		go func() {
+			defer func() { ended <- struct{}{} }()
 			used := make(chan struct{}, 1)
 			for {
 				select {
@@ -90,7 +93,7 @@ func Each[T any](
 					return
 				}
 			}
-		})
+		}()
 	}
 	for i := range n {
 		var r result[T]

@@ -65,6 +65,8 @@ func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	for i := range d.Streams {
 		st := &d.Streams[i]
 		switch st.StreamName {
+		case "WhatIf":
+			st.Handler = inParts[stowagev1.WhatIfRequest](s, &whatIf)
 		case "Drain":
 			st.Handler = inParts[stowagev1.DrainRequest](s, &drain)
 		}

@@ -132,8 +132,9 @@ func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
 	return r
 }
 
-// Disrupted returns the cluster after a disruption. c stays unchanged; the clusters share what the disruption does not affect. All
-// answers equal those of the resulting cluster compiled from scratch. If the context ends first, it returns the context's error.
+// Disrupted returns the cluster after a disruption. c stays unchanged; the clusters share what the disruption does not affect.
+// All answers equal those of the resulting cluster compiled from scratch. If the context ends first, it returns the context's
+// error.
 func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error) {
 	if len(d.Cordoned) > 0 {
 		c = c.Cordoned(d.Cordoned)
