@@ -524,7 +524,7 @@ func TestDrainAsIfStated(t *testing.T) {
 	for _, scheduler := range []bool{false, true} {
 		t.Run(fmt.Sprint("scheduler=", scheduler), func(t *testing.T) {
 			seen := make(map[string]int)
-			for seed := range uint64(cases(3000)) {
+			for seed := range uint64(cases(1500)) {
 				t.Run("", func(t *testing.T) { compareDrains(t, seed, scheduler, seen) })
 			}
 			t.Log(seen)
@@ -673,7 +673,7 @@ func TestDrainEnds(t *testing.T) {
 // TestLargestSetAsExhausted compares the largest set with all orders.
 func TestLargestSetAsExhausted(t *testing.T) {
 	seen := make(map[string]int)
-	for seed := range uint64(cases(1200)) {
+	for seed := range uint64(cases(1000)) {
 		rng := rand.New(rand.NewPCG(seed, 62))
 		stated, o := randomDrain(rng)
 		if o.Scheduler = rng.IntN(4) == 0; o.Scheduler {

@@ -428,8 +428,9 @@ func (d *drainer) describe(node uint32, o *cluster.Occupant) verdict.PodReferenc
 	return p
 }
 
-// boardFrom is the number of pods of a class in a round from which on a board finds their nodes.
-const boardFrom = 16
+// boardFrom is the number of pods of a class in a round from which on a board finds their nodes. BenchmarkDrain, where a class has
+// six pods together, takes half the time that it takes with 16.
+const boardFrom = 4
 
 // place places the pending pods one by one.
 func (r *run) place() error {
