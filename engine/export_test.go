@@ -44,3 +44,14 @@ func Preference(c *api.Cluster, seed uint64) []uint32 {
 	}
 	return place.Preference(names, seed)
 }
+
+// Cordoned returns the cluster in which nodes are cordoned.
+func Cordoned(c *Cluster, nodes []uint32) *Cluster {
+	return newCluster(c.compiled.Cordoned(nodes))
+}
+
+// WithWorkers returns options with a number of goroutines.
+func (o DrainOptions) WithWorkers(workers int) DrainOptions {
+	o.workers = workers
+	return o
+}

@@ -1,4 +1,5 @@
-// Package server runs the PlacementService: listeners, interceptors, limits, telemetry, startup and shutdown.
+// Package server runs the PlacementService and the SimulationService: listeners, interceptors, limits, telemetry, startup and
+// shutdown.
 //
 // Request path: the in-flight limit counts the request's bytes, the interceptor chain admits the call, package placement
 // decodes the request, calls the engine and encodes the response. Requests share only immutable values and atomics.

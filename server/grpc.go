@@ -31,7 +31,7 @@ const (
 // of them busy gets a goroutine of its own.
 const streamWorkers = 16
 
-// newGRPC returns a gRPC server with the placement, health and reflection services. nil credentials mean plaintext; nil
+// newGRPC returns a gRPC server with the placement, simulation, health and reflection services. nil credentials mean plaintext; nil
 // telemetry means no metrics and no traces.
 func newGRPC(
 	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,

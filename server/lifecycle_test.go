@@ -29,7 +29,9 @@ func TestDrain(t *testing.T) {
 	s.drain = func() { <-drained }
 	r := start(t, s, nil)
 	eventually(t, "ready", r.ready.Load)
-	for _, name := range []string{"", stowagev1.PlacementService_ServiceDesc.ServiceName} {
+	for _, name := range []string{
+		"", stowagev1.PlacementService_ServiceDesc.ServiceName, stowagev1.SimulationService_ServiceDesc.ServiceName,
+	} {
 		if got := r.health(t, name); got != healthv1.HealthCheckResponse_SERVING {
 			t.Errorf("health of %q is %v", name, got)
 		}
@@ -135,7 +137,7 @@ func TestReflectionListsTheService(t *testing.T) {
 	for _, s := range answer.GetListServicesResponse().GetService() {
 		names = append(names, s.GetName())
 	}
-	if !slices.Contains(names, "stowage.v1.PlacementService") {
+	if !slices.Contains(names, "stowage.v1.PlacementService") || !slices.Contains(names, "stowage.v1.SimulationService") {
 		t.Errorf("got %v", names)
 	}
 }

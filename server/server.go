@@ -137,6 +137,7 @@ func (s *Server) setReady(ready bool) {
 	}
 	s.health.SetServingStatus("", status)
 	s.health.SetServingStatus(stowagev1.PlacementService_ServiceDesc.ServiceName, status)
+	s.health.SetServingStatus(stowagev1.SimulationService_ServiceDesc.ServiceName, status)
 }
 
 // close closes the listeners of a server that did not run.

@@ -27,7 +27,7 @@ const serviceConfig = `{
   "loadBalancingConfig": [{"` + balancerName + `": {}}],
   "healthCheckConfig": {"serviceName": ""},
   "methodConfig": [{
-    "name": [{"service": "stowage.v1.PlacementService"}],
+    "name": [{"service": "stowage.v1.PlacementService"}, {"service": "stowage.v1.SimulationService"}],
     "retryPolicy": {
       "maxAttempts": 4,
       "initialBackoff": "0.1s",
@@ -46,9 +46,10 @@ var connectParams = grpc.ConnectParams{
 	MinConnectTimeout: 20 * time.Second,
 }
 
-// Client calls the PlacementService.
+// Client calls the PlacementService and the SimulationService.
 type Client struct {
 	stowagev1.PlacementServiceClient
+	stowagev1.SimulationServiceClient
 	conn       *grpc.ClientConn
 	reach      *reach
 	remembered remembered
@@ -107,7 +108,9 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.PlacementServiceClient, c.conn, c.reach = stowagev1.NewPlacementServiceClient(conn), conn, newReach(conn, waits)
+	c.PlacementServiceClient = stowagev1.NewPlacementServiceClient(conn)
+	c.SimulationServiceClient = stowagev1.NewSimulationServiceClient(conn)
+	c.conn, c.reach = conn, newReach(conn, waits)
 	return c, nil
 }
 

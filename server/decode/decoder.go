@@ -87,12 +87,17 @@ func (d *decoder) nodes() (int, func(string) (uint32, bool)) {
 	return d.counts[clusterNodes], d.content.Lookup
 }
 
-// candidates returns the indexes of the candidate nodes, ascending without duplicates. Nil means every node, an empty list none.
+// candidates returns the indexes of the candidate nodes.
 func (d *decoder) candidates(in *stowagev1.CandidateNodes) []uint32 {
+	return d.someNodes("candidate_nodes", in)
+}
+
+// someNodes returns the indexes of the nodes in a field, ascending without duplicates. Nil means every node, an empty list none.
+func (d *decoder) someNodes(field string, in *stowagev1.CandidateNodes) []uint32 {
 	if in == nil {
 		return nil
 	}
-	at := path{name: "candidate_nodes"}
+	at := path{name: field}
 	out := make([]uint32, 0, len(in.GetIndexes())+len(in.GetNames()))
 	nodes, lookup := d.nodes()
 	for i, n := range in.GetIndexes() {

@@ -30,7 +30,7 @@ const (
 	MaxScheduledPods = 1_000_000
 	// MaxJointPods bounds the pods of a group that is placed jointly.
 	MaxJointPods = 1_000
-	// MaxSteps bounds PodGroup.max_steps and AcrossNodesOptions.max_steps.
+	// MaxSteps bounds PodGroup.max_steps, AcrossNodesOptions.max_steps and DrainRequest.max_steps.
 	MaxSteps = 1 << 26
 	// MaxCascades bounds SafePreemptionOptions.max_cascades.
 	MaxCascades = 16
@@ -39,8 +39,13 @@ const (
 	// Where a request does not say.
 	defaultCandidates  = 100
 	defaultAcrossSteps = 1 << 16
+	defaultDrainSteps  = 1 << 16
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
+	// MaxScenarios bounds WhatIfRequest.scenarios.
+	MaxScenarios = 100_000
+	// MaxEvictions bounds the pods, and the numbers of pods, that a scenario evicts from one node.
+	MaxEvictions = 1_000_000
 
 	// MaxDistinctResources bounds the names of scalar resources in a request: the engine keeps a list of the nodes that
 	// have one for each. kube-scheduler's own benchmarks have some hundreds.

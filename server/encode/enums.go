@@ -95,3 +95,19 @@ var codes = [...]stowagev1.StatusCode{
 }
 
 func code(x verdict.Code) stowagev1.StatusCode { return codes[x] }
+
+var drainStatuses = [...]stowagev1.DrainStatus{
+	verdict.Drained:       stowagev1.DrainStatus_DRAIN_STATUS_DRAINED,
+	verdict.DrainUnplaced: stowagev1.DrainStatus_DRAIN_STATUS_UNPLACED,
+	verdict.DrainBlocked:  stowagev1.DrainStatus_DRAIN_STATUS_BLOCKED,
+}
+
+func drainStatus(x verdict.DrainStatus) stowagev1.DrainStatus { return drainStatuses[x] }
+
+var blockedReasons = [...]stowagev1.BlockedReason{
+	verdict.BlockedByBudget:          stowagev1.BlockedReason_BLOCKED_REASON_BUDGET,
+	verdict.BlockedBySeveralBudgets:  stowagev1.BlockedReason_BLOCKED_REASON_SEVERAL_BUDGETS,
+	verdict.BlockedWithoutController: stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER,
+}
+
+func blockedReason(x verdict.BlockedReason) stowagev1.BlockedReason { return blockedReasons[x] }

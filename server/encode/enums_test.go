@@ -99,6 +99,19 @@ func TestEnumsAgree(t *testing.T) {
 	})
 }
 
+func TestDrainEnumsAgree(t *testing.T) {
+	every(t, "DRAIN_STATUS_", map[string]stowagev1.DrainStatus{
+		"DRAINED":  drainStatus(verdict.Drained),
+		"UNPLACED": drainStatus(verdict.DrainUnplaced),
+		"BLOCKED":  drainStatus(verdict.DrainBlocked),
+	})
+	every(t, "BLOCKED_REASON_", map[string]stowagev1.BlockedReason{
+		"BUDGET":          blockedReason(verdict.BlockedByBudget),
+		"SEVERAL_BUDGETS": blockedReason(verdict.BlockedBySeveralBudgets),
+		"NO_CONTROLLER":   blockedReason(verdict.BlockedWithoutController),
+	})
+}
+
 // TestEveryReasonHasAText proves that each reason of the engine has kube-scheduler's text, or gets it from its plugin.
 func TestEveryReasonHasAText(t *testing.T) {
 	given := map[verdict.ReasonType]bool{

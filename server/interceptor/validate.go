@@ -31,7 +31,7 @@ func (e envelope) Validate(m proto.Message, options ...protovalidate.ValidationO
 func newEnvelope() protovalidate.Validator {
 	v, err := protovalidate.New(protovalidate.WithMessages(
 		&stowagev1.FilterRequest{}, &stowagev1.ScoreRequest{}, &stowagev1.PlaceRequest{}, &stowagev1.PreemptRequest{},
-		&stowagev1.ScaleDownRequest{}))
+		&stowagev1.ScaleDownRequest{}, &stowagev1.FitRequest{}))
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // method describes an RPC: requests M become engine calls C with results R.
@@ -25,6 +26,28 @@ type method[M request, C, R any] struct {
 	// count returns the feasible nodes or the placed pods, and the pods placed by scanning all nodes, for metrics.
 	count  func(R) (feasible, scanned int)
 	encode func(M, R, encode.Names, string) ([]byte, error)
+}
+
+// streamed describes an RPC that answers one request with a stream: requests M become calls C.
+type streamed[M request, C any] struct {
+	name string
+	// unmarshal decodes an encoded request without its cluster. What it returns separately, the message lacks.
+	unmarshal func([]byte, M) (*decode.Asked, error)
+	read      func(*decode.Request, M) C
+	// serve decides and sends the responses. It returns the number of placed pods, for metrics. Errors of sending end it.
+	serve func(context.Context, *answering, C) (placed int, err error)
+}
+
+// answering is where the responses to a request go to, and the cluster that they are about.
+type answering struct {
+	cluster *decode.Cluster
+	names   encode.Names // nil if the request does not include names
+	send    func(wire.Encoded) error
+}
+
+// unmarshalWhole decodes a request of which nothing is decoded separately.
+func unmarshalWhole[M request](encoded []byte, into M) (*decode.Asked, error) {
+	return nil, decode.Unmarshal(encoded, into)
 }
 
 var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter]{

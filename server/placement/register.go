@@ -21,8 +21,14 @@ const (
 	partField    = 1
 )
 
-// Register registers s with a server that uses wire.Codec. Handlers then decode clusters directly from the received frames.
+// Register registers s as both services with a server that uses wire.Codec. Handlers then decode clusters directly from the
+// received frames.
 func Register(to grpc.ServiceRegistrar, s *Service) {
+	registerPlacement(to, s)
+	registerSimulation(to, s)
+}
+
+func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 	d := stowagev1.PlacementService_ServiceDesc
 	d.Methods = slices.Clone(d.Methods)
 	for i := range d.Methods {
@@ -48,6 +54,21 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
 		case "PlaceStream":
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receivePlaceStream(stream) }
+		}
+	}
+	to.RegisterService(&d, s)
+}
+
+func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
+	d := stowagev1.SimulationService_ServiceDesc
+	d.Streams = slices.Clone(d.Streams)
+	for i := range d.Streams {
+		st := &d.Streams[i]
+		switch st.StreamName {
+		case "WhatIf":
+			st.Handler = inParts[stowagev1.WhatIfRequest](s, &whatIf)
+		case "Drain":
+			st.Handler = inParts[stowagev1.DrainRequest](s, &drain)
 		}
 	}
 	to.RegisterService(&d, s)
@@ -106,6 +127,31 @@ func unary[T any, M interface {
 			return handle(ctx, request)
 		}
 		return interceptor(ctx, request, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
+	}
+}
+
+// inParts returns a handler that receives one request, leaves its cluster in the frames, and sends the responses encoded.
+func inParts[T any, M interface {
+	*T
+	request
+}, C any](s *Service, m *streamed[M, C]) grpc.StreamHandler {
+	return func(_ any, to grpc.ServerStream) error {
+		message := M(new(T))
+		in := wire.NewRequest(message, contextField, clusterField)
+		var asked *decode.Asked
+		in.Read = func(rest []byte) (err error) {
+			asked, err = m.unmarshal(rest, message)
+			return err
+		}
+		if err := to.RecvMsg(in); err != nil {
+			return err
+		}
+		defer in.Free()
+		if in.Err() != nil {
+			return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
+		}
+		send := func(part wire.Encoded) error { return to.SendMsg(part) }
+		return statusOf(respondInParts(to.Context(), s, m, message, fromFrames(in), asked, send))
 	}
 }
 

@@ -31,7 +31,7 @@ func respond[M request, C, R any](
 	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inlineCluster, pod *decode.Asked, rawKey string,
 ) (wire.Encoded, error) {
 	timing := s.startTimer(m.name)
-	r, snapshot, err := s.decodeCluster(ctx, in, inline)
+	r, snapshot, err := s.decodeCluster(ctx, in, inline, pod)
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -74,12 +74,49 @@ func respond[M request, C, R any](
 	return encoded, nil
 }
 
+// respondInParts handles a request and sends the parts of its response. asked is as in respond.
+func respondInParts[M request, C any](
+	ctx context.Context, s *Service, m *streamed[M, C], in M, inline inlineCluster, asked *decode.Asked,
+	send func(wire.Encoded) error,
+) error {
+	timing := s.startTimer(m.name)
+	r, snapshot, err := s.decodeCluster(ctx, in, inline, asked)
+	if err != nil {
+		return err
+	}
+	if snapshot != nil {
+		defer s.snapshots.Recount(snapshot)
+	}
+	r.Ask(asked)
+	call := m.read(r, in)
+	if err := r.Err(); err != nil {
+		return err
+	}
+	to := &answering{cluster: r.Cluster(), send: send}
+	timing.decodeDone()
+	if in.GetContext().GetIncludeNodeNames() {
+		to.names = to.cluster.Names()
+	}
+	placed, err := m.serve(ctx, to, call)
+	if err != nil {
+		return err
+	}
+	timing.engineDone()
+	timing.encodeDone(ctx, to.cluster.Len(), placed, 0)
+	return nil
+}
+
 // decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
-// nil for an inline cluster.
-func (s *Service) decodeCluster(ctx context.Context, in request, inline inlineCluster) (*decode.Request, *decode.Cluster, error) {
+// nil for an inline cluster. asked is as in respond.
+func (s *Service) decodeCluster(
+	ctx context.Context, in request, inline inlineCluster, asked *decode.Asked,
+) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
 		r := decode.NewInline(ctx, &s.nodeless)
+		if asked.Deltas() { // they apply to the content
+			r = decode.NewRequest(ctx)
+		}
 		r.Based(in.GetContext())
 		if inline != nil {
 			inline(r)

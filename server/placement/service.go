@@ -1,5 +1,6 @@
-// Package placement implements the PlacementService: each RPC decodes its request, calls the engine and encodes the
-// response. Package decode validates requests; the engine decides.
+// Package placement implements the PlacementService and the SimulationService: each RPC decodes its request, calls the engine
+// and encodes the response. Package decode validates requests; the engine decides. The services share how a request brings its
+// cluster, so they are one package.
 //
 // The service caches snapshots by content address, responses by snapshot and request, and the parts of inline clusters that
 // are not nodes. Caches have budgets and never change a response, except that a snapshot may be missing. The service is safe
@@ -19,9 +20,11 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Service implements stowagev1.PlacementServiceServer. Register serves it without building request messages.
+// Service implements stowagev1.PlacementServiceServer and stowagev1.SimulationServiceServer. Register serves it without building
+// request messages.
 type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
+	stowagev1.UnimplementedSimulationServiceServer
 	snapshots *snapshots.Cache
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions

@@ -10,7 +10,7 @@ import (
 
 // Decision holds the measurements of one decision.
 type Decision struct {
-	// Method is the RPC's name: Filter, Score, Place, PlaceStream, Preempt or ScaleDown.
+	// Method is the RPC's name: Filter, Score, Place, PlaceStream, Preempt, ScaleDown, WhatIf, Drain or Fit.
 	Method string
 	// Decode, Engine and Encode are the durations of the phases.
 	Decode, Engine, Encode time.Duration
@@ -45,7 +45,9 @@ func attributesOf(method string) *attributes {
 func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
 	d := Decisions{byMethod: map[string]*attributes{}}
-	for _, method := range []string{"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown"} {
+	for _, method := range []string{
+		"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown", "WhatIf", "Drain", "Fit",
+	} {
 		d.byMethod[method] = attributesOf(method)
 	}
 	var err error

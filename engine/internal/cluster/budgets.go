@@ -11,11 +11,13 @@ import (
 // Budgets are the PodDisruptionBudgets of a cluster that select pods.
 type Budgets struct {
 	list []Budget
-	in   map[intern.ID][]int32 // indexes by namespace, in ascending order
+	in   map[intern.ID][]int32 // indexes by namespace, in ascending order, of those that preemption respects
+	all  map[intern.ID][]int32 // of all
 }
 
 // Budget is a compiled PodDisruptionBudget.
 type Budget struct {
+	Name      string
 	selects   *selector.Selector
 	disrupted []string // sorted
 	Allowed   int32
@@ -24,17 +26,20 @@ type Budget struct {
 // add compiles a budget, unless its selector is one with which it selects no pods.
 func (b *Budgets) add(t *intern.Table, p *api.PodDisruptionBudget) {
 	compiled := selector.CompileSelector(t, p.Selector)
-	if compiled == nil || compiled.Empty() {
+	if compiled == nil {
 		return
 	}
-	if b.in == nil {
-		b.in = make(map[intern.ID][]int32)
+	if b.all == nil {
+		b.in, b.all = make(map[intern.ID][]int32), make(map[intern.ID][]int32)
 	}
 	namespace := t.Intern(p.Namespace)
-	b.in[namespace] = append(b.in[namespace], int32(len(b.list)))
+	if !compiled.Empty() {
+		b.in[namespace] = append(b.in[namespace], int32(len(b.list)))
+	}
+	b.all[namespace] = append(b.all[namespace], int32(len(b.list)))
 	disrupted := slices.Clone(p.Disrupted)
 	slices.Sort(disrupted)
-	b.list = append(b.list, Budget{compiled, disrupted, p.DisruptionsAllowed})
+	b.list = append(b.list, Budget{p.Name, compiled, disrupted, p.DisruptionsAllowed})
 }
 
 // Len is the number of budgets.
@@ -43,10 +48,34 @@ func (b *Budgets) Len() int { return len(b.list) }
 // At returns a budget.
 func (b *Budgets) At(i int32) *Budget { return &b.list[i] }
 
-// In returns the indexes of the budgets of a namespace in their order.
+// In returns the indexes of the budgets of a namespace that preemption respects, in their order. One with an empty selector is
+// none of them.
 func (b *Budgets) In(namespace intern.ID) []int32 { return b.in[namespace] }
 
-// Selects reports whether a budget of a group's namespace selects its pods. None selects pods without labels.
+// maxDisrupted is the number of disrupted pods beyond which the API server evicts no pod of a budget
+// (pkg/registry/core/pod/storage/eviction.go MaxDisruptedPodSize, v1.37).
+const maxDisrupted = 2000
+
+// Evictions returns how many evictions the API server allows a budget (eviction.go checkAndDecrement, v1.37).
+func (b *Budget) Evictions() int32 {
+	if len(b.disrupted) > maxDisrupted {
+		return 0
+	}
+	return max(0, b.Allowed)
+}
+
+// Evicting returns the indexes of the budgets that the API server looks at when it evicts pods of a group. An empty selector
+// selects all pods, and pods without labels may be selected (eviction.go getPodDisruptionBudgets, v1.37).
+func (b *Budgets) Evicting(g *Group) (selecting []int32) {
+	for _, i := range b.all[g.Namespace] {
+		if b.list[i].selects.Matches(g.Labels) {
+			selecting = append(selecting, i)
+		}
+	}
+	return selecting
+}
+
+// Selects reports whether a budget of a group's namespace selects its pods for preemption. None selects pods without labels.
 func (b *Budget) Selects(g *Group) bool { return len(g.Labels) > 0 && b.selects.Matches(g.Labels) }
 
 // Disrupted reports whether a pod with a name counts as evicted already.

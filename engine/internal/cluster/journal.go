@@ -17,6 +17,7 @@ type assumed struct {
 	node    uint32
 	place   int32 // index in the group's Assumed when it was assumed
 	evicted bool
+	started int64 // as NamedPod.startTime
 }
 
 // eviction is equal pods that were evicted from a node.
@@ -78,10 +79,7 @@ func (s *State) Evict(node uint32, o *Occupant) {
 
 // EvictVictim removes v.Count pods from a node.
 func (s *State) EvictVictim(node uint32, v *Victim) {
-	o := Occupant{Group: int(v.Group), Count: int(v.Count), Priority: v.Priority, Queue: -1, usage: v.Usage, place: v.place}
-	if i, ok := v.Assumed(); ok {
-		o.Queue, o.place = s.assumed[i].queue, int32(i)
-	}
+	o := s.VictimOccupant(node, v)
 	s.Evict(node, &o)
 }
 

@@ -19,6 +19,11 @@ type Occupant struct {
 	place int32 // index in State.assumed or row.named; -1 for counted pods
 }
 
+// Same reports whether two occupants of one node are parts of one.
+func (o *Occupant) Same(other *Occupant) bool {
+	return o.Group == other.Group && o.place == other.place
+}
+
 // namedPod identifies a named pod of the cluster.
 type namedPod struct {
 	node  uint32

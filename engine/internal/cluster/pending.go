@@ -49,6 +49,9 @@ func (p *Pending) Frees() bool {
 		slices.ContainsFunc(p.usage.Scalars, func(q api.Quantity) bool { return negative(q.Amount) })
 }
 
+// Usage returns what the pod occupies on a node.
+func (p *Pending) Usage() *Usage { return &p.usage }
+
 // Spec returns the spec of the pod's template.
 func (p *Pending) Spec() *api.PodSpec { return &p.Template.Spec }
 

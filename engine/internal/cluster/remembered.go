@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -21,14 +23,36 @@ type (
 	perNode = memo.Map[string, []uint8]
 )
 
-// PerNode returns the result of compute: a number by node that follows from the resources of the nodes and the key. It
-// remembers the result unless pods are assumed or evicted. The result must not be changed.
-func (s *State) PerNode(key string, compute func() []uint8) []uint8 {
-	if s.changed() {
-		return compute()
+// PerNode returns a number by node that follows from the resources of the nodes and the key. compute sets the numbers of some
+// nodes, which are all if it gets nil. The numbers of the cluster are remembered; those of nodes on which pods were assumed or
+// evicted are computed again. The result must not be changed.
+func (s *State) PerNode(key string, compute func(r *Resources, nodes []uint32, to []uint8)) []uint8 {
+	all := func(r *Resources) []uint8 {
+		v := make([]uint8, s.Len())
+		compute(r, nil, v)
+		return v
 	}
-	return s.perNode.Get(key, func() ([]uint8, int64, bool) {
-		v := compute()
+	if len(s.assumed)+len(s.evicted) > s.Len()/touchedShare {
+		return all(s.Resources)
+	}
+	v := s.perNode.Get(key, func() ([]uint8, int64, bool) {
+		v := all(s.Cluster.resources)
 		return v, int64(len(key) + cap(v)), true
 	})
+	if !s.changed() {
+		return v
+	}
+	touched := make([]uint32, 0, len(s.assumed)+len(s.evicted))
+	for i := range s.assumed {
+		touched = append(touched, s.assumed[i].node)
+	}
+	for i := range s.evicted {
+		touched = append(touched, s.evicted[i].node)
+	}
+	v = slices.Clone(v)
+	compute(s.Resources, touched, v)
+	return v
 }
+
+// touchedShare is the ratio of all nodes to changes of a state from which on it pays to compute the changed nodes alone.
+const touchedShare = 4

@@ -43,6 +43,8 @@ type State struct {
 	cleared     map[namedPod]bool // by index in nominees.pods
 	// occupied are the sets of LeavePorts by node. They are not in the journal either.
 	occupied map[uint32]occupied
+	// Scores is memory that scores of one pod after the other are in.
+	Scores []int64
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
 }

@@ -141,7 +141,8 @@ func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
 	for _, i := range s.assumedOn(node) {
 		if a := &s.assumed[i]; !a.evicted && a.pod.Spec().Priority < below {
 			add(Victim{
-				Usage: &a.pod.usage, Group: int32(a.pod.group), Priority: a.pod.Spec().Priority, Count: 1, place: assumedPlace(i),
+				Usage: &a.pod.usage, started: a.started, Group: int32(a.pod.group), Priority: a.pod.Spec().Priority, Count: 1,
+				place: assumedPlace(i),
 			})
 		}
 	}

@@ -20,14 +20,30 @@ func (d *Decision) Score(ctx context.Context, feasible []uint32, totalsOnly bool
 	if len(feasible) == 0 {
 		return result, nil
 	}
+	result.Totals = make([]int64, len(feasible))
+	return result, d.score(ctx, result, totalsOnly)
+}
+
+// Best returns the nodes with the highest total of at least one feasible node, as Score does. totals is memory for the next call.
+func (d *Decision) Best(ctx context.Context, feasible []uint32, totals *[]int64) ([]uint32, error) {
+	*totals = slices.Grow((*totals)[:0], len(feasible))[:len(feasible)]
+	clear(*totals)
+	result := &verdict.Score{Nodes: feasible, Totals: *totals}
+	d.Failure = nil
+	err := d.score(ctx, result, true)
+	return result.Best, err
+}
+
+// score adds the scores of the feasible nodes to a result with zero totals.
+func (d *Decision) score(ctx context.Context, result *verdict.Score, totalsOnly bool) error {
+	feasible := result.Nodes
 	if len(feasible) > 1 {
 		d.Failure = d.PreScoreFailure(d.Pod.Spec())
 	}
 	invalid := firstInvalid{at: len(feasible)}
-	result.Totals = make([]int64, len(feasible))
 	for _, p := range d.Scorers {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		scores := p.Score(d.Cycle, feasible)
 		if scores == nil {
@@ -52,7 +68,7 @@ func (d *Decision) Score(ctx context.Context, feasible []uint32, totalsOnly bool
 		d.Failure = invalid.failure()
 	}
 	result.Best = best(feasible, result.Totals)
-	return result, ctx.Err()
+	return ctx.Err()
 }
 
 func best(nodes []uint32, totals []int64) []uint32 {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"math/bits"
+	"slices"
 )
 
 // Set is a set of node indexes.
@@ -149,8 +150,15 @@ func (s Set) Indexes() []uint32 {
 	if n == 0 {
 		return nil
 	}
-	out := make([]uint32, n)
-	rest := out
+	return s.appendIndexes(make([]uint32, 0, n), n)
+}
+
+// AppendIndexes appends the nodes in ascending order.
+func (s Set) AppendIndexes(to []uint32) []uint32 { return s.appendIndexes(to, s.Len()) }
+
+func (s Set) appendIndexes(to []uint32, n int) []uint32 {
+	out := slices.Grow(to, n)[:len(to)+n]
+	rest := out[len(to):]
 	for i, w := range s {
 		first := uint32(i * 64)
 		if w == ^uint64(0) {

@@ -64,6 +64,8 @@ type Queue struct {
 	Candidates nodeset.Set
 	Pending    []Pending
 	Options    Options
+	// Offset is the number by which the state knows the first entry.
+	Offset int
 	// Classes are the equivalence classes of the entries.
 	Classes []*Class
 	// Placements are the results by entry.
@@ -79,6 +81,9 @@ type Queue struct {
 	preempted int
 	within    []*Class // of queues on some of the nodes
 	silent    bool     // do not explain unplaced pods
+	// feasible and totals are memory of scan.
+	feasible []uint32
+	totals   []int64
 }
 
 // Explainer finds changes that make a candidate feasible for a pod without feasible nodes.
@@ -162,7 +167,7 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 // Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
-	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, entry)
+	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.Offset+entry)
 	q.moves++
 	switch {
 	case pod.Frees():
@@ -232,7 +237,7 @@ func (q *Queue) Next(ctx context.Context, c *Class, result *verdict.Placement) (
 	return q.best(ctx, c, result)
 }
 
-// Evicted tells the queue that pods were evicted.
+// Evicted tells the queue that pods were evicted, or that the cluster of the state is another one.
 func (q *Queue) Evicted() {
 	q.moves++
 	q.board = nil
@@ -278,18 +283,18 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	if err != nil || outcome.Feasible.Empty() {
 		return 0, false, err
 	}
-	feasible := outcome.Feasible.Indexes()
-	if len(feasible) == 1 {
-		return feasible[0], true, nil
+	q.feasible = outcome.Feasible.AppendIndexes(q.feasible[:0])
+	if len(q.feasible) == 1 {
+		return q.feasible[0], true, nil
 	}
-	scored, err := c.Decision.Score(ctx, feasible, true)
+	best, err := c.Decision.Best(ctx, q.feasible, &q.totals)
 	if err != nil {
 		return 0, false, err
 	}
 	if c.failure = c.Decision.Failure; c.failure != nil {
 		return 0, false, nil
 	}
-	return q.First(scored.Best), true, nil
+	return q.First(best), true, nil
 }
 
 // First returns the first of nodes, which are ascending, in tie-break order.

@@ -69,23 +69,21 @@ type Cycle struct {
 	Required nodeset.Set
 	// Tolerated are the nodes without untolerated NoSchedule and NoExecute taints; nil for all.
 	Tolerated nodeset.Set
-
-	scores []int64
 }
 
-// Scores returns n zero scores. The next call reuses them unless KeepScores is called.
+// Scores returns n zero scores. The next call in the state reuses them unless KeepScores is called.
 func (c *Cycle) Scores(n int) []int64 {
-	if cap(c.scores) < n {
-		c.scores = make([]int64, n)
-		return c.scores
+	if cap(c.State.Scores) < n {
+		c.State.Scores = make([]int64, n)
+		return c.State.Scores
 	}
-	c.scores = c.scores[:n]
-	clear(c.scores)
-	return c.scores
+	c.State.Scores = c.State.Scores[:n]
+	clear(c.State.Scores)
+	return c.State.Scores
 }
 
 // KeepScores passes the scores of the last call of Scores to the caller.
-func (c *Cycle) KeepScores() { c.scores = nil }
+func (c *Cycle) KeepScores() { c.State.Scores = nil }
 
 // Without returns the nodes that are not in a set; nil stands for all nodes and then for none.
 func (c *Cycle) Without(nodes nodeset.Set) nodeset.Set {

@@ -134,6 +134,7 @@ type queue struct {
 	nominees      map[*cluster.Nomination]*pods
 
 	placed    []placed // by the order in which the state assumed them
+	before    int      // number of pods that the state assumed before
 	evictions []verdict.Eviction
 
 	clock   int64
@@ -165,7 +166,7 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	r := &queue{
 		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
 		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
-		known: make(map[*place.Class]*failure), gated: make(map[*place.Class]*decide.PodRejection),
+		known: make(map[*place.Class]*failure), gated: make(map[*place.Class]*decide.PodRejection), before: q.State.Assumed(),
 	}
 	for i, p := range q.Framework.Filters {
 		r.plugins[p.Name] = i
@@ -452,7 +453,8 @@ func (q *queue) evict(p *pods, why *failure) (left departures, err error) {
 	node := why.preemption.Nominated.Node
 	for i := range why.victims {
 		v := &why.victims[i]
-		if at, assumed := v.Assumed(); assumed {
+		if at, assumed := v.Assumed(); assumed && at >= q.before {
+			at -= q.before
 			q.placed[at].evicted = true
 			q.entries[q.placed[at].entry].evicted++
 		}

@@ -981,7 +981,8 @@ type Placement struct {
 	// With JOINT: the total score of each placed pod, parallel to nodes, with all other pods placed. Empty if the
 	// deadline came before they were computed.
 	TotalScores []int64 `protobuf:"varint,7,rep,packed,name=total_scores,json=totalScores,proto3" json:"total_scores,omitempty"`
-	// The number of unplaced pods that the deadline left unattempted. Only with PlaceRequest.allow_partial.
+	// The number of unplaced pods that were left unattempted: by the deadline, with PlaceRequest.allow_partial, or with
+	// Scenario.stop_at_first_unplaced.
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
 	// Pod.unread of the entry's pod, as in FilterResponse.
 	Unread []*UnreadField `protobuf:"bytes,9,rep,name=unread,proto3" json:"unread,omitempty"`

@@ -147,7 +147,8 @@ const (
 	PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE PodGroupStatus = 3
 	// No pod has a node. Only with JOINT: the search ended before it found a placement or proved that there is none.
 	PodGroupStatus_POD_GROUP_STATUS_UNDECIDED PodGroupStatus = 4
-	// The deadline came before the group was placed. Only with PlaceRequest.allow_partial.
+	// The deadline came before the group was placed, with PlaceRequest.allow_partial, or an unplaced pod, with
+	// Scenario.stop_at_first_unplaced.
 	PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED PodGroupStatus = 5
 )
 

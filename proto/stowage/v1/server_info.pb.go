@@ -50,6 +50,12 @@ const (
 	Feature_FEATURE_PREEMPTION_ACROSS_NODES Feature = 11
 	// PodGroup.scheduled_pods and PodGroup.priority.
 	Feature_FEATURE_SCHEDULED_GROUP_PODS Feature = 12
+	// SimulationService.WhatIf.
+	Feature_FEATURE_WHAT_IF Feature = 13
+	// SimulationService.Drain.
+	Feature_FEATURE_DRAIN Feature = 14
+	// SimulationService.Fit.
+	Feature_FEATURE_FIT Feature = 15
 )
 
 // Enum value maps for Feature.
@@ -67,6 +73,9 @@ var (
 		10: "FEATURE_SAFE_PREEMPTION",
 		11: "FEATURE_PREEMPTION_ACROSS_NODES",
 		12: "FEATURE_SCHEDULED_GROUP_PODS",
+		13: "FEATURE_WHAT_IF",
+		14: "FEATURE_DRAIN",
+		15: "FEATURE_FIT",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -81,6 +90,9 @@ var (
 		"FEATURE_SAFE_PREEMPTION":         10,
 		"FEATURE_PREEMPTION_ACROSS_NODES": 11,
 		"FEATURE_SCHEDULED_GROUP_PODS":    12,
+		"FEATURE_WHAT_IF":                 13,
+		"FEATURE_DRAIN":                   14,
+		"FEATURE_FIT":                     15,
 	}
 )
 
@@ -537,7 +549,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xcf\x02\n" +
+	"\x18_max_requests_per_second*\x88\x03\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -551,7 +563,10 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x17FEATURE_SAFE_PREEMPTION\x10\n" +
 	"\x12#\n" +
 	"\x1fFEATURE_PREEMPTION_ACROSS_NODES\x10\v\x12 \n" +
-	"\x1cFEATURE_SCHEDULED_GROUP_PODS\x10\fBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1cFEATURE_SCHEDULED_GROUP_PODS\x10\f\x12\x13\n" +
+	"\x0fFEATURE_WHAT_IF\x10\r\x12\x11\n" +
+	"\rFEATURE_DRAIN\x10\x0e\x12\x0f\n" +
+	"\vFEATURE_FIT\x10\x0fBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

@@ -1,5 +1,5 @@
-// Command stowage-server serves stowage.v1.PlacementService. It exits with 2 for invalid flags, variables or configuration
-// files and with 1 for other errors.
+// Command stowage-server serves the PlacementService and the SimulationService of stowage.v1. It exits with 2 for invalid flags,
+// variables or configuration files and with 1 for other errors.
 package main
 
 import (

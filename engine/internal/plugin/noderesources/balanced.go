@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
 )
@@ -11,7 +12,7 @@ import (
 // BalancedScore returns the nodes' NodeResourcesBalancedAllocation scores: by how much the pod would balance the
 // utilization of the node's resources, 75 for no change. nil if the pod requests none of the resources.
 func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
-	columns := balancedColumns(c)
+	columns := balancedColumns(c, c.State.Resources)
 	if columns == nil {
 		return nil
 	}
@@ -21,7 +22,9 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 			key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
 		}
 	}
-	without := c.State.PerNode(string(key), func() []uint8 { return current(columns, c.State.Len()) })
+	without := c.State.PerNode(string(key), func(r *cluster.Resources, nodes []uint32, to []uint8) {
+		current(balancedColumns(c, r), nodes, to)
+	})
 	scores := c.Scores(len(feasible))
 	if ofTwo(columns) {
 		a, b := &columns[0], &columns[1]
@@ -48,12 +51,12 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 
 // balancedColumns returns the resources that NodeResourcesBalancedAllocation reads; nil if the pod requests none of
 // them.
-func balancedColumns(c *plugin.Cycle) []column {
+func balancedColumns(c *plugin.Cycle, r *cluster.Resources) []column {
 	asked := requests.Pending(c.Pod.Spec())
 	columns := make([]column, len(c.Profile.BalancedResources))
 	bestEffort := true
 	for i, name := range c.Profile.BalancedResources {
-		columns[i] = newColumn(c.State.Resources, name, asked, false)
+		columns[i] = newColumn(r, name, asked, false)
 		bestEffort = bestEffort && columns[i].request == 0
 	}
 	if bestEffort {
@@ -72,21 +75,24 @@ func usually(evenness int64) uint8 {
 	return uint8(evenness)
 }
 
-// current returns the nodes' evenness without the pod.
-func current(columns []column, nodes int) []uint8 {
-	out := make([]uint8, nodes)
-	if ofTwo(columns) {
-		a, b := &columns[0], &columns[1]
-		for n := range out {
-			out[n] = usually(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
+// current sets the evenness of nodes without the pod, of all nodes if they are nil.
+func current(columns []column, nodes []uint32, to []uint8) {
+	two, fractions := ofTwo(columns), make([]float64, 0, len(columns))
+	on := func(n uint32) uint8 {
+		if two {
+			a, b := &columns[0], &columns[1]
+			return usually(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
 		}
-		return out
+		return usually(evenness(columns, n, false, fractions))
 	}
-	fractions := make([]float64, 0, len(columns))
-	for n := range out {
-		out[n] = usually(evenness(columns, uint32(n), false, fractions))
+	if nodes == nil {
+		for n := range to {
+			to[n] = on(uint32(n))
+		}
 	}
-	return out
+	for _, n := range nodes {
+		to[n] = on(n)
+	}
 }
 
 // balance returns the score of a node from its evenness with and without the pod.

@@ -22,7 +22,7 @@ type Scorer struct {
 func NewScorer(c *plugin.Cycle) *Scorer {
 	s := &Scorer{
 		fit:            fitColumns(c),
-		balanced:       balancedColumns(c),
+		balanced:       balancedColumns(c, c.State.Resources),
 		of:             strategy(&c.Profile.Scoring),
 		fitWeight:      c.Profile.Weights.NodeResourcesFit,
 		balancedWeight: c.Profile.Weights.BalancedAllocation,

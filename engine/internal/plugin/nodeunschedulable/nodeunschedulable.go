@@ -3,7 +3,7 @@
 package nodeunschedulable
 
 import (
-	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
@@ -17,10 +17,8 @@ var Plugin = &plugin.Plugin{
 	Static:  true,
 }
 
-var taint = api.Taint{Key: "node.kubernetes.io/unschedulable", Effect: api.NoSchedule}
-
 func compile(c *plugin.Cycle, s *rule.Set) {
-	if c.State.Unschedulable.Empty() || tainttoleration.Tolerate(c.Pod.Spec().Tolerations, &taint, c.Profile) {
+	if c.State.Unschedulable.Empty() || tainttoleration.Tolerate(c.Pod.Spec().Tolerations, &cluster.UnschedulableTaint, c.Profile) {
 		return
 	}
 	s.Static = append(s.Static, rule.Static{

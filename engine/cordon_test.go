@@ -1,0 +1,89 @@
+package engine_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+)
+
+var unschedulable = api.Taint{Key: "node.kubernetes.io/unschedulable", Effect: api.NoSchedule}
+
+// cordoned states a cluster in which nodes are cordoned.
+func cordoned(stated *api.Cluster, nodes ...uint32) *api.Cluster {
+	out := *stated
+	out.Nodes = slices.Clone(stated.Nodes)
+	for _, i := range nodes {
+		n := &out.Nodes[i]
+		n.Unschedulable = true
+		taints := slices.Clone(n.Taints)
+		if n.Class != nil {
+			taints = slices.Concat(n.Class.Taints, taints)
+		}
+		if !slices.ContainsFunc(taints, func(t api.Taint) bool { return t.Key == unschedulable.Key && t.Effect == unschedulable.Effect }) {
+			n.Taints = append(slices.Clone(n.Taints), unschedulable)
+		}
+	}
+	return &out
+}
+
+// TestCordonedAsIfCompiled cordons nodes of a cluster that has answered before, again and again, and compares with the cluster
+// compiled from scratch. The cluster must stay unchanged.
+func TestCordonedAsIfCompiled(t *testing.T) {
+	differs := 0
+	for seed := range uint64(cases(600)) {
+		rng := rand.New(rand.NewPCG(seed, 60))
+		stated, pods := enginetest.RandomShared(rng)
+		for i := range pods {
+			own := *pods[i].Template
+			if rng.IntN(3) == 0 {
+				own.Spec.Tolerations = append(slices.Clone(own.Spec.Tolerations), api.Toleration{
+					Key: unschedulable.Key, Operator: api.TolerationExists,
+				})
+			}
+			own.Spec.Spread = slices.Clone(own.Spec.Spread)
+			for j := range own.Spec.Spread {
+				own.Spec.Spread[j].HonorNodeTaints = rng.IntN(2) == 0
+			}
+			pods[i].Template, pods[i].TemplateIndex = &own, -1
+		}
+		for i := range stated.Nodes {
+			switch n := &stated.Nodes[i]; rng.IntN(8) {
+			case 0:
+				n.Taints = append(slices.Clone(n.Taints), unschedulable)
+			case 1:
+				n.Taints = append(slices.Clone(n.Taints), api.Taint{Key: unschedulable.Key, Value: "by hand", Effect: api.NoSchedule})
+			case 2:
+				n.Taints = append(slices.Clone(n.Taints), api.Taint{Key: unschedulable.Key, Effect: api.PreferNoSchedule})
+			}
+		}
+		base := compiled(t, stated)
+		before := ask(t, base, pods)
+		c, now := base, stated
+		for range 3 {
+			var nodes []uint32
+			for i := range stated.Nodes {
+				if rng.IntN(3) == 0 {
+					nodes = append(nodes, uint32(i))
+				}
+			}
+			c, now = engine.Cordoned(c, nodes), cordoned(now, nodes...)
+			want := ask(t, compiled(t, now), pods)
+			if diff := difference(want, ask(t, c, pods)); diff != "" {
+				t.Fatalf("seed %d, nodes %v (-compiled +derived):\n%s", seed, nodes, diff)
+			}
+			if difference(want, before) != "" {
+				differs++
+			}
+		}
+		if diff := difference(before, ask(t, base, pods)); diff != "" {
+			t.Fatalf("seed %d: the base changed (-before +after):\n%s", seed, diff)
+		}
+	}
+	if differs == 0 {
+		t.Error("no answer ever changes")
+	}
+}

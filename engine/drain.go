@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/drain"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// DrainMode is what is asked about the nodes of a drain.
+type DrainMode uint8
+
+// The modes.
+const (
+	// DrainEach drains each node alone.
+	DrainEach DrainMode = iota
+	// DrainTogether drains all nodes at once.
+	DrainTogether
+	// DrainLargestSet drains as many nodes as possible, one after another.
+	DrainLargestSet
+)
+
+// DrainOptions are the arguments of Drain.
+type DrainOptions struct {
+	Profile *api.Profile
+	// Nodes are the nodes to drain, and Targets those that pods may move to, both ascending without duplicates; nil for all.
+	Nodes, Targets []uint32
+	Mode           DrainMode
+	// Seed is as in PlaceOptions.
+	Seed uint64
+	// Scheduler places the pods of a round as PlaceOptions.Scheduler does.
+	Scheduler bool
+	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
+	Terminating bool
+	// IgnoreBudgets evicts pods whatever their PodDisruptionBudgets allow, Force those without a controller.
+	IgnoreBudgets, Force bool
+	// Moves asks for Drain.Moves.
+	Moves bool
+	// Steps is the step budget of DrainLargestSet.
+	Steps int
+	// Scan is as in PlaceOptions.
+	Scan bool
+
+	workers int // replaces the number of cores unless 0
+}
+
+// MaxDrainPods bounds the pods on the nodes of one drain, and of all drains of DrainLargestSet.
+const MaxDrainPods = 2_000_000
+
+// DrainPods returns the number of pods that MaxDrainPods bounds.
+func (c *Cluster) DrainPods(o *DrainOptions) (pods int64) {
+	for _, node := range c.drained(o) {
+		if on := c.compiled.PodsOn(node); o.Mode == DrainEach {
+			pods = max(pods, on)
+		} else {
+			pods += on
+		}
+	}
+	return pods
+}
+
+// drained returns the nodes to drain.
+func (c *Cluster) drained(o *DrainOptions) []uint32 {
+	if o.Nodes != nil {
+		return o.Nodes
+	}
+	nodes := make([]uint32, c.Len())
+	for i := range nodes {
+		nodes[i] = uint32(i)
+	}
+	return nodes
+}
+
+// Drain drains nodes: it cordons them, evicts their pods in rounds as PodDisruptionBudgets allow, and places the pods that come
+// back. It passes the outcomes to use: by node, in their order or for DrainLargestSet in the order of draining, or one for all
+// nodes. An error of use ends the call and is returned.
+func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.Drain) error) (*verdict.DrainSummary, error) {
+	nodes := c.drained(&o)
+	options := &drain.Options{
+		Nodes: nodes, Targets: c.candidates(o.Targets), Seed: o.Seed, Scheduler: o.Scheduler, Terminating: o.Terminating,
+		IgnoreBudgets: o.IgnoreBudgets, Force: o.Force, Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,
+	}
+	if options.Workers == 0 {
+		options.Workers = runtime.GOMAXPROCS(0)
+	}
+	f := c.framework(o.Profile)
+	sum := &verdict.DrainSummary{Total: len(nodes)}
+	listed := drainLists{left: verdict.MaxListedPods}
+	pass := func(d *verdict.Drain) error {
+		if d.Status == verdict.Drained {
+			sum.Drained += len(d.Nodes)
+		}
+		listed.cut(d)
+		return use(d)
+	}
+	switch o.Mode {
+	case DrainLargestSet:
+		found, err := drain.Largest(ctx, f, c.compiled, options, pass)
+		if err != nil {
+			return nil, err
+		}
+		return found, nil
+	case DrainTogether:
+		d, err := drain.Together(ctx, f, c.compiled, options)
+		if err == nil {
+			err = pass(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	default:
+		if err := drain.Each(ctx, f, c.compiled, options, pass); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// drainLists bounds the lists of all drains of a call.
+type drainLists struct{ left int }
+
+// cut shortens the lists of a drain to what is left.
+func (l *drainLists) cut(d *verdict.Drain) {
+	for i := range d.Moves {
+		if l.left == 0 {
+			d.Moves, d.Truncated = d.Moves[:i], true
+			break
+		}
+		m := &d.Moves[i]
+		if m.Pod.Count > l.left {
+			m.Pod.Count, m.Nodes, d.Truncated = l.left, m.Nodes[:l.left], true
+		}
+		l.left -= m.Pod.Count
+	}
+	cutList(l, d, &d.Unplaced)
+	cutList(l, d, &d.Blocked)
+	cutList(l, d, &d.Preempted)
+}
+
+func cutList[T any](l *drainLists, d *verdict.Drain, list *[]T) {
+	if len(*list) > l.left {
+		*list, d.Truncated = (*list)[:l.left], true
+	}
+	l.left -= len(*list)
+}

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"iter"
+	"maps"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+)
+
+// Terminate marks pods of a node as terminating: they stay on it, and count as terminating pods do. It returns what Leave takes.
+// queue is as in Assume.
+func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
+	shape := *s.groups[o.Group].Shape
+	shape.Terminating = true
+	p := &Pending{
+		Pod:   &api.Pod{Name: o.Name, Template: &api.PodTemplate{Spec: api.PodSpec{Priority: o.Priority}}, Terminating: true},
+		Shape: &shape, usage: *o.usage, group: -1,
+	}
+	started := int64(0)
+	if o.Queue < 0 && o.place >= 0 {
+		started = s.rows[node].named[o.place].startTime()
+	}
+	s.Evict(node, o)
+	out := make([]Terminating, o.Count)
+	for i := range out {
+		out[i] = Terminating{node, Occupant{
+			Name: o.Name, Count: 1, Priority: o.Priority, Queue: queue, usage: &p.usage, place: int32(len(s.assumed)),
+		}}
+		s.Assume(p, o.Name, node, queue)
+		s.assumed[out[i].pod.place].started = started
+		out[i].pod.Group = p.group
+	}
+	return out
+}
+
+// Terminating is a pod that Terminate marked.
+type Terminating struct {
+	node uint32
+	pod  Occupant
+}
+
+// Leave evicts pods that terminate, unless they are evicted already.
+func (s *State) Leave(pods []Terminating) {
+	for i := range pods {
+		if t := &pods[i]; !s.assumed[t.pod.place].evicted {
+			s.Evict(t.node, &t.pod)
+		}
+	}
+}
+
+// EvictedSince iterates over the pods that were evicted after a mark, with their nodes.
+func (s *State) EvictedSince(m Mark) iter.Seq2[uint32, *Occupant] {
+	return func(yield func(uint32, *Occupant) bool) {
+		for i := m.evicted; i < len(s.evicted); i++ {
+			if !yield(s.evicted[i].node, &s.evicted[i].Occupant) {
+				return
+			}
+		}
+	}
+}
+
+// Assumed returns the number of pods that the request assumed, evicted ones included.
+func (s *State) Assumed() int { return len(s.assumed) }
+
+// Cleared are the nominated pods of the cluster that are nominated no longer, which the journal does not have.
+type Cleared map[namedPod]bool
+
+// Cleared returns what Clear did so far.
+func (s *State) Cleared() Cleared { return maps.Clone(s.cleared) }
+
+// Restore makes Cleared what it was.
+func (s *State) Restore(c Cleared) { s.cleared = c }
+
+// EndQueue ends the nominations of the request, and its sets of occupied ports: every port that a pod holds is occupied again.
+func (s *State) EndQueue() { s.nominations, s.occupied = nil, nil }
+
+// ControllersOn iterates over the groups with pods on a node and the kinds of their controllers. A group without a template of the
+// cluster comes once for each pod.
+func (c *Cluster) ControllersOn(node uint32) iter.Seq2[int, api.WorkloadKind] {
+	return func(yield func(int, api.WorkloadKind) bool) {
+		r := c.rows[node]
+		for _, p := range r.pods {
+			if c.groups[p.group].Template >= 0 && !yield(int(p.group), c.controllerAt(asTemplate, p.group)) {
+				return
+			}
+		}
+		for i := range r.named {
+			p := &r.named[i]
+			if c.groups[p.Group].Template < 0 && !yield(int(p.Group), c.controllerAt(p.load, p.Group)) {
+				return
+			}
+		}
+	}
+}
+
+// Controller returns the kind of the controller of pods of the cluster.
+func (c *Cluster) Controller(node uint32, o *Occupant) api.WorkloadKind {
+	if o.place < 0 {
+		return c.controllerAt(asTemplate, int32(o.Group))
+	}
+	return c.controllerAt(c.rows[node].named[o.place].load, int32(o.Group))
+}

@@ -1,0 +1,305 @@
+package drain
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Largest drains as many of the nodes as it can, one after another, and passes the outcomes to use in that order. Each drain ends
+// with the status Drained before the next one begins, and its node stays cordoned.
+//
+// It first drains nodes greedily, and then searches all orders, unless a bound proves that none is longer. A step is a drain that
+// is tried, or a pod that it may have to evict.
+func Largest(
+	ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options, use func(*verdict.Drain) error,
+) (*verdict.DrainSummary, error) {
+	p, err := newPlan(ctx, f, c, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.newDrainer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := search{drainer: d, limits: p.limits(d)}
+	root := d.point()
+	s.begin()
+	bound := s.bound(0)
+	if err := s.greedy(); err != nil {
+		return nil, err
+	}
+	if d.undo(root); len(s.best) < bound && !s.cut {
+		if err := s.try(0); err != nil {
+			return nil, err
+		}
+		d.undo(root)
+	}
+	out := &verdict.DrainSummary{Drained: len(s.best), Total: len(o.Nodes), UpperBound: bound, Steps: s.steps}
+	if out.Proven = len(s.best) == bound || !s.cut; out.Proven {
+		out.UpperBound = len(s.best)
+	}
+	for _, node := range s.best {
+		result, err := d.drain([]uint32{node}, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := use(result); err != nil {
+			return nil, err
+		}
+	}
+	return out, ctx.Err()
+}
+
+// search is the search for the longest order.
+type search struct {
+	*drainer
+	limits limits
+
+	nodes   []uint32 // that may be drained, in the order in which they are tried
+	drained map[uint32]bool
+	path    []uint32
+	best    []uint32
+	steps   int
+	cut     bool // whether the budget of steps ended it
+}
+
+// limits tell which resources bound the number of drained nodes.
+type limits struct {
+	// fit reports whether the pods' requests have to fit, and nothing that is on a node leaves it but by a drain.
+	fit bool
+	// asks is what the pods of a fate need on nodes that are not drained, by resource. nil if they may stay on drained ones.
+	asks map[*fate]*asks
+}
+
+// resources are the lanes, and room for pods.
+const resources = cluster.Lanes + 1
+
+type asks [resources]int64
+
+// limits returns the limits of the search.
+func (p *plan) limits(d *drainer) limits {
+	l := limits{asks: make(map[*fate]*asks)}
+	for _, of := range p.framework.Filters {
+		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
+	}
+	l.fit = l.fit && !p.Scheduler
+	for _, f := range p.fates {
+		if f.entry < 0 || !l.fit {
+			continue
+		}
+		pod := d.state.Compile(f.created.Pod)
+		if pod.Frees() {
+			l.fit = false
+			break
+		}
+		profile := decide.New(p.framework, d.state, pod).Profile
+		if tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
+			continue
+		}
+		a := asks{cluster.Lanes: 1}
+		copy(a[:], pod.Usage().Amounts[:])
+		l.asks[f] = &a
+	}
+	return l
+}
+
+// begin finds the nodes that may be drained, and their order: first those that take the smallest share of what is free.
+func (s *search) begin() {
+	s.drained = make(map[uint32]bool)
+	for _, node := range s.Nodes {
+		if s.Scheduler || s.mayDrain(node) {
+			s.nodes = append(s.nodes, node)
+		}
+	}
+	free := s.free()
+	share := make(map[uint32]float64, len(s.nodes))
+	for _, node := range s.nodes {
+		w := s.weight(node)
+		for i, total := range free {
+			if total > 0 {
+				share[node] = max(share[node], float64(w[i])/float64(total))
+			}
+		}
+	}
+	slices.SortStableFunc(s.nodes, func(a, b uint32) int { return cmp.Compare(share[a], share[b]) })
+}
+
+// mayDrain reports whether a node can ever be drained: pods that cannot be evicted, or of which nobody knows what comes back,
+// stay so whatever is drained before, and so does a budget that allows nothing.
+func (s *search) mayDrain(node uint32) bool {
+	for group, controller := range s.base.ControllersOn(node) {
+		f := s.fates[fateKey{group, controller}]
+		if f.refused != 0 || f.created.Unknown || f.budget >= 0 && s.base.Budgets().At(f.budget).Evictions() == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// free returns what is free on all targets that are not drained.
+func (s *search) free() (sum asks) {
+	for node := range s.Targets.All() {
+		if s.drained[node] {
+			continue
+		}
+		for i, amount := range s.freeOn(node) {
+			sum[i] = saturating.Add(sum[i], amount)
+		}
+	}
+	return sum
+}
+
+// freeOn returns what is free on a node, nothing below 0.
+func (s *search) freeOn(node uint32) (free asks) {
+	r := s.state.Resources
+	for lane := range cluster.Lanes {
+		free[lane] = max(0, saturating.Sub(r.Allocatable[lane][node], r.Requested[lane][node]))
+	}
+	free[cluster.Lanes] = max(0, saturating.Sub(r.AllowedPods[node], r.Pods[node]))
+	return free
+}
+
+// weight returns how much less is free for others once a node is drained: what its pods need elsewhere, and what is free on it.
+func (s *search) weight(node uint32) (sum asks) {
+	if s.Targets.Has(node) {
+		sum = s.freeOn(node)
+	}
+	for _, o := range s.state.Occupants(node) {
+		a := s.limits.asks[s.fateOn(node, &o)]
+		if a == nil {
+			continue
+		}
+		for i, amount := range a {
+			sum[i] = saturating.Add(sum[i], saturating.Mul(amount, int64(o.Count)))
+		}
+	}
+	return sum
+}
+
+// bound returns a bound of the number of nodes that can be drained in all, of which a number are. For each resource, the nodes
+// that take the least of what is free are as many as can be drained.
+func (s *search) bound(drained int) int {
+	all := len(s.nodes)
+	if !s.limits.fit {
+		return all
+	}
+	free := s.free()
+	var weights [resources][]int64
+	for _, node := range s.nodes {
+		if s.drained[node] {
+			continue
+		}
+		for i, w := range s.weight(node) {
+			weights[i] = append(weights[i], w)
+		}
+	}
+	for i, total := range free {
+		if total == math.MaxInt64 { // it may be more
+			continue
+		}
+		slices.Sort(weights[i])
+		count, used := drained, int64(0)
+		for _, w := range weights[i] {
+			if used = saturating.Add(used, w); used > total {
+				break
+			}
+			count++
+		}
+		all = min(all, count)
+	}
+	return all
+}
+
+// maxMoved bounds the pods that are placed one drain after the other, which the state remembers.
+const maxMoved = 1 << 23
+
+// drainNext drains a node if its drain ends well, and reports whether it did. Otherwise everything is as it was.
+func (s *search) drainNext(node uint32) (drained bool, err error) {
+	cost := 1
+	for _, o := range s.state.Occupants(node) {
+		if !s.fateOn(node, &o).stays {
+			cost += o.Count
+		}
+	}
+	if s.steps+cost > s.Steps || s.state.Assumed()+cost > maxMoved {
+		s.cut = true
+		return false, nil
+	}
+	s.steps += cost
+	before := s.point()
+	out, err := s.drain([]uint32{node}, true)
+	if err != nil {
+		return false, err
+	}
+	if out.Status != verdict.Drained {
+		s.undo(before)
+		return false, nil
+	}
+	s.drained[node] = true
+	s.path = append(s.path, node)
+	if len(s.path) > len(s.best) {
+		s.best = slices.Clone(s.path)
+	}
+	return true, nil
+}
+
+// greedy drains the nodes in their order, again and again until none is left that can be drained.
+func (s *search) greedy() error {
+	for more := true; more && !s.cut; {
+		more = false
+		for _, node := range s.nodes {
+			if s.drained[node] || s.cut {
+				continue
+			}
+			drained, err := s.drainNext(node)
+			if err != nil {
+				return err
+			}
+			more = more || drained
+		}
+	}
+	clear(s.drained)
+	s.path = s.path[:0]
+	return nil
+}
+
+// try drains each node that is left as the next one, and then others.
+func (s *search) try(depth int) error {
+	bound := s.bound(depth)
+	if bound <= len(s.best) {
+		return nil
+	}
+	for _, node := range s.nodes {
+		if s.drained[node] {
+			continue
+		}
+		before := s.point()
+		drained, err := s.drainNext(node)
+		if err != nil {
+			return err
+		}
+		if !drained {
+			if s.cut {
+				return nil
+			}
+			continue
+		}
+		err = s.try(depth + 1)
+		if s.undo(before); err != nil {
+			return err
+		}
+		s.path = s.path[:depth]
+		if delete(s.drained, node); s.cut || bound <= len(s.best) {
+			return nil
+		}
+	}
+	return nil
+}

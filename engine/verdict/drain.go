@@ -1,0 +1,85 @@
+package verdict
+
+// DrainStatus is the outcome of a drain.
+type DrainStatus uint8
+
+// The outcomes.
+const (
+	// Drained: all pods that have to leave did, and those that come back have a node.
+	Drained DrainStatus = iota + 1
+	// DrainUnplaced: all pods that have to leave did, but some that come back have no node.
+	DrainUnplaced
+	// DrainBlocked: some pods cannot be evicted.
+	DrainBlocked
+)
+
+// Drain is the outcome of draining nodes.
+type Drain struct {
+	Nodes  []uint32
+	Status DrainStatus
+	// Evicted, Placed and Staying are numbers of pods: evicted, placed of those that come back, and not to be evicted.
+	Evicted, Placed, Staying int
+	// Rounds is the number of rounds that evicted pods.
+	Rounds int
+	// Moves are the pods that were placed, if requested.
+	Moves    []PodMove
+	Unplaced []UnplacedPod
+	Blocked  []BlockedPod
+	// Preempted are the pods that those that came back preempted.
+	Preempted []PodReference
+	// Truncated reports whether lists are cut, because those of the call would be longer than MaxListedPods.
+	Truncated bool
+}
+
+// MaxListedPods bounds the pods that the lists of all drains of a call have.
+const MaxListedPods = 2_000_000
+
+// PodMove is equal pods of one node that were evicted and placed.
+type PodMove struct {
+	Pod PodReference
+	// Nodes are their new nodes.
+	Nodes []uint32
+	// Round is the round in which they were evicted.
+	Round int
+}
+
+// UnplacedPod is equal pods of one node that were evicted and have no node.
+type UnplacedPod struct {
+	Pod PodReference
+	// Message is the event text of the first one.
+	Message string
+	// Unknown reports whether the cluster does not say what comes back.
+	Unknown bool
+}
+
+// BlockedReason is why a pod cannot be evicted.
+type BlockedReason uint8
+
+// The reasons.
+const (
+	// BlockedByBudget: a PodDisruptionBudget allows no further eviction.
+	BlockedByBudget BlockedReason = iota + 1
+	// BlockedBySeveralBudgets: several PodDisruptionBudgets select the pod.
+	BlockedBySeveralBudgets
+	// BlockedWithoutController: the pod has no controller.
+	BlockedWithoutController
+)
+
+// BlockedPod is equal pods of one node that cannot be evicted.
+type BlockedPod struct {
+	Pod    PodReference
+	Reason BlockedReason
+	// Budgets are the names of the PodDisruptionBudgets that select the pods, which are in their namespace.
+	Budgets []string
+}
+
+// DrainSummary is the result of all drains of a call.
+type DrainSummary struct {
+	// Drained is the number of nodes with the status Drained, of Total.
+	Drained, Total int
+	// UpperBound is a bound of the nodes that can be drained one after another, and Proven whether no order drains more than
+	// Drained. Steps are those of the search. They are for the largest set.
+	UpperBound int
+	Proven     bool
+	Steps      int
+}

@@ -1,0 +1,56 @@
+package placement
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+var drain = streamed[*stowagev1.DrainRequest, engine.DrainOptions]{
+	name:      "Drain",
+	unmarshal: unmarshalWhole[*stowagev1.DrainRequest],
+	read:      (*decode.Request).Drain,
+	serve:     serveDrain,
+}
+
+// Drain tells what draining nodes leads to.
+func (s *Service) Drain(in *stowagev1.DrainRequest, stream grpc.ServerStreamingServer[stowagev1.DrainResponse]) error {
+	send := func(part wire.Encoded) error {
+		m, err := message[stowagev1.DrainResponse](part, nil)
+		if err != nil {
+			return err
+		}
+		return stream.Send(m)
+	}
+	return statusOf(respondInParts(stream.Context(), s, &drain, in, fromMessage(in.GetContext().GetCluster()), nil, send))
+}
+
+func serveDrain(ctx context.Context, to *answering, o engine.DrainOptions) (placed int, err error) {
+	if pods := to.cluster.DrainPods(&o); pods > engine.MaxDrainPods {
+		return 0, decode.Refuse("nodes", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT,
+			"have %d pods, and at most %d are drained at once", pods, engine.MaxDrainPods)
+	}
+	sum, err := to.cluster.Drain(ctx, o, func(d *verdict.Drain) error {
+		placed += d.Placed
+		part, err := encode.Drain(d, to.names)
+		if err != nil {
+			return err
+		}
+		return to.send(part)
+	})
+	if err != nil {
+		return placed, err
+	}
+	part, err := encode.DrainSummary(sum, to.cluster.Address)
+	if err != nil {
+		return placed, err
+	}
+	return placed, to.send(part)
+}
