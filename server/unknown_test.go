@@ -67,10 +67,15 @@ func TestUnknownFieldsRefused(t *testing.T) {
 			Context: on, Pod: pod, Replicas: proto.Uint32(0), Selector: &stowagev1.LabelSelector{},
 		},
 		"PutSnapshot": &stowagev1.PutSnapshotRequest{},
+		"Fit":         &stowagev1.FitRequest{Context: on},
 	}
-	rpcs := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()
-	for i := range rpcs.Len() {
-		rpc := rpcs.Get(i)
+	methods := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()
+	simulations := stowagev1.File_stowage_v1_simulation_service_proto.Services().ByName("SimulationService").Methods()
+	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("Fit")}
+	for i := range methods.Len() {
+		rpcs = append(rpcs, methods.Get(i))
+	}
+	for _, rpc := range rpcs {
 		t.Run(string(rpc.Name()), func(t *testing.T) {
 			base, err := proto.Marshal(sound[rpc.Name()]) // nothing for a request without fields
 			if err != nil {

@@ -126,6 +126,7 @@ func TestEveryLimitAnnotated(t *testing.T) {
 	for i := range methods.Len() {
 		unlimitedFields(t, methods.Get(i).Input(), seen)
 	}
+	unlimitedFields(t, (&stowagev1.FitRequest{}).ProtoReflect().Descriptor(), seen)
 }
 
 // unlimited are lists, maps and texts of requests without a limit of their own, and why.

@@ -39,6 +39,9 @@ const (
 	// Where a request does not say.
 	defaultCandidates  = 100
 	defaultAcrossSteps = 1 << 16
+	// MaxMix bounds FitRequest.mix, and MaxFitUnits FitRequest.max_units. engine.MaxFitPods bounds the pods.
+	MaxMix      = 1_000
+	MaxFitUnits = 1_000_000
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 

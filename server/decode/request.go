@@ -265,6 +265,10 @@ func Envelope(in any) error {
 		d.require(r.Replicas != nil, path{name: "replicas"})
 	case *stowagev1.PlaceRequest:
 		d.queueMode(r)
+	case *stowagev1.FitRequest:
+		d.require(len(r.GetMix()) > 0, path{name: "mix"})
+		d.maxUnits(r)
+		d.fitKey(r.GetTopologyKey())
 	}
 	return d.err()
 }
