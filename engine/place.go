@@ -42,6 +42,8 @@ type PlaceOptions struct {
 	Scheduler bool
 	// Groups are entries that are placed together. An entry is in at most one.
 	Groups []PodGroup
+	// StopAtUnplaced ends the queue after the first entry or group with an unplaced pod. Not with Scheduler.
+	StopAtUnplaced bool
 	// Partial asks for the placements so far when the context's deadline comes.
 	Partial bool
 	// Watch receives placements as they are decided; may be nil.
@@ -59,6 +61,9 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		return c.schedule(ctx, queue, &o)
 	}
 	f := c.framework(o.Profile)
+	if o.StopAtUnplaced {
+		o.Watch = newStopper(&o, len(queue))
+	}
 	q, err := place.New(ctx, f, cluster.NewState(ctx, c.compiled), c.candidates(o.Candidates), queue, place.Options{
 		Seed: o.Seed, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), &o), Watch: o.Watch, Scan: o.Scan,
 		Tuning: o.tuning,
@@ -69,15 +74,76 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}
 	result := &verdict.Place{Placements: q.Placements, Groups: groups}
-	if errors.Is(err, context.DeadlineExceeded) && o.Partial {
-		result.Partial = true
-		gang.CutOff(q, o.Groups, groups)
+	if result.Partial = errors.Is(err, context.DeadlineExceeded) && o.Partial; result.Partial {
+		err = nil
+	}
+	if result.Stopped = errors.Is(err, errStopped); result.Stopped {
 		err = nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	if result.Partial || result.Stopped {
+		gang.CutOff(q, o.Groups, groups)
+	}
 	return result, nil
+}
+
+// errStopped ends a queue at an unplaced pod.
+var errStopped = errors.New("a pod is unplaced")
+
+// stopper watches for the first entry or group with an unplaced pod.
+type stopper struct {
+	watch   Watcher // may be nil
+	grouped []bool  // by entry
+}
+
+func newStopper(o *PlaceOptions, entries int) *stopper {
+	s := &stopper{o.Watch, make([]bool, entries)}
+	for _, g := range o.Groups {
+		for _, entry := range g.Entries {
+			s.grouped[entry] = true
+		}
+	}
+	return s
+}
+
+func (s *stopper) Evicted(evictions []verdict.Eviction, pods int) error {
+	if s.watch == nil {
+		return nil
+	}
+	return s.watch.Evicted(evictions, pods)
+}
+
+func (s *stopper) Placed(entry int, node uint32) error {
+	if s.watch == nil {
+		return nil
+	}
+	return s.watch.Placed(entry, node)
+}
+
+func (s *stopper) Entry(entry int, p *verdict.Placement) error {
+	if s.watch != nil {
+		if err := s.watch.Entry(entry, p); err != nil {
+			return err
+		}
+	}
+	if p.Unplaced > 0 && !s.grouped[entry] {
+		return errStopped
+	}
+	return nil
+}
+
+func (s *stopper) Group(group int, g *verdict.PodGroupPlacement) error {
+	if s.watch != nil {
+		if err := s.watch.Group(group, g); err != nil {
+			return err
+		}
+	}
+	if g.Unplaced > 0 {
+		return errStopped
+	}
+	return nil
 }
 
 // preempts reports by entry whether its first unplaced pod looks for victims; nil for none. Pods of a group do not.

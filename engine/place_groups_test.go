@@ -380,6 +380,21 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 	}
 }
 
+// TestGroupOfNoPodsInADomain places a group whose entries are of no pods.
+func TestGroupOfNoPodsInADomain(t *testing.T) {
+	c := compile(t, racked(2, 2, 1)...)
+	for _, joint := range []bool{false, true} {
+		o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{{Entries: []int{0}, Joint: joint, Keys: []string{rack}}}}
+		got, err := c.Place(t.Context(), []engine.Pending{{Pod: job(1000).Pod}}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := got.Groups[0]; g.Status != verdict.GroupComplete || g.Placed+g.Unplaced > 0 {
+			t.Errorf("joint: %v: %+v", joint, g)
+		}
+	}
+}
+
 // watched records the calls of a Watcher.
 type watched struct {
 	nodes  [][]uint32

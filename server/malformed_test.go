@@ -94,6 +94,7 @@ func TestNoMessage(t *testing.T) {
 			stowagev1.PlacementService_Filter_FullMethodName, stowagev1.PlacementService_Score_FullMethodName,
 			stowagev1.PlacementService_Place_FullMethodName, stowagev1.PlacementService_ScaleDown_FullMethodName,
 			stowagev1.PlacementService_PlaceStream_FullMethodName, stowagev1.PlacementService_Preempt_FullMethodName,
+			stowagev1.SimulationService_WhatIf_FullMethodName,
 			stowagev1.SimulationService_Fit_FullMethodName,
 		} {
 			stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(asBytes{}))
@@ -113,8 +114,8 @@ func TestNoMessage(t *testing.T) {
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "InvalidArgument"); n != 21 {
-		t.Errorf("%d of 21 calls are logged", n)
+	if n := strings.Count(log.String(), "InvalidArgument"); n != 24 {
+		t.Errorf("%d of 24 calls are logged", n)
 	}
 }
 
@@ -145,6 +146,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		stowagev1.PlacementService_ScaleDown_FullMethodName: {
 			slices.Concat(field(1, field(1, field(1, node))), pod, noReplicas), "context.cluster.",
 		},
+		stowagev1.SimulationService_WhatIf_FullMethodName: {field(1, field(1, field(1, node))), "context.cluster."},
 		stowagev1.SimulationService_Fit_FullMethodName: {
 			slices.Concat(field(1, field(1, field(1, node))), field(2, field(1, field(3)))), "context.cluster.",
 		},

@@ -67,11 +67,12 @@ func TestUnknownFieldsRefused(t *testing.T) {
 			Context: on, Pod: pod, Replicas: proto.Uint32(0), Selector: &stowagev1.LabelSelector{},
 		},
 		"PutSnapshot": &stowagev1.PutSnapshotRequest{},
+		"WhatIf":      &stowagev1.WhatIfRequest{Context: on},
 		"Fit":         &stowagev1.FitRequest{Context: on},
 	}
 	methods := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()
 	simulations := stowagev1.File_stowage_v1_simulation_service_proto.Services().ByName("SimulationService").Methods()
-	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("Fit")}
+	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("WhatIf"), simulations.ByName("Fit")}
 	for i := range methods.Len() {
 		rpcs = append(rpcs, methods.Get(i))
 	}

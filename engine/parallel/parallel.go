@@ -33,8 +33,8 @@ type result[T any] struct {
 }
 
 // Each computes n values and uses each of them, in ascending order of index unless it is Unordered. At most a bounded number of
-// values is computed and not used. use is called by the goroutine of the caller. Each ends with the first error: of computations in
-// the order of use, of use, or of the context. When it returns, nothing runs any more.
+// values is computed and not used. use is called by the goroutine of the caller. Each ends with the first error: of computations
+// in the order of use, of use, or of the context. When it returns, nothing runs any more.
 func Each[T any](
 	ctx context.Context, n int, o Options[T], compute func(ctx context.Context, i int) (T, error), use func(i int, v T) error,
 ) error {

@@ -9,6 +9,8 @@ type Place struct {
 	Evictions []Eviction
 	// Partial reports that the deadline came before the end.
 	Partial bool
+	// Stopped reports that the first unplaced pod ended the queue.
+	Stopped bool
 }
 
 // Placement is the result of one queue entry.
@@ -16,7 +18,7 @@ type Placement struct {
 	// Nodes are the nodes of the placed pods, in the order of placing.
 	Nodes    []uint32
 	Unplaced int
-	// Unattempted is the number of unplaced pods that the deadline left unattempted.
+	// Unattempted is the number of unplaced pods that the deadline, or the first unplaced pod, left unattempted.
 	Unattempted int
 	// Scanned is the number of pods that were placed by scanning all nodes.
 	Scanned int
@@ -52,7 +54,7 @@ const (
 	// GroupUndecided: no pod has a node, because the search ended before it found a placement or proved that there is
 	// none.
 	GroupUndecided
-	// GroupUnattempted: the deadline came first.
+	// GroupUnattempted: the deadline, or the first unplaced pod, came first.
 	GroupUnattempted
 )
 

@@ -126,6 +126,7 @@ func TestEveryLimitAnnotated(t *testing.T) {
 	for i := range methods.Len() {
 		unlimitedFields(t, methods.Get(i).Input(), seen)
 	}
+	unlimitedFields(t, (&stowagev1.WhatIfRequest{}).ProtoReflect().Descriptor(), seen)
 	unlimitedFields(t, (&stowagev1.FitRequest{}).ProtoReflect().Descriptor(), seen)
 }
 

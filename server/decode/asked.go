@@ -12,9 +12,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Asked is the pod of a request, or the pods of its queue, before the cluster is known.
+// Asked is the pod of a request, the pods of its queue or its scenarios, before the cluster is known.
 type Asked struct {
 	queue [][]byte // encoded pods
+
+	scenarios [][]byte // encoded
+	deltas    bool     // a scenario has one
 
 	raw []byte // in the usual encoding
 	rawPod

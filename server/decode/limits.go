@@ -44,6 +44,10 @@ const (
 	MaxFitUnits = 1_000_000
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
+	// MaxScenarios bounds WhatIfRequest.scenarios.
+	MaxScenarios = 100_000
+	// MaxEvictions bounds the pods, and the numbers of pods, that a scenario evicts from one node.
+	MaxEvictions = 1_000_000
 
 	// MaxDistinctResources bounds the names of scalar resources in a request: the engine keeps a list of the nodes that
 	// have one for each. kube-scheduler's own benchmarks have some hundreds.

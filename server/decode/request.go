@@ -17,6 +17,8 @@ type Request struct {
 	built    *engine.Builder
 	nodeless *Nodeless // nil for no cache
 	question *Asked    // nil if the pod is in the message
+	// uncompiled lets Delta leave the cluster as it was, in a request that refers to no node and is only checked.
+	uncompiled bool
 }
 
 // NewRequest begins a request whose cluster becomes a snapshot.
@@ -217,11 +219,17 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 
 // queueMode reports whether a queue is placed as kube-scheduler's.
 func (d *decoder) queueMode(in *stowagev1.PlaceRequest) bool {
-	mode := cmp.Or(in.GetQueueMode(), stowagev1.QueueMode_QUEUE_MODE_IN_ORDER)
-	scheduler, _ := enum(&d.problems, nil, "queue_mode", mode, false, true)
+	scheduler := d.scheduler(in.GetQueueMode())
 	if scheduler && len(in.GetPodGroups()) > 0 {
 		d.refuse(path{name: "pod_groups"}, notAllowed, "is only allowed with QUEUE_MODE_IN_ORDER")
 	}
+	return scheduler
+}
+
+// scheduler reports whether a queue mode is that of kube-scheduler.
+func (d *decoder) scheduler(mode stowagev1.QueueMode) bool {
+	mode = cmp.Or(mode, stowagev1.QueueMode_QUEUE_MODE_IN_ORDER)
+	scheduler, _ := enum(&d.problems, nil, "queue_mode", mode, false, true)
 	return scheduler
 }
 

@@ -11,10 +11,20 @@ const placementBytes = 10
 // Place encodes the response to a PlaceRequest. address is the content address of the cluster.
 func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+placementBytes*len(p.Placements))}
+	e.place(in.GetQueue(), p, address)
+	return e.b, e.err
+}
+
+// place appends a PlaceResponse. Entries behind those of the queue have no unread fields.
+func (e *encoder) place(queue []*stowagev1.PendingPods, p *verdict.Place, address string) {
 	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
 	for i := range p.Placements {
 		placement := &p.Placements[i]
-		e.lengthDelimited(1, func() { e.placement(placement, in.GetQueue()[i].GetPod().GetUnread()) })
+		var unread []*stowagev1.UnreadField
+		if i < len(queue) {
+			unread = queue[i].GetPod().GetUnread()
+		}
+		e.lengthDelimited(1, func() { e.placement(placement, unread) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.EvictedCount += uint32(placement.Evicted)
@@ -24,9 +34,8 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 	}
 	e.message(out)
 	for i := range p.Evictions { // one message after the other: they may have a million victims
-		e.lengthDelimited(7, func() { e.message(names.eviction(&p.Evictions[i])) })
+		e.lengthDelimited(7, func() { e.message(e.names.eviction(&p.Evictions[i])) })
 	}
-	return e.b, e.err
 }
 
 func (n Names) eviction(v *verdict.Eviction) *stowagev1.Eviction {

@@ -33,6 +33,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_SAFE_PREEMPTION,
 	stowagev1.Feature_FEATURE_PREEMPTION_ACROSS_NODES,
 	stowagev1.Feature_FEATURE_SCHEDULED_GROUP_PODS,
+	stowagev1.Feature_FEATURE_WHAT_IF,
 	stowagev1.Feature_FEATURE_FIT,
 }
 

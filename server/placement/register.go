@@ -67,6 +67,13 @@ func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 			m.Handler = unary[stowagev1.FitRequest](s, &fit, stowagev1.SimulationService_Fit_FullMethodName)
 		}
 	}
+	d.Streams = slices.Clone(d.Streams)
+	for i := range d.Streams {
+		st := &d.Streams[i]
+		if st.StreamName == "WhatIf" {
+			st.Handler = inParts[stowagev1.WhatIfRequest](s, &whatIf)
+		}
+	}
 	to.RegisterService(&d, s)
 }
 

@@ -31,7 +31,7 @@ func respond[M request, C, R any](
 	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inlineCluster, pod *decode.Asked, rawKey string,
 ) (wire.Encoded, error) {
 	timing := s.startTimer(m.name)
-	r, snapshot, err := s.decodeCluster(ctx, in, inline)
+	r, snapshot, err := s.decodeCluster(ctx, in, inline, pod)
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -80,7 +80,7 @@ func respondInParts[M request, C any](
 	send func(wire.Encoded) error,
 ) error {
 	timing := s.startTimer(m.name)
-	r, snapshot, err := s.decodeCluster(ctx, in, inline)
+	r, snapshot, err := s.decodeCluster(ctx, in, inline, asked)
 	if err != nil {
 		return err
 	}
@@ -107,11 +107,16 @@ func respondInParts[M request, C any](
 }
 
 // decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
-// nil for an inline cluster.
-func (s *Service) decodeCluster(ctx context.Context, in request, inline inlineCluster) (*decode.Request, *decode.Cluster, error) {
+// nil for an inline cluster. asked is as in respond.
+func (s *Service) decodeCluster(
+	ctx context.Context, in request, inline inlineCluster, asked *decode.Asked,
+) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
 		r := decode.NewInline(ctx, &s.nodeless)
+		if asked.Deltas() { // they apply to the content
+			r = decode.NewRequest(ctx)
+		}
 		r.Based(in.GetContext())
 		if inline != nil {
 			inline(r)

@@ -58,7 +58,7 @@ func (s *Service) placeStream(
 		return decode.Refuse("", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is required")
 	}
 	place := in.GetPlace()
-	r, snapshot, err := s.decodeCluster(ctx, place, inline)
+	r, snapshot, err := s.decodeCluster(ctx, place, inline, pods)
 	if err != nil {
 		return err
 	}

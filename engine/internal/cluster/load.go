@@ -8,13 +8,14 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// load is the usage and priority of one pod.
+// load is the usage and priority of one pod, and the kind of its controller.
 type load struct {
 	*Usage
-	priority int32
+	priority   int32
+	controller api.WorkloadKind
 }
 
-// asTemplate is the load of pods whose usage and priority are those of their template in the cluster.
+// asTemplate is the load of pods whose usage, priority and controller are those of their template in the cluster.
 const asTemplate = -1
 
 func (l load) clone() load {
@@ -23,11 +24,11 @@ func (l load) clone() load {
 	for i := range usage.Scalars {
 		usage.Scalars[i].Resource = strings.Clone(usage.Scalars[i].Resource)
 	}
-	return load{&usage, l.priority}
+	return load{&usage, l.priority, l.controller}
 }
 
 func loadKey(key []byte, l load) []byte {
-	key = binary.AppendVarint(key, int64(l.priority))
+	key = binary.AppendVarint(append(key, byte(l.controller)), int64(l.priority))
 	for _, amount := range l.Amounts {
 		key = binary.AppendVarint(key, amount)
 	}
@@ -50,7 +51,7 @@ func (g *grouping) loadOf(p *api.Pod, t *template, usage *Usage) int32 {
 	case t.load > 0:
 		return t.load - 1
 	}
-	i := g.loads.find(load{usage, p.Template.Spec.Priority}, load.clone)
+	i := g.loads.find(load{usage, p.Template.Spec.Priority, p.Template.Controller.Kind}, load.clone)
 	if p.ResourceStatus == nil {
 		t.load = i + 1
 	}
@@ -64,4 +65,12 @@ func (c *Cluster) loadAt(index, group int32) (*Usage, int32) {
 	}
 	t := &c.templates[c.groups[group].Template]
 	return &t.usage, t.stated.Spec.Priority
+}
+
+// controllerAt returns the kind of the controller of each pod of a group with a load.
+func (c *Cluster) controllerAt(index, group int32) api.WorkloadKind {
+	if index != asTemplate {
+		return c.loads[index].controller
+	}
+	return c.templates[c.groups[group].Template].stated.Controller.Kind
 }

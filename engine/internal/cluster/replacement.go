@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 )
 
 // Replacement is what the controller of a victim creates in its place.
@@ -21,14 +22,18 @@ type Replacement struct {
 // pod leaves anyhow. A pod without a template of the cluster is unknown: of the pods on nodes only what other pods' rules read
 // is kept.
 func (s *State) Replacement(v *Victim) Replacement {
-	g := &s.groups[v.Group]
+	return s.replacement(&s.groups[v.Group], s.Symbols)
+}
+
+// replacement returns what the controller of a pod of a group creates. The table has the group's strings.
+func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 	if g.Terminating {
 		return Replacement{}
 	}
 	if g.Template < 0 {
 		return Replacement{Unknown: true}
 	}
-	t := &s.templates[g.Template]
+	t := &c.templates[g.Template]
 	kind := t.stated.Controller.Kind
 	if kind == api.NoWorkload {
 		return Replacement{}
@@ -36,7 +41,7 @@ func (s *State) Replacement(v *Victim) Replacement {
 	pod := &api.Pod{Template: t.stated, TemplateIndex: g.Template}
 	if !slices.Equal(g.Labels, t.shape.Labels) {
 		for _, l := range g.Labels {
-			pod.Labels = append(pod.Labels, api.Label{Key: s.Symbols.Name(l.Key), Value: s.Symbols.Name(l.Value)})
+			pod.Labels = append(pod.Labels, api.Label{Key: symbols.Name(l.Key), Value: symbols.Name(l.Value)})
 		}
 		slices.SortFunc(pod.Labels, func(a, b api.Label) int { return strings.Compare(a.Key, b.Key) })
 	}

@@ -166,7 +166,7 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Pod
 		compare := func(a, b *attempt) int {
 			return cmp.Or(cmp.Compare(b.score(s, reached), a.score(s, reached)), p.before(a.domain, b.domain))
 		}
-		if a.placed > reached {
+		if best == nil || a.placed > reached {
 			reached = a.placed
 			best = slices.MinFunc(taken, compare)
 		} else if compare(a, best) < 0 {

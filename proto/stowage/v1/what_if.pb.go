@@ -174,13 +174,13 @@ type Scenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A name for the response, may be empty.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// A delta to the cluster: to an inline cluster, or to a snapshot with its delta. It costs more than the other fields: memory and
-	// time grow with the number of nodes, in particular if it adds or removes nodes.
+	// A delta to the cluster: to an inline cluster, or to a snapshot with its delta. It costs more than the other fields: memory
+	// and time grow with the number of nodes, in particular if it adds or removes nodes.
 	Delta *ClusterDelta `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	// Nodes that are cordoned: spec.unschedulable becomes true, and they get the taint
 	// "node.kubernetes.io/unschedulable:NoSchedule" that the node lifecycle controller adds
-	// (pkg/controller/nodelifecycle/node_lifecycle_controller.go, v1.37), unless they have one with its key and effect. Each at most
-	// once.
+	// (pkg/controller/nodelifecycle/node_lifecycle_controller.go, v1.37), unless they have one with its key and effect. Each at
+	// most once.
 	CordonedNodes []string `protobuf:"bytes,3,rep,name=cordoned_nodes,json=cordonedNodes,proto3" json:"cordoned_nodes,omitempty"`
 	// Pods that are evicted. Each node at most once.
 	Evictions []*NodeEvictions `protobuf:"bytes,4,rep,name=evictions,proto3" json:"evictions,omitempty"`

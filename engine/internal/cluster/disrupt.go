@@ -1,0 +1,245 @@
+package cluster
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Disruption is what happens to the nodes and pods of a cluster, in the order of the fields.
+type Disruption struct {
+	// Cordoned are nodes.
+	Cordoned []uint32
+	// Evicted are pods, ascending by node.
+	Evicted []Evictee
+	// Terminating reports that evicted pods do not leave yet, but have a deletion timestamp.
+	Terminating bool
+	// Removed are nodes, ascending. They have the pods with them that they still have.
+	Removed []uint32
+}
+
+// Evictee is equal pods of a node of the cluster.
+type Evictee struct {
+	Node  uint32
+	Count int32
+	group int32
+	place int32 // index in row.named, or counted
+}
+
+// NamedOn iterates over the namespaces and names of the pods of a node that are not counted, in the order stated.
+func (c *Cluster) NamedOn(node uint32) iter.Seq2[string, string] {
+	return func(yield func(namespace, name string) bool) {
+		for i := range c.rows[node].named {
+			p := &c.rows[node].named[i]
+			if !yield(c.symbols.Name(c.groups[p.Group].Namespace), p.Name) {
+				return
+			}
+		}
+	}
+}
+
+// Named returns a pod of a node by its position in NamedOn.
+func (c *Cluster) Named(node uint32, i int) Evictee {
+	return Evictee{Node: node, Count: 1, group: c.rows[node].named[i].Group, place: int32(i)}
+}
+
+// Counted returns all counted pods of a template on a node; their number may be 0.
+func (c *Cluster) Counted(node uint32, template int, terminating bool) Evictee {
+	group := c.templates[template].running
+	if terminating {
+		group = c.templates[template].terminating
+	}
+	e := Evictee{Node: node, group: group - 1, place: counted}
+	if group == 0 {
+		return e
+	}
+	r := c.rows[node]
+	if i := slices.IndexFunc(r.pods, func(p podsOf) bool { return p.group == e.group }); i >= 0 {
+		e.Count = r.pods[i].count - r.namedOf(e.group)
+	}
+	return e
+}
+
+// namedOf returns the number of a group's pods that are not counted.
+func (r *row) namedOf(group int32) (n int32) {
+	for i := range r.named {
+		if r.named[i].Group == group {
+			n++
+		}
+	}
+	return n
+}
+
+// Drained appends the pods of a node that kubectl drain evicts: those that are neither a DaemonSet's nor mirror pods
+// (k8s.io/kubectl/pkg/drain/filters.go, v0.37). Counted pods come first, then the others, each in the order stated.
+func (c *Cluster) Drained(evicted []Evictee, node uint32) []Evictee {
+	r := c.rows[node]
+	named := r.namedByGroup()
+	for _, p := range r.pods {
+		if n := p.count - named[p.group]; n > 0 && c.controllerAt(asTemplate, p.group) != api.DaemonSet {
+			evicted = append(evicted, Evictee{Node: node, Count: n, group: p.group, place: counted})
+		}
+	}
+	for i := range r.named {
+		if p := &r.named[i]; c.controllerAt(p.load, p.Group) != api.DaemonSet {
+			evicted = append(evicted, c.Named(node, i))
+		}
+	}
+	return evicted
+}
+
+// namedByGroup returns the numbers of pods that are not counted.
+func (r *row) namedByGroup() map[int32]int32 {
+	if len(r.named) == 0 {
+		return nil
+	}
+	named := make(map[int32]int32, len(r.named))
+	for i := range r.named {
+		named[r.named[i].Group]++
+	}
+	return named
+}
+
+// Created returns what the controller of evicted pods creates in their place.
+func (c *Cluster) Created(e *Evictee) Replacement {
+	g := &c.groups[e.group]
+	if g.Template < 0 && !g.Terminating {
+		kind := c.controllerAt(c.loadOf(e), e.group)
+		return Replacement{Own: kind == api.DaemonSet, Unknown: kind != api.NoWorkload}
+	}
+	return c.replacement(g, c.symbols)
+}
+
+func (c *Cluster) loadOf(e *Evictee) int32 {
+	if e.place == counted {
+		return asTemplate
+	}
+	return c.rows[e.Node].named[e.place].load
+}
+
+// Reference describes evicted pods.
+func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
+	g := &c.groups[e.group]
+	r := verdict.PodReference{
+		Namespace: c.symbols.Name(g.Namespace), Node: e.Node, Count: int(e.Count), Template: g.Template, Queue: -1,
+	}
+	if e.place != counted {
+		r.Name = c.rows[e.Node].named[e.place].Name
+	}
+	return r
+}
+
+// Disrupted returns the cluster after a disruption. c stays unchanged; the clusters share what the disruption does not affect.
+// All answers equal those of the resulting cluster compiled from scratch. If the context ends first, it returns the context's
+// error.
+func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error) {
+	if len(d.Cordoned) > 0 {
+		c = c.Cordoned(d.Cordoned)
+	}
+	if len(d.Evicted)+len(d.Removed) == 0 {
+		return c, ctx.Err()
+	}
+	b := derive(c)
+	for rest := d.Evicted; len(rest) > 0; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n := slices.IndexFunc(rest, func(e Evictee) bool { return e.Node != rest[0].Node })
+		if n < 0 {
+			n = len(rest)
+		}
+		b.evict(rest[:n], d.Terminating)
+		rest = rest[n:]
+	}
+	if len(d.Removed) > 0 {
+		b.remove(d.Removed)
+	}
+	return b.Build(), ctx.Err()
+}
+
+// evict takes pods off a node of the base, or makes them terminating.
+func (b *Builder) evict(pods []Evictee, terminating bool) {
+	node := pods[0].Node
+	before := b.base.rows[node]
+	evictedCounts := make(map[int32]int32) // by group, of counted pods
+	evictedNamed := make(map[int32]bool)   // by place
+	for i := range pods {
+		if e := &pods[i]; e.place == counted {
+			evictedCounts[e.group] += e.Count
+		} else {
+			evictedNamed[e.place] = true
+		}
+	}
+	if !terminating {
+		b.vacate(node, pods)
+	}
+	n := &b.draft
+	*n = Draft{row: &row{labels: before.labels, scalars: before.scalars, images: before.images}}
+	n.row.pods = make([]podsOf, 0, len(before.pods))
+	b.pods.stamp++
+	named := before.namedByGroup()
+	for _, p := range before.pods {
+		all := p.count - named[p.group]
+		if all == 0 {
+			continue // comes with its named pods
+		}
+		gone := evictedCounts[p.group]
+		if all > gone {
+			b.pods.count(n, p.group, all-gone)
+		}
+		if terminating && gone > 0 {
+			b.pods.count(n, b.terminating(p.group), gone)
+		}
+	}
+	n.row.named = make([]NamedPod, 0, len(before.named))
+	for i := range before.named {
+		p := before.named[i]
+		if evictedNamed[int32(i)] {
+			if !terminating {
+				continue
+			}
+			p.Group = b.terminating(p.Group)
+		}
+		b.pods.count(n, p.Group, 1)
+		n.row.named = append(n.row.named, p)
+	}
+	set(&b.c.rows, b.base.rows, node, n.row)
+	b.recount(node, before.pods, -1)
+	b.recount(node, n.row.pods, 1)
+}
+
+// terminating returns the group of a group's pods once they are terminating.
+func (b *Builder) terminating(group int32) int32 {
+	g := &b.c.groups[group]
+	if g.Terminating {
+		return group
+	}
+	shape := *g.Shape
+	shape.Terminating = true
+	return b.pods.group(&shape, g.Template)
+}
+
+// vacate takes the requests of pods off a node of the base.
+func (b *Builder) vacate(node uint32, pods []Evictee) {
+	n := &b.draft
+	*n = Draft{scalars: n.scalars[:0]}
+	for i := range pods {
+		e := &pods[i]
+		usage, _ := b.base.loadAt(b.base.loadOf(e), e.group)
+		n.occupy(usage, -int64(e.Count))
+	}
+	shared := b.base.resources.columns()
+	for m, column := range b.c.resources.columns() {
+		set(column, *shared[m], node, (*shared[m])[node]+n.amounts[m])
+	}
+	for _, q := range n.scalars {
+		s := b.scalars.edit(q.name)
+		if at, found := s.Find(node); found {
+			s.Values[at].Requested += q.value.Requested
+		}
+	}
+	b.replaced = true
+}

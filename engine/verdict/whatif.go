@@ -1,0 +1,16 @@
+package verdict
+
+// WhatIf is the result of a scenario.
+type WhatIf struct {
+	// Place is the placements: first those of the scenario's queue, then one for each of Requeued.
+	Place
+	// Requeued are the evicted pods that come back. Unknown ones come last.
+	Requeued []Requeued
+}
+
+// Requeued is equal evicted pods of one node that come back.
+type Requeued struct {
+	Pod PodReference
+	// Unknown reports whether the cluster does not say what comes back. The pods count as unplaced.
+	Unknown bool
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Scenario is what happens to a cluster, in the order of the fields, and the pods to place afterwards.
+type Scenario struct {
+	// Cordoned are nodes that get spec.unschedulable and its taint, unless they have them.
+	Cordoned []uint32
+	// Evictions are pods that are evicted; a node occurs once.
+	Evictions []NodeEvictions
+	// Terminating reports that evicted pods are terminating: they occupy their resources and count for affinity, but not for
+	// topology spread. Otherwise they are gone.
+	Terminating bool
+	// Removed are nodes that are removed with the pods that they still have, ascending.
+	Removed []uint32
+	// Requeue reports that the controllers of evicted pods create them again. These pods are placed behind Queue.
+	Requeue bool
+
+	Queue []Pending
+	// Groups are those of entries of Queue. Their scheduled pods are on nodes that are not removed.
+	Groups []PodGroup
+	// Stop is PlaceOptions.StopAtUnplaced.
+	Stop bool
+}
+
+// NodeEvictions is pods of a node that are evicted.
+type NodeEvictions struct {
+	Node uint32
+	// Drained asks for all pods that kubectl drain evicts. Named and Counted are empty then.
+	Drained bool
+	// Named are positions in NamedPods, each once.
+	Named []int
+	// Counted are numbers of the counted pods that the node has.
+	Counted []api.PodCount
+}
+
+// WhatIfOptions are the arguments of WhatIf in addition to the scenario.
+type WhatIfOptions struct {
+	Profile *api.Profile
+	// Seed and Scheduler are those of PlaceOptions.
+	Seed      uint64
+	Scheduler bool
+}
+
+// NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
+func (c *Cluster) NamedPods(node uint32) iter.Seq2[string, string] { return c.compiled.NamedOn(node) }
+
+// CountedPods returns the number of counted pods of a template on a node.
+func (c *Cluster) CountedPods(node uint32, template int, terminating bool) int {
+	return int(c.compiled.Counted(node, template, terminating).Count)
+}
+
+// WhatIf places the pods of a scenario. c stays unchanged, and calls for several scenarios share it. The result is that of Place
+// on the cluster after the scenario, compiled from scratch, except that nodes have the indexes that they have in c.
+func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*verdict.WhatIf, error) {
+	evicted := c.evicted(s)
+	queue, requeued := c.requeue(s, evicted)
+	slices.SortStableFunc(evicted, func(a, b cluster.Evictee) int { return cmp.Compare(a.Node, b.Node) })
+	after, err := c.compiled.Disrupted(ctx, &cluster.Disruption{
+		Cordoned: s.Cordoned, Evicted: evicted, Terminating: s.Terminating, Removed: s.Removed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	place := PlaceOptions{
+		Profile: o.Profile, Seed: o.Seed, Scheduler: o.Scheduler, Groups: s.Groups, StopAtUnplaced: s.Stop,
+	}
+	var before []uint32 // nodes by index after the removal; nil for the same
+	if len(s.Removed) > 0 {
+		before = remaining(c.Len(), s.Removed)
+		place.Groups = regrouped(s.Groups, before)
+	}
+	result, err := newCluster(after).Place(ctx, queue, place)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range requeued[len(queue)-len(s.Queue):] { // unknown
+		result.Placements = append(result.Placements, verdict.Placement{Unplaced: r.Pod.Count})
+	}
+	if before != nil {
+		renumber(result, before)
+	}
+	return &verdict.WhatIf{Place: *result, Requeued: requeued}, nil
+}
+
+// evicted returns the evicted pods in the order of the scenario.
+func (c *Cluster) evicted(s *Scenario) (evicted []cluster.Evictee) {
+	for i := range s.Evictions {
+		n := &s.Evictions[i]
+		if n.Drained {
+			evicted = c.compiled.Drained(evicted, n.Node)
+			continue
+		}
+		for _, at := range n.Named {
+			evicted = append(evicted, c.compiled.Named(n.Node, at))
+		}
+		for _, p := range n.Counted {
+			e := c.compiled.Counted(n.Node, p.Template, p.Terminating)
+			e.Count = p.Count
+			evicted = append(evicted, e)
+		}
+	}
+	return evicted
+}
+
+// Returning returns the number of evicted pods of a scenario that come back.
+func (c *Cluster) Returning(s *Scenario) (pods int64) {
+	if s.Requeue {
+		evicted := c.evicted(s)
+		for i := range evicted {
+			if created := c.compiled.Created(&evicted[i]); !created.Own && (created.Pod != nil || created.Unknown) {
+				pods += int64(evicted[i].Count)
+			}
+		}
+	}
+	return pods
+}
+
+// requeue returns the queue of a scenario with the evicted pods that come back, and all of these. Those that are not in the queue
+// are the last ones.
+func (c *Cluster) requeue(s *Scenario, evicted []cluster.Evictee) ([]Pending, []verdict.Requeued) {
+	if !s.Requeue {
+		return s.Queue, nil
+	}
+	queue := slices.Clip(s.Queue)
+	var requeued, unknown []verdict.Requeued
+	for i := range evicted {
+		e := &evicted[i]
+		switch created := c.compiled.Created(e); {
+		case created.Own:
+		case created.Unknown:
+			unknown = append(unknown, verdict.Requeued{Pod: c.compiled.Reference(e), Unknown: true})
+		case created.Pod != nil:
+			queue = append(queue, Pending{Pod: *created.Pod, Count: int(e.Count)})
+			requeued = append(requeued, verdict.Requeued{Pod: c.compiled.Reference(e)})
+		}
+	}
+	return queue, append(requeued, unknown...)
+}
+
+// remaining returns the indexes of the nodes that are left of n nodes without some, ascending.
+func remaining(n int, removed []uint32) []uint32 {
+	left := make([]uint32, 0, n-len(removed))
+	for i := range uint32(n) {
+		if len(removed) > 0 && removed[0] == i {
+			removed = removed[1:]
+			continue
+		}
+		left = append(left, i)
+	}
+	return left
+}
+
+// regrouped returns groups whose scheduled pods are on the nodes by their indexes after a removal.
+func regrouped(groups []PodGroup, before []uint32) []PodGroup {
+	groups = slices.Clone(groups)
+	for i := range groups {
+		g := &groups[i]
+		g.Scheduled = slices.Clone(g.Scheduled)
+		for j := range g.Scheduled {
+			at, _ := slices.BinarySearch(before, g.Scheduled[j].Node)
+			g.Scheduled[j].Node = uint32(at)
+		}
+	}
+	return groups
+}
+
+// renumber sets the indexes of nodes to those before a removal. Placements of one equivalence class share rejections.
+func renumber(p *verdict.Place, before []uint32) {
+	renumbered := make(map[*verdict.Rejection][]verdict.Rejection) // by the first of a list
+	for i := range p.Placements {
+		of := &p.Placements[i]
+		for j, n := range of.Nodes {
+			of.Nodes[j] = before[n]
+		}
+		if len(of.Rejections) == 0 {
+			continue
+		}
+		list, known := renumbered[&of.Rejections[0]]
+		if !known {
+			list = slices.Clone(of.Rejections)
+			for j := range list {
+				list[j].Nodes = slices.Clone(list[j].Nodes)
+				for k, n := range list[j].Nodes {
+					list[j].Nodes[k] = before[n]
+				}
+			}
+			renumbered[&of.Rejections[0]] = list
+		}
+		of.Rejections = list
+	}
+	for i := range p.Evictions {
+		e := &p.Evictions[i]
+		e.Node = before[e.Node]
+		for j := range e.Victims {
+			e.Victims[j].Node = before[e.Victims[j].Node]
+		}
+	}
+}

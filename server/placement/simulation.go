@@ -1,0 +1,134 @@
+package placement
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/engine/parallel"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/interceptor"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// WhatIf places a queue in each of a number of scenarios.
+func (s *Service) WhatIf(in *stowagev1.WhatIfRequest, to grpc.ServerStreamingServer[stowagev1.WhatIfResponse]) error {
+	return serveMessage(s, &whatIf, in, to)
+}
+
+// serveMessage serves a decoded request, for callers of the generated interface.
+func serveMessage[T, R any, M interface {
+	*T
+	request
+}, C any](s *Service, m *streamed[M, C], in M, to grpc.ServerStreamingServer[R]) error {
+	encoded, err := proto.Marshal(in)
+	if err != nil {
+		return rpcerror.Internal(err)
+	}
+	rest := M(new(T))
+	asked, err := m.unmarshal(encoded, rest)
+	if err != nil {
+		return statusOf(decodeError(err, decode.ErrNoMessage))
+	}
+	send := func(part wire.Encoded) error {
+		out := new(R)
+		if err := proto.Unmarshal(part, any(out).(proto.Message)); err != nil {
+			return err
+		}
+		return to.Send(out)
+	}
+	return statusOf(respondInParts(to.Context(), s, m, rest, fromMessage(in.GetContext().GetCluster()), asked, send))
+}
+
+var whatIf = streamed[*stowagev1.WhatIfRequest, decode.WhatIfCall]{
+	name:      "WhatIf",
+	unmarshal: decode.ReadWhatIf,
+	read:      (*decode.Request).WhatIf,
+	serve:     serveWhatIf,
+}
+
+// answer is an encoded answer.
+type answer struct {
+	encoded wire.Encoded
+	placed  int
+}
+
+// largeAnswer is the size from which on few answers are kept until it is their turn.
+const largeAnswer = 1 << 20
+
+// serveWhatIf checks all scenarios and then answers each. A scenario is decoded again when it has its turn, so that only those in
+// work take memory.
+func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
+	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
+	check := func(ctx context.Context, i int) (checked struct{}, err error) {
+		stated, err := call.Scenario(i)
+		if err != nil {
+			return checked, err
+		}
+		if delta := stated.GetDelta(); delta != nil {
+			if err := room.atLeast(ctx, to.cluster.CopiedBy(delta)/heapPerByte); err != nil {
+				return checked, err
+			}
+		}
+		return checked, stated.Check(ctx, to.cluster)
+	}
+	checked := func(int, struct{}) error { return nil }
+	if err := parallel.Each(ctx, call.Len(), parallel.Options[struct{}]{}, check, checked); err != nil {
+		return 0, err
+	}
+	compute := func(ctx context.Context, i int) (answer, error) {
+		stated, err := call.Scenario(i)
+		if err != nil {
+			return answer{}, err
+		}
+		cluster, s, err := stated.On(ctx, to.cluster)
+		if err != nil {
+			return answer{}, err
+		}
+		result, err := cluster.WhatIf(ctx, s, call.Options)
+		if err != nil {
+			return answer{}, err
+		}
+		names := to.names
+		if names != nil {
+			names = cluster.Names()
+		}
+		encoded, err := encode.WhatIf(i, stated.Scenario, result, names)
+		placed, _ := countPlaced(&result.Place)
+		return answer{encoded, placed}, err
+	}
+	send := func(_ int, a answer) error {
+		placed += a.placed
+		return to.send(a.encoded)
+	}
+	o := parallel.Options[answer]{
+		Unordered: call.Unordered, Large: func(a answer) bool { return len(a.encoded) > largeAnswer },
+	}
+	err = parallel.Each(ctx, call.Len(), o, compute, send)
+	return placed, err
+}
+
+// reservation is memory that is charged to a call for each of its workers.
+type reservation struct {
+	workers int64
+	each    atomic.Int64 // bytes
+}
+
+// atLeast reserves bytes for each worker, or what is missing to it.
+func (r *reservation) atLeast(ctx context.Context, bytes int64) error {
+	for {
+		has := r.each.Load()
+		if bytes <= has {
+			return nil
+		}
+		if r.each.CompareAndSwap(has, bytes) {
+			return interceptor.Reserve(ctx, r.workers*(bytes-has))
+		}
+	}
+}
