@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 )
 
@@ -46,9 +45,13 @@ func Each[T any](
 		return one(ctx, n, compute, use)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
+	ended := make(chan struct{}, workers)
+	defer func() {
+		cancel()
+		for range workers {
+			<-ended
+		}
+	}()
 
 	// A worker takes room before an index, and room is made when a result was used. The indexes in flight are therefore
 	// consecutive, at most one a slot, and a slot is empty when its next result comes.
@@ -62,7 +65,8 @@ func Each[T any](
 	}
 	var next atomic.Int64
 	for range workers {
-		running.Go(func() {
+		go func() {
+			defer func() { ended <- struct{}{} }()
 			used := make(chan struct{}, 1)
 			for {
 				select {
@@ -90,7 +94,7 @@ func Each[T any](
 					return
 				}
 			}
-		})
+		}()
 	}
 	for i := range n {
 		var r result[T]
