@@ -165,6 +165,8 @@ func (w *world) call(t *testing.T, request proto.Message) (answer []byte, err er
 		method = stowagev1.PlacementService_Place_FullMethodName
 	case *stowagev1.PreemptRequest:
 		method = stowagev1.PlacementService_Preempt_FullMethodName
+	case *stowagev1.FitRequest:
+		method = stowagev1.SimulationService_Fit_FullMethodName
 	}
 	err = w.r.conn.Invoke(t.Context(), method, request, &answer, grpc.ForceCodec(bytesCodec{}))
 	return answer, err
@@ -326,7 +328,7 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 	if rng.IntN(2) == 0 {
 		pod.Source = &stowagev1.Pod_Template{Template: randomTemplate(rng)}
 	}
-	method, flag, other, seed := rng.IntN(4), rng.IntN(2) == 0, rng.IntN(2) == 0, rng.Uint64N(3)
+	method, flag, other, seed := rng.IntN(5), rng.IntN(2) == 0, rng.IntN(2) == 0, rng.Uint64N(3)
 	var candidates *stowagev1.CandidateNodes
 	if rng.IntN(4) == 0 {
 		candidates = &stowagev1.CandidateNodes{Indexes: []uint32{0, 2, 3}}
@@ -344,6 +346,11 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 		case 2:
 			return &stowagev1.PreemptRequest{
 				Context: on(c, s, other), Pod: pod, IncludeCandidates: flag, CandidateNodes: candidates, RecountTopologySpread: seed > 0,
+			}
+		case 3:
+			return &stowagev1.FitRequest{
+				Context: on(c, s, other), Mix: []*stowagev1.FitPod{{Pod: pod, Count: new(uint32(2))}}, MaxUnits: new(uint32(5)),
+				CandidateNodes: candidates, TopologyKey: "zone", IncludeChanges: flag, TieBreakSeed: seed,
 			}
 		default:
 			queue := []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}, {Pod: &stowagev1.Pod{

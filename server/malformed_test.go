@@ -95,6 +95,7 @@ func TestNoMessage(t *testing.T) {
 			stowagev1.PlacementService_Place_FullMethodName, stowagev1.PlacementService_ScaleDown_FullMethodName,
 			stowagev1.PlacementService_PlaceStream_FullMethodName, stowagev1.PlacementService_Preempt_FullMethodName,
 			stowagev1.SimulationService_WhatIf_FullMethodName, stowagev1.SimulationService_Drain_FullMethodName,
+			stowagev1.SimulationService_Fit_FullMethodName,
 		} {
 			stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(asBytes{}))
 			if err != nil {
@@ -148,7 +149,10 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		stowagev1.PlacementService_ScaleDown_FullMethodName: {
 			slices.Concat(field(1, field(1, field(1, node))), pod, noReplicas), "context.cluster.",
 		},
-		stowagev1.SimulationService_WhatIf_FullMethodName:     {field(1, field(1, field(1, node))), "context.cluster."},
+		stowagev1.SimulationService_WhatIf_FullMethodName: {field(1, field(1, field(1, node))), "context.cluster."},
+		stowagev1.SimulationService_Fit_FullMethodName: {
+			slices.Concat(field(1, field(1, field(1, node))), field(2, field(1, field(3)))), "context.cluster.",
+		},
 		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(1, field(1, node)), "part."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName + "?": {

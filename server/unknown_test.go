@@ -68,10 +68,11 @@ func TestUnknownFieldsRefused(t *testing.T) {
 		},
 		"PutSnapshot": &stowagev1.PutSnapshotRequest{},
 		"WhatIf":      &stowagev1.WhatIfRequest{Context: on},
+		"Fit":         &stowagev1.FitRequest{Context: on},
 	}
 	methods := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()
 	simulations := stowagev1.File_stowage_v1_simulation_service_proto.Services().ByName("SimulationService").Methods()
-	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("WhatIf")}
+	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("WhatIf"), simulations.ByName("Fit")}
 	for i := range methods.Len() {
 		rpcs = append(rpcs, methods.Get(i))
 	}

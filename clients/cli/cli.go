@@ -24,6 +24,7 @@ type commands struct {
 	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`
 	Preempt    preemptCommand    `cmd:"" help:"List the pods that kube-scheduler would evict for a pod; if asked, those whose replacements all have a node, and the fewest on any nodes, which kube-scheduler does not look for."`
 	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
+	Fit        fitCommand        `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }
 

@@ -174,6 +174,8 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 			parts = []string{at, field}
 		} else if flag, ok := jointFlag(request, v.Field); ok {
 			parts = []string{flag}
+		} else if flag, ok := fitFlag(request, v.Field); ok {
+			parts = []string{flag}
 		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
 			parts = []string{q.Profile, field}
 		}

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,12 +43,17 @@ func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
 	case len(found) == 1 || len(found) > 1 && sameOrigin && name != "":
 		return found[0], len(found), nil
 	case len(all) == 0:
-		return Entry{}, 0, errors.New("there is no pending pod")
+		return Entry{}, 0, noPending("there is no pending pod")
 	case len(found) == 0:
-		return Entry{}, 0, fmt.Errorf("there is no pending pod %q, only %s", name, strings.Join(names, ", "))
+		return Entry{}, 0, noPending(fmt.Sprintf("there is no pending pod %q, only %s", name, strings.Join(names, ", ")))
 	}
 	return Entry{}, 0, fmt.Errorf("there are several pending pods, name one of %s", strings.Join(names, ", "))
 }
+
+// noPending is the error of Pending for a name that no entry has.
+type noPending string
+
+func (e noPending) Error() string { return string(e) }
 
 // Entry returns an entry of the queue or, with an index beyond its end, one that waits. The placements of a Complete
 // response have these indexes.

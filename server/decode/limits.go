@@ -40,6 +40,9 @@ const (
 	defaultCandidates  = 100
 	defaultAcrossSteps = 1 << 16
 	defaultDrainSteps  = 1 << 16
+	// MaxMix bounds FitRequest.mix, and MaxFitUnits FitRequest.max_units. engine.MaxFitPods bounds the pods.
+	MaxMix      = 1_000
+	MaxFitUnits = 1_000_000
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 	// MaxScenarios bounds WhatIfRequest.scenarios.

@@ -17,6 +17,8 @@ type Request struct {
 	built    *engine.Builder
 	nodeless *Nodeless // nil for no cache
 	question *Asked    // nil if the pod is in the message
+	// uncompiled lets Delta leave the cluster as it was, in a request that refers to no node and is only checked.
+	uncompiled bool
 }
 
 // NewRequest begins a request whose cluster becomes a snapshot.
@@ -271,6 +273,10 @@ func Envelope(in any) error {
 		d.require(r.Replicas != nil, path{name: "replicas"})
 	case *stowagev1.PlaceRequest:
 		d.queueMode(r)
+	case *stowagev1.FitRequest:
+		d.require(len(r.GetMix()) > 0, path{name: "mix"})
+		d.maxUnits(r)
+		d.fitKey(r.GetTopologyKey())
 	}
 	return d.err()
 }

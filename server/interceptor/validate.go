@@ -36,7 +36,10 @@ func newEnvelope() protovalidate.Validator {
 		panic(err)
 	}
 	bulk := map[protoreflect.FullName]bool{}
-	for _, m := range []proto.Message{&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}, &stowagev1.ClusterDelta{}} {
+	for _, m := range []proto.Message{
+		&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}, &stowagev1.ClusterDelta{},
+		&stowagev1.FitPod{},
+	} {
 		bulk[m.ProtoReflect().Descriptor().FullName()] = true
 	}
 	return envelope{v, protovalidate.WithFilter(protovalidate.FilterFunc(

@@ -35,6 +35,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_SCHEDULED_GROUP_PODS,
 	stowagev1.Feature_FEATURE_WHAT_IF,
 	stowagev1.Feature_FEATURE_DRAIN,
+	stowagev1.Feature_FEATURE_FIT,
 }
 
 // SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.

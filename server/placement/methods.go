@@ -137,3 +137,28 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 	count:  func(d *verdict.ScaleDown) (int, int) { return len(d.Remaining), 0 },
 	encode: encode.ScaleDown,
 }
+
+var fit = method[*stowagev1.FitRequest, decode.FitCall, *verdict.Fit]{
+	name:      "Fit",
+	unmarshal: unmarshalWhole[*stowagev1.FitRequest],
+	key:       uncached[*stowagev1.FitRequest],
+	read:      (*decode.Request).Fit,
+	decide: func(ctx context.Context, c *decode.Cluster, call decode.FitCall) (*verdict.Fit, error) {
+		if err := decode.FitDomains(c.FitDomains(ctx, call.Options)); err != nil {
+			return nil, err
+		}
+		return c.Fit(ctx, call.Mix, call.Options)
+	},
+	count:  countFit,
+	encode: encode.Fit,
+}
+
+// countFit returns the number of pods of the units that fit.
+func countFit(f *verdict.Fit) (placed, scanned int) {
+	for i := range f.Pods {
+		for _, pods := range f.Pods[i].Counts {
+			placed += int(pods)
+		}
+	}
+	return placed, 0
+}

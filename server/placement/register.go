@@ -61,6 +61,12 @@ func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 
 func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	d := stowagev1.SimulationService_ServiceDesc
+	d.Methods = slices.Clone(d.Methods)
+	for i := range d.Methods {
+		if m := &d.Methods[i]; m.MethodName == "Fit" {
+			m.Handler = unary[stowagev1.FitRequest](s, &fit, stowagev1.SimulationService_Fit_FullMethodName)
+		}
+	}
 	d.Streams = slices.Clone(d.Streams)
 	for i := range d.Streams {
 		st := &d.Streams[i]

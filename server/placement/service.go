@@ -61,6 +61,11 @@ func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) 
 	return message[stowagev1.ScaleDownResponse](respond(ctx, s, &scaleDown, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
+// Fit counts how many more pods fit.
+func (s *Service) Fit(ctx context.Context, r *stowagev1.FitRequest) (*stowagev1.FitResponse, error) {
+	return message[stowagev1.FitResponse](respond(ctx, s, &fit, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+}
+
 // fromMessage reads the inline cluster of a decoded request.
 func fromMessage(c *stowagev1.Cluster) inlineCluster {
 	if c == nil {

@@ -30,14 +30,40 @@ const (
 	picksOfOccupants = 1 << 6
 )
 
+// Found is a change, and how to apply it: one of the fields below it is set.
+type Found struct {
+	verdict.Change
+	// Node is the node of AddedNode.
+	Node *api.Node
+	// Victims are the RemovedPods, which are on From.
+	From    uint32
+	Victims []cluster.Occupant
+	// Spec changes the pod's spec.
+	Spec func(*api.PodSpec)
+}
+
 // Find returns changes that give a pod without feasible candidates a feasible one: the smallest change of each kind and
 // subject. Each change is verified by filtering.
 func Find(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]verdict.Change, error) {
+	found, err := find(ctx, d, candidates, false)
+	var changes []verdict.Change
+	for i := range found {
+		changes = append(changes, found[i].Change)
+	}
+	return changes, err
+}
+
+// FindBeside is Find, except that pods which the request assumed are no victims.
+func FindBeside(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]Found, error) {
+	return find(ctx, d, candidates, true)
+}
+
+func find(ctx context.Context, d *decide.Decision, candidates nodeset.Set, keepAssumed bool) ([]Found, error) {
 	if d.Gated() != nil || candidates.Empty() {
 		return nil, ctx.Err()
 	}
 	s := &search{
-		Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(),
+		Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(), keepAssumed: keepAssumed,
 		rejected: make(map[*plugin.Plugin]nodeset.Set), nominated: d.NominatedOn(candidates),
 	}
 	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
@@ -66,7 +92,9 @@ type search struct {
 	rejected map[*plugin.Plugin]nodeset.Set
 	// nominated are the nominated pods of candidates that the pod must leave room for.
 	nominated map[uint32][]cluster.Nominated
-	found     []verdict.Change
+	// keepAssumed is whether pods that the request assumed are no victims.
+	keepAssumed bool
+	found       []Found
 }
 
 // passingBut returns the candidates that no plugin except the given ones rejects.
@@ -108,9 +136,10 @@ func (s *search) firstFeasible(state *cluster.State, pod *cluster.Pending, nodes
 	return nil, nil
 }
 
-// withSpec returns the first candidate that is feasible for the pod with another spec, none if there is none.
-func (s *search) withSpec(change func(*api.PodSpec)) ([]uint32, error) {
-	return s.firstFeasible(s.State, s.compile(change), s.candidates)
+// addSpec adds a change of the pod's spec if a candidate is feasible with it.
+func (s *search) addSpec(c verdict.Change, change func(*api.PodSpec)) error {
+	node, err := s.firstFeasible(s.State, s.compile(change), s.candidates)
+	return s.add(Found{Change: c, Spec: change}, node, err)
 }
 
 // compile compiles the pod with another spec.
@@ -122,7 +151,7 @@ func (s *search) compile(change func(*api.PodSpec)) *cluster.Pending {
 }
 
 // add adds a change if a node is feasible with it.
-func (s *search) add(c verdict.Change, node []uint32, err error) error {
+func (s *search) add(c Found, node []uint32, err error) error {
 	if err == nil && node != nil {
 		c.Nodes = node
 		s.found = append(s.found, c)

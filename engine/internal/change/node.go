@@ -34,7 +34,7 @@ func (s *search) addNode() error {
 	t := &extraNode{search: s, like: like, keys: s.labelKeys()}
 	for _, fresh := range tries {
 		if i, found, err := t.anyLike(fresh); found || err != nil {
-			return s.add(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: fresh}}, []uint32{}, err)
+			return t.add(i, fresh, err)
 		}
 	}
 	if len(keys) < 2 {
@@ -56,7 +56,7 @@ func (s *search) addNode() error {
 			k++
 		}
 	}
-	return s.add(verdict.Change{AddedNode: &verdict.AddedNode{Like: i, NewDomainKeys: keys}}, []uint32{}, nil)
+	return t.add(i, keys, nil)
 }
 
 // models returns the nodes to copy, likely ones first. Nodes with too little allocatable, or whose taints or other
@@ -125,6 +125,17 @@ type extraNode struct {
 	keys []intern.ID // of the labels that the pod's rules read
 }
 
+// add adds a copy of a node as a change.
+func (t *extraNode) add(like uint32, fresh []string, err error) error {
+	if err != nil {
+		return err
+	}
+	node := t.copyOf(like, fresh)
+	return t.search.add(Found{
+		Change: verdict.Change{AddedNode: &verdict.AddedNode{Like: like, NewDomainKeys: fresh}}, Node: &node,
+	}, []uint32{}, nil)
+}
+
 // surelyRejected reports whether anti-affinity rejects the copy of a node because of its existing domains.
 func (t *extraNode) surelyRejected(like uint32, fresh []string) bool {
 	s := t.State
@@ -162,8 +173,8 @@ func (t *extraNode) anyLike(fresh []string) (uint32, bool, error) {
 	return 0, false, nil
 }
 
-// takes reports whether the copy of a node is feasible.
-func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
+// copyOf returns a copy of a node, with new values of some keys.
+func (t *extraNode) copyOf(like uint32, fresh []string) api.Node {
 	s := t.State
 	name := "\x00new-0" // unknown to the cluster
 	for i := 1; known(s.Symbols, name); i++ {
@@ -175,7 +186,13 @@ func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
 		own = append(own, api.Label{Key: key, Value: name})
 	}
 	node.Labels = node.Labels.With(own)
-	with, err := s.Plus(t.ctx, &node)
+	return node
+}
+
+// takes reports whether the copy of a node is feasible.
+func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
+	node := t.copyOf(like, fresh)
+	with, err := t.State.Plus(t.ctx, &node)
 	if err != nil {
 		return false, err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
-	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // removePods looks for a minimum-size set of victims on one node. It proposes a set per candidate and verifies these
@@ -31,7 +30,7 @@ func (s *search) removePods() error {
 		if node == nil && err == nil {
 			continue
 		}
-		c := verdict.Change{}
+		c := Found{From: m.from, Victims: m.victims}
 		for j := range m.victims {
 			c.RemovedPods = append(c.RemovedPods, s.State.PodReference(m.from, &m.victims[j]))
 		}
@@ -143,6 +142,9 @@ func (r *victimSearch) consider(from uint32, t *target) {
 	p := &picker{needs: slices.Clone(t.needs), spare: r.spare(from, t), matching: r.matching}
 	p.self = r.affinity != nil && r.affinity.Self
 	for _, o := range r.State.Occupants(from) {
+		if r.keepAssumed && o.Queue >= 0 {
+			continue
+		}
 		k := kind{
 			Occupant: o, gives: make([]int64, 0, len(p.needs)), terminating: r.State.Group(o.Group).Terminating,
 			matches: r.matched[o.Group] && r.affinity.Anywhere(from),

@@ -40,10 +40,9 @@ func (s *search) raiseMaxSkew() error {
 			continue
 		}
 		to := int32(least) // at most the number of pods, including the pod
-		node, err := s.withSpec(raised(to))
-		err = s.add(verdict.Change{RaisedMaxSkew: &verdict.RaisedMaxSkew{
+		err = s.addSpec(verdict.Change{RaisedMaxSkew: &verdict.RaisedMaxSkew{
 			Index: h.ID.Index, TopologyKey: h.ID.TopologyKey, From: int32(h.MaxSkew), To: to,
-		}}, node, err)
+		}}, raised(to))
 		if err != nil {
 			return err
 		}
@@ -58,8 +57,7 @@ func (s *search) preferRules() error {
 		if tried++; tried > maxTriedRules {
 			return nil
 		}
-		node, err := s.withSpec(change)
-		return s.add(verdict.Change{PreferredRule: &rule}, node, err)
+		return s.addSpec(verdict.Change{PreferredRule: &rule}, change)
 	}
 	spec := s.Pod.Spec()
 	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) &&
@@ -149,10 +147,9 @@ func (s *search) lowerRequests() error {
 		if room[i] < 0 || needs[i].Resource == api.ResourcePods {
 			continue
 		}
-		node, err := s.withSpec(func(spec *api.PodSpec) { request(spec, needs[i].Resource, room[i]) })
-		err = s.add(verdict.Change{LoweredRequest: &verdict.LoweredRequest{
+		err := s.addSpec(verdict.Change{LoweredRequest: &verdict.LoweredRequest{
 			Resource: needs[i].Resource, From: needs[i].Amount, To: room[i],
-		}}, node, err)
+		}}, func(spec *api.PodSpec) { request(spec, needs[i].Resource, room[i]) })
 		if err != nil {
 			return err
 		}

@@ -24,23 +24,27 @@ const (
 
 // FitRequest is a request for how many more pods fit.
 //
-// The pods are placed one after another, as Place does: each on its best node, assumed there before the next one. They are
-// placed in units of the mix: the pods of the first entry, then those of the second, and so on. The last unit is one that
-// is placed in full.
+// The pods are placed one after another, as Place does with QUEUE_MODE_IN_ORDER: each on its best node, assumed there before
+// the next one. They are placed in units of the mix: the pods of the first entry, then those of the second, and so on. The
+// first pod without a feasible node ends the count. The last unit that counts is one that is placed in full.
+//
+// kube-scheduler may place more pods of the entries that still fit then: what counts is the ratio of the mix.
 type FitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
-	// The mix: the pods of a unit. At least one.
+	// The mix: the pods of a unit. At least one, and at most 1,000,000 in all. Entries may be equal.
 	Mix []*FitPod `protobuf:"bytes,2,rep,name=mix,proto3" json:"mix,omitempty"`
 	// The candidate nodes, all nodes of the cluster if absent. Pods on other nodes still count for topology.
 	CandidateNodes *CandidateNodes `protobuf:"bytes,3,opt,name=candidate_nodes,json=candidateNodes,proto3" json:"candidate_nodes,omitempty"`
-	// The number of units to stop at, 1 to 1,000,000. 1,000,000 if absent. At most 1,000,000 pods are placed.
+	// The number of units to stop at, 1 to 1,000,000. 1,000,000 if absent. In any case the count stops before a unit with which
+	// more than 1,000,000 pods would be placed.
 	MaxUnits *uint32 `protobuf:"varint,4,opt,name=max_units,json=maxUnits,proto3,oneof" json:"max_units,omitempty"`
-	// A topology key: count the units by domain as well, and those that fit in each domain alone. None if empty. At most 10,000
-	// domains.
+	// A topology key, such as "topology.kubernetes.io/zone": count the pods by domain as well, and the units that fit in each
+	// domain alone. None if empty. At most 10,000 domains may have candidate nodes.
 	TopologyKey string `protobuf:"bytes,5,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// Whether to include FitResponse.changes. The cost is that of FilterRequest.include_changes, and of a count for each change.
+	// None is looked for if units are limited, or if kube-scheduler fails to score the pod.
 	IncludeChanges bool `protobuf:"varint,6,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
 	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
 	TieBreakSeed  uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
@@ -130,7 +134,7 @@ func (x *FitRequest) GetTieBreakSeed() uint64 {
 // FitPod is equal pods of a unit.
 type FitPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pod. Required.
+	// The pod. Required. All pods of all units are equal to it, in their nominated node and their name, too.
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// The number of pods in a unit. 1 if absent.
 	Count         *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
@@ -187,23 +191,25 @@ type FitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of units that fit.
 	Units uint32 `protobuf:"varint,1,opt,name=units,proto3" json:"units,omitempty"`
-	// Whether units is FitRequest.max_units, or one unit more would be more than 1,000,000 pods: more may fit.
+	// Whether units is FitRequest.max_units, or one more unit would be more than 1,000,000 pods: more may fit.
 	Limited bool `protobuf:"varint,2,opt,name=limited,proto3" json:"limited,omitempty"`
 	// The pods of these units by node: one entry for each entry of the mix.
 	Pods []*FitPods `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"`
-	// By domain of FitRequest.topology_key, in ascending order of their values.
+	// The domains of FitRequest.topology_key that have candidate nodes, in ascending order of their values. Nodes without the key
+	// are in none.
 	Domains []*FitDomain `protobuf:"bytes,4,rep,name=domains,proto3" json:"domains,omitempty"`
 	// The entry of the mix whose pod has no feasible node once these units are placed, and the pods of the next unit before it.
-	// Absent if limited.
+	// That pod is the one that rejections, message and changes are about. Absent if limited.
 	BindingMixIndex *uint32 `protobuf:"varint,5,opt,name=binding_mix_index,json=bindingMixIndex,proto3,oneof" json:"binding_mix_index,omitempty"`
-	// The rejections of that pod: what binds at the end. As in FilterResponse.
+	// The rejections of that pod: what binds at the end. As in FilterResponse, but if kube-scheduler fails to score the pod, the
+	// feasible nodes have a rejection with STATUS_CODE_ERROR.
 	Rejections []*Rejection `protobuf:"bytes,6,rep,name=rejections,proto3" json:"rejections,omitempty"`
-	// kube-scheduler's event text for that pod, as in FilterResponse.
+	// kube-scheduler's event text for that pod, as in FilterResponse, without preemption.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// Whether kube-scheduler's scheduling cycle of that pod ends with an internal error, as in FilterResponse.
 	InternalError bool `protobuf:"varint,8,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
-	// Changes with which more units fit, if requested. Those with which a node is feasible for the pod, but no unit more fits,
-	// are left out.
+	// Changes with which more units fit, if requested. Each one gives that pod a feasible node. Those with which no more units
+	// fit are left out, as are those that do not say exactly what is counted with them.
 	Changes []*FitChange `protobuf:"bytes,9,rep,name=changes,proto3" json:"changes,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,10,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
@@ -317,7 +323,9 @@ type FitPods struct {
 	// The nodes with pods, ascending.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// The number of pods on each of them.
-	Counts        []uint32 `protobuf:"varint,2,rep,packed,name=counts,proto3" json:"counts,omitempty"`
+	Counts []uint32 `protobuf:"varint,2,rep,packed,name=counts,proto3" json:"counts,omitempty"`
+	// Pod.unread of the entry.
+	Unread        []*UnreadField `protobuf:"bytes,3,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -366,6 +374,13 @@ func (x *FitPods) GetCounts() []uint32 {
 	return nil
 }
 
+func (x *FitPods) GetUnread() []*UnreadField {
+	if x != nil {
+		return x.Unread
+	}
+	return nil
+}
+
 // FitDomain is a topology domain.
 type FitDomain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -373,7 +388,8 @@ type FitDomain struct {
 	Value string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
 	// The pods of the units of FitResponse that are in the domain: one number for each entry of the mix.
 	PlacedCounts []uint32 `protobuf:"varint,2,rep,packed,name=placed_counts,json=placedCounts,proto3" json:"placed_counts,omitempty"`
-	// The number of units that fit if the domain's nodes are the only candidates.
+	// The number of units that fit if the domain's nodes are the only candidates, and none are placed elsewhere. At most as many
+	// as FitResponse.units can be. Pods that run on other nodes still count for topology.
 	UnitsAlone    uint32 `protobuf:"varint,3,opt,name=units_alone,json=unitsAlone,proto3" json:"units_alone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -430,12 +446,20 @@ func (x *FitDomain) GetUnitsAlone() uint32 {
 	return 0
 }
 
-// FitChange is a change, and the number of units that fit with it.
+// FitChange is a change, and the number of units that fit with it from the start.
+//
+// An added node is the last one of the cluster, has no images either, and with a tie_break_seed is drawn by a name of its own,
+// NUL and "new-0". Victims are gone, and are pods of the cluster: the pods that are counted are none. A raised maxSkew, a
+// preferred rule and a lowered request are those of all pods of the entry binding_mix_index, and of no other entry.
+//
+// A preferred rule is a spread constraint, which becomes ScheduleAnyway: with another rule, the number would depend on the
+// weight of the preference. A request is lowered only if the pod has a single container, no init containers, no pod-level
+// requests and no overhead: otherwise it is in several places.
 type FitChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change, as of a cluster with the units of FitResponse, and the pods of the next unit that were placed.
 	Change *Change `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
-	// The number of units that fit with the change.
+	// The number of units that fit with the change, more than FitResponse.units.
 	Units         uint32 `protobuf:"varint,2,opt,name=units,proto3" json:"units,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -520,10 +544,11 @@ const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\achanges\x18\t \x03(\v2\x15.stowage.v1.FitChangeR\achanges\x12)\n" +
 	"\x10snapshot_address\x18\n" +
 	" \x01(\tR\x0fsnapshotAddressB\x14\n" +
-	"\x12_binding_mix_index\"M\n" +
+	"\x12_binding_mix_index\"~\n" +
 	"\aFitPods\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12\x16\n" +
-	"\x06counts\x18\x02 \x03(\rR\x06counts\"g\n" +
+	"\x06counts\x18\x02 \x03(\rR\x06counts\x12/\n" +
+	"\x06unread\x18\x03 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"g\n" +
 	"\tFitDomain\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x12#\n" +
 	"\rplaced_counts\x18\x02 \x03(\rR\fplacedCounts\x12\x1f\n" +
@@ -558,7 +583,8 @@ var file_stowage_v1_fit_proto_goTypes = []any{
 	(*Pod)(nil),             // 8: stowage.v1.Pod
 	(*Rejection)(nil),       // 9: stowage.v1.Rejection
 	(*NodeList)(nil),        // 10: stowage.v1.NodeList
-	(*Change)(nil),          // 11: stowage.v1.Change
+	(*UnreadField)(nil),     // 11: stowage.v1.UnreadField
+	(*Change)(nil),          // 12: stowage.v1.Change
 }
 var file_stowage_v1_fit_proto_depIdxs = []int32{
 	6,  // 0: stowage.v1.FitRequest.context:type_name -> stowage.v1.DecisionContext
@@ -570,12 +596,13 @@ var file_stowage_v1_fit_proto_depIdxs = []int32{
 	9,  // 6: stowage.v1.FitResponse.rejections:type_name -> stowage.v1.Rejection
 	5,  // 7: stowage.v1.FitResponse.changes:type_name -> stowage.v1.FitChange
 	10, // 8: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
-	11, // 9: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	11, // 9: stowage.v1.FitPods.unread:type_name -> stowage.v1.UnreadField
+	12, // 10: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_fit_proto_init() }

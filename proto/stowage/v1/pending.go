@@ -8,3 +8,11 @@ func (x *PendingPods) PodCount() uint32 {
 	}
 	return *x.Count
 }
+
+// PodCount is how many pods of an entry a unit has: its count, 1 if that is absent.
+func (x *FitPod) PodCount() uint32 {
+	if x == nil || x.Count == nil {
+		return 1
+	}
+	return *x.Count
+}

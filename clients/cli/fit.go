@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type fitCommand struct {
+	question
+	Mix      []string `placeholder:"NAME[=COUNT]" help:"What to count: a pending pod or a workload, and the number of its pods in a unit. Several are a mix. Default: the only one."`
+	By       string   `placeholder:"LABEL" help:"Node label: count by its values as well, and what fits in each of them alone."`
+	MaxUnits uint32   `placeholder:"NUMBER" help:"Stop at this number."`
+	Changes  bool     `help:"List the changes with which more fit."`
+	Seed     uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
+}
+
+// Run is called by kong.
+func (c *fitCommand) Run(s *session, code *answered) error {
+	snapshot, scheduler, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	client, stop, err := c.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return c.ask(s, snapshot, func() (proto.Message, error) {
+		mix, err := c.mix(snapshot)
+		if err != nil {
+			return nil, err
+		}
+		request := snapshot.FitRequest(mix)
+		request.Context.Profile, request.TopologyKey = scheduler.Profile, c.By
+		request.IncludeChanges, request.TieBreakSeed = c.Changes, c.Seed
+		if c.MaxUnits > 0 {
+			request.MaxUnits = &c.MaxUnits
+		}
+		r := report.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: width}
+		var answer *stowagev1.FitResponse
+		for i, m := range mix {
+			r.Names, r.Counts = append(r.Names, m.Name), append(r.Counts, m.Pods.GetCount())
+			if answer == nil && m.Message != "" { // kube-scheduler does not queue it
+				answer = notQueued(mix, i)
+			}
+		}
+		if answer == nil {
+			if answer, err = client.Fit(s.ctx, request); err != nil {
+				return request, err
+			}
+		}
+		var unread []*stowagev1.UnreadField
+		for _, p := range answer.GetPods() {
+			unread = append(unread, p.GetUnread()...)
+		}
+		*code = c.verdict(s, snapshot, answer.GetUnits() > 0, unread)
+		if c.Output != "table" {
+			return request, c.printMessage(s.stdout, answer)
+		}
+		r.Write(s.stdout, answer)
+		report.Unread(s.stdout, unread, width)
+		return request, nil
+	})
+}
+
+// notQueued returns the answer for a mix with an entry that kube-scheduler does not queue.
+func notQueued(mix []*kube.Counted, entry int) *stowagev1.FitResponse {
+	out := &stowagev1.FitResponse{BindingMixIndex: new(uint32(entry)), Message: mix[entry].Message}
+	for _, m := range mix {
+		out.Pods = append(out.Pods, &stowagev1.FitPods{Nodes: &stowagev1.NodeList{}, Unread: m.Pods.GetPod().GetUnread()})
+	}
+	return out
+}
+
+// mix returns what to count.
+func (c *fitCommand) mix(snapshot *kube.Snapshot) ([]*kube.Counted, error) {
+	wanted := c.Mix
+	if len(wanted) == 0 {
+		wanted = []string{""}
+	}
+	var out []*kube.Counted
+	for _, text := range wanted {
+		name, number, given := strings.Cut(text, "=")
+		count := uint64(1)
+		if given {
+			var err error
+			if count, err = strconv.ParseUint(number, 10, 32); err != nil || count == 0 {
+				return nil, fmt.Errorf("--mix=%s: the count is not a number of at least 1", text)
+			}
+		}
+		m, err := snapshot.Counted(name, uint32(count))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// fitFlag returns the flag that sets a field of a request to count.
+func fitFlag(request proto.Message, path string) (string, bool) {
+	flag, ok := map[string]string{"topology_key": "--by", "max_units": "--max-units", "mix": "--mix"}[path]
+	_, counts := request.(*stowagev1.FitRequest)
+	return flag, ok && counts
+}

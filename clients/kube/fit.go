@@ -1,0 +1,48 @@
+package kube
+
+import (
+	"errors"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Counted is pods of a unit that FitRequest counts.
+type Counted struct {
+	// Name is the namespace and the name of the workload, or of the pod without one.
+	Name string
+	Pods *stowagev1.FitPod
+	// Message is why kube-scheduler does not queue such pods; empty if it does.
+	Message string
+}
+
+// Counted finds pods to count by the name of a pending pod or of a workload, with or without the namespace. Without a name, they
+// are those of the only pending pod, or of the only workload if no pod is pending.
+func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
+	entry, _, missing := s.Pending(name)
+	if missing == nil {
+		if entry.Misread != nil {
+			return nil, entry.Misread
+		}
+		o := entry.Origin
+		return &Counted{o.Namespace + "/" + o.Name, &stowagev1.FitPod{Pod: entry.Pods.Pod, Count: new(count)}, entry.Message}, nil
+	}
+	if _, none := errors.AsType[noPending](missing); !none || name == "" && len(s.Queue)+len(s.Waiting)+len(s.Others) > 0 {
+		return nil, missing
+	}
+	w, err := s.Scalable(name)
+	if err != nil {
+		return nil, errors.Join(missing, err)
+	}
+	return &Counted{Name: w.Namespace + "/" + w.Name, Pods: &stowagev1.FitPod{Pod: w.Pod, Count: new(count)}}, nil
+}
+
+// FitRequest returns a request to count how many units of a mix fit. Its response names nodes.
+func (s *Snapshot) FitRequest(mix []*Counted) *stowagev1.FitRequest {
+	r := &stowagev1.FitRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
+	}}
+	for _, c := range mix {
+		r.Mix = append(r.Mix, c.Pods)
+	}
+	return r
+}
