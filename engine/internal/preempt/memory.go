@@ -7,9 +7,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Memory is what searches for the pods of an equivalence class found by node. What they found on a node holds as long as nothing
-// on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget. What the rules
-// count elsewhere is compared at the beginning of each search.
+// Memory is what searches for the pods of an equivalence class found by node. What they found on a node holds as long as
+// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget.
+// What the rules count elsewhere is compared at the beginning of each search.
 type Memory struct {
 	found   []remembered
 	reaches []rule.Reach // as of the last search

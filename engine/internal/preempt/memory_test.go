@@ -26,7 +26,8 @@ func TestMemoryHoldsUntilSomethingChanges(t *testing.T) {
 		"anti-affinity": {func(p *enginetest.Pod) { p.AntiAffinity(zone, x) }, []bool{false, true, false, true}},
 		"affinity":      {func(p *enginetest.Pod) { p.Affinity(zone, x) }, []bool{false, true, false, true}},
 		"own affinity":  {func(p *enginetest.Pod) { p.Label("app", "x").Affinity(zone, x) }, []bool{true, true, true, true}},
-		"spread":        {func(p *enginetest.Pod) { p.Spread(zone, 9, x) }, []bool{true, true, true, true}}, // as the minimum is one domain's
+		// The minimum is then that of one domain.
+		"spread": {func(p *enginetest.Pod) { p.Spread(zone, 9, x) }, []bool{true, true, true, true}},
 	} {
 		stated := enginetest.Cluster()
 		for i := range nodes {

@@ -35,7 +35,8 @@ func (q *queue) failure(c *place.Class) (*failure, error) {
 		return nil, err
 	}
 	why := &failure{
-		version: len(q.changes), message: outcome.Message, failed: c.Error(q.Candidates.Len()) != "", infeasible: outcome.Feasible.Empty(),
+		version: len(q.changes), message: outcome.Message,
+		failed: c.Error(q.Candidates.Len()) != "", infeasible: outcome.Feasible.Empty(),
 	}
 	if !why.failed {
 		for i := range outcome.Rejections {

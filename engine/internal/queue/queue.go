@@ -169,7 +169,8 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	r := &queue{
 		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
 		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
-		known: make(map[*place.Class]*failure), memories: make(map[*place.Class]*memory), gated: make(map[*place.Class]*decide.PodRejection),
+		known: make(map[*place.Class]*failure), memories: make(map[*place.Class]*memory),
+		gated: make(map[*place.Class]*decide.PodRejection),
 	}
 	for i, p := range q.Framework.Filters {
 		r.plugins[p.Name] = i
