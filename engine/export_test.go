@@ -30,6 +30,12 @@ func (o PlaceOptions) ForgettingClasses() PlaceOptions {
 	return o
 }
 
+// Forgetting returns options that search for the victims of each pod of a queue as if it were the first.
+func (o PlaceOptions) Forgetting() PlaceOptions {
+	o.tuning.Forget = true
+	return o
+}
+
 // WithLowCardinality returns options that bound the domains of keys of low cardinality.
 func (o PlaceOptions) WithLowCardinality(most int) PlaceOptions {
 	o.tuning.LowCardinality = func(domains, _ int) bool { return domains <= most }

@@ -67,7 +67,7 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 			return request, c.printMessage(s.stdout, answer)
 		}
 		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
-		x.WritePreempt(s.stdout, answer)
+		x.WritePreempt(s.stdout, pod.GetNominatedNodeName(), answer)
 		report.Unread(s.stdout, answer.Unread, width)
 		return request, nil
 	})

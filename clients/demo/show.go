@@ -147,7 +147,7 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 	case q.Preempt != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
 		x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
-		x.WritePreempt(s.w, a.Preempt)
+		x.WritePreempt(s.w, "", a.Preempt)
 	case q.ScaleDown != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
 		r := &report.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}

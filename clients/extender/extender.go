@@ -54,6 +54,10 @@ type Options struct {
 	// its own plugins for victims, and these found the nodes that it sent to the extender feasible: it finds no victims
 	// there and reports an error. Without the option such nodes are listed as unresolvable.
 	PreemptionCandidates bool
+	// OwnVictims answers Preempt with the victims that Stowage's own preemption finds on the nodes of the request. Otherwise
+	// Preempt keeps kube-scheduler's victims where they suffice, and drops other nodes. The cluster needs
+	// live.Options.StartTimes.
+	OwnVictims bool
 	// AllReasons gives the reasons of infeasible nodes also where other nodes are feasible. kube-scheduler v1.37 reads them
 	// only if a later extender rejects those.
 	AllReasons bool
@@ -147,21 +151,29 @@ type evaluation struct {
 // matter here: kube-scheduler's own plugins have filtered the same nodes by them. For the same reason pending leaves out
 // resources that DeviceClasses serve, and the nominated node, which kube-scheduler asks about before others.
 func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
-	pod, err := kube.PendingPod(o)
-	if err != nil {
-		return nil, fmt.Errorf("cannot convert the pod: %w", err)
+	pod, _, err := e.whole(o)
+	return pod, err
+}
+
+// whole is pending, and reports whether that leaves nothing out by which kube-scheduler's own plugins filter.
+func (e *Extender) whole(o *corev1.Pod) (pod *stowagev1.Pod, whole bool, err error) {
+	if pod, err = kube.PendingPod(o); err != nil {
+		return nil, false, fmt.Errorf("cannot convert the pod: %w", err)
 	}
+	whole = len(pod.Unread) == 0
 	pod.Unread, pod.NominatedNodeName = nil, ""
 	classes := e.cluster.DeviceClasses()
 	spec := pod.GetTemplate().GetSpec()
 	for _, containers := range [][]*stowagev1.Container{spec.GetContainers(), spec.GetInitContainers()} {
 		for _, c := range containers {
 			maps.DeleteFunc(c.GetRequests().GetScalars(), func(name string, _ int64) bool {
-				return classes[name] != "" || strings.HasPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+				served := classes[name] != "" || strings.HasPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+				whole = whole && !served
+				return served
 			})
 		}
 	}
-	return pod, nil
+	return pod, whole, nil
 }
 
 // evaluateReasoned evaluates a pod on nodes, with the reasons if no node is feasible. Most pods have feasible nodes, and

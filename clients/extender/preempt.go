@@ -3,6 +3,7 @@ package extender
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -17,7 +18,11 @@ import (
 // 100.
 const preemptionsAtATime = 8
 
-// Preempt keeps the nodes that are feasible without their victims.
+// Preempt keeps the nodes that are feasible without their victims. With Options.OwnVictims it answers with the victims of
+// Stowage's own preemption there.
+//
+// kube-scheduler lets an extender answer with some of the nodes that it sent, and with other victims on them
+// (k8s.io/kube-scheduler/framework/extender.go ProcessPreemption, v0.37). It chooses a node afterwards, by its own criteria.
 func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	switch {
 	case args.Pod == nil:
@@ -25,9 +30,14 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 	case len(args.NodeNameToVictims) > 0:
 		return nil, errWithNodes
 	}
-	pod, err := e.pending(args.Pod)
+	pod, whole, err := e.whole(args.Pod)
 	if err != nil {
 		return nil, err
+	}
+	if e.options.OwnVictims && whole {
+		if out, found, err := e.ownVictims(ctx, pod, args.NodeNameToMetaVictims); found || err != nil {
+			return out, err
+		}
 	}
 	out := &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	var mutex sync.Mutex
@@ -79,4 +89,59 @@ func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own type
 		return err
 	})
 	return fits && err == nil, err
+}
+
+// ownVictims returns the victims of Stowage's own preemption on some nodes, for a pod that Stowage reads as a whole: what
+// kube-scheduler would find there with the rules of both. It finds nothing where Stowage accepts the pod already on one of the
+// nodes: what kube-scheduler counts there is not known then, and its own victims hold.
+func (e *Extender) ownVictims(
+	ctx context.Context, pod *stowagev1.Pod, nodes map[string]*extenderv1.MetaVictims,
+) (out *extenderv1.ExtenderPreemptionResult, found bool, err error) {
+	err = e.cluster.Ask(ctx, func(ctx context.Context, v *live.View) error {
+		out, found = &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}, true
+		var candidates []uint32
+		for node, victims := range nodes {
+			if i, known := v.NodeIndex(node); known && v.Refused(node) == "" && victims != nil && len(victims.Pods) > 0 {
+				candidates = append(candidates, i)
+			}
+		}
+		if len(candidates) == 0 {
+			return nil
+		}
+		slices.Sort(candidates)
+		answer, err := e.client.Preempt(ctx, &stowagev1.PreemptRequest{
+			Context: &stowagev1.DecisionContext{
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.options.Profile,
+			}, Pod: pod,
+			CandidateNodes: &stowagev1.CandidateNodes{Indexes: candidates}, IncludeCandidates: true,
+		})
+		if err != nil {
+			return err
+		}
+		found = len(answer.GetFeasibleNodes().GetIndexes()) == 0 && !answer.GetPreemption().GetCandidatesTruncated()
+		for _, c := range answer.GetPreemption().GetCandidates() {
+			node := v.NodeName(c.GetNodeIndex())
+			if victims := e.metaVictims(node, c); victims != nil {
+				out.NodeNameToMetaVictims[node] = victims
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, explained(err)
+	}
+	return out, found, nil
+}
+
+// metaVictims names the victims of a candidate by their UIDs; nil if one of them is not on the node any more.
+func (e *Extender) metaVictims(node string, c *stowagev1.PreemptionCandidate) *extenderv1.MetaVictims {
+	out := &extenderv1.MetaVictims{NumPDBViolations: int64(c.GetPdbViolations())}
+	for _, v := range c.GetVictims() {
+		pod, err := e.pods.Pods(v.GetNamespace()).Get(v.GetName())
+		if err != nil || pod.Spec.NodeName != "" && pod.Spec.NodeName != node {
+			return nil
+		}
+		out.Pods = append(out.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
+	}
+	return out
 }

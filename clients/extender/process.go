@@ -72,7 +72,9 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening
 		return err
 	}
 	o.Meter, o.Bindings, o.Lease = p.Meter(), k.bindings, k.lease
-	cluster, err := live.New(k.api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), AssumeFor: c.AssumeFor})
+	cluster, err := live.New(k.api, p.Stowage, live.Options{
+		Log: log, Meter: p.Meter(), AssumeFor: c.AssumeFor, StartTimes: c.OwnVictims,
+	})
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening
 func (c *Config) options(log *slog.Logger) (o Options, err error) {
 	o = Options{
 		Log: log, Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, UnclearFor: c.AssumeFor,
-		PreemptionCandidates: c.PreemptionCandidates, AllReasons: c.AllReasons,
+		PreemptionCandidates: c.PreemptionCandidates, OwnVictims: c.OwnVictims, AllReasons: c.AllReasons,
 	}
 	if o.Profile, err = c.profile(); err != nil {
 		return o, err

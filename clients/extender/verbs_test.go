@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -309,4 +310,70 @@ func TestPreempt(t *testing.T) {
 	if got := ask(map[string]*extenderv1.MetaVictims{}); len(got) != 0 {
 		t.Errorf("kept %v of nothing", got)
 	}
+}
+
+// TestPreemptWithOwnVictims: kube-scheduler's victims are those of a scheduler without InterPodAffinity.
+func TestPreemptWithOwnVictims(t *testing.T) {
+	uses := func(cpu string, p *corev1.Pod) *corev1.Pod {
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
+		return p
+	}
+	runs := func(name, app, node, cpu string, started int64) *corev1.Pod {
+		p := on(uses(cpu, makePod(name, app)), node)
+		p.Status.StartTime = new(metav1.Unix(started, 0))
+		return p
+	}
+	precious := runs("precious", "web", "e", "1", 1)
+	precious.Spec.Priority = new(int32(20))
+	w := read(t, startUnread(t, Options{OwnVictims: true}, live.Options{StartTimes: true}, nil,
+		makeNode("a", "za"), makeNode("b", "zb"), makeNode("d", "zd"), makeNode("e", "ze"), makeNode("f", "zf"),
+		runs("batch-a", "batch", "a", "3", 1),
+		runs("batch-b", "batch", "b", "3", 1), runs("web-b", "web", "b", "100m", 2),
+		runs("web-d", "web", "d", "2", 1), runs("batch-d", "batch", "d", "2", 2),
+		precious, runs("batch-e", "batch", "e", "3", 2),
+		&policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		}))
+	preemptor := uses("2", apart(makePod("web-1", "web"), corev1.LabelTopologyZone))
+	preemptor.Spec.Priority = new(int32(10))
+	of := func(violations int64, names ...string) *extenderv1.MetaVictims {
+		v := &extenderv1.MetaVictims{NumPDBViolations: violations}
+		for _, name := range names {
+			v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: "pod-" + name})
+		}
+		return v
+	}
+	sent := map[string]*extenderv1.MetaVictims{
+		"a": of(0, "batch-a"), "b": of(0, "batch-b"), "d": of(0, "batch-d"), "e": of(0, "batch-e"), "gone": of(0, "batch-a"),
+	}
+	ask := func(name string, pod *corev1.Pod, sent, want map[string]*extenderv1.MetaVictims) {
+		t.Helper()
+		got, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{
+			Pod: pod, NodeNameToMetaVictims: sent,
+		})
+		if diff := cmp.Diff(want, got.NodeNameToMetaVictims); code != http.StatusOK || diff != "" {
+			t.Errorf("%s: preempt answers %d (-want +got):\n%s", name, code, diff)
+		}
+	}
+	// On b, web-b has to go as well; on d, web-d in place of batch-d; precious stays, so that e is no candidate.
+	ask("all rules", preemptor, sent, map[string]*extenderv1.MetaVictims{
+		"a": of(0, "batch-a"), "b": of(1, "batch-b", "web-b"), "d": of(1, "web-d"),
+	})
+	// Only nodes that were sent, and with victims.
+	ask("one node", preemptor, map[string]*extenderv1.MetaVictims{"d": of(0, "batch-d"), "a": of(0)},
+		map[string]*extenderv1.MetaVictims{"d": of(1, "web-d")})
+	ask("no node", preemptor, map[string]*extenderv1.MetaVictims{}, map[string]*extenderv1.MetaVictims{})
+	// Stowage takes the pod on f at once: kube-scheduler knows why it does not.
+	ask("a feasible node", preemptor, map[string]*extenderv1.MetaVictims{"d": of(0, "batch-d"), "f": of(0, "x")},
+		map[string]*extenderv1.MetaVictims{"f": of(0, "x")})
+	// kube-scheduler's plugins for volumes have agreed to its victims alone.
+	volumes := preemptor.DeepCopy()
+	volumes.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}}}
+	ask("volumes", volumes, sent, map[string]*extenderv1.MetaVictims{"a": of(0, "batch-a")})
+	// The same without the option.
+	w.options.OwnVictims = false
+	ask("kube-scheduler's", preemptor, sent, map[string]*extenderv1.MetaVictims{"a": of(0, "batch-a")})
 }

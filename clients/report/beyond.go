@@ -8,8 +8,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WritePreempt writes the response to a PreemptRequest.
-func (x *Explanation) WritePreempt(w io.Writer, a *stowagev1.PreemptResponse) {
+// WritePreempt writes the response to a PreemptRequest. nominated is as in WritePreemption.
+func (x *Explanation) WritePreempt(w io.Writer, nominated string, a *stowagev1.PreemptResponse) {
 	if nodes := a.GetFeasibleNodes().GetIndexes(); len(nodes) > 0 {
 		var names []string
 		for _, n := range nodes {
@@ -19,7 +19,7 @@ func (x *Explanation) WritePreempt(w io.Writer, a *stowagev1.PreemptResponse) {
 		return
 	}
 	WriteWrapped(w, "", a.GetMessage(), x.Width)
-	x.WritePreemption(w, "", a.GetPreemption())
+	x.WritePreemption(w, nominated, a.GetPreemption())
 	x.writeSafe(w, a.GetSafe())
 	x.writeAcross(w, a.GetAcrossNodes())
 }

@@ -23,6 +23,10 @@ func TestWritePreempt(t *testing.T) {
 			&stowagev1.PreemptResponse{FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{1}}},
 			[]string{"The pod needs no preemption: b can take it."},
 		},
+		"the nomination ends": {
+			&stowagev1.PreemptResponse{Preemption: &stowagev1.Preemption{ClearsNomination: true}},
+			[]string{"It clears status.nominatedNodeName, which is c."},
+		},
 		"safe": {
 			&stowagev1.PreemptResponse{Safe: &stowagev1.SafePreemption{
 				Candidate: web, InVain: "1 node does not fit",
@@ -65,7 +69,7 @@ func TestWritePreempt(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		x := report.Explanation{Cluster: cluster, Width: 200}
-		x.WritePreempt(&out, test.answer)
+		x.WritePreempt(&out, "c", test.answer)
 		for _, text := range test.want {
 			if !strings.Contains(out.String(), text) {
 				t.Errorf("%s: no %q in\n%s", name, text, out.String())

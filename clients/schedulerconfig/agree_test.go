@@ -19,7 +19,7 @@ func TestPluginsAgree(t *testing.T) {
 		if p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
 			continue
 		}
-		info := &stowagev1.PluginInfo{Plugin: p.id, Filters: p.at.filter || p.at.preEnqueue}
+		info := &stowagev1.PluginInfo{Plugin: p.id, Filters: p.at.filters()}
 		if p.at.score {
 			info.DefaultWeight = &p.weight
 		}

@@ -14,6 +14,10 @@ import (
 // points are extension points, by the names that they have in a configuration.
 type points struct{ preEnqueue, preFilter, filter, postFilter, preScore, score bool }
 
+// filters reports whether a plugin rejects nodes, or pods before any node is filtered. DefaultPreemption's PreEnqueue only holds
+// a pod back while its victims are being evicted (plugins/defaultpreemption/default_preemption.go PreEnqueue).
+func (p points) filters() bool { return p.filter || p.preEnqueue && !p.postFilter }
+
 // plugin is a plugin of kube-scheduler v1.37.
 type plugin struct {
 	name string
@@ -33,7 +37,7 @@ var (
 	gate       = points{preEnqueue: true}
 	filter     = points{preFilter: true, filter: true}
 	both       = points{preFilter: true, filter: true, preScore: true, score: true}
-	preemption = points{postFilter: true}
+	preemption = points{preEnqueue: true, postFilter: true}
 	scoring    = points{preScore: true, score: true}
 	scoreOnly  = points{score: true}
 )
@@ -109,7 +113,7 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 		case p.at.preScore && scoring && !has(preScores, p.name):
 			r.refuse(path.Child("preScore"), "%s cannot score if its preScore is disabled", p.name)
 		}
-		if (p.at.filter || p.at.preEnqueue) && !filtering {
+		if p.at.filters() && !filtering {
 			r.profile.DisabledFilters = append(r.profile.DisabledFilters, p.id)
 		}
 		weight := int32(0)

@@ -217,6 +217,10 @@ pluginWeights:
 		{"preEnqueue", `
 plugins: {preEnqueue: {disabled: [{name: "*"}]}}`, `
 disabledFilters: [PLUGIN_SCHEDULING_GATES]`},
+		{"preEnqueue of DefaultPreemption, which rejects nothing", `
+plugins: {preEnqueue: {enabled: [{name: DefaultPreemption}]}}`, `{}`},
+		{"preEnqueue without DefaultPreemption", `
+plugins: {preEnqueue: {disabled: [{name: DefaultPreemption}]}}`, `{}`},
 	})
 	testRefused(t, []refused{
 		{"filter alone, of a plugin that rejects nodes in preFilter", `

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	priority "k8s.io/component-helpers/scheduling/corev1"
@@ -229,4 +230,14 @@ func best(candidates []Candidate) []uint32 {
 		}
 	}
 	return out
+}
+
+// Evict takes pods of the case off their node, as if the API server had deleted them.
+func (s *Scheduler) Evict(victims []Victim) error {
+	for _, v := range victims {
+		if err := s.scheduler.Cache.RemovePod(logr.Discard(), v.Pod); err != nil {
+			return err
+		}
+	}
+	return s.refresh()
 }

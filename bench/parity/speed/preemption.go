@@ -42,6 +42,9 @@ func (r *run) preemption(nodes int) error {
 	for _, key := range keys {
 		objects.Queue = append(objects.Queue, scenario.Pending{Pod: preemptor(key), Count: 1})
 	}
+	for i := range kubePreempting {
+		objects.Queue = append(objects.Queue, scenario.Pending{Pod: preemptingPod(i), Count: 1})
+	}
 	kube, err := oracle.NewWith(objects, oracle.Options{PodsStored: true, Parallelism: kubeParallelism})
 	if err != nil {
 		return err
@@ -52,7 +55,10 @@ func (r *run) preemption(nodes int) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	return nil
+	if err := r.beyond(target, kube.Queue[0]); err != nil {
+		return fmt.Errorf("beyond kube-scheduler: %w", err)
+	}
+	return r.preemptingQueue(target, kube, kube.Queue[len(keys):])
 }
 
 // preempt compares the candidates of a pod, and times the calls.
@@ -65,9 +71,7 @@ func (r *run) preempt(key string, target *target, scheduler *oracle.Scheduler, p
 	if err != nil {
 		return err
 	}
-	request := &stowagev1.PreemptRequest{Pod: stated, IncludeCandidates: true, Context: &stowagev1.DecisionContext{
-		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: target.address}},
-	}}
+	request := &stowagev1.PreemptRequest{Pod: stated, IncludeCandidates: true, Context: target.context()}
 	answer, err := r.ask(request)
 	if err != nil {
 		return err
@@ -76,17 +80,7 @@ func (r *run) preempt(key string, target *target, scheduler *oracle.Scheduler, p
 		return fmt.Errorf("Stowage decides otherwise than kube-scheduler: %w", err)
 	}
 	request.IncludeCandidates = false
-	call := &subject{
-		name: "preempt by address",
-		prepare: func(int) (call, error) {
-			// Each call is about a template that was not seen before.
-			request.Pod.GetTemplate().Labels["trial"] = fmt.Sprint(r.trial())
-			encoded, err := proto.Marshal(request)
-			return func() ([]byte, error) {
-				return r.stowage.client.Call(context.Background(), preemptMethod, encoded)
-			}, err
-		},
-	}
+	call := r.preempting("preempt by address", request)
 	// Which of several best nodes kube-scheduler takes is chance.
 	theirs := always("kube-scheduler", func() ([]byte, error) {
 		_, err := scheduler.Nominate(pod)
@@ -99,6 +93,17 @@ func (r *run) preempt(key string, target *target, scheduler *oracle.Scheduler, p
 	f := r.at(key)
 	f.Value, f.Wall, f.CPURatio = ratio(t[0].wall, t[1].wall), t[1].wall, ratio(t[0].cpu, t[1].cpu)
 	return nil
+}
+
+// preempting is calls of Preempt, each about a template that was not seen before.
+func (r *run) preempting(name string, request *stowagev1.PreemptRequest) *subject {
+	return &subject{name: name, prepare: func(int) (call, error) {
+		request.Pod.GetTemplate().Labels["trial"] = fmt.Sprint(r.trial())
+		encoded, err := proto.Marshal(request)
+		return func() ([]byte, error) {
+			return r.stowage.client.Call(context.Background(), preemptMethod, encoded)
+		}, err
+	}}
 }
 
 func (r *run) ask(request *stowagev1.PreemptRequest) (*stowagev1.PreemptResponse, error) {
@@ -118,11 +123,7 @@ func samePreemption(want *oracle.Preemption, got *stowagev1.Preemption) error {
 	}
 	for i, c := range want.Candidates {
 		other := got.Candidates[i]
-		same := c.Node == other.NodeIndex && c.Violations == int(other.PdbViolations) &&
-			slices.EqualFunc(c.Victims, other.Victims, func(a oracle.Victim, b *stowagev1.PodReference) bool {
-				return a.Name == b.Name
-			})
-		if !same {
+		if c.Node != other.NodeIndex || c.Violations != int(other.PdbViolations) || !sameVictims(c.Victims, other.Victims) {
 			return fmt.Errorf("node %d: %v", c.Node, other)
 		}
 	}
@@ -130,6 +131,10 @@ func samePreemption(want *oracle.Preemption, got *stowagev1.Preemption) error {
 		return fmt.Errorf("the best nodes are %v, not %v", got.BestNodes.GetIndexes(), want.Best)
 	}
 	return nil
+}
+
+func sameVictims(want []oracle.Victim, got []*stowagev1.PodReference) bool {
+	return slices.EqualFunc(want, got, func(a oracle.Victim, b *stowagev1.PodReference) bool { return a.Name == b.Name })
 }
 
 // preemptorMillis is what a preemptor asks for: some of a node's pods together.

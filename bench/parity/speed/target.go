@@ -40,6 +40,13 @@ func on(c *stowagev1.DecisionContext) (*target, error) {
 	return &target{filter: filter, score: score, address: c.GetSnapshot().GetAddress()}, err
 }
 
+// context refers to the cluster by its address.
+func (t *target) context() *stowagev1.DecisionContext {
+	return &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: t.address}},
+	}
+}
+
 func byReference(address string, delta *stowagev1.ClusterDelta) (*target, error) {
 	reference := &stowagev1.SnapshotReference{Address: address, Delta: delta}
 	return on(&stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: reference}})

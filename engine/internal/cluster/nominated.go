@@ -71,6 +71,9 @@ type Nomination struct {
 	node uint32
 }
 
+// Node returns the node that the pod is nominated to.
+func (n *Nomination) Node() uint32 { return n.node }
+
 // Nominate nominates a pending pod to a node.
 func (s *State) Nominate(p *Pending, node uint32) *Nomination {
 	s.Expect(p)

@@ -50,11 +50,12 @@ type Options struct {
 	Tuning Tuning
 }
 
-// Tuning selects how the best node is found. No answer depends on it.
+// Tuning selects how the best node, and the victims, are found. No answer depends on it.
 type Tuning struct {
 	Board          bool                          // use the board even where scanning costs less
 	LowCardinality func(domains, nodes int) bool // as in board.New
 	Bytes          int64                         // replaces maxBoardBytes unless 0
+	Forget         bool                          // search for the victims of each pod as if it were the first
 }
 
 // Queue is a queue that is being placed.

@@ -27,6 +27,8 @@ type Options struct {
 	RecountSpread bool
 	// Each receives every candidate; nil for none.
 	Each func(*Choice)
+	// Memory has what earlier searches for equivalent pods found; nil for none. It is not read with All or Each.
+	Memory *Memory
 }
 
 // notFound is the text of kube-scheduler's event about PostFilter after PreFilter rejected the pod. DynamicResources, whose
@@ -69,7 +71,9 @@ func FindVictims(
 	if err := s.dryRun(ctx, potential); err != nil {
 		return nil, nil, err
 	}
-	s.reject(verdict.ReasonPreemptionNotHelpful, candidates.Minus(potential).Indexes()...)
+	if others := candidates.Minus(potential); !others.Empty() {
+		s.rejections.Add(ownRejection(verdict.ReasonPreemptionNotHelpful, others.Indexes()...))
+	}
 	d.SortRejections(s.rejections.List)
 	p := &verdict.Preemption{Rejections: s.rejections.List, Candidates: s.all}
 	if s.best.node == none {

@@ -59,6 +59,7 @@ func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o
 	if err != nil {
 		return nil, err
 	}
+	s.Memory = s.Memory.usable(d.State.Len(), parts, &s.Options)
 	s.nominated = d.NominatedOn(potential)
 	_, s.groups = d.State.Added()
 	s.plain = newPass(newVectors(parts, s.groups, o.RecountSpread))
@@ -74,9 +75,20 @@ func (s *search) dryRun(ctx context.Context, potential nodeset.Set) error {
 		if evaluated++; evaluated%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if s.recall(n) {
+			continue
+		}
 		if err := s.evaluate(ctx, n); err != nil {
 			return err
 		}
+	}
+	if s.best.node != none && len(s.best.victims) == 0 { // it was remembered
+		ties := s.ties
+		s.best, s.ties = loss{node: none}, nil
+		if err := s.evaluate(ctx, ties[0]); err != nil {
+			return err
+		}
+		s.ties = ties
 	}
 	return ctx.Err()
 }
@@ -89,13 +101,11 @@ func (s *search) ended(ctx context.Context) error {
 	return nil
 }
 
-// reject adds a rejection by DefaultPreemption.
-func (s *search) reject(reason verdict.ReasonType, nodes ...uint32) {
-	if len(nodes) > 0 {
-		s.rejections.Add(verdict.Rejection{
-			Plugin: verdict.DefaultPreemption, Code: verdict.UnschedulableAndUnresolvable,
-			Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes,
-		})
+// ownRejection returns a rejection by DefaultPreemption.
+func ownRejection(reason verdict.ReasonType, nodes ...uint32) verdict.Rejection {
+	return verdict.Rejection{
+		Plugin: verdict.DefaultPreemption, Code: verdict.UnschedulableAndUnresolvable,
+		Reasons: []verdict.Reason{verdict.ReasonOf(reason)}, Nodes: nodes,
 	}
 }
 
@@ -108,7 +118,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.victims = slices.DeleteFunc(s.victims, func(v cluster.Victim) bool { return s.stays[v.ID()] })
 	}
 	if len(s.victims) == 0 {
-		s.reject(verdict.ReasonNoVictims, node)
+		s.reject(node, ownRejection(verdict.ReasonNoVictims, node))
 		return nil
 	}
 	if err := s.begin(ctx, node); err != nil {
@@ -116,7 +126,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 	}
 	for _, p := range s.passes {
 		if r, rejected := p.rejection(node); rejected {
-			s.rejections.Add(r)
+			s.reject(node, r)
 			return nil
 		}
 	}
@@ -151,6 +161,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		}
 		together = false // one by one from here on
 		if !s.All && s.Each == nil && s.best.node != none && s.current.exceeds(&s.best) {
+			s.remember(remembered{loss: s.current, atLeast: true})
 			return nil // only another node can be the best
 		}
 		kept, err := s.reprieve(ctx, node, &rest[0])
@@ -160,8 +171,18 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.evict(rest[0], kept)
 		rest = rest[1:]
 	}
+	s.remember(remembered{loss: s.current})
 	s.finish()
 	return nil
+}
+
+// reject adds the rejection of a node.
+func (s *search) reject(node uint32, r verdict.Rejection) {
+	if s.Memory != nil {
+		kept := r
+		s.remember(remembered{loss: loss{node: node}, rejection: &kept})
+	}
+	s.rejections.Add(r)
 }
 
 // block is the number of victims that are brought back together, as long as the pod still fits.

@@ -10,7 +10,7 @@ import (
 
 // failure is why an attempt found no node.
 type failure struct {
-	version    int
+	version    int // number of changes when it was found
 	pods       int // how many pods or pods in a row have it
 	round      int // queue.rounds when it was found
 	nodes      int // in rejections; 0 if they are left out
@@ -27,7 +27,7 @@ type failure struct {
 
 // failure returns why no node is feasible for a pod of a class. Pods of a class share it as long as nothing changes.
 func (q *queue) failure(c *place.Class) (*failure, error) {
-	if known := q.known[c]; known != nil && known.version == q.version {
+	if known := q.known[c]; known != nil && known.version == len(q.changes) {
 		return known, nil
 	}
 	outcome, err := q.Rejected(q.ctx, c)
@@ -35,7 +35,8 @@ func (q *queue) failure(c *place.Class) (*failure, error) {
 		return nil, err
 	}
 	why := &failure{
-		version: q.version, message: outcome.Message, failed: c.Error(q.Candidates.Len()) != "", infeasible: outcome.Feasible.Empty(),
+		version: len(q.changes), message: outcome.Message,
+		failed: c.Error(q.Candidates.Len()) != "", infeasible: outcome.Feasible.Empty(),
 	}
 	if !why.failed {
 		for i := range outcome.Rejections {
@@ -43,16 +44,62 @@ func (q *queue) failure(c *place.Class) (*failure, error) {
 		}
 	}
 	if why.infeasible {
-		why.preemption, why.victims, err = preempt.FindVictims(q.ctx, c.Decision, q.Candidates, outcome.Rejections, preempt.Options{})
-		if err != nil {
+		if why.preemption, why.victims, err = q.findVictims(c, outcome.Rejections); err != nil {
 			return nil, err
 		}
 	}
 	q.store(why, outcome.Rejections)
-	if c.Pod.Nomination == nil && c.Pod.NominatedNode == "" {
+	if !nominated(c) {
 		q.known[c] = why
 	}
 	return why, nil
+}
+
+func nominated(c *place.Class) bool { return c.Pod.Nomination != nil || c.Pod.NominatedNode != "" }
+
+// memory is what the searches for victims found for a class, as of a number of changes.
+type memory struct {
+	preempt.Memory
+	changes int
+}
+
+// maxMemory bounds the bytes of all memories together.
+const maxMemory = 64 << 20
+
+// findVictims is preempt.FindVictims for a class, with what earlier searches found.
+func (q *queue) findVictims(c *place.Class, rejections []verdict.Rejection) (*verdict.Preemption, []cluster.Victim, error) {
+	var o preempt.Options
+	if o.Memory = q.memory(c); o.Memory != nil {
+		q.memorized -= o.Memory.Bytes()
+		defer func() {
+			if q.memorized += o.Memory.Bytes(); q.memorized > maxMemory {
+				q.memorized = 0
+				clear(q.memories)
+			}
+		}()
+	}
+	return preempt.FindVictims(q.ctx, c.Decision, q.Candidates, rejections, o)
+}
+
+// memory returns what still holds of what the searches for victims found for a class; nil for a pod that is nominated.
+func (q *queue) memory(c *place.Class) *preempt.Memory {
+	if nominated(c) || q.Queue.Options.Scan || q.Queue.Options.Tuning.Forget {
+		return nil
+	}
+	m := q.memories[c]
+	if m == nil {
+		m = &memory{}
+		q.memories[c] = m
+	}
+	if since := q.changes[m.changes:]; len(since) < q.State.Len() {
+		for _, node := range since {
+			m.Forget(node)
+		}
+	} else {
+		m.ForgetAll()
+	}
+	m.changes = len(q.changes)
+	return &m.Memory
 }
 
 // maxStored bounds what the failures of a round list that pods have. It leaves room for those that no answer tells: of pods that

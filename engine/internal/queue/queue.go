@@ -137,12 +137,16 @@ type queue struct {
 	before    int      // number of pods that the state assumed before
 	evictions []verdict.Eviction
 
-	clock   int64
-	version int  // number of changes that may change the outcome of an attempt
+	clock int64
+	// changes are the nodes of the changes that may change the outcome of an attempt. The State changes by nothing else.
+	changes []uint32
 	changed bool // whether a pod was placed or evicted since the last flush
 	plugins map[verdict.Plugin]int
 	known   map[*place.Class]*failure
-	gated   map[*place.Class]*decide.PodRejection // nil for classes without gates
+	// memories are by class, and memorized is their size in bytes.
+	memories  map[*place.Class]*memory
+	memorized int
+	gated     map[*place.Class]*decide.PodRejection // nil for classes without gates
 	// rounds is the number of flushes, and stored what the failures list that pods have since the last one.
 	rounds, stored int
 }
@@ -166,7 +170,8 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	r := &queue{
 		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
 		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
-		known: make(map[*place.Class]*failure), gated: make(map[*place.Class]*decide.PodRejection), before: q.State.Assumed(),
+		known: make(map[*place.Class]*failure), memories: make(map[*place.Class]*memory),
+		gated: make(map[*place.Class]*decide.PodRejection), before: q.State.Assumed(),
 	}
 	for i, p := range q.Framework.Filters {
 		r.plugins[p.Name] = i
@@ -334,7 +339,7 @@ func (q *queue) place(p *pods, node uint32) {
 	q.Assume(p.entry, node)
 	q.State.EnterPorts(node, p.class.Pod)
 	q.placed = append(q.placed, placed{entry: p.entry, node: node})
-	q.version++
+	q.changes = append(q.changes, node)
 	q.changed = true
 }
 
@@ -402,7 +407,7 @@ func (q *queue) nominate(p *pods, to string) {
 	if node, known := q.State.Node(to); known {
 		pending.Nomination = q.State.Nominate(&pending, node)
 		q.nominees[pending.Nomination] = p
-		q.renominated()
+		q.renominated(node)
 	}
 }
 
@@ -414,13 +419,13 @@ func (q *queue) withdraw(p *pods) {
 	if n := p.pending.Nomination; n != nil {
 		q.State.Withdraw(n)
 		delete(q.nominees, n)
-		q.renominated()
+		q.renominated(n.Node())
 	}
 	p.nominated, p.pending = "", nil
 }
 
-func (q *queue) renominated() {
-	q.version++
+func (q *queue) renominated(node uint32) {
+	q.changes = append(q.changes, node)
 	q.Renominated()
 }
 
@@ -432,7 +437,7 @@ func (q *queue) outrank(p *pods, node uint32) error {
 		return nil
 	}
 	q.State.WithdrawBelow(node, p.priority())
-	q.renominated()
+	q.renominated(node)
 	var left departures
 	for i := range outranked {
 		n := &outranked[i]
@@ -468,7 +473,7 @@ func (q *queue) evict(p *pods, why *failure) (left departures, err error) {
 		}
 		q.State.EvictVictim(node, &why.victims[i])
 	}
-	q.version++
+	q.changes = append(q.changes, node)
 	q.changed = true
 	q.Evicted()
 	return left, nil

@@ -1,0 +1,117 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Memory is what searches for the pods of an equivalence class found by node. What they found on a node holds as long as
+// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget.
+// What the rules count elsewhere is compared at the beginning of each search.
+type Memory struct {
+	found   []remembered
+	reaches []rule.Reach // as of the last search
+}
+
+// remembered is what a search found about a node.
+type remembered struct {
+	loss      // without victims
+	known     bool
+	atLeast   bool               // the loss is that or larger
+	rejection *verdict.Rejection // nil for a candidate
+}
+
+// Forget drops what is known of a node.
+func (m *Memory) Forget(node uint32) {
+	if int(node) < len(m.found) {
+		m.found[node] = remembered{}
+	}
+}
+
+// ForgetAll drops what is known of all nodes.
+func (m *Memory) ForgetAll() { clear(m.found) }
+
+// Bytes is about the memory that it takes.
+func (m *Memory) Bytes() int {
+	const each = 96 // of a node
+	size := each * len(m.found)
+	for i := range m.reaches {
+		size += 8 * len(m.reaches[i].Counts)
+	}
+	return size
+}
+
+// usable returns the memory as it holds for a search with some rules; nil if the search cannot use it.
+func (m *Memory) usable(nodes int, parts []part, o *Options) *Memory {
+	if m == nil || o.All || o.Each != nil || o.RecountSpread {
+		return nil
+	}
+	before := m.reaches
+	m.reaches = nil
+	for i := range parts {
+		m.reaches = append(m.reaches, parts[i].Reaches()...)
+	}
+	for i := range m.reaches {
+		m.reaches[i].Counts = slices.Clone(m.reaches[i].Counts)
+	}
+	switch {
+	case m.found == nil:
+		m.found = make([]remembered, nodes)
+	case !slices.EqualFunc(before, m.reaches, alike):
+		m.ForgetAll()
+	default:
+		for i := range before {
+			m.compare(&before[i], &m.reaches[i])
+		}
+	}
+	return m
+}
+
+// alike reports whether two reaches are of the same rule, and differ in the counts of domains at most.
+func alike(a, b rule.Reach) bool {
+	return a.ID == b.ID && a.Column == b.Column && a.All == b.All && len(a.Counts) == len(b.Counts)
+}
+
+// compare forgets the nodes of the domains whose counts differ.
+func (m *Memory) compare(before, now *rule.Reach) {
+	if slices.Equal(before.Counts, now.Counts) {
+		return
+	}
+	for node, d := range now.Column.Domain {
+		if before.Counts[d] != now.Counts[d] {
+			m.found[node] = remembered{}
+		}
+	}
+}
+
+// remember keeps what is found about a node.
+func (s *search) remember(r remembered) {
+	if s.Memory != nil {
+		r.victims, r.known = nil, true
+		s.Memory.found[r.node] = r
+	}
+}
+
+// recall adds what is remembered about a node to the search, and reports whether that is all there is to find.
+func (s *search) recall(node uint32) bool {
+	if s.Memory == nil || !s.Memory.found[node].known {
+		return false
+	}
+	r := &s.Memory.found[node]
+	switch {
+	case r.rejection != nil:
+		of := *r.rejection
+		of.Nodes = []uint32{node}
+		s.rejections.Add(of)
+	case r.atLeast:
+		return s.best.node != none && r.exceeds(&s.best)
+	default:
+		victims := s.current.victims[:0]
+		s.current = r.loss
+		s.current.victims = victims
+		s.finish()
+	}
+	return true
+}
