@@ -20,7 +20,7 @@ func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address st
 		out.EvictedCount += uint32(placement.Evicted)
 	}
 	for i := range p.Groups {
-		out.PodGroups = append(out.PodGroups, podGroup(&p.Groups[i]))
+		out.PodGroups = append(out.PodGroups, names.podGroup(&p.Groups[i]))
 	}
 	e.message(out)
 	for i := range p.Evictions { // one message after the other: they may have a million victims
@@ -61,7 +61,7 @@ func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadFiel
 	})
 }
 
-func podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
+func (n Names) podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
 	out := &stowagev1.PodGroupPlacement{
 		Name:            g.Name,
 		Status:          groupStatus(g.Status),
@@ -74,6 +74,7 @@ func podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),
 		InternalError:   g.Failed,
+		Preemption:      n.groupPreemption(g.Preemption),
 	}
 	for _, d := range g.Domains {
 		out.Domains = append(out.Domains, &stowagev1.TopologyDomain{TopologyKey: d.Key, Value: d.Value})

@@ -64,13 +64,35 @@ func (s *State) LeavePorts(node uint32, victims []Victim) {
 	}
 }
 
-// EnterPorts adds the ports of a pod to the set of its node, when it is assumed.
-func (s *State) EnterPorts(node uint32, p *Pending) {
+// enterPorts adds the ports of an assumed pod to the set of its node.
+func (s *State) enterPorts(node uint32, p *Pending) {
 	if ports := s.occupied[node]; ports != nil {
 		for _, h := range p.HostPorts {
 			ports[Occupied(h)] = true
 		}
 	}
+}
+
+// leavePorts takes back enterPorts.
+func (s *State) leavePorts(node uint32, p *Pending) {
+	if ports := s.occupied[node]; ports != nil {
+		for _, h := range p.HostPorts {
+			delete(ports, Occupied(h))
+		}
+	}
+}
+
+// ForkPorts gives the state sets of occupied ports of its own until restore is called.
+func (s *State) ForkPorts() (restore func()) {
+	was := s.occupied
+	s.occupied = nil
+	if was != nil {
+		s.occupied = make(map[uint32]occupied, len(was))
+		for node, ports := range was {
+			s.occupied[node] = maps.Clone(ports)
+		}
+	}
+	return func() { s.occupied = was }
 }
 
 // OccupiedPorts iterates over the sets of occupied ports that the state keeps, by node. The order differs from call to call.

@@ -41,7 +41,7 @@ type State struct {
 	// nominated no longer. They are not in the journal.
 	nominations []nominations
 	cleared     map[namedPod]bool // by index in nominees.pods
-	// occupied are the sets of LeavePorts by node. They are not in the journal either.
+	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
 	occupied map[uint32]occupied
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
