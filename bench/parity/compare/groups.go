@@ -3,12 +3,14 @@ package compare
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
@@ -83,6 +85,9 @@ func answerGroups(
 	for _, p := range answer.Placements {
 		answer.PlacedCount += uint32(len(p.Nodes.Indexes))
 		answer.UnplacedCount += p.UnplacedCount
+	}
+	if os.Getenv("DEBUGP") != "" {
+		fmt.Println("WANT", prototext.Format(answer), "GOT", prototext.Format(got))
 	}
 	return answer, conformance.DifferGroups(answer, got)
 }

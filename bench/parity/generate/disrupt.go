@@ -18,11 +18,6 @@ func (d *draw) disruptions() {
 		if pod.Spec.SchedulingGroup != nil {
 			pod.Spec.Priority = own
 		}
-		// kube-scheduler's sort is not stable, so start times differ on all nodes. A pod without one starts when it is asked.
-		pod.Status.StartTime = nil
-		if i > 0 || d.chance(0.5) {
-			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(1000+i*7919%1009) * time.Second)}
-		}
 	}
 	whole := false
 	for range pick(d, 0, 1, 1, 2, 3) {
@@ -61,6 +56,16 @@ func (d *draw) disruptions() {
 	for _, n := range d.c.Nodes {
 		if d.chance(0.6) {
 			d.full(n)
+		}
+	}
+}
+
+// starts gives the pods different start times: kube-scheduler's sort is not stable. A pod without one starts when it is asked.
+func (d *draw) starts() {
+	for i, pod := range d.c.Pods {
+		pod.Status.StartTime = nil
+		if i > 0 || d.chance(0.5) {
+			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(1000+i*7919%1009) * time.Second)}
 		}
 	}
 }

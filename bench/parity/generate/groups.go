@@ -40,7 +40,8 @@ func (d *draw) groups() {
 	var groups []*schedulingv1beta1.PodGroup
 	for range pick(d, 1, 1, 1, 2, 3) {
 		g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
-		g.Spec.Priority = pick(d, nil, ptr(int32(0)), ptr(int32(10)), ptr(int32(-5)), ptr(int32(1000)), ptr(int32(1000)), ptr(int32(1000)))
+		g.Spec.Priority = pick(d, nil, ptr(int32(0)), ptr(int32(10)), ptr(int32(-5)), ptr(int32(1000)), ptr(int32(1000)), ptr(int32(1000)),
+			ptr(int32(1000)), ptr(int32(1000)), ptr(int32(1000)))
 		if d.chance(0.65) {
 			g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
 				Topology: []schedulingv1beta1.TopologyConstraint{{Key: d.topologyKey()}},
@@ -77,9 +78,10 @@ func (d *draw) groups() {
 		d.policy(g, n)
 		d.c.PodGroups = append(d.c.PodGroups, g)
 	}
-	if d.chance(0.65) {
+	if d.chance(0.8) {
 		d.disruptions()
 	}
+	d.starts()
 	if d.chance(0.04) {
 		d.discord()
 	}

@@ -82,18 +82,6 @@ func (s *State) leavePorts(node uint32, p *Pending) {
 	}
 }
 
-// ForkPorts gives the state sets of occupied ports of its own until restore is called.
-func (s *State) ForkPorts() (restore func()) {
-	was := s.occupied
-	s.occupied = nil
-	if was != nil {
-		s.occupied = make(map[uint32]occupied, len(was))
-		for node, ports := range was {
-			s.occupied[node] = maps.Clone(ports)
-		}
-	}
-	return func() { s.occupied = was }
-}
 
 // OccupiedPorts iterates over the sets of occupied ports that the state keeps, by node. The order differs from call to call.
 func (s *State) OccupiedPorts() iter.Seq2[uint32, []api.HostPort] {

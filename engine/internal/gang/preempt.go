@@ -59,7 +59,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 		return p.fruitless(g, "No preemption victims found for incoming preemptor", false), nil
 	}
 	mark := p.State.Mark()
-	restore := p.State.ForkPorts()
+	restore := p.State.Mutate()
 	defer func() {
 		p.Undo(mark)
 		restore()
