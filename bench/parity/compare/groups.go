@@ -3,14 +3,12 @@ package compare
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
@@ -66,7 +64,7 @@ func answerGroups(
 	if err != nil {
 		return answer, []conformance.Difference{{Kind: "place fails", Text: err.Error()}}
 	}
-	comparable(c, s, want, got)
+	decided(s, want, got)
 	answer.Placements = slices.Clone(want.Alone)
 	for i, g := range want.Groups {
 		chosen := g.Answers[0]
@@ -86,9 +84,6 @@ func answerGroups(
 		answer.PlacedCount += uint32(len(p.Nodes.Indexes))
 		answer.UnplacedCount += p.UnplacedCount
 	}
-	if os.Getenv("DEBUGP") != "" {
-		fmt.Println("WANT", prototext.Format(answer), "GOT", prototext.Format(got))
-	}
 	return answer, conformance.DifferGroups(answer, got)
 }
 
@@ -98,9 +93,9 @@ func preempts(groups []*oracle.Group) bool {
 	})
 }
 
-// comparable makes an answer one that can be compared: nothing is said of preemption for pods without a group, which are not in
+// decided makes an answer one that can be compared: nothing is said of preemption for pods without a group, which are not in
 // groups for a scheduler of pods alone, and of groups without pods in the queue.
-func comparable(c *scenario.Case, s *oracle.Scheduler, want *expect.Grouped, got *stowagev1.PlaceResponse) {
+func decided(s *oracle.Scheduler, want *expect.Grouped, got *stowagev1.PlaceResponse) {
 	for i, p := range got.Placements {
 		if oracle.GroupOf(s.Queue[i]) == "" && p.Preemption != nil {
 			p.Message = strings.TrimSuffix(p.Message, " "+p.Preemption.Message)

@@ -52,9 +52,13 @@ func (d *draw) groups() {
 	for len(d.c.Queue) < 2 || d.chance(0.3) {
 		d.queue()
 	}
+	preempting := d.chance(0.8)
 	pods := make([]int, len(groups))
 	for i := range d.c.Queue {
 		q := &d.c.Queue[i]
+		if preempting && d.chance(0.7) {
+			q.Count = min(q.Count, d.between(1, 2)) // fewer pods find a place more often
+		}
 		if i > 0 && d.chance(0.15) {
 			continue
 		}
@@ -78,7 +82,7 @@ func (d *draw) groups() {
 		d.policy(g, n)
 		d.c.PodGroups = append(d.c.PodGroups, g)
 	}
-	if d.chance(0.8) {
+	if preempting {
 		d.disruptions()
 	}
 	d.starts()

@@ -82,7 +82,6 @@ func (s *State) leavePorts(node uint32, p *Pending) {
 	}
 }
 
-
 // OccupiedPorts iterates over the sets of occupied ports that the state keeps, by node. The order differs from call to call.
 func (s *State) OccupiedPorts() iter.Seq2[uint32, []api.HostPort] {
 	return func(yield func(uint32, []api.HostPort) bool) {
