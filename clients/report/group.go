@@ -114,7 +114,7 @@ func (p *Place) groupPreemption(w io.Writer, found *stowagev1.PodGroupPreemption
 	for _, v := range found.GetVictims() {
 		victims = append(victims, x.pod(v)+" on "+x.node(v.GetNodeIndex()))
 	}
-	text := ""
+	var text string
 	switch {
 	case len(victims) > 0:
 		text = "kube-scheduler would evict " + Names(victims)
