@@ -13,7 +13,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/parallel"
+	"github.com/stowage-scheduler/stowage/engine/internal/parallel"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

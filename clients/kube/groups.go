@@ -2,6 +2,8 @@ package kube
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -125,6 +127,7 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 			out = append(out, g)
 		}
 	}
+	out = append(out, b.runningGroups(out)...)
 	queue := b.queue
 	b.queue = nil
 	for _, s := range queue {
@@ -133,6 +136,38 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 			continue
 		}
 		b.queue = append(b.queue, s)
+	}
+	return out
+}
+
+// runningGroups returns the groups that are not in the queue and have pods on nodes, by name, for preemption by others. A group
+// without a PodGroup has no priority and no disruption mode.
+func (b *Builder) runningGroups(queued []*stowagev1.PodGroup) []*stowagev1.PodGroup {
+	if len(queued) == 0 {
+		return nil
+	}
+	in := map[string]bool{}
+	for _, g := range queued {
+		in[g.Name] = true
+	}
+	var out []*stowagev1.PodGroup
+	for _, name := range slices.Sorted(maps.Keys(b.runningIn)) {
+		if in[name] {
+			continue
+		}
+		g := &stowagev1.PodGroup{Name: name, ScheduledPods: b.runningIn[name]}
+		if added, ok := b.groups[name]; ok {
+			of := added.object
+			if of.Spec.ParentCompositePodGroupName != nil {
+				namespace, base, _ := strings.Cut(name, "/")
+				path := field.NewPath("spec", "parentCompositePodGroupName")
+				_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, field.Forbidden(path, notComposite))
+			}
+			g.Priority = priorityOf(of)
+			g.DisruptionMode = disruptionMode(of)
+			b.places[g] = place{at: added.at}
+		}
+		out = append(out, g)
 	}
 	return out
 }

@@ -58,10 +58,8 @@ func PodGroupName(p *corev1.Pod) string {
 func PodGroup(g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod) (*stowagev1.PodGroup, error) {
 	c := &converter{}
 	out := &stowagev1.PodGroup{
-		Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1)), ScheduledPods: scheduled, Priority: g.Spec.Priority,
-	}
-	if admitted(g) && out.Priority == nil {
-		out.Priority = new(int32(0))
+		Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1)), ScheduledPods: scheduled,
+		Priority: priorityOf(g), DisruptionMode: disruptionMode(g),
 	}
 	policy := field.NewPath("spec", "schedulingPolicy")
 	gang := g.Spec.SchedulingPolicy.Gang
@@ -92,6 +90,21 @@ func PodGroup(g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod
 		return nil, err
 	}
 	return out, nil
+}
+
+// priorityOf returns a group's priority: that of the API server, or one that it states.
+func priorityOf(g *schedulingv1beta1.PodGroup) *int32 {
+	if admitted(g) && g.Spec.Priority == nil {
+		return new(int32(0))
+	}
+	return g.Spec.Priority
+}
+
+func disruptionMode(g *schedulingv1beta1.PodGroup) stowagev1.PodGroupDisruptionMode {
+	if mode := g.Spec.DisruptionMode; mode != nil && mode.All != nil {
+		return stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
+	}
+	return stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED
 }
 
 // ScheduledPod converts a pod of a group that has a node.

@@ -27,6 +27,10 @@ func TestPodGroup(t *testing.T) {
 			[]*stowagev1.ScheduledPod{{Namespace: "ml", Name: "r", Node: "a"}},
 			`{name: ml/g, minCount: 3, scheduledPods: [{namespace: ml, name: r, node: a}]}`},
 		{"a priority", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, priority: 5}}`, nil, `{name: default/g, minCount: 1, priority: 5}`},
+		{"a disruption mode", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`, nil,
+			`{name: default/g, minCount: 1, disruptionMode: POD_GROUP_DISRUPTION_MODE_ALL}`},
+		{"the other disruption mode", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {single: {}}}}`, nil,
+			`{name: default/g, minCount: 1}`},
 		{"the API server's priority", `{metadata: {name: g, uid: u}, spec: {schedulingPolicy: {basic: {}}}}`, nil, `{name: default/g, minCount: 1, priority: 0}`},
 		{"each for itself", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}`, nil, `{name: default/g, minCount: 1}`},
 		{"each for itself, in one domain", `
@@ -263,6 +267,8 @@ func TestGroupsOfACluster(t *testing.T) {
 	diff(t, []*stowagev1.PodGroup{{
 		Name: "default/grows", MinCount: new(uint32(3)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}},
 		ScheduledPods: []*stowagev1.ScheduledPod{{Namespace: "default", Name: "g1", Node: "a"}}, Priority: new(int32(0)),
+	}, {
+		Name: "default/gone", ScheduledPods: []*stowagev1.ScheduledPod{{Namespace: "default", Name: "r1", Node: "a"}},
 	}}, s.PodGroups)
 	var names []string
 	for _, e := range s.Queue {

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -27,6 +29,11 @@ func GroupStatus(s stowagev1.PodGroupStatus) string {
 
 // groups writes a table of the groups, then the reasons of those that are not placed.
 func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
+	needs := make(map[string]uint32)
+	for _, g := range p.Snapshot.PodGroups {
+		needs[g.GetName()] = g.GetMinCount()
+	}
+	groups = slices.DeleteFunc(slices.Clone(groups), onlyRuns)
 	if len(groups) == 0 {
 		return
 	}
@@ -39,12 +46,9 @@ func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 		heading = []string{"POD GROUP", "STATUS", "PLACED", "NEEDED", "SCORES", "STEPS", "WHERE"}
 	}
 	rows := [][]string{heading}
-	for i, g := range groups {
+	for _, g := range groups {
 		all := g.GetPlacedCount() + g.GetUnplacedCount()
-		needed := all
-		if i < len(p.Snapshot.PodGroups) && p.Snapshot.PodGroups[i].GetMinCount() > 0 {
-			needed = p.Snapshot.PodGroups[i].GetMinCount()
-		}
+		needed := cmp.Or(needs[g.GetName()], all)
 		row := []string{g.GetName(), GroupStatus(g.GetStatus()), fmt.Sprintf("%d/%d", g.GetPlacedCount(), all), fmt.Sprint(needed)}
 		if joint {
 			scores, steps := "", ""
@@ -77,6 +81,7 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	if g.GetMessage() != "" {
 		WriteWrapped(w, "  ", g.GetMessage(), p.Width)
 	}
+	p.groupPreemption(w, g.GetPreemption())
 	if g.FirstUnplacedQueueIndex != nil {
 		WriteWrapped(w, "  ", "the first that found no node, beside the others of its group: a pod of "+p.who(g.GetFirstUnplacedQueueIndex()), p.Width)
 	}
@@ -95,6 +100,37 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	for _, r := range rules {
 		WriteWrapped(w, "  - ", PodRule(p.who(r.GetQueueIndex()), p.spec(r.GetQueueIndex()), r), p.Width)
 	}
+}
+
+// onlyRuns reports whether a group has no pods to place: it is in the request for preemption.
+func onlyRuns(g *stowagev1.PodGroupPlacement) bool {
+	return g.GetPlacedCount()+g.GetUnplacedCount() == 0
+}
+
+// groupPreemption writes which pods kube-scheduler would evict for a group.
+func (p *Place) groupPreemption(w io.Writer, found *stowagev1.PodGroupPreemption) {
+	x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
+	var victims []string
+	for _, v := range found.GetVictims() {
+		victims = append(victims, x.pod(v)+" on "+x.node(v.GetNodeIndex()))
+	}
+	var text string
+	switch {
+	case len(victims) > 0:
+		text = "kube-scheduler would evict " + Names(victims)
+		if n := found.GetPdbViolations(); n > 0 {
+			text += fmt.Sprintf(", %d of them against a PodDisruptionBudget", n)
+		}
+	case found.GetOngoing():
+		text = "kube-scheduler waits for pods to be gone that it has preempted"
+	case found.GetUndecided():
+		text = "whom kube-scheduler would evict is not known: the pods' rules count pods in too many domains"
+	case len(found.GetNominations()) > 0:
+		text = "kube-scheduler would evict no pod, and nominate the pods to nodes"
+	default:
+		return
+	}
+	WriteWrapped(w, "  ", text, p.Width)
 }
 
 func domains(all []*stowagev1.TopologyDomain) string {
@@ -152,6 +188,9 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 		fmt.Fprintf(w, "%s  %s/%s: %s\n", done, l.origin.Namespace, l.origin.Name, strings.Join(what, "; "))
 	}
 	for _, g := range part.GetPodGroups() {
+		if onlyRuns(g) {
+			continue
+		}
 		line := fmt.Sprintf("%s  pod group %s: %s, %d of %s placed", done, g.GetName(), GroupStatus(g.GetStatus()),
 			g.GetPlacedCount(), plural(uint64(g.GetPlacedCount()+g.GetUnplacedCount()), "pod"))
 		if where := domains(g.GetDomains()); where != "" {

@@ -70,6 +70,9 @@ type PodGroupPlacement struct {
 	Message string
 	// Failed reports that kube-scheduler fails with an internal error on one of the pods.
 	Failed bool
+	// Preemption is what preemption finds for a group that is not placed; nil unless requested, where kube-scheduler does not run
+	// it, and once those of the call would list more than MaxListedNodes nodes and victims.
+	Preemption *GroupPreemption
 	// Sum, LocallyOptimal, Conflict, Minimal and Steps are those of a jointly placed group, as in Joint.
 	Sum            int64
 	LocallyOptimal bool

@@ -89,3 +89,36 @@ type AcrossNodes struct {
 	Proven bool
 	Steps  int
 }
+
+// GroupPreemption is what DefaultPreemption finds for a pod group that is not placed.
+type GroupPreemption struct {
+	// Victims are the pods to evict, the most important first; those of a group that is evicted as a whole follow each other.
+	Victims []PodReference
+	// Count is the number of victims, and Violations how many of them violate a PodDisruptionBudget.
+	Count, Violations int
+	// Disruptions is the number of victims that are pods of groups, where a group that is evicted as a whole counts once.
+	Disruptions int
+	// Nominations are by entry of the group; none if preemption finds nothing.
+	Nominations []GroupNomination
+	// Ongoing reports whether pods that were preempted for the group before are still there. There are no victims then.
+	Ongoing bool
+	// Undecided reports whether it is not known what preemption finds, because the pods' rules count too much.
+	Undecided bool
+	// Message is the part of the text of kube-scheduler's condition that is about preemption.
+	Message string
+}
+
+// Listed returns the number of nodes and victims that a preemption lists.
+func (p *GroupPreemption) Listed() int {
+	listed := len(p.Victims)
+	for _, n := range p.Nominations {
+		listed += len(n.Nodes)
+	}
+	return listed
+}
+
+// GroupNomination is the nodes that pods of a queue entry are nominated to, in the order of placing.
+type GroupNomination struct {
+	Entry int
+	Nodes []uint32
+}

@@ -237,7 +237,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				Namespace: "ns", Name: "runs", Node: "b", Priority: 7,
 				PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER,
 			}},
-			Priority: new(int32(7)),
+			Priority: new(int32(7)), DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
 		}},
 		AllowPartial:   true,
 		CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},

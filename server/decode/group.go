@@ -76,6 +76,8 @@ func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
 		d.refuse(at.field("max_steps"), outOfRange, "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
 	}
 	out.Priority = in.Priority
+	disruption := cmp.Or(in.GetDisruptionMode(), stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE)
+	out.DisruptAll, _ = enum(&d.problems, at, "disruption_mode", disruption, false, true)
 	out.Scheduled = d.scheduledPods(at, in.GetScheduledPods())
 	if t := in.GetTopology(); t != nil {
 		at := at.field("topology")

@@ -510,6 +510,9 @@ var malformed = []struct {
 	{"pod_groups[0].mode", "UNKNOWN_VALUE", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 7
 	}},
+	{"pod_groups[0].disruption_mode", "UNKNOWN_VALUE", "must be POD_GROUP_DISRUPTION_MODE_SINGLE or POD_GROUP_DISRUPTION_MODE_ALL", func(r *place) {
+		r.PodGroups[0].DisruptionMode = 3
+	}},
 	{"pod_groups[0].max_steps", "NOT_ALLOWED", "only allowed with POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 0
 	}},

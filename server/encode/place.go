@@ -30,7 +30,7 @@ func (e *encoder) place(queue []*stowagev1.PendingPods, p *verdict.Place, addres
 		out.EvictedCount += uint32(placement.Evicted)
 	}
 	for i := range p.Groups {
-		out.PodGroups = append(out.PodGroups, podGroup(&p.Groups[i]))
+		out.PodGroups = append(out.PodGroups, e.names.podGroup(&p.Groups[i]))
 	}
 	e.message(out)
 	for i := range p.Evictions { // one message after the other: they may have a million victims
@@ -70,7 +70,7 @@ func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadFiel
 	})
 }
 
-func podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
+func (n Names) podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
 	out := &stowagev1.PodGroupPlacement{
 		Name:            g.Name,
 		Status:          groupStatus(g.Status),
@@ -83,6 +83,7 @@ func podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlacement {
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),
 		InternalError:   g.Failed,
+		Preemption:      n.groupPreemption(g.Preemption),
 	}
 	for _, d := range g.Domains {
 		out.Domains = append(out.Domains, &stowagev1.TopologyDomain{TopologyKey: d.Key, Value: d.Value})

@@ -103,5 +103,22 @@ func (n Names) candidate(c *verdict.Candidate) *stowagev1.PreemptionCandidate {
 	return out
 }
 
+func (n Names) groupPreemption(p *verdict.GroupPreemption) *stowagev1.PodGroupPreemption {
+	if p == nil {
+		return nil
+	}
+	out := &stowagev1.PodGroupPreemption{
+		PdbViolations: saturated(p.Violations), GroupDisruptionCount: saturated(p.Disruptions), Message: p.Message, Ongoing: p.Ongoing,
+		Undecided: p.Undecided,
+	}
+	for i := range p.Victims {
+		out.Victims = append(out.Victims, podReference(&p.Victims[i]))
+	}
+	for _, of := range p.Nominations {
+		out.Nominations = append(out.Nominations, &stowagev1.PodGroupNomination{QueueIndex: uint32(of.Entry), Nodes: n.list(of.Nodes)})
+	}
+	return out
+}
+
 // saturated returns a number as one of 32 bits, the largest one if it is beyond that.
 func saturated(n int) uint32 { return uint32(min(uint64(n), math.MaxUint32)) }

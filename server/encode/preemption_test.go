@@ -261,3 +261,46 @@ func BenchmarkPreempt(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+func TestGroupPreemption(t *testing.T) {
+	placed := &verdict.Place{Groups: []verdict.PodGroupPlacement{{
+		Name: "g", Status: verdict.GroupInfeasible, First: -1,
+		Preemption: &verdict.GroupPreemption{
+			Victims: []verdict.PodReference{
+				{Namespace: "shop", Name: "web-0", Node: 1, Count: 1, Template: -1, Queue: -1},
+				{Namespace: "shop", Name: "job", Node: 2, Count: 3, Template: 4, Queue: -1},
+				{Namespace: "shop", Name: "placed", Node: 2, Count: 1, Template: -1, Queue: 5},
+			},
+			Count: 5, Violations: 2, Disruptions: 1, Message: "text", Ongoing: true, Undecided: true,
+			Nominations: []verdict.GroupNomination{{Entry: 7, Nodes: []uint32{2, 0}}},
+		},
+	}, {Name: "none", Status: verdict.GroupComplete, First: -1}}}
+	for _, names := range []encode.Names{nil, {"a", "b", "c"}} {
+		b, err := encode.Place(&stowagev1.PlaceRequest{}, placed, names, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got stowagev1.PlaceResponse
+		if err := proto.Unmarshal(b, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := &stowagev1.PodGroupPreemption{
+			Victims: []*stowagev1.PodReference{
+				{Namespace: "shop", Name: "web-0", NodeIndex: 1, Count: 1},
+				{Namespace: "shop", Name: "job", NodeIndex: 2, Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 4}},
+				{Namespace: "shop", Name: "placed", NodeIndex: 2, Count: 1, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 5}},
+			},
+			PdbViolations: 2, GroupDisruptionCount: 1, Message: "text", Ongoing: true, Undecided: true,
+			Nominations: []*stowagev1.PodGroupNomination{{QueueIndex: 7, Nodes: &stowagev1.NodeList{Indexes: []uint32{2, 0}}}},
+		}
+		if names != nil {
+			want.Nominations[0].Nodes.Names = []string{"c", "a"}
+		}
+		if diff := cmp.Diff(want, got.PodGroups[0].Preemption, protocmp.Transform()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if got.PodGroups[1].Preemption != nil {
+			t.Errorf("a placed group has %v", got.PodGroups[1].Preemption)
+		}
+	}
+}

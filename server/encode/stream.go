@@ -97,7 +97,7 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 
 // Group implements engine.Watcher.
 func (s *PlaceStream) Group(_ int, g *verdict.PodGroupPlacement) error {
-	s.next.PodGroups = append(s.next.PodGroups, podGroup(g))
+	s.next.PodGroups = append(s.next.PodGroups, s.names.podGroup(g))
 	return s.flush(false)
 }
 
@@ -114,7 +114,7 @@ func (s *PlaceStream) End(p *verdict.Place, address string) error {
 		}
 		for i := range p.Groups {
 			if p.Groups[i].Status == verdict.GroupUnattempted {
-				s.next.PodGroups = append(s.next.PodGroups, podGroup(&p.Groups[i]))
+				s.next.PodGroups = append(s.next.PodGroups, s.names.podGroup(&p.Groups[i]))
 			}
 		}
 	}

@@ -30,6 +30,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_PREEMPTION,
 	stowagev1.Feature_FEATURE_NOMINATED_PODS,
 	stowagev1.Feature_FEATURE_QUEUE,
+	stowagev1.Feature_FEATURE_GROUP_PREEMPTION,
 	stowagev1.Feature_FEATURE_SAFE_PREEMPTION,
 	stowagev1.Feature_FEATURE_PREEMPTION_ACROSS_NODES,
 	stowagev1.Feature_FEATURE_SCHEDULED_GROUP_PODS,

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/engine/parallel"
+	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
@@ -79,7 +79,7 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		return checked, stated.Check(ctx, to.cluster)
 	}
 	checked := func(int, struct{}) error { return nil }
-	if err := parallel.Each(ctx, call.Len(), parallel.Options[struct{}]{}, check, checked); err != nil {
+	if err := engine.InParallel(ctx, call.Len(), engine.ParallelOptions[struct{}]{}, check, checked); err != nil {
 		return 0, err
 	}
 	compute := func(ctx context.Context, i int) (answer, error) {
@@ -107,10 +107,10 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		placed += a.placed
 		return to.send(a.encoded)
 	}
-	o := parallel.Options[answer]{
+	o := engine.ParallelOptions[answer]{
 		Unordered: call.Unordered, Large: func(a answer) bool { return len(a.encoded) > largeAnswer },
 	}
-	err = parallel.Each(ctx, call.Len(), o, compute, send)
+	err = engine.InParallel(ctx, call.Len(), o, compute, send)
 	return placed, err
 }
 

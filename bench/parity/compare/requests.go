@@ -64,6 +64,9 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		return nil, err
 	}
 	for i, g := range r.PodGroups {
+		if !slices.ContainsFunc(r.Queue, func(p *stowagev1.PendingPods) bool { return p.PodGroup == g.Name }) {
+			continue
+		}
 		at := slices.IndexFunc(s.PodGroups, func(o *schedulingv1beta1.PodGroup) bool { return o.Namespace+"/"+o.Name == g.Name })
 		if r.PodGroups[i], err = kube.PodGroup(groups[at], g.ScheduledPods); err != nil {
 			return nil, err

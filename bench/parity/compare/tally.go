@@ -126,6 +126,9 @@ func (t *Tally) Print(w io.Writer) {
 			"%.1f %% with a topology, %.1f %% with several domains, %.1f %% with several best ones; %.1f %% with running pods\n",
 			g.All, of(g.Complete), of(g.BestEffort), of(g.Infeasible), of(g.Failed),
 			of(g.Topology), of(g.Several), of(g.Ties), of(g.Running))
+		fmt.Fprintf(w, "%d of them preempt, %d groups as a whole, %d violate budgets, %d leave pods of lower priority; "+
+			"%d wait for victims, %d find none, %d end with an error of preemption\n",
+			g.Preempting, g.Whole, g.Violating, g.Kept, g.Ongoing, g.Fruitless, g.Erring)
 	}
 	table(w, t.Cases, "cases with a first refusal:", t.Refusals)
 	table(w, t.Cases, "cases with scores that differ between nodes:", t.Scores)

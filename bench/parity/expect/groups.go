@@ -1,7 +1,11 @@
 package expect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -103,6 +107,7 @@ func groupAnswer(c *scenario.Case, s *oracle.Scheduler, name string, ran *oracle
 	}
 	switch {
 	case group.PlacedCount == 0:
+		group.Preemption = groupPreemption(s, ran.Entries, o.Preemption)
 		group.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE
 		return out, nil
 	case group.UnplacedCount == 0:
@@ -114,4 +119,65 @@ func groupAnswer(c *scenario.Case, s *oracle.Scheduler, name string, ran *oracle
 		group.Domains = []*stowagev1.TopologyDomain{{TopologyKey: key, Value: o.Domain}}
 	}
 	return out, nil
+}
+
+// groupPreemption states what preemption finds for a group. Pods that are evicted together are in the order of TogetherSorted.
+func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreemption) *stowagev1.PodGroupPreemption {
+	if p == nil {
+		return nil
+	}
+	out := &stowagev1.PodGroupPreemption{
+		Message: p.Message, Ongoing: p.Ongoing, PdbViolations: uint32(max(0, p.Violations)), GroupDisruptionCount: uint32(p.Disruptions),
+	}
+	for i, v := range p.Victims {
+		out.Victims = append(out.Victims, victim(p.On[i], &v))
+	}
+	for _, entry := range entries {
+		if nodes := p.Nodes[entry]; len(nodes) > 0 {
+			out.Nominations = append(out.Nominations, &stowagev1.PodGroupNomination{
+				QueueIndex: uint32(entry), Nodes: &stowagev1.NodeList{Indexes: nodes},
+			})
+		}
+	}
+	SortTogether(s, out)
+	if p.Violations < 0 {
+		SortByName(out)
+	}
+	return out
+}
+
+// SortByName sorts all victims by name.
+func SortByName(p *stowagev1.PodGroupPreemption) { slices.SortFunc(p.Victims, byName) }
+
+// SortTogether sorts the pods by name that are evicted together: kube-scheduler has them in the order of a map.
+func SortTogether(s *oracle.Scheduler, p *stowagev1.PodGroupPreemption) {
+	all := p.GetVictims()
+	for from := 0; from < len(all); {
+		to := from + 1
+		for unit := together(s, all[from]); unit != "" && to < len(all) && together(s, all[to]) == unit; {
+			to++
+		}
+		slices.SortFunc(all[from:to], byName)
+		from = to
+	}
+}
+
+func byName(a, b *stowagev1.PodReference) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex))
+}
+
+// together is the group whose pods are evicted together with a victim; empty for none.
+func together(s *oracle.Scheduler, v *stowagev1.PodReference) string {
+	name := ""
+	if q, ok := v.Origin.(*stowagev1.PodReference_QueueIndex); ok {
+		name = oracle.GroupOf(s.Queue[q.QueueIndex])
+	} else if i := slices.IndexFunc(s.Pods, func(p *corev1.Pod) bool { return p.Namespace == v.Namespace && p.Name == v.Name }); i >= 0 {
+		name = oracle.GroupOf(s.Pods[i])
+	}
+	for _, g := range s.PodGroups {
+		if mode := g.Spec.DisruptionMode; g.Namespace+"/"+g.Name == name && mode != nil && mode.All != nil {
+			return name
+		}
+	}
+	return ""
 }

@@ -40,7 +40,8 @@ func (d *draw) groups() {
 	var groups []*schedulingv1beta1.PodGroup
 	for range pick(d, 1, 1, 1, 2, 3) {
 		g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
-		g.Spec.Priority = pick(d, nil, nil, ptr(int32(0)), ptr(int32(10)), ptr(int32(-5)))
+		g.Spec.Priority = pick(d, nil, ptr(int32(0)), ptr(int32(10)), ptr(int32(-5)), ptr(int32(1000)), ptr(int32(1000)), ptr(int32(1000)),
+			ptr(int32(1000)), ptr(int32(1000)), ptr(int32(1000)))
 		if d.chance(0.65) {
 			g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
 				Topology: []schedulingv1beta1.TopologyConstraint{{Key: d.topologyKey()}},
@@ -51,9 +52,13 @@ func (d *draw) groups() {
 	for len(d.c.Queue) < 2 || d.chance(0.3) {
 		d.queue()
 	}
+	preempting := d.chance(0.8)
 	pods := make([]int, len(groups))
 	for i := range d.c.Queue {
 		q := &d.c.Queue[i]
+		if preempting && d.chance(0.7) {
+			q.Count = min(q.Count, d.between(1, 2)) // fewer pods find a place more often
+		}
 		if i > 0 && d.chance(0.15) {
 			continue
 		}
@@ -77,6 +82,10 @@ func (d *draw) groups() {
 		d.policy(g, n)
 		d.c.PodGroups = append(d.c.PodGroups, g)
 	}
+	if preempting {
+		d.disruptions()
+	}
+	d.starts()
 	if d.chance(0.04) {
 		d.discord()
 	}

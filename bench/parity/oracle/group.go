@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -17,6 +18,7 @@ import (
 	schedulingconversion "k8s.io/kubernetes/pkg/apis/scheduling/v1beta1"
 	"k8s.io/kubernetes/pkg/apis/scheduling/validation"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
@@ -47,6 +49,10 @@ type Outcome struct {
 	Placements []Member
 	// First is the first of Entries with a pod that found no node, -1 for none.
 	First int
+	// Preempts says that preemption ran, if only to end with an error.
+	Preempts bool
+	// Preemption is nil where kube-scheduler does not run it for the group, and after an error.
+	Preemption *GroupPreemption
 }
 
 // Member is what becomes of the pods of one entry.
@@ -202,8 +208,8 @@ func (s *Scheduler) PlaceGroup(entry int, choose func([]uint32) uint32) (*Group,
 	case whole.status.IsError() && out.Running > 1:
 		return out, s.failedGroup(g, out, choose)
 	}
-	out.Outcomes = []Outcome{whole.outcome(s, out.Entries, 1)}
-	return out, nil
+	out.Outcomes, err = whole.outcomes(s, out.Entries, 1)
+	return out, err
 }
 
 // placedGroup returns the outcome in the domain that the contract takes among those with the highest score.
@@ -218,14 +224,7 @@ func (s *Scheduler) placedGroup(
 	if taken := s.domainOf(whole, best); taken < 0 {
 		return nil, fmt.Errorf("kube-scheduler takes none of the domains with the highest score: %v", best)
 	}
-	in := best[0]
-	if len(best) > 1 {
-		leads := make([]uint32, len(best))
-		for i, d := range best {
-			leads[i] = choose(d.nodes)
-		}
-		in = best[slices.Index(leads, choose(leads))]
-	}
+	in := whole.bestDomain(best)
 	again := whole
 	if len(whole.domains) > 1 {
 		if again, err = s.groupCycle(g, choose, in.only()); err != nil {
@@ -257,9 +256,13 @@ func (s *Scheduler) unplacedGroup(
 		case alone.placed():
 			return fmt.Errorf("kube-scheduler places a group in domain %q alone, and not among several: %s", d.name, whole.message())
 		}
-		o := alone.outcome(s, out.Entries, len(whole.domains))
-		out.Outcomes = append(out.Outcomes, o)
-		known = known || o.Message == whole.outcome(s, out.Entries, 1).Message
+		all, err := alone.outcomes(s, out.Entries, len(whole.domains))
+		if err != nil {
+			return err
+		}
+		out.Outcomes = append(out.Outcomes, all...)
+		said := whole.outcome(s, out.Entries, 1).Message
+		known = known || slices.ContainsFunc(all, func(o Outcome) bool { return o.Message == said })
 	}
 	if !known {
 		return fmt.Errorf("kube-scheduler says %q of a group, and of no domain alone", whole.message())
@@ -288,18 +291,55 @@ func (s *Scheduler) failedGroup(g *schedulingv1beta1.PodGroup, out *Group, choos
 	return nil
 }
 
+// outcomes are what may become of the group, which depends on the order of the domains that are tried without victims.
+func (y *groupCycle) outcomes(s *Scheduler, entries []int, placements int) ([]Outcome, error) {
+	found, err := y.preemption()
+	if err != nil {
+		return nil, err
+	}
+	o := y.outcome(s, entries, placements)
+	o.Preempts, o.Preemption = y.preempted.ran, found
+	out := []Outcome{o}
+	texts := y.preempted.texts
+	if len(texts) < 2 {
+		return out, nil
+	}
+	// The text about the first of the domains is in all texts, as that of the plugin that ran.
+	replaced := func(in Outcome, by string) Outcome {
+		was := strings.TrimPrefix(y.preempted.status.Message(), groupPrefix)
+		in.Message = strings.ReplaceAll(in.Message, groupPrefix+was, groupPrefix+by)
+		in.Placements = slices.Clone(in.Placements)
+		for i := range in.Placements {
+			in.Placements[i].Message = strings.ReplaceAll(in.Placements[i].Message, groupPrefix+was, groupPrefix+by)
+		}
+		if in.Preemption != nil {
+			p := *in.Preemption
+			p.Message = groupPrefix + by
+			in.Preemption = &p
+		}
+		return in
+	}
+	for _, text := range texts {
+		out = append(out, replaced(o, text.Message()))
+	}
+	return out, nil
+}
+
+// groupPrefix is what DefaultPreemption's texts about groups begin with.
+const groupPrefix = "pod group preemption: "
+
 // outcome says what became of the group. A text about one placement becomes that about several.
 func (y *groupCycle) outcome(s *Scheduler, entries []int, placements int) Outcome {
 	about := func(status *fwk.Status) string {
-		text := status.Message()
-		if status.IsRejected() {
-			text = strings.TrimSuffix(text, ", ") // the place of preemption's part: the plugin is disabled
-		}
+		text := strings.ReplaceAll(status.Message(), strconv.Quote(preemptingName), strconv.Quote(names.DefaultPreemption))
 		return strings.Replace(text, "0/1 placements are", fmt.Sprintf("0/%d placements are", placements), 1)
 	}
 	o := Outcome{First: -1, Placements: make([]Member, len(entries))}
 	if !y.placed() {
 		o.Message, o.Failed = about(y.status), y.status.IsError()
+	}
+	if m := y.members[0]; !y.placed() && !o.Failed && y.statuses[m.UID].IsError() { // preemption's, of the whole group
+		o.Message, o.Failed = about(y.statuses[m.UID]), true
 	}
 	said := make([]bool, len(entries))
 	for _, m := range y.members {

@@ -21,6 +21,7 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/topologyaware"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
@@ -44,8 +45,19 @@ type groupCycle struct {
 	ended     bool
 	err       error
 
+	preempted groupPreemption
+	trial     *groupCycle // the one in a cluster without victims, while it runs
+
 	mutex  sync.Mutex // plugins score placements in parallel
 	scored map[string]*fwk.PodGroupAssignments
+}
+
+// now is the cycle that runs: this one, or the one without victims.
+func (y *groupCycle) now() *groupCycle {
+	if y.trial != nil {
+		return y.trial
+	}
+	return y
 }
 
 // domain is a placement that kube-scheduler tries.
@@ -124,7 +136,8 @@ func (y *groupCycle) schedulePod(own schedulePod) schedulePod {
 			d.Message = err.Error()
 		}
 		nodes, _ := y.s.snapshot.ListNodesInPlacement()
-		y.decisions[info.Pod.UID], y.among[info.Pod.UID] = d, y.s.indexes(nodes)
+		at := y.now()
+		at.decisions[info.Pod.UID], at.among[info.Pod.UID] = d, y.s.indexes(nodes)
 		if err == nil {
 			result.SuggestedHost = y.s.Nodes[y.choose(d.Best)].Name
 		}
@@ -185,12 +198,13 @@ const (
 	notingName  = "ParityNotedPlacements"
 )
 
-// groupPlugins puts them into the profile. Preemption has no part.
+// groupPlugins puts them into the profile.
 func groupPlugins(p *schedulerv1.Plugins) {
 	one := int32(1)
 	p.PlacementGenerate.Enabled = []schedulerv1.Plugin{{Name: orderedName}}
 	p.PlacementGenerate.Disabled = []schedulerv1.Plugin{{Name: "*"}}
 	p.PlacementScore.Enabled = []schedulerv1.Plugin{{Name: notingName, Weight: &one}}
+	p.PodGroupPostFilter.Enabled = []schedulerv1.Plugin{{Name: names.DynamicResources}, {Name: preemptingName}}
 	p.PodGroupPostFilter.Disabled = []schedulerv1.Plugin{{Name: "*"}}
 }
 
@@ -202,6 +216,9 @@ func (s *Scheduler) registry() frameworkruntime.Registry {
 			return &orderedPlacements{own, s}, err
 		},
 		notingName: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return &notedPlacements{s}, nil },
+		preemptingName: func(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			return s.newPreemptingGroups(ctx, h, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
+		},
 	}
 }
 
@@ -225,6 +242,7 @@ func (p *orderedPlacements) GeneratePlacements(
 	slices.SortFunc(result.Placements, func(a, b *fwk.Placement) int {
 		return slices.Compare(p.s.indexes(a.Nodes), p.s.indexes(b.Nodes))
 	})
+	y = y.now()
 	if y.only != "" {
 		result.Placements = slices.DeleteFunc(result.Placements, func(x *fwk.Placement) bool {
 			return domain{name: x.Name}.only() != y.only
@@ -245,6 +263,7 @@ func (p *notedPlacements) ScorePlacement(
 	_ context.Context, _ fwk.PlacementCycleState, _ fwk.PodGroupInfo, a *fwk.PodGroupAssignments,
 ) (int64, *fwk.Status) {
 	if y := p.s.cycle; y != nil {
+		y = y.now()
 		y.mutex.Lock()
 		defer y.mutex.Unlock()
 		y.scored[a.Placement.Name] = a

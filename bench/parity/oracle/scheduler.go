@@ -57,6 +57,7 @@ type Scheduler struct {
 	entries    map[types.UID]int   // of the assumed pods, in Queue
 	members    map[string][]member // pending pods by group
 	cycle      *groupCycle         // the one that runs
+	noteMutex  sync.Mutex          // what evicts pods runs in parallel
 
 	// Nodes, Pods, Nominated, Namespaces, PodGroups and Queue are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
@@ -270,6 +271,12 @@ func (s *Scheduler) refreshFrom(cache internalcache.Cache) error {
 	if err := cache.UpdateSnapshot(logr.Discard(), s.snapshot); err != nil {
 		return err
 	}
+	return s.limit()
+}
+
+// limit limits the snapshot to the candidates.
+func (s *Scheduler) limit() error {
+	s.snapshot.ForgetPlacement()
 	if s.candidates == nil {
 		return nil
 	}

@@ -64,11 +64,20 @@ func (s *State) LeavePorts(node uint32, victims []Victim) {
 	}
 }
 
-// EnterPorts adds the ports of a pod to the set of its node, when it is assumed.
-func (s *State) EnterPorts(node uint32, p *Pending) {
+// enterPorts adds the ports of an assumed pod to the set of its node.
+func (s *State) enterPorts(node uint32, p *Pending) {
 	if ports := s.occupied[node]; ports != nil {
 		for _, h := range p.HostPorts {
 			ports[Occupied(h)] = true
+		}
+	}
+}
+
+// leavePorts takes back enterPorts.
+func (s *State) leavePorts(node uint32, p *Pending) {
+	if ports := s.occupied[node]; ports != nil {
+		for _, h := range p.HostPorts {
+			delete(ports, Occupied(h))
 		}
 	}
 }

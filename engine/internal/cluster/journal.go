@@ -51,6 +51,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	g.Assumed = append(g.Assumed, node)
 	s.Resources.add(node, &p.usage, 1)
 	s.settle(p.Namespace, name, 1)
+	s.enterPorts(node, p)
 }
 
 // Evict removes o.Count pods from a node.
@@ -109,6 +110,7 @@ func (s *State) forget(n int) {
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
 		s.settle(a.pod.Namespace, a.name, -1)
+		s.leavePorts(a.node, a.pod)
 		if s.byNode != nil {
 			on := s.byNode[a.node]
 			s.byNode[a.node] = on[:len(on)-1]

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -41,10 +42,12 @@ type State struct {
 	// nominated no longer. They are not in the journal.
 	nominations []nominations
 	cleared     map[namedPod]bool // by index in nominees.pods
-	// occupied are the sets of LeavePorts by node. They are not in the journal either.
+	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
 	occupied map[uint32]occupied
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64
+	// unnumbered is set while no image is known to be on any node.
+	unnumbered bool
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
 }
@@ -61,6 +64,24 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		ports:     c.ports,
 	}
 }
+
+// Mutate makes the state one that kube-scheduler mutates to preempt for a pod group, until restore is called: sets of occupied
+// ports are its own, and images count on no node, because their numbers of nodes get lost when a snapshot of the cache is copied
+// (pkg/scheduler/backend/cache/snapshot.go StartMutations, v1.37).
+func (s *State) Mutate() (restore func()) {
+	was := s.occupied
+	s.occupied, s.unnumbered = nil, true
+	if was != nil {
+		s.occupied = make(map[uint32]occupied, len(was))
+		for node, ports := range was {
+			s.occupied[node] = maps.Clone(ports)
+		}
+	}
+	return func() { s.occupied, s.unnumbered = was, false }
+}
+
+// ImagesCount reports whether images count where they are.
+func (s *State) ImagesCount() bool { return !s.unnumbered }
 
 // Groups iterates over the groups of pods, first those of the cluster, until the request ends.
 func (s *State) Groups() iter.Seq2[int, *Group] {

@@ -95,6 +95,15 @@ func (v *Victim) Same(other *Victim) bool { return v.order == other.order }
 // Victims appends the pods of a node with a priority below a given one to victims: counted ones, then named ones, then
 // assumed ones, each in the order of the request.
 func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
+	return s.victims(victims, node, int64(below))
+}
+
+// AllVictims is Victims whatever their priority.
+func (s *State) AllVictims(victims []Victim, node uint32) []Victim {
+	return s.victims(victims, node, math.MaxInt64)
+}
+
+func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
 	row := s.rows[node]
 	first, order := len(victims), int32(0)
 	add := func(v Victim) {
@@ -123,7 +132,7 @@ func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
 			if count -= named[p.group]; count <= 0 {
 				continue
 			}
-			if usage, priority := s.loadAt(asTemplate, p.group); priority < below {
+			if usage, priority := s.loadAt(asTemplate, p.group); int64(priority) < below {
 				add(Victim{Usage: usage, Group: p.group, Priority: priority, Count: count, place: counted})
 			}
 		}
@@ -131,7 +140,7 @@ func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
 	for i := range row.named {
 		p := &row.named[i]
 		usage, priority := s.loadAt(p.load, p.Group)
-		if priority < below && (s.gone == nil || !s.gone[namedPod{node, int32(i)}]) {
+		if int64(priority) < below && (s.gone == nil || !s.gone[namedPod{node, int32(i)}]) {
 			add(Victim{Usage: usage, started: p.startTime(), Group: p.Group, Priority: priority, Count: 1, place: int32(i)})
 		}
 	}
@@ -139,7 +148,7 @@ func (s *State) Victims(victims []Victim, node uint32, below int32) []Victim {
 		return victims
 	}
 	for _, i := range s.assumedOn(node) {
-		if a := &s.assumed[i]; !a.evicted && a.pod.Spec().Priority < below {
+		if a := &s.assumed[i]; !a.evicted && int64(a.pod.Spec().Priority) < below {
 			add(Victim{
 				Usage: &a.pod.usage, started: a.started, Group: int32(a.pod.group), Priority: a.pod.Spec().Priority, Count: 1,
 				place: assumedPlace(i),
@@ -193,6 +202,19 @@ type VictimID struct{ group, place int32 }
 
 // ID returns the victim's id.
 func (v *Victim) ID() VictimID { return VictimID{v.Group, v.place} }
+
+// Preempted reports whether kube-scheduler has preempted a victim.
+func (s *State) Preempted(node uint32, v *Victim) bool {
+	return v.place >= 0 && s.rows[node].named[v.place].preempted()
+}
+
+// QueueOf returns the queue entry of a victim that the request assumed, -1 for another one.
+func (s *State) QueueOf(v *Victim) int {
+	if i, assumed := v.Assumed(); assumed {
+		return s.assumed[i].queue
+	}
+	return -1
+}
 
 // AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority below a given one.
 func (s *State) AnyPreempted(node uint32, below int32) bool {

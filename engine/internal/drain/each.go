@@ -5,7 +5,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
-	"github.com/stowage-scheduler/stowage/engine/parallel"
+	"github.com/stowage-scheduler/stowage/engine/internal/parallel"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

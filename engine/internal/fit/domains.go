@@ -8,9 +8,9 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/parallel"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
-	"github.com/stowage-scheduler/stowage/engine/parallel"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

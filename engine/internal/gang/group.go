@@ -24,6 +24,8 @@ type PodGroup struct {
 	Scheduled []ScheduledPod
 	// Priority is the group's priority, which its pods must have; nil for any.
 	Priority *int32
+	// DisruptAll reports whether preemption evicts the group's pods only all together.
+	DisruptAll bool
 	// Joint asks for a placement of the group as a whole, by Joining, within a number of Steps.
 	Joint bool
 	Steps int
@@ -48,19 +50,21 @@ type placer struct {
 	groups  []PodGroup
 	results []verdict.PodGroupPlacement
 	profile *api.Profile
-	prefer  []uint32 // nodes in tie-break order; nil until needed
+	prefer  []uint32  // nodes in tie-break order; nil until needed
+	of      []*queued // by entry; nil for an entry without a group
+	members *members  // nil until needed
 }
 
 // Place places a queue with groups and sets their results. If it returns an error, the results hold the groups that were
 // placed before.
 func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement) error {
 	p := &placer{Queue: q, groups: groups, results: results, profile: profile}
-	of, err := p.queued()
-	if err != nil {
+	var err error
+	if p.of, err = p.queued(); err != nil {
 		return err
 	}
 	for i := range q.Pending {
-		switch g := of[i]; {
+		switch g := p.of[i]; {
 		case g == nil:
 			err = q.Place(ctx, i, q.Pending[i].Count, &q.Placements[i], q.Options.Watch)
 		case !g.done:
@@ -169,11 +173,19 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 	default:
 		t, err = p.anywhere(ctx, g, found)
 	}
+	var after *postFilter
+	if err == nil && p.preempts(g, t) {
+		after, err = p.postFilter(ctx, g, t)
+	}
 	if err != nil {
 		*found = verdict.PodGroupPlacement{}
 		return err
 	}
-	g.report(t, found)
+	if after != nil && after.failed {
+		t, *found = g.nowhere(), verdict.PodGroupPlacement{}
+		t.failure, t.first = after.message, -1
+	}
+	g.report(t, found, after)
 	for i, e := range g.Entries {
 		p.Placements[e] = t.placements[i]
 	}
@@ -249,8 +261,9 @@ func (p *placer) commit(g *queued, t *trial) {
 	}
 }
 
-// report sets the result of a group. A trial below the minimum places no pod.
-func (g *queued) report(t *trial, found *verdict.PodGroupPlacement) {
+// report sets the result of a group. A trial below the minimum places no pod. after is what kube-scheduler does then; nil for
+// nothing.
+func (g *queued) report(t *trial, found *verdict.PodGroupPlacement, after *postFilter) {
 	if t.placed < g.minimum {
 		if found.Status == 0 {
 			found.Status = verdict.GroupInfeasible
@@ -259,7 +272,13 @@ func (g *queued) report(t *trial, found *verdict.PodGroupPlacement) {
 		if t.first < 0 {
 			t.first = g.Entries[0]
 		}
-		g.unplace(t, found.Message)
+		reason := found.Message
+		if after != nil && !after.failed {
+			if found.Preemption = after.found; after.message != "" {
+				found.Message += ", " + after.message
+			}
+		}
+		g.unplace(t, reason, found.Message, after != nil && after.waits)
 	} else if found.Status == 0 {
 		found.Status = verdict.GroupBestEffort
 		if t.placed == g.pods {
@@ -298,9 +317,10 @@ func (g *queued) required() string {
 	return fmt.Sprintf("%d pods", g.minimum)
 }
 
-// unplace removes the nodes from a trial, whose group is not placed for a reason. The messages are those of kube-scheduler's
-// events (pkg/scheduler/schedule_one_podgroup.go submitPodGroupAlgorithmResult, v1.37).
-func (g *queued) unplace(t *trial, reason string) {
+// unplace removes the nodes from a trial, whose group is not placed for a reason, which is a part of a whole text. waits is set if
+// the group waits for victims to be gone. The messages are those of kube-scheduler's events
+// (pkg/scheduler/schedule_one_podgroup.go submitPodGroupAlgorithmResult, v1.37).
+func (g *queued) unplace(t *trial, reason, whole string, waits bool) {
 	for i := range t.placements {
 		r := &t.placements[i]
 		fits := len(r.Nodes) > 0
@@ -311,8 +331,10 @@ func (g *queued) unplace(t *trial, reason string) {
 		case r.Message != "":
 		case !g.mirrored():
 			r.Message = unschedulable
+		case fits && waits:
+			r.Message = whole
 		case fits:
-			r.Message = unschedulable + ", " + reason
+			r.Message = unschedulable + ", " + whole
 		default:
 			r.Message = reason
 		}

@@ -78,9 +78,10 @@ type Queue struct {
 	board  *board.Board
 	moves  int // number of changes to the assumed pods
 	listed int // number of nodes listed in rejections
-	// preempted is the number of nodes and victims listed in preemptions. Entries of groups have none, so no trial changes it.
+	// preempted is the number of nodes and victims listed in preemptions. No trial of a group changes it.
 	preempted int
 	within    []*Class // of queues on some of the nodes
+	anew      []*Class // of queues of Anew
 	silent    bool     // do not explain unplaced pods
 	// feasible and totals are memory of scan.
 	feasible []uint32
@@ -116,6 +117,34 @@ func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
 	}
 	within.Classes = q.within
 	return &within
+}
+
+// Anew returns a queue for some of the entries that knows nothing of the state, so that pods may have been evicted. It finds the
+// texts of unplaced pods, but does not explain more. All queues of Anew share their classes.
+func (q *Queue) Anew(entries []int) *Queue {
+	anew := *q
+	anew.board, anew.within, anew.anew, anew.silent = nil, nil, nil, false
+	anew.Options.Explain, anew.Options.Changes, anew.Options.Preempt, anew.Options.Watch = false, false, nil, nil
+	if q.anew == nil {
+		q.anew = make([]*Class, len(q.Pending))
+	}
+	anew.Classes = q.anew
+	copies := make(map[*Class]*Class, len(entries))
+	for _, e := range entries {
+		c := copies[q.Classes[e]]
+		if c == nil {
+			c = q.Classes[e].Copy(false)
+			copies[q.Classes[e]] = c
+		}
+		anew.Classes[e] = c
+	}
+	return &anew
+}
+
+// List counts nodes and victims that a preemption lists, and reports whether the answer has room for them.
+func (q *Queue) List(found int) bool {
+	q.preempted += found
+	return q.preempted <= verdict.MaxListedNodes
 }
 
 // Undo undoes what the state assumed after a mark.

@@ -337,7 +337,6 @@ func (q *queue) best(p *pods, class *place.Class) (uint32, bool, error) {
 func (q *queue) place(p *pods, node uint32) {
 	q.withdraw(p)
 	q.Assume(p.entry, node)
-	q.State.EnterPorts(node, p.class.Pod)
 	q.placed = append(q.placed, placed{entry: p.entry, node: node})
 	q.changes = append(q.changes, node)
 	q.changed = true

@@ -592,8 +592,8 @@ type PlaceRequest struct {
 	// stops shortly before the deadline, so that the response arrives in time. The number of placed pods then depends on
 	// the server's speed: the response does not depend on the request alone.
 	AllowPartial bool `protobuf:"varint,8,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
-	// Whether to include Placement.preemption of entries with unplaced pods. Only with KUBE_SCHEDULER does Place evict
-	// victims. The cost is per such entry.
+	// Whether to include Placement.preemption of entries with unplaced pods, and PodGroupPlacement.preemption of groups that are
+	// not placed. Only with KUBE_SCHEDULER does Place evict victims. The cost is per such entry and group.
 	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
 	// How the pods of the queue are attempted. KUBE_SCHEDULER does not take pod groups.
 	QueueMode     QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`

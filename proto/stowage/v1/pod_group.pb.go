@@ -22,6 +22,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// PodGroupDisruptionMode is what preemption evicts of a group.
+type PodGroupDisruptionMode int32
+
+const (
+	// As SINGLE.
+	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED PodGroupDisruptionMode = 0
+	// Any of its pods.
+	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE PodGroupDisruptionMode = 1
+	// All of its pods or none.
+	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL PodGroupDisruptionMode = 2
+)
+
+// Enum value maps for PodGroupDisruptionMode.
+var (
+	PodGroupDisruptionMode_name = map[int32]string{
+		0: "POD_GROUP_DISRUPTION_MODE_UNSPECIFIED",
+		1: "POD_GROUP_DISRUPTION_MODE_SINGLE",
+		2: "POD_GROUP_DISRUPTION_MODE_ALL",
+	}
+	PodGroupDisruptionMode_value = map[string]int32{
+		"POD_GROUP_DISRUPTION_MODE_UNSPECIFIED": 0,
+		"POD_GROUP_DISRUPTION_MODE_SINGLE":      1,
+		"POD_GROUP_DISRUPTION_MODE_ALL":         2,
+	}
+)
+
+func (x PodGroupDisruptionMode) Enum() *PodGroupDisruptionMode {
+	p := new(PodGroupDisruptionMode)
+	*p = x
+	return p
+}
+
+func (x PodGroupDisruptionMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodGroupDisruptionMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_pod_group_proto_enumTypes[0].Descriptor()
+}
+
+func (PodGroupDisruptionMode) Type() protoreflect.EnumType {
+	return &file_stowage_v1_pod_group_proto_enumTypes[0]
+}
+
+func (x PodGroupDisruptionMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodGroupDisruptionMode.Descriptor instead.
+func (PodGroupDisruptionMode) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{0}
+}
+
 // PodGroupMode is the mode of placing a group.
 type PodGroupMode int32
 
@@ -61,11 +114,11 @@ func (x PodGroupMode) String() string {
 }
 
 func (PodGroupMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[0].Descriptor()
+	return file_stowage_v1_pod_group_proto_enumTypes[1].Descriptor()
 }
 
 func (PodGroupMode) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[0]
+	return &file_stowage_v1_pod_group_proto_enumTypes[1]
 }
 
 func (x PodGroupMode) Number() protoreflect.EnumNumber {
@@ -74,7 +127,7 @@ func (x PodGroupMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupMode.Descriptor instead.
 func (PodGroupMode) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{0}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
 }
 
 // PodGroupTopologyPolicy is the policy for a group that no single domain has room for.
@@ -115,11 +168,11 @@ func (x PodGroupTopologyPolicy) String() string {
 }
 
 func (PodGroupTopologyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[1].Descriptor()
+	return file_stowage_v1_pod_group_proto_enumTypes[2].Descriptor()
 }
 
 func (PodGroupTopologyPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[1]
+	return &file_stowage_v1_pod_group_proto_enumTypes[2]
 }
 
 func (x PodGroupTopologyPolicy) Number() protoreflect.EnumNumber {
@@ -128,7 +181,7 @@ func (x PodGroupTopologyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupTopologyPolicy.Descriptor instead.
 func (PodGroupTopologyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
 }
 
 // PodGroupStatus is the outcome of a group.
@@ -183,11 +236,11 @@ func (x PodGroupStatus) String() string {
 }
 
 func (PodGroupStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[2].Descriptor()
+	return file_stowage_v1_pod_group_proto_enumTypes[3].Descriptor()
 }
 
 func (PodGroupStatus) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[2]
+	return &file_stowage_v1_pod_group_proto_enumTypes[3]
 }
 
 func (x PodGroupStatus) Number() protoreflect.EnumNumber {
@@ -196,7 +249,7 @@ func (x PodGroupStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupStatus.Descriptor instead.
 func (PodGroupStatus) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{3}
 }
 
 // PodGroup is pods of a queue that are placed together, such as those of a PodGroup of scheduling.k8s.io/v1beta1.
@@ -220,10 +273,15 @@ type PodGroup struct {
 	// with kube-scheduler's error, and any other group has no domain of that key. At most 1,000,000 in the request.
 	ScheduledPods []*ScheduledPod `protobuf:"bytes,6,rep,name=scheduled_pods,json=scheduledPods,proto3" json:"scheduled_pods,omitempty"`
 	// spec.priority of the PodGroup. kube-scheduler fails a group with pods of another priority, and so does IN_ORDER. Not
-	// compared with the pods if absent.
-	Priority      *int32 `protobuf:"varint,7,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// compared with the pods if absent. The group preempts pods with lower priorities, and it is the priority of the group's pods
+	// as victims of other groups. If absent, the group preempts with the priority of its first pod, and its pods are victims with
+	// priorities of their own, or with the highest of them if they can be evicted only all together.
+	Priority *int32 `protobuf:"varint,7,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
+	// spec.disruptionMode of the PodGroup: what preemption evicts of the group's pods that have a node. Only preemption by other
+	// groups reads it. A group without pods in the queue is there for that alone.
+	DisruptionMode PodGroupDisruptionMode `protobuf:"varint,8,opt,name=disruption_mode,json=disruptionMode,proto3,enum=stowage.v1.PodGroupDisruptionMode" json:"disruption_mode,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PodGroup) Reset() {
@@ -305,7 +363,15 @@ func (x *PodGroup) GetPriority() int32 {
 	return 0
 }
 
-// ScheduledPod is a pod of a group that has a node. The cluster has it as well, as a pod of the node.
+func (x *PodGroup) GetDisruptionMode() PodGroupDisruptionMode {
+	if x != nil {
+		return x.DisruptionMode
+	}
+	return PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED
+}
+
+// ScheduledPod is a pod of a group that has a node. The cluster has it as well, as a pod of the node. Preemption recognizes it
+// there by namespace and name, which Node.pods has and Node.pod_counts has not.
 type ScheduledPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
@@ -464,8 +530,8 @@ type PodGroupPlacement struct {
 	// placement has the rejections. With a topology, they are those in the domain with room for the most pods.
 	FirstUnplacedQueueIndex *uint32 `protobuf:"varint,6,opt,name=first_unplaced_queue_index,json=firstUnplacedQueueIndex,proto3,oneof" json:"first_unplaced_queue_index,omitempty"`
 	// The reason why the group is not placed, as text; empty if it is placed. With IN_ORDER and at most one key, REQUIRED,
-	// that of kube-scheduler's condition PodGroupInitiallyScheduled, without the part about preemption. kube-scheduler goes
-	// through the domains in any order; here the first one is the domain that the rejections are of.
+	// that of kube-scheduler's condition PodGroupInitiallyScheduled, with the part about preemption only if requested.
+	// kube-scheduler goes through the domains in any order; here the first one is the domain that the rejections are of.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// With JOINT: the sum of the total scores of the pods.
 	ScoreSum int64 `protobuf:"varint,8,opt,name=score_sum,json=scoreSum,proto3" json:"score_sum,omitempty"`
@@ -483,6 +549,10 @@ type PodGroupPlacement struct {
 	// domain of scheduled_pods is unknown, or the scheduling cycle of a pod ends with an internal error. Neither preemption
 	// nor more nodes help.
 	InternalError bool `protobuf:"varint,13,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
+	// What preemption finds, with PlaceRequest.include_preemption. Only with IN_ORDER and at most one key, REQUIRED. Absent if the
+	// group is placed, after an internal error, and once the nodes and victims that the preemptions of the response list would be
+	// more than 2,000,000.
+	Preemption    *PodGroupPreemption `protobuf:"bytes,14,opt,name=preemption,proto3" json:"preemption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -608,6 +678,176 @@ func (x *PodGroupPlacement) GetInternalError() bool {
 	return false
 }
 
+func (x *PodGroupPlacement) GetPreemption() *PodGroupPreemption {
+	if x != nil {
+		return x.Preemption
+	}
+	return nil
+}
+
+// PodGroupPreemption is what kube-scheduler's DefaultPreemption finds for a group that is not placed
+// (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37). All pods of lower priority leave, on all nodes, and groups
+// as a whole where their disruption mode is ALL. The group is placed. Then victims come back, those that violate a
+// PodDisruptionBudget first, as long as the pods of the group still fit where they were placed. Nothing is evicted: the entries
+// after the group are placed as if it had not been there.
+type PodGroupPreemption struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pods to evict, on any nodes. Empty if there are none that help. The most important are first: by priority, pods of groups
+	// before others, by the number of pods that are evicted together, by start time. Pods that are evicted together follow each
+	// other.
+	Victims []*PodReference `protobuf:"bytes,1,rep,name=victims,proto3" json:"victims,omitempty"`
+	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
+	PdbViolations uint32 `protobuf:"varint,2,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
+	// The number of victims that are pods of groups, where a group that is evicted as a whole counts once.
+	GroupDisruptionCount uint32 `protobuf:"varint,3,opt,name=group_disruption_count,json=groupDisruptionCount,proto3" json:"group_disruption_count,omitempty"`
+	// The nodes that kube-scheduler nominates the pods of the group to, by entry. Empty if preemption finds nothing.
+	Nominations []*PodGroupNomination `protobuf:"bytes,4,rep,name=nominations,proto3" json:"nominations,omitempty"`
+	// The part of the message of the group that is about preemption, for example "pod group preemption: found a placement for
+	// podgroup, preempting 3 victims".
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// Whether pods that kube-scheduler has preempted for the group before are still there, so that it waits for them.
+	Ongoing bool `protobuf:"varint,6,opt,name=ongoing,proto3" json:"ongoing,omitempty"`
+	// Whether it is not known what preemption finds, because the spread constraints and affinity terms of the pods that it would
+	// place count pods in more than 67,108,864 domains together. All other fields are empty.
+	Undecided     bool `protobuf:"varint,7,opt,name=undecided,proto3" json:"undecided,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodGroupPreemption) Reset() {
+	*x = PodGroupPreemption{}
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodGroupPreemption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodGroupPreemption) ProtoMessage() {}
+
+func (x *PodGroupPreemption) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodGroupPreemption.ProtoReflect.Descriptor instead.
+func (*PodGroupPreemption) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PodGroupPreemption) GetVictims() []*PodReference {
+	if x != nil {
+		return x.Victims
+	}
+	return nil
+}
+
+func (x *PodGroupPreemption) GetPdbViolations() uint32 {
+	if x != nil {
+		return x.PdbViolations
+	}
+	return 0
+}
+
+func (x *PodGroupPreemption) GetGroupDisruptionCount() uint32 {
+	if x != nil {
+		return x.GroupDisruptionCount
+	}
+	return 0
+}
+
+func (x *PodGroupPreemption) GetNominations() []*PodGroupNomination {
+	if x != nil {
+		return x.Nominations
+	}
+	return nil
+}
+
+func (x *PodGroupPreemption) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *PodGroupPreemption) GetOngoing() bool {
+	if x != nil {
+		return x.Ongoing
+	}
+	return false
+}
+
+func (x *PodGroupPreemption) GetUndecided() bool {
+	if x != nil {
+		return x.Undecided
+	}
+	return false
+}
+
+// PodGroupNomination is the nodes that pods of an entry are nominated to.
+type PodGroupNomination struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into PlaceRequest.queue.
+	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
+	// The node of each pod, in the order of placing. Pods beyond these are not nominated.
+	Nodes         *NodeList `protobuf:"bytes,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodGroupNomination) Reset() {
+	*x = PodGroupNomination{}
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodGroupNomination) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodGroupNomination) ProtoMessage() {}
+
+func (x *PodGroupNomination) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodGroupNomination.ProtoReflect.Descriptor instead.
+func (*PodGroupNomination) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *PodGroupNomination) GetQueueIndex() uint32 {
+	if x != nil {
+		return x.QueueIndex
+	}
+	return 0
+}
+
+func (x *PodGroupNomination) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // TopologyDomain is the nodes with one value of a topology key.
 type TopologyDomain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -621,7 +861,7 @@ type TopologyDomain struct {
 
 func (x *TopologyDomain) Reset() {
 	*x = TopologyDomain{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +873,7 @@ func (x *TopologyDomain) String() string {
 func (*TopologyDomain) ProtoMessage() {}
 
 func (x *TopologyDomain) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +886,7 @@ func (x *TopologyDomain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyDomain.ProtoReflect.Descriptor instead.
 func (*TopologyDomain) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TopologyDomain) GetTopologyKey() string {
@@ -687,7 +927,7 @@ type PodRule struct {
 
 func (x *PodRule) Reset() {
 	*x = PodRule{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -699,7 +939,7 @@ func (x *PodRule) String() string {
 func (*PodRule) ProtoMessage() {}
 
 func (x *PodRule) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -712,7 +952,7 @@ func (x *PodRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodRule.ProtoReflect.Descriptor instead.
 func (*PodRule) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PodRule) GetQueueIndex() uint32 {
@@ -769,7 +1009,7 @@ var File_stowage_v1_pod_group_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/pod_group.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\x8e\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xe5\x03\n" +
 	"\bPodGroup\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12)\n" +
@@ -779,7 +1019,8 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01\x12K\n" +
 	"\x0escheduled_pods\x18\x06 \x03(\v2\x18.stowage.v1.ScheduledPodB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\rscheduledPods\x12\x1f\n" +
-	"\bpriority\x18\a \x01(\x05H\x02R\bpriority\x88\x01\x01B\f\n" +
+	"\bpriority\x18\a \x01(\x05H\x02R\bpriority\x88\x01\x01\x12U\n" +
+	"\x0fdisruption_mode\x18\b \x01(\x0e2\".stowage.v1.PodGroupDisruptionModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0edisruptionModeB\f\n" +
 	"\n" +
 	"_min_countB\f\n" +
 	"\n" +
@@ -795,7 +1036,7 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x11preemption_policy\x18\x05 \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\"\x83\x01\n" +
 	"\x10PodGroupTopology\x12)\n" +
 	"\x04keys\x18\x01 \x03(\tB\x15\xbaH\x12\x92\x01\x0f\b\x01\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
-	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\xb5\x04\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\xf5\x04\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.stowage.v1.PodGroupStatusR\x06status\x12!\n" +
@@ -810,8 +1051,23 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	" \x03(\v2\x13.stowage.v1.PodRuleR\bconflict\x12)\n" +
 	"\x10conflict_minimal\x18\v \x01(\bR\x0fconflictMinimal\x12\x14\n" +
 	"\x05steps\x18\f \x01(\x04R\x05steps\x12%\n" +
-	"\x0einternal_error\x18\r \x01(\bR\rinternalErrorB\x1d\n" +
-	"\x1b_first_unplaced_queue_index\"I\n" +
+	"\x0einternal_error\x18\r \x01(\bR\rinternalError\x12>\n" +
+	"\n" +
+	"preemption\x18\x0e \x01(\v2\x1e.stowage.v1.PodGroupPreemptionR\n" +
+	"preemptionB\x1d\n" +
+	"\x1b_first_unplaced_queue_index\"\xb9\x02\n" +
+	"\x12PodGroupPreemption\x122\n" +
+	"\avictims\x18\x01 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
+	"\x0epdb_violations\x18\x02 \x01(\rR\rpdbViolations\x124\n" +
+	"\x16group_disruption_count\x18\x03 \x01(\rR\x14groupDisruptionCount\x12@\n" +
+	"\vnominations\x18\x04 \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominations\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12\x18\n" +
+	"\aongoing\x18\x06 \x01(\bR\aongoing\x12\x1c\n" +
+	"\tundecided\x18\a \x01(\bR\tundecided\"a\n" +
+	"\x12PodGroupNomination\x12\x1f\n" +
+	"\vqueue_index\x18\x01 \x01(\rR\n" +
+	"queueIndex\x12*\n" +
+	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"I\n" +
 	"\x0eTopologyDomain\x12!\n" +
 	"\ftopology_key\x18\x01 \x01(\tR\vtopologyKey\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"\xef\x01\n" +
@@ -823,7 +1079,11 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x05index\x18\x04 \x01(\rR\x05index\x12!\n" +
 	"\ftopology_key\x18\x05 \x01(\tR\vtopologyKey\x12\x1a\n" +
 	"\bresource\x18\x06 \x01(\tR\bresource\x12\x14\n" +
-	"\x05error\x18\a \x01(\tR\x05error*e\n" +
+	"\x05error\x18\a \x01(\tR\x05error*\x8c\x01\n" +
+	"\x16PodGroupDisruptionMode\x12)\n" +
+	"%POD_GROUP_DISRUPTION_MODE_UNSPECIFIED\x10\x00\x12$\n" +
+	" POD_GROUP_DISRUPTION_MODE_SINGLE\x10\x01\x12!\n" +
+	"\x1dPOD_GROUP_DISRUPTION_MODE_ALL\x10\x02*e\n" +
 	"\fPodGroupMode\x12\x1e\n" +
 	"\x1aPOD_GROUP_MODE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17POD_GROUP_MODE_IN_ORDER\x10\x01\x12\x18\n" +
@@ -852,38 +1112,48 @@ func file_stowage_v1_pod_group_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_pod_group_proto_rawDescData
 }
 
-var file_stowage_v1_pod_group_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_stowage_v1_pod_group_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_stowage_v1_pod_group_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_stowage_v1_pod_group_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_stowage_v1_pod_group_proto_goTypes = []any{
-	(PodGroupMode)(0),           // 0: stowage.v1.PodGroupMode
-	(PodGroupTopologyPolicy)(0), // 1: stowage.v1.PodGroupTopologyPolicy
-	(PodGroupStatus)(0),         // 2: stowage.v1.PodGroupStatus
-	(*PodGroup)(nil),            // 3: stowage.v1.PodGroup
-	(*ScheduledPod)(nil),        // 4: stowage.v1.ScheduledPod
-	(*PodGroupTopology)(nil),    // 5: stowage.v1.PodGroupTopology
-	(*PodGroupPlacement)(nil),   // 6: stowage.v1.PodGroupPlacement
-	(*TopologyDomain)(nil),      // 7: stowage.v1.TopologyDomain
-	(*PodRule)(nil),             // 8: stowage.v1.PodRule
-	(PreemptionPolicy)(0),       // 9: stowage.v1.PreemptionPolicy
-	(Plugin)(0),                 // 10: stowage.v1.Plugin
-	(TopologyRule)(0),           // 11: stowage.v1.TopologyRule
+	(PodGroupDisruptionMode)(0), // 0: stowage.v1.PodGroupDisruptionMode
+	(PodGroupMode)(0),           // 1: stowage.v1.PodGroupMode
+	(PodGroupTopologyPolicy)(0), // 2: stowage.v1.PodGroupTopologyPolicy
+	(PodGroupStatus)(0),         // 3: stowage.v1.PodGroupStatus
+	(*PodGroup)(nil),            // 4: stowage.v1.PodGroup
+	(*ScheduledPod)(nil),        // 5: stowage.v1.ScheduledPod
+	(*PodGroupTopology)(nil),    // 6: stowage.v1.PodGroupTopology
+	(*PodGroupPlacement)(nil),   // 7: stowage.v1.PodGroupPlacement
+	(*PodGroupPreemption)(nil),  // 8: stowage.v1.PodGroupPreemption
+	(*PodGroupNomination)(nil),  // 9: stowage.v1.PodGroupNomination
+	(*TopologyDomain)(nil),      // 10: stowage.v1.TopologyDomain
+	(*PodRule)(nil),             // 11: stowage.v1.PodRule
+	(PreemptionPolicy)(0),       // 12: stowage.v1.PreemptionPolicy
+	(*PodReference)(nil),        // 13: stowage.v1.PodReference
+	(*NodeList)(nil),            // 14: stowage.v1.NodeList
+	(Plugin)(0),                 // 15: stowage.v1.Plugin
+	(TopologyRule)(0),           // 16: stowage.v1.TopologyRule
 }
 var file_stowage_v1_pod_group_proto_depIdxs = []int32{
-	0,  // 0: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
-	5,  // 1: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
-	4,  // 2: stowage.v1.PodGroup.scheduled_pods:type_name -> stowage.v1.ScheduledPod
-	9,  // 3: stowage.v1.ScheduledPod.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
-	1,  // 4: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
-	2,  // 5: stowage.v1.PodGroupPlacement.status:type_name -> stowage.v1.PodGroupStatus
-	7,  // 6: stowage.v1.PodGroupPlacement.domains:type_name -> stowage.v1.TopologyDomain
-	8,  // 7: stowage.v1.PodGroupPlacement.conflict:type_name -> stowage.v1.PodRule
-	10, // 8: stowage.v1.PodRule.plugin:type_name -> stowage.v1.Plugin
-	11, // 9: stowage.v1.PodRule.rule:type_name -> stowage.v1.TopologyRule
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	1,  // 0: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
+	6,  // 1: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
+	5,  // 2: stowage.v1.PodGroup.scheduled_pods:type_name -> stowage.v1.ScheduledPod
+	0,  // 3: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
+	12, // 4: stowage.v1.ScheduledPod.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
+	2,  // 5: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
+	3,  // 6: stowage.v1.PodGroupPlacement.status:type_name -> stowage.v1.PodGroupStatus
+	10, // 7: stowage.v1.PodGroupPlacement.domains:type_name -> stowage.v1.TopologyDomain
+	11, // 8: stowage.v1.PodGroupPlacement.conflict:type_name -> stowage.v1.PodRule
+	8,  // 9: stowage.v1.PodGroupPlacement.preemption:type_name -> stowage.v1.PodGroupPreemption
+	13, // 10: stowage.v1.PodGroupPreemption.victims:type_name -> stowage.v1.PodReference
+	9,  // 11: stowage.v1.PodGroupPreemption.nominations:type_name -> stowage.v1.PodGroupNomination
+	14, // 12: stowage.v1.PodGroupNomination.nodes:type_name -> stowage.v1.NodeList
+	15, // 13: stowage.v1.PodRule.plugin:type_name -> stowage.v1.Plugin
+	16, // 14: stowage.v1.PodRule.rule:type_name -> stowage.v1.TopologyRule
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_group_proto_init() }
@@ -901,8 +1171,8 @@ func file_stowage_v1_pod_group_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_group_proto_rawDesc), len(file_stowage_v1_pod_group_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   6,
+			NumEnums:      4,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -44,6 +44,8 @@ const (
 	Feature_FEATURE_NOMINATED_PODS Feature = 7
 	// QueueMode.KUBE_SCHEDULER.
 	Feature_FEATURE_QUEUE Feature = 8
+	// PodGroupPlacement.preemption and PodGroup.disruption_mode.
+	Feature_FEATURE_GROUP_PREEMPTION Feature = 9
 	// PreemptRequest.safe.
 	Feature_FEATURE_SAFE_PREEMPTION Feature = 10
 	// PreemptRequest.across_nodes.
@@ -70,6 +72,7 @@ var (
 		6:  "FEATURE_PREEMPTION",
 		7:  "FEATURE_NOMINATED_PODS",
 		8:  "FEATURE_QUEUE",
+		9:  "FEATURE_GROUP_PREEMPTION",
 		10: "FEATURE_SAFE_PREEMPTION",
 		11: "FEATURE_PREEMPTION_ACROSS_NODES",
 		12: "FEATURE_SCHEDULED_GROUP_PODS",
@@ -87,6 +90,7 @@ var (
 		"FEATURE_PREEMPTION":              6,
 		"FEATURE_NOMINATED_PODS":          7,
 		"FEATURE_QUEUE":                   8,
+		"FEATURE_GROUP_PREEMPTION":        9,
 		"FEATURE_SAFE_PREEMPTION":         10,
 		"FEATURE_PREEMPTION_ACROSS_NODES": 11,
 		"FEATURE_SCHEDULED_GROUP_PODS":    12,
@@ -549,7 +553,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\x88\x03\n" +
+	"\x18_max_requests_per_second*\xa6\x03\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -559,7 +563,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x18FEATURE_DISABLED_PLUGINS\x10\x05\x12\x16\n" +
 	"\x12FEATURE_PREEMPTION\x10\x06\x12\x1a\n" +
 	"\x16FEATURE_NOMINATED_PODS\x10\a\x12\x11\n" +
-	"\rFEATURE_QUEUE\x10\b\x12\x1b\n" +
+	"\rFEATURE_QUEUE\x10\b\x12\x1c\n" +
+	"\x18FEATURE_GROUP_PREEMPTION\x10\t\x12\x1b\n" +
 	"\x17FEATURE_SAFE_PREEMPTION\x10\n" +
 	"\x12#\n" +
 	"\x1fFEATURE_PREEMPTION_ACROSS_NODES\x10\v\x12 \n" +

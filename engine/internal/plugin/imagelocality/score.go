@@ -70,6 +70,9 @@ func sums(c *plugin.Cycle) (sums []int64, images int64) {
 
 // add adds an image to the nodes that have it.
 func add(c *plugin.Cycle, sums []int64, name string) []int64 {
+	if !c.State.ImagesCount() {
+		return sums
+	}
 	nodes, size := c.State.Image(normalized(name))
 	if nodes == nil || c.State.Ended() {
 		return sums

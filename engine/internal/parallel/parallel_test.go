@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stowage-scheduler/stowage/engine/parallel"
+	"github.com/stowage-scheduler/stowage/engine/internal/parallel"
 )
 
 func square(_ context.Context, i int) (int, error) { return i * i, nil }

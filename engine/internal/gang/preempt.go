@@ -1,0 +1,220 @@
+package gang
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// postFilter is what kube-scheduler does for a group that is not placed.
+type postFilter struct {
+	found   *verdict.GroupPreemption // nil if there is no room for what it lists
+	message string
+	waits   bool // for victims to be gone
+	failed  bool // an internal error of the group
+}
+
+// The texts of kube-scheduler's plugins (pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go and
+// pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go PodGroupPostFilter,
+// pkg/scheduler/framework/runtime/framework.go RunPodGroupPostFilterPlugins, v1.37).
+const (
+	groupPrefix  = "pod group preemption: "
+	noClaims     = "deallocation and deletion of ResourceClaims completed"
+	failingText  = "error in %q PodGroupPostFilter plugins: %s"
+	claimsFailed = "not found"
+)
+
+// preempts reports whether kube-scheduler runs preemption for a group after a trial, and the call asks for it.
+func (p *placer) preempts(g *queued, t *trial) bool {
+	return p.Options.Preempt != nil && g.mirrored() && t.failure == "" && t.placed < g.minimum
+}
+
+// postFilter looks for victims with whose eviction a group can be placed: all pods that it may preempt leave, the group is placed,
+// and those come back that leave its pods where they are (pkg/scheduler/framework/preemption/podgrouppreemption.go Preempt,
+// v1.37). The state is what it was afterwards.
+func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilter, error) {
+	if len(g.Keys) == 0 && !p.filtered(g, t) {
+		return &postFilter{failed: true, message: fmt.Sprintf(failingText, "DynamicResources", claimsFailed)}, ctx.Err()
+	}
+	priority := p.priority(g)
+	switch {
+	case slices.ContainsFunc(g.Entries, func(e int) bool { return p.Pending[e].Pod.Template.Spec.NeverPreempts }):
+		return p.fruitless(g, "not eligible due to preemptionPolicy=Never.", true), ctx.Err()
+	case p.ongoing(g, priority):
+		const message = groupPrefix + "ongoing preemption on nominated nodes"
+		return &postFilter{found: &verdict.GroupPreemption{Ongoing: true, Message: message}, message: message, waits: true}, ctx.Err()
+	}
+	units, err := preempt.NewUnits(ctx, p.State, priority, p.memberOf)
+	if err != nil {
+		return nil, err
+	}
+	if units.Empty() {
+		return p.fruitless(g, "No preemption victims found for incoming preemptor", false), nil
+	}
+	mark := p.State.Mark()
+	restore := p.State.Mutate()
+	defer func() {
+		p.Undo(mark)
+		restore()
+	}()
+	if err := units.Evict(ctx); err != nil {
+		return nil, err
+	}
+	without, found, err := p.without(ctx, g)
+	switch {
+	case err != nil:
+		return nil, err
+	case without.failure != "":
+		return &postFilter{failed: true, message: fmt.Sprintf(failingText, "DefaultPreemption", groupPrefix+without.failure)}, nil
+	case without.placed < g.minimum:
+		return p.fruitless(g, cmp.Or(found.Message, g.outcome(without)), true), nil
+	}
+	result, err := units.Reprieve(ctx, p.assigned(g, without))
+	if err != nil {
+		return nil, err
+	}
+	if result == nil {
+		return &postFilter{found: &verdict.GroupPreemption{Undecided: true}}, nil
+	}
+	for i, e := range g.Entries {
+		if nodes := without.placements[i].Nodes; len(nodes) > 0 {
+			result.Nominations = append(result.Nominations, verdict.GroupNomination{Entry: e, Nodes: nodes})
+		}
+	}
+	result.Message = fmt.Sprintf("%sfound a placement for podgroup, preempting %d victims", groupPrefix, result.Count)
+	out := &postFilter{found: result, message: result.Message, waits: true}
+	if !p.List(result.Listed()) {
+		out.found = nil
+	}
+	return out, nil
+}
+
+// fruitless returns that preemption finds nothing for a reason. If preemption might have helped, the text of the plugin before it
+// comes first, which does not look at groups with a topology.
+func (p *placer) fruitless(g *queued, reason string, may bool) *postFilter {
+	own := groupPrefix + reason
+	out := &postFilter{found: &verdict.GroupPreemption{Message: own}, message: own}
+	if may && len(g.Keys) == 0 {
+		out.message = noClaims + ", " + own
+	}
+	return out
+}
+
+// filtered reports whether kube-scheduler's DynamicResources has run for a pod of a group.
+func (p *placer) filtered(g *queued, t *trial) bool {
+	if p.Candidates.Empty() {
+		return false
+	}
+	for i, e := range g.Entries {
+		r, d := &t.placements[i], p.Decision(p.Classes[e])
+		attempted := len(r.Nodes) > 0 || r.Message != ""
+		if attempted && d.Gated() == nil && d.PreFilter().Rejected == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// priority returns the priority with which a group preempts: its own, or else that of its first pod.
+func (p *placer) priority(g *queued) int32 {
+	if g.Priority != nil {
+		return *g.Priority
+	}
+	return p.Pending[g.Entries[0]].Pod.Template.Spec.Priority
+}
+
+// ongoing reports whether kube-scheduler has preempted pods for a group that are still there.
+func (p *placer) ongoing(g *queued, priority int32) bool {
+	seen := make(map[string]bool)
+	for _, e := range g.Entries {
+		name := p.Pending[e].Pod.NominatedNode
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		if node, known := p.State.Node(name); known && preempt.OngoingOn(p.State, node, priority, p.memberOf) {
+			return true
+		}
+	}
+	return false
+}
+
+// without places a group in the state without victims, and undoes that. The second result has the reason if it is not placed.
+func (p *placer) without(ctx context.Context, g *queued) (*trial, *verdict.PodGroupPlacement, error) {
+	anew := *p
+	anew.Queue = p.Anew(g.Entries)
+	found := &verdict.PodGroupPlacement{}
+	mark := p.State.Mark()
+	place := anew.anywhere
+	if len(g.Keys) > 0 {
+		place = anew.inOneDomain
+	}
+	t, err := place(ctx, g, found)
+	p.State.Undo(mark)
+	return t, found, err
+}
+
+// assigned returns the pods of a trial with their nodes, in the order in which they were placed.
+func (p *placer) assigned(g *queued, t *trial) []preempt.Assigned {
+	var out []preempt.Assigned
+	for i, e := range g.Entries {
+		class := p.Classes[e]
+		for _, node := range t.placements[i].Nodes {
+			out = append(out, preempt.Assigned{
+				Decision: decide.New(p.Framework, p.State, class.Pod), Name: p.Pending[e].Pod.Name, Node: node, Entry: e,
+			})
+		}
+	}
+	return out
+}
+
+// members are the pods on nodes of all groups.
+type members struct {
+	scheduled map[member]*preempt.Membership
+	queued    []*preempt.Membership // by group
+}
+
+type member struct {
+	namespace intern.ID
+	name      string
+	node      uint32
+}
+
+// memberOf is a preempt.MemberOf.
+func (p *placer) memberOf(node uint32, v *cluster.Victim) *preempt.Membership {
+	if p.members == nil {
+		p.members = p.newMembers()
+	}
+	if e := p.State.QueueOf(v); e >= 0 {
+		if g := p.of[e]; g != nil {
+			return p.members.queued[g.index]
+		}
+		return nil
+	}
+	if len(p.members.scheduled) == 0 {
+		return nil
+	}
+	return p.members.scheduled[member{p.State.Group(int(v.Group)).Namespace, p.State.VictimName(node, v), node}]
+}
+
+func (p *placer) newMembers() *members {
+	m := &members{scheduled: make(map[member]*preempt.Membership), queued: make([]*preempt.Membership, len(p.groups))}
+	for i := range p.groups {
+		g := &p.groups[i]
+		m.queued[i] = &preempt.Membership{Priority: g.Priority, All: g.DisruptAll}
+		for j := range g.Scheduled {
+			pod := &g.Scheduled[j]
+			if id, known := p.State.Symbols.Lookup(cmp.Or(pod.Namespace, "default")); known {
+				m.scheduled[member{id, pod.Name, pod.Node}] = m.queued[i]
+			}
+		}
+	}
+	return m
+}

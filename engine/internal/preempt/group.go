@@ -1,0 +1,445 @@
+package preempt
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Membership is what preemption knows of the pod group that a pod is in.
+type Membership struct {
+	// Priority is the group's, which counts instead of the pod's; nil for none.
+	Priority *int32
+	// All reports whether the pods of the group can be evicted only all together.
+	All bool
+}
+
+// MemberOf returns the membership of a pod of a node, equal for pods of one group; nil for none.
+type MemberOf func(node uint32, v *cluster.Victim) *Membership
+
+// Units are what a pod group may preempt: pods, and pod groups as a whole, on any nodes
+// (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37).
+type Units struct {
+	state *cluster.State
+	list  []unit // the most important first
+}
+
+// unit is pods that preemption evicts together, or equal pods of which it evicts any number.
+type unit struct {
+	pods     []victimOn
+	copies   int32 // equal pods; 1 for several pods
+	priority int32
+	grouped  bool
+	started  int64
+	order    int
+	gone     int32 // copies that are evicted in the end
+}
+
+type victimOn struct {
+	node uint32
+	cluster.Victim
+}
+
+// NewUnits returns the units with a priority below a given one.
+func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (*Units, error) {
+	all := &Units{state: s}
+	whole := make(map[*Membership]int) // index in list
+	var victims []cluster.Victim
+	for n := range uint32(s.Len()) {
+		if n%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		victims = s.AllVictims(victims[:0], n)
+		for i := range victims {
+			v := &victims[i]
+			in := of(n, v)
+			u := unit{copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), order: len(all.list)}
+			if in != nil && in.Priority != nil {
+				u.priority = *in.Priority
+			}
+			if in != nil && in.All {
+				if at, known := whole[in]; known {
+					known := &all.list[at]
+					known.pods = append(known.pods, victimOn{n, *v})
+					known.priority, known.started = max(known.priority, u.priority), min(known.started, u.started)
+					continue
+				}
+				whole[in] = len(all.list)
+			}
+			if u.priority >= below && (in == nil || !in.All) {
+				continue
+			}
+			u.pods = []victimOn{{n, *v}}
+			all.list = append(all.list, u)
+		}
+	}
+	all.list = slices.DeleteFunc(all.list, func(u unit) bool { return u.priority >= below })
+	slices.SortFunc(all.list, compareUnits)
+	return all, ctx.Err()
+}
+
+// compareUnits orders units, the most important first (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37),
+// then the one that is found first.
+func compareUnits(a, b unit) int {
+	rank := func(u *unit) int {
+		if u.grouped {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(&b), rank(&a)), cmp.Compare(len(b.pods), len(a.pods)),
+		cmp.Compare(a.started, b.started), cmp.Compare(a.order, b.order))
+}
+
+// Empty reports whether there are no units.
+func (all *Units) Empty() bool { return len(all.list) == 0 }
+
+// Evict evicts all units from the state.
+func (all *Units) Evict(ctx context.Context) error {
+	on := make(map[uint32][]cluster.Victim)
+	for i := range all.list {
+		for j := range all.list[i].pods {
+			v := &all.list[i].pods[j]
+			on[v.node] = append(on[v.node], v.Victim)
+		}
+	}
+	for n := range uint32(all.state.Len()) {
+		victims := on[n]
+		if len(victims) == 0 {
+			continue
+		}
+		all.state.LeavePorts(n, victims)
+		for i := range victims {
+			if i%16 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			all.state.EvictVictim(n, &victims[i])
+		}
+	}
+	return ctx.Err()
+}
+
+// Assigned is a pod of the group with its node.
+type Assigned struct {
+	*decide.Decision
+	Name  string
+	Node  uint32
+	Entry int
+}
+
+// maxTracked bounds the counts of all assigned pods.
+const maxTracked = 1 << 26
+
+// Reprieve brings those units back with which all assigned pods still fit, and returns the others. All units are evicted, and
+// none of the assigned pods is assumed. The result is nil if the rules of the assigned pods count too much.
+func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.GroupPreemption, error) {
+	r, err := all.reprieving(ctx, assigned)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	out := &verdict.GroupPreemption{}
+	_, groups := all.state.Added()
+	budgets := newBudgets(all.state, groups)
+	type part struct {
+		*unit
+		copies int32
+	}
+	var within []part // of no budget's violation
+	for i := range all.list {
+		u := &all.list[i]
+		if len(u.pods) == 1 {
+			n, err := all.spend(ctx, &budgets, &u.pods[0])
+			if err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				within = append(within, part{u, n})
+			}
+			if n < u.copies {
+				gone, err := r.reprieve(ctx, u, u.copies-n)
+				if err != nil {
+					return nil, err
+				}
+				out.Violations += int(gone)
+			}
+			continue
+		}
+		violating := int32(0)
+		for j := range u.pods {
+			n, err := all.spend(ctx, &budgets, &u.pods[j])
+			if err != nil {
+				return nil, err
+			}
+			violating += u.pods[j].Count - n
+		}
+		if violating == 0 {
+			within = append(within, part{u, 1})
+			continue
+		}
+		gone, err := r.reprieve(ctx, u, 1)
+		if err != nil {
+			return nil, err
+		}
+		out.Violations += int(gone * violating)
+	}
+	for _, p := range within {
+		if _, err := r.reprieve(ctx, p.unit, p.copies); err != nil {
+			return nil, err
+		}
+	}
+	all.report(out)
+	return out, ctx.Err()
+}
+
+func (all *Units) spend(ctx context.Context, b *budgets, v *victimOn) (within int32, err error) {
+	if b.of == nil {
+		return v.Count, nil
+	}
+	return b.spend(ctx, v.node, &v.Victim)
+}
+
+// report adds the units that are gone.
+func (all *Units) report(out *verdict.GroupPreemption) {
+	for i := range all.list {
+		u := &all.list[i]
+		if u.gone == 0 {
+			continue
+		}
+		out.Count += int(u.gone) * len(u.pods)
+		if u.grouped {
+			out.Disruptions += int(u.gone)
+		}
+		for j := range u.pods {
+			v := u.pods[j].Victim
+			if len(u.pods) == 1 {
+				v.Count = u.gone
+			}
+			out.Victims = append(out.Victims, all.state.VictimReference(u.pods[j].node, &v))
+		}
+	}
+}
+
+// reprieving brings units back one after the other.
+type reprieving struct {
+	state  *cluster.State
+	passes []groupPass
+	on     map[uint32][]int32    // passes by node
+	counts map[int32][]countedIn // by group of pods: where they count
+	kept   int                   // numbers in counts
+	steps  int
+
+	touched []int32 // passes in which the pods count that came last
+	open    []int32 // passes that are open, and some that were
+}
+
+// groupPass is one of the two decisions about an assigned pod, with nominated pods and without them.
+type groupPass struct {
+	*rule.Tracked
+	// open is set unless it is known to allow its node. touched is set if the pass is in reprieving.touched.
+	open, touched bool
+}
+
+// countedIn is a pass with what a pod of a group counts in it.
+type countedIn struct {
+	pass    int32
+	weights rule.Vector
+	spreads bool
+}
+
+// reprieving compiles the rules of the assigned pods, each with those before it in place, as in the scheduling cycle that
+// assigned them.
+func (all *Units) reprieving(ctx context.Context, assigned []Assigned) (*reprieving, error) {
+	s := all.state
+	r := &reprieving{state: s, on: make(map[uint32][]int32), counts: make(map[int32][]countedIn)}
+	var coming []cluster.Nominated // one of each group with anti-affinity
+	seen := make(map[int32]bool)
+	for i := range all.list {
+		for j := range all.list[i].pods {
+			group := all.list[i].pods[j].Group
+			if g := s.Group(int(group)); !seen[group] && len(g.AntiAffinity) > 0 {
+				coming = append(coming, cluster.Nominated{Group: g})
+			}
+			seen[group] = true
+		}
+	}
+	numbers := 0
+	add := func(a *Assigned, nominated []cluster.Nominated) {
+		rules := a.Rules()
+		for _, p := range a.Filters {
+			if p.WithNominated != nil {
+				rules = cmp.Or(p.WithNominated(a.Cycle, rules, slices.Concat(coming, nominated)), rules)
+			}
+		}
+		t := rules.Track(a.Node, nominated)
+		numbers += t.Numbers()
+		r.on[a.Node] = append(r.on[a.Node], int32(len(r.passes)))
+		r.passes = append(r.passes, groupPass{Tracked: t})
+	}
+	mark := s.Mark()
+	defer s.Undo(mark)
+	// In the cycle, a pod that is assumed is nominated no longer. Afterwards it is.
+	nominated := make([][]cluster.Nominated, len(assigned))
+	if s.AnyNominated() || s.AnyNominations() {
+		for i := range assigned {
+			a := &assigned[i]
+			nominated[i] = a.NominatedOn(nodeset.Of(s.Len(), []uint32{a.Node}))[a.Node]
+		}
+	}
+	for i := range assigned {
+		a := &assigned[i]
+		if len(nominated[i]) > 0 {
+			add(a, nominated[i])
+		}
+		add(a, nil)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if numbers > maxTracked {
+			return nil, nil
+		}
+		s.Assume(a.Pod, a.Name, a.Node, a.Entry)
+	}
+	for i := range r.passes {
+		r.reopen(int32(i))
+	}
+	return r, nil
+}
+
+func (r *reprieving) ended(ctx context.Context) error {
+	if r.steps++; r.steps%256 == 0 {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// reprieve brings a number of copies of a unit back, as far as that is possible, and returns how many stay away.
+func (r *reprieving) reprieve(ctx context.Context, u *unit, copies int32) (gone int32, err error) {
+	if len(u.pods) == 1 && len(r.on[u.pods[0].node]) == 0 && len(r.countedIn(u.pods[0].Group)) == 0 && len(r.open) == 0 {
+		return 0, ctx.Err() // no decision depends on it
+	}
+	for ; copies > 0; copies-- {
+		if err := r.ended(ctx); err != nil {
+			return gone, err
+		}
+		spreads, err := r.come(ctx, u, 1)
+		if err != nil {
+			return gone, err
+		}
+		if r.allows() {
+			continue
+		}
+		if _, err := r.come(ctx, u, -1); err != nil {
+			return gone, err
+		}
+		gone++
+		if !spreads { // nothing has changed
+			gone += copies - 1
+			break
+		}
+		for _, pass := range r.touched {
+			r.reopen(pass)
+		}
+	}
+	u.gone += gone
+	return gone, nil
+}
+
+// reopen makes a pass be asked again.
+func (r *reprieving) reopen(pass int32) {
+	if p := &r.passes[pass]; !p.open {
+		p.open = true
+		r.open = append(r.open, pass)
+	}
+}
+
+func (r *reprieving) touch(pass int32) {
+	if p := &r.passes[pass]; !p.touched {
+		p.touched = true
+		r.touched = append(r.touched, pass)
+	}
+}
+
+// come lets the pods of a unit come, or leave with a sign of -1, and reports whether a spread rule counts any of them.
+func (r *reprieving) come(ctx context.Context, u *unit, sign int64) (spreads bool, err error) {
+	for _, pass := range r.touched {
+		r.passes[pass].touched = false
+	}
+	r.touched = r.touched[:0]
+	for i := range u.pods {
+		v := &u.pods[i]
+		if err := r.ended(ctx); err != nil {
+			return spreads, err
+		}
+		for _, pass := range r.on[v.node] {
+			r.passes[pass].Occupy(v.Usage, sign)
+			r.touch(pass)
+		}
+		for _, in := range r.countedIn(v.Group) {
+			r.passes[in.pass].Add(v.node, in.weights, sign)
+			spreads = spreads || in.spreads
+			r.touch(in.pass)
+		}
+	}
+	return spreads, nil
+}
+
+// allows reports whether all passes allow their nodes. If one does not, those that were touched are asked again next time.
+func (r *reprieving) allows() bool {
+	for _, pass := range r.touched {
+		r.reopen(pass)
+	}
+	for len(r.open) > 0 {
+		last := len(r.open) - 1
+		p := &r.passes[r.open[last]]
+		if !p.Allows() {
+			return false
+		}
+		p.open = false
+		r.open = r.open[:last]
+	}
+	return true
+}
+
+// maxCountedIn bounds the numbers that are kept about where the pods of groups count.
+const maxCountedIn = 1 << 22
+
+// countedIn returns the passes in which the pods of a group count.
+func (r *reprieving) countedIn(group int32) []countedIn {
+	known, found := r.counts[group]
+	if found {
+		return known
+	}
+	g := r.state.Group(int(group))
+	for i := range r.passes {
+		if weights := r.passes[i].Weights(g); weights != nil {
+			known = append(known, countedIn{int32(i), weights, r.passes[i].Spreads(weights)})
+			r.kept += len(weights)
+		}
+	}
+	if r.kept > maxCountedIn {
+		clear(r.counts)
+		r.kept = 0
+	}
+	r.counts[group] = known
+	return known
+}
+
+// OngoingOn reports whether kube-scheduler preempts a pod of a node for a group with a priority already.
+func OngoingOn(s *cluster.State, node uint32, below int32, of MemberOf) bool {
+	return slices.ContainsFunc(s.AllVictims(nil, node), func(v cluster.Victim) bool {
+		if !s.Preempted(node, &v) {
+			return false
+		}
+		priority := v.Priority
+		if in := of(node, &v); in != nil && in.Priority != nil {
+			priority = *in.Priority
+		}
+		return priority < below
+	})
+}

@@ -1,0 +1,210 @@
+package rule
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+)
+
+// Tracked is a set of rules for decisions about one node, while pods come to any nodes and leave them again. It counts them as
+// kube-scheduler's AddPod and RemovePod do in the state of a scheduling cycle.
+type Tracked struct {
+	set  *Set
+	node uint32
+	// room is what is free on the node by need.
+	room []int64
+	// excluded is the weight of the pods that came into domains where exclusions do not allow any.
+	excluded int64
+	spread   []trackedSpread
+}
+
+type trackedSpread struct {
+	*Spread
+	counts []int64 // by domain
+	critical
+	// extra is how many nominated pods of the node count.
+	extra int64
+}
+
+// Track returns a set for decisions about a node, with the pods that are nominated to it and count. The set counts its pods
+// itself from then on, and nothing else may use it.
+func (s *Set) Track(node uint32, nominated []cluster.Nominated) *Tracked {
+	t := &Tracked{set: s, node: node}
+	for _, r := range s.Spread {
+		counts := r.Counts()
+		t.spread = append(t.spread, trackedSpread{Spread: r, counts: counts, critical: criticalOf(r.present, counts), extra: r.Added(nominated)})
+	}
+	for i := range s.Fit.Needs() {
+		need := &s.Fit.needs[i]
+		room := need.Room(node)
+		for j := range nominated {
+			room -= nominated[j].Usage.Of(need.Resource)
+		}
+		t.room = append(t.room, room)
+	}
+	if s.Affinity != nil {
+		s.Affinity.Count()
+		for i := range nominated {
+			s.Affinity.Add(node, one(s.Affinity.Pods.matches(nominated[i].Group)))
+		}
+	}
+	for _, e := range s.Exclusions {
+		if !e.AllowsWith(node, 0) {
+			t.excluded++
+		}
+		if _, in := e.Domain(node); in {
+			for i := range nominated {
+				t.excluded += e.Pods.Weight(nominated[i].Group)
+			}
+		}
+	}
+	return t
+}
+
+// Numbers is how many numbers the counts take.
+func (t *Tracked) Numbers() int {
+	n := 0
+	for i := range t.spread {
+		n += len(t.spread[i].counts)
+	}
+	if a := t.set.Affinity; a != nil {
+		for i := range a.Terms {
+			n += len(a.Terms[i].Counts)
+		}
+	}
+	return n
+}
+
+// Weights returns what one pod of a group counts: by spread rule, then for affinity, then by exclusion; nil if it does not count
+// anywhere.
+func (t *Tracked) Weights(g *cluster.Group) Vector {
+	if !t.set.domains() {
+		return nil
+	}
+	v := make(Vector, t.set.Width())
+	t.set.addDomains(v, g, false)
+	v = v[:len(v)-len(t.room)]
+	if !slices.ContainsFunc(v, func(n int64) bool { return n != 0 }) {
+		return nil
+	}
+	return v
+}
+
+// Add counts a pod with weights that comes to a node, or that leaves it with a sign of -1.
+func (t *Tracked) Add(node uint32, weights Vector, sign int64) {
+	for i := range t.spread {
+		if weights[i] != 0 {
+			t.spread[i].add(node, sign)
+		}
+	}
+	at := len(t.spread)
+	if n := weights[at]; n != 0 {
+		t.set.Affinity.Add(node, sign)
+	}
+	for i, e := range t.set.Exclusions {
+		if n := weights[at+1+i]; n != 0 && e.SameDomain(node, t.node) {
+			t.excluded += sign * n
+		}
+	}
+}
+
+// Spreads reports whether weights have a part that spread rules count.
+func (t *Tracked) Spreads(weights Vector) bool {
+	return weights != nil && slices.ContainsFunc(weights[:len(t.spread)], func(n int64) bool { return n != 0 })
+}
+
+// Occupy lets a pod come to the node, or leave it with a sign of -1.
+func (t *Tracked) Occupy(u *cluster.Usage, sign int64) {
+	for i := range t.room {
+		t.room[i] -= sign * u.Of(t.set.Fit.needs[i].Resource)
+	}
+}
+
+// Allows reports whether the rules that count pods allow the node.
+func (t *Tracked) Allows() bool {
+	if t.excluded > 0 {
+		return false
+	}
+	for i, need := range t.set.Fit.Needs() {
+		if need.Amount > t.room[i] {
+			return false
+		}
+	}
+	for i := range t.spread {
+		if !t.spread[i].allows(t.node) {
+			return false
+		}
+	}
+	return t.set.Affinity == nil || t.set.Affinity.Allows(t.node)
+}
+
+func (s *trackedSpread) add(node uint32, sign int64) {
+	if !s.Counted.Has(node) {
+		return
+	}
+	d := s.Column.Domain[node]
+	s.counts[d] += sign
+	s.update(d, s.counts[d])
+}
+
+func (s *trackedSpread) allows(node uint32) bool {
+	d := s.Column.Domain[node]
+	count, least := s.counts[d], s.critical
+	if s.extra > 0 && s.Counted.Has(node) {
+		for range s.extra {
+			count++
+			least.update(d, count)
+		}
+	}
+	minimum := least[0].pods
+	if s.Floor() {
+		minimum = 0
+	}
+	return s.AllowsOver(minimum, count)
+}
+
+// critical is two domains with few pods, of which the first has the minimum. It is exact while pods come to one domain only
+// or leave it: kube-scheduler forgets the domains beyond the second (pkg/scheduler/framework/plugins/podtopologyspread/
+// filtering.go criticalPaths, v1.37), and so takes a minimum that is too high once pods have come to both. kube-scheduler
+// looks at the domains in the order of a map; here it is that of their first nodes.
+type critical [2]struct {
+	domain int32
+	pods   int64
+}
+
+const noDomain = -1
+
+func criticalOf(present []bool, counts []int64) critical {
+	c := critical{{noDomain, math.MaxInt32}, {noDomain, math.MaxInt32}}
+	for d, is := range present {
+		if is && d != topology.None {
+			c.update(int32(d), counts[d])
+		}
+	}
+	return c
+}
+
+func (c *critical) update(domain int32, pods int64) {
+	switch {
+	case c[0].domain == domain:
+		c[0].pods = pods
+	case c[1].domain == domain:
+		c[1].pods = pods
+	case pods < c[0].pods:
+		c[0], c[1] = struct {
+			domain int32
+			pods   int64
+		}{domain, pods}, c[0]
+		return
+	case pods < c[1].pods:
+		c[1].domain, c[1].pods = domain, pods
+		return
+	default:
+		return
+	}
+	if c[0].pods > c[1].pods {
+		c[0], c[1] = c[1], c[0]
+	}
+}

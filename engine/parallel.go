@@ -1,0 +1,19 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/parallel"
+)
+
+// ParallelOptions are the options of InParallel.
+type ParallelOptions[T any] = parallel.Options[T]
+
+// InParallel computes n values on several goroutines and uses each of them on the goroutine of the caller, in ascending order of
+// index unless the options say otherwise. At most a bounded number of values is computed and not used. It ends with the first
+// error: of computations in the order of use, of use, or of the context. When it returns, nothing runs any more.
+func InParallel[T any](
+	ctx context.Context, n int, o ParallelOptions[T], compute func(ctx context.Context, i int) (T, error), use func(i int, v T) error,
+) error {
+	return parallel.Each(ctx, n, o, compute, use)
+}

@@ -1,0 +1,43 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+)
+
+// BenchmarkPreemptGroup looks for the victims of a group of 100 pods on 5,000 full nodes with 30 pods each.
+func BenchmarkPreemptGroup(b *testing.B) {
+	const nodes, each, pods = 5000, 30, 100
+	for _, rules := range []bool{false, true} {
+		b.Run(fmt.Sprint("spread=", rules), func(b *testing.B) {
+			var of []*enginetest.Node
+			for i := range nodes {
+				n := enginetest.MakeNode(fmt.Sprint("node-", i)).Zone(fmt.Sprint("zone-", i%3)).Allocate("cpu", int64(each*100), "pods", int64(110))
+				for j := range each {
+					n.Run(enginetest.MakePod(fmt.Sprint("pod-", i, "-", j)).Label("app", fmt.Sprint("app-", j)).Request("cpu", 100).Priority(int32(j % 7)))
+				}
+				of = append(of, n)
+			}
+			c := compiled(b, enginetest.Cluster(of...))
+			p := enginetest.MakePod("gang").Label("app", "gang").Request("cpu", 500).Priority(1000)
+			if rules {
+				p.Spread(zone, 1, enginetest.Selects("app", "gang")).AntiAffinity(hostname, enginetest.Selects("app", "gang"))
+			}
+			o := engine.PlaceOptions{Profile: api.Kube137(), Preempt: true, Groups: []engine.PodGroup{{Name: "gang", Entries: []int{0}}}}
+			for b.Loop() {
+				got, err := c.Place(context.Background(), []engine.Pending{{Pod: p.Pod, Count: pods}}, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if g := got.Groups[0].Preemption; g == nil || g.Count != 5*pods {
+					b.Fatalf("%+v", got.Groups[0])
+				}
+			}
+		})
+	}
+}
