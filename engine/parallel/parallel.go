@@ -47,7 +47,8 @@ func Each[T any](
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{}, workers)
 	defer func() {
-		for cancel(); workers > 0; workers-- {
+		cancel()
+		for range workers {
 			<-ended
 		}
 	}()

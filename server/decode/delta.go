@@ -38,10 +38,13 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	if r.Err() != nil {
 		return
 	}
-	compiled, err := base.With(r.ctx, &change)
-	if err != nil {
-		r.ended = err
-		return
+	compiled := base.Cluster
+	if !r.uncompiled {
+		var err error
+		if compiled, err = base.With(r.ctx, &change); err != nil {
+			r.ended = err
+			return
+		}
 	}
 	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known, interned: base.interned}
 	r.known = r.known.shared()

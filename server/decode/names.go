@@ -57,7 +57,11 @@ func (n names) shared() names {
 // limit is the largest number of names of a kind with the nodes so far.
 func (d *decoder) limit(kind nameKind) int {
 	nodes := d.counts[clusterNodes]
-	if d.base != nil {
+	switch {
+	case d.base == nil:
+	case d.base.Content != nil:
+		nodes = d.base.Content.Nodes().Len()
+	default:
 		nodes = d.base.Len()
 	}
 	if d.unlimited {

@@ -17,6 +17,8 @@ type Request struct {
 	built    *engine.Builder
 	nodeless *Nodeless // nil for no cache
 	question *Asked    // nil if the pod is in the message
+	// uncompiled lets Delta leave the cluster as it was, in a request that refers to no node and is only checked.
+	uncompiled bool
 }
 
 // NewRequest begins a request whose cluster becomes a snapshot.

@@ -116,6 +116,15 @@ func (s *StatedScenario) within(err error) error {
 	return err
 }
 
+// Check decodes the scenario, which begins with a cluster. It compiles the cluster with the scenario's delta only if the rest of
+// the scenario refers to nodes.
+func (s *StatedScenario) Check(ctx context.Context, c *Cluster) error {
+	r := On(ctx, c)
+	r.uncompiled = len(s.GetCordonedNodes())+len(s.GetEvictions())+len(s.GetRemovedNodes())+len(s.GetPodGroups()) == 0
+	r.scenario(s)
+	return s.within(r.Err())
+}
+
 // On decodes the scenario, which begins with a cluster. It also returns the cluster with the scenario's delta, which the result
 // refers to.
 func (s *StatedScenario) On(ctx context.Context, c *Cluster) (*Cluster, *engine.Scenario, error) {

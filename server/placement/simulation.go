@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/parallel"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -67,29 +66,28 @@ const largeAnswer = 1 << 20
 // work take memory.
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
 	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
-	scenario := func(ctx context.Context, i int) (*decode.StatedScenario, *decode.Cluster, *engine.Scenario, error) {
+	check := func(ctx context.Context, i int) (checked struct{}, err error) {
 		stated, err := call.Scenario(i)
 		if err != nil {
-			return nil, nil, nil, err
+			return checked, err
 		}
 		if delta := stated.GetDelta(); delta != nil {
 			if err := room.atLeast(ctx, to.cluster.CopiedBy(delta)/heapPerByte); err != nil {
-				return nil, nil, nil, err
+				return checked, err
 			}
 		}
-		cluster, s, err := stated.On(ctx, to.cluster)
-		return stated, cluster, s, err
-	}
-	check := func(ctx context.Context, i int) (struct{}, error) {
-		_, _, _, err := scenario(ctx, i)
-		return struct{}{}, err
+		return checked, stated.Check(ctx, to.cluster)
 	}
 	checked := func(int, struct{}) error { return nil }
 	if err := parallel.Each(ctx, call.Len(), parallel.Options[struct{}]{}, check, checked); err != nil {
 		return 0, err
 	}
 	compute := func(ctx context.Context, i int) (answer, error) {
-		stated, cluster, s, err := scenario(ctx, i)
+		stated, err := call.Scenario(i)
+		if err != nil {
+			return answer{}, err
+		}
+		cluster, s, err := stated.On(ctx, to.cluster)
 		if err != nil {
 			return answer{}, err
 		}
