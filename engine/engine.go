@@ -1,7 +1,7 @@
 // Package engine decides on which nodes pods are placed, as kube-scheduler v1.37 does when it evaluates every node.
 //
 // Compile builds an immutable Cluster from an api.Cluster, a Builder does so part by part, and With derives one cluster
-// from another. Filter, Score, Place and ScaleDown read a Cluster and change only their own state, so any number of
+// from another. Filter, Score, Place, Drain and ScaleDown read a Cluster and change only their own state, so any number of
 // calls share one without locks. Equal arguments give equal results, at any parallelism. Filter and Place also find which pods
 // a pod without feasible nodes would preempt.
 //

@@ -45,6 +45,9 @@ func (r *run) schedule() error {
 	}
 	r.pending = still
 	for node, o := range r.state.EvictedSince(mark) {
+		if r.ctx.Err() != nil { // a pod that came back is searched for
+			return r.ctx.Err()
+		}
 		r.preempted(node, o, first)
 	}
 	return nil
@@ -69,9 +72,11 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 			r.spend(b, -1)
 		}
 	}
-	for _, u := range r.units {
-		if u.node == node && u.Same(o) {
-			u.Count -= min(u.Count, o.Count)
+	if _, drained := slices.BinarySearch(r.out.Nodes, node); drained {
+		for _, u := range r.units {
+			if u.node == node && u.Same(o) {
+				u.Count -= min(u.Count, o.Count)
+			}
 		}
 	}
 	r.out.Preempted = appendPods(r.out.Preempted, r.describe(node, o))
