@@ -42,7 +42,7 @@ func TestGroupPreemption(t *testing.T) { //nolint:funlen // a table of cases
 		"PDB: mixed groups": {nodes: "node1=2", pods: "victim-pdb/node1/1/pg1/app=foo victim-no-pdb/node1/1/pg1", budget: true,
 			preemptor: "1000 p", want: "victim-no-pdb", groupsGone: 1},
 		"preempt single lower priority pod": {nodes: "node1=1", pods: "p1/node1/1", preemptor: "1000 p", want: "p1"},
-		"prefer lower priority victim": {nodes: "node1=2", pods: "p1/node1/1 p2/node1/100 p3/node1/1000", preemptor: "1000 p", want: "p2 p1"},
+		"prefer lower priority victim":      {nodes: "node1=2", pods: "p1/node1/1 p2/node1/100 p3/node1/1000", preemptor: "1000 p", want: "p2 p1"},
 		"preempt minimum number of victims": {nodes: "node1=3", pods: "p1/node1/1/s=1 p2/node1/1/s=2 p3/node1/1/s=3 p4/node1/1/s=4",
 			preemptor: "1000 p", want: "p3 p4"},
 		"PDB: prefer non-violating victim": {nodes: "node1=2", pods: "victim-pdb/node1/1/app=foo victim-no-pdb/node1/1", budget: true,
