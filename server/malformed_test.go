@@ -85,6 +85,7 @@ func TestMalformedSteps(t *testing.T) {
 func TestNoMessage(t *testing.T) {
 	var log bytes.Buffer
 	r := run(t, testConfig(), &log, nil, nil)
+	calls := 0
 	for what, sent := range map[string][]byte{
 		"a field that is cut off": {10, 200},
 		"a text that is none":     {18, 3, 10, 1, 0xff}, // pod.name of most
@@ -104,6 +105,7 @@ func TestNoMessage(t *testing.T) {
 			if err := errors.Join(stream.SendMsg(sent), stream.CloseSend()); err != nil {
 				t.Fatal(err)
 			}
+			calls++
 			err = stream.RecvMsg(new(stowagev1.FilterResponse))
 			if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "INVALID_REQUEST" {
 				t.Errorf("%s with %s: %v", method, what, err)
@@ -114,8 +116,8 @@ func TestNoMessage(t *testing.T) {
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "InvalidArgument"); n != 24 {
-		t.Errorf("%d of 24 calls are logged", n)
+	if n := strings.Count(log.String(), "InvalidArgument"); n != calls {
+		t.Errorf("%d of %d calls are logged", n, calls)
 	}
 }
 
