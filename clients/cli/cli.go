@@ -11,7 +11,7 @@ import (
 
 const description = `Scheduling decisions as kube-scheduler would make them, for the cluster in manifests.
 
-The exit status is 0 if all pods were placed, or a node is feasible; 1 if not; 2 if the request was invalid or got no
+The exit status is 0 if all pods were placed, a node is feasible, or the nodes can be drained; 1 if not; 2 if the request was invalid or got no
 answer; 3 if kube-scheduler might reject a pod because of fields that are not read, or if there was nothing to place though
 the manifests have workloads. Workloads of kinds that are not read are listed on standard error; they do not
 change the exit status if there are other pods to place.`
@@ -25,6 +25,7 @@ type commands struct {
 	Preempt    preemptCommand    `cmd:"" help:"List the pods that kube-scheduler would evict for a pod; if asked, those whose replacements all have a node, and the fewest on any nodes, which kube-scheduler does not look for."`
 	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
 	Fit        fitCommand        `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
+	Drain      drainCommand      `cmd:"" help:"Tell for nodes whether they can be drained: where their pods go, which have no node, and which cannot be evicted."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }
 

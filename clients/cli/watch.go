@@ -156,18 +156,23 @@ func (m *messages) part(part *stowagev1.PlaceStreamResponse) error {
 	if err != nil {
 		return err
 	}
-	if m.yaml {
-		if _, err := io.WriteString(m.w, "---\n"); err != nil {
+	return writePart(m.w, text, m.yaml)
+}
+
+// writePart writes a part of an answer as a line of JSON or a document of YAML.
+func writePart(w io.Writer, text []byte, yaml bool) error {
+	if yaml {
+		if _, err := io.WriteString(w, "---\n"); err != nil {
 			return err
 		}
-		return writeYAML(m.w, text)
+		return writeYAML(w, text)
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, text); err != nil {
 		return err
 	}
 	out.WriteByte('\n')
-	_, err = out.WriteTo(m.w)
+	_, err := out.WriteTo(w)
 	return err
 }
 

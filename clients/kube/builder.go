@@ -89,7 +89,10 @@ type Snapshot struct {
 	// Scalables are the workloads that can be scaled, existing ones included.
 	Scalables []Scalable
 
-	places map[proto.Message]place
+	places    map[proto.Message]place
+	residents map[int][]resident // by node
+	admission *admission
+	around    *surroundings
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -107,6 +110,7 @@ type Builder struct {
 	budgets    []*stowagev1.PodDisruptionBudget
 	running    []runningPod
 	runningIn  map[string][]*stowagev1.ScheduledPod // by group name
+	residents  map[int][]resident                   // by node
 	nominated  []nomination
 	queue      []slot
 	waiting    []Entry
@@ -139,7 +143,8 @@ type slot struct {
 func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
-		generated: map[string]int{}, runningIn: map[string][]*stowagev1.ScheduledPod{}, groups: map[string]addedGroup{},
+		generated: map[string]int{}, residents: map[int][]resident{}, runningIn: map[string][]*stowagev1.ScheduledPod{},
+		groups:    map[string]addedGroup{},
 		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]bool{}, owners: map[types.UID][]metav1.OwnerReference{}},
 		admission: admission{
 			limitRanges: map[string][]*corev1.LimitRange{}, priorityClasses: map[string]*schedulingv1.PriorityClass{},
@@ -330,7 +335,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Existing = b.existing
 	out.Podless = b.withPods.podless()
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
-	out.places = b.places
+	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around
 	return out, nil
 }
 

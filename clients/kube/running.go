@@ -119,6 +119,7 @@ func (b *Builder) onNode(node int, r runningPod) {
 		}
 	}
 	b.converted[node].Pods = append(b.converted[node].Pods, r.pod)
+	b.residents[node] = append(b.residents[node], resident{r.facts, r.pod.GetTemplate().GetSpec(), r.stays != ""})
 	if r.facts.group != "" {
 		spec := r.pod.GetTemplate().GetSpec()
 		b.runningIn[r.facts.group] = append(b.runningIn[r.facts.group], &stowagev1.ScheduledPod{

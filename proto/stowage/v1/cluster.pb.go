@@ -775,11 +775,14 @@ type PodDisruptionBudget struct {
 	// metadata.name. Required.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// spec.selector. kube-scheduler takes an absent or empty selector, and one that it cannot parse, for one that selects no
-	// pods (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37).
+	// pods (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37). Drain takes an empty selector for
+	// one that selects all pods of the namespace, as the eviction API does (pkg/registry/core/pod/storage/eviction.go
+	// getPodDisruptionBudgets, v1.37).
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
 	// status.disruptionsAllowed. Nothing is left of a budget with 0 or less.
 	DisruptionsAllowed int32 `protobuf:"varint,4,opt,name=disruptions_allowed,json=disruptionsAllowed,proto3" json:"disruptions_allowed,omitempty"`
-	// The names of the pods in status.disruptedPods. Evicting one of them again does not use up the budget.
+	// The names of the pods in status.disruptedPods. Preempting one of them does not use up the budget. For Drain, they are no
+	// exception; a budget with more than 2,000 allows no evictions (eviction.go checkAndDecrement, v1.37).
 	DisruptedPods []string `protobuf:"bytes,5,rep,name=disrupted_pods,json=disruptedPods,proto3" json:"disrupted_pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type drainCommand struct {
+	question
+	Nodes         []string `arg:"" optional:"" name:"node" help:"The nodes to drain. Each alone, unless a flag says otherwise."`
+	All           bool     `help:"Drain all nodes."`
+	Together      bool     `help:"Drain the nodes at once."`
+	LargestSet    bool     `help:"Drain as many of the nodes as possible, one after another. The exit status is 0 if at least one can be drained."`
+	MaxSteps      uint32   `placeholder:"NUMBER" help:"With --largest-set: how long to search for more nodes. Default: 65536."`
+	Target        []string `sep:"," placeholder:"NODE" help:"Node that the pods may move to. May be repeated. Default: all."`
+	Force         bool     `help:"Evict pods without a controller, too, as kubectl drain --force. They do not come back."`
+	IgnoreBudgets bool     `help:"Evict pods whatever their PodDisruptionBudgets allow."`
+	Queue         string   `enum:"in-order,kube-scheduler" default:"in-order" help:"Place the evicted pods once in order, or as kube-scheduler's queue, which preempts: ${enum}."`
+	Moves         bool     `help:"List the pods and their new nodes."`
+	Seed          uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
+}
+
+// Validate is called by kong.
+func (c *drainCommand) Validate() error {
+	switch {
+	case c.All == (len(c.Nodes) > 0):
+		return errors.New("name the nodes to drain, or set --all")
+	case c.Together && c.LargestSet:
+		return errors.New("--together and --largest-set exclude each other")
+	case c.MaxSteps > 0 && !c.LargestSet:
+		return errors.New("--max-steps needs --largest-set")
+	}
+	return nil
+}
+
+// Run is called by kong.
+func (c *drainCommand) Run(s *session, code *answered) error {
+	snapshot, scheduler, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	client, stop, err := c.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	var parts []*stowagev1.DrainResponse
+	if err := c.ask(s, snapshot, func() (proto.Message, error) {
+		request, err := c.request(snapshot)
+		if err != nil {
+			return nil, err
+		}
+		request.Context.Profile = scheduler.Profile
+		parts, err = drained(s.ctx, client, request)
+		return request, err
+	}); err != nil {
+		return err
+	}
+	evicted := snapshot.Evicted(c.Nodes, c.Force)
+	if n := len(evicted.NotReady); n > 0 && !c.IgnoreBudgets {
+		fmt.Fprintf(s.stderr, "stowage: taken for running and ready, though %s not, so that the API server "+
+			"might evict them by other rules: %s\n", counted(n, "pod is", "pods are"), names(evicted.NotReady))
+	}
+	var pending []kube.Origin
+	for _, e := range slices.Concat(snapshot.Queue, snapshot.Waiting) {
+		pending = append(pending, e.Origin)
+	}
+	if len(pending) > 0 {
+		fmt.Fprintf(s.stderr, "stowage: pending pods are not placed before the drain, and do not count: %s\n", names(pending))
+	}
+	*code = c.verdict(s, snapshot, c.success(parts), evicted.Unread)
+	if c.Output != "table" {
+		return c.printParts(s.stdout, parts)
+	}
+	r := report.Drain{Cluster: snapshot.Cluster, Moves: c.Moves, LargestSet: c.LargestSet, Width: width}
+	r.Write(s.stdout, parts)
+	report.Unread(s.stdout, evicted.Unread, width)
+	return nil
+}
+
+// request returns the question.
+func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest, error) {
+	request, err := snapshot.DrainRequest(c.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	if request.TargetNodes, err = snapshot.Candidates(c.Target); err != nil {
+		return nil, fmt.Errorf("--target: %w", err)
+	}
+	request.Mode = stowagev1.DrainMode_DRAIN_MODE_EACH
+	switch {
+	case c.Together:
+		request.Mode = stowagev1.DrainMode_DRAIN_MODE_TOGETHER
+	case c.LargestSet:
+		request.Mode = stowagev1.DrainMode_DRAIN_MODE_LARGEST_SET
+	}
+	if c.Queue == "kube-scheduler" {
+		request.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	}
+	if c.MaxSteps > 0 {
+		request.MaxSteps = &c.MaxSteps
+	}
+	request.Force, request.IgnoreBudgets, request.IncludeMoves, request.TieBreakSeed = c.Force, c.IgnoreBudgets, c.Moves, c.Seed
+	return request, nil
+}
+
+// drained returns the parts of the answer.
+func drained(ctx context.Context, client services, request *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error) {
+	stream, err := client.Drain(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	var parts []*stowagev1.DrainResponse
+	for {
+		part, err := stream.Recv()
+		switch {
+		case err == nil:
+			parts = append(parts, part)
+			continue
+		case !errors.Is(err, io.EOF):
+			return nil, err
+		case len(parts) == 0 || parts[len(parts)-1].GetSummary() == nil:
+			return nil, errors.New("the answer has no end")
+		}
+		return parts, nil
+	}
+}
+
+// success reports whether all nodes can be drained, or of the largest set at least one.
+func (c *drainCommand) success(parts []*stowagev1.DrainResponse) bool {
+	if c.LargestSet {
+		sum := parts[len(parts)-1].GetSummary()
+		return sum.GetDrainedCount() > 0 || sum.GetTotalCount() == 0
+	}
+	for _, p := range parts {
+		if d := p.GetDrain(); d != nil && d.GetStatus() != stowagev1.DrainStatus_DRAIN_STATUS_DRAINED {
+			return false
+		}
+	}
+	return true
+}
+
+// printParts prints the parts of an answer, as lines of JSON or documents of YAML.
+func (c *drainCommand) printParts(w io.Writer, parts []*stowagev1.DrainResponse) error {
+	for _, p := range parts {
+		text, err := marshal(p, nil)
+		if err == nil {
+			err = writePart(w, text, c.Output == "yaml")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func names(of []kube.Origin) string {
+	var out []string
+	for _, o := range of {
+		out = append(out, o.Namespace+"/"+o.Name)
+	}
+	return report.Names(out)
+}
+
+// drainFlag returns the flag that sets a field of a request to drain.
+func drainFlag(request proto.Message, path string) (string, bool) {
+	flag, ok := map[string]string{"max_steps": "--max-steps", "target_nodes": "--target"}[path]
+	_, drains := request.(*stowagev1.DrainRequest)
+	return flag, ok && drains
+}

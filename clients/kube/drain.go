@@ -1,0 +1,109 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// resident is a pod on a node of the cluster.
+type resident struct {
+	facts facts
+	spec  *stowagev1.PodSpec
+	stays bool
+}
+
+// DrainRequest returns a request to drain nodes, all of the cluster if none is named. Its response names nodes.
+func (s *Snapshot) DrainRequest(nodes []string) (*stowagev1.DrainRequest, error) {
+	r := &stowagev1.DrainRequest{Context: &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
+	}}
+	if len(s.Cluster.Nodes) == 0 {
+		return nil, fmt.Errorf("the manifests have no nodes")
+	}
+	var err error
+	r.Nodes, err = s.Candidates(nodes)
+	return r, err
+}
+
+// Candidates returns nodes by their names, nil for none. A name may be given several times.
+func (s *Snapshot) Candidates(names []string) (*stowagev1.CandidateNodes, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	known := map[string]bool{}
+	for _, n := range s.Cluster.Nodes {
+		known[n.Name] = true
+	}
+	out := &stowagev1.CandidateNodes{}
+	var unknown []string
+	for _, name := range names {
+		switch {
+		case !known[name]:
+			unknown = append(unknown, fmt.Sprintf("%q", name))
+		case !slices.Contains(out.Names, name):
+			out.Names = append(out.Names, name)
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("there is no node %s in the manifests", strings.Join(slices.Compact(unknown), ", "))
+	}
+	return out, nil
+}
+
+// Evicted is what a drain of nodes does not read of the pods that it evicts.
+type Evicted struct {
+	// Unread is the unread fields of the pods that come back.
+	Unread []*stowagev1.UnreadField
+	// NotReady are pods in a namespace with PodDisruptionBudgets whose status says that they do not run or are not ready. The
+	// API server has other rules for them (pkg/registry/core/pod/storage/eviction.go, v1.37).
+	NotReady []Origin
+}
+
+// Evicted returns what a drain of nodes, all of the cluster if none is named, does not read. force is whether pods without a
+// controller are evicted.
+func (s *Snapshot) Evicted(nodes []string, force bool) (out Evicted) {
+	guarded := map[string]bool{}
+	for _, b := range s.Cluster.PodDisruptionBudgets {
+		guarded[b.Namespace] = true
+	}
+	for i, n := range s.Cluster.Nodes {
+		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
+			continue
+		}
+		for _, r := range s.residents[i] {
+			p := r.facts.stamp.pod
+			owner := metav1.GetControllerOfNoCopy(p)
+			if r.stays || owner == nil && !force {
+				continue
+			}
+			if guarded[r.facts.object.Namespace] && notReady(p) {
+				out.NotReady = append(out.NotReady, r.facts.object)
+			}
+			if owner == nil {
+				continue // does not come back
+			}
+			again := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: r.spec}}}
+			stored, err := s.admission.stored(p)
+			if err != nil {
+				stored = p
+			}
+			again.Unread = s.admission.unreadIn(r.facts, stored, r.spec)
+			s.around.complete(again, r.facts)
+			out.Unread = append(out.Unread, again.Unread...)
+		}
+	}
+	return out
+}
+
+// notReady reports whether the status of a pod says that it does not run or is not ready.
+func notReady(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodPending || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue
+	})
+}
