@@ -34,7 +34,8 @@
 // So the pods behind it in a call are decided again. Then nominations of lower priority on the node are cleared, and the
 // victims get the condition DisruptionTarget and are deleted, each with its UID. The pod is tried again once they terminate:
 // while one does, the server finds it not eligible to preempt. A pod that is gone by then, or nominated no longer, evicts nothing
-// more. A group evicts what all its pods need, or nothing.
+// more. A group evicts what kube-scheduler evicts for a PodGroup, or nothing; one that kube-scheduler does not
+// have, joint or with several topology keys, evicts nothing.
 //
 // # What it does not do
 //

@@ -48,7 +48,7 @@ func (s *Scheduler) start(e *eviction, epoch uint64) {
 			switch {
 			case v.why == failed:
 				s.leave(ctx, v, epoch)
-			case errors.Is(err, errOutdated) && v.group == "": // to decide about a group takes many calls
+			case errors.Is(err, errOutdated) && v.group == "": // to decide about a group takes long
 				s.pending.again(v.candidate)
 			default:
 				s.pending.back(v.candidate, now, epoch)

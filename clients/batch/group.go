@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -157,4 +159,56 @@ func (s *Scheduler) scheduled(key groupKey) (there, astray []*stowagev1.Schedule
 	slices.SortFunc(there, byName)
 	slices.SortFunc(astray, byName)
 	return there, astray, nil
+}
+
+// runningPods is the number of pods on nodes up to which a request says which group each is in.
+const runningPods = 500_000
+
+// maximumGroups is the contract's limit of groups.
+const maximumGroups = 100_000
+
+// running returns the PodGroups that are not in a request and have pods of lower priority than its groups, for their preemption.
+// ok is false if these pods are too many.
+func (s *Scheduler) running(q *question, view *live.View) (out []*stowagev1.PodGroup, ok bool) {
+	if len(q.groups) == 0 {
+		return nil, true
+	}
+	in, top := map[string]bool{}, int32(math.MinInt32)
+	for _, g := range q.groups {
+		in[g.Name] = true
+	}
+	for i, e := range q.queue {
+		if e.PodGroup != "" {
+			top = max(top, priority(q.pods[i][0].pod))
+		}
+	}
+	pods := 0
+	for _, name := range slices.Sorted(slices.Values(s.pods.ListIndexFuncValues(groupIndex))) {
+		members, err := s.pods.ByIndex(groupIndex, name)
+		if err != nil || len(members) == 0 || in[name] {
+			continue
+		}
+		key, _ := groupOf(members[0].(*corev1.Pod))
+		if !key.object {
+			continue // for kube-scheduler labels make no group
+		}
+		object := s.cluster.PodGroup(key.namespace, key.name)
+		g := kube.RunningPodGroup(strconv.Itoa(len(out)), object, nil) // its own name may be longer than the contract allows
+		lower := func(o any) bool { return priority(o.(*corev1.Pod)) < top }
+		if (g.Priority == nil || *g.Priority >= top) && !slices.ContainsFunc(members, lower) {
+			continue
+		}
+		scheduled, _, err := s.scheduled(key)
+		if err != nil {
+			return nil, false
+		}
+		g.ScheduledPods = slices.DeleteFunc(scheduled, func(p *stowagev1.ScheduledPod) bool {
+			_, there := view.NodeIndex(p.Node)
+			return !there
+		})
+		if pods += len(g.ScheduledPods); len(g.ScheduledPods) > 0 {
+			out = append(out, g)
+		}
+	}
+	return out, pods <= runningPods && len(out)+len(q.groups) <= maximumGroups
 }

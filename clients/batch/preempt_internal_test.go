@@ -30,6 +30,9 @@ func TestWhatIsBehindAPreemptorIsDecidedAgain(t *testing.T) {
 	placed.node, undecided.why, grouped.group = "a", undecidable, "g"
 	never.pod.Spec.PreemptionPolicy = new(corev1.PreemptNever)
 	preempting.preempts = &stowagev1.Preemption{Nominated: &stowagev1.PreemptionCandidate{}}
+	groupPreempts := pending(9)
+	groupPreempts.group = "g"
+	groupPreempts.groupPreempts = &stowagev1.PodGroupPreemption{Nominations: []*stowagev1.PodGroupNomination{{}}}
 	lowGroup := pending(5)
 	lowGroup.group = "low"
 	for name, c := range map[string]struct {
@@ -40,8 +43,10 @@ func TestWhatIsBehindAPreemptorIsDecidedAgain(t *testing.T) {
 	}{
 		"it preempts":                            {preempting, true, true, 4},
 		"no pods are evicted":                    {preempting, true, false, 5},
-		"a group":                                {grouped, true, true, 4},
-		"a group above no pod":                   {lowGroup, true, true, 5},
+		"a group preempts":                       {groupPreempts, true, true, 4},
+		"a group has no victims":                 {grouped, true, true, 5},
+		"a group that was not asked about":       {grouped, false, true, 4},
+		"a group above no pod":                   {lowGroup, false, true, 5},
 		"it has no candidates":                   {pending(9), true, true, 5},
 		"preemption was not asked for":           {pending(6), false, true, 4},
 		"it is above no pod":                     {pending(5), false, true, 5},

@@ -489,7 +489,7 @@ func TestAGroupPreempts(t *testing.T) {
 		if strings.HasPrefix(write, "mark") {
 			once.Do(func() { // once the victims terminate, the next attempt says something else
 				for _, name := range []string{"g-1", "g-2", "g-3"} {
-					w.says(name, "3 pods are evicted for the group")
+					w.says(name, "pod group preemption: found a placement for podgroup, preempting 3 victims")
 				}
 			})
 		}
@@ -633,29 +633,74 @@ func TestAPodGroupPreemptsInItsDomain(t *testing.T) {
 	}
 }
 
-// A group decides with many calls. What has changed before the last of them makes it no older.
-func TestAGroupPreemptsWhileTheClusterChanges(t *testing.T) {
+// A group of kube-scheduler whose pods leave all together does so on all nodes, also where none of the victims is needed.
+func TestAGroupIsEvictedAsAWhole(t *testing.T) {
 	t.Parallel()
-	w := start(t, batch.Options{Preempt: true, Fresh: 1}, node("a", "1"), node("b", "9"), onNode(pod("victim"), "a", 1),
-		priority(onNode(of(pod("busy"), "9"), "b", 1), 99))
-	n := 0
-	w.mutex.Lock()
-	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
-		if r.IncludePreemption && len(r.PodGroups) == 0 {
-			n++
-			other := of(onNode(pod(fmt.Sprint("other-", n)), "b", 1), "0")
-			other.Spec.SchedulerName = "another"
-			w.create(other)
-			eventually(t, func() error {
-				if on, _ := w.cluster.NodeOf(other.UID); on == "" {
-					return errors.New("no event")
+	for name, c := range map[string]struct {
+		mode *schedulingv1beta1.DisruptionMode
+		want []string
+	}{
+		"as a whole": {
+			&schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}, []string{"delete v-1", "delete v-2"},
+		},
+		"one by one": {nil, []string{"delete v-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}}
+			group.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+			group.Spec.DisruptionMode = c.mode
+			w := start(t, batch.Options{Preempt: true}, group, node("a", "2"), node("b", "1"),
+				onNode(of(inPodGroup(pod("v-1")), "2"), "a", 1), onNode(inPodGroup(pod("v-2")), "b", 1),
+				priority(of(member(pod("p-1"), "1"), "2"), 10))
+			if on := w.bound("p-1")[0]; on != "a" {
+				t.Errorf("on %s", on)
+			}
+			var deleted []string
+			for _, write := range w.ends() {
+				if strings.HasPrefix(write, "delete") {
+					deleted = append(deleted, write)
 				}
-				return nil
-			})
+			}
+			if slices.Sort(deleted); !slices.Equal(deleted, c.want) {
+				t.Errorf("%q, want %q", deleted, c.want)
+			}
+		})
+	}
+}
+
+// A group costs no calls but its own, and those behind it are decided with its nominations.
+func TestAGroupPreemptsWithOneAnswer(t *testing.T) {
+	t.Parallel()
+	w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
+	w.gracefully()
+	var asked atomic.Int32
+	w.mutex.Lock()
+	w.everyPlace = func(*stowagev1.PlaceRequest) error { asked.Add(1); return nil }
+	w.mutex.Unlock()
+	w.writing(func(write string) error {
+		if n := asked.Load(); strings.HasPrefix(write, "nominate") && n != 1 {
+			t.Errorf("%d calls", n)
 		}
 		return nil
-	}
-	w.mutex.Unlock()
+	})
 	w.create(priority(member(pod("g-1"), "1"), 10))
+	w.waits("g-1", "ongoing preemption on nominated nodes")
+	w.leaves("victim")
 	w.bound("g-1")
+	if got, want := w.ends(), []string{"nominate g-1 a", "mark victim", "delete victim"}; !slices.Equal(got[:3], want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A group that is placed as a whole evicts nothing.
+func TestAJointGroupEvictsNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, batch.Options{Preempt: true, GroupMode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT}, node("a", "1"),
+		onNode(pod("victim"), "a", 1), priority(member(pod("g-1"), "1"), 10), pod("behind"))
+	w.waits("g-1", "pod group default/g")
+	w.waits("behind", "Insufficient cpu")
+	if writes := w.ends(); len(writes) > 0 {
+		t.Errorf("%q", writes)
+	}
 }

@@ -163,6 +163,16 @@ func (q *question) add(c candidate, pod *stowagev1.Pod, group string) {
 	q.pods = append(q.pods, []candidate{c})
 }
 
+// single counts the entries without a group.
+func (q *question) single() (n int) {
+	for _, e := range q.queue {
+		if e.PodGroup == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // verdict is a pod's node, or why it has none.
 type verdict struct {
 	candidate
@@ -171,6 +181,8 @@ type verdict struct {
 	why     why
 	// preempts is the answer about preemption of a pod without a node, nil if there is none.
 	preempts *stowagev1.Preemption
+	// groupPreempts is the answer about preemption of the group of a pod without a node, nil if there is none.
+	groupPreempts *stowagev1.PodGroupPreemption
 	// group is the group that a pod without a node belongs to, "" if none.
 	group string
 	// nominee is the node that a pod is nominated to while its victims go.
@@ -191,7 +203,8 @@ type verdict struct {
 // verdicts reads a response. evicts says whether victims are evicted.
 func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string, evicts bool) []verdict {
 	refused := map[string]verdict{} // reasons of groups that are not placed
-	for i, g := range a.PodGroups {
+	for i := range q.groups {       // the answer also has the groups that run
+		g := a.PodGroups[i]
 		if g.PlacedCount > 0 {
 			continue
 		}
@@ -202,7 +215,15 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 		if g.FirstUnplacedQueueIndex != nil {
 			reasons = append(reasons, a.Placements[g.GetFirstUnplacedQueueIndex()].Message)
 		}
-		refused[q.groups[i].Name] = verdict{message: strings.Join(reasons, ": "), why: whyUnplaced(g)}
+		v := verdict{message: strings.Join(reasons, ": "), why: whyUnplaced(g), groupPreempts: g.Preemption, group: q.groups[i].Name}
+		v.keeps = g.GetPreemption().GetOngoing()
+		switch {
+		case g.GetPreemption().GetUndecided():
+			v.message += "; it is not known which pods it would preempt"
+		case !evicts && len(g.GetPreemption().GetNominations()) > 0:
+			v.message += notEvicted
+		}
+		refused[v.group] = v
 	}
 	var out []verdict
 	for i, p := range a.Placements {
@@ -213,19 +234,37 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 			case j < len(placed):
 				v.node = nodeName(placed[j])
 			case ofGroup:
-				v.message, v.why, v.group = group.message, group.why, q.queue[i].PodGroup
+				v = group
+				v.candidate = c
 			default:
 				v.message, v.why, v.preempts = p.Message, whyUnplaced(p), p.GetPreemption()
 				if !evicts && v.preempts.GetNominated() != nil {
-					v.message += "; this scheduler evicts no pods"
+					v.message += notEvicted
 				}
 				v.clears = evicts && v.preempts.GetClearsNomination() && c.pod.Status.NominatedNodeName != ""
 			}
 			out = append(out, v)
 		}
 	}
+	if !evicts {
+		return out
+	}
+	first := make([]int, len(q.pods)) // of each entry's verdicts
+	for i := 1; i < len(first); i++ {
+		first[i] = first[i-1] + len(q.pods[i-1])
+	}
+	for _, g := range a.PodGroups {
+		for _, n := range g.GetPreemption().GetNominations() {
+			for j, node := range n.GetNodes().GetIndexes() {
+				out[first[n.QueueIndex]+j].nominee = nodeName(node)
+			}
+		}
+	}
 	return out
 }
+
+// notEvicted is added to what preemption finds if nothing is evicted.
+const notEvicted = "; this scheduler evicts no pods"
 
 // whyUnplaced classifies why pods have no node. Where kube-scheduler ends a pod's cycle with an internal error, no other
 // node helps.

@@ -98,17 +98,72 @@ func TestAPodIsUnschedulableOnlyIfAnotherNodeMightTakeIt(t *testing.T) {
 	}
 }
 
-// Preemption takes some 2 µs for a queue entry and a node, and a call has 30 s.
+// The members of a group are nominated by entry, in their order; of a group that may not be decided, its pods say so.
+func TestNominationsOfAGroup(t *testing.T) {
+	q := &question{groups: []*stowagev1.PodGroup{{Name: "g"}, {Name: "vast"}, {Name: "waits"}}}
+	answer := &stowagev1.PlaceResponse{PodGroups: []*stowagev1.PodGroupPlacement{
+		{Message: "no room", Preemption: &stowagev1.PodGroupPreemption{Nominations: []*stowagev1.PodGroupNomination{
+			{QueueIndex: 1, Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0}}},
+			{QueueIndex: 2, Nodes: &stowagev1.NodeList{Indexes: []uint32{1}}},
+		}}},
+		{Message: "no room", Preemption: &stowagev1.PodGroupPreemption{Undecided: true}},
+		{Message: "ongoing", Preemption: &stowagev1.PodGroupPreemption{Ongoing: true}},
+		{}, // it runs
+	}}
+	for i, e := range []struct {
+		group string
+		pods  int
+	}{{"", 2}, {"g", 3}, {"g", 1}, {"vast", 1}, {"waits", 1}} {
+		q.queue = append(q.queue, &stowagev1.PendingPods{Count: new(uint32(e.pods)), PodGroup: e.group})
+		q.pods = append(q.pods, nil)
+		for j := range e.pods {
+			q.pods[i] = append(q.pods[i], candidate{pod: waitingPod(fmt.Sprint(i, j), 0, 0, "")})
+		}
+		answer.Placements = append(answer.Placements, &stowagev1.Placement{UnplacedCount: uint32(e.pods)})
+	}
+	name := func(i uint32) string { return []string{"a", "b"}[i] }
+	for evicts, want := range map[bool][]string{
+		true: {
+			"0 0: ", "0 1: ", "1 0: b pod group g: no room", "1 1: a pod group g: no room", "1 2: pod group g: no room",
+			"2 0: b pod group g: no room",
+			"3 0: pod group vast: no room; it is not known which pods it would preempt", "4 0: keeps pod group waits: ongoing",
+		},
+		false: {
+			"0 0: ", "0 1: ", "1 0: pod group g: no room" + notEvicted, "1 1: pod group g: no room" + notEvicted,
+			"1 2: pod group g: no room" + notEvicted, "2 0: pod group g: no room" + notEvicted,
+			"3 0: pod group vast: no room; it is not known which pods it would preempt", "4 0: keeps pod group waits: ongoing",
+		},
+	} {
+		var got []string
+		for _, v := range q.verdicts(answer, name, evicts) {
+			text := v.pod.Name + ": "
+			if v.nominee != "" {
+				text += v.nominee + " "
+			}
+			if v.keeps {
+				text += "keeps "
+			}
+			got = append(got, text+v.message)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("evicts %v: %s", evicts, d)
+		}
+	}
+}
+
+// Preemption takes some 2 µs for a queue entry and a node, a hundred times that for a group, and a call has 30 s.
 func TestPreemptionIsBounded(t *testing.T) {
 	for _, c := range []struct {
-		entries, nodes int
-		none, asks     bool
+		entries, groups, nodes int
+		none, asks             bool
 	}{
-		{100, 5_000, false, true}, {101, 5_000, false, false}, {3, 130_000, false, true}, {4, 130_000, false, false},
-		{1000, 500, false, true}, {1, 0, false, true}, {1, 500_001, false, false}, {1, 1, true, false},
+		{100, 0, 5_000, false, true}, {101, 0, 5_000, false, false}, {3, 0, 130_000, false, true}, {4, 0, 130_000, false, false},
+		{1000, 0, 500, false, true}, {1, 0, 0, false, true}, {1, 0, 500_001, false, false}, {1, 0, 1, true, false},
+		{0, 1, 5_001, false, true}, {1, 1, 5_000, false, false}, {0, 2, 5_000, false, false}, {50, 2, 2_000, false, true},
+		{0, 1, 1, true, false},
 	} {
 		s := &Scheduler{options: Options{NoPreemption: c.none, PreemptionPairs: preemptionPairs}}
-		if got := s.asksPreemption(c.entries, c.nodes); got != c.asks {
+		if got := s.asksPreemption(c.entries, c.groups, c.nodes); got != c.asks {
 			t.Errorf("%+v: asks: %v", c, got)
 		}
 	}

@@ -155,16 +155,15 @@ func (b *Builder) runningGroups(queued []*stowagev1.PodGroup) []*stowagev1.PodGr
 		if in[name] {
 			continue
 		}
-		g := &stowagev1.PodGroup{Name: name, ScheduledPods: b.runningIn[name]}
-		if added, ok := b.groups[name]; ok {
+		added, ok := b.groups[name]
+		g := RunningPodGroup(name, added.object, b.runningIn[name])
+		if ok {
 			of := added.object
 			if of.Spec.ParentCompositePodGroupName != nil {
 				namespace, base, _ := strings.Cut(name, "/")
 				path := field.NewPath("spec", "parentCompositePodGroupName")
 				_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, field.Forbidden(path, notComposite))
 			}
-			g.Priority = priorityOf(of)
-			g.DisruptionMode = disruptionMode(of)
 			b.places[g] = place{at: added.at}
 		}
 		out = append(out, g)

@@ -92,6 +92,16 @@ func PodGroup(g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod
 	return out, nil
 }
 
+// RunningPodGroup is a group without pending pods, for preemption by other groups. g is its PodGroup; without one it has no
+// priority and no disruption mode.
+func RunningPodGroup(name string, g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod) *stowagev1.PodGroup {
+	out := &stowagev1.PodGroup{Name: name, ScheduledPods: scheduled}
+	if g != nil {
+		out.Priority, out.DisruptionMode = priorityOf(g), disruptionMode(g)
+	}
+	return out
+}
+
 // priorityOf returns a group's priority: that of the API server, or one that it states.
 func priorityOf(g *schedulingv1beta1.PodGroup) *int32 {
 	if admitted(g) && g.Spec.Priority == nil {
