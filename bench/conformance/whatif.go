@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -23,6 +25,34 @@ func (d direct) WhatIf(ctx context.Context, r *stowagev1.WhatIfRequest) ([]*stow
 	to := &responses[stowagev1.WhatIfResponse]{ctx: ctx}
 	err := service.WhatIf(r, to)
 	return to.all, err
+}
+
+// Remote calls a server, which answers WhatIf, too.
+func Remote(conn grpc.ClientConnInterface) Service {
+	return remote{stowagev1.NewPlacementServiceClient(conn), stowagev1.NewSimulationServiceClient(conn)}
+}
+
+type remote struct {
+	stowagev1.PlacementServiceClient
+	simulation stowagev1.SimulationServiceClient
+}
+
+// WhatIf receives all answers.
+func (r remote) WhatIf(ctx context.Context, in *stowagev1.WhatIfRequest) (all []*stowagev1.WhatIfResponse, err error) {
+	stream, err := r.simulation.WhatIf(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		one, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, one)
+	}
 }
 
 // responses keeps the responses of a stream.

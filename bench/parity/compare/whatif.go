@@ -136,9 +136,13 @@ func (q *question) count(n *stowagev1.Node) {
 	})
 }
 
-func (q *question) kindOf(p *corev1.Pod) (string, bool) {
+func (q *question) kindOf(p *corev1.Pod) (int, bool) {
 	c, ok := q.counted[scenario.PodName(p)]
-	return fmt.Sprint(c.GetTemplateIndex(), c.GetTerminating()), ok
+	kind := 2 * int(c.GetTemplateIndex())
+	if c.GetTerminating() {
+		kind++
+	}
+	return kind, ok
 }
 
 func (q *question) scenario(c *scenario.Case, w *scenario.WhatIf, queue []*stowagev1.PendingPods) (*stowagev1.Scenario, error) {

@@ -53,6 +53,9 @@ func (d *draw) scenarios() {
 		return
 	}
 	d.controlled(d.c.Pods)
+	if d.chance(0.3) {
+		d.Shuffle(len(d.c.Pods), func(i, j int) { d.c.Pods[i], d.c.Pods[j] = d.c.Pods[j], d.c.Pods[i] })
+	}
 	for range d.between(1, 3) {
 		d.c.WhatIf = append(d.c.WhatIf, d.scenario())
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -25,14 +26,15 @@ type Returned struct {
 	Counted bool
 	// Unknown says that only the pods themselves, which the delta added, say what comes back.
 	Unknown bool
+	kind    int
 }
 
-// Counted tells how pods of nodes are counted instead of named: the kind of pods that are counted together, and false for those
-// with a name.
-type Counted func(*corev1.Pod) (kind string, counted bool)
+// Counted tells how pods of nodes are counted instead of named: the kind of pods that are counted together, in the order of
+// kinds, and false for those with a name.
+type Counted func(*corev1.Pod) (kind int, counted bool)
 
 // Named is Counted where every pod has its name.
-func Named(*corev1.Pod) (string, bool) { return "", false }
+func Named(*corev1.Pod) (int, bool) { return 0, false }
 
 // After changes the objects as what happens in the scenario does.
 func (c *Case) After(w *WhatIf, counted Counted) *After {
@@ -105,6 +107,10 @@ func (a *After) evicted(of []Evictions, counted Counted) (all []*corev1.Pod, ent
 					pods = append(pods, p)
 				}
 			}
+			// The canonical encoding of a pod begins with the length of its name.
+			slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+				return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+			})
 		}
 		for _, name := range e.Pods {
 			i := slices.IndexFunc(a.Pods, func(p *corev1.Pod) bool { return PodName(p) == name && p.Spec.NodeName == e.Node })
@@ -114,7 +120,7 @@ func (a *After) evicted(of []Evictions, counted Counted) (all []*corev1.Pod, ent
 		}
 		all = append(all, pods...)
 		var named, counts []Returned
-		byKind := map[string]int{}
+		byKind := map[int]int{}
 		for _, p := range pods {
 			kind, together := counted(p)
 			if !together {
@@ -123,11 +129,12 @@ func (a *After) evicted(of []Evictions, counted Counted) (all []*corev1.Pod, ent
 			}
 			if _, known := byKind[kind]; !known {
 				byKind[kind] = len(counts)
-				counts = append(counts, Returned{Pod: p, Counted: true})
+				counts = append(counts, Returned{Pod: p, Counted: true, kind: kind})
 			}
 			counts[byKind[kind]].Count++
 		}
 		if e.Drained {
+			slices.SortFunc(counts, func(a, b Returned) int { return cmp.Compare(a.kind, b.kind) })
 			entries = slices.Concat(entries, counts, named)
 		} else {
 			entries = slices.Concat(entries, named, counts)
