@@ -21,8 +21,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// runWhatIf compares the answers for a case's scenarios. Pods are counted here, since it depends on it in which order evicted pods
-// come back; where a whole kube-scheduler runs the queue they have names and start times.
+// runWhatIf compares the answers for a case's scenarios. Pods are counted here, as the order in which evicted pods come back
+// depends on it; where a whole kube-scheduler runs the queue they have names and start times.
 func runWhatIf(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
 	simulation, ok := stowage.(conformance.Simulation)
 	if !ok {

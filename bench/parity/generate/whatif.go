@@ -122,7 +122,9 @@ func (d *draw) delta() scenario.Delta {
 		n := d.node(len(d.c.Nodes))
 		out.Nodes, left = append(out.Nodes, n), append(left, n)
 	}
-	if n := pick(d, left...).DeepCopy(); d.chance(0.3) && !slices.ContainsFunc(out.Nodes, func(o *corev1.Node) bool { return o.Name == n.Name }) {
+	n := pick(d, left...).DeepCopy()
+	fresh := slices.ContainsFunc(out.Nodes, func(o *corev1.Node) bool { return o.Name == n.Name })
+	if d.chance(0.3) && !fresh {
 		n.Spec.Taints = nil
 		d.taint(n)
 		out.Nodes = append(out.Nodes, n)
