@@ -16,6 +16,7 @@ type Result struct {
 	Answers *conformance.Answers
 	// Queue is what became of the queue of a whole kube-scheduler. There are no Answers then.
 	Queue       *oracle.QueueResult
+	WhatIf      []Simulated     // of a case with scenarios, which has no other answers
 	Groups      []*oracle.Group // of a case with pod groups, which has the answer to Place alone
 	Differences []conformance.Difference
 }
@@ -31,6 +32,9 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 		return nil, err
 	}
 	defer release()
+	if len(c.WhatIf) > 0 {
+		return runWhatIf(ctx, c, stowage)
+	}
 	if c.Whole {
 		return runQueue(ctx, c, stowage)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -25,6 +26,7 @@ type Tally struct {
 	Preemptions         Preemptions
 	Queues              Queues
 	Groups              Groups
+	Scenarios           Scenarios
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -39,8 +41,14 @@ func (t *Tally) Add(r *Result) {
 		t.Different++
 		t.Kinds[r.Differences[0].Kind]++
 	}
+	if r.WhatIf != nil {
+		return // its scenarios are counted
+	}
 	if r.Queue != nil {
 		t.Queues.Add(r.Queue)
+		return
+	}
+	if r.Answers == nil {
 		return
 	}
 	refusals, scores := map[string]bool{}, map[string]bool{}
@@ -80,6 +88,14 @@ func (t *Tally) AddNominations(n Nominations) {
 	}
 }
 
+// AddScenarios counts what happened in a case's scenarios.
+func (t *Tally) AddScenarios(c *scenario.Case, r *Result) {
+	if len(r.WhatIf) > 0 {
+		t.Scenarios.Cases++
+		t.Scenarios.Add(c, r.WhatIf)
+	}
+}
+
 // AddPreemptions counts a case's preemptions.
 func (t *Tally) AddPreemptions(p Preemptions) {
 	o := &t.Preemptions
@@ -106,7 +122,8 @@ func name(value fmt.Stringer, prefix string) string { return value.String()[len(
 func (t *Tally) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d cases, %d different\n", t.Cases, t.Different)
 	t.Queues.print(w)
-	if t.Queues.Cases == t.Cases {
+	t.Scenarios.print(w)
+	if t.Queues.Cases+t.Scenarios.Cases == t.Cases {
 		table(w, t.Cases, "first differences:", t.Kinds)
 		return
 	}
@@ -154,6 +171,17 @@ func (o *Queues) print(w io.Writer) {
 		o.Cases, o.Pods, o.Attempts, o.Retried, o.LaterRounds, o.Fruitful, o.Unplaced, o.Evicted, o.Gated)
 	fmt.Fprintf(w, "%d preemptions with %d victims: %d of pods of the queue, %d in vain, %d with violated budgets\n",
 		o.Preemptions, o.Victims, o.Chained, o.Vain, o.Violating)
+}
+
+func (o *Scenarios) print(w io.Writer) {
+	if o.All == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%d scenarios: %d with a queue of kube-scheduler, %d with a delta, %d with cordoned nodes, %d with evictions, "+
+		"%d of them of pods that terminate, %d with removed nodes, %d stopped\n",
+		o.All, o.Whole, o.Deltas, o.Cordons, o.Evictions, o.Terminating, o.Removals, o.Stopped)
+	fmt.Fprintf(w, "%d pods came back, %d of them were placed, %d entries are unknown; %d pods placed, %d not; %d preemptions\n",
+		o.Requeued, o.PlacedAgain, o.Unknown, o.Placed, o.Unplaced, o.Preemptions)
 }
 
 func share(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }

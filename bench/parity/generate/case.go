@@ -12,7 +12,10 @@ import (
 func Case(profile string, seed uint64) *scenario.Case {
 	d := newDraw(profile, seed)
 	d.c.Name = fmt.Sprintf("%s/%d", profile, seed)
-	if d.focus(nomination) {
+	if d.focus(simulation) {
+		d.inScenarios()
+	}
+	if d.focus(nomination) && !d.focus(simulation) {
 		d.besides()
 	}
 	if d.focus(preemption) {
@@ -36,7 +39,7 @@ func Case(profile string, seed uint64) *scenario.Case {
 	} else {
 		d.queue()
 	}
-	if d.focus(nomination) || d.focus(preemption) || d.focus(grouping) {
+	if !d.c.Whole && (d.focus(nomination) || d.focus(preemption) || d.focus(grouping)) {
 		d.nominations()
 	}
 	if d.focus(preemption) {
@@ -46,7 +49,10 @@ func Case(profile string, seed uint64) *scenario.Case {
 		d.groups()
 	}
 	d.workloads()
-	if !d.c.Whole && d.chance(0.1) {
+	if d.focus(simulation) {
+		d.scenarios()
+	}
+	if !d.c.Whole && d.c.WhatIf == nil && d.chance(0.1) {
 		d.candidates()
 	}
 	if d.chance(0.5) {
@@ -74,6 +80,8 @@ func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
 	case d.focus(queueing):
 		return pick(d, 1, 2, 2, 3, 4, 6, 12), pick(d, 1, 4, 4, 6)
+	case d.focus(simulation):
+		return d.between(1, 8), 4
 	case d.focus(nomination) && d.likelihood[longQueue] == 1:
 		return d.between(16, 60), 2
 	case d.focus(grouping) && x < 0.95:

@@ -45,6 +45,8 @@ type Case struct {
 	Candidates []string `json:"candidates,omitzero"`
 	// Whole says that a whole kube-scheduler runs the queue, with retries and preemption, and that nothing else is asked.
 	Whole bool `json:"whole,omitempty"`
+	// WhatIf are scenarios; nothing else is asked of a case that has any. With Whole a whole kube-scheduler runs their queues.
+	WhatIf []WhatIf `json:"whatIf,omitempty"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }

@@ -74,7 +74,7 @@ func (r *row) namedOf(group int32) (n int32) {
 }
 
 // Drained appends the pods of a node that kubectl drain evicts: those that are neither a DaemonSet's nor mirror pods
-// (k8s.io/kubectl/pkg/drain/filters.go, v0.37). Counted pods come first, then the others, each in the order stated.
+// (k8s.io/kubectl/pkg/drain/filters.go, v0.37). Counted pods come first, by template, then the others, in canonical order.
 func (c *Cluster) Drained(evicted []Evictee, node uint32) []Evictee {
 	r := c.rows[node]
 	named := r.namedByGroup()

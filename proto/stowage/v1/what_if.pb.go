@@ -191,7 +191,8 @@ type Scenario struct {
 	EvictedPods EvictedPods `protobuf:"varint,6,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
 	// Whether the controllers of evicted pods create them again. Pods of a DaemonSet, mirror pods, pods without a controller and
 	// pods that were terminating do not come back. The pods come back in the order of evictions; of a drained node, those of
-	// Node.pod_counts come before those of Node.pods. What the controller would do at once or never, as a Job that has failed too
+	// Node.pod_counts come first, in the order of template_index, then those of Node.pods in that of their canonical encodings,
+	// which begin with the length of the name. What the controller would do at once or never, as a Job that has failed too
 	// often, is not known.
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.

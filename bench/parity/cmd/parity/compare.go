@@ -74,6 +74,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 			continue
 		}
 		tally.Add(f.result)
+		tally.AddScenarios(f.c, f.result)
 		if f.result.Answers != nil {
 			tally.AddNominations(f.nominations)
 			tally.AddPreemptions(compare.PreemptionsOf(f.c, f.result.Answers))
@@ -147,9 +148,14 @@ func replayCase(ctx context.Context, path string, stowage conformance.Service) (
 	if err != nil {
 		return false, err
 	}
-	if r.Queue != nil {
+	switch {
+	case r.Queue != nil:
 		showQueue(r.Queue)
-	} else {
+	case r.WhatIf != nil:
+		for i, w := range r.WhatIf {
+			fmt.Printf("whatIf[%d]: %v\n", i, w.Answer)
+		}
+	case r.Answers != nil:
 		for i, d := range r.Answers.Filter {
 			fmt.Printf("queue[%d]: feasible %v %s\n", i, d.FeasibleNodes.Indexes, d.Message)
 		}

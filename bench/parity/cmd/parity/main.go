@@ -20,7 +20,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
@@ -65,7 +64,7 @@ func run(ctx context.Context) (same bool, err error) {
 			return false, err
 		}
 		defer conn.Close()
-		o.stowage = stowagev1.NewPlacementServiceClient(conn)
+		o.stowage = conformance.Remote(conn)
 	}
 	switch {
 	case *replay != "":

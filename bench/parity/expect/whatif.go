@@ -1,0 +1,115 @@
+package expect
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// WhatIf asks kube-scheduler for the answer for a scenario, on the cluster in which it has happened. The result of the queue is
+// that of a whole kube-scheduler, if that runs it.
+func WhatIf(w *scenario.WhatIf, a *scenario.After) (*stowagev1.WhatIfResponse, *oracle.QueueResult, error) {
+	out := &stowagev1.WhatIfResponse{}
+	var result *oracle.QueueResult
+	var err error
+	if a.Whole {
+		out.Placement, result, err = wholeQueue(a.Case)
+	} else {
+		out.Placement, out.Stopped, err = inOrder(a.Case, w.Stop)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range a.Returned {
+		node := slices.Index(a.Before, r.Pod.Spec.NodeName)
+		pod := &stowagev1.PodReference{Namespace: r.Pod.Namespace, NodeIndex: uint32(node), Count: uint32(r.Count)}
+		if !r.Counted {
+			pod.Name = r.Pod.Name
+		}
+		out.Requeued = append(out.Requeued, &stowagev1.RequeuedPod{Pod: pod, Unknown: r.Unknown})
+		if r.Unknown {
+			unknown := &stowagev1.Placement{Nodes: &stowagev1.NodeList{}, UnplacedCount: uint32(r.Count)}
+			out.Placement.Placements = append(out.Placement.Placements, unknown)
+			out.Placement.UnplacedCount += unknown.UnplacedCount
+		}
+	}
+	renumber(out.Placement, a.Index)
+	for _, e := range out.Placement.Evictions {
+		for _, v := range e.Victims {
+			if of, ok := v.Origin.(*stowagev1.PodReference_QueueIndex); ok && int(of.QueueIndex) >= len(w.Queue) {
+				v.Name = "" // the controller would choose one
+			}
+		}
+	}
+	return out, result, nil
+}
+
+func wholeQueue(c *scenario.Case) (*stowagev1.PlaceResponse, *oracle.QueueResult, error) {
+	q, err := oracle.NewQueue(c, Best(c))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer q.Close()
+	r, err := q.Run()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range r.Pods {
+		p.Message = messageOf(p.Last) // nothing is said of preemption
+	}
+	out, err := QueueAnswer(c, r)
+	return out, r, err
+}
+
+// inOrder places the entries one by one, until one has an unplaced pod if stop is set.
+func inOrder(c *scenario.Case, stop bool) (out *stowagev1.PlaceResponse, stopped bool, err error) {
+	s, err := oracle.New(c)
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.Close()
+	placements := make([]oracle.Placement, len(c.Queue))
+	attempted := 0
+	for ; attempted < len(c.Queue) && !stopped; attempted++ {
+		p, err := s.PlaceEntry(attempted, c.Queue[attempted].Count, Best(c))
+		if err != nil {
+			return nil, false, err
+		}
+		placements[attempted] = *p
+		stopped = stop && p.Unplaced != nil
+	}
+	if out, err = placeAnswer(c, placements, candidatesOf(c)); err != nil {
+		return nil, false, err
+	}
+	for i, p := range out.Placements {
+		p.Explanation = nil
+		if i >= attempted {
+			p.UnattemptedCount = p.UnplacedCount
+		}
+	}
+	return out, stopped, nil
+}
+
+// renumber sets the indexes of nodes to those in before.
+func renumber(p *stowagev1.PlaceResponse, before []uint32) {
+	set := func(l *stowagev1.NodeList) {
+		for i, n := range l.GetIndexes() {
+			l.Indexes[i] = before[n]
+		}
+	}
+	for _, e := range p.Placements {
+		e.Nodes = &stowagev1.NodeList{Indexes: slices.Clone(e.Nodes.GetIndexes())}
+		set(e.Nodes)
+		for _, r := range e.Rejections {
+			set(r.Nodes)
+		}
+	}
+	for _, e := range p.Evictions {
+		e.NodeIndex = before[e.NodeIndex]
+		for _, v := range e.Victims {
+			v.NodeIndex = before[v.NodeIndex]
+		}
+	}
+}
