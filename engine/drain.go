@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// DrainMode is what is asked about the nodes of a drain.
+// DrainMode is the question about the nodes of a drain.
 type DrainMode uint8
 
 // The modes.

@@ -816,7 +816,7 @@ func TestLargestSetAsExhausted(t *testing.T) {
 	}
 }
 
-// longest returns the length of the longest order of nodes each of which is drained completely before the next one.
+// longest returns the length of the longest order of nodes in which each is drained completely before the next one.
 func longest(r *referenceDrain, left []uint32) (most int) {
 	for i, node := range left {
 		f := r.fork()

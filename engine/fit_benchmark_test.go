@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkFit counts how many pods fit on 5,000 nodes, and compares the answer with that of Place, and the time for a pod with
-// that of a call of Score for it, of which a caller that counts by itself needs one for each pod.
+// that of a call of Score, as a caller makes for each pod that counts by itself.
 func BenchmarkFit(b *testing.B) {
 	stated := bigCluster(5000, true)
 	c := compiled(b, stated)

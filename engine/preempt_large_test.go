@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 )
 
-// TestPreemptionOfManyBudgets lets counted pods use up budgets, each of which allows fewer of them than the one before it.
+// TestPreemptionOfManyBudgets lets counted pods use up budgets. Each allows fewer of them than the one before it.
 func TestPreemptionOfManyBudgets(t *testing.T) {
 	const budgets, pods = 20_000, 1 << 30
 	node := enginetest.MakeNode("n").Allocate("cpu", pods, "pods", math.MaxInt32)

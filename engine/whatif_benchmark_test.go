@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// BenchmarkWhatIf answers 1,000 scenarios of the big cluster with 1,000 nodes and 30,000 pods, in each of which another node is
+// BenchmarkWhatIf answers 1,000 scenarios of the big cluster with 1,000 nodes and 30,000 pods. In each, another node is
 // drained, with one processor and with two. It compares the answers of both, and some with Place on the cluster stated anew.
 func BenchmarkWhatIf(b *testing.B) {
 	stated := bigCluster(1000, true)

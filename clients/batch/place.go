@@ -28,8 +28,8 @@ const (
 	groupEntries    = 100
 )
 
-// asksPreemption reports whether a call asks for preemption. entries are those without a group. One group alone is asked about
-// in any case: there is no smaller call.
+// asksPreemption reports whether a call asks for preemption. entries are those without a group. A call of one group alone asks
+// in any case: there is no smaller one.
 func (s *Scheduler) asksPreemption(entries, groups, nodes int) bool {
 	alone := entries == 0 && groups == 1
 	return !s.options.NoPreemption && (alone || (entries+groupEntries*groups)*nodes <= s.options.PreemptionPairs)

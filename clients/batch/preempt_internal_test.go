@@ -45,7 +45,7 @@ func TestWhatIsBehindAPreemptorIsDecidedAgain(t *testing.T) {
 		"no pods are evicted":                    {preempting, true, false, 5},
 		"a group preempts":                       {groupPreempts, true, true, 4},
 		"a group has no victims":                 {grouped, true, true, 5},
-		"a group that was not asked about":       {grouped, false, true, 4},
+		"a group that no call asked for":         {grouped, false, true, 4},
 		"a group above no pod":                   {lowGroup, false, true, 5},
 		"it has no candidates":                   {pending(9), true, true, 5},
 		"preemption was not asked for":           {pending(6), false, true, 4},

@@ -45,7 +45,7 @@ type answering struct {
 	send    func(wire.Encoded) error
 }
 
-// unmarshalWhole decodes a request of which nothing is decoded separately.
+// unmarshalWhole decodes a request that has no part to decode separately.
 func unmarshalWhole[M request](encoded []byte, into M) (*decode.Asked, error) {
 	return nil, decode.Unmarshal(encoded, into)
 }

@@ -29,7 +29,7 @@ type Problem struct {
 	// Units is the number of units to stop at.
 	Units int
 	Seed  uint64
-	// Key is the topology key of Fit.Domains, of which there are at most MaxDomains; empty for none.
+	// Key is the topology key of Fit.Domains, with at most MaxDomains domains; empty for none.
 	Key string
 	// Changes asks for Fit.Changes.
 	Changes bool

@@ -30,7 +30,7 @@ type Units struct {
 	list  []unit // the most important first
 }
 
-// unit is pods that preemption evicts together, or equal pods of which it evicts any number.
+// unit is pods that preemption evicts together, or equal pods that it evicts one by one.
 type unit struct {
 	pods     []victimOn
 	copies   int32 // equal pods; 1 for several pods

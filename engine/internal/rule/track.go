@@ -165,7 +165,7 @@ func (s *trackedSpread) allows(node uint32) bool {
 	return s.AllowsOver(minimum, count)
 }
 
-// critical is two domains with few pods, of which the first has the minimum. It is exact while pods come to one domain only
+// critical is two domains with few pods. The first has the minimum. It is exact while pods come to one domain only
 // or leave it: kube-scheduler forgets the domains beyond the second (pkg/scheduler/framework/plugins/podtopologyspread/
 // filtering.go criticalPaths, v1.37), and so takes a minimum that is too high once pods have come to both. kube-scheduler
 // looks at the domains in the order of a map; here it is that of their first nodes.
