@@ -58,7 +58,7 @@ func TestPreemptGroup(t *testing.T) {
 	}{
 		{name: "the least important", cluster: map[string][2]int32{"a": {5, 1}, "b": {2, 3}}, pods: 2, victims: "b-0 a-1",
 			message: "pod group preemption: found a placement for podgroup, preempting 2 victims"},
-		{name: "no pod of a lower priority", cluster: map[string][2]int32{"a": {50, 1}, "b": {50, 50}}, pods: 2,
+		{name: "pods of a higher priority stay", cluster: map[string][2]int32{"a": {50, 1}, "b": {50, 50}}, pods: 2,
 			message: "deallocation and deletion of ResourceClaims completed, pod group preemption: pod group is unschedulable, " +
 				"0/1 placements are available, first placement status: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"},
 		{name: "no victims", cluster: map[string][2]int32{"a": {50, 50}}, pods: 1,
