@@ -55,6 +55,8 @@ type world struct {
 	beforeBind, afterBind, beforeGet func(pod string) error
 	// found changes a pod that the API server returns.
 	found func(*corev1.Pod)
+	// changing is held while an object is read and written: an API server loses no change to another one.
+	changing sync.Mutex
 	// beforePatch is called before the status of a pod is changed.
 	beforePatch func()
 	// writes are the evictions that the API server was asked for: "nominate pod node", "mark pod", "delete pod". beforeWrite
@@ -175,6 +177,15 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 			return err
 		}
 	}
+	if err := w.bind(binding); err != nil {
+		return err
+	}
+	return run(after, binding.Name)
+}
+
+func (w *world) bind(binding *corev1.Binding) error {
+	w.changing.Lock()
+	defer w.changing.Unlock()
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
 	o, err := w.api.Tracker().Get(resource, binding.Namespace, binding.Name)
 	if err != nil {
@@ -192,10 +203,7 @@ func (p pods) Bind(ctx context.Context, binding *corev1.Binding, _ metav1.Create
 		}
 		found.Labels[corev1.LabelTopologyZone] = node.(*corev1.Node).Labels[corev1.LabelTopologyZone]
 	}
-	if err := w.api.Tracker().Update(resource, found, found.Namespace); err != nil {
-		return err
-	}
-	return run(after, binding.Name)
+	return w.api.Tracker().Update(resource, found, found.Namespace)
 }
 
 // looked is what a client that is Looking finds before it sends.
@@ -262,6 +270,8 @@ func (p pods) Patch(ctx context.Context, name string, kind types.PatchType, patc
 			return nil, err
 		}
 	}
+	p.world.changing.Lock()
+	defer p.world.changing.Unlock()
 	return p.PodInterface.Patch(ctx, name, kind, patch, o, sub...)
 }
 
@@ -289,6 +299,8 @@ func (p pods) Delete(ctx context.Context, name string, o metav1.DeleteOptions) e
 	if err := p.wrote(ctx, "delete "+name); err != nil {
 		return err
 	}
+	p.world.changing.Lock()
+	defer p.world.changing.Unlock()
 	found, err := p.PodInterface.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
