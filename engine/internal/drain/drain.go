@@ -313,7 +313,9 @@ func (r *run) rounds() error {
 		if err != nil {
 			return err
 		}
-		r.state.Leave(left)
+		if r.state.Leave(left); r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
 		r.out.Rounds++
 		now = r.next()
 	}

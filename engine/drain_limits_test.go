@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// replicated is a template of a ReplicaSet whose pods request CPU.
+func replicated(millis int64) *api.PodTemplate {
+	return &api.PodTemplate{
+		Namespace: "default", Controller: api.ControllerReference{Kind: api.ReplicaSet, Name: "owner"},
+		Spec: api.PodSpec{Containers: []api.Container{{Requests: api.Resources{{Resource: api.ResourceCPU, Amount: millis}}}}},
+	}
+}
+
+// nodesWithPods are nodes with CPU, and on each one pod of the template with its index.
+func nodesWithPods(nodes int, millis int64) (out []api.Node) {
+	for i := range nodes {
+		out = append(out, api.Node{
+			Name:        fmt.Sprint("node-", i),
+			Allocatable: api.Resources{{Resource: api.ResourceCPU, Amount: millis}, {Resource: api.ResourcePods, Amount: 110}},
+			PodCounts:   []api.PodCount{{Template: i, Count: 1}},
+		})
+	}
+	return out
+}
+
+// endsAfter is a context that ends once it was looked at a number of times.
+type endsAfter struct {
+	context.Context
+	looks int
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A drain looks at the context while pods begin to terminate, and while they leave.
+func TestTerminatingPodsEnd(t *testing.T) {
+	stated := &api.Cluster{Templates: []*api.PodTemplate{replicated(1)}, Nodes: nodesWithPods(1, 1)}
+	const pods = 200_000
+	stated.Nodes[0].PodCounts[0].Count = pods
+	c := compiled(t, stated)
+	o := engine.DrainOptions{Profile: api.Kube137(), Mode: engine.DrainTogether, Terminating: true}
+	ctx := &endsAfter{t.Context(), 1 << 30}
+	if _, err := c.Drain(ctx, o, func(*verdict.Drain) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	looks := 1<<30 - ctx.looks
+	if looks < 2*pods/1024 {
+		t.Fatalf("%d looks at the context", looks)
+	}
+	for _, after := range []int{looks / 4, looks / 2, looks - 20} {
+		err := error(nil)
+		if _, err = c.Drain(&endsAfter{t.Context(), after}, o, func(*verdict.Drain) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ended after %d of %d: %v", after, looks, err)
+		}
+	}
+}
