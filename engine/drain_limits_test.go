@@ -31,6 +31,36 @@ func nodesWithPods(nodes int, millis int64) (out []api.Node) {
 	return out
 }
 
+// The order in which the largest set is looked for does not depend on a map's: the template of one fate overflows, which leaves
+// the others without a bound.
+func TestLargestSetOrder(t *testing.T) {
+	const nodes = 8
+	huge := replicated(0)
+	huge.Spec.Containers[0].Requests = api.Resources{{Resource: api.ResourceMemory, Amount: 1 << 62}}
+	huge.Spec.Containers = append(huge.Spec.Containers, huge.Spec.Containers[0])
+	stated := &api.Cluster{Nodes: nodesWithPods(nodes, 10_000)}
+	for i := range int64(nodes) {
+		stated.Templates = append(stated.Templates, replicated(100+100*i))
+	}
+	stated.Templates = append(stated.Templates, huge)
+	stated.Nodes[0].PodCounts = append(stated.Nodes[0].PodCounts, api.PodCount{Template: nodes, Count: 1})
+	c := compiled(t, stated)
+	o := engine.DrainOptions{Profile: api.Kube137(), Mode: engine.DrainLargestSet, Steps: 64}
+	answer := func() (text string) {
+		out, sum := drains(t, c, o)
+		for _, d := range out {
+			text += fmt.Sprint(d.Nodes, " ")
+		}
+		return text + fmt.Sprint(*sum)
+	}
+	want := answer()
+	for range 20 {
+		if got := answer(); got != want {
+			t.Fatalf("%s and %s", want, got)
+		}
+	}
+}
+
 // endsAfter is a context that ends once it was looked at a number of times.
 type endsAfter struct {
 	context.Context

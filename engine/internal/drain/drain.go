@@ -63,6 +63,7 @@ type plan struct {
 	base      *cluster.Cluster
 	framework *decide.Framework
 	fates     map[fateKey]*fate // of the pods on Nodes
+	inOrder   []*fate           // as the nodes have them first
 	pending   []place.Pending
 }
 
@@ -84,6 +85,7 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 			key := fateKey{group, controller}
 			if p.fates[key] == nil {
 				p.fates[key] = p.fateOf(s, key)
+				p.inOrder = append(p.inOrder, p.fates[key])
 			}
 		}
 	}
@@ -162,7 +164,7 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 		d.left[i] = budgets.At(int32(i)).Evictions()
 	}
 	d.origins = make([]origin, len(p.pending))
-	for _, f := range p.fates {
+	for _, f := range p.inOrder {
 		if f.entry >= 0 {
 			d.origins[f.entry].fate = f
 		}

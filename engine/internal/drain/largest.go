@@ -91,7 +91,7 @@ func (p *plan) limits(d *drainer) limits {
 		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
 	}
 	l.fit = l.fit && !p.Scheduler
-	for _, f := range p.fates {
+	for _, f := range p.inOrder {
 		if f.entry < 0 || !l.fit {
 			continue
 		}
