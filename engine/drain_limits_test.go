@@ -61,6 +61,39 @@ func TestLargestSetOrder(t *testing.T) {
 	}
 }
 
+// A bound and a proof hold whichever filters keep pods off cordoned nodes: where none does, pods may come back to their own node.
+func TestLargestSetWithoutCordons(t *testing.T) {
+	const nodes = 3
+	stated := &api.Cluster{Nodes: nodesWithPods(nodes, 1000)}
+	for range nodes {
+		stated.Templates = append(stated.Templates, replicated(1000))
+	}
+	c := compiled(t, stated)
+	for _, test := range []struct {
+		disabled []verdict.Plugin
+		most     int
+	}{
+		{nil, 0},
+		{[]verdict.Plugin{verdict.NodeUnschedulable}, 0},
+		{[]verdict.Plugin{verdict.TaintToleration}, 0},
+		{[]verdict.Plugin{verdict.NodeUnschedulable, verdict.TaintToleration}, nodes},
+	} {
+		o := engine.DrainOptions{Profile: api.Kube137(), Mode: engine.DrainLargestSet}
+		for _, p := range test.disabled {
+			o.Profile.DisabledFilters.Add(uint8(p))
+		}
+		for _, o.Steps = range []int{1, 4, 1 << 10} {
+			_, sum := drains(t, c, o)
+			if sum.Drained > test.most || sum.UpperBound < test.most || sum.Proven && sum.Drained != test.most {
+				t.Errorf("without %v, %d steps: %+v, but %d can be drained", test.disabled, o.Steps, sum, test.most)
+			}
+			if o.Steps == 1<<10 && !sum.Proven {
+				t.Errorf("without %v: %+v", test.disabled, sum)
+			}
+		}
+	}
+}
+
 // endsAfter is a context that ends once it was looked at a number of times.
 type endsAfter struct {
 	context.Context

@@ -87,8 +87,10 @@ type asks [resources]int64
 // limits returns the limits of the search.
 func (p *plan) limits(d *drainer) limits {
 	l := limits{asks: make(map[*fate]*asks)}
+	cordons := false // whether any filter keeps pods off cordoned nodes
 	for _, of := range p.framework.Filters {
 		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
+		cordons = cordons || of.Name == verdict.NodeUnschedulable || of.Name == verdict.TaintToleration
 	}
 	l.fit = l.fit && !p.Scheduler
 	for _, f := range p.inOrder {
@@ -101,7 +103,7 @@ func (p *plan) limits(d *drainer) limits {
 			break
 		}
 		profile := decide.New(p.framework, d.state, pod).Profile
-		if tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
+		if !cordons || tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
 			continue
 		}
 		a := asks{cluster.Lanes: 1}
