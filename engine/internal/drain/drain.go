@@ -273,7 +273,7 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 		if i%64 == 0 && d.ctx.Err() != nil {
 			return nil, d.ctx.Err()
 		}
-		for _, o := range d.state.Occupants(node) {
+		for _, o := range d.occupants(node) {
 			r.units = append(r.units, &unit{Occupant: o, node: node, fate: d.fateOn(node, &o), at: len(r.units)})
 		}
 	}
@@ -286,6 +286,16 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 	}
 	r.finish()
 	return r.out, nil
+}
+
+// occupants returns the pods of a node in the order in which they are evicted. Those that came in earlier drains are last, by the
+// round in which they were placed and then as they were evicted. In a round, a queue of its own has another order of placing.
+func (d *drainer) occupants(node uint32) []cluster.Occupant {
+	pods := d.state.Occupants(node)
+	if d.Scheduler { // each round has entries of its own, in the order of evictions
+		slices.SortStableFunc(pods, func(a, b cluster.Occupant) int { return cmp.Compare(a.Queue, b.Queue) })
+	}
+	return pods
 }
 
 // fateOn returns the fate of pods of a node.

@@ -201,7 +201,8 @@ func (BlockedReason) EnumDescriptor() ([]byte, []int) {
 // and mirror pods stay, terminating pods leave and do not come back. Evictions go in rounds. A round evicts, in the order of
 // Cluster.nodes and of the pods of a node, each pod that its PodDisruptionBudget allows to be evicted; then the controllers
 // create the pods again, and they are placed, after those that have no node since earlier rounds. The pods of a node are
-// those without names by the order of their templates' first mention, then those with names. A pod that is placed is ready
+// those without names by the order of their templates' first mention, then those with names, then those that LARGEST_SET moved
+// there, by the round in which they were placed and in a round in the order of their evictions. A pod that is placed is ready
 // before the next round, and its budget allows one more disruption. The drain ends when no pod is left, or when a round
 // evicts none.
 //
