@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine"
@@ -61,7 +63,7 @@ func TestLargestSetOrder(t *testing.T) {
 	}
 }
 
-// A bound and a proof hold whichever filters keep pods off cordoned nodes: where none does, pods may come back to their own node.
+// A bound and a proof hold whichever filters keep pods off cordoned nodes. Where none does, pods may come back to their own node.
 func TestLargestSetWithoutCordons(t *testing.T) {
 	const nodes = 3
 	stated := &api.Cluster{Nodes: nodesWithPods(nodes, 1000)}
@@ -94,6 +96,84 @@ func TestLargestSetWithoutCordons(t *testing.T) {
 	}
 }
 
+// Budgets of blocked pods count as entries of the lists, and equal pods share them.
+func TestBlockedBudgetsAreBounded(t *testing.T) {
+	const pods, budgets = 3000, 1000
+	template := replicated(1)
+	stated := &api.Cluster{Templates: []*api.PodTemplate{template}, Nodes: []api.Node{{Name: "a"}, {Name: "b"}}}
+	for i := range budgets {
+		stated.Budgets = append(stated.Budgets, api.PodDisruptionBudget{
+			Namespace: "default", Name: fmt.Sprint("budget-", i), Selector: &api.LabelSelector{},
+		})
+	}
+	for i := range pods {
+		n := &stated.Nodes[i%2]
+		n.Pods = append(n.Pods, api.Pod{Name: fmt.Sprint("pod-", i), Template: template})
+	}
+	out, _ := drains(t, compiled(t, stated), engine.DrainOptions{Profile: api.Kube137()})
+	entries := 0
+	for _, d := range out {
+		for i := range d.Blocked {
+			if entries += 1 + len(d.Blocked[i].Budgets); len(d.Blocked[i].Budgets) != budgets {
+				t.Fatalf("%d budgets", len(d.Blocked[i].Budgets))
+			}
+		}
+	}
+	if want := verdict.MaxListedPods / (budgets + 1) * (budgets + 1); entries != want || out[0].Truncated || !out[1].Truncated {
+		t.Errorf("%d entries, want %d; truncated: %v, %v", entries, want, out[0].Truncated, out[1].Truncated)
+	}
+	if d := out[0]; d.Status != verdict.DrainBlocked || &d.Blocked[0].Budgets[0] != &d.Blocked[1].Budgets[0] {
+		t.Error("the names are not shared")
+	}
+}
+
+// Fates together keep a bounded number of budgets, and answers tell what is missing.
+func TestBudgetsOfManyFates(t *testing.T) {
+	const pods, budgets = 300, 10_000
+	stated := &api.Cluster{Nodes: []api.Node{{Name: "a"}}}
+	for i := range budgets {
+		stated.Budgets = append(stated.Budgets, api.PodDisruptionBudget{
+			Namespace: "default", Name: fmt.Sprint("budget-", i), Selector: &api.LabelSelector{},
+		})
+	}
+	for i := range pods { // each of a template that is not the cluster's
+		template := replicated(1)
+		template.Labels = api.Labels{{Key: "pod", Value: fmt.Sprint(i)}}
+		pod := api.Pod{Name: fmt.Sprint("pod-", i), Template: template, TemplateIndex: -1}
+		stated.Nodes[0].Pods = append(stated.Nodes[0].Pods, pod)
+	}
+	out, _ := drains(t, compiled(t, stated), engine.DrainOptions{Profile: api.Kube137()})
+	d := out[0]
+	if !d.Truncated || len(d.Blocked) == pods || d.Status != verdict.DrainBlocked {
+		t.Errorf("%d blocked, truncated: %v", len(d.Blocked), d.Truncated)
+	}
+	for i := range d.Blocked {
+		if b := &d.Blocked[i]; b.Reason != verdict.BlockedBySeveralBudgets || len(b.Budgets) < 2 {
+			t.Fatalf("%d: %v, %d budgets", i, b.Reason, len(b.Budgets))
+		}
+	}
+}
+
+// Names and messages count by their bytes.
+func TestListedTextIsBounded(t *testing.T) {
+	const length = 1 << 20
+	text := strings.Repeat("a", length)
+	d := &verdict.Drain{
+		Unplaced:  slices.Repeat([]verdict.UnplacedPod{{Message: text}}, 500),
+		Blocked:   slices.Repeat([]verdict.BlockedPod{{Budgets: []string{text}}}, 500),
+		Preempted: []verdict.PodReference{{Name: text}, {Name: text[1:]}},
+	}
+	engine.CutDrain(d)
+	if got := len(d.Unplaced) + len(d.Blocked) + len(d.Preempted); got != 1002 || d.Truncated {
+		t.Errorf("%d entries, truncated: %v", got, d.Truncated)
+	}
+	d.Unplaced, d.Blocked = slices.Repeat(d.Unplaced, 2), slices.Repeat(d.Blocked, 2)
+	engine.CutDrain(d)
+	if len(d.Unplaced) != 1000 || len(d.Blocked) != 24 || len(d.Preempted) != 0 || !d.Truncated {
+		t.Errorf("%d, %d and %d entries, truncated: %v", len(d.Unplaced), len(d.Blocked), len(d.Preempted), d.Truncated)
+	}
+}
+
 // endsAfter is a context that ends once it was looked at a number of times.
 type endsAfter struct {
 	context.Context
@@ -123,8 +203,8 @@ func TestTerminatingPodsEnd(t *testing.T) {
 		t.Fatalf("%d looks at the context", looks)
 	}
 	for _, after := range []int{looks / 4, looks / 2, looks - 20} {
-		err := error(nil)
-		if _, err = c.Drain(&endsAfter{t.Context(), after}, o, func(*verdict.Drain) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		_, err := c.Drain(&endsAfter{t.Context(), after}, o, func(*verdict.Drain) error { return nil })
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ended after %d of %d: %v", after, looks, err)
 		}
 	}

@@ -50,8 +50,11 @@ type fate struct {
 	stays   bool
 	refused verdict.BlockedReason // 0 if they may be evicted
 	created cluster.Replacement
-	// budgets are the PodDisruptionBudgets that select them, and budget the one that evictions use up, -1 for none.
+	// budgets are the PodDisruptionBudgets that select them, names their names, and budget the one that evictions use up, -1 for
+	// none. cut reports whether some are missing, because all fates have too many: two or more are there then.
 	budgets []int32
+	names   []string
+	cut     bool
 	budget  int32
 	// entry is the index of created in plan.pending, -1 if nothing comes back.
 	entry int
@@ -65,6 +68,7 @@ type plan struct {
 	fates     map[fateKey]*fate // of the pods on Nodes
 	inOrder   []*fate           // as the nodes have them first
 	pending   []place.Pending
+	listed    int // budgets of all fates
 }
 
 // fateKey is what the fate of pods follows from.
@@ -84,6 +88,9 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 		for group, controller := range c.ControllersOn(node) {
 			key := fateKey{group, controller}
 			if p.fates[key] == nil {
+				if ctx.Err() != nil { // there may be many budgets
+					return nil, ctx.Err()
+				}
 				p.fates[key] = p.fateOf(s, key)
 				p.inOrder = append(p.inOrder, p.fates[key])
 			}
@@ -104,6 +111,13 @@ func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
 		return out
 	}
 	out.budgets = s.Budgets().Evicting(g)
+	if most := max(2, verdict.MaxListedPods-p.listed); len(out.budgets) > most {
+		out.budgets, out.cut = slices.Clone(out.budgets[:most]), true
+	}
+	p.listed += len(out.budgets)
+	for _, b := range out.budgets {
+		out.names = append(out.names, s.Budgets().At(b).Name)
+	}
 	switch {
 	case of.controller == api.NoWorkload && !p.Force:
 		out.refused = verdict.BlockedWithoutController
@@ -538,9 +552,8 @@ func (r *run) finish() {
 		}
 		blocked := verdict.BlockedPod{Pod: r.reference(u, u.Count), Reason: cmp.Or(u.fate.refused, verdict.BlockedByBudget)}
 		if blocked.Reason != verdict.BlockedWithoutController {
-			for _, b := range u.fate.budgets {
-				blocked.Budgets = append(blocked.Budgets, r.base.Budgets().At(b).Name)
-			}
+			blocked.Budgets = u.fate.names
+			out.Truncated = out.Truncated || u.fate.cut
 		}
 		out.Blocked = append(out.Blocked, blocked)
 	}

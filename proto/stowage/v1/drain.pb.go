@@ -451,8 +451,9 @@ type NodeDrain struct {
 	StayingCount uint32 `protobuf:"varint,5,opt,name=staying_count,json=stayingCount,proto3" json:"staying_count,omitempty"`
 	// The number of rounds that evicted pods.
 	RoundCount uint32 `protobuf:"varint,6,opt,name=round_count,json=roundCount,proto3" json:"round_count,omitempty"`
-	// The pods that were evicted and placed, in the order of placing, if requested. The pods here and the entries of the
-	// next three lists are at most 2,000,000 in all answers.
+	// The pods that were evicted and placed, in the order of placing, if requested. The pods here, the entries of the next three
+	// lists and the budgets in them are at most 2,000,000 in all answers of a call, and the names and messages in them at most
+	// 1 GiB, names of nodes not counted.
 	Moves []*PodMove `protobuf:"bytes,7,rep,name=moves,proto3" json:"moves,omitempty"`
 	// The pods that came back and have no node.
 	Unplaced []*UnplacedPod `protobuf:"bytes,8,rep,name=unplaced,proto3" json:"unplaced,omitempty"`
