@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -171,6 +174,41 @@ func TestListedTextIsBounded(t *testing.T) {
 	engine.CutDrain(d)
 	if len(d.Unplaced) != 1000 || len(d.Blocked) != 24 || len(d.Preempted) != 0 || !d.Truncated {
 		t.Errorf("%d, %d and %d entries, truncated: %v", len(d.Unplaced), len(d.Blocked), len(d.Preempted), d.Truncated)
+	}
+}
+
+// A pod that avoids the one that it replaces finds a node once that one has terminated, and its budget allows one more eviction.
+func TestPlacedAfterTermination(t *testing.T) {
+	alike := enginetest.Selects("app", "web")
+	web := enginetest.MakePod("").Label("app", "web").AntiAffinity(zoneKey, alike)
+	web.Template.Controller = api.ControllerReference{Kind: api.ReplicaSet, Name: "owner"}
+	free := enginetest.MakePod("").Label("app", "web")
+	free.Template.Controller = web.Template.Controller
+	free.Template.Spec.NodeSelector = api.Labels{{Key: zoneKey, Value: "2"}}
+	node := func(name, zone string) *enginetest.Node {
+		return enginetest.MakeNode(name).Zone(zone).Allocate("cpu", 1000, "pods", 10)
+	}
+	stated := enginetest.Cluster(node("a", "1"), node("b", "1"), node("c", "2"), node("d", "2"))
+	stated.Templates = []*api.PodTemplate{web.Template, free.Template}
+	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 1}}
+	stated.Nodes[2].PodCounts = []api.PodCount{{Template: 1, Count: 2}}
+	stated.Budgets = []api.PodDisruptionBudget{{Namespace: "default", Name: "one", Selector: alike, DisruptionsAllowed: 1}}
+	c := compiled(t, stated)
+	for _, scheduler := range []bool{false, true} {
+		o := engine.DrainOptions{
+			Profile: api.Kube137(), Mode: engine.DrainTogether, Nodes: []uint32{0, 2}, Terminating: true, Moves: true, Scheduler: scheduler,
+		}
+		got, _ := drains(t, c, o)
+		if diff := gocmp.Diff(newReferenceDrain(t, stated, o).drain(0, 2), got[0]); diff != "" {
+			t.Errorf("scheduler %v (-stated +drained):\n%s", scheduler, diff)
+		}
+		if d := got[0]; d.Status != verdict.Drained || d.Rounds != 3 || d.Placed != 3 {
+			t.Errorf("scheduler %v: %+v", scheduler, d)
+		}
+		o.Mode, o.Steps = engine.DrainLargestSet, 1<<10
+		if _, sum := drains(t, c, o); sum.Drained != 2 || !sum.Proven {
+			t.Errorf("scheduler %v: %+v", scheduler, sum)
+		}
 	}
 }
 

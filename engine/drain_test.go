@@ -172,7 +172,7 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 			p.count = 0
 		}
 	}
-	for {
+	for last := false; ; {
 		var now []drainBatch
 		for _, p := range all {
 			count := p.count
@@ -188,13 +188,18 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 			}
 		}
 		if len(now) == 0 {
-			break
+			if last = r.o.Terminating && !last && r.out.Rounds > 0; !last {
+				break
+			}
 		}
 		ready := r.round(now, all)
 		for i, n := range ready {
 			r.left[i] += n
 		}
-		r.out.Rounds++
+		if len(now) > 0 {
+			r.out.Rounds++
+			last = false
+		}
 	}
 	for _, b := range r.pending {
 		r.out.Unplaced = append(r.out.Unplaced, verdict.UnplacedPod{Pod: b.of.reference(b.count), Message: b.message})

@@ -4,7 +4,7 @@
 // Pods of a DaemonSet and mirror pods stay. A round evicts, in the order of the nodes and of the pods of a node, each pod that
 // its budget allows. Then the pods are placed that are left over from the rounds before, and those that come back. A pod that is
 // placed is ready before the next round, and its budget allows one more eviction. The drain ends with the round after which no
-// further pod can be evicted.
+// further pod can be evicted. Before, pods that have no node are attempted once more if those of that round terminated meanwhile.
 //
 // The rules of eviction are those of pkg/registry/core/pod/storage/eviction.go and of kubectl drain
 // (k8s.io/kubectl/pkg/drain/filters.go), v1.37, for pods that run and are ready.
@@ -270,6 +270,7 @@ type run struct {
 	units   []*unit
 	waiting map[int32][]*unit // for a budget that allows no more
 	pending []batch           // without a node
+	last    bool              // the pods that terminate have left
 	refused int               // pods that may not be evicted
 	lost    int               // pods that came back, were placed and preempted
 	began   int               // number of origins when the drain began
@@ -331,21 +332,40 @@ func (r *run) rounds() error {
 		if r.hopeless() {
 			return nil
 		}
-		if r.Scheduler {
-			err = r.schedule()
-		} else {
-			err = r.place()
-		}
-		if err != nil {
+		if err := r.attempt(); err != nil {
 			return err
 		}
 		if r.state.Leave(left); r.ctx.Err() != nil {
 			return r.ctx.Err()
 		}
 		r.out.Rounds++
-		now = r.next()
+		if now = r.next(); len(now) == 0 && len(left) > 0 && len(r.pending) > 0 && !r.hopeless() {
+			r.removed()
+			r.last = true
+			if err := r.attempt(); err != nil {
+				return err
+			}
+			r.last = false
+			now = r.next()
+		}
 	}
 	return r.ctx.Err()
+}
+
+// attempt attempts to place the pending pods.
+func (r *run) attempt() error {
+	if r.Scheduler {
+		return r.schedule()
+	}
+	return r.place()
+}
+
+// removed tells those who remember nodes that pods left some.
+func (r *run) removed() {
+	r.version++
+	if r.queue != nil {
+		r.queue.Evicted()
+	}
 }
 
 // hopeless reports whether the drain cannot end well, if that is all that is asked for.
@@ -433,10 +453,7 @@ func (r *run) evict(now []batch) (left []cluster.Terminating, err error) {
 			r.pending = append(r.pending, *b)
 		}
 	}
-	r.version++
-	if r.queue != nil {
-		r.queue.Evicted()
-	}
+	r.removed()
 	return left, nil
 }
 
@@ -502,7 +519,7 @@ func (r *run) place() error {
 			b.message = result.Message
 			still = append(still, b)
 			failed[class] = failure{r.version, b.message}
-			if r.probe && r.noMore() {
+			if r.probe && (r.last || !r.Terminating) && r.noMore() {
 				r.lost++
 				break
 			}

@@ -204,7 +204,7 @@ func (BlockedReason) EnumDescriptor() ([]byte, []int) {
 // those without names by the order of their templates' first mention, then those with names, then those that LARGEST_SET moved
 // there, by the round in which they were placed and in a round in the order of their evictions. A pod that is placed is ready
 // before the next round, and its budget allows one more disruption. The drain ends when no pod is left, or when a round
-// evicts none.
+// evicts none. Pods that have no node by then are attempted once more if pods of the last round were terminating meanwhile.
 //
 // Budgets are those of the eviction API (pkg/registry/core/pod/storage/eviction.go, v1.37), which differ from those of
 // preemption: an empty selector selects all pods of the namespace, disrupted_pods are no exception, and a pod of several
