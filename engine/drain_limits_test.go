@@ -212,6 +212,36 @@ func TestPlacedAfterTermination(t *testing.T) {
 	}
 }
 
+// Which of two equal pods was preempted again is known by its entry: the second one, because the first one is reprieved.
+func TestTheMoveOfThePreemptedPod(t *testing.T) {
+	budgeted := api.Labels{{Key: "app", Value: "web"}}
+	low, first, second := replicated(500), replicated(500), replicated(500)
+	for template, zone := range map[*api.PodTemplate]string{low: "t", first: "u", second: "t"} {
+		if template.Spec.NodeSelector = (api.Labels{{Key: zoneKey, Value: zone}}); template != low {
+			template.Labels, template.Spec.Priority = budgeted, 10
+		}
+	}
+	node := func(name string) *enginetest.Node {
+		return enginetest.MakeNode(name).Zone(name).Allocate("cpu", 1000, "pods", 10)
+	}
+	stated := enginetest.Cluster(node("x"), node("t"), node("u"))
+	stated.Templates = []*api.PodTemplate{first, second, low}
+	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 1}, {Template: 1, Count: 1}}
+	stated.Nodes[0].Pods = []api.Pod{{Name: "a", Template: low, TemplateIndex: 2}, {Name: "b", Template: low, TemplateIndex: 2}}
+	stated.Budgets = []api.PodDisruptionBudget{{
+		Namespace: "default", Name: "one", Selector: enginetest.Selects("app", "web"), DisruptionsAllowed: 1,
+	}}
+	o := engine.DrainOptions{Profile: api.Kube137(), Nodes: []uint32{0}, Moves: true, Scheduler: true}
+	got, _ := drains(t, compiled(t, stated), o)
+	var names []string
+	for _, m := range got[0].Moves {
+		names = append(names, m.Pod.Name)
+	}
+	if d := got[0]; !slices.Equal(names, []string{"", "a", ""}) || d.Status != verdict.DrainUnplaced || len(d.Preempted) != 1 {
+		t.Errorf("moves of %q, %+v", names, d)
+	}
+}
+
 // endsAfter is a context that ends once it was looked at a number of times.
 type endsAfter struct {
 	context.Context

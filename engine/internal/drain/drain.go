@@ -274,7 +274,7 @@ type run struct {
 	refused int               // pods that may not be evicted
 	lost    int               // pods that came back, were placed and preempted
 	began   int               // number of origins when the drain began
-	moves   []*fate           // by index in out.Moves
+	moves   []int             // entries of the queue by index in out.Moves
 	// regained are the budgets that pods of the current round used up, and whose replacements are placed.
 	regained []int32
 }
@@ -514,7 +514,7 @@ func (r *run) place() error {
 			return err
 		}
 		r.version += len(result.Nodes)
-		r.moved(&b, result.Nodes)
+		r.moved(&b, b.fate.entry, result.Nodes)
 		if b.count = result.Unplaced; b.count > 0 {
 			b.message = result.Message
 			still = append(still, b)
@@ -539,8 +539,8 @@ func (r *run) noMore() bool {
 	return true
 }
 
-// moved records that pods of a batch were placed.
-func (r *run) moved(b *batch, nodes []uint32) {
+// moved records that pods of a batch were placed. entry is the number that the state knows them by.
+func (r *run) moved(b *batch, entry int, nodes []uint32) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -552,7 +552,7 @@ func (r *run) moved(b *batch, nodes []uint32) {
 	}
 	if r.Moves && !r.probe {
 		r.out.Moves = append(r.out.Moves, verdict.PodMove{Pod: r.reference(b.unit, len(nodes)), Nodes: nodes, Round: b.round})
-		r.moves = append(r.moves, b.fate)
+		r.moves = append(r.moves, entry)
 	}
 }
 
