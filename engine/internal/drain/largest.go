@@ -17,7 +17,7 @@ import (
 // with the status Drained before the next one begins, and its node stays cordoned.
 //
 // It first drains nodes greedily, and then searches all orders, unless a bound proves that none is longer. A step is a drain that
-// is tried, or a pod that it may have to evict.
+// is tried, a pod that it may have to evict, or a node that a bound looks at after the first one.
 func Largest(
 	ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options, use func(*verdict.Drain) error,
 ) (*verdict.DrainSummary, error) {
@@ -195,7 +195,10 @@ func (s *search) bound(drained int) int {
 	}
 	free := s.free()
 	var weights [resources][]int64
-	for _, node := range s.nodes {
+	for i, node := range s.nodes {
+		if i%64 == 0 && s.ctx.Err() != nil {
+			break
+		}
 		if s.drained[node] {
 			continue
 		}
@@ -275,6 +278,12 @@ func (s *search) greedy() error {
 
 // try drains each node that is left as the next one, and then others.
 func (s *search) try(depth int) error {
+	cost := len(s.nodes) - depth
+	if s.steps+cost > s.Steps {
+		s.cut = true
+		return nil
+	}
+	s.steps += cost
 	bound := s.bound(depth)
 	if bound <= len(s.best) {
 		return nil
