@@ -87,7 +87,7 @@ func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.D
 	}
 	f := c.framework(o.Profile)
 	sum := &verdict.DrainSummary{Total: len(nodes)}
-	listed := drainLists{left: verdict.MaxListedPods}
+	listed := drainLists{left: verdict.MaxListedPods, text: verdict.MaxListedText}
 	pass := func(d *verdict.Drain) error {
 		if d.Status == verdict.Drained {
 			sum.Drained += len(d.Nodes)
@@ -118,30 +118,52 @@ func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.D
 	return sum, nil
 }
 
-// drainLists bounds the lists of all drains of a call.
-type drainLists struct{ left int }
+// drainLists bounds the lists of all drains of a call: the entries, and the bytes of text in them.
+type drainLists struct{ left, text int }
 
 // cut shortens the lists of a drain to what is left.
 func (l *drainLists) cut(d *verdict.Drain) {
 	for i := range d.Moves {
-		if l.left == 0 {
+		m := &d.Moves[i]
+		if l.left == 0 || !l.take(0, referenceText(&m.Pod)) {
 			d.Moves, d.Truncated = d.Moves[:i], true
 			break
 		}
-		m := &d.Moves[i]
 		if m.Pod.Count > l.left {
 			m.Pod.Count, m.Nodes, d.Truncated = l.left, m.Nodes[:l.left], true
 		}
 		l.left -= m.Pod.Count
 	}
-	cutList(l, d, &d.Unplaced)
-	cutList(l, d, &d.Blocked)
-	cutList(l, d, &d.Preempted)
+	cutList(l, d, &d.Unplaced, func(u *verdict.UnplacedPod) (entries, text int) {
+		return 1, referenceText(&u.Pod) + len(u.Message)
+	})
+	cutList(l, d, &d.Blocked, func(b *verdict.BlockedPod) (entries, text int) {
+		text = referenceText(&b.Pod)
+		for _, name := range b.Budgets {
+			text += len(b.Pod.Namespace) + len(name)
+		}
+		return 1 + len(b.Budgets), text
+	})
+	cutList(l, d, &d.Preempted, func(p *verdict.PodReference) (entries, text int) { return 1, referenceText(p) })
 }
 
-func cutList[T any](l *drainLists, d *verdict.Drain, list *[]T) {
-	if len(*list) > l.left {
-		*list, d.Truncated = (*list)[:l.left], true
+func referenceText(p *verdict.PodReference) int { return len(p.Namespace) + len(p.Name) }
+
+// take takes entries and text off what is left, and reports whether they were.
+func (l *drainLists) take(entries, text int) bool {
+	if entries > l.left || text > l.text {
+		return false
 	}
-	l.left -= len(*list)
+	l.left -= entries
+	l.text -= text
+	return true
+}
+
+func cutList[T any](l *drainLists, d *verdict.Drain, list *[]T, size func(*T) (entries, text int)) {
+	for i := range *list {
+		if !l.take(size(&(*list)[i])) {
+			*list, d.Truncated = (*list)[:i:i], true
+			return
+		}
+	}
 }

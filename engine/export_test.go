@@ -61,3 +61,8 @@ func (o DrainOptions) WithWorkers(workers int) DrainOptions {
 	o.workers = workers
 	return o
 }
+
+// CutDrain cuts the lists of the first drain of a call.
+func CutDrain(d *verdict.Drain) {
+	(&drainLists{left: verdict.MaxListedPods, text: verdict.MaxListedText}).cut(d)
+}

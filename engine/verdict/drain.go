@@ -27,12 +27,17 @@ type Drain struct {
 	Blocked  []BlockedPod
 	// Preempted are the pods that those that came back preempted.
 	Preempted []PodReference
-	// Truncated reports whether lists are cut, because those of the call would be longer than MaxListedPods.
+	// Truncated reports whether lists are cut, because those of the call would be longer than MaxListedPods or MaxListedText.
 	Truncated bool
 }
 
-// MaxListedPods bounds the pods that the lists of all drains of a call have.
-const MaxListedPods = 2_000_000
+// MaxListedPods bounds what the lists of all drains of a call have: pods of Moves, entries of the other lists, and budgets.
+// MaxListedText bounds the bytes of their names and messages, names of nodes not counted, so that an answer is below the 2 GiB
+// that gRPC sends.
+const (
+	MaxListedPods = 2_000_000
+	MaxListedText = 1 << 30
+)
 
 // PodMove is equal pods of one node that were evicted and placed.
 type PodMove struct {

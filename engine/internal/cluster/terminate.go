@@ -8,7 +8,7 @@ import (
 )
 
 // Terminate marks pods of a node as terminating: they stay on it, and count as terminating pods do. It returns what Leave takes.
-// queue is as in Assume.
+// queue is as in Assume. If the request ends meanwhile, only some of the pods are marked.
 func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 	shape := *s.groups[o.Group].Shape
 	shape.Terminating = true
@@ -23,6 +23,9 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 	s.Evict(node, o)
 	out := make([]Terminating, o.Count)
 	for i := range out {
+		if i%1024 == 1023 && s.Ended() {
+			return out[:i]
+		}
 		out[i] = Terminating{node, Occupant{
 			Name: o.Name, Count: 1, Priority: o.Priority, Queue: queue, usage: &p.usage, place: int32(len(s.assumed)),
 		}}
@@ -39,9 +42,13 @@ type Terminating struct {
 	pod  Occupant
 }
 
-// Leave evicts pods that terminate, unless they are evicted already.
+// Leave evicts pods that terminate, unless they are evicted already: the last one first, so that each is the last one of its
+// group. If the request ends meanwhile, some of them stay.
 func (s *State) Leave(pods []Terminating) {
-	for i := range pods {
+	for i := len(pods) - 1; i >= 0; i-- {
+		if i%1024 == 1023 && s.Ended() {
+			return
+		}
 		if t := &pods[i]; !s.assumed[t.pod.place].evicted {
 			s.Evict(t.node, &t.pod)
 		}

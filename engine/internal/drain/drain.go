@@ -4,7 +4,7 @@
 // Pods of a DaemonSet and mirror pods stay. A round evicts, in the order of the nodes and of the pods of a node, each pod that
 // its budget allows. Then the pods are placed that are left over from the rounds before, and those that come back. A pod that is
 // placed is ready before the next round, and its budget allows one more eviction. The drain ends with the round after which no
-// further pod can be evicted.
+// further pod can be evicted. Before, pods that have no node are attempted once more if those of that round terminated meanwhile.
 //
 // The rules of eviction are those of pkg/registry/core/pod/storage/eviction.go and of kubectl drain
 // (k8s.io/kubectl/pkg/drain/filters.go), v1.37, for pods that run and are ready.
@@ -50,8 +50,11 @@ type fate struct {
 	stays   bool
 	refused verdict.BlockedReason // 0 if they may be evicted
 	created cluster.Replacement
-	// budgets are the PodDisruptionBudgets that select them, and budget the one that evictions use up, -1 for none.
+	// budgets are the PodDisruptionBudgets that select them, names their names, and budget the one that evictions use up, -1 for
+	// none. cut reports whether some are missing, because all fates have too many: two or more are there then.
 	budgets []int32
+	names   []string
+	cut     bool
 	budget  int32
 	// entry is the index of created in plan.pending, -1 if nothing comes back.
 	entry int
@@ -63,7 +66,9 @@ type plan struct {
 	base      *cluster.Cluster
 	framework *decide.Framework
 	fates     map[fateKey]*fate // of the pods on Nodes
+	inOrder   []*fate           // as the nodes have them first
 	pending   []place.Pending
+	listed    int // budgets of all fates
 }
 
 // fateKey is what the fate of pods follows from.
@@ -83,7 +88,11 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 		for group, controller := range c.ControllersOn(node) {
 			key := fateKey{group, controller}
 			if p.fates[key] == nil {
+				if ctx.Err() != nil { // there may be many budgets
+					return nil, ctx.Err()
+				}
 				p.fates[key] = p.fateOf(s, key)
+				p.inOrder = append(p.inOrder, p.fates[key])
 			}
 		}
 	}
@@ -102,6 +111,13 @@ func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
 		return out
 	}
 	out.budgets = s.Budgets().Evicting(g)
+	if most := max(2, verdict.MaxListedPods-p.listed); len(out.budgets) > most {
+		out.budgets, out.cut = slices.Clone(out.budgets[:most]), true
+	}
+	p.listed += len(out.budgets)
+	for _, b := range out.budgets {
+		out.names = append(out.names, s.Budgets().At(b).Name)
+	}
 	switch {
 	case of.controller == api.NoWorkload && !p.Force:
 		out.refused = verdict.BlockedWithoutController
@@ -162,7 +178,7 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 		d.left[i] = budgets.At(int32(i)).Evictions()
 	}
 	d.origins = make([]origin, len(p.pending))
-	for _, f := range p.fates {
+	for _, f := range p.inOrder {
 		if f.entry >= 0 {
 			d.origins[f.entry].fate = f
 		}
@@ -254,10 +270,11 @@ type run struct {
 	units   []*unit
 	waiting map[int32][]*unit // for a budget that allows no more
 	pending []batch           // without a node
+	last    bool              // the pods that terminate have left
 	refused int               // pods that may not be evicted
 	lost    int               // pods that came back, were placed and preempted
 	began   int               // number of origins when the drain began
-	moves   []*fate           // by index in out.Moves
+	moves   []int             // entries of the queue by index in out.Moves
 	// regained are the budgets that pods of the current round used up, and whose replacements are placed.
 	regained []int32
 }
@@ -271,7 +288,7 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 		if i%64 == 0 && d.ctx.Err() != nil {
 			return nil, d.ctx.Err()
 		}
-		for _, o := range d.state.Occupants(node) {
+		for _, o := range d.occupants(node) {
 			r.units = append(r.units, &unit{Occupant: o, node: node, fate: d.fateOn(node, &o), at: len(r.units)})
 		}
 	}
@@ -284,6 +301,16 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 	}
 	r.finish()
 	return r.out, nil
+}
+
+// occupants returns the pods of a node in the order in which they are evicted. Those that came in earlier drains are last, by the
+// round in which they were placed and then as they were evicted. In a round, a queue of its own has another order of placing.
+func (d *drainer) occupants(node uint32) []cluster.Occupant {
+	pods := d.state.Occupants(node)
+	if d.Scheduler { // each round has entries of its own, in the order of evictions
+		slices.SortStableFunc(pods, func(a, b cluster.Occupant) int { return cmp.Compare(a.Queue, b.Queue) })
+	}
+	return pods
 }
 
 // fateOn returns the fate of pods of a node.
@@ -305,19 +332,40 @@ func (r *run) rounds() error {
 		if r.hopeless() {
 			return nil
 		}
-		if r.Scheduler {
-			err = r.schedule()
-		} else {
-			err = r.place()
-		}
-		if err != nil {
+		if err := r.attempt(); err != nil {
 			return err
 		}
-		r.state.Leave(left)
+		if r.state.Leave(left); r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
 		r.out.Rounds++
-		now = r.next()
+		if now = r.next(); len(now) == 0 && len(left) > 0 && len(r.pending) > 0 && !r.hopeless() {
+			r.removed()
+			r.last = true
+			if err := r.attempt(); err != nil {
+				return err
+			}
+			r.last = false
+			now = r.next()
+		}
 	}
 	return r.ctx.Err()
+}
+
+// attempt attempts to place the pending pods.
+func (r *run) attempt() error {
+	if r.Scheduler {
+		return r.schedule()
+	}
+	return r.place()
+}
+
+// removed tells those who remember nodes that pods left some.
+func (r *run) removed() {
+	r.version++
+	if r.queue != nil {
+		r.queue.Evicted()
+	}
 }
 
 // hopeless reports whether the drain cannot end well, if that is all that is asked for.
@@ -405,10 +453,7 @@ func (r *run) evict(now []batch) (left []cluster.Terminating, err error) {
 			r.pending = append(r.pending, *b)
 		}
 	}
-	r.version++
-	if r.queue != nil {
-		r.queue.Evicted()
-	}
+	r.removed()
 	return left, nil
 }
 
@@ -469,12 +514,12 @@ func (r *run) place() error {
 			return err
 		}
 		r.version += len(result.Nodes)
-		r.moved(&b, result.Nodes)
+		r.moved(&b, b.fate.entry, result.Nodes)
 		if b.count = result.Unplaced; b.count > 0 {
 			b.message = result.Message
 			still = append(still, b)
 			failed[class] = failure{r.version, b.message}
-			if r.probe && r.noMore() {
+			if r.probe && (r.last || !r.Terminating) && r.noMore() {
 				r.lost++
 				break
 			}
@@ -494,8 +539,8 @@ func (r *run) noMore() bool {
 	return true
 }
 
-// moved records that pods of a batch were placed.
-func (r *run) moved(b *batch, nodes []uint32) {
+// moved records that pods of a batch were placed. entry is the number that the state knows them by.
+func (r *run) moved(b *batch, entry int, nodes []uint32) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -507,7 +552,7 @@ func (r *run) moved(b *batch, nodes []uint32) {
 	}
 	if r.Moves && !r.probe {
 		r.out.Moves = append(r.out.Moves, verdict.PodMove{Pod: r.reference(b.unit, len(nodes)), Nodes: nodes, Round: b.round})
-		r.moves = append(r.moves, b.fate)
+		r.moves = append(r.moves, entry)
 	}
 }
 
@@ -524,9 +569,8 @@ func (r *run) finish() {
 		}
 		blocked := verdict.BlockedPod{Pod: r.reference(u, u.Count), Reason: cmp.Or(u.fate.refused, verdict.BlockedByBudget)}
 		if blocked.Reason != verdict.BlockedWithoutController {
-			for _, b := range u.fate.budgets {
-				blocked.Budgets = append(blocked.Budgets, r.base.Budgets().At(b).Name)
-			}
+			blocked.Budgets = u.fate.names
+			out.Truncated = out.Truncated || u.fate.cut
 		}
 		out.Blocked = append(out.Blocked, blocked)
 	}

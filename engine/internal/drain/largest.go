@@ -17,7 +17,7 @@ import (
 // with the status Drained before the next one begins, and its node stays cordoned.
 //
 // It first drains nodes greedily, and then searches all orders, unless a bound proves that none is longer. A step is a drain that
-// is tried, or a pod that it may have to evict.
+// is tried, a pod that it may have to evict, or a node that a bound looks at after the first one.
 func Largest(
 	ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options, use func(*verdict.Drain) error,
 ) (*verdict.DrainSummary, error) {
@@ -87,11 +87,13 @@ type asks [resources]int64
 // limits returns the limits of the search.
 func (p *plan) limits(d *drainer) limits {
 	l := limits{asks: make(map[*fate]*asks)}
+	cordons := false // whether any filter keeps pods off cordoned nodes
 	for _, of := range p.framework.Filters {
 		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
+		cordons = cordons || of.Name == verdict.NodeUnschedulable || of.Name == verdict.TaintToleration
 	}
 	l.fit = l.fit && !p.Scheduler
-	for _, f := range p.fates {
+	for _, f := range p.inOrder {
 		if f.entry < 0 || !l.fit {
 			continue
 		}
@@ -101,7 +103,7 @@ func (p *plan) limits(d *drainer) limits {
 			break
 		}
 		profile := decide.New(p.framework, d.state, pod).Profile
-		if tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
+		if !cordons || tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
 			continue
 		}
 		a := asks{cluster.Lanes: 1}
@@ -193,7 +195,10 @@ func (s *search) bound(drained int) int {
 	}
 	free := s.free()
 	var weights [resources][]int64
-	for _, node := range s.nodes {
+	for i, node := range s.nodes {
+		if i%64 == 0 && s.ctx.Err() != nil {
+			break
+		}
 		if s.drained[node] {
 			continue
 		}
@@ -273,6 +278,12 @@ func (s *search) greedy() error {
 
 // try drains each node that is left as the next one, and then others.
 func (s *search) try(depth int) error {
+	cost := len(s.nodes) - depth
+	if s.steps+cost > s.Steps {
+		s.cut = true
+		return nil
+	}
+	s.steps += cost
 	bound := s.bound(depth)
 	if bound <= len(s.best) {
 		return nil

@@ -36,7 +36,7 @@ func (r *run) schedule() error {
 	still := r.pending[:0]
 	for i := range q.Placements {
 		b, result := r.pending[i], &q.Placements[i]
-		r.moved(&b, result.Nodes)
+		r.moved(&b, first+i, result.Nodes)
 		r.lost += result.Evicted
 		if b.count = result.Unplaced; b.count > 0 {
 			b.message = result.Message
@@ -100,10 +100,10 @@ func (r *run) unmove(node uint32, o *cluster.Occupant) {
 	r.lost++
 	for i := range r.out.Moves {
 		m := &r.out.Moves[i]
-		at := slices.Index(m.Nodes, node)
-		if at < 0 || r.moves[i] != r.origins[o.Queue].fate {
+		if r.moves[i] != o.Queue {
 			continue
 		}
+		at := slices.Index(m.Nodes, node)
 		if m.Pod.Count--; m.Pod.Count == 0 {
 			r.out.Moves, r.moves = slices.Delete(r.out.Moves, i, i+1), slices.Delete(r.moves, i, i+1)
 		} else {

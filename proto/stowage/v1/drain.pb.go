@@ -201,9 +201,10 @@ func (BlockedReason) EnumDescriptor() ([]byte, []int) {
 // and mirror pods stay, terminating pods leave and do not come back. Evictions go in rounds. A round evicts, in the order of
 // Cluster.nodes and of the pods of a node, each pod that its PodDisruptionBudget allows to be evicted; then the controllers
 // create the pods again, and they are placed, after those that have no node since earlier rounds. The pods of a node are
-// those without names by the order of their templates' first mention, then those with names. A pod that is placed is ready
+// those without names by the order of their templates' first mention, then those with names, then those that LARGEST_SET moved
+// there, by the round in which they were placed and in a round in the order of their evictions. A pod that is placed is ready
 // before the next round, and its budget allows one more disruption. The drain ends when no pod is left, or when a round
-// evicts none.
+// evicts none. Pods that have no node by then are attempted once more if pods of the last round were terminating meanwhile.
 //
 // Budgets are those of the eviction API (pkg/registry/core/pod/storage/eviction.go, v1.37), which differ from those of
 // preemption: an empty selector selects all pods of the namespace, disrupted_pods are no exception, and a pod of several
@@ -450,8 +451,9 @@ type NodeDrain struct {
 	StayingCount uint32 `protobuf:"varint,5,opt,name=staying_count,json=stayingCount,proto3" json:"staying_count,omitempty"`
 	// The number of rounds that evicted pods.
 	RoundCount uint32 `protobuf:"varint,6,opt,name=round_count,json=roundCount,proto3" json:"round_count,omitempty"`
-	// The pods that were evicted and placed, in the order of placing, if requested. The pods here and the entries of the
-	// next three lists are at most 2,000,000 in all answers.
+	// The pods that were evicted and placed, in the order of placing, if requested. The pods here, the entries of the next three
+	// lists and the budgets in them are at most 2,000,000 in all answers of a call, and the names and messages in them at most
+	// 1 GiB, names of nodes not counted.
 	Moves []*PodMove `protobuf:"bytes,7,rep,name=moves,proto3" json:"moves,omitempty"`
 	// The pods that came back and have no node.
 	Unplaced []*UnplacedPod `protobuf:"bytes,8,rep,name=unplaced,proto3" json:"unplaced,omitempty"`
