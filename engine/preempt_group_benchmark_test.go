@@ -20,7 +20,8 @@ func BenchmarkPreemptGroup(b *testing.B) {
 			for i := range nodes {
 				n := enginetest.MakeNode(fmt.Sprint("node-", i)).Zone(fmt.Sprint("zone-", i%3)).Allocate("cpu", int64(each*100), "pods", int64(110))
 				for j := range each {
-					p := enginetest.MakePod(fmt.Sprint("pod-", i, "-", j)).Label("app", fmt.Sprint("app-", j)).Request("cpu", 100).Priority(int32(j % 7))
+					p := enginetest.MakePod(fmt.Sprint("pod-", i, "-", j)).Label("app", fmt.Sprint("app-", j))
+					p.Request("cpu", 100).Priority(int32(j % 7))
 					if name == "unique" {
 						p.Label("of", "any").Label("name", p.Name)
 					}

@@ -14,8 +14,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// groupPreempts is a random full cluster with pods of which none is terminating or shares a host port of its node, and a group that
-// wants room there. kube-scheduler's counts of its cycle are then what it would count anew: there are two zones, and a pod of the
+// groupPreempts is a random full cluster with pods of which none is terminating or shares a host port of its node, and a group
+// that wants room there. kube-scheduler's counts of its cycle are then what it would count anew: there are two zones, and a pod of the
 // group has terms between pods if any pod has.
 func groupPreempts(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	apps := []string{"web", "db", "gang"}
@@ -153,7 +153,8 @@ func TestPreemptGroupAsIfCompiledAnew(t *testing.T) {
 			names = append(names, v.Name)
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(maps.Keys(want))) || got.Violations != violations {
-			t.Fatalf("seed %d: victims %v with %d violations, want %v with %d", seed, names, got.Violations, slices.Sorted(maps.Keys(want)), violations)
+			t.Fatalf("seed %d: victims %v with %d violations, want %v with %d", seed, names, got.Violations,
+				slices.Sorted(maps.Keys(want)), violations)
 		}
 		found++
 		if len(names) > 1 {

@@ -137,7 +137,9 @@ func (e *Extender) ownVictims(
 // metaVictims names the victims of a candidate by their UIDs. It returns nil if kube-scheduler might not have one of them on the
 // node, as one that is decided and not bound, unless it has sent that one: the pod's attempt would fail on all nodes
 // (pkg/scheduler/extender.go convertPodUIDToPod, v1.37).
-func (e *Extender) metaVictims(node string, c *stowagev1.PreemptionCandidate, sent *extenderv1.MetaVictims) *extenderv1.MetaVictims {
+func (e *Extender) metaVictims(
+	node string, c *stowagev1.PreemptionCandidate, sent *extenderv1.MetaVictims,
+) *extenderv1.MetaVictims {
 	out := &extenderv1.MetaVictims{NumPDBViolations: int64(c.GetPdbViolations())}
 	for _, v := range c.GetVictims() {
 		pod, err := e.pods.Pods(v.GetNamespace()).Get(v.GetName())

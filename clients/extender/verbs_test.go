@@ -312,8 +312,8 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// TestPreemptNamesBoundVictims: with pods that are decided at filter, and that their binding has not reached. kube-scheduler fails
-// the attempt if it does not have a victim on the node.
+// TestPreemptNamesBoundVictims: with pods that are decided at filter, and that their binding has not reached. kube-scheduler
+// fails the attempt if it does not have a victim on the node.
 func TestPreemptNamesBoundVictims(t *testing.T) {
 	of := func(name, cpu string, priority int32) *corev1.Pod {
 		p := makePod(name, name)
@@ -328,8 +328,8 @@ func TestPreemptNamesBoundVictims(t *testing.T) {
 	}
 	decided := of("decided", "2", 1)
 	w := read(t, startUnread(t, Options{OwnVictims: true, Decide: AtFilter}, live.Options{StartTimes: true}, nil,
-		makeNode("a", "za"), makeNode("b", "zb"), runs(of("a-0", "2", 2), "a"), runs(of("b-0", "2", 2), "b"), runs(of("b-1", "2", 3), "b"),
-		decided))
+		makeNode("a", "za"), makeNode("b", "zb"), runs(of("a-0", "2", 2), "a"),
+		runs(of("b-0", "2", 2), "b"), runs(of("b-1", "2", 3), "b"), decided))
 	if got := w.filter(decided, "a"); !slices.Equal(*got.NodeNames, []string{"a"}) {
 		t.Fatalf("filter answers %v", *got.NodeNames)
 	}

@@ -8,8 +8,9 @@ import (
 )
 
 // Memory is what searches for the pods of an equivalence class found by node. What they found on a node holds as long as
-// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget before
-// the next search. Whether before the change or after it does not matter, as long as nothing is searched for between them.
+// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget
+// before the next search. Whether before the change or after it does not matter, as long as nothing is searched for between
+// them.
 // What the rules count elsewhere is compared at the beginning of each search.
 type Memory struct {
 	found      []remembered
