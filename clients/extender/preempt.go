@@ -35,7 +35,7 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 		return nil, err
 	}
 	if e.options.OwnVictims && whole {
-		if out, found, err := e.ownVictims(ctx, pod, args.NodeNameToMetaVictims); found || err != nil {
+		if out, found, err := e.ownVictims(ctx, pod, args.Pod.UID, args.NodeNameToMetaVictims); found || err != nil {
 			return out, err
 		}
 	}
@@ -93,11 +93,12 @@ func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own type
 
 // ownVictims returns the victims of Stowage's own preemption on some nodes, for a pod that Stowage reads as a whole: what
 // kube-scheduler would find there with the rules of both. It finds nothing where Stowage accepts the pod already on one of the
-// nodes: what kube-scheduler counts there is not known then, and its own victims hold.
+// nodes: what kube-scheduler counts there is not known then, and its own victims hold. The last decision about the pod itself does not
+// count.
 func (e *Extender) ownVictims(
-	ctx context.Context, pod *stowagev1.Pod, nodes map[string]*extenderv1.MetaVictims,
+	ctx context.Context, pod *stowagev1.Pod, own types.UID, nodes map[string]*extenderv1.MetaVictims,
 ) (out *extenderv1.ExtenderPreemptionResult, found bool, err error) {
-	err = e.cluster.Ask(ctx, func(ctx context.Context, v *live.View) error {
+	err = e.cluster.AskWithout(ctx, []types.UID{own}, func(ctx context.Context, v *live.View) error {
 		out, found = &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}, true
 		var candidates []uint32
 		for node, victims := range nodes {
@@ -121,7 +122,7 @@ func (e *Extender) ownVictims(
 		found = len(answer.GetFeasibleNodes().GetIndexes()) == 0 && !answer.GetPreemption().GetCandidatesTruncated()
 		for _, c := range answer.GetPreemption().GetCandidates() {
 			node := v.NodeName(c.GetNodeIndex())
-			if victims := e.metaVictims(node, c); victims != nil {
+			if victims := e.metaVictims(node, c, nodes[node]); victims != nil {
 				out.NodeNameToMetaVictims[node] = victims
 			}
 		}
@@ -133,15 +134,24 @@ func (e *Extender) ownVictims(
 	return out, found, nil
 }
 
-// metaVictims names the victims of a candidate by their UIDs; nil if one of them is not on the node any more.
-func (e *Extender) metaVictims(node string, c *stowagev1.PreemptionCandidate) *extenderv1.MetaVictims {
+// metaVictims names the victims of a candidate by their UIDs. It returns nil if kube-scheduler might not have one of them on the
+// node, as one that is decided and not bound, unless it has sent that one: the pod's attempt would fail on all nodes
+// (pkg/scheduler/extender.go convertPodUIDToPod, v1.37).
+func (e *Extender) metaVictims(
+	node string, c *stowagev1.PreemptionCandidate, sent *extenderv1.MetaVictims,
+) *extenderv1.MetaVictims {
 	out := &extenderv1.MetaVictims{NumPDBViolations: int64(c.GetPdbViolations())}
 	for _, v := range c.GetVictims() {
 		pod, err := e.pods.Pods(v.GetNamespace()).Get(v.GetName())
-		if err != nil || pod.Spec.NodeName != "" && pod.Spec.NodeName != node {
+		if err != nil {
 			return nil
 		}
-		out.Pods = append(out.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
+		uid, bound := string(pod.UID), pod.Spec.NodeName
+		isSent := func(v *extenderv1.MetaPod) bool { return v != nil && v.UID == uid }
+		if bound != node && (bound != "" || !slices.ContainsFunc(sent.Pods, isSent)) {
+			return nil
+		}
+		out.Pods = append(out.Pods, &extenderv1.MetaPod{UID: uid})
 	}
 	return out
 }

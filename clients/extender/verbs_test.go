@@ -312,6 +312,57 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
+// TestPreemptNamesBoundVictims: with pods that are decided at filter, and that their binding has not reached. kube-scheduler
+// fails the attempt if it does not have a victim on the node.
+func TestPreemptNamesBoundVictims(t *testing.T) {
+	of := func(name, cpu string, priority int32) *corev1.Pod {
+		p := makePod(name, name)
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
+		p.Spec.Priority = &priority
+		return p
+	}
+	runs := func(p *corev1.Pod, node string) *corev1.Pod {
+		p = on(p, node)
+		p.Status.StartTime = new(metav1.Unix(1, 0))
+		return p
+	}
+	decided := of("decided", "2", 1)
+	w := read(t, startUnread(t, Options{OwnVictims: true, Decide: AtFilter}, live.Options{StartTimes: true}, nil,
+		makeNode("a", "za"), makeNode("b", "zb"), runs(of("a-0", "2", 2), "a"),
+		runs(of("b-0", "2", 2), "b"), runs(of("b-1", "2", 3), "b"), decided))
+	if got := w.filter(decided, "a"); !slices.Equal(*got.NodeNames, []string{"a"}) {
+		t.Fatalf("filter answers %v", *got.NodeNames)
+	}
+	victims := func(names ...string) *extenderv1.MetaVictims {
+		v := &extenderv1.MetaVictims{}
+		for _, name := range names {
+			v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: "pod-" + name})
+		}
+		return v
+	}
+	ask := func(what string, pod *corev1.Pod, sent, want map[string]*extenderv1.MetaVictims) {
+		t.Helper()
+		got, code := call[extenderv1.ExtenderPreemptionResult](w, "preempt", &extenderv1.ExtenderPreemptionArgs{
+			Pod: pod, NodeNameToMetaVictims: sent,
+		})
+		if diff := cmp.Diff(want, got.NodeNameToMetaVictims); code != http.StatusOK || diff != "" {
+			t.Errorf("%s: preempt answers %d (-want +got):\n%s", what, code, diff)
+		}
+	}
+	preemptor := of("preemptor", "2", 10)
+	ask("a victim that is not sent", preemptor, map[string]*extenderv1.MetaVictims{"a": victims("a-0"), "b": victims("b-0")},
+		map[string]*extenderv1.MetaVictims{"b": victims("b-0")})
+	ask("a victim that is sent", preemptor, map[string]*extenderv1.MetaVictims{"a": victims("decided"), "b": victims("b-0")},
+		map[string]*extenderv1.MetaVictims{"a": victims("decided"), "b": victims("b-0")})
+	// The decision about the preemptor itself was not bound, and takes no room.
+	late := runs(of("late", "2", 1), "a")
+	w.create(late)
+	eventually(t, "late is on a", func() bool { node, _ := w.cluster.NodeOf("pod-late"); return node == "a" })
+	decided.Spec.Priority = new(int32(10))
+	ask("the preemptor was decided", decided, map[string]*extenderv1.MetaVictims{"a": victims("late")},
+		map[string]*extenderv1.MetaVictims{"a": victims("late")})
+}
+
 // TestPreemptWithOwnVictims: kube-scheduler's victims are those of a scheduler without InterPodAffinity.
 func TestPreemptWithOwnVictims(t *testing.T) {
 	uses := func(cpu string, p *corev1.Pod) *corev1.Pod {

@@ -29,11 +29,12 @@ func (e *encoder) place(queue []*stowagev1.PendingPods, p *verdict.Place, addres
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.EvictedCount += uint32(placement.Evicted)
 	}
-	for i := range p.Groups {
-		out.PodGroups = append(out.PodGroups, e.names.podGroup(&p.Groups[i]))
-	}
 	e.message(out)
-	for i := range p.Evictions { // one message after the other: they may have a million victims
+	// One message after the other: they may have a million victims.
+	for i := range p.Groups {
+		e.lengthDelimited(6, func() { e.message(e.names.podGroup(&p.Groups[i])) })
+	}
+	for i := range p.Evictions {
 		e.lengthDelimited(7, func() { e.message(e.names.eviction(&p.Evictions[i])) })
 	}
 }

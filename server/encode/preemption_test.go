@@ -304,3 +304,39 @@ func TestGroupPreemption(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamedGroupPreemptions: what the preemptions of groups list counts as the pods of a message do.
+func TestStreamedGroupPreemptions(t *testing.T) {
+	victims := func(n int) *verdict.GroupPreemption {
+		return &verdict.GroupPreemption{Victims: make([]verdict.PodReference, n), Count: n}
+	}
+	nominated := victims(1)
+	nominated.Nominations = []verdict.GroupNomination{{Entry: 0, Nodes: []uint32{0, 1}}}
+	groups := []verdict.PodGroupPlacement{
+		{Name: "a", Preemption: victims(2)}, {Name: "b", Preemption: victims(1)}, {Name: "c"}, {Name: "d", Preemption: victims(5)},
+		{Name: "e"}, {Name: "f", Preemption: nominated}, {Name: "g", Preemption: victims(1)},
+	}
+	var got [][]string
+	send := func(m *stowagev1.PlaceStreamResponse) error {
+		var names []string
+		for _, g := range m.PodGroups {
+			names = append(names, g.Name)
+		}
+		got = append(got, names)
+		return nil
+	}
+	in := &stowagev1.PlaceStreamRequest{Place: &stowagev1.PlaceRequest{}, PodsPerMessage: new(uint32(3))}
+	s := encode.NewPlaceStream(in, nil, nil, nodes, send)
+	for i := range groups {
+		if err := s.Group(i, &groups[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(&verdict.Place{Groups: groups}, ""); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"a", "b"}, {"c", "d"}, {"e", "f"}, {"g"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

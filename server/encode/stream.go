@@ -98,6 +98,9 @@ func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
 // Group implements engine.Watcher.
 func (s *PlaceStream) Group(_ int, g *verdict.PodGroupPlacement) error {
 	s.next.PodGroups = append(s.next.PodGroups, s.names.podGroup(g))
+	if g.Preemption != nil {
+		s.pods += g.Preemption.Listed()
+	}
 	return s.flush(false)
 }
 

@@ -133,7 +133,7 @@ type Assigned struct {
 	Entry int
 }
 
-// maxTracked bounds the counts of all assigned pods.
+// maxTracked bounds the numbers of 8 bytes that the rules of all assigned pods take.
 const maxTracked = 1 << 26
 
 // Reprieve brings those units back with which all assigned pods still fit, and returns the others. All units are evicted, and
@@ -231,7 +231,7 @@ type reprieving struct {
 	passes []groupPass
 	on     map[uint32][]int32    // passes by node
 	counts map[int32][]countedIn // by group of pods: where they count
-	kept   int                   // numbers in counts
+	kept   int                   // numbers of 8 bytes in counts
 	steps  int
 
 	touched []int32 // passes in which the pods count that came last
@@ -406,8 +406,13 @@ func (r *reprieving) allows() bool {
 	return true
 }
 
-// maxCountedIn bounds the numbers that are kept about where the pods of groups count.
-const maxCountedIn = 1 << 22
+// maxCountedIn bounds the numbers of 8 bytes that are kept about where the pods of groups count. A group and a pass where its
+// pods count take some besides their weights.
+const (
+	maxCountedIn     = 1 << 22
+	numbersOfGroup   = 8
+	numbersOfCounted = 5
+)
 
 // countedIn returns the passes in which the pods of a group count.
 func (r *reprieving) countedIn(group int32) []countedIn {
@@ -415,16 +420,23 @@ func (r *reprieving) countedIn(group int32) []countedIn {
 	if found {
 		return known
 	}
-	g := r.state.Group(int(group))
+	g, numbers := r.state.Group(int(group)), numbersOfGroup
 	for i := range r.passes {
-		if weights := r.passes[i].Weights(g); weights != nil {
-			known = append(known, countedIn{int32(i), weights, r.passes[i].Spreads(weights)})
-			r.kept += len(weights)
+		weights := r.passes[i].Weights(g)
+		if weights == nil {
+			continue
 		}
+		if last := len(known) - 1; last >= 0 && slices.Equal(known[last].weights, weights) {
+			weights = known[last].weights // most passes are of equal pods
+		} else {
+			numbers += cap(weights)
+		}
+		known = append(known, countedIn{int32(i), weights, r.passes[i].Spreads(weights)})
 	}
-	if r.kept > maxCountedIn {
+	numbers += numbersOfCounted * cap(known)
+	if r.kept += numbers; r.kept > maxCountedIn {
 		clear(r.counts)
-		r.kept = 0
+		r.kept = numbers
 	}
 	r.counts[group] = known
 	return known

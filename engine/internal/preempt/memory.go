@@ -8,12 +8,18 @@ import (
 )
 
 // Memory is what searches for the pods of an equivalence class found by node. What they found on a node holds as long as
-// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget.
+// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget
+// before the next search. Whether before the change or after it does not matter, as long as nothing is searched for between
+// them.
 // What the rules count elsewhere is compared at the beginning of each search.
 type Memory struct {
-	found   []remembered
-	reaches []rule.Reach // as of the last search
+	found      []remembered
+	rejections []*verdict.Rejection // the different ones in found, and some that were
+	reaches    []rule.Reach         // as of the last search
 }
+
+// maxRejections bounds the different rejections of a memory. Nodes with others are not remembered.
+const maxRejections = 64
 
 // remembered is what a search found about a node.
 type remembered struct {
@@ -31,12 +37,30 @@ func (m *Memory) Forget(node uint32) {
 }
 
 // ForgetAll drops what is known of all nodes.
-func (m *Memory) ForgetAll() { clear(m.found) }
+func (m *Memory) ForgetAll() {
+	clear(m.found)
+	m.rejections = nil
+}
+
+// shared returns the one rejection that is kept of those that are equal but for their nodes; nil if too many are.
+func (m *Memory) shared(r *verdict.Rejection) *verdict.Rejection {
+	for _, known := range m.rejections {
+		if known.Plugin == r.Plugin && known.Code == r.Code && slices.Equal(known.Reasons, r.Reasons) {
+			return known
+		}
+	}
+	if len(m.rejections) == maxRejections {
+		return nil
+	}
+	kept := &verdict.Rejection{Plugin: r.Plugin, Code: r.Code, Reasons: r.Reasons}
+	m.rejections = append(m.rejections, kept)
+	return kept
+}
 
 // Bytes is about the memory that it takes.
 func (m *Memory) Bytes() int {
-	const each = 96 // of a node
-	size := each * len(m.found)
+	const ofNode, ofRejection = 96, 512
+	size := ofNode*len(m.found) + ofRejection*len(m.rejections)
 	for i := range m.reaches {
 		size += 8 * len(m.reaches[i].Counts)
 	}

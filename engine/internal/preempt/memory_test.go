@@ -82,3 +82,27 @@ func TestMemoryHoldsUntilSomethingChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestMemorySharesRejections: of equal ones it keeps one, and of different ones a limited number.
+func TestMemorySharesRejections(t *testing.T) {
+	var m Memory
+	of := func(i int, node uint32) *verdict.Rejection {
+		return &verdict.Rejection{
+			Plugin: verdict.NodeResourcesFit, Code: verdict.Unschedulable, Nodes: []uint32{node},
+			Reasons: []verdict.Reason{verdict.InsufficientResource(fmt.Sprint("example.com/", i))},
+		}
+	}
+	for i := range maxRejections {
+		first, again := m.shared(of(i, 1)), m.shared(of(i, 2))
+		if first == nil || first != again || first.Nodes != nil || len(m.rejections) != i+1 {
+			t.Fatalf("rejection %d: %v, then %v of %d", i, first, again, len(m.rejections))
+		}
+	}
+	before := m.Bytes()
+	if m.shared(of(maxRejections, 1)) != nil || m.shared(of(0, 3)) == nil || m.Bytes() != before || before == 0 {
+		t.Errorf("beyond the limit: %d rejections, %d bytes", len(m.rejections), m.Bytes())
+	}
+	if m.ForgetAll(); m.Bytes() != 0 || m.shared(of(maxRejections, 1)) == nil {
+		t.Error("a memory that is forgotten is full")
+	}
+}

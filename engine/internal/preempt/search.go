@@ -179,8 +179,9 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 // reject adds the rejection of a node.
 func (s *search) reject(node uint32, r verdict.Rejection) {
 	if s.Memory != nil {
-		kept := r
-		s.remember(remembered{loss: loss{node: node}, rejection: &kept})
+		if kept := s.Memory.shared(&r); kept != nil {
+			s.remember(remembered{loss: loss{node: node}, rejection: kept})
+		}
 	}
 	s.rejections.Add(r)
 }

@@ -472,6 +472,7 @@ func (q *queue) evict(p *pods, why *failure) (left departures, err error) {
 		}
 		q.State.EvictVictim(node, &why.victims[i])
 	}
+	// The memories forget the node, and with it its occupied ports, which have changed above. Nothing is searched for meanwhile.
 	q.changes = append(q.changes, node)
 	q.changed = true
 	q.Evicted()

@@ -18,6 +18,7 @@ type Tracked struct {
 	// excluded is the weight of the pods that came into domains where exclusions do not allow any.
 	excluded int64
 	spread   []trackedSpread
+	numbers  int
 }
 
 type trackedSpread struct {
@@ -29,7 +30,8 @@ type trackedSpread struct {
 }
 
 // Track returns a set for decisions about a node, with the pods that are nominated to it and count. The set counts its pods
-// itself from then on, and nothing else may use it.
+// itself from then on, and nothing else may use it: it loses what only decisions about other nodes need, such as the groups of
+// pods that count, which may be as many as the pods of the cluster.
 func (s *Set) Track(node uint32, nominated []cluster.Nominated) *Tracked {
 	t := &Tracked{set: s, node: node}
 	for _, r := range s.Spread {
@@ -60,22 +62,40 @@ func (s *Set) Track(node uint32, nominated []cluster.Nominated) *Tracked {
 			}
 		}
 	}
+	t.trim()
 	return t
 }
 
-// Numbers is how many numbers the counts take.
-func (t *Tracked) Numbers() int {
-	n := 0
+// The numbers of 8 bytes that a set, a rule and a need take besides counts and sets of nodes, rounded up.
+const (
+	numbersOfSet  = 64
+	numbersOfRule = 96
+	numbersOfNeed = 24
+)
+
+// trim drops what only decisions about other nodes need, and finds how much is left.
+func (t *Tracked) trim() {
+	s := t.set
+	s.Static = nil
+	t.numbers = numbersOfSet + numbersOfNeed*len(t.room) + numbersOfRule*(len(t.spread)+len(s.Exclusions))
 	for i := range t.spread {
-		n += len(t.spread[i].counts)
+		r := &t.spread[i]
+		r.members, r.present, r.exceeded, r.Pods.Groups = nil, nil, nil, nil
+		t.numbers += len(r.counts) + len(r.Counted)
 	}
-	if a := t.set.Affinity; a != nil {
+	if a := s.Affinity; a != nil {
+		a.rejected, a.Pods.Groups = nil, nil
 		for i := range a.Terms {
-			n += len(a.Terms[i].Counts)
+			t.numbers += numbersOfRule + len(a.Terms[i].Counts)
 		}
 	}
-	return n
+	for _, e := range s.Exclusions {
+		e.rejected, e.counts, e.holders, e.Held, e.Pods.Groups = nil, nil, nil, nil, nil
+	}
 }
+
+// Numbers is about how many numbers of 8 bytes it takes, at least as many as it does.
+func (t *Tracked) Numbers() int { return t.numbers }
 
 // Weights returns what one pod of a group counts: by spread rule, then for affinity, then by exclusion; nil if it does not count
 // anywhere.
