@@ -137,7 +137,11 @@ func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
 // error.
 func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error) {
 	if len(d.Cordoned) > 0 {
-		c = c.Cordoned(d.Cordoned)
+		cordoned, err := c.Cordoned(ctx, d.Cordoned)
+		if err != nil {
+			return nil, err
+		}
+		c = cordoned
 	}
 	if len(d.Evicted)+len(d.Removed) == 0 {
 		return c, ctx.Err()
