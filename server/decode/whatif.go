@@ -166,7 +166,11 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 		return nil
 	}
 	r.scheduledOn(out)
-	all := r.base.Returning(out)
+	all, err := r.base.Returning(r.ctx, out)
+	if err != nil {
+		r.ended = err
+		return nil
+	}
 	for i := range out.Queue {
 		all += int64(out.Queue[i].Count)
 	}
@@ -188,6 +192,14 @@ func (r *Request) scheduledOn(s *engine.Scenario) {
 			}
 		}
 	}
+}
+
+// endedAt reports whether there is nothing to do for the i-th item of a list. Now and then it looks at the context.
+func (r *Request) endedAt(i int) bool {
+	if i%1024 == 0 && r.ended == nil {
+		r.ended = r.ctx.Err()
+	}
+	return r.over()
 }
 
 // node returns the index of the node with a name.
@@ -212,7 +224,7 @@ func (r *Request) nodesCalled(field string, names []string) []uint32 {
 	out := make([]uint32, 0, len(names))
 	seen := make(identities[uint32], len(names))
 	for i, name := range names {
-		if r.over() {
+		if r.endedAt(i) {
 			break
 		}
 		at := root.item(field, i)
@@ -238,7 +250,7 @@ func (r *Request) evictions(in []*stowagev1.NodeEvictions) []engine.NodeEviction
 	out := make([]engine.NodeEvictions, 0, len(in))
 	seen := make(identities[uint32], len(in))
 	for i, e := range in {
-		if r.over() {
+		if r.endedAt(i) {
 			break
 		}
 		at := root.item(field, i)
@@ -282,6 +294,9 @@ func (r *Request) namedPods(at *path, node uint32, in []*stowagev1.NamespacedNam
 	const field = "pods"
 	wanted := make(map[[2]string][]int, len(in))
 	for i, p := range in {
+		if r.endedAt(i) {
+			return nil
+		}
 		at := at.item(field, i)
 		r.length(at.field("namespace"), p.GetNamespace(), MaxNamespaceBytes)
 		r.name(&at, "name", p.GetName(), MaxNameBytes)
@@ -310,8 +325,15 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 		template    uint32
 		terminating bool
 	}
+	if len(in) == 0 {
+		return nil
+	}
+	counted := r.base.CountedPods(node)
 	left := make(map[pods]int64, len(in))
 	for i, c := range in {
+		if r.endedAt(i) {
+			break
+		}
 		at := at.item(field, i)
 		known := int(c.GetTemplateIndex()) < len(r.templates)
 		r.exactly().wrongCount(at, uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
@@ -320,7 +342,7 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 		}
 		id := pods{c.GetTemplateIndex(), c.GetTerminating()}
 		if _, again := left[id]; !again {
-			left[id] = int64(r.base.CountedPods(node, int(id.template), id.terminating))
+			left[id] = int64(counted(int(id.template), id.terminating))
 		}
 		if int64(c.GetCount()) > left[id] {
 			r.refuse(at.field("count"), outOfRange, "is %d, the node has only %d of these pods", c.GetCount(), left[id])
