@@ -26,7 +26,7 @@ type Scenario struct {
 	Requeue bool
 
 	Queue []Pending
-	// Groups are those of entries of Queue. Their scheduled pods are on nodes that are not removed.
+	// Groups are those of entries of Queue. Their scheduled pods are neither evicted nor on nodes that are removed.
 	Groups []PodGroup
 	// Stop is PlaceOptions.StopAtUnplaced.
 	Stop bool
@@ -53,6 +53,17 @@ type WhatIfOptions struct {
 
 // NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
 func (c *Cluster) NamedPods(node uint32) iter.Seq2[string, string] { return c.compiled.NamedOn(node) }
+
+// EvictedPods iterates over the namespaces and names of the pods that are evicted, except those that are only counted.
+func (c *Cluster) EvictedPods(n *NodeEvictions) iter.Seq2[string, string] {
+	return func(yield func(namespace, name string) bool) {
+		for _, e := range c.evictedOn(nil, n) {
+			if p := c.compiled.Reference(&e); p.Name != "" && !yield(p.Namespace, p.Name) {
+				return
+			}
+		}
+	}
+}
 
 // CountedPods returns the number of counted pods of a template on a node. The function looks through the pods of the node once.
 func (c *Cluster) CountedPods(node uint32) func(template int, terminating bool) int {
@@ -102,25 +113,29 @@ func (c *Cluster) evicted(ctx context.Context, s *Scenario) (evicted []cluster.E
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		n := &s.Evictions[i]
-		if n.Drained {
-			evicted = c.compiled.Drained(evicted, n.Node)
-			continue
-		}
-		for _, at := range n.Named {
-			evicted = append(evicted, c.compiled.Named(n.Node, at))
-		}
-		if len(n.Counted) == 0 {
-			continue
-		}
-		counted := c.compiled.CountedOn(n.Node)
-		for _, p := range n.Counted {
-			e := counted(p.Template, p.Terminating)
-			e.Count = p.Count
-			evicted = append(evicted, e)
-		}
+		evicted = c.evictedOn(evicted, &s.Evictions[i])
 	}
 	return evicted, nil
+}
+
+// evictedOn appends the evicted pods of a node.
+func (c *Cluster) evictedOn(evicted []cluster.Evictee, n *NodeEvictions) []cluster.Evictee {
+	if n.Drained {
+		return c.compiled.Drained(evicted, n.Node)
+	}
+	for _, at := range n.Named {
+		evicted = append(evicted, c.compiled.Named(n.Node, at))
+	}
+	if len(n.Counted) == 0 {
+		return evicted
+	}
+	counted := c.compiled.CountedOn(n.Node)
+	for _, p := range n.Counted {
+		e := counted(p.Template, p.Terminating)
+		e.Count = p.Count
+		evicted = append(evicted, e)
+	}
+	return evicted
 }
 
 // Returning returns the number of evicted pods of a scenario that come back.

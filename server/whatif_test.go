@@ -323,6 +323,27 @@ func TestWhatIfIsDeterministic(t *testing.T) {
 	}
 }
 
+// TestWhatIfScheduledPodsStay evicts pods beside the scheduled pods of a group, which stay and count.
+func TestWhatIfScheduledPodsStay(t *testing.T) {
+	r := run(t, testConfig(), t.Output(), nil, nil)
+	c := busy(3)
+	daemon := &stowagev1.PodTemplate{Controller: &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: "DaemonSet", Name: "d"}}
+	daemon.Spec = &stowagev1.PodSpec{}
+	c.Nodes[0].Pods = append(c.Nodes[0].Pods, &stowagev1.Pod{Name: "stays", Source: &stowagev1.Pod_Template{Template: daemon}})
+	groups := scheduled("node-0/stays", "node-2/counted")
+	groups[0].MinCount = proto.Uint32(3)
+	got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{Context: inline(c), Scenarios: []*stowagev1.Scenario{{
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}, {NodeName: "node-2", Pods: names("web-2")}},
+		Queue:     grouped(1), PodGroups: groups,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := got[0].GetPlacement().GetPodGroups()[0].GetStatus(); status != stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE {
+		t.Errorf("the group is %v", status)
+	}
+}
+
 // malformedScenarios are scenarios of the cluster of busy(4) that are refused, by the field.
 var malformedScenarios = map[string]*stowagev1.Scenario{
 	"name":                                      {Name: strings.Repeat("n", 254)},
@@ -355,10 +376,39 @@ var malformedScenarios = map[string]*stowagev1.Scenario{
 		RemovedNodes: []string{"node-1"},
 		PodGroups:    []*stowagev1.PodGroup{{Name: "g", ScheduledPods: []*stowagev1.ScheduledPod{{Name: "p", Node: "node-1"}}}},
 	},
+	"pod_groups[0].scheduled_pods[1]": {
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-2", Pods: names("web-2")}},
+		Queue:     grouped(1), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
+	},
+	"pod_groups[0].scheduled_pods[0]": {
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
+		Queue:     grouped(1), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
+	},
+	"pod_groups[0].scheduled_pods[2]": { // one of Node.pod_counts
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
+		Queue:     grouped(1), PodGroups: scheduled("node-1/counted", "node-2/web-2", "node-0/other"),
+	},
 	"requeue_evicted": {
 		RequeueEvicted: true, Queue: []*stowagev1.PendingPods{batch(1_000_000)},
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
 	},
+}
+
+// grouped returns an entry of pods of the group of scheduled.
+func grouped(pods uint32) []*stowagev1.PendingPods {
+	of := batch(pods)
+	of.PodGroup = "g"
+	return []*stowagev1.PendingPods{of}
+}
+
+// scheduled returns a group with scheduled pods by node and name.
+func scheduled(pods ...string) []*stowagev1.PodGroup {
+	g := &stowagev1.PodGroup{Name: "g"}
+	for _, pod := range pods {
+		node, name, _ := strings.Cut(pod, "/")
+		g.ScheduledPods = append(g.ScheduledPods, &stowagev1.ScheduledPod{Namespace: "default", Name: name, Node: node})
+	}
+	return []*stowagev1.PodGroup{g}
 }
 
 func evicting(e *stowagev1.NodeEvictions) *stowagev1.Scenario {
