@@ -323,6 +323,28 @@ func TestWhatIfIsDeterministic(t *testing.T) {
 	}
 }
 
+// TestWhatIfNamesAddedNodes places pods on the nodes that a delta adds to an empty cluster.
+func TestWhatIfNamesAddedNodes(t *testing.T) {
+	r := run(t, testConfig(), t.Output(), nil, nil)
+	c := busy(1)
+	added := c.Nodes
+	c.Nodes = nil
+	for _, include := range []bool{true, false} {
+		in := inline(c)
+		in.IncludeNodeNames = include
+		got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{Context: in, Scenarios: []*stowagev1.Scenario{
+			{Delta: &stowagev1.ClusterDelta{Nodes: added}, Queue: []*stowagev1.PendingPods{batch(1)}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := got[0].GetPlacement().GetPlacements()[0]
+		if names := p.GetNodes().GetNames(); len(p.GetNodes().GetIndexes()) != 1 || include != slices.Equal(names, []string{"node-0"}) {
+			t.Errorf("names included: %t: %v", include, p)
+		}
+	}
+}
+
 // TestWhatIfScheduledPodsStay evicts pods beside the scheduled pods of a group, which stay and count.
 func TestWhatIfScheduledPodsStay(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)

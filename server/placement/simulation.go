@@ -95,8 +95,8 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		if err != nil {
 			return answer{}, err
 		}
-		names := to.names
-		if names != nil {
+		var names encode.Names
+		if to.named {
 			names = cluster.Names()
 		}
 		encoded, err := encode.WhatIf(i, stated.Scenario, result, names)
