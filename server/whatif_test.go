@@ -561,14 +561,18 @@ func TestWhatIfDeadline(t *testing.T) {
 	}
 }
 
-// TestWhatIfReserves asks for a scenario with a delta beside another request, where the limit of bytes in flight is less than
-// what any delta counts for.
+// TestWhatIfReserves asks for a scenario that copies a part of the cluster beside another request, where the limit of bytes in
+// flight is less than what the scenario counts for.
 func TestWhatIfReserves(t *testing.T) {
 	c := testConfig()
-	c.MaxSnapshotBytes = 1 << 20
-	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 8<<10, 8<<10
+	c.MaxSnapshotBytes = 4 << 20
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 20<<10, 20<<10
 	r := run(t, c, t.Output(), nil, nil)
-	stored, err := put(t, r.client(), part(threeZones()), end(""))
+	bare := &stowagev1.Cluster{}
+	for i := range 2000 {
+		bare.Nodes = append(bare.Nodes, &stowagev1.Node{Name: fmt.Sprint(i)})
+	}
+	stored, err := put(t, r.client(), part(bare), end(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -579,27 +583,32 @@ func TestWhatIfReserves(t *testing.T) {
 		})
 		return err
 	}
-	without := &stowagev1.Scenario{Delta: &stowagev1.ClusterDelta{RemovedNodes: []string{"node-a"}}}
-	if err := ask(without); err != nil {
-		t.Errorf("alone: %v", err)
+	for what, copies := range map[string]*stowagev1.Scenario{
+		"a delta":       {Delta: &stowagev1.ClusterDelta{RemovedNodes: []string{"7"}}},
+		"removed nodes": {RemovedNodes: []string{"7"}},
+		"evictions":     {Evictions: []*stowagev1.NodeEvictions{{NodeName: "7", Drained: true}}},
+	} {
+		if err := ask(copies); err != nil {
+			t.Errorf("%s alone: %v", what, err)
+		}
+		// Half of a put is in flight until the rest comes. One that comes beside a scenario is refused itself.
+		eventually(t, what+" beside another request: refused", func() bool {
+			half, err := r.client().PutSnapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := half.Send(part(threeZones())); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			refused := overloaded(ask(copies))
+			if err := ask(&stowagev1.Scenario{CordonedNodes: []string{"7"}}); err != nil {
+				t.Errorf("without a copy: %v", err)
+			}
+			if _, err := half.CloseAndRecv(); err == nil {
+				t.Error("half a put is taken")
+			}
+			return refused
+		})
 	}
-	// Half of a put is in flight until the rest comes. One that comes beside a scenario is refused itself.
-	eventually(t, "a delta beside another request is refused", func() bool {
-		half, err := r.client().PutSnapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := half.Send(part(threeZones())); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-		refused := overloaded(ask(without))
-		if err := ask(&stowagev1.Scenario{RemovedNodes: []string{"node-a"}}); err != nil {
-			t.Errorf("without a delta: %v", err)
-		}
-		if _, err := half.CloseAndRecv(); err == nil {
-			t.Error("half a put is taken")
-		}
-		return refused
-	})
 }
