@@ -105,7 +105,7 @@ func TestCordonManyTaints(t *testing.T) {
 		}
 		all[i] = uint32(i)
 	}
-	all = append(all, all[:nodes/2]...)
+	all = slices.Concat(all, all[:nodes/2])
 	c := compiled(t, stated)
 	_, err := c.WhatIf(&countdown{t.Context(), 2}, &engine.Scenario{Cordoned: all}, engine.WhatIfOptions{Profile: api.Kube137()})
 	if !errors.Is(err, context.Canceled) {

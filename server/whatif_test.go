@@ -356,7 +356,7 @@ func TestWhatIfScheduledPodsStay(t *testing.T) {
 	groups[0].MinCount = proto.Uint32(3)
 	got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{Context: inline(c), Scenarios: []*stowagev1.Scenario{{
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}, {NodeName: "node-2", Pods: names("web-2")}},
-		Queue:     grouped(1), PodGroups: groups,
+		Queue:     grouped(), PodGroups: groups,
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -400,15 +400,15 @@ var malformedScenarios = map[string]*stowagev1.Scenario{
 	},
 	"pod_groups[0].scheduled_pods[1]": {
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-2", Pods: names("web-2")}},
-		Queue:     grouped(1), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
+		Queue:     grouped(), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
 	},
 	"pod_groups[0].scheduled_pods[0]": {
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
-		Queue:     grouped(1), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
+		Queue:     grouped(), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
 	},
 	"pod_groups[0].scheduled_pods[2]": { // one of Node.pod_counts
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
-		Queue:     grouped(1), PodGroups: scheduled("node-1/counted", "node-2/web-2", "node-0/other"),
+		Queue:     grouped(), PodGroups: scheduled("node-1/counted", "node-2/web-2", "node-0/other"),
 	},
 	"requeue_evicted": {
 		RequeueEvicted: true, Queue: []*stowagev1.PendingPods{batch(1_000_000)},
@@ -416,9 +416,9 @@ var malformedScenarios = map[string]*stowagev1.Scenario{
 	},
 }
 
-// grouped returns an entry of pods of the group of scheduled.
-func grouped(pods uint32) []*stowagev1.PendingPods {
-	of := batch(pods)
+// grouped returns a pod of the group of scheduled.
+func grouped() []*stowagev1.PendingPods {
+	of := batch(1)
 	of.PodGroup = "g"
 	return []*stowagev1.PendingPods{of}
 }
