@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -85,5 +88,41 @@ func TestCordonedAsIfCompiled(t *testing.T) {
 	}
 	if differs == 0 {
 		t.Error("no answer ever changes")
+	}
+}
+
+// TestCordonManyTaints cordons nodes that each have a taint of their own, some of them twice or cordoned before.
+func TestCordonManyTaints(t *testing.T) {
+	const nodes = 40_000
+	stated := &api.Cluster{Nodes: make([]api.Node, nodes)}
+	all := make([]uint32, nodes)
+	for i := range stated.Nodes {
+		n := &stated.Nodes[i]
+		n.Name, n.Taints = fmt.Sprint("n", i), []api.Taint{{Key: fmt.Sprint("k", i/2), Effect: api.NoSchedule}}
+		n.Allocatable = api.Resources{{Resource: api.ResourcePods, Amount: 10}}
+		if i%4 == 1 {
+			n.Taints = append(n.Taints, unschedulable)
+		}
+		all[i] = uint32(i)
+	}
+	all = slices.Concat(all, all[:nodes/2])
+	c := compiled(t, stated)
+	_, err := c.WhatIf(&countdown{t.Context(), 2}, &engine.Scenario{Cordoned: all}, engine.WhatIfOptions{Profile: api.Kube137()})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that ends: %v", err)
+	}
+	template := &api.PodTemplate{Namespace: "default"}
+	template.Spec.Tolerations = []api.Toleration{
+		{Key: unschedulable.Key, Operator: api.TolerationExists}, {Key: "k7", Operator: api.TolerationExists},
+	}
+	queue := []engine.Pending{{Pod: api.Pod{Template: template, TemplateIndex: -1}, Count: 100}}
+	for range 2 {
+		got, err := c.WhatIf(t.Context(), &engine.Scenario{Cordoned: all, Queue: queue}, engine.WhatIfOptions{Profile: api.Kube137()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := got.Placements[0]; len(p.Nodes) != 20 || p.Unplaced != 80 {
+			t.Errorf("%d pods are placed, %d are not", len(p.Nodes), p.Unplaced)
+		}
 	}
 }

@@ -53,7 +53,11 @@ func Preference(c *api.Cluster, seed uint64) []uint32 {
 
 // Cordoned returns the cluster in which nodes are cordoned.
 func Cordoned(c *Cluster, nodes []uint32) *Cluster {
-	return newCluster(c.compiled.Cordoned(nodes))
+	cordoned, err := c.compiled.Cordoned(context.Background(), nodes)
+	if err != nil {
+		panic(err)
+	}
+	return newCluster(cordoned)
 }
 
 // WithWorkers returns options with a number of goroutines.

@@ -26,7 +26,7 @@ type Scenario struct {
 	Requeue bool
 
 	Queue []Pending
-	// Groups are those of entries of Queue. Their scheduled pods are on nodes that are not removed.
+	// Groups are those of entries of Queue. Their scheduled pods are neither evicted nor on nodes that are removed.
 	Groups []PodGroup
 	// Stop is PlaceOptions.StopAtUnplaced.
 	Stop bool
@@ -54,15 +54,30 @@ type WhatIfOptions struct {
 // NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
 func (c *Cluster) NamedPods(node uint32) iter.Seq2[string, string] { return c.compiled.NamedOn(node) }
 
-// CountedPods returns the number of counted pods of a template on a node.
-func (c *Cluster) CountedPods(node uint32, template int, terminating bool) int {
-	return int(c.compiled.Counted(node, template, terminating).Count)
+// EvictedPods iterates over the namespaces and names of the pods that are evicted, except those that are only counted.
+func (c *Cluster) EvictedPods(n *NodeEvictions) iter.Seq2[string, string] {
+	return func(yield func(namespace, name string) bool) {
+		for _, e := range c.evictedOn(nil, n) {
+			if p := c.compiled.Reference(&e); p.Name != "" && !yield(p.Namespace, p.Name) {
+				return
+			}
+		}
+	}
+}
+
+// CountedPods returns the number of counted pods of a template on a node. The function looks through the pods of the node once.
+func (c *Cluster) CountedPods(node uint32) func(template int, terminating bool) int {
+	counted := c.compiled.CountedOn(node)
+	return func(template int, terminating bool) int { return int(counted(template, terminating).Count) }
 }
 
 // WhatIf places the pods of a scenario. c stays unchanged, and calls for several scenarios share it. The result is that of Place
 // on the cluster after the scenario, compiled from scratch, except that nodes have the indexes that they have in c.
 func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*verdict.WhatIf, error) {
-	evicted := c.evicted(s)
+	evicted, err := c.evicted(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	queue, requeued := c.requeue(s, evicted)
 	slices.SortStableFunc(evicted, func(a, b cluster.Evictee) int { return cmp.Compare(a.Node, b.Node) })
 	after, err := c.compiled.Disrupted(ctx, &cluster.Disruption{
@@ -93,36 +108,48 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 }
 
 // evicted returns the evicted pods in the order of the scenario.
-func (c *Cluster) evicted(s *Scenario) (evicted []cluster.Evictee) {
+func (c *Cluster) evicted(ctx context.Context, s *Scenario) (evicted []cluster.Evictee, err error) {
 	for i := range s.Evictions {
-		n := &s.Evictions[i]
-		if n.Drained {
-			evicted = c.compiled.Drained(evicted, n.Node)
-			continue
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		for _, at := range n.Named {
-			evicted = append(evicted, c.compiled.Named(n.Node, at))
-		}
-		for _, p := range n.Counted {
-			e := c.compiled.Counted(n.Node, p.Template, p.Terminating)
-			e.Count = p.Count
-			evicted = append(evicted, e)
-		}
+		evicted = c.evictedOn(evicted, &s.Evictions[i])
+	}
+	return evicted, nil
+}
+
+// evictedOn appends the evicted pods of a node.
+func (c *Cluster) evictedOn(evicted []cluster.Evictee, n *NodeEvictions) []cluster.Evictee {
+	if n.Drained {
+		return c.compiled.Drained(evicted, n.Node)
+	}
+	for _, at := range n.Named {
+		evicted = append(evicted, c.compiled.Named(n.Node, at))
+	}
+	if len(n.Counted) == 0 {
+		return evicted
+	}
+	counted := c.compiled.CountedOn(n.Node)
+	for _, p := range n.Counted {
+		e := counted(p.Template, p.Terminating)
+		e.Count = p.Count
+		evicted = append(evicted, e)
 	}
 	return evicted
 }
 
 // Returning returns the number of evicted pods of a scenario that come back.
-func (c *Cluster) Returning(s *Scenario) (pods int64) {
-	if s.Requeue {
-		evicted := c.evicted(s)
-		for i := range evicted {
-			if created := c.compiled.Created(&evicted[i]); !created.Own && (created.Pod != nil || created.Unknown) {
-				pods += int64(evicted[i].Count)
-			}
+func (c *Cluster) Returning(ctx context.Context, s *Scenario) (pods int64, err error) {
+	if !s.Requeue {
+		return 0, nil
+	}
+	evicted, err := c.evicted(ctx, s)
+	for i := range evicted {
+		if created := c.compiled.Created(&evicted[i]); !created.Own && (created.Pod != nil || created.Unknown) {
+			pods += int64(evicted[i].Count)
 		}
 	}
-	return pods
+	return pods, err
 }
 
 // requeue returns the queue of a scenario with the evicted pods that come back, and all of these. Those that are not in the queue

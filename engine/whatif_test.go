@@ -472,3 +472,40 @@ func TestWhatIfEnds(t *testing.T) {
 	}
 	t.Error("no end")
 }
+
+// TestWhatIfEvictsCountedPods evicts equal pods of a node one by one, beside as many with names.
+func TestWhatIfEvictsCountedPods(t *testing.T) {
+	const pods = 40_000
+	template := &api.PodTemplate{Namespace: "default", Controller: api.ControllerReference{Kind: api.ReplicaSet, Name: "web"}}
+	node := api.Node{Name: "n", Allocatable: api.Resources{{Resource: api.ResourcePods, Amount: 2 * pods}}}
+	node.PodCounts = []api.PodCount{{Template: 0, Count: pods}}
+	for i := range pods {
+		node.Pods = append(node.Pods, api.Pod{Name: fmt.Sprint("p", i), Template: template, TemplateIndex: 0})
+	}
+	c := compiled(t, &api.Cluster{Templates: []*api.PodTemplate{template}, Nodes: []api.Node{node}})
+	counted := c.CountedPods(0)
+	if got, terminating := counted(0, false), counted(0, true); got != pods || terminating != 0 {
+		t.Errorf("%d pods are counted, of which %d are terminating", got, terminating)
+	}
+	s := &engine.Scenario{Requeue: true, Evictions: []engine.NodeEvictions{
+		{Counted: slices.Repeat([]api.PodCount{{Template: 0, Count: 1}}, pods-1)},
+	}}
+	if n, err := c.Returning(t.Context(), s); n != pods-1 || err != nil {
+		t.Errorf("%d pods come back, %v", n, err)
+	}
+	queue := []engine.Pending{{Pod: api.Pod{Template: template, TemplateIndex: 0}, Count: pods + 1}}
+	o := engine.WhatIfOptions{Profile: api.Kube137()}
+	s.Requeue, s.Queue = false, queue
+	got, err := c.WhatIf(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := got.Placements[0]; len(p.Nodes) != pods-1 || p.Unplaced != 2 {
+		t.Errorf("%d pods are placed, %d are not", len(p.Nodes), p.Unplaced)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Returning(ended, &engine.Scenario{Requeue: true, Evictions: s.Evictions}); !errors.Is(err, context.Canceled) {
+		t.Errorf("pods of a call that has ended come back: %v", err)
+	}
+}

@@ -323,6 +323,49 @@ func TestWhatIfIsDeterministic(t *testing.T) {
 	}
 }
 
+// TestWhatIfNamesAddedNodes places pods on the nodes that a delta adds to an empty cluster.
+func TestWhatIfNamesAddedNodes(t *testing.T) {
+	r := run(t, testConfig(), t.Output(), nil, nil)
+	c := busy(1)
+	added := c.Nodes
+	c.Nodes = nil
+	for _, include := range []bool{true, false} {
+		in := inline(c)
+		in.IncludeNodeNames = include
+		got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{Context: in, Scenarios: []*stowagev1.Scenario{
+			{Delta: &stowagev1.ClusterDelta{Nodes: added}, Queue: []*stowagev1.PendingPods{batch(1)}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := got[0].GetPlacement().GetPlacements()[0]
+		if names := p.GetNodes().GetNames(); len(p.GetNodes().GetIndexes()) != 1 || include != slices.Equal(names, []string{"node-0"}) {
+			t.Errorf("names included: %t: %v", include, p)
+		}
+	}
+}
+
+// TestWhatIfScheduledPodsStay evicts pods beside the scheduled pods of a group, which stay and count.
+func TestWhatIfScheduledPodsStay(t *testing.T) {
+	r := run(t, testConfig(), t.Output(), nil, nil)
+	c := busy(3)
+	daemon := &stowagev1.PodTemplate{Controller: &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: "DaemonSet", Name: "d"}}
+	daemon.Spec = &stowagev1.PodSpec{}
+	c.Nodes[0].Pods = append(c.Nodes[0].Pods, &stowagev1.Pod{Name: "stays", Source: &stowagev1.Pod_Template{Template: daemon}})
+	groups := scheduled("node-0/stays", "node-2/counted")
+	groups[0].MinCount = proto.Uint32(3)
+	got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{Context: inline(c), Scenarios: []*stowagev1.Scenario{{
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}, {NodeName: "node-2", Pods: names("web-2")}},
+		Queue:     grouped(), PodGroups: groups,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := got[0].GetPlacement().GetPodGroups()[0].GetStatus(); status != stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE {
+		t.Errorf("the group is %v", status)
+	}
+}
+
 // malformedScenarios are scenarios of the cluster of busy(4) that are refused, by the field.
 var malformedScenarios = map[string]*stowagev1.Scenario{
 	"name":                                      {Name: strings.Repeat("n", 254)},
@@ -355,10 +398,39 @@ var malformedScenarios = map[string]*stowagev1.Scenario{
 		RemovedNodes: []string{"node-1"},
 		PodGroups:    []*stowagev1.PodGroup{{Name: "g", ScheduledPods: []*stowagev1.ScheduledPod{{Name: "p", Node: "node-1"}}}},
 	},
+	"pod_groups[0].scheduled_pods[1]": {
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-2", Pods: names("web-2")}},
+		Queue:     grouped(), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
+	},
+	"pod_groups[0].scheduled_pods[0]": {
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
+		Queue:     grouped(), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
+	},
+	"pod_groups[0].scheduled_pods[2]": { // one of Node.pod_counts
+		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
+		Queue:     grouped(), PodGroups: scheduled("node-1/counted", "node-2/web-2", "node-0/other"),
+	},
 	"requeue_evicted": {
 		RequeueEvicted: true, Queue: []*stowagev1.PendingPods{batch(1_000_000)},
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
 	},
+}
+
+// grouped returns a pod of the group of scheduled.
+func grouped() []*stowagev1.PendingPods {
+	of := batch(1)
+	of.PodGroup = "g"
+	return []*stowagev1.PendingPods{of}
+}
+
+// scheduled returns a group with scheduled pods by node and name.
+func scheduled(pods ...string) []*stowagev1.PodGroup {
+	g := &stowagev1.PodGroup{Name: "g"}
+	for _, pod := range pods {
+		node, name, _ := strings.Cut(pod, "/")
+		g.ScheduledPods = append(g.ScheduledPods, &stowagev1.ScheduledPod{Namespace: "default", Name: name, Node: node})
+	}
+	return []*stowagev1.PodGroup{g}
 }
 
 func evicting(e *stowagev1.NodeEvictions) *stowagev1.Scenario {
@@ -489,14 +561,18 @@ func TestWhatIfDeadline(t *testing.T) {
 	}
 }
 
-// TestWhatIfReserves asks for a scenario with a delta beside another request, where the limit of bytes in flight is less than
-// what any delta counts for.
+// TestWhatIfReserves asks for a scenario that copies a part of the cluster beside another request, where the limit of bytes in
+// flight is less than what the scenario counts for.
 func TestWhatIfReserves(t *testing.T) {
 	c := testConfig()
-	c.MaxSnapshotBytes = 1 << 20
-	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 8<<10, 8<<10
+	c.MaxSnapshotBytes = 4 << 20
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 20<<10, 20<<10
 	r := run(t, c, t.Output(), nil, nil)
-	stored, err := put(t, r.client(), part(threeZones()), end(""))
+	bare := &stowagev1.Cluster{}
+	for i := range 2000 {
+		bare.Nodes = append(bare.Nodes, &stowagev1.Node{Name: fmt.Sprint(i)})
+	}
+	stored, err := put(t, r.client(), part(bare), end(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,27 +583,32 @@ func TestWhatIfReserves(t *testing.T) {
 		})
 		return err
 	}
-	without := &stowagev1.Scenario{Delta: &stowagev1.ClusterDelta{RemovedNodes: []string{"node-a"}}}
-	if err := ask(without); err != nil {
-		t.Errorf("alone: %v", err)
+	for what, copies := range map[string]*stowagev1.Scenario{
+		"a delta":       {Delta: &stowagev1.ClusterDelta{RemovedNodes: []string{"7"}}},
+		"removed nodes": {RemovedNodes: []string{"7"}},
+		"evictions":     {Evictions: []*stowagev1.NodeEvictions{{NodeName: "7", Drained: true}}},
+	} {
+		if err := ask(copies); err != nil {
+			t.Errorf("%s alone: %v", what, err)
+		}
+		// Half of a put is in flight until the rest comes. One that comes beside a scenario is refused itself.
+		eventually(t, what+" beside another request: refused", func() bool {
+			half, err := r.client().PutSnapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := half.Send(part(threeZones())); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			refused := overloaded(ask(copies))
+			if err := ask(&stowagev1.Scenario{CordonedNodes: []string{"7"}}); err != nil {
+				t.Errorf("without a copy: %v", err)
+			}
+			if _, err := half.CloseAndRecv(); err == nil {
+				t.Error("half a put is taken")
+			}
+			return refused
+		})
 	}
-	// Half of a put is in flight until the rest comes. One that comes beside a scenario is refused itself.
-	eventually(t, "a delta beside another request is refused", func() bool {
-		half, err := r.client().PutSnapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := half.Send(part(threeZones())); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-		refused := overloaded(ask(without))
-		if err := ask(&stowagev1.Scenario{RemovedNodes: []string{"node-a"}}); err != nil {
-			t.Errorf("without a delta: %v", err)
-		}
-		if _, err := half.CloseAndRecv(); err == nil {
-			t.Error("half a put is taken")
-		}
-		return refused
-	})
 }

@@ -165,8 +165,14 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 	if r.Err() != nil {
 		return nil
 	}
-	r.scheduledOn(out)
-	all := r.base.Returning(out)
+	if r.scheduledOn(out); r.ended != nil {
+		return nil
+	}
+	all, err := r.base.Returning(r.ctx, out)
+	if err != nil {
+		r.ended = err
+		return nil
+	}
 	for i := range out.Queue {
 		all += int64(out.Queue[i].Count)
 	}
@@ -176,18 +182,69 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 	return out
 }
 
-// scheduledOn refuses scheduled pods of groups on nodes that are removed.
+// scheduledOn refuses scheduled pods of groups that are evicted, and those on nodes that are removed.
 func (r *Request) scheduledOn(s *engine.Scenario) {
 	var root *path
+	evictions := r.evictionsOf(s)
 	for i := range s.Groups {
 		for j, p := range s.Groups[i].Scheduled {
+			if r.endedAt(j) {
+				return
+			}
+			at := root.item("pod_groups", i)
+			pod := at.item("scheduled_pods", j)
 			if _, removed := slices.BinarySearch(s.Removed, p.Node); removed {
-				at := root.item("pod_groups", i)
-				pod := at.item("scheduled_pods", j)
 				r.refuse(pod.field("node"), notAllowed, "is one of removed_nodes")
+			} else if e := evictions[p.Node]; e != nil && e.evicts(p.Namespace, p.Name) {
+				r.refuse(pod, notAllowed, "is evicted")
 			}
 		}
 	}
+}
+
+// nodeEvicted is what happens to the pods of a node that has evictions.
+type nodeEvicted struct {
+	evicted map[[2]string]bool // pods of Node.pods by namespace and name: whether they are evicted
+	drained bool
+}
+
+// evicts reports whether a pod is evicted. A drained node is taken to evict a pod that Node.pods does not have.
+func (e *nodeEvicted) evicts(namespace, name string) bool {
+	evicted, known := e.evicted[[2]string{cmp.Or(namespace, "default"), name}]
+	return evicted || !known && e.drained
+}
+
+// evictionsOf returns the evictions on nodes that have scheduled pods of groups.
+func (r *Request) evictionsOf(s *engine.Scenario) map[uint32]*nodeEvicted {
+	on := make(map[uint32]*nodeEvicted)
+	for i := range s.Groups {
+		for _, p := range s.Groups[i].Scheduled {
+			on[p.Node] = nil
+		}
+	}
+	for i := range s.Evictions {
+		n := &s.Evictions[i]
+		if _, has := on[n.Node]; !has || r.endedAt(0) {
+			continue
+		}
+		e := &nodeEvicted{evicted: make(map[[2]string]bool), drained: n.Drained}
+		for namespace, name := range r.base.NamedPods(n.Node) {
+			e.evicted[[2]string{namespace, name}] = false
+		}
+		for namespace, name := range r.base.EvictedPods(n) {
+			e.evicted[[2]string{namespace, name}] = true
+		}
+		on[n.Node] = e
+	}
+	return on
+}
+
+// endedAt reports whether there is nothing to do for the i-th item of a list. Now and then it looks at the context.
+func (r *Request) endedAt(i int) bool {
+	if i%1024 == 0 && r.ended == nil {
+		r.ended = r.ctx.Err()
+	}
+	return r.over()
 }
 
 // node returns the index of the node with a name.
@@ -212,7 +269,7 @@ func (r *Request) nodesCalled(field string, names []string) []uint32 {
 	out := make([]uint32, 0, len(names))
 	seen := make(identities[uint32], len(names))
 	for i, name := range names {
-		if r.over() {
+		if r.endedAt(i) {
 			break
 		}
 		at := root.item(field, i)
@@ -238,7 +295,7 @@ func (r *Request) evictions(in []*stowagev1.NodeEvictions) []engine.NodeEviction
 	out := make([]engine.NodeEvictions, 0, len(in))
 	seen := make(identities[uint32], len(in))
 	for i, e := range in {
-		if r.over() {
+		if r.endedAt(i) {
 			break
 		}
 		at := root.item(field, i)
@@ -282,6 +339,9 @@ func (r *Request) namedPods(at *path, node uint32, in []*stowagev1.NamespacedNam
 	const field = "pods"
 	wanted := make(map[[2]string][]int, len(in))
 	for i, p := range in {
+		if r.endedAt(i) {
+			return nil
+		}
 		at := at.item(field, i)
 		r.length(at.field("namespace"), p.GetNamespace(), MaxNamespaceBytes)
 		r.name(&at, "name", p.GetName(), MaxNameBytes)
@@ -310,8 +370,15 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 		template    uint32
 		terminating bool
 	}
+	if len(in) == 0 {
+		return nil
+	}
+	counted := r.base.CountedPods(node)
 	left := make(map[pods]int64, len(in))
 	for i, c := range in {
+		if r.endedAt(i) {
+			break
+		}
 		at := at.item(field, i)
 		known := int(c.GetTemplateIndex()) < len(r.templates)
 		r.exactly().wrongCount(at, uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
@@ -320,7 +387,7 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 		}
 		id := pods{c.GetTemplateIndex(), c.GetTerminating()}
 		if _, again := left[id]; !again {
-			left[id] = int64(r.base.CountedPods(node, int(id.template), id.terminating))
+			left[id] = int64(counted(int(id.template), id.terminating))
 		}
 		if int64(c.GetCount()) > left[id] {
 			r.refuse(at.field("count"), outOfRange, "is %d, the node has only %d of these pods", c.GetCount(), left[id])

@@ -41,7 +41,8 @@ type streamed[M request, C any] struct {
 // answering is where the responses to a request go to, and the cluster that they are about.
 type answering struct {
 	cluster *decode.Cluster
-	names   encode.Names // nil if the request does not include names
+	named   bool         // whether the request includes names
+	names   encode.Names // nil if it does not
 	send    func(wire.Encoded) error
 }
 

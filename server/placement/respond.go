@@ -94,7 +94,7 @@ func respondInParts[M request, C any](
 	}
 	to := &answering{cluster: r.Cluster(), send: send}
 	timing.decodeDone()
-	if in.GetContext().GetIncludeNodeNames() {
+	if to.named = in.GetContext().GetIncludeNodeNames(); to.named {
 		to.names = to.cluster.Names()
 	}
 	placed, err := m.serve(ctx, to, call)

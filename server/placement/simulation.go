@@ -3,6 +3,7 @@ package placement
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -66,15 +67,27 @@ const largeAnswer = 1 << 20
 // work take memory.
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
 	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
+	copied := func(removed bool) func() int64 {
+		return sync.OnceValue(func() int64 { return to.cluster.CopiedByChange(false, removed) })
+	}
+	evicting, removing := copied(false), copied(true)
 	check := func(ctx context.Context, i int) (checked struct{}, err error) {
 		stated, err := call.Scenario(i)
 		if err != nil {
 			return checked, err
 		}
+		bytes := int64(0)
 		if delta := stated.GetDelta(); delta != nil {
-			if err := room.atLeast(ctx, to.cluster.CopiedBy(delta)/heapPerByte); err != nil {
-				return checked, err
-			}
+			bytes = to.cluster.CopiedBy(delta)
+		}
+		switch {
+		case len(stated.GetRemovedNodes()) > 0:
+			bytes += removing()
+		case len(stated.GetEvictions()) > 0:
+			bytes += evicting()
+		}
+		if err := room.atLeast(ctx, bytes/heapPerByte); err != nil {
+			return checked, err
 		}
 		return checked, stated.Check(ctx, to.cluster)
 	}
@@ -95,8 +108,8 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		if err != nil {
 			return answer{}, err
 		}
-		names := to.names
-		if names != nil {
+		var names encode.Names
+		if to.named {
 			names = cluster.Names()
 		}
 		encoded, err := encode.WhatIf(i, stated.Scenario, result, names)

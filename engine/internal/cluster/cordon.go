@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -12,46 +13,84 @@ var UnschedulableTaint = api.Taint{Key: "node.kubernetes.io/unschedulable", Effe
 
 // Cordoned returns the cluster in which nodes are cordoned: they have spec.unschedulable, and UnschedulableTaint unless they have
 // a taint with its key and effect. c stays unchanged. The clusters share everything else, with all memos, because these follow
-// from labels, pods and resources alone.
-func (c *Cluster) Cordoned(nodes []uint32) *Cluster {
+// from labels, pods and resources alone. If the context ends first, it returns the context's error.
+func (c *Cluster) Cordoned(ctx context.Context, nodes []uint32) (*Cluster, error) {
 	cordoned := *c
 	cordoned.Unschedulable = c.Unschedulable.Clone()
-	cordoned.Taints.Class = slices.Clone(c.Taints.Class)
-	tainted := make(map[int32]int32) // classes by class before
 	for _, n := range nodes {
 		cordoned.Unschedulable.Add(n)
-		class := c.Taints.Class[n]
-		to, known := tainted[class]
-		if !known {
-			to = cordoned.Taints.cordoned(class)
-			tainted[class] = to
-		}
-		cordoned.Taints.Class[n] = to
 	}
-	return &cordoned
+	if err := cordoned.Taints.cordon(ctx, nodes); err != nil {
+		return nil, err
+	}
+	return &cordoned, nil
 }
 
-// cordoned returns the class of the cordoned nodes of a class. It adds a missing one.
-func (t *Taints) cordoned(class int32) int32 {
-	list := t.Lists[class]
-	if slices.ContainsFunc(list, func(has api.Taint) bool {
-		return has.Key == UnschedulableTaint.Key && has.Effect == UnschedulableTaint.Effect
-	}) {
-		return class
+// cordon moves nodes to the classes that also have UnschedulableTaint. It adds missing ones. Lists and classes that others share
+// stay unchanged.
+func (t *Taints) cordon(ctx context.Context, nodes []uint32) error {
+	const missing = -1
+	classes := make(map[int32]int32) // of the cordoned nodes, by class before
+	wanted := make(map[string]int32) // classes before, by the key of the list that their nodes get
+	var scratch []byte
+	for i, n := range nodes {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		class := t.Class[n]
+		if _, known := classes[class]; known {
+			continue
+		}
+		list := t.Lists[class]
+		if classes[class] = class; !slices.ContainsFunc(list, cordons) {
+			scratch = taintKey(taintKey(scratch[:0], list), unschedulable)
+			classes[class], wanted[string(scratch)] = missing, class
+		}
 	}
-	list = append(slices.Clip(list), UnschedulableTaint)
-	if i := slices.IndexFunc(t.Lists, func(other []api.Taint) bool { return slices.Equal(list, other) }); i >= 0 {
-		return int32(i)
+	for i, list := range t.Lists {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if last := len(list) - 1; len(wanted) > 0 && last >= 0 && list[last] == UnschedulableTaint {
+			scratch = taintKey(scratch[:0], list)
+			if class, ok := wanted[string(scratch)]; ok {
+				classes[class] = int32(i)
+			}
+		}
 	}
-	t.Lists = append(slices.Clip(t.Lists), list)
-	return int32(len(t.Lists)) - 1
+	t.Class, t.Lists = slices.Clone(t.Class), slices.Clip(t.Lists)
+	for i, n := range nodes {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		class := t.Class[n]
+		to, known := classes[class]
+		switch {
+		case !known: // n is listed twice
+			continue
+		case to == missing:
+			to = int32(len(t.Lists))
+			t.Lists = append(t.Lists, append(slices.Clip(t.Lists[class]), UnschedulableTaint))
+			classes[class] = to
+		}
+		t.Class[n] = to
+	}
+	return nil
+}
+
+var unschedulable = []api.Taint{UnschedulableTaint}
+
+func cordons(t api.Taint) bool {
+	return t.Key == UnschedulableTaint.Key && t.Effect == UnschedulableTaint.Effect
 }
 
 // Cordon cordons nodes for the state, and returns the cluster that Uncordon takes back. Decisions that were compiled before do
-// not know of it.
+// not know of it. Once the request has ended, nothing happens.
 func (s *State) Cordon(nodes []uint32) (before *Cluster) {
 	before = s.Cluster
-	s.Cluster = before.Cordoned(nodes)
+	if cordoned, err := before.Cordoned(s.ctx, nodes); err == nil {
+		s.Cluster = cordoned
+	}
 	return before
 }
 

@@ -46,31 +46,28 @@ func (c *Cluster) Named(node uint32, i int) Evictee {
 	return Evictee{Node: node, Count: 1, group: c.rows[node].named[i].Group, place: int32(i)}
 }
 
-// Counted returns all counted pods of a template on a node; their number may be 0.
-func (c *Cluster) Counted(node uint32, template int, terminating bool) Evictee {
-	group := c.templates[template].running
-	if terminating {
-		group = c.templates[template].terminating
+// CountedOn returns the counted pods of a template on a node; their number may be 0. The function looks through the pods of the
+// node once.
+func (c *Cluster) CountedOn(node uint32) func(template int, terminating bool) Evictee {
+	counts := c.rows[node].countedByGroup()
+	return func(template int, terminating bool) Evictee {
+		group := c.templates[template].running
+		if terminating {
+			group = c.templates[template].terminating
+		}
+		group-- // -1 for none
+		return Evictee{Node: node, Count: counts[group], group: group, place: counted}
 	}
-	e := Evictee{Node: node, group: group - 1, place: counted}
-	if group == 0 {
-		return e
-	}
-	r := c.rows[node]
-	if i := slices.IndexFunc(r.pods, func(p podsOf) bool { return p.group == e.group }); i >= 0 {
-		e.Count = r.pods[i].count - r.namedOf(e.group)
-	}
-	return e
 }
 
-// namedOf returns the number of a group's pods that are not counted.
-func (r *row) namedOf(group int32) (n int32) {
-	for i := range r.named {
-		if r.named[i].Group == group {
-			n++
-		}
+// countedByGroup returns the numbers of counted pods.
+func (r *row) countedByGroup() map[int32]int32 {
+	named := r.namedByGroup()
+	counts := make(map[int32]int32, len(r.pods))
+	for _, p := range r.pods {
+		counts[p.group] = p.count - named[p.group]
 	}
-	return n
+	return counts
 }
 
 // Drained appends the pods of a node that kubectl drain evicts: those that are neither a DaemonSet's nor mirror pods
@@ -137,7 +134,11 @@ func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
 // error.
 func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error) {
 	if len(d.Cordoned) > 0 {
-		c = c.Cordoned(d.Cordoned)
+		cordoned, err := c.Cordoned(ctx, d.Cordoned)
+		if err != nil {
+			return nil, err
+		}
+		c = cordoned
 	}
 	if len(d.Evicted)+len(d.Removed) == 0 {
 		return c, ctx.Err()

@@ -197,7 +197,9 @@ type Scenario struct {
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.
 	Queue []*PendingPods `protobuf:"bytes,8,rep,name=queue,proto3" json:"queue,omitempty"`
-	// Groups of the entries of queue, as PlaceRequest.pod_groups.
+	// Groups of the entries of queue, as PlaceRequest.pod_groups. No scheduled pod may be one of NodeEvictions.pods, nor be on a
+	// drained node, unless it is in Node.pods and stays. Scheduled pods that only Node.pod_counts has are taken not to be among
+	// NodeEvictions.pod_counts. Groups preempt nothing here: disruption_mode, and groups without pods in the queue, change nothing.
 	PodGroups []*PodGroup `protobuf:"bytes,9,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	// Whether to place no more pods after the first entry, or the first group, with an unplaced pod. Only with IN_ORDER.
 	StopAtFirstUnplaced bool `protobuf:"varint,10,opt,name=stop_at_first_unplaced,json=stopAtFirstUnplaced,proto3" json:"stop_at_first_unplaced,omitempty"`
