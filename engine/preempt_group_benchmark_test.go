@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkPreemptGroup looks for the victims of a group of 100 pods on 5,000 full nodes with 30 pods each: without rules, with
-// rules that count no pod of the nodes, and with a rule that counts them all, each of which has a label of its own.
+// rules that count no pod of the nodes, and with a rule that counts them all, where each has a label of its own.
 func BenchmarkPreemptGroup(b *testing.B) {
 	const nodes, each, pods = 5000, 30, 100
 	for _, name := range []string{"spread=false", "spread=true", "unique"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// groupPreempts is a random full cluster with pods of which none is terminating or shares a host port of its node, and a group
+// groupPreempts is a random full cluster in which no pod is terminating or shares a host port of its node, and a group
 // that wants room there. kube-scheduler's counts of its cycle are then what it would count anew: there are two zones, and a pod of the
 // group has terms between pods if any pod has.
 func groupPreempts(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
@@ -48,7 +48,7 @@ func groupPreempts(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	var queue []engine.Pending
 	for i := range 1 + rng.IntN(2) {
 		p := enginetest.MakePod(fmt.Sprint("gang-", i)).Label("app", "gang").Request("cpu", 300*(1+rng.IntN(6))).Priority(10)
-		p.AntiAffinity(hostname, enginetest.Selects("app", "nobody"))
+		p.AntiAffinity(hostname, enginetest.Selects("app", "none"))
 		if rng.IntN(4) == 0 {
 			p.HostPort(80)
 		}

@@ -134,8 +134,8 @@ func (s *search) begin() {
 	slices.SortStableFunc(s.nodes, func(a, b uint32) int { return cmp.Compare(share[a], share[b]) })
 }
 
-// mayDrain reports whether a node can ever be drained: pods that cannot be evicted, or of which nobody knows what comes back,
-// stay so whatever is drained before, and so does a budget that allows nothing.
+// mayDrain reports whether a node can ever be drained: pods that cannot be evicted, and pods with an unknown replacement,
+// stay so whatever is drained before. So does a budget that allows nothing.
 func (s *search) mayDrain(node uint32) bool {
 	for group, controller := range s.base.ControllersOn(node) {
 		f := s.fates[fateKey{group, controller}]
@@ -186,7 +186,7 @@ func (s *search) weight(node uint32) (sum asks) {
 	return sum
 }
 
-// bound returns a bound of the number of nodes that can be drained in all, of which a number are. For each resource, the nodes
+// bound returns a bound of the number of nodes that can be drained in all, once a number are. For each resource, the nodes
 // that take the least of what is free are as many as can be drained.
 func (s *search) bound(drained int) int {
 	all := len(s.nodes)

@@ -407,7 +407,7 @@ func (r *reprieving) allows() bool {
 }
 
 // maxCountedIn bounds the numbers of 8 bytes that are kept about where the pods of groups count. A group and a pass where its
-// pods count take some besides their weights.
+// pods count take some in addition to their weights.
 const (
 	maxCountedIn     = 1 << 22
 	numbersOfGroup   = 8

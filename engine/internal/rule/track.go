@@ -66,7 +66,7 @@ func (s *Set) Track(node uint32, nominated []cluster.Nominated) *Tracked {
 	return t
 }
 
-// The numbers of 8 bytes that a set, a rule and a need take besides counts and sets of nodes, rounded up.
+// The numbers of 8 bytes that a set, a rule and a need take in addition to counts and sets of nodes, rounded up.
 const (
 	numbersOfSet  = 64
 	numbersOfRule = 96

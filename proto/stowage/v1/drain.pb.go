@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DrainMode is what is asked about the nodes of a drain.
+// DrainMode is the question about the nodes of a drain.
 type DrainMode int32
 
 const (
@@ -219,7 +219,7 @@ type DrainRequest struct {
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The nodes to drain, all nodes of the cluster if absent.
 	Nodes *CandidateNodes `protobuf:"bytes,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// What is asked about the nodes.
+	// The question about the nodes.
 	Mode DrainMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.DrainMode" json:"mode,omitempty"`
 	// The nodes that pods may move to, all nodes of the cluster if absent.
 	TargetNodes *CandidateNodes `protobuf:"bytes,4,opt,name=target_nodes,json=targetNodes,proto3" json:"target_nodes,omitempty"`
