@@ -3,7 +3,6 @@ package placement
 import (
 	"context"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -67,10 +66,7 @@ const largeAnswer = 1 << 20
 // work take memory.
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
 	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
-	copied := func(removed bool) func() int64 {
-		return sync.OnceValue(func() int64 { return to.cluster.CopiedByChange(false, removed) })
-	}
-	evicting, removing := copied(false), copied(true)
+	evicting, removing := to.cluster.CopiedByChange(false, false), to.cluster.CopiedByChange(false, true)
 	check := func(ctx context.Context, i int) (checked struct{}, err error) {
 		stated, err := call.Scenario(i)
 		if err != nil {
@@ -82,9 +78,9 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		}
 		switch {
 		case len(stated.GetRemovedNodes()) > 0:
-			bytes += removing()
+			bytes += removing
 		case len(stated.GetEvictions()) > 0:
-			bytes += evicting()
+			bytes += evicting
 		}
 		if err := room.atLeast(ctx, bytes/heapPerByte); err != nil {
 			return checked, err

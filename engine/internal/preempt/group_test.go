@@ -16,7 +16,7 @@ import (
 // TestTrackedTakesWhatItSays: what is kept of an assigned pod does not grow with the pods of the cluster that its rules count,
 // and maxTracked bounds all of it.
 func TestTrackedTakesWhatItSays(t *testing.T) {
-	const nodes, each, passes, zone, hostname = 200, 20, 64, "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+	const nodes, each, passes, zone, hostname = 60, 10, 32, "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 	app := enginetest.Selects("app", "gang")
 	for name, rules := range map[string]func(*enginetest.Pod){
 		"no rule":       func(*enginetest.Pod) {},
