@@ -37,7 +37,7 @@ func cordoned(stated *api.Cluster, nodes ...uint32) *api.Cluster {
 // compiled from scratch. The cluster must stay unchanged.
 func TestCordonedAsIfCompiled(t *testing.T) {
 	differs := 0
-	for seed := range uint64(cases(600)) {
+	for seed := range uint64(cases(200)) {
 		rng := rand.New(rand.NewPCG(seed, 60))
 		stated, pods := enginetest.RandomShared(rng)
 		for i := range pods {
