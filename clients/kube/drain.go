@@ -20,9 +20,7 @@ type resident struct {
 
 // DrainRequest returns a request to drain nodes, all of the cluster if none is named. Its response names nodes.
 func (s *Snapshot) DrainRequest(nodes []string) (*stowagev1.DrainRequest, error) {
-	r := &stowagev1.DrainRequest{Context: &stowagev1.DecisionContext{
-		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
-	}}
+	r := &stowagev1.DrainRequest{Context: s.context()}
 	if len(s.Cluster.Nodes) == 0 {
 		return nil, fmt.Errorf("the manifests have no nodes")
 	}

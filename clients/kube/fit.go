@@ -38,9 +38,7 @@ func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
 
 // FitRequest returns a request to count how many units of a mix fit. Its response names nodes.
 func (s *Snapshot) FitRequest(mix []*Counted) *stowagev1.FitRequest {
-	r := &stowagev1.FitRequest{Context: &stowagev1.DecisionContext{
-		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
-	}}
+	r := &stowagev1.FitRequest{Context: s.context()}
 	for _, c := range mix {
 		r.Mix = append(r.Mix, c.Pods)
 	}

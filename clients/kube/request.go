@@ -9,11 +9,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// context returns the context of a request whose response names nodes.
+func (s *Snapshot) context() *stowagev1.DecisionContext {
+	return &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true}
+}
+
 // PlaceRequest returns a request to place the whole queue. Its response names nodes.
 func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
-	r := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
-		Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
-	}, PodGroups: s.PodGroups}
+	r := &stowagev1.PlaceRequest{Context: s.context(), PodGroups: s.PodGroups}
 	for _, e := range s.Queue {
 		r.Queue = append(r.Queue, e.Pods)
 	}

@@ -78,8 +78,6 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 // ScaleDownRequest returns a request for the pods of a workload to delete so that the given number of replicas remains.
 func (s *Snapshot) ScaleDownRequest(w *Scalable, replicas uint32) *stowagev1.ScaleDownRequest {
 	return &stowagev1.ScaleDownRequest{
-		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: s.Cluster}, IncludeNodeNames: true,
-		}, Pod: w.Pod, Selector: w.Selector, Replicas: new(replicas),
+		Context: s.context(), Pod: w.Pod, Selector: w.Selector, Replicas: new(replicas),
 	}
 }

@@ -21,10 +21,7 @@ func (r *Request) Drain(in *stowagev1.DrainRequest) engine.DrainOptions {
 	}
 	mode := cmp.Or(in.GetMode(), stowagev1.DrainMode_DRAIN_MODE_EACH)
 	o.Mode, _ = enum(&r.problems, nil, "mode", mode, engine.DrainEach, engine.DrainTogether, engine.DrainLargestSet)
-	queueMode := cmp.Or(in.GetQueueMode(), stowagev1.QueueMode_QUEUE_MODE_IN_ORDER)
-	o.Scheduler, _ = enum(&r.problems, nil, "queue_mode", queueMode, false, true)
-	evicted := cmp.Or(in.GetEvictedPods(), stowagev1.EvictedPods_EVICTED_PODS_GONE)
-	o.Terminating, _ = enum(&r.problems, nil, "evicted_pods", evicted, false, true)
+	o.Scheduler, o.Terminating = r.scheduler(in.GetQueueMode()), r.terminating(in.GetEvictedPods())
 	if in.MaxSteps != nil {
 		at := path{name: "max_steps"}
 		o.Steps = int(in.GetMaxSteps())

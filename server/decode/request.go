@@ -233,6 +233,13 @@ func (d *decoder) scheduler(mode stowagev1.QueueMode) bool {
 	return scheduler
 }
 
+// terminating reports whether evicted pods are terminating.
+func (d *decoder) terminating(pods stowagev1.EvictedPods) bool {
+	pods = cmp.Or(pods, stowagev1.EvictedPods_EVICTED_PODS_GONE)
+	terminating, _ := enum(&d.problems, nil, "evicted_pods", pods, false, true)
+	return terminating
+}
+
 // ScaleDownCall is a ScaleDownRequest in the engine's values.
 type ScaleDownCall struct {
 	Pod     *api.Pod

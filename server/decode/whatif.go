@@ -150,8 +150,7 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 		Groups:    r.podGroups(in.GetPodGroups(), in.GetQueue()),
 		Stop:      in.GetStopAtFirstUnplaced(),
 	}
-	pods := cmp.Or(in.GetEvictedPods(), stowagev1.EvictedPods_EVICTED_PODS_GONE)
-	out.Terminating, _ = enum(&r.problems, nil, "evicted_pods", pods, false, true)
+	out.Terminating = r.terminating(in.GetEvictedPods())
 	slices.Sort(out.Removed)
 	if in.scheduler {
 		const only = "is only allowed with QUEUE_MODE_IN_ORDER"

@@ -10,7 +10,6 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
-	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 var drain = streamed[*stowagev1.DrainRequest, engine.DrainOptions]{
@@ -22,14 +21,7 @@ var drain = streamed[*stowagev1.DrainRequest, engine.DrainOptions]{
 
 // Drain tells what draining nodes leads to.
 func (s *Service) Drain(in *stowagev1.DrainRequest, stream grpc.ServerStreamingServer[stowagev1.DrainResponse]) error {
-	send := func(part wire.Encoded) error {
-		m, err := message[stowagev1.DrainResponse](part, nil)
-		if err != nil {
-			return err
-		}
-		return stream.Send(m)
-	}
-	return statusOf(respondInParts(stream.Context(), s, &drain, in, fromMessage(in.GetContext().GetCluster()), nil, send))
+	return statusOf(respondInParts(stream.Context(), s, &drain, in, fromMessage(in.GetContext().GetCluster()), nil, inMessages(stream)))
 }
 
 func serveDrain(ctx context.Context, to *answering, o engine.DrainOptions) (placed int, err error) {

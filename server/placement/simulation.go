@@ -36,14 +36,18 @@ func serveMessage[T, R any, M interface {
 	if err != nil {
 		return statusOf(decodeError(err, decode.ErrNoMessage))
 	}
-	send := func(part wire.Encoded) error {
+	return statusOf(respondInParts(to.Context(), s, m, rest, fromMessage(in.GetContext().GetCluster()), asked, inMessages(to)))
+}
+
+// inMessages sends the parts of an answer decoded, to callers of the generated interface.
+func inMessages[R any](to grpc.ServerStreamingServer[R]) func(wire.Encoded) error {
+	return func(part wire.Encoded) error {
 		out := new(R)
 		if err := proto.Unmarshal(part, any(out).(proto.Message)); err != nil {
-			return err
+			return rpcerror.Internal(err)
 		}
 		return to.Send(out)
 	}
-	return statusOf(respondInParts(to.Context(), s, m, rest, fromMessage(in.GetContext().GetCluster()), asked, send))
 }
 
 var whatIf = streamed[*stowagev1.WhatIfRequest, decode.WhatIfCall]{

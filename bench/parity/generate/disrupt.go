@@ -136,7 +136,7 @@ func (d *draw) budgets(whole bool) {
 	d.c.PodDisruptionBudgets = out
 }
 
-// reluctant lets all pods of some groups preempt nobody.
+// reluctant lets no pod of some groups preempt others.
 func (d *draw) reluctant() {
 	for _, g := range d.c.PodGroups {
 		if !d.chance(0.04) {

@@ -29,7 +29,7 @@ type GroupPreemption struct {
 	Victims []Victim
 	// On are the nodes of the victims.
 	On []uint32
-	// Violations is -1 if it is not known, because all victims are terminating, and so nobody is evicted.
+	// Violations is -1 if it is not known, because all victims are terminating, and so no pod is evicted.
 	Violations, Disruptions int
 	// Nodes are the nodes that the group's pods are nominated to, by entry.
 	Nodes   map[int][]uint32
@@ -43,7 +43,7 @@ type groupPreemption struct {
 	ran     bool
 	result  *fwk.PodGroupPostFilterResult
 	status  *fwk.Status
-	victims []*corev1.Pod // as the candidate has them; nil if nobody is evicted
+	victims []*corev1.Pod // as the candidate has them; nil if no pod is evicted
 	gone    map[types.UID]*corev1.Pod
 	all     int // pods before
 	left    int // pods without those that may be preempted
@@ -54,7 +54,7 @@ type groupPreemption struct {
 	texts []*fwk.Status
 }
 
-// preemptingGroups is kube-scheduler's DefaultPreemption, which evicts nobody, and whose cycle of the group takes the nodes and
+// preemptingGroups is kube-scheduler's DefaultPreemption, which evicts no pod, and whose cycle of the group takes the nodes and
 // the domain that the contract takes.
 type preemptingGroups struct {
 	*defaultpreemption.DefaultPreemption
