@@ -16,7 +16,8 @@ import (
 )
 
 // envelope validates the protovalidate annotations of a request's envelope: the request's own fields and its profile. It
-// skips clusters, pods, queues and groups: the decoder checks those, and validating them takes longer than decoding them.
+// skips clusters, references to snapshots, pods, queues and groups: the decoder checks those, and validating them takes longer
+// than decoding them.
 type envelope struct {
 	protovalidate.Validator
 	filter protovalidate.ValidationOption
@@ -38,7 +39,7 @@ func newEnvelope() protovalidate.Validator {
 	bulk := map[protoreflect.FullName]bool{}
 	for _, m := range []proto.Message{
 		&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}, &stowagev1.ClusterDelta{},
-		&stowagev1.FitPod{},
+		&stowagev1.FitPod{}, &stowagev1.SnapshotReference{},
 	} {
 		bulk[m.ProtoReflect().Descriptor().FullName()] = true
 	}
