@@ -253,6 +253,9 @@ func TestPlaceWhereScoresOverflow(t *testing.T) {
 
 // TestMillionLargePods places 1,000,000 pods of 64Gi and 20Gi each. Their amounts add up to more than 2^56.
 func TestMillionLargePods(t *testing.T) {
+	if raceDetector && testing.Short() {
+		t.Skip("a million pods")
+	}
 	const pods, fit = 1_000_000, 900_000
 	var nodes []*enginetest.Node
 	for i := range 10 {

@@ -41,7 +41,10 @@ func TestStowage(t *testing.T) {
 		t.Errorf("the corpus has %d cases only", len(cases))
 	}
 	step := int64(1)
-	if raceDetector || testing.Short() {
+	switch {
+	case raceDetector && testing.Short():
+		step = 12
+	case raceDetector || testing.Short():
 		step = 4 // each case in one way
 	}
 	inProcess := conformance.Direct(placement.New(0, nil))

@@ -98,6 +98,9 @@ func TestTheCommandPrintsTheSameForAnyServer(t *testing.T) {
 	}
 	for i := range cases {
 		for j := range cases[i].Steps {
+			if testing.Short() && (i+j)%3 != 0 {
+				continue
+			}
 			q, err := scenarios.Ask(&cases[i], &cases[i].Steps[j])
 			if err != nil {
 				t.Fatal(err)

@@ -95,7 +95,10 @@ func TestEveryLimitAnnotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := 0
-	for _, test := range malformed {
+	for i, test := range malformed {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		r := request()
 		test.change(r)
 		_, err := decode.Place(r)
@@ -118,7 +121,7 @@ func TestEveryLimitAnnotated(t *testing.T) {
 			t.Errorf("the annotations refuse %v for another reason: %v", e.Violations[0], refused)
 		}
 	}
-	if limits < 60 {
+	if limits < 60 && !testing.Short() {
 		t.Errorf("only %d malformed requests go beyond a limit", limits)
 	}
 	seen := map[protoreflect.FullName]bool{}

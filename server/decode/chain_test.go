@@ -59,6 +59,9 @@ func numbered(prefix string, from, to int) []string {
 
 // What a request may name depends on what the cluster has, not on what it had.
 func TestLimitsDependOnContentAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of deltas")
+	}
 	stated := func(i int) *stowagev1.Cluster {
 		own := asking(nil, []string{fmt.Sprint("k", i)})
 		own.Name = "own"

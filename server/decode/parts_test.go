@@ -209,6 +209,9 @@ func TestPanicOfWhoReceives(t *testing.T) {
 
 // TestPartsAhead says that what was received and is not taken over is bounded, however much there is.
 func TestPartsAhead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster of tens of megabytes")
+	}
 	const count, most = 30, 8 << 20
 	nodes := bigcluster.StatedInFull(bigcluster.New(96)).Nodes
 	var parts [][]byte
