@@ -242,10 +242,10 @@ func (b *changesByHand) lowered() []verdict.Change {
 	}
 	slices.SortStableFunc(places, func(x, y int) int { return cmp.Compare(rank(x), rank(y)) })
 	for _, i := range places {
-		if all[i].Amount == 0 || len(with(i, 0)) == 0 {
+		if all[i].Amount <= 1 || len(with(i, 1)) == 0 {
 			continue
 		}
-		low, high := int64(0), all[i].Amount // high is too much
+		low, high := int64(1), all[i].Amount // high is too much
 		for low+1 < high {
 			if middle := (low + high) / 2; len(with(i, middle)) > 0 {
 				low = middle

@@ -115,7 +115,8 @@ func (s *search) preferRules() error {
 	return nil
 }
 
-// lowerRequests looks for the highest sufficient request of each resource.
+// lowerRequests looks for the highest sufficient request of each resource, above 0: who needs none of a resource does not ask for
+// it.
 func (s *search) lowerRequests() error {
 	nodes := s.passingBut(noderesources.Fit)
 	if nodes.Empty() {
@@ -123,9 +124,6 @@ func (s *search) lowerRequests() error {
 	}
 	needs := s.rules.Fit.Needs()
 	room := make([]int64, len(needs)) // maximum over the nodes that lack nothing else
-	for i := range room {
-		room[i] = -1
-	}
 	for n := range nodes.All() {
 		short := -1
 		needs := s.on(n, needs)
@@ -140,11 +138,11 @@ func (s *search) lowerRequests() error {
 			short = i
 		}
 		if short >= 0 && short < len(needs) {
-			room[short] = max(room[short], needs[short].Room(n), 0) // Fit ignores a request of 0
+			room[short] = max(room[short], needs[short].Room(n))
 		}
 	}
 	for i := range needs {
-		if room[i] < 0 || needs[i].Resource == api.ResourcePods {
+		if room[i] == 0 || needs[i].Resource == api.ResourcePods {
 			continue
 		}
 		err := s.addSpec(verdict.Change{LoweredRequest: &verdict.LoweredRequest{

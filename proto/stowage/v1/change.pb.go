@@ -357,7 +357,7 @@ type LoweredRequest struct {
 	Resource string `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
 	// The current request, in the units of ResourceShortage.
 	From int64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
-	// The highest request that makes a node feasible.
+	// The highest request that makes a node feasible, above 0.
 	To            int64 `protobuf:"varint,3,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
