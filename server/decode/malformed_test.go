@@ -556,8 +556,22 @@ var malformed = []struct {
 	}},
 	{"pod_groups", "WRONG_COUNT", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
 	{"queue_mode", "UNKNOWN_VALUE", "must be QUEUE_MODE_IN_ORDER or QUEUE_MODE_KUBE_SCHEDULER", func(r *place) { r.QueueMode = 3 }},
-	{"pod_groups", "NOT_ALLOWED", "is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
+	{"pod_groups[0].mode", "NOT_ALLOWED", "is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
 		r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+		r.PodGroups[0].Mode = stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT
+	}},
+	{"pod_groups[0].topology.keys", "NOT_ALLOWED", "more than one key is only allowed with", func(r *place) {
+		r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+		r.PodGroups[0].Topology.Keys = []string{"rack", "zone"}
+	}},
+	{"pod_groups[0].topology.policy", "NOT_ALLOWED", "PREFERRED is only allowed with", func(r *place) {
+		r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+		r.PodGroups[0].Topology.Policy = stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED
+	}},
+	{"pod_groups[0].disruption_mode", "NOT_ALLOWED", "an entry of the queue is in no group", func(r *place) {
+		r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+		r.PodGroups[0].DisruptionMode = stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
+		r.Queue[0].PodGroup = ""
 	}},
 	{"queue", "WRONG_COUNT", "pods in all", func(r *place) {
 		r.Queue[0].Count = new(uint32(decode.MaxQueuePods))

@@ -67,8 +67,9 @@ func (n *Nominated) Own() *Nomination { return n.own }
 
 // Nomination is a pending pod that the request nominated to a node.
 type Nomination struct {
-	pod  *Pending
-	node uint32
+	pod     *Pending
+	node    uint32
+	assumed int // how often the pod is assumed: it counts as nominated while it is not
 }
 
 // Node returns the node that the pod is nominated to.
@@ -77,7 +78,7 @@ func (n *Nomination) Node() uint32 { return n.node }
 // Nominate nominates a pending pod to a node.
 func (s *State) Nominate(p *Pending, node uint32) *Nomination {
 	s.Expect(p)
-	n := &Nomination{p, node}
+	n := &Nomination{pod: p, node: node}
 	at, found := s.nominationsTo(node)
 	if !found {
 		s.nominations = slices.Insert(s.nominations, at, nominations{node: node})
@@ -173,7 +174,7 @@ func (s *State) Nominated() iter.Seq2[uint32, Nominated] {
 			of := &own[0]
 			own = own[1:]
 			for _, n := range of.pods {
-				if !yield(of.node, Nominated{
+				if n.assumed == 0 && !yield(of.node, Nominated{
 					Group: &s.groups[n.pod.group], Name: n.pod.Name, Usage: &n.pod.usage, Priority: n.pod.Spec().Priority, own: n,
 				}) {
 					return false
