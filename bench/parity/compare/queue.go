@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
@@ -29,7 +31,7 @@ func runQueue(ctx context.Context, c *scenario.Case, stowage conformance.Service
 		return nil, err
 	}
 	for _, form := range []Form{{}, {Stored: true}} {
-		if r.Differences = answerQueue(ctx, c, q.Scheduler, form, stowage, want); len(r.Differences) > 0 {
+		if r.Differences = answerQueue(ctx, c, q.Scheduler, form, stowage, r.Queue, want); len(r.Differences) > 0 {
 			break
 		}
 	}
@@ -38,7 +40,7 @@ func runQueue(ctx context.Context, c *scenario.Case, stowage conformance.Service
 
 func answerQueue(
 	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service,
-	want *stowagev1.PlaceResponse,
+	ran *oracle.QueueResult, want *stowagev1.PlaceResponse,
 ) (out []conformance.Difference) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -49,7 +51,36 @@ func answerQueue(
 	if err != nil {
 		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}
 	}
-	return conformance.RunQueue(ctx, request, want, stowage)
+	return conformance.RunQueue(ctx, request, want, stowage, func(r *stowagev1.PlaceResponse) { decidedGroups(c, s, ran, r) })
+}
+
+// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says that several
+// domains were tried for, as it says that of any one, and what pods say whose group has a pod with gates.
+func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
+	gated := map[string]bool{}
+	for i, q := range c.Queue {
+		if name := oracle.GroupOf(s.Queue[i]); name != "" && len(q.Pod.Spec.SchedulingGates) > 0 {
+			gated[name] = true
+		}
+	}
+	open := func(name string) bool { return name != "" && (gated[name] || ran.Groups[name].Domains > 1) }
+	for i, p := range r.Placements {
+		if name := oracle.GroupOf(s.Queue[i]); open(name) && !(gated[name] && len(c.Queue[i].Pod.Spec.SchedulingGates) > 0) {
+			p.Message, p.Rejections = "", nil
+		}
+	}
+	var groups []*stowagev1.PodGroupPlacement
+	for _, g := range r.PodGroups {
+		if ran.Groups[g.Name] == nil || ran.Groups[g.Name].Attempts == 0 && !gated[g.Name] {
+			continue
+		}
+		if g.Domains, g.Preemption, g.FirstUnplacedQueueIndex = nil, nil, nil; open(g.Name) {
+			g.Message = ""
+		}
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b *stowagev1.PodGroupPlacement) int { return cmp.Compare(a.Name, b.Name) })
+	r.PodGroups = groups
 }
 
 // Queues counts what happened in the queues of whole kube-schedulers.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/gang"
@@ -101,10 +102,16 @@ func (q *queue) attemptGroup(p *pods) (left bool, err error) {
 			runs[i].Class = &place.Class{Pod: m.pending, Scan: true}
 		}
 	}
+	q.blank(g)
 	scheduled := q.scheduled(g)
 	a, err := q.cycle.Attempt(q.ctx, g.index, runs, g.minimum, scheduled, q.Preempt)
 	if err != nil {
 		return false, err
+	}
+	for _, m := range g.members {
+		if m.pending != nil && m.pending.Nomination != nil {
+			q.State.CountAs(m.pending.Nomination, nil)
+		}
 	}
 	g.runs = g.runs[:0]
 	for _, m := range g.members {
@@ -125,6 +132,26 @@ func (q *queue) attemptGroup(p *pods) (left bool, err error) {
 		q.leftover = append(q.leftover, p)
 	}
 	return false, q.failGroup(g, a)
+}
+
+// blank makes the nominated pods of a group that is attempted count as pods without a spec and labels: kube-scheduler looks nominated
+// pods up in the queue, where they are not (pkg/scheduler/backend/queue/scheduling_queue.go nominatedPodToInfo, v1.37).
+func (q *queue) blank(g *group) {
+	for _, m := range g.members {
+		if m.pending == nil || m.pending.Nomination == nil {
+			continue
+		}
+		namespace := m.class.Pod.Template.Namespace
+		p := q.blanks[namespace]
+		if p == nil {
+			p = q.State.Compile(&api.Pod{Template: &api.PodTemplate{Namespace: namespace}, TemplateIndex: -1})
+			if q.blanks == nil {
+				q.blanks = make(map[string]*cluster.Pending)
+			}
+			q.blanks[namespace] = p
+		}
+		q.State.CountAs(m.pending.Nomination, p)
+	}
 }
 
 // placeGroup places the pods of a group that the state has assumed.

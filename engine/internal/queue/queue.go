@@ -117,6 +117,7 @@ type queue struct {
 	gated     map[*place.Class]*decide.PodRejection // nil for classes without gates
 	cycle     *gang.Cycle                           // nil without groups
 	groups    []*group
+	blanks    map[string]*cluster.Pending // by namespace
 	// rounds is the number of flushes, and stored what the failures list that pods have since the last one.
 	rounds, stored int
 }
