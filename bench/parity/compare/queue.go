@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
@@ -63,7 +64,13 @@ func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResul
 			gated[name] = true
 		}
 	}
-	open := func(name string) bool { return name != "" && (gated[name] || ran.Groups[name].Domains > 1) }
+	open := func(name string) bool {
+		if name == "" || gated[name] {
+			return name != ""
+		}
+		g := ran.Groups[name]
+		return g.Domains > 1 || strings.HasPrefix(g.Message, "cannot determine domain") || strings.HasPrefix(g.Message, "all pods in a")
+	}
 	for i, p := range r.Placements {
 		if name := oracle.GroupOf(s.Queue[i]); open(name) && !(gated[name] && len(c.Queue[i].Pod.Spec.SchedulingGates) > 0) {
 			p.Message, p.Rejections = "", nil

@@ -98,6 +98,9 @@ func queueEntry(c *scenario.Case, pods []*oracle.QueuedPod) (*stowagev1.Placemen
 
 // rejected tells whether a pod of a group found no node itself when it was attempted.
 func rejected(p *oracle.QueuedPod) bool {
+	if p.Failed && !p.Last.Failed() {
+		return false // the error is what counts
+	}
 	return p.Last != nil && (p.Last.Gate != nil || len(p.Last.Feasible) == 0 || p.Last.Failed())
 }
 

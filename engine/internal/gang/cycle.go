@@ -33,6 +33,14 @@ func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
 	return c
 }
 
+// InGroup is a cluster.State.InGroup.
+func (c *Cycle) InGroup(node uint32, v *cluster.Victim) (bool, *int32) {
+	if of := c.memberOf(node, v); of != nil {
+		return true, of.Priority
+	}
+	return false, nil
+}
+
 // GroupOf returns the index of the group of a queue entry, -1 for none.
 func (c *Cycle) GroupOf(entry int) int {
 	if g := c.of[entry]; g != nil {
