@@ -109,6 +109,9 @@ func (d *draw) queueGroups(levels []*int32) {
 				continue
 			}
 			d.join(q.Pod, g)
+			if d.chance(0.8) {
+				q.Pod.Spec.SchedulingGates = nil // one holds back the whole group
+			}
 			if d.chance(0.02) {
 				q.Pod.Spec.PreemptionPolicy = ptr(corev1.PreemptNever)
 			}
