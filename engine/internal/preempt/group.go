@@ -37,6 +37,7 @@ type unit struct {
 	priority int32
 	grouped  bool
 	started  int64
+	placed   int // how many pods the request had assumed before; -1 if it has not assumed them
 	order    int
 	gone     int32 // copies that are evicted in the end
 }
@@ -60,7 +61,10 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 		for i := range victims {
 			v := &victims[i]
 			in := of(n, v)
-			u := unit{copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), order: len(all.list)}
+			u := unit{copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), placed: -1, order: len(all.list)}
+			if at, assumed := v.Assumed(); assumed {
+				u.placed = at
+			}
 			if in != nil && in.Priority != nil {
 				u.priority = *in.Priority
 			}
@@ -69,6 +73,7 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 					known := &all.list[at]
 					known.pods = append(known.pods, VictimOn{n, *v})
 					known.priority, known.started = max(known.priority, u.priority), min(known.started, u.started)
+					known.placed = min(known.placed, u.placed)
 					continue
 				}
 				whole[in] = len(all.list)
@@ -86,7 +91,7 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 }
 
 // compareUnits orders units, the most important first (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37),
-// then the one that is found first.
+// then the one that was placed first, then the one that is found first.
 func compareUnits(a, b unit) int {
 	rank := func(u *unit) int {
 		if u.grouped {
@@ -95,7 +100,7 @@ func compareUnits(a, b unit) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(&b), rank(&a)), cmp.Compare(len(b.pods), len(a.pods)),
-		cmp.Compare(a.started, b.started), cmp.Compare(a.order, b.order))
+		cmp.Compare(a.started, b.started), cmp.Compare(a.placed, b.placed), cmp.Compare(a.order, b.order))
 }
 
 // Empty reports whether there are no units.
