@@ -37,8 +37,8 @@ type PlaceOptions struct {
 	Changes bool
 	// Preempt asks for Placement.Preemption.
 	Preempt bool
-	// Scheduler places the queue as kube-scheduler's does: by priority, with preemption, and with further attempts. Groups is
-	// empty then.
+	// Scheduler places the queue as kube-scheduler's does: by priority, with preemption, and with further attempts. Groups are not
+	// joint then, without Preferred, and with at most one key.
 	Scheduler bool
 	// Groups are entries that are placed together. An entry is in at most one.
 	Groups []PodGroup

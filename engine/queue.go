@@ -24,8 +24,11 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 		Seed: o.Seed, Preempt: preempts, Scan: o.Scan, Tuning: o.tuning,
 	})
 	q.Explainer = change.Find
-	evictions, failed := queue.Place(ctx, q, nominated, queue.Options{Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt})
-	result := &verdict.Place{Placements: q.Placements, Evictions: evictions}
+	groups := make([]verdict.PodGroupPlacement, len(o.Groups))
+	evictions, failed := queue.Place(ctx, q, nominated, queue.Options{
+		Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt, Groups: o.Groups, Results: groups, Profile: o.Profile,
+	})
+	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups}
 	if err == nil {
 		err = failed
 	}
@@ -84,6 +87,13 @@ func watch(result *verdict.Place, w Watcher) error {
 		}
 		if err := w.Entry(i, p); err != nil {
 			return err
+		}
+	}
+	for i := range result.Groups {
+		if g := &result.Groups[i]; g.Status != verdict.GroupUnattempted {
+			if err := w.Group(i, g); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -495,9 +495,11 @@ func TestMalformedScenarios(t *testing.T) {
 		"queue_mode":                    {Context: inline(busy(1)), QueueMode: 3},
 		"scenarios":                     {Context: inline(busy(1)), Scenarios: slices.Repeat([]*stowagev1.Scenario{{}}, 100_001)},
 		"context.cluster.nodes[0].name": {Context: inline(&stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}})},
-		"scenarios[0].pod_groups": {
+		"scenarios[0].pod_groups[0].mode": {
 			Context: inline(busy(1)), QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,
-			Scenarios: []*stowagev1.Scenario{{PodGroups: []*stowagev1.PodGroup{{Name: "g"}}}},
+			Scenarios: []*stowagev1.Scenario{{
+				PodGroups: []*stowagev1.PodGroup{{Name: "g", Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT}},
+			}},
 		},
 		"scenarios[0].stop_at_first_unplaced": {
 			Context: inline(busy(1)), QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,

@@ -11,7 +11,9 @@ import (
 
 // RunQueue calls Place for a case's queue as kube-scheduler's scheduling queue runs it, and returns the differences from the
 // answer that it must get. Texts are compared whole, with their part about preemption.
-func RunQueue(ctx context.Context, request *stowagev1.PlaceRequest, want *stowagev1.PlaceResponse, service Service) []Difference {
+func RunQueue(ctx context.Context, request *stowagev1.PlaceRequest, want *stowagev1.PlaceResponse, service Service,
+	decided func(*stowagev1.PlaceResponse),
+) []Difference {
 	request = proto.CloneOf(request)
 	request.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	request.IncludePreemption, request.Explain = true, false
@@ -19,6 +21,9 @@ func RunQueue(ctx context.Context, request *stowagev1.PlaceRequest, want *stowag
 	if err != nil {
 		return []Difference{failure("queue", err)}
 	}
+	want = proto.CloneOf(want)
+	decided(want)
+	decided(got)
 	return differQueue(want, got)
 }
 
@@ -48,6 +53,9 @@ func differQueue(want, got *stowagev1.PlaceResponse) []Difference {
 				return d
 			}
 		}
+	}
+	if d := differ("queue pod_groups", want.PodGroups, got.PodGroups); d != nil {
+		return d
 	}
 	counts := func(r *stowagev1.PlaceResponse) []uint32 {
 		return []uint32{r.PlacedCount, r.UnplacedCount, r.EvictedCount}

@@ -85,8 +85,8 @@ func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler 
 	switch {
 	case c.Joint, c.Queue == "in-order", c.Queue == "auto" && !snapshot.Live:
 		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-	case len(snapshot.PodGroups) > 0:
-		why = "there are pod groups"
+	case wholeGroups(snapshot):
+		why = "there are pods without a group, and a pod group that is evicted only as a whole"
 	case scheduler.NoPreemption:
 		why = "the profile has no preemption"
 	default:
@@ -94,6 +94,13 @@ func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler 
 	}
 	fmt.Fprintf(s.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
 	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+}
+
+// wholeGroups reports whether pods without a group might preempt a group as a whole, which the server does not do.
+func wholeGroups(snapshot *kube.Snapshot) bool {
+	return slices.ContainsFunc(snapshot.PodGroups, func(g *stowagev1.PodGroup) bool {
+		return g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
+	}) && slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
 }
 
 // place puts the question and prints the answer.

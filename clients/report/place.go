@@ -123,6 +123,9 @@ func (p *Place) evictions(w io.Writer, all []*stowagev1.Eviction) {
 		}
 		c := &stowagev1.PreemptionCandidate{Victims: e.GetVictims(), PdbViolations: e.GetPdbViolations()}
 		text := p.who(e.GetQueueIndex()) + " evicts " + Names(x.victims(c)) + " from " + x.node(e.GetNodeIndex()) + violations(c)
+		if g := e.GetPodGroup(); g != "" {
+			text = "pod group " + g + " evicts " + Names(x.victims(c)) + violations(c)
+		}
 		WriteWrapped(w, "", text, p.Width)
 	}
 }

@@ -41,10 +41,14 @@ type Candidate struct {
 	Violations int
 }
 
-// Eviction is the pods that one pod of a queue evicted.
+// Eviction is the pods that one pod of a queue evicted, or a pod group.
 type Eviction struct {
-	// Entry is the entry of the pod that evicted them.
+	// Entry is the entry of the pod that evicted them, or the first of the group.
 	Entry int
+	// Group is the name of the group that evicted them, from any nodes; empty for a pod. Node of the candidate is 0 then.
+	Group string
+	// Nominations are those of the group's pods.
+	Nominations []GroupNomination
 	Candidate
 }
 

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -61,6 +62,34 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 		}
 	}
 	return groups
+}
+
+// scheduledGroups refuses groups that kube-scheduler does not have, and those that pods without a group cannot preempt as
+// kube-scheduler lets them.
+func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) {
+	const only = "is only allowed with QUEUE_MODE_IN_ORDER"
+	var root *path
+	single := slices.ContainsFunc(queue, func(p *stowagev1.PendingPods) bool { return p.GetPodGroup() == "" })
+	for i, g := range in {
+		if d.full {
+			return
+		}
+		at := root.item("pod_groups", i)
+		if g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT {
+			d.refuse(at.field("mode"), notAllowed, "POD_GROUP_MODE_JOINT "+only)
+		}
+		topology := at.field("topology")
+		if g.GetTopology().GetPolicy() == stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED {
+			d.refuse(topology.field("policy"), notAllowed, "POD_GROUP_TOPOLOGY_POLICY_PREFERRED "+only)
+		}
+		if len(g.GetTopology().GetKeys()) > 1 {
+			d.refuse(topology.field("keys"), notAllowed, "more than one key "+only)
+		}
+		if single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
+			d.refuse(at.field("disruption_mode"), notAllowed,
+				"POD_GROUP_DISRUPTION_MODE_ALL "+only+", as an entry of the queue is in no group")
+		}
+	}
 }
 
 func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {

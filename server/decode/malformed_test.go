@@ -19,6 +19,14 @@ import (
 
 type place = stowagev1.PlaceRequest
 
+// queued makes the sound request one that kube-scheduler's queue takes, and returns its group.
+func queued(r *place) *stowagev1.PodGroup {
+	r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	g := r.PodGroups[0]
+	g.Mode, g.MaxSteps, g.Topology, g.DisruptionMode = 0, nil, &stowagev1.PodGroupTopology{Keys: []string{"rack"}}, 0
+	return g
+}
+
 // malformed gives, for each kind of malformed field, what makes the sound request malformed in just that.
 var malformed = []struct {
 	field, reason, description string
@@ -556,8 +564,17 @@ var malformed = []struct {
 	}},
 	{"pod_groups", "WRONG_COUNT", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
 	{"queue_mode", "UNKNOWN_VALUE", "must be QUEUE_MODE_IN_ORDER or QUEUE_MODE_KUBE_SCHEDULER", func(r *place) { r.QueueMode = 3 }},
-	{"pod_groups", "NOT_ALLOWED", "is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
-		r.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	{"pod_groups[0].mode", "NOT_ALLOWED", "POD_GROUP_MODE_JOINT is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
+		queued(r).Mode = stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT
+	}},
+	{"pod_groups[0].topology.keys", "NOT_ALLOWED", "more than one key is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
+		queued(r).Topology.Keys = []string{"rack", "zone"}
+	}},
+	{"pod_groups[0].topology.policy", "NOT_ALLOWED", "PREFERRED is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
+		queued(r).Topology.Policy = stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED
+	}},
+	{"pod_groups[0].disruption_mode", "NOT_ALLOWED", "as an entry of the queue is in no group", func(r *place) {
+		queued(r).DisruptionMode = stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
 	}},
 	{"queue", "WRONG_COUNT", "pods in all", func(r *place) {
 		r.Queue[0].Count = new(uint32(decode.MaxQueuePods))

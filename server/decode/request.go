@@ -220,8 +220,8 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 // queueMode reports whether a queue is placed as kube-scheduler's.
 func (d *decoder) queueMode(in *stowagev1.PlaceRequest) bool {
 	scheduler := d.scheduler(in.GetQueueMode())
-	if scheduler && len(in.GetPodGroups()) > 0 {
-		d.refuse(path{name: "pod_groups"}, notAllowed, "is only allowed with QUEUE_MODE_IN_ORDER")
+	if scheduler {
+		d.scheduledGroups(in.GetPodGroups(), in.GetQueue())
 	}
 	return scheduler
 }

@@ -154,9 +154,7 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 	slices.Sort(out.Removed)
 	if in.scheduler {
 		const only = "is only allowed with QUEUE_MODE_IN_ORDER"
-		if len(in.GetPodGroups()) > 0 {
-			r.refuse(path{name: "pod_groups"}, notAllowed, only)
-		}
+		r.scheduledGroups(in.GetPodGroups(), in.GetQueue())
 		if out.Stop {
 			r.refuse(path{name: "stop_at_first_unplaced"}, notAllowed, only)
 		}

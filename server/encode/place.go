@@ -41,9 +41,10 @@ func (e *encoder) place(queue []*stowagev1.PendingPods, p *verdict.Place, addres
 
 func (n Names) eviction(v *verdict.Eviction) *stowagev1.Eviction {
 	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), NodeIndex: v.Node, PdbViolations: saturated(v.Violations)}
-	if n != nil {
+	if out.PodGroup = v.Group; n != nil && v.Group == "" {
 		out.NodeName = n[v.Node]
 	}
+	out.Nominations = n.groupNominations(v.Nominations)
 	for i := range v.Victims {
 		out.Victims = append(out.Victims, podReference(&v.Victims[i]))
 	}

@@ -114,8 +114,13 @@ func (n Names) groupPreemption(p *verdict.GroupPreemption) *stowagev1.PodGroupPr
 	for i := range p.Victims {
 		out.Victims = append(out.Victims, podReference(&p.Victims[i]))
 	}
-	for _, of := range p.Nominations {
-		out.Nominations = append(out.Nominations, &stowagev1.PodGroupNomination{QueueIndex: uint32(of.Entry), Nodes: n.list(of.Nodes)})
+	out.Nominations = n.groupNominations(p.Nominations)
+	return out
+}
+
+func (n Names) groupNominations(all []verdict.GroupNomination) (out []*stowagev1.PodGroupNomination) {
+	for _, of := range all {
+		out = append(out, &stowagev1.PodGroupNomination{QueueIndex: uint32(of.Entry), Nodes: n.list(of.Nodes)})
 	}
 	return out
 }

@@ -1,9 +1,14 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
+
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
@@ -29,7 +34,7 @@ func runQueue(ctx context.Context, c *scenario.Case, stowage conformance.Service
 		return nil, err
 	}
 	for _, form := range []Form{{}, {Stored: true}} {
-		if r.Differences = answerQueue(ctx, c, q.Scheduler, form, stowage, want); len(r.Differences) > 0 {
+		if r.Differences = answerQueue(ctx, c, q.Scheduler, form, stowage, r.Queue, want); len(r.Differences) > 0 {
 			break
 		}
 	}
@@ -38,7 +43,7 @@ func runQueue(ctx context.Context, c *scenario.Case, stowage conformance.Service
 
 func answerQueue(
 	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service,
-	want *stowagev1.PlaceResponse,
+	ran *oracle.QueueResult, want *stowagev1.PlaceResponse,
 ) (out []conformance.Difference) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -49,7 +54,53 @@ func answerQueue(
 	if err != nil {
 		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}
 	}
-	return conformance.RunQueue(ctx, request, want, stowage)
+	return conformance.RunQueue(ctx, request, want, stowage, func(r *stowagev1.PlaceResponse) { decidedGroups(c, s, ran, r) })
+}
+
+// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says that several
+// domains were tried for, as it says that of any one; what it says of pods on nodes that are in several domains or have several
+// priorities, as it says that of any two; what pods say whose group has a pod with gates; and the order of the victims of a group if
+// some are evicted only all together, as it takes these in the order of a map.
+func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
+	gated := map[string]bool{}
+	for i, q := range c.Queue {
+		if name := oracle.GroupOf(s.Queue[i]); name != "" && len(q.Pod.Spec.SchedulingGates) > 0 {
+			gated[name] = true
+		}
+	}
+	open := func(name string) bool {
+		if name == "" || gated[name] {
+			return name != ""
+		}
+		g := ran.Groups[name]
+		return g.Domains > 1 || strings.HasPrefix(g.Message, "cannot determine domain") || strings.HasPrefix(g.Message, "all pods in a")
+	}
+	for i, p := range r.Placements {
+		if name := oracle.GroupOf(s.Queue[i]); open(name) && !(gated[name] && len(c.Queue[i].Pod.Spec.SchedulingGates) > 0) {
+			p.Message, p.Rejections = "", nil
+		}
+	}
+	var groups []*stowagev1.PodGroupPlacement
+	for _, g := range r.PodGroups {
+		if ran.Groups[g.Name] == nil || ran.Groups[g.Name].Attempts == 0 && !gated[g.Name] {
+			continue
+		}
+		if g.Domains, g.Preemption, g.FirstUnplacedQueueIndex = nil, nil, nil; open(g.Name) {
+			g.Message = ""
+		}
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b *stowagev1.PodGroupPlacement) int { return cmp.Compare(a.Name, b.Name) })
+	r.PodGroups = groups
+	if slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool { return g.Spec.DisruptionMode != nil }) {
+		for _, e := range r.Evictions {
+			if e.PodGroup != "" {
+				slices.SortFunc(e.Victims, func(a, b *stowagev1.PodReference) int {
+					return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex))
+				})
+			}
+		}
+	}
 }
 
 // Queues counts what happened in the queues of whole kube-schedulers.

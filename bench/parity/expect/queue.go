@@ -2,7 +2,11 @@ package expect
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -33,10 +37,25 @@ func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceRespo
 		out.EvictedCount += entry.EvictedCount
 		out.Placements = append(out.Placements, entry)
 	}
+	for _, g := range c.PodGroups {
+		if group := queueGroup(c, g, r, out); group != nil {
+			out.PodGroups = append(out.PodGroups, group)
+		}
+	}
 	for _, e := range r.Evictions {
 		eviction := &stowagev1.Eviction{QueueIndex: uint32(e.Entry), NodeIndex: e.Node, PdbViolations: uint32(e.Violations)}
-		for _, v := range e.Victims {
-			eviction.Victims = append(eviction.Victims, victim(e.Node, &v))
+		for j, v := range e.Victims {
+			node := e.Node
+			if e.Group != "" {
+				node = e.On[j]
+			}
+			eviction.Victims = append(eviction.Victims, victim(node, &v))
+		}
+		eviction.PodGroup = e.Group
+		for _, entry := range slices.Sorted(maps.Keys(e.Nominated)) {
+			eviction.Nominations = append(eviction.Nominations, &stowagev1.PodGroupNomination{
+				QueueIndex: uint32(entry), Nodes: &stowagev1.NodeList{Indexes: e.Nominated[entry]},
+			})
 		}
 		out.Evictions = append(out.Evictions, eviction)
 	}
@@ -56,7 +75,9 @@ func queueEntry(c *scenario.Case, pods []*oracle.QueuedPod) (*stowagev1.Placemen
 			placed = append(placed, p)
 		default:
 			entry.UnplacedCount++
-			unplacedPod = cmp.Or(unplacedPod, p)
+			if unplacedPod == nil || p.Grouped && rejected(p) && !rejected(unplacedPod) {
+				unplacedPod = p
+			}
 		}
 	}
 	slices.SortFunc(placed, func(a, b *oracle.QueuedPod) int { return cmp.Compare(a.Placed, b.Placed) })
@@ -66,8 +87,49 @@ func queueEntry(c *scenario.Case, pods []*oracle.QueuedPod) (*stowagev1.Placemen
 	if unplacedPod == nil {
 		return entry, nil
 	}
-	entry.Message, entry.InternalError = unplacedPod.Message, unplacedPod.Last.Failed()
+	entry.Message, entry.InternalError = unplacedPod.Message, unplacedPod.Failed || unplacedPod.Last.Failed()
+	if unplacedPod.Grouped && !rejected(unplacedPod) {
+		return entry, nil
+	}
 	var err error
 	entry.Rejections, err = unplaced(unplacedPod.Last, candidatesOf(c))
 	return entry, err
+}
+
+// rejected tells whether a pod of a group found no node itself when it was attempted.
+func rejected(p *oracle.QueuedPod) bool {
+	if p.Failed && !p.Last.Failed() {
+		return false // the error is what counts
+	}
+	return p.Last != nil && (p.Last.Gate != nil || len(p.Last.Feasible) == 0 || p.Last.Failed())
+}
+
+// queueGroup states what became of a group, without its domain and preemption; nil for one without pods in the queue.
+func queueGroup(
+	c *scenario.Case, g *schedulingv1beta1.PodGroup, r *oracle.QueueResult, place *stowagev1.PlaceResponse,
+) *stowagev1.PodGroupPlacement {
+	out := &stowagev1.PodGroupPlacement{Name: cmp.Or(g.Namespace, corev1.NamespaceDefault) + "/" + g.Name}
+	found := false
+	for i, q := range c.Queue {
+		pod := q.Pod.DeepCopy()
+		pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
+		if oracle.GroupOf(pod) == out.Name {
+			found = true
+			out.PlacedCount += uint32(len(place.Placements[i].Nodes.Indexes))
+			out.UnplacedCount += place.Placements[i].UnplacedCount
+		}
+	}
+	ran := r.Groups[out.Name]
+	switch {
+	case !found:
+		return nil
+	case ran.Placed > 0 && out.UnplacedCount == 0:
+		out.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE
+	case ran.Placed > 0:
+		out.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT
+	default:
+		out.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE
+		out.Message, out.InternalError = ran.Message, ran.Failed
+	}
+	return out
 }

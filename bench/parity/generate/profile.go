@@ -31,6 +31,7 @@ const (
 	nomination
 	preemption
 	queueing
+	queuedGroups
 	grouping
 	simulation
 	featureCount
@@ -77,6 +78,10 @@ var likelihood = map[string][featureCount]float64{
 		queueing: 1, podAffinity: 0.2, spread: 0.2, resources: 0.1, ports: 0.15, narrowing: 0.02, taints: 0.05, extremes: 0, oddity: 0.01,
 		defaultSpread: 0.05,
 	}),
+	"queuegroups": weigh(0.03, map[feature]float64{
+		queueing: 1, queuedGroups: 1, podAffinity: 0.15, spread: 0.15, resources: 0.1, ports: 0.1, narrowing: 0.02, taints: 0.05,
+		extremes: 0, oddity: 0.01, defaultSpread: 0.05,
+	}),
 	"groups": weigh(0.03, map[feature]float64{
 		grouping: 1, nomination: 0.1, podAffinity: 0.2, spread: 0.2, resources: 0.2, taints: 0.1, nodeAffinity: 0.1, ports: 0.1,
 		narrowing: 0.02, oddity: 0.01, defaultSpread: 0.05, extremes: 0,
@@ -91,7 +96,7 @@ var likelihood = map[string][featureCount]float64{
 }
 
 // rare are features that few clusters have, and that make what has them hard to decide otherwise.
-var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0, preemption: 0, queueing: 0, grouping: 0, simulation: 0}
+var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0, preemption: 0, queueing: 0, queuedGroups: 0, grouping: 0, simulation: 0}
 
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64

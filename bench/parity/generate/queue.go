@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -69,12 +70,67 @@ func (d *draw) wholeQueue() {
 	for range d.IntN(4) {
 		d.budget()
 	}
+	if d.focus(queuedGroups) {
+		d.queueGroups(levels)
+	}
 	if d.roomy && d.chance(0.7) {
 		return
 	}
 	for _, n := range d.c.Nodes {
 		if d.chance(0.9) {
 			d.scarce(n)
+		}
+	}
+}
+
+// queueGroups puts entries of the queue into pod groups, and pods on nodes, too.
+func (d *draw) queueGroups(levels []*int32) {
+	alone := pick(d, 0, 0.2, 0.4, 0.4, 0.6)
+	if d.chance(0.5) { // fewer pods find a place more often
+		for i := range d.c.Queue {
+			d.c.Queue[i].Count = min(d.c.Queue[i].Count, d.between(1, 3))
+		}
+	}
+	for range pick(d, 1, 1, 2, 2, 3) {
+		g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
+		g.Spec.Priority = pick(d, levels...)
+		if d.chance(0.5) {
+			g.Spec.Priority = pick(d, ptr(int32(100)), ptr(int32(1000)))
+		}
+		if d.chance(0.3) {
+			g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+				Topology: []schedulingv1beta1.TopologyConstraint{{Key: d.topologyKey()}},
+			}
+		}
+		pods := 0
+		for i := range d.c.Queue {
+			q := &d.c.Queue[i]
+			if q.Pod.Spec.SchedulingGroup != nil || d.chance(max(alone, 0.3)) && (i > 0 || pods > 0) {
+				continue
+			}
+			d.join(q.Pod, g)
+			if d.chance(0.8) {
+				q.Pod.Spec.SchedulingGates = nil // one holds back the whole group
+			}
+			if d.chance(0.02) {
+				q.Pod.Spec.PreemptionPolicy = ptr(corev1.PreemptNever)
+			}
+			pods += q.Count
+		}
+		if pods == 0 {
+			continue
+		}
+		if d.chance(0.3) {
+			pods += d.running(g)
+		}
+		d.policy(g, pods)
+		d.c.PodGroups = append(d.c.PodGroups, g)
+	}
+	if alone == 0 && !slices.ContainsFunc(d.c.Queue, func(q scenario.Pending) bool { return q.Pod.Spec.SchedulingGroup == nil }) {
+		for _, g := range d.c.PodGroups {
+			if d.chance(0.5) {
+				g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+			}
 		}
 	}
 }

@@ -48,7 +48,7 @@ type write struct {
 }
 
 func newAPIServer() (*apiServer, error) {
-	a := &apiServer{bound: make(chan struct{}, 1)}
+	a := &apiServer{bound: make(chan struct{}, 1000)}
 	a.clock.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	client, err := kubernetes.NewForConfig(restConfig(a))
 	a.client = client
@@ -58,6 +58,9 @@ func newAPIServer() (*apiServer, error) {
 // RoundTrip takes a write down: a binding (POST), a patch of the status, a deletion.
 func (a *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	at := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
+	if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/podgroups/") {
+		return agreed(r), nil // its condition, which kube-scheduler writes only once it is true
+	}
 	if r.Method == http.MethodGet || len(at) < 3 || at[1] != "pods" {
 		return nil, fmt.Errorf("the scheduler asks for %s %s", r.Method, r.URL.Path)
 	}

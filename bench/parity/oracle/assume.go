@@ -18,7 +18,7 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 	assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
 	assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
 	assumed.Spec.NodeName = s.Nodes[node].Name
-	s.begin(assumed, node)
+	s.begin(assumed)
 	s.assumed++
 	if s.entries == nil {
 		s.entries = make(map[types.UID]int)
@@ -32,10 +32,10 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 }
 
 // begin gives an assumed pod of a case with groups a start time: without one it starts when kube-scheduler asks, which it does in
-// the order of its tree of nodes. The contract's is the order of the nodes, and later than that of all pods that have started.
-func (s *Scheduler) begin(pod *corev1.Pod, node uint32) {
+// the order of its tree of nodes. The contract's is the order of placing, and later than that of all pods that have started.
+func (s *Scheduler) begin(pod *corev1.Pod) {
 	if len(s.PodGroups) > 0 {
-		at := time.Date(2200, 1, 1, 0, 0, int(node), s.begun, time.UTC)
+		at := time.Date(2200, 1, 1, 0, 0, 0, s.begun, time.UTC)
 		pod.Status.StartTime = &metav1.Time{Time: at}
 		s.begun++
 	}

@@ -22,7 +22,11 @@ func profileOf(of *scenario.Case) (*config.KubeSchedulerProfile, error) {
 	profile := schedulerv1.KubeSchedulerProfile{SchedulerName: &name}
 	profile.Plugins = &schedulerv1.Plugins{}
 	if of.Grouped() {
-		groupPlugins(profile.Plugins)
+		fit := int32(1)
+		if w, ok := c.Weights[names.NodeResourcesFit]; ok {
+			fit = w
+		}
+		groupPlugins(profile.Plugins, fit, of.Whole)
 	}
 	for _, plugin := range c.DisabledFilters {
 		disable(plugin, &profile.Plugins.PreFilter, &profile.Plugins.Filter)

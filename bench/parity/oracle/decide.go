@@ -34,6 +34,9 @@ func (s *Scheduler) gate(pod *corev1.Pod) (*Refusal, error) {
 		if p.Name() == names.DefaultPreemption {
 			continue // it holds a pod back while the victims of its own runs here are evicted
 		}
+		if p.Name() == names.GangScheduling && s.whole != nil {
+			continue // the groups are complete once all pods are there
+		}
 		if status := p.PreEnqueue(s.ctx, pod); !status.IsSuccess() {
 			return refusalOf(p.Name(), status)
 		}

@@ -379,7 +379,7 @@ func (y *groupCycle) commit(s *Scheduler) error {
 		}
 		pod := m.DeepCopy()
 		pod.Spec.NodeName = node
-		s.begin(pod, s.index[node])
+		s.begin(pod)
 		if s.entries == nil {
 			s.entries = make(map[types.UID]int)
 		}

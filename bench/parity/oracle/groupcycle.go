@@ -198,12 +198,19 @@ const (
 	notingName  = "ParityNotedPlacements"
 )
 
-// groupPlugins puts them into the profile.
-func groupPlugins(p *schedulerv1.Plugins) {
+// groupPlugins puts them into the profile. With whole, what notingName says breaks ties.
+func groupPlugins(p *schedulerv1.Plugins, fit int32, whole bool) {
 	one := int32(1)
+	if whole {
+		much, more := int32(1000), 1000*fit
+		p.PlacementScore.Enabled = append(p.PlacementScore.Enabled, schedulerv1.Plugin{Name: names.PodGroupPodsCount, Weight: &much})
+		if fit > 0 {
+			p.PlacementScore.Enabled = append(p.PlacementScore.Enabled, schedulerv1.Plugin{Name: names.NodeResourcesFit, Weight: &more})
+		}
+	}
 	p.PlacementGenerate.Enabled = []schedulerv1.Plugin{{Name: orderedName}}
 	p.PlacementGenerate.Disabled = []schedulerv1.Plugin{{Name: "*"}}
-	p.PlacementScore.Enabled = []schedulerv1.Plugin{{Name: notingName, Weight: &one}}
+	p.PlacementScore.Enabled = append(p.PlacementScore.Enabled, schedulerv1.Plugin{Name: notingName, Weight: &one})
 	p.PodGroupPostFilter.Enabled = []schedulerv1.Plugin{{Name: names.DynamicResources}, {Name: preemptingName}}
 	p.PodGroupPostFilter.Disabled = []schedulerv1.Plugin{{Name: "*"}}
 }
@@ -236,12 +243,16 @@ func (p *orderedPlacements) GeneratePlacements(
 ) (*fwk.GeneratePlacementsResult, *fwk.Status) {
 	result, status := p.TopologyPlacement.GeneratePlacements(ctx, state, group, parent)
 	y := p.s.cycle
-	if !status.IsSuccess() || y == nil {
+	if !status.IsSuccess() || y == nil && p.s.whole == nil {
 		return result, status
 	}
 	slices.SortFunc(result.Placements, func(a, b *fwk.Placement) int {
 		return slices.Compare(p.s.indexes(a.Nodes), p.s.indexes(b.Nodes))
 	})
+	if y == nil {
+		p.s.whole.rankDomains(result.Placements)
+		return result, status
+	}
 	y = y.now()
 	if y.only != "" {
 		result.Placements = slices.DeleteFunc(result.Placements, func(x *fwk.Placement) bool {
@@ -267,6 +278,9 @@ func (p *notedPlacements) ScorePlacement(
 		y.mutex.Lock()
 		defer y.mutex.Unlock()
 		y.scored[a.Placement.Name] = a
+	}
+	if q := p.s.whole; q != nil && q.attempt.group != nil {
+		return 100 - int64(q.attempt.group.ranks[a.Placement.Name]), nil
 	}
 	return 0, nil
 }

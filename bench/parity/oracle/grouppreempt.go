@@ -70,11 +70,16 @@ func (s *Scheduler) newPreemptingGroups(ctx context.Context, h fwk.Handle, fts f
 	if err != nil {
 		return nil, err
 	}
+	evict := own.Executor.PreemptPod
 	own.Executor.PreemptPod = func(
-		_ context.Context, c preemption.Candidate, _ preemption.ExecutorPreemptor, _ *corev1.Pod, _ string,
+		ctx context.Context, c preemption.Candidate, e preemption.ExecutorPreemptor, v *corev1.Pod, name string,
 	) (bool, error) {
 		s.noteMutex.Lock()
 		defer s.noteMutex.Unlock()
+		if s.whole != nil {
+			s.whole.attempt.group.victims = c.Victims()
+			return evict(ctx, c, e, v, name)
+		}
 		if y := s.cycle; y != nil {
 			y.preempted.victims = c.Victims().Pods
 			y.preempted.violations, y.preempted.disruptions = int(c.Victims().NumPDBViolations), c.NumPodGroupDisruptions()
@@ -90,6 +95,9 @@ func (p *preemptingGroups) PodGroupPostFilter(
 	ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, place fwk.PodGroupSchedulingFunc,
 ) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
 	y := p.s.cycle
+	if q := p.s.whole; q != nil {
+		return q.preemptForGroup(p.DefaultPreemption, ctx, state, group, place)
+	}
 	if y == nil {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}

@@ -52,6 +52,7 @@ type Queue struct {
 	byUID     map[types.UID]*QueuedPod
 	evictions []Eviction
 	attempt   attempt
+	groups    map[string]*QueuedGroup
 }
 
 // QueuedPod is a pod of the queue, and what became of it.
@@ -65,9 +66,14 @@ type QueuedPod struct {
 	Evicted bool
 	// Round is the number of times that time had passed before it was placed.
 	Round int
-	// Last is the decision of the last attempt, and Message its text. Both are of the scheduling gate if there was none.
+	// Last is the decision of the last attempt, and Message its text. Both are of the scheduling gate if there was none. Of a pod of
+	// a group, Last is nil if it was not attempted itself.
 	Last    *Decision
 	Message string
+	// Failed says that the last attempt ended with an internal error.
+	Failed bool
+	// Grouped says that it is in a pod group.
+	Grouped bool
 
 	key string
 	uid types.UID
@@ -81,6 +87,11 @@ type Eviction struct {
 	Violations int
 	// Placed says that the preemptor was placed on the node later.
 	Placed bool
+	// Group is the name of the group that preempted; empty for a pod. On has the node of each victim then, and Nominated the nodes
+	// that the pods of the group are nominated to, by entry.
+	Group     string
+	On        []uint32
+	Nominated map[int][]uint32
 
 	preemptor *QueuedPod
 }
@@ -89,6 +100,8 @@ type Eviction struct {
 type QueueResult struct {
 	Pods      []*QueuedPod
 	Evictions []Eviction
+	// Groups are the pod groups by name.
+	Groups map[string]*QueuedGroup
 	// Rounds is how often time passed, and Fruitful how often a pod was placed or evicted then.
 	Rounds, Fruitful int
 }
@@ -103,6 +116,7 @@ type attempt struct {
 	nominated string
 	// victims are DefaultPreemption's by node.
 	victims map[string]*extenderv1.Victims
+	group   *groupAttempt // nil for a pod alone
 }
 
 // NewQueue makes a scheduler that runs the case's queue. Among equally good nodes, choose picks. Close it.
@@ -118,7 +132,8 @@ func NewQueue(c *scenario.Case, choose func(best []uint32) uint32) (*Queue, erro
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{Scheduler: s, api: api, choose: choose, failures: make(chan error, 1), byUID: map[types.UID]*QueuedPod{}}
+	q := &Queue{Scheduler: s, api: api, choose: choose, failures: make(chan error, 1), byUID: map[types.UID]*QueuedPod{}, groups: map[string]*QueuedGroup{}}
+	s.whole = q
 	if err := errors.Join(q.observe(), q.create(c)); err != nil {
 		q.Close()
 		return nil, err
@@ -168,6 +183,9 @@ func (q *Queue) observe() error {
 	next, fail := q.scheduler.NextEntity, q.scheduler.FailureHandler
 	q.scheduler.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		entity, err := next(logger)
+		if info, ok := entity.(*framework.QueuedPodGroupInfo); ok && err == nil {
+			q.beginGroup(info)
+		}
 		if info, ok := entity.(*framework.QueuedPodInfo); ok && err == nil {
 			q.attempt.uid = info.Pod.UID
 			if q.attempt.pod = q.byUID[info.Pod.UID]; q.attempt.pod != nil {
@@ -181,6 +199,11 @@ func (q *Queue) observe() error {
 		ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, n *fwk.NominatingInfo,
 		start time.Time,
 	) {
+		if q.attempt.group != nil {
+			q.attempt.group.failed(info.Pod, status, n)
+			fail(ctx, f, info, status, n, start)
+			return
+		}
 		if q.attempt.chosen {
 			q.failures <- status.AsError() // the binding cycle has failed
 			return
@@ -202,6 +225,9 @@ func (q *Queue) observeScheduling(
 	ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo,
 ) (scheduler.ScheduleResult, error) {
 	result, err := q.schedulePod(ctx, f, state, info)
+	if q.attempt.group != nil && q.snapshot.NumNodesInPlacement() == 0 {
+		return result, err
+	}
 	d, failure := q.details(info.Pod)
 	if failure == nil {
 		failure = q.agrees(result, err, d)
@@ -209,6 +235,15 @@ func (q *Queue) observeScheduling(
 	if failure != nil {
 		q.attempt.err = failure
 		return scheduler.ScheduleResult{}, failure
+	}
+	if g := q.attempt.group; g != nil {
+		if !g.trial {
+			g.decisions[info.Pod.UID] = d
+		}
+		if err == nil {
+			result.SuggestedHost = q.Nodes[q.choose(d.Best)].Name
+		}
+		return result, err
 	}
 	if q.attempt.pod != nil {
 		q.attempt.pod.Last = d
@@ -294,6 +329,7 @@ func (q *Queue) victims(pods []*corev1.Pod) []Victim {
 
 // create creates the pods without a node.
 func (q *Queue) create(c *scenario.Case) error {
+	q.createGroups()
 	for _, p := range q.Nominated {
 		held := p.DeepCopy()
 		held.Spec.SchedulingGates = append(held.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "parity.example.com/held-back"})
@@ -312,7 +348,7 @@ func (q *Queue) create(c *scenario.Case) error {
 				pod.Name = fmt.Sprintf("%s.%d", pod.Name, n)
 				pod.UID = types.UID(fmt.Sprintf("%s.%d", pod.UID, n))
 			}
-			queued := &QueuedPod{Entry: i, key: pod.Namespace + "/" + pod.Name, uid: pod.UID}
+			queued := &QueuedPod{Entry: i, Grouped: GroupOf(pod) != "", key: pod.Namespace + "/" + pod.Name, uid: pod.UID}
 			if gate != nil {
 				queued.Last, queued.Message = &Decision{Gate: gate}, gate.Reasons[0]
 			}
@@ -352,19 +388,19 @@ func (q *Queue) Run() (*QueueResult, error) {
 	}
 	for i := range q.evictions {
 		e := &q.evictions[i]
-		e.Placed = e.preemptor.Placed > 0 && e.preemptor.Node == e.Node
+		e.Placed = e.preemptor.Placed > 0 && (e.Group != "" || e.preemptor.Node == e.Node)
 	}
-	out.Pods, out.Evictions = q.pods, q.evictions
+	out.Pods, out.Evictions, out.Groups = q.pods, q.evictions, q.groups
 	return out, nil
 }
 
-// left tells whether Pop has a pod to return. It returns none of those that an internal error sent to the backoff queue
+// left tells whether Pop has a pod to return. It returns none of those that an internal error sent to the backoff queue, nor groups
 // (backoff_queue.go popBackoff, v1.37).
 func (q *Queue) left() bool {
 	queue := q.scheduler.SchedulingQueue
 	return len(queue.PodsInActiveQ()) > 0 || slices.ContainsFunc(queue.PodsInBackoffQ(), func(p *corev1.Pod) bool {
-		info, ok := queue.GetPod(p.Name, p.Namespace, nil)
-		return ok && len(info.UnschedulablePlugins)+len(info.PendingPlugins) > 0
+		info, ok := queue.GetPod(p.Name, p.Namespace, p.Spec.SchedulingGroup)
+		return ok && p.Spec.SchedulingGroup == nil && len(info.UnschedulablePlugins)+len(info.PendingPlugins) > 0
 	})
 }
 
@@ -386,6 +422,9 @@ func (q *Queue) once(round int) error {
 	a := &q.attempt
 	if a.err != nil {
 		return a.err
+	}
+	if a.group != nil {
+		return q.groupAttempted(round)
 	}
 	if a.pod == nil {
 		return fmt.Errorf("a pod that is not in the queue was attempted: %s", a.uid)

@@ -57,6 +57,7 @@ type Scheduler struct {
 	entries    map[types.UID]int   // of the assumed pods, in Queue
 	members    map[string][]member // pending pods by group
 	cycle      *groupCycle         // the one that runs
+	whole      *Queue              // nil unless a whole kube-scheduler runs
 	begun      int                 // how many assumed pods have a start time
 	noteMutex  sync.Mutex          // what evicts pods runs in parallel
 

@@ -51,6 +51,9 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	g.Assumed = append(g.Assumed, node)
 	s.Resources.add(node, &p.usage, 1)
 	s.settle(p.Namespace, name, 1)
+	if p.Nomination != nil {
+		p.Nomination.assumed++
+	}
 	s.enterPorts(node, p)
 }
 
@@ -110,6 +113,9 @@ func (s *State) forget(n int) {
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
 		s.settle(a.pod.Namespace, a.name, -1)
+		if a.pod.Nomination != nil {
+			a.pod.Nomination.assumed--
+		}
 		s.leavePorts(a.node, a.pod)
 		if s.byNode != nil {
 			on := s.byNode[a.node]

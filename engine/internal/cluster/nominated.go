@@ -67,8 +67,10 @@ func (n *Nominated) Own() *Nomination { return n.own }
 
 // Nomination is a pending pod that the request nominated to a node.
 type Nomination struct {
-	pod  *Pending
-	node uint32
+	pod     *Pending
+	node    uint32
+	assumed int // how often the pod is assumed: it counts as nominated while it is not
+	as      *Pending
 }
 
 // Node returns the node that the pod is nominated to.
@@ -77,13 +79,20 @@ func (n *Nomination) Node() uint32 { return n.node }
 // Nominate nominates a pending pod to a node.
 func (s *State) Nominate(p *Pending, node uint32) *Nomination {
 	s.Expect(p)
-	n := &Nomination{p, node}
+	n := &Nomination{pod: p, node: node}
 	at, found := s.nominationsTo(node)
 	if !found {
 		s.nominations = slices.Insert(s.nominations, at, nominations{node: node})
 	}
 	s.nominations[at].pods = append(s.nominations[at].pods, n)
 	return n
+}
+
+// CountAs makes a nominated pod count as another one, nil for itself.
+func (s *State) CountAs(n *Nomination, p *Pending) {
+	if n.as = p; p != nil {
+		s.Expect(p)
+	}
 }
 
 // Withdraw ends a nomination of the request.
@@ -173,8 +182,9 @@ func (s *State) Nominated() iter.Seq2[uint32, Nominated] {
 			of := &own[0]
 			own = own[1:]
 			for _, n := range of.pods {
-				if !yield(of.node, Nominated{
-					Group: &s.groups[n.pod.group], Name: n.pod.Name, Usage: &n.pod.usage, Priority: n.pod.Spec().Priority, own: n,
+				p := cmp.Or(n.as, n.pod)
+				if n.assumed == 0 && !yield(of.node, Nominated{
+					Group: &s.groups[p.group], Name: n.pod.Name, Usage: &p.usage, Priority: p.Spec().Priority, own: n,
 				}) {
 					return false
 				}

@@ -44,6 +44,9 @@ type State struct {
 	cleared     map[namedPod]bool // by index in nominees.pods
 	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
 	occupied map[uint32]occupied
+	// InGroup reports whether a pod of a node is in a pod group, and the group's priority, nil for none, which counts instead of the
+	// pod's where victims are compared; nil for no pods.
+	InGroup func(node uint32, v *Victim) (bool, *int32)
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64
 	// unnumbered is set while no image is known to be on any node.

@@ -17,6 +17,7 @@ type Victim struct {
 	Count    int32
 	order    int32 // in the order of Victims
 	place    int32 // index in row.named; counted, or assumedPlace of the index in State.assumed
+	grouped  bool  // in a pod group, as State.InGroup says
 }
 
 // counted is the place of counted pods.
@@ -31,7 +32,8 @@ func (v *Victim) Started() int64 { return v.started }
 // Assumed returns how many pods the request had assumed before the victim, and whether it assumed the victim at all.
 func (v *Victim) Assumed() (int, bool) { return int(assumedPlace(v.place)), v.place < counted }
 
-// CompareImportance orders the pods of a node, the most important first: by priority, then the one that started earlier
+// CompareImportance orders the pods of a node, the most important first: by priority, then those in a pod group, then the one that
+// started earlier
 // (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37), then the one that is listed earlier.
 func CompareImportance(a, b Victim) int {
 	x, y := a.importance(), b.importance()
@@ -44,18 +46,24 @@ type Sorter struct {
 	sorted []Victim
 }
 
-// importance is what CompareImportance compares, in less memory.
+// importance is what CompareImportance compares, in less memory. The rank is the priority, and whether it is in a pod group.
 type importance struct {
-	started         int64
-	priority, order int32
+	started, rank int64
+	order         int32
 }
 
-func (v *Victim) importance() importance { return importance{v.started, v.Priority, v.order} }
+func (v *Victim) importance() importance {
+	rank := 2 * int64(v.Priority)
+	if v.grouped {
+		rank++
+	}
+	return importance{v.started, rank, v.order}
+}
 
 func (a *importance) compare(b *importance) int {
 	switch {
-	case a.priority != b.priority:
-		return cmp.Compare(b.priority, a.priority)
+	case a.rank != b.rank:
+		return cmp.Compare(b.rank, a.rank)
 	case a.started != b.started:
 		return cmp.Compare(a.started, b.started)
 	}
@@ -110,6 +118,15 @@ func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
 		if v.started == 0 {
 			v.started = math.MaxInt64
 		}
+		if s.InGroup != nil {
+			var of *int32
+			if v.grouped, of = s.InGroup(node, &v); of != nil {
+				v.Priority = *of
+			}
+		}
+		if int64(v.Priority) >= below {
+			return
+		}
 		v.order = order
 		order++
 		victims = append(victims, v)
@@ -132,15 +149,14 @@ func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
 			if count -= named[p.group]; count <= 0 {
 				continue
 			}
-			if usage, priority := s.loadAt(asTemplate, p.group); int64(priority) < below {
-				add(Victim{Usage: usage, Group: p.group, Priority: priority, Count: count, place: counted})
-			}
+			usage, priority := s.loadAt(asTemplate, p.group)
+			add(Victim{Usage: usage, Group: p.group, Priority: priority, Count: count, place: counted})
 		}
 	}
 	for i := range row.named {
 		p := &row.named[i]
 		usage, priority := s.loadAt(p.load, p.Group)
-		if int64(priority) < below && (s.gone == nil || !s.gone[namedPod{node, int32(i)}]) {
+		if s.gone == nil || !s.gone[namedPod{node, int32(i)}] {
 			add(Victim{Usage: usage, started: p.startTime(), Group: p.Group, Priority: priority, Count: 1, place: int32(i)})
 		}
 	}
@@ -148,7 +164,7 @@ func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
 		return victims
 	}
 	for _, i := range s.assumedOn(node) {
-		if a := &s.assumed[i]; !a.evicted && int64(a.pod.Spec().Priority) < below {
+		if a := &s.assumed[i]; !a.evicted {
 			add(Victim{
 				Usage: &a.pod.usage, started: a.started, Group: int32(a.pod.group), Priority: a.pod.Spec().Priority, Count: 1,
 				place: assumedPlace(i),

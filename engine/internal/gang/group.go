@@ -162,6 +162,21 @@ func (g *queued) nowhere() *trial {
 func (p *placer) group(ctx context.Context, g *queued) error {
 	g.done = true
 	found := &p.results[g.index]
+	t, after, err := p.cycle(ctx, g, found)
+	if err != nil {
+		*found = verdict.PodGroupPlacement{}
+		return err
+	}
+	g.report(t, found, after)
+	for i, e := range g.Entries {
+		p.Placements[e] = t.placements[i]
+	}
+	return p.tell(g)
+}
+
+// cycle attempts a group. If it is placed, the state has its pods assumed. Otherwise the postFilter is what kube-scheduler does
+// then; nil for nothing.
+func (p *placer) cycle(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, *postFilter, error) {
 	var t *trial
 	var err error
 	switch failure := p.invalid(g); {
@@ -177,19 +192,11 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 	if err == nil && p.preempts(g, t) {
 		after, err = p.postFilter(ctx, g, t)
 	}
-	if err != nil {
-		*found = verdict.PodGroupPlacement{}
-		return err
-	}
-	if after != nil && after.failed {
+	if err == nil && after != nil && after.failed {
 		t, *found = g.nowhere(), verdict.PodGroupPlacement{}
 		t.failure, t.first = after.message, -1
 	}
-	g.report(t, found, after)
-	for i, e := range g.Entries {
-		p.Placements[e] = t.placements[i]
-	}
-	return p.tell(g)
+	return t, after, err
 }
 
 // anywhere places a group on any candidates, and undoes a placement below the minimum.

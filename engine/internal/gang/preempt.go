@@ -20,6 +20,10 @@ type postFilter struct {
 	message string
 	waits   bool // for victims to be gone
 	failed  bool // an internal error of the group
+	// victims are the pods that leave, the most important first, and nominations the nodes that pods of the group are nominated to.
+	victims     []preempt.VictimOn
+	nominations []verdict.GroupNomination
+	violations  int
 }
 
 // The texts of kube-scheduler's plugins (pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go and
@@ -90,7 +94,10 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 		}
 	}
 	result.Message = fmt.Sprintf("%sfound a placement for podgroup, preempting %d victims", groupPrefix, result.Count)
-	out := &postFilter{found: result, message: result.Message, waits: true}
+	out := &postFilter{
+		found: result, message: result.Message, waits: true, victims: units.Gone(), nominations: result.Nominations,
+		violations: result.Violations,
+	}
 	if !p.List(result.Listed()) {
 		out.found = nil
 	}

@@ -83,6 +83,7 @@ type Queue struct {
 	within    []*Class // of queues on some of the nodes
 	anew      []*Class // of queues of Anew
 	silent    bool     // do not explain unplaced pods
+	numbers   []int    // by which the state knows the entries of a queue of Of; nil for others
 	// feasible and totals are memory of scan.
 	feasible []uint32
 	totals   []int64
@@ -141,6 +142,42 @@ func (q *Queue) Anew(entries []int) *Queue {
 	return &anew
 }
 
+// Run is pods of an entry in a row.
+type Run struct {
+	Entry, Count int
+	Class        *Class
+}
+
+// Of returns a queue of pods of this one, for one trial with all of them. It explains unplaced pods, and lists as if nothing had
+// been listed before. Rejoin ends it.
+func (q *Queue) Of(runs []Run) *Queue {
+	of := *q
+	of.Pending, of.Classes, of.numbers = make([]Pending, len(runs)), make([]*Class, len(runs)), make([]int, len(runs))
+	of.Placements, of.within, of.anew, of.silent, of.listed, of.preempted = nil, nil, nil, false, 0, 0
+	of.Options.Explain, of.Options.Changes, of.Options.Watch, of.Options.Preempt = false, false, nil, make([]bool, len(runs))
+	for i, r := range runs {
+		of.Pending[i], of.Classes[i], of.numbers[i] = Pending{Pod: q.Pending[r.Entry].Pod, Count: r.Count}, r.Class, q.number(r.Entry)
+		of.Pending[i].Pod.NominatedNode = r.Class.Pod.NominatedNode
+	}
+	return &of
+}
+
+// Rejoin takes over what a queue of Of knows of the state.
+func (q *Queue) Rejoin(of *Queue) { q.board, q.moves = of.board, of.moves }
+
+// Listed returns the number of nodes and victims that the results of a queue of Of list.
+func (q *Queue) Listed() int {
+	return min(q.listed, verdict.MaxListedNodes) + min(q.preempted, verdict.MaxListedNodes)
+}
+
+// number returns the number by which the state knows an entry.
+func (q *Queue) number(entry int) int {
+	if q.numbers != nil {
+		return q.numbers[entry]
+	}
+	return q.Offset + entry
+}
+
 // List counts nodes and victims that a preemption lists, and reports whether the answer has room for them.
 func (q *Queue) List(found int) bool {
 	q.preempted += found
@@ -165,8 +202,12 @@ func (q *Queue) UndoOf(within *Queue, to cluster.Mark) {
 func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Placement, watch Watcher) error {
 	c := q.Classes[entry]
 	q.Decision(c)
+	next := q.best
+	if q.numbers != nil { // of a queue whose pods are nominated, and evicted
+		next = q.Next
+	}
 	for ; count > 0; count-- {
-		node, found, err := q.best(ctx, c, result)
+		node, found, err := next(ctx, c, result)
 		if err != nil {
 			return err
 		}
@@ -197,7 +238,7 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 // Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
-	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.Offset+entry)
+	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.number(entry))
 	q.moves++
 	switch {
 	case pod.Frees():

@@ -32,17 +32,19 @@ type Units struct {
 
 // unit is pods that preemption evicts together, or equal pods that it evicts one by one.
 type unit struct {
-	pods     []victimOn
+	pods     []VictimOn
 	copies   int32 // equal pods; 1 for several pods
 	priority int32
 	grouped  bool
 	started  int64
+	placed   int // how many pods the request had assumed before; -1 if it has not assumed them
 	order    int
 	gone     int32 // copies that are evicted in the end
 }
 
-type victimOn struct {
-	node uint32
+// VictimOn is victims on a node.
+type VictimOn struct {
+	Node uint32
 	cluster.Victim
 }
 
@@ -59,15 +61,19 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 		for i := range victims {
 			v := &victims[i]
 			in := of(n, v)
-			u := unit{copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), order: len(all.list)}
+			u := unit{copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), placed: -1, order: len(all.list)}
+			if at, assumed := v.Assumed(); assumed {
+				u.placed = at
+			}
 			if in != nil && in.Priority != nil {
 				u.priority = *in.Priority
 			}
 			if in != nil && in.All {
 				if at, known := whole[in]; known {
 					known := &all.list[at]
-					known.pods = append(known.pods, victimOn{n, *v})
+					known.pods = append(known.pods, VictimOn{n, *v})
 					known.priority, known.started = max(known.priority, u.priority), min(known.started, u.started)
+					known.placed = min(known.placed, u.placed)
 					continue
 				}
 				whole[in] = len(all.list)
@@ -75,7 +81,7 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 			if u.priority >= below && (in == nil || !in.All) {
 				continue
 			}
-			u.pods = []victimOn{{n, *v}}
+			u.pods = []VictimOn{{n, *v}}
 			all.list = append(all.list, u)
 		}
 	}
@@ -85,7 +91,7 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 }
 
 // compareUnits orders units, the most important first (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37),
-// then the one that is found first.
+// then the one that was placed first, then the one that is found first.
 func compareUnits(a, b unit) int {
 	rank := func(u *unit) int {
 		if u.grouped {
@@ -94,7 +100,7 @@ func compareUnits(a, b unit) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(&b), rank(&a)), cmp.Compare(len(b.pods), len(a.pods)),
-		cmp.Compare(a.started, b.started), cmp.Compare(a.order, b.order))
+		cmp.Compare(a.started, b.started), cmp.Compare(a.placed, b.placed), cmp.Compare(a.order, b.order))
 }
 
 // Empty reports whether there are no units.
@@ -106,7 +112,7 @@ func (all *Units) Evict(ctx context.Context) error {
 	for i := range all.list {
 		for j := range all.list[i].pods {
 			v := &all.list[i].pods[j]
-			on[v.node] = append(on[v.node], v.Victim)
+			on[v.Node] = append(on[v.Node], v.Victim)
 		}
 	}
 	for n := range uint32(all.state.Len()) {
@@ -197,31 +203,42 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 	return out, ctx.Err()
 }
 
-func (all *Units) spend(ctx context.Context, b *budgets, v *victimOn) (within int32, err error) {
+func (all *Units) spend(ctx context.Context, b *budgets, v *VictimOn) (within int32, err error) {
 	if b.of == nil {
 		return v.Count, nil
 	}
-	return b.spend(ctx, v.node, &v.Victim)
+	return b.spend(ctx, v.Node, &v.Victim)
+}
+
+// Gone returns the victims that Reprieve has not brought back, the most important first.
+func (all *Units) Gone() []VictimOn {
+	var gone []VictimOn
+	for i := range all.list {
+		u := &all.list[i]
+		if u.gone == 0 {
+			continue
+		}
+		for _, v := range u.pods {
+			if len(u.pods) == 1 {
+				v.Count = u.gone
+			}
+			gone = append(gone, v)
+		}
+	}
+	return gone
 }
 
 // report adds the units that are gone.
 func (all *Units) report(out *verdict.GroupPreemption) {
 	for i := range all.list {
 		u := &all.list[i]
-		if u.gone == 0 {
-			continue
-		}
 		out.Count += int(u.gone) * len(u.pods)
 		if u.grouped {
 			out.Disruptions += int(u.gone)
 		}
-		for j := range u.pods {
-			v := u.pods[j].Victim
-			if len(u.pods) == 1 {
-				v.Count = u.gone
-			}
-			out.Victims = append(out.Victims, all.state.VictimReference(u.pods[j].node, &v))
-		}
+	}
+	for _, v := range all.Gone() {
+		out.Victims = append(out.Victims, all.state.VictimReference(v.Node, &v.Victim))
 	}
 }
 
@@ -320,7 +337,7 @@ func (r *reprieving) ended(ctx context.Context) error {
 
 // reprieve brings a number of copies of a unit back, as far as that is possible, and returns how many stay away.
 func (r *reprieving) reprieve(ctx context.Context, u *unit, copies int32) (gone int32, err error) {
-	if len(u.pods) == 1 && len(r.on[u.pods[0].node]) == 0 && len(r.countedIn(u.pods[0].Group)) == 0 && len(r.open) == 0 {
+	if len(u.pods) == 1 && len(r.on[u.pods[0].Node]) == 0 && len(r.countedIn(u.pods[0].Group)) == 0 && len(r.open) == 0 {
 		return 0, ctx.Err() // no decision depends on it
 	}
 	for ; copies > 0; copies-- {
@@ -376,12 +393,12 @@ func (r *reprieving) come(ctx context.Context, u *unit, sign int64) (spreads boo
 		if err := r.ended(ctx); err != nil {
 			return spreads, err
 		}
-		for _, pass := range r.on[v.node] {
+		for _, pass := range r.on[v.Node] {
 			r.passes[pass].Occupy(v.Usage, sign)
 			r.touch(pass)
 		}
 		for _, in := range r.countedIn(v.Group) {
-			r.passes[in.pass].Add(v.node, in.weights, sign)
+			r.passes[in.pass].Add(v.Node, in.weights, sign)
 			spreads = spreads || in.spreads
 			r.touch(in.pass)
 		}

@@ -170,7 +170,9 @@ func (q *queue) finish(ended bool) error {
 		if result.Unplaced == 0 || len(q.Classes) == 0 { // without classes the deadline came first
 			continue
 		}
-		if first, waiting := e.unplaced(); first != nil {
+		if g := q.groupOf(i); g != nil {
+			q.explainMember(g, i, result, &all)
+		} else if first, waiting := e.unplaced(); first != nil {
 			result.Unattempted -= waiting
 			q.explain(first.why, result, &all)
 		} else if gated := q.gate(q.Classes[i]); gated != nil {
@@ -178,6 +180,7 @@ func (q *queue) finish(ended bool) error {
 			q.explainGated(gated, result, &all)
 		}
 	}
+	q.results(&all)
 	if !ended || !q.Explain && !q.Changes {
 		return nil
 	}
@@ -232,6 +235,10 @@ func (q *queue) search(entry int) (err error) {
 		return err
 	}
 	first, _ := q.entries[entry].unplaced()
+	rejected := first == nil || first.why.infeasible
+	if g := q.groupOf(entry); g != nil {
+		first, rejected = g.member(entry), g.last == nil || g.rejected(entry)
+	}
 	d := q.Decision(class)
 	if first != nil && first.nominated != "" {
 		d = q.Decision(&place.Class{Pod: first.pending})
@@ -241,7 +248,7 @@ func (q *queue) search(entry int) (err error) {
 			return err
 		}
 	}
-	if q.Changes && (first == nil || first.why.infeasible) {
+	if q.Changes && rejected {
 		result.Changes, err = q.Explainer(q.ctx, d, q.Candidates)
 	}
 	return err

@@ -155,7 +155,7 @@ func TestOutrankedNominationsEndAtOnce(t *testing.T) {
 	waits := []func(*plugin.Event) bool{func(*plugin.Event) bool { looks++; return false }}
 	q.unschedulable = []*kept{{keptBy: keptBy{class: of.Classes[0]}, waits: waits}}
 	mid := &pods{class: &place.Class{Pod: of.State.Compile(&enginetest.MakePod("mid").Priority(5).Pod)}}
-	if err := q.outrank(mid, 0); err != nil || looks != 1 {
+	if err := q.outrank(mid.priority(), 0); err != nil || looks != 1 {
 		t.Errorf("%d looks, error %v", looks, err)
 	}
 	for i, p := range nominated {
@@ -168,7 +168,7 @@ func TestOutrankedNominationsEndAtOnce(t *testing.T) {
 	}
 	cancel()
 	top := &pods{class: &place.Class{Pod: of.State.Compile(&enginetest.MakePod("top").Priority(9).Pod)}}
-	if err := q.outrank(top, 0); err == nil {
+	if err := q.outrank(top.priority(), 0); err == nil {
 		t.Error("no look at the deadline")
 	}
 	if of.State.AnyNominations() {

@@ -35,6 +35,10 @@ const (
 	// attempted by priority, then in the given order. A pod without a feasible node preempts: its victims leave, and it is
 	// nominated to their node. A pod is attempted again after an event that a plugin that rejected it waits for: a pod was
 	// placed or has left. The queue ends when nothing changes any more. Victims are not created again.
+	// A pod group is one entity of the queue, in the place of its first pod and with its own priority. Its pods are attempted by
+	// priority, then in the given order. If it is placed, the pods that are left are attempted again at once. If it is not, it
+	// preempts as a group, its victims leave and its pods are nominated; it is attempted again once no other pod is left to attempt.
+	// A group with a pod that has scheduling gates is never attempted.
 	QueueMode_QUEUE_MODE_KUBE_SCHEDULER QueueMode = 2
 )
 
@@ -595,7 +599,8 @@ type PlaceRequest struct {
 	// Whether to include Placement.preemption of entries with unplaced pods, and PodGroupPlacement.preemption of groups that are
 	// not placed. Only with KUBE_SCHEDULER does Place evict victims. The cost is per such entry and group.
 	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
-	// How the pods of the queue are attempted. KUBE_SCHEDULER does not take pod groups.
+	// How the pods of the queue are attempted. With KUBE_SCHEDULER pod groups have the mode IN_ORDER, and at most one topology key,
+	// REQUIRED. If an entry of the queue is in no group, no group has the disruption mode ALL.
 	QueueMode     QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -875,19 +880,23 @@ func (x *PlaceResponse) GetEvictedCount() uint32 {
 	return 0
 }
 
-// Eviction is the pods that one pod of the queue evicted.
+// Eviction is the pods that one pod of the queue evicted, or a pod group.
 type Eviction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entry of the pod that evicted them, an index into PlaceRequest.queue.
+	// The entry of the pod that evicted them, an index into PlaceRequest.queue; the entry of the first unplaced pod of a group.
 	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
-	// The node that they were on and that the pod was nominated to, an index into Cluster.nodes.
+	// The node that they were on and that the pod was nominated to, an index into Cluster.nodes. 0 for a group.
 	NodeIndex uint32 `protobuf:"varint,2,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
 	// The victims, as in PreemptionCandidate. Those with a queue_index are pods of the queue.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
 	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
 	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
-	// The name of the node, with DecisionContext.include_node_names.
-	NodeName      string `protobuf:"bytes,5,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
+	// The name of the node, with DecisionContext.include_node_names. Empty for a group.
+	NodeName string `protobuf:"bytes,5,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
+	// The name of the group that evicted them, from any nodes; empty for a pod.
+	PodGroup string `protobuf:"bytes,6,opt,name=pod_group,json=podGroup,proto3" json:"pod_group,omitempty"`
+	// The nodes that the pods of the group were nominated to, by entry. Empty for a pod.
+	Nominations   []*PodGroupNomination `protobuf:"bytes,7,rep,name=nominations,proto3" json:"nominations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -955,6 +964,20 @@ func (x *Eviction) GetNodeName() string {
 		return x.NodeName
 	}
 	return ""
+}
+
+func (x *Eviction) GetPodGroup() string {
+	if x != nil {
+		return x.PodGroup
+	}
+	return ""
+}
+
+func (x *Eviction) GetNominations() []*PodGroupNomination {
+	if x != nil {
+		return x.Nominations
+	}
+	return nil
 }
 
 // Placement is the result of one queue entry.
@@ -1436,7 +1459,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
 	"\apartial\x18\x05 \x01(\bR\apartial\x122\n" +
 	"\tevictions\x18\a \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
-	"\revicted_count\x18\b \x01(\rR\fevictedCount\"\xc2\x01\n" +
+	"\revicted_count\x18\b \x01(\rR\fevictedCount\"\xa1\x02\n" +
 	"\bEviction\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x12\x1d\n" +
@@ -1444,7 +1467,9 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"node_index\x18\x02 \x01(\rR\tnodeIndex\x122\n" +
 	"\avictims\x18\x03 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
 	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\x12\x1b\n" +
-	"\tnode_name\x18\x05 \x01(\tR\bnodeName\"\xc2\x04\n" +
+	"\tnode_name\x18\x05 \x01(\tR\bnodeName\x12\x1b\n" +
+	"\tpod_group\x18\x06 \x01(\tR\bpodGroup\x12@\n" +
+	"\vnominations\x18\a \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominations\"\xc2\x04\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1542,14 +1567,15 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*PodGroup)(nil),              // 24: stowage.v1.PodGroup
 	(*PodGroupPlacement)(nil),     // 25: stowage.v1.PodGroupPlacement
 	(*PodReference)(nil),          // 26: stowage.v1.PodReference
-	(*PreemptRequest)(nil),        // 27: stowage.v1.PreemptRequest
-	(*ScaleDownRequest)(nil),      // 28: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),    // 29: stowage.v1.PutSnapshotRequest
-	(*GetServerInfoRequest)(nil),  // 30: stowage.v1.GetServerInfoRequest
-	(*PreemptResponse)(nil),       // 31: stowage.v1.PreemptResponse
-	(*ScaleDownResponse)(nil),     // 32: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil),   // 33: stowage.v1.PutSnapshotResponse
-	(*GetServerInfoResponse)(nil), // 34: stowage.v1.GetServerInfoResponse
+	(*PodGroupNomination)(nil),    // 27: stowage.v1.PodGroupNomination
+	(*PreemptRequest)(nil),        // 28: stowage.v1.PreemptRequest
+	(*ScaleDownRequest)(nil),      // 29: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),    // 30: stowage.v1.PutSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 31: stowage.v1.GetServerInfoRequest
+	(*PreemptResponse)(nil),       // 32: stowage.v1.PreemptResponse
+	(*ScaleDownResponse)(nil),     // 33: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 34: stowage.v1.PutSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 35: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	14, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
@@ -1580,38 +1606,39 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	25, // 25: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
 	9,  // 26: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
 	26, // 27: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
-	17, // 28: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	18, // 29: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	19, // 30: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	20, // 31: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	21, // 32: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
-	22, // 33: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
-	6,  // 34: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	13, // 35: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	25, // 36: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	9,  // 37: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
-	10, // 38: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	1,  // 39: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	3,  // 40: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	6,  // 41: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	11, // 42: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	27, // 43: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
-	28, // 44: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	29, // 45: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	30, // 46: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	2,  // 47: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	4,  // 48: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	8,  // 49: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	12, // 50: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	31, // 51: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
-	32, // 52: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	33, // 53: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	34, // 54: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	47, // [47:55] is the sub-list for method output_type
-	39, // [39:47] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	27, // 28: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
+	17, // 29: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	18, // 30: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	19, // 31: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	20, // 32: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	21, // 33: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	22, // 34: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
+	6,  // 35: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	13, // 36: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	25, // 37: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	9,  // 38: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
+	10, // 39: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	1,  // 40: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	3,  // 41: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	6,  // 42: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	11, // 43: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	28, // 44: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
+	29, // 45: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	30, // 46: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	31, // 47: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	2,  // 48: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	4,  // 49: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	8,  // 50: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	12, // 51: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	32, // 52: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	33, // 53: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	34, // 54: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	35, // 55: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	48, // [48:56] is the sub-list for method output_type
+	40, // [40:48] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }

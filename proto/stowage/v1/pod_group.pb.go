@@ -514,6 +514,10 @@ func (x *PodGroupTopology) GetPolicy() PodGroupTopologyPolicy {
 }
 
 // PodGroupPlacement is the result of a group. The nodes of its pods are in the placements of its entries.
+//
+// With KUBE_SCHEDULER it is that of the last attempt, but for a group that an attempt has placed: it is COMPLETE or BEST_EFFORT,
+// whatever later attempts for the pods that were left say. Pods that were placed and evicted again are neither in placed_count nor
+// in unplaced_count, and change nothing else.
 type PodGroupPlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// PodGroup.name.
@@ -688,8 +692,8 @@ func (x *PodGroupPlacement) GetPreemption() *PodGroupPreemption {
 // PodGroupPreemption is what kube-scheduler's DefaultPreemption finds for a group that is not placed
 // (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37). All pods of lower priority leave, on all nodes, and groups
 // as a whole where their disruption mode is ALL. The group is placed. Then victims come back, those that violate a
-// PodDisruptionBudget first, as long as the pods of the group still fit where they were placed. Nothing is evicted: the entries
-// after the group are placed as if it had not been there.
+// PodDisruptionBudget first, as long as the pods of the group still fit where they were placed. IN_ORDER, nothing is evicted: the
+// entries after the group are placed as if it had not been there. With KUBE_SCHEDULER the victims leave.
 type PodGroupPreemption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods to evict, on any nodes. Empty if there are none that help. The most important are first: by priority, pods of groups

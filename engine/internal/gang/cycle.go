@@ -1,0 +1,139 @@
+package gang
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Cycle attempts the pod groups of a queue, each as often as asked to, while pods come and leave. The groups have no mode or policy
+// that kube-scheduler does not have.
+type Cycle struct {
+	placer
+	gone map[member]bool // scheduled pods that have left
+}
+
+// NewCycle returns a Cycle for the groups of a queue.
+func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
+	c := &Cycle{placer: placer{Queue: q, groups: groups, profile: profile}, gone: make(map[member]bool)}
+	c.of = make([]*queued, len(q.Pending))
+	for i := range groups {
+		g := &queued{PodGroup: &groups[i], index: i}
+		for _, e := range g.Entries {
+			c.of[e] = g
+			g.pods += q.Pending[e].Count
+		}
+	}
+	return c
+}
+
+// InGroup is a cluster.State.InGroup.
+func (c *Cycle) InGroup(node uint32, v *cluster.Victim) (bool, *int32) {
+	if of := c.memberOf(node, v); of != nil {
+		return true, of.Priority
+	}
+	return false, nil
+}
+
+// GroupOf returns the index of the group of a queue entry, -1 for none.
+func (c *Cycle) GroupOf(entry int) int {
+	if g := c.of[entry]; g != nil {
+		return g.index
+	}
+	return -1
+}
+
+// Priority returns the priority with which a group that has entries is queued and preempts.
+func (c *Cycle) Priority(group int) int32 { return c.priority(&queued{PodGroup: &c.groups[group]}) }
+
+// Minimum returns the number of pods of a group that must have a node.
+func (c *Cycle) Minimum(group int) int {
+	g := &c.groups[group]
+	pods := 0
+	for _, e := range g.Entries {
+		pods += c.Pending[e].Count
+	}
+	return (&queued{PodGroup: g, pods: pods}).all()
+}
+
+// Leave tells that a victim leaves its node. The state still has it.
+func (c *Cycle) Leave(node uint32, v *cluster.Victim) {
+	if _, assumed := v.Assumed(); !assumed && c.memberOf(node, v) != nil {
+		c.gone[member{c.State.Group(int(v.Group)).Namespace, c.State.VictimName(node, v), node}] = true
+	}
+}
+
+// Scheduled returns the pods of a group that had a node before, and have not left.
+func (c *Cycle) Scheduled(group int) []ScheduledPod {
+	pods := slices.Clip(c.groups[group].Scheduled)
+	if len(c.gone) == 0 {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(pod ScheduledPod) bool {
+		id, known := c.State.Symbols.Lookup(cmp.Or(pod.Namespace, "default"))
+		return known && c.gone[member{id, pod.Name, pod.Node}]
+	})
+}
+
+// Attempt is the result of a pod group cycle. Entries in it are indexes of runs.
+type Attempt struct {
+	verdict.PodGroupPlacement
+	Placements []verdict.Placement
+	// Fit is, by run, how many of its first pods found a node, though the group is not placed. Rejected reports that the next one of
+	// the run found none.
+	Fit      []int
+	Rejected []bool
+	// Waits reports that the group waits for victims: they leave, the most important first.
+	Waits       bool
+	Victims     []preempt.VictimOn
+	Violations  int
+	Nominations []verdict.GroupNomination
+	// Listed is the number of nodes and victims that it lists.
+	Listed int
+}
+
+// Attempt is a pod group cycle (pkg/scheduler/schedule_one_podgroup.go scheduleOnePodGroup, v1.37) for the pods of a group that
+// have no node, which are runs in their order, with the minimum of the group and its pods that have a node. It looks for victims
+// with whose eviction the group can be placed, and tells of that if tell is set. If the group is placed, the state has its pods
+// assumed; otherwise it is what it was.
+func (c *Cycle) Attempt(ctx context.Context, group int, runs []place.Run, minimum int, scheduled []ScheduledPod, tell bool) (*Attempt, error) {
+	stated := c.groups[group]
+	stated.Minimum, stated.Scheduled, stated.Entries = minimum, scheduled, make([]int, len(runs))
+	g := &queued{PodGroup: &stated, index: group, counts: make([]int, len(runs))}
+	for i, r := range runs {
+		stated.Entries[i], g.counts[i] = i, r.Count
+		g.pods += r.Count
+	}
+	// kube-scheduler does not attempt the pods of a group that cannot reach its minimum.
+	g.minimum = max(1, minimum-len(scheduled))
+	p := c.placer
+	p.Queue = c.Of(runs)
+	defer func() {
+		c.Rejoin(p.Queue)
+		c.members, c.prefer = p.members, p.prefer
+	}()
+	a := &Attempt{Fit: make([]int, len(runs)), Rejected: make([]bool, len(runs))}
+	t, after, err := p.cycle(ctx, g, &a.PodGroupPlacement)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.placements {
+		r := &t.placements[i]
+		a.Fit[i], a.Rejected[i] = len(r.Nodes), r.Message != "" && t.failure == ""
+	}
+	if after != nil {
+		a.Waits, a.Victims, a.Nominations, a.Violations = after.waits, after.victims, after.nominations, after.violations
+		if !tell && !after.failed && !(after.found != nil && after.found.Undecided) {
+			after = nil
+		}
+	}
+	g.report(t, &a.PodGroupPlacement, after)
+	a.Placements, a.Listed = t.placements, p.Listed()
+	return a, nil
+}

@@ -1,0 +1,98 @@
+package queue
+
+import (
+	"math"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+)
+
+// attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37) for the first of some pods, and for all
+// of them if it changes nothing. It reports whether any are left.
+func (q *queue) attempt(p *pods) (left bool, err error) {
+	if p.group != nil {
+		return q.attemptGroup(p)
+	}
+	class := p.class
+	if p.nominated != "" {
+		class = &place.Class{Pod: p.pending, Scan: true}
+	}
+	node, found, err := q.best(p, class)
+	if err != nil {
+		return false, err
+	}
+	e := &q.entries[p.entry]
+	if found {
+		e.attempts++
+		q.place(p, node)
+		if p.next(); p.count == 0 {
+			q.release(p)
+		}
+		return p.count > 0, q.wake(&plugin.Event{Shape: p.class.Pod.Shape}, math.MaxInt32)
+	}
+	why, err := q.failure(class)
+	if err != nil {
+		return false, err
+	}
+	tried := p
+	if len(why.victims) > 0 {
+		tried = p.first()
+	}
+	e.attempts += uint64(tried.count)
+	return tried != p, q.fail(tried, why)
+}
+
+// best returns the best node for a pod, and whether one is feasible. A feasible node that the pod is nominated to is the only
+// one that is evaluated.
+func (q *queue) best(p *pods, class *place.Class) (uint32, bool, error) {
+	if n, known := q.State.Node(p.nominated); p.nominated != "" && known && q.Candidates.Has(n) {
+		only := nodeset.New(q.State.Len())
+		only.Add(n)
+		outcome, err := q.Decision(class).Filter(q.ctx, only)
+		if err != nil || !outcome.Feasible.Empty() {
+			return n, err == nil, err
+		}
+	}
+	return q.Next(q.ctx, class, &q.Placements[p.entry])
+}
+
+// place places the first of some pods.
+func (q *queue) place(p *pods, node uint32) {
+	q.withdraw(p)
+	q.Assume(p.entry, node)
+	q.placed = append(q.placed, placed{entry: p.entry, node: node})
+	q.changes = append(q.changes, node)
+	q.changed = true
+}
+
+// fail puts pods back that have no node, and preempts for the only one of them (pkg/scheduler/schedule_one.go
+// handleSchedulingFailure, pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
+func (q *queue) fail(p *pods, why *failure) error {
+	if p.why == nil {
+		e := &q.entries[p.entry]
+		e.failed = append(e.failed, p)
+	}
+	q.have(p, why)
+	p.since, p.rejectors = q.clock, why.rejectors
+	q.clock += int64(p.count)
+	if why.rejectors == 0 {
+		q.leftover = append(q.leftover, p)
+	} else {
+		p.unschedulable++
+		q.keep(p)
+	}
+	if err := q.renominate(p, why); err != nil || len(why.victims) == 0 {
+		return err
+	}
+	left, err := q.evict(p, why)
+	if err != nil {
+		return err
+	}
+	if !left.stay() {
+		if err := q.outrank(p.priority(), why.preemption.Nominated.Node); err != nil {
+			return err
+		}
+	}
+	return q.wakeAll(left)
+}

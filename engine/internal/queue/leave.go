@@ -1,0 +1,89 @@
+package queue
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// evict lets the victims of a pod leave. After an error, which ends the queue, the answer has all of them left, and
+// the state some.
+func (q *queue) evict(p *pods, why *failure) (left departures, err error) {
+	node := why.preemption.Nominated.Node
+	e := verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated}
+	return q.evictOn(e, []uint32{node}, map[uint32][]cluster.Victim{node: why.victims})
+}
+
+// evictGroup is evict for the victims of a group.
+func (q *queue) evictGroup(e verdict.Eviction, victims []preempt.VictimOn) (left departures, err error) {
+	var nodes []uint32
+	on := make(map[uint32][]cluster.Victim)
+	for _, v := range victims {
+		if on[v.Node] == nil {
+			nodes = append(nodes, v.Node)
+		}
+		on[v.Node] = append(on[v.Node], v.Victim)
+		e.Victims = append(e.Victims, q.State.VictimReference(v.Node, &v.Victim))
+	}
+	return q.evictOn(e, nodes, on)
+}
+
+func (q *queue) evictOn(e verdict.Eviction, nodes []uint32, on map[uint32][]cluster.Victim) (left departures, err error) {
+	q.evictions = append(q.evictions, e)
+	for _, node := range nodes {
+		victims := on[node]
+		for i := range victims {
+			v := &victims[i]
+			if at, assumed := v.Assumed(); assumed && at >= q.before {
+				at -= q.before
+				q.placed[at].evicted = true
+				q.entries[q.placed[at].entry].evicted++
+			}
+			if q.cycle != nil {
+				q.cycle.Leave(node, v)
+			}
+			left.add(q.State.Group(int(v.Group)).Shape, math.MaxInt32)
+		}
+	}
+	for _, node := range nodes {
+		victims := on[node]
+		q.State.LeavePorts(node, victims)
+		for i := range victims {
+			if i%16 == 15 && q.ctx.Err() != nil { // an assumed pod is searched for
+				return left, q.ctx.Err()
+			}
+			q.State.EvictVictim(node, &victims[i])
+		}
+		// The memories forget the node, and with it its occupied ports, which have changed above. Nothing is searched for meanwhile.
+		q.changes = append(q.changes, node)
+	}
+	q.changed = true
+	q.Evicted()
+	return left, q.ctx.Err()
+}
+
+// departures are pods that left, or lost their nomination, by shape: the others are alike to all that wait.
+type departures struct {
+	shapes []*cluster.Shape
+	most   map[*cluster.Shape]int32 // highest priority of the pods that they wake
+}
+
+// stay reports whether all of them were terminating, so that kube-scheduler does nothing to make them leave
+// (pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37).
+func (d *departures) stay() bool {
+	return !slices.ContainsFunc(d.shapes, func(s *cluster.Shape) bool { return !s.Terminating })
+}
+
+func (d *departures) add(s *cluster.Shape, most int32) {
+	before, known := d.most[s]
+	if !known {
+		if d.shapes = append(d.shapes, s); d.most == nil {
+			d.most = make(map[*cluster.Shape]int32)
+		}
+		before = most
+	}
+	d.most[s] = max(before, most)
+}
