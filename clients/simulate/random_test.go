@@ -76,7 +76,9 @@ type walk struct {
 }
 
 func (w *walk) step() {
-	switch d := w.r.IntN(20); {
+	switch d := w.r.IntN(21); {
+	case d == 20:
+		must(w.t, w.s.Settle())
 	case d < 9:
 		w.schedule()
 	case d < 11:

@@ -36,11 +36,13 @@ type Snapshot struct {
 func Objects(nodes []*corev1.Node, pods []*corev1.Pod) (*kube.Snapshot, error) {
 	b := kube.NewBuilder(kube.Options{SchedulerName: kube.AnyScheduler})
 	for _, n := range nodes {
+		b.From("Node " + n.Name)
 		if err := misread(b.AddNode(n)); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range pods {
+		b.From("Pod " + keyOfPod(p))
 		if err := misread(b.AddPod(p)); err != nil {
 			return nil, err
 		}
