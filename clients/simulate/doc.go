@@ -26,8 +26,8 @@
 // # Cost
 //
 // Schedule, ScheduleTemplate, ScheduleGroup, Feasible and Preemption are one request each, with the address of the cluster and the
-// changes since. After 512 changes, or 64 added nodes, the changes become part of a cluster of their own, which the server derives
-// from the first one. All other calls are local. So place many pods by one call where that is possible. A server that has forgotten
+// changes since. After 32 changes, they become part of a cluster of their own, which the server derives from the first one. All
+// other calls are local. So place many pods by one call where that is possible. A server that has forgotten
 // a cluster gets it again.
 //
 // # What is decided

@@ -34,7 +34,9 @@ func schedule(t testing.TB, s *simulate.Snapshot, o simulate.ScheduleOptions, po
 	return nodesOf(results)
 }
 
-func shop(name string) types.NamespacedName { return types.NamespacedName{Namespace: "shop", Name: name} }
+func shop(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "shop", Name: name}
+}
 
 // A reverted transaction undoes those that were committed inside it.
 func TestTransactionsNest(t *testing.T) {
