@@ -326,7 +326,7 @@ func TestPrices(t *testing.T) {
 		"prices: [{nodeGroup: a, price: -1}]":               "prices[0].price: must not be negative, is -1",
 		"prices: [{nodeGroup: '(', price: 1}]":              "prices[0].nodeGroup: error parsing regexp",
 		"prices: [{nodeGroup: a, price: 1, currency: EUR}]": "unknown field",
-		"prices: [{nodeGroup: a, price: .nan}]":             "price",
+		"prices: [{nodeGroup: a, price: .nan}]":             "NaN",
 		"prices: {":                                         "yaml",
 	} {
 		if _, err := ParsePrices([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
