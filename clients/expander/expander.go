@@ -64,8 +64,9 @@ func New(client *stowage.Client, o Options) (*Expander, error) {
 	}
 	e := &Expander{client: client, o: o}
 	var err error
-	e.duration, err = o.Meter.Meter("github.com/stowage-scheduler/stowage/clients/expander").Float64Histogram("stowage.expander.duration",
-		metric.WithUnit("s"), metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod, or failed."),
+	meter := o.Meter.Meter("github.com/stowage-scheduler/stowage/clients/expander")
+	e.duration, err = meter.Float64Histogram("stowage.expander.duration", metric.WithUnit("s"),
+		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod, or failed."),
 		metric.WithExplicitBucketBoundaries(.001, .003, .01, .03, .1, .3, 1, 3, 10))
 	return e, err
 }
@@ -102,7 +103,7 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 	default:
 		e.o.Log.Info("selected", "why", best[0].String(), "equal", len(best)-1, "options", about)
 	}
-	e.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attribute.String("result", result))))
+	e.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(attribute.String("result", result)))
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +114,8 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 	return out, nil
 }
 
-// best returns the best options, which are equally good, and all options in the order of the request. There are no best ones if none
-// places a pod.
+// best returns the best options, which are equally good, and all options in the order of the request. There are no best ones if
+// none places a pod.
 func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (best, all []*option, err error) {
 	if len(r.GetOptions()) == 0 {
 		return nil, nil, status.Error(codes.InvalidArgument, "options: is empty")
@@ -185,7 +186,7 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 		all = append(all, o)
 	}
 	// An option that the server refuses does not stop the others.
-	for range len(all) {
+	for range all {
 		asked := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
 		err := e.ask(ctx, base, asked, nodes)
 		if err == nil || !refuse(asked, err) {
@@ -202,7 +203,8 @@ func (e *Expander) ask(ctx context.Context, base *stowagev1.DecisionContext, opt
 	}
 	request := &stowagev1.WhatIfRequest{Context: base}
 	for _, o := range options {
-		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{Delta: &stowagev1.ClusterDelta{Nodes: o.nodes}, Queue: o.queue})
+		delta := &stowagev1.ClusterDelta{Nodes: o.nodes}
+		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{Delta: delta, Queue: o.queue})
 	}
 	stream, err := e.client.WhatIf(ctx, request)
 	if err != nil {

@@ -39,6 +39,7 @@ prices:
 `)
 	small, large := node("small", "z1", "2", "8Gi"), node("large", "z1", "8", "32Gi")
 	six := pods(6, "1", "1Gi")
+	inSmall, inLarge := expansion{"small", 3, small, six}, expansion{"large", 1, large, six}
 	for _, c := range []struct {
 		what    string
 		prices  *Prices
@@ -47,37 +48,38 @@ prices:
 		why     string
 	}{
 		{
-			"fewest nodes without prices", nil, []expansion{{"small", 3, small, six}, {"large", 1, large, six}}, []string{"large"},
+			"fewest nodes without prices", nil, []expansion{inSmall, inLarge}, []string{"large"},
 			"large: places 6 of 6 pods, and uses 1 of 1 new nodes; wastes 53.1 %",
 		},
-		{"least cost", perCore, []expansion{{"small", 3, small, six}, {"large", 1, large, six}}, []string{"small"}, "for 3; wastes 37.5 %"},
-		{"the first price that matches", perCore, []expansion{{"small", 3, small, six}, {"spot-large", 1, large, six}}, []string{"spot-large"}, "for 0.1;"},
-		{"no price comes last", perCore, []expansion{{"unknown", 1, large, six}, {"small", 3, small, six}}, []string{"small"}, "for 3;"},
+		{"least cost", perCore, []expansion{inSmall, inLarge}, []string{"small"}, "for 3; wastes 37.5 %"},
+		{"the first price that matches", perCore, []expansion{inSmall, {"spot-x", 1, large, six}}, []string{"spot-x"}, "for 0.1;"},
+		{"no price comes last", perCore, []expansion{{"unknown", 1, large, six}, inSmall}, []string{"small"}, "for 3;"},
 		{
-			"the most pods, whatever they cost", perCore, []expansion{{"small", 2, small, six}, {"large", 1, large, six}}, []string{"large"},
+			"the most pods, whatever they cost", perCore, []expansion{{"small", 2, small, six}, inLarge}, []string{"large"},
 			"places 6 of 6 pods",
 		},
 		{
 			// Cluster Autoscaler counts four, but all in one zone.
 			"what the pods' own rules allow", nil,
-			[]expansion{{"small", 4, small, pods(4, "1", "1Gi", apart)}, {"large", 2, large, pods(2, "1", "1Gi")}}, []string{"large"}, "places 2 of 2 pods",
+			[]expansion{{"small", 4, small, pods(4, "1", "1Gi", apart)}, {"large", 2, large, pods(2, "1", "1Gi")}}, []string{"large"},
+			"places 2 of 2 pods",
 		},
 		{
 			"least waste", nil,
 			[]expansion{{"large", 1, large, six}, {"tight", 1, node("tight", "z1", "6", "6Gi"), six}}, []string{"tight"}, "wastes 0.0 %",
 		},
-		{"equal options", nil, []expansion{{"a", 1, large, six}, {"b", 3, small, six}, {"c", 1, large, six}}, []string{"a", "c"}, "a: places"},
+		{"equal options", nil, []expansion{{"a", 1, large, six}, inSmall, {"c", 1, large, six}}, []string{"a", "c"}, "a: places"},
 		{
-			"an option without a node", nil, []expansion{{"lost", 1, nil, six}, {"small", 3, small, six}}, []string{"small"}, "places 6 of 6",
+			"an option without a node", nil, []expansion{{"lost", 1, nil, six}, inSmall}, []string{"small"}, "places 6 of 6",
 		},
 		{
 			"an option that the server refuses", nil,
-			[]expansion{{"odd", 1, labelled(large, "x", strings.Repeat("x", 99)), six}, {"small", 3, small, six}}, []string{"small"}, "places 6 of 6",
+			[]expansion{{"odd", 1, labelled(large, "x", strings.Repeat("x", 99)), six}, inSmall}, []string{"small"}, "places 6 of 6",
 		},
 		{
 			"a pod that does not convert", nil,
 			[]expansion{{"small", 3, small, append(pods(1, "1", "1Gi", tolerating("Maybe")), six...)}}, []string{"small"},
-			`places 6 of 7 pods, and uses 3 of 3 new nodes; wastes 37.5 %; pod shop/web-a: spec.tolerations[0].operator: Unsupported value: "Maybe"`,
+			`uses 3 of 3 new nodes; wastes 37.5 %; pod shop/web-a: spec.tolerations[0].operator: Unsupported value: "Maybe"`,
 		},
 		{
 			"why a pod has no node", nil, []expansion{{"small", 1, small, pods(3, "1", "1Gi")}}, []string{"small"},
@@ -88,7 +90,8 @@ prices:
 			"1 pods have fields that are not read, such as volumes",
 		},
 		{
-			"priorities", nil, []expansion{{"small", 1, small, append(pods(1, "2", "1Gi"), pods(1, "2", "2Gi", important)...)}}, []string{"small"},
+			"priorities", nil,
+			[]expansion{{"small", 1, small, append(pods(1, "2", "1Gi"), pods(1, "2", "2Gi", important)...)}}, []string{"small"},
 			"pod shop/web-a: 0/1 nodes are available: 1 Insufficient cpu.",
 		},
 	} {
@@ -119,7 +122,8 @@ func tolerating(operator corev1.TolerationOperator) func(*corev1.Pod) {
 }
 
 func claiming(p *corev1.Pod) {
-	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}
+	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}}
 }
 
 func important(p *corev1.Pod) {
@@ -306,7 +310,8 @@ func TestBesideTheLiveCluster(t *testing.T) {
 	}
 	// Of two cores, the agent leaves one and a half in zone z1.
 	two := pods(2, "1", "1Gi")
-	answer, err = e.BestOptions(t.Context(), encoded(t, expansion{"with-agent", 1, template, two}, expansion{"without", 1, other, two}))
+	r = encoded(t, expansion{"with-agent", 1, template, two}, expansion{"without", 1, other, two})
+	answer, err = e.BestOptions(t.Context(), r)
 	must(t, err)
 	if d := cmp.Diff([]string{"without"}, groups(answer)); d != "" {
 		t.Error(d)

@@ -44,7 +44,9 @@ type option struct {
 }
 
 // read reads an option of a request. A problem of the option is in the result.
-func (e *Expander) read(r *grpcplugin.BestOptionsRequest, from *grpcplugin.Option, daemons []*appsv1.DaemonSet, taken func(string) bool) *option {
+func (e *Expander) read(r *grpcplugin.BestOptionsRequest, from *grpcplugin.Option, daemons []*appsv1.DaemonSet,
+	taken func(string) bool,
+) *option {
 	o := &option{group: from.GetNodeGroupId(), count: int(from.GetNodeCount())}
 	if o.problem = o.readNode(r); o.problem != nil {
 		return o
@@ -117,7 +119,8 @@ func (o *option) addNodes(daemons []*appsv1.DaemonSet, taken func(string) bool) 
 	return nil
 }
 
-// readPods makes the queue of the pods, in the order of kube-scheduler's. A pod that does not convert counts as one without a node.
+// readPods makes the queue of the pods, in the order of kube-scheduler's. A pod that does not convert counts as one without a
+// node.
 func (o *option) readPods(raw [][]byte) error {
 	pods := make([]*corev1.Pod, 0, len(raw))
 	for i, bytes := range raw {

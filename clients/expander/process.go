@@ -33,7 +33,8 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // run is Run with a client of the API server, nil for none. listening gets the addresses of the listeners.
-func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Interface, listening func(expander, admin net.Addr)) (err error) {
+func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Interface, listening func(expander, admin net.Addr),
+) (err error) {
 	p, err := process.Start(ctx, "stowage-expander", &c.Settings, log)
 	if err != nil {
 		return err
@@ -58,7 +59,9 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Inter
 	if transport != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(transport)))
 	}
-	s := &serving{log: log, drain: c.DrainDelay, grace: c.ShutdownGracePeriod, cluster: o.Cluster, server: grpc.NewServer(options...)}
+	s := &serving{
+		log: log, drain: c.DrainDelay, grace: c.ShutdownGracePeriod, cluster: o.Cluster, server: grpc.NewServer(options...),
+	}
 	grpcplugin.RegisterExpanderServer(s.server, e)
 	if s.admin, err = p.ListenAdmin(ctx, func() bool { return !s.stopping.Load() && e.Ready() }); err != nil {
 		return err
@@ -101,8 +104,8 @@ type serving struct {
 	stopping     atomic.Bool
 }
 
-// run serves until the context ends or something fails. It stops in order: not ready, drain delay, open calls for the grace period,
-// the cluster, the admin endpoints.
+// run serves until the context ends or something fails. It stops in order: not ready, drain delay, open calls for the grace
+// period, the cluster, the admin endpoints.
 func (s *serving) run(ctx context.Context) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -54,8 +54,8 @@ func certificate(t *testing.T) (certificate, key string) {
 	return certificate, key
 }
 
-// Cluster Autoscaler dials with the certificate of --grpc-expander-cert, sends all options with a deadline of 5 s, and takes of the
-// answer the ids of node groups that it knows (expander/grpcplugin/grpc_client.go, cluster-autoscaler-release-1.37).
+// Cluster Autoscaler dials with the certificate of --grpc-expander-cert, sends all options with a deadline of 5 s, and takes of
+// the answer the ids of node groups that it knows (expander/grpcplugin/grpc_client.go, cluster-autoscaler-release-1.37).
 func TestAsClusterAutoscalerCalls(t *testing.T) {
 	server := servertest.Start(t)
 	cert, key := certificate(t)
@@ -83,7 +83,8 @@ func TestAsClusterAutoscalerCalls(t *testing.T) {
 
 	creds, err := credentials.NewClientTLSFromFile(cert, "")
 	must(t, err)
-	conn, err := grpc.NewClient(at[0].String(), grpc.WithTransportCredentials(creds), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(128<<20)))
+	conn, err := grpc.NewClient(at[0].String(), grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(128<<20)))
 	must(t, err)
 	defer conn.Close()
 	six := pods(6, "1", "1Gi")
@@ -100,7 +101,9 @@ func TestAsClusterAutoscalerCalls(t *testing.T) {
 		t.Errorf("answered %v", answer)
 	}
 	_, metrics := get("/metrics")
-	for _, name := range []string{`stowage_expander_duration_seconds_count{result="selected"} 1`, `stowage_live_objects{kind="Node"} 1`} {
+	for _, name := range []string{
+		`stowage_expander_duration_seconds_count{result="selected"} 1`, `stowage_live_objects{kind="Node"} 1`,
+	} {
 		if !strings.Contains(metrics, name) {
 			t.Errorf("no %s in %s", name, metrics)
 		}
@@ -125,7 +128,8 @@ func TestBadSettings(t *testing.T) {
 		}
 	}
 	for _, flag := range []string{"prices-file", "profile-file"} {
-		c, err := parsed(t, "--"+flag+"="+filepath.Join(t.TempDir(), "none"), "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0")
+		file := filepath.Join(t.TempDir(), "none")
+		c, err := parsed(t, "--"+flag+"="+file, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0")
 		must(t, err)
 		if err := c.run(t.Context(), quiet(), nil, func(net.Addr, net.Addr) {}); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("with no %s: %v", flag, err)

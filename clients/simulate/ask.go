@@ -63,8 +63,8 @@ type Preemption struct {
 	Unread []*stowagev1.UnreadField
 }
 
-// Preemption tells which pods kube-scheduler would evict for a pod, and evicts none: see Evict. nodes are those to consider, all if
-// nil.
+// Preemption tells which pods kube-scheduler would evict for a pod, and evicts none: see Evict. nodes are those to consider,
+// all if nil.
 func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes) (*Preemption, error) {
 	q := s.newQueue()
 	request := &stowagev1.PreemptRequest{}
@@ -102,9 +102,12 @@ func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes
 	return out, nil
 }
 
-// ScheduleGroup places the pods of a PodGroup together, or none of them if fewer than its minimum have nodes. Pods of the group that
-// are on nodes count towards the minimum. The annotations of kube.PodGroup can ask for a joint placement. Stop has no effect.
-func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGroup, pods []*corev1.Pod, o ScheduleOptions) (*GroupResult, error) {
+// ScheduleGroup places the pods of a PodGroup together, or none of them if fewer than its minimum have nodes. Pods of the group
+// that are on nodes count towards the minimum. The annotations of kube.PodGroup can ask for a joint placement. Stop has no
+// effect.
+func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGroup, pods []*corev1.Pod,
+	o ScheduleOptions,
+) (*GroupResult, error) {
 	name := keyOf(g.Namespace, g.Name)
 	group, err := kube.PodGroup(g, s.scheduled(name))
 	if err != nil {

@@ -78,8 +78,8 @@ func (e *Evicted) Pods() (out []*corev1.Pod) {
 	return out
 }
 
-// Evict takes pods off their nodes, all or none. They are gone: nothing of them counts. PodDisruptionBudgets are neither asked nor
-// used up.
+// Evict takes pods off their nodes, all or none. They are gone: nothing of them counts. PodDisruptionBudgets are neither asked
+// nor used up.
 func (s *Snapshot) Evict(pods ...types.NamespacedName) (*Evicted, error) {
 	out := &Evicted{}
 	return out, s.all(func() error {
@@ -95,8 +95,8 @@ func (s *Snapshot) Evict(pods ...types.NamespacedName) (*Evicted, error) {
 	})
 }
 
-// Restore puts evicted pods back on the nodes that they were on, all or none. It fails if such a node is gone or a pod of the same
-// name is on a node. Whether the nodes are still feasible for them is not asked.
+// Restore puts evicted pods back on the nodes that they were on, all or none. It fails if such a node is gone or a pod of the
+// same name is on a node. Whether the nodes are still feasible for them is not asked.
 func (s *Snapshot) Restore(e *Evicted) error {
 	return s.all(func() error {
 		for _, p := range slices.Backward(e.pods) {

@@ -155,7 +155,9 @@ func perPod(a *autoscalerSnapshot, template *nodeInfo, pods []*corev1.Pod, most 
 
 // byNode is the same estimate with a call for each node that is added: the pods up to the first one that needs another node go in
 // one call.
-func byNode(ctx context.Context, s *simulate.Snapshot, template *nodeInfo, pods []*corev1.Pod, most int) (nodes int, placed []string, err error) {
+func byNode(ctx context.Context, s *simulate.Snapshot, template *nodeInfo, pods []*corev1.Pod, most int) (
+	nodes int, placed []string, err error,
+) {
 	s = s.Fork()
 	var added []string
 	used := map[string]bool{}
@@ -199,7 +201,8 @@ func TestClusterAutoscaler(t *testing.T) {
 	plain := func(p *corev1.Pod) *corev1.Pod { return p }
 	full := []*corev1.Node{node("old-a", "z1", "1"), node("old-b", "z2", "1")}
 	running := []*corev1.Pod{on("old-a", pod("r-0", "apart", "1")), on("old-b", pod("r-1", "spread", "1"))}
-	a := &autoscalerSnapshot{ctx: t.Context(), s: snapshot(t, dial(t), full, running), nodes: map[string]*corev1.Node{"old-a": full[0], "old-b": full[1]}}
+	known := map[string]*corev1.Node{"old-a": full[0], "old-b": full[1]}
+	a := &autoscalerSnapshot{t.Context(), snapshot(t, dial(t), full, running), known}
 	template := &nodeInfo{node("template", "z3", "2"), []*corev1.Pod{pod("daemon", "daemon", "200m")}}
 	for _, c := range []struct {
 		what  string

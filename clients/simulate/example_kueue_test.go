@@ -25,7 +25,8 @@ type (
 		UntrackPod(key types.NamespacedName)
 	}
 	simulatorSnapshot interface {
-		FindFeasibleNodes(ctx context.Context, candidates iter.Seq[candidate], requirements *podRequirements, stats *nodeExclusionStats) ([]matchedCandidate, error)
+		FindFeasibleNodes(ctx context.Context, candidates iter.Seq[candidate], requirements *podRequirements,
+			stats *nodeExclusionStats) ([]matchedCandidate, error)
 	}
 	candidate interface {
 		GetID() string
@@ -43,8 +44,8 @@ type (
 	}
 )
 
-// kueueSimulator is a SchedulingSimulator. The pods of one snapshot and the next differ little, so that a snapshot is a fork of the
-// last one with these differences.
+// kueueSimulator is a SchedulingSimulator. The pods of one snapshot and the next differ little, so that a snapshot is a fork of
+// the last one with these differences.
 type kueueSimulator struct {
 	client  *stowage.Client
 	profile *stowagev1.Profile

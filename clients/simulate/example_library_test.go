@@ -34,8 +34,8 @@ const (
 	revertTransaction
 )
 
-// librarySnapshot is such a ClusterSnapshot. Unlike that of the library, its transactions nest, and it can be forked. Schedule takes
-// the node that kube-scheduler would take, where the library takes any feasible one.
+// librarySnapshot is such a ClusterSnapshot. Unlike that of the library, its transactions nest, and it can be forked. Schedule
+// takes the node that kube-scheduler would take, where the library takes any feasible one.
 type librarySnapshot struct {
 	s      *simulate.Snapshot
 	groups map[string]*schedulingv1beta1.PodGroup // by namespace and name
@@ -45,7 +45,9 @@ func (l *librarySnapshot) MakePlacement(names []string) (*simulate.Nodes, error)
 	return l.s.Nodes(names...)
 }
 
-func (l *librarySnapshot) CanSchedulePod(ctx context.Context, p *corev1.Pod, placement *simulate.Nodes) ([]string, *simulate.Why, error) {
+func (l *librarySnapshot) CanSchedulePod(ctx context.Context, p *corev1.Pod, placement *simulate.Nodes) (
+	[]string, *simulate.Why, error,
+) {
 	if placement == nil || placement.Len() == 0 {
 		return nil, nil, nil
 	}
@@ -56,15 +58,18 @@ func (l *librarySnapshot) CanSchedulePod(ctx context.Context, p *corev1.Pod, pla
 	return found.Nodes, &found.Why, nil
 }
 
-func (l *librarySnapshot) SchedulePods(ctx context.Context, pods []*corev1.Pod, placement *simulate.Nodes, o schedulePodsOptions) ([]schedulingResult, error) {
+func (l *librarySnapshot) SchedulePods(ctx context.Context, pods []*corev1.Pod, placement *simulate.Nodes,
+	o schedulePodsOptions,
+) ([]schedulingResult, error) {
 	if placement == nil || placement.Len() == 0 {
 		return nil, nil
 	}
-	return libraryResults(l.s.Schedule(ctx, pods, simulate.ScheduleOptions{Nodes: placement, DryRun: o.DryRun, Stop: o.StopOnFailure}))
+	options := simulate.ScheduleOptions{Nodes: placement, DryRun: o.DryRun, Stop: o.StopOnFailure}
+	return libraryResults(l.s.Schedule(ctx, pods, options))
 }
 
-func (l *librarySnapshot) SchedulePodsByTemplate(ctx context.Context, t *corev1.PodTemplateSpec, placement *simulate.Nodes, maxPods int,
-	o schedulePodsByTemplateOptions,
+func (l *librarySnapshot) SchedulePodsByTemplate(ctx context.Context, t *corev1.PodTemplateSpec, placement *simulate.Nodes,
+	maxPods int, o schedulePodsByTemplateOptions,
 ) ([]schedulingResult, error) {
 	if placement == nil || placement.Len() == 0 {
 		return nil, nil
@@ -73,7 +78,9 @@ func (l *librarySnapshot) SchedulePodsByTemplate(ctx context.Context, t *corev1.
 }
 
 // ScheduleWorkload schedules the pods of one PodGroup.
-func (l *librarySnapshot) ScheduleWorkload(ctx context.Context, pods []*corev1.Pod, o scheduleWorkloadOptions) ([]schedulingResult, error) {
+func (l *librarySnapshot) ScheduleWorkload(ctx context.Context, pods []*corev1.Pod, o scheduleWorkloadOptions) (
+	[]schedulingResult, error,
+) {
 	if len(pods) == 0 {
 		return nil, nil
 	}
@@ -187,7 +194,8 @@ func TestSchedulerLibrary(t *testing.T) {
 	must(t, err)
 	diff(t, []string{"low-2"}, kept)
 	broken := errors.New("broken")
-	if err := l.Transaction(t.Context(), func() (transactionResult, error) { return commitTransaction, broken }); !errors.Is(err, broken) {
+	fails := func() (transactionResult, error) { return commitTransaction, broken }
+	if err := l.Transaction(t.Context(), fails); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	a, err := l.MakePlacement([]string{"a"})
@@ -196,7 +204,8 @@ func TestSchedulerLibrary(t *testing.T) {
 	by, err := l.SchedulePodsByTemplate(t.Context(), template, a, 9, schedulePodsByTemplateOptions{DryRun: true})
 	must(t, err)
 	diff(t, 3, len(by)) // the last one has no node
-	done, err := l.SchedulePods(t.Context(), []*corev1.Pod{pod("p", "x", "1"), pod("large", "x", "9"), pod("q", "x", "1")}, a, schedulePodsOptions{})
+	three := []*corev1.Pod{pod("p", "x", "1"), pod("large", "x", "9"), pod("q", "x", "1")}
+	done, err := l.SchedulePods(t.Context(), three, a, schedulePodsOptions{})
 	must(t, err)
 	diff(t, []string{"a", "", "a"}, []string{done[0].SelectedNodeName, done[1].SelectedNodeName, done[2].SelectedNodeName})
 	// The copy that a result has is what PreemptPods takes.

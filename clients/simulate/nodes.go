@@ -12,8 +12,8 @@ type Nodes struct {
 	indexes []uint32
 }
 
-// Nodes returns a set of nodes. It is cheapest for snapshots with the nodes of s, and also valid for those that have more or fewer
-// nodes, if they have these.
+// Nodes returns a set of nodes. It is cheapest for snapshots with the nodes of s, and also valid for those that have more or
+// fewer nodes, if they have these.
 func (s *Snapshot) Nodes(names ...string) (*Nodes, error) {
 	out := &Nodes{order: s.now.order, indexes: make([]uint32, 0, len(names))}
 	for _, name := range names {

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -61,10 +62,8 @@ type Rejection struct {
 // Rejection returns the rejection of a node, nil if it is not rejected.
 func (w *Why) Rejection(node string) *Rejection {
 	for i := range w.Rejections {
-		for _, name := range w.Rejections[i].Nodes {
-			if name == node {
-				return &w.Rejections[i]
-			}
+		if slices.Contains(w.Rejections[i].Nodes, node) {
+			return &w.Rejections[i]
 		}
 	}
 	return nil
@@ -98,9 +97,11 @@ func (s *Snapshot) Schedule(ctx context.Context, pods []*corev1.Pod, o ScheduleO
 	return results, err
 }
 
-// ScheduleTemplate places up to count pods of a template, until one has no node. The last result is then that one's. Names are that
-// of the template, or its generateName, with a number; those of pods on nodes are left out.
-func (s *Snapshot) ScheduleTemplate(ctx context.Context, t *corev1.PodTemplateSpec, count int, o ScheduleOptions) ([]Result, error) {
+// ScheduleTemplate places up to count pods of a template, until one has no node. The last result is then that one's. Names are
+// that of the template, or its generateName, with a number; those of pods on nodes are left out.
+func (s *Snapshot) ScheduleTemplate(ctx context.Context, t *corev1.PodTemplateSpec, count int,
+	o ScheduleOptions,
+) ([]Result, error) {
 	o.Stop = true
 	q := s.newQueue()
 	prefix := t.GenerateName
@@ -201,8 +202,12 @@ func (q *queue) free(p *corev1.Pod) error {
 
 // enqueue makes equal pods in a row one entry. Where pods are nominated to nodes, the name tells which one it is.
 func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
-	if last := len(q.entries) - 1; last >= 0 && len(q.s.base.nominated) == 0 && q.entries[last].PodGroup == group && alike(q.entries[last].Pod, pod) {
-		*q.entries[last].Count++
+	last := &stowagev1.PendingPods{}
+	if len(q.entries) > 0 && len(q.s.base.nominated) == 0 {
+		last = q.entries[len(q.entries)-1]
+	}
+	if last.Pod != nil && last.PodGroup == group && alike(last.Pod, pod) {
+		*last.Count++
 	} else {
 		if pod.Name != p.Name {
 			pod = proto.CloneOf(pod)
@@ -220,7 +225,9 @@ func alike(a, b *stowagev1.Pod) bool {
 }
 
 // place places the queue, with the group of its pods if there is one.
-func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.PodGroup) ([]Result, *stowagev1.PodGroupPlacement, error) {
+func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.PodGroup) (
+	[]Result, *stowagev1.PodGroupPlacement, error,
+) {
 	s := q.s
 	if len(q.pods) == 0 {
 		return nil, nil, nil

@@ -61,8 +61,8 @@ func misread(err error) error {
 // maximumRefusals bounds how often a snapshot is put again without what the server rejects. An error names 32 fields.
 const maximumRefusals = 100
 
-// New puts a cluster and returns its snapshot. The cluster must not be used afterwards but for its Misreads, to which objects come
-// that the server rejects. Pending pods of the cluster are not in the snapshot unless they are nominated to a node.
+// New puts a cluster and returns its snapshot. The cluster must not be used afterwards but for its Misreads, to which objects
+// come that the server rejects. Pending pods of the cluster are not in the snapshot unless they are nominated to a node.
 func New(ctx context.Context, client *stowage.Client, cluster *kube.Snapshot, o Options) (*Snapshot, error) {
 	a := &anchor{}
 	for refusals := 0; ; refusals++ {
@@ -150,16 +150,16 @@ func newBase(cluster *kube.Snapshot) (*base, error) {
 	return b, nil
 }
 
-// Fork returns another snapshot with the same nodes and pods, at a cost that does not depend on them. The two are independent from
-// here on, and may be used by different goroutines. Open transactions stay with s.
+// Fork returns another snapshot with the same nodes and pods, at a cost that does not depend on them. The two are independent
+// from here on, and may be used by different goroutines. Open transactions stay with s.
 func (s *Snapshot) Fork() *Snapshot {
 	out := *s
 	out.marks = nil
 	return &out
 }
 
-// Adopt gives s the nodes and pods of a fork of it, or of one that both come from. Open transactions of s stay open: Revert undoes
-// this as well.
+// Adopt gives s the nodes and pods of a fork of it, or of one that both come from. Open transactions of s stay open: Revert
+// undoes this as well.
 func (s *Snapshot) Adopt(fork *Snapshot) error {
 	if fork.base != s.base {
 		return errors.New("the snapshots are not forks of one another")
@@ -250,12 +250,15 @@ func (s *Snapshot) PodsOn(node string) (out []*corev1.Pod) {
 	return out
 }
 
-// maximumChanges bounds a delta, which every request carries and applies; then it becomes part of a snapshot of its own. Of 8 to 64,
-// 16 and 32 are the fastest for pods that are scheduled one by one among 1,000 nodes (BenchmarkScheduleTemplate).
-const maximumChanges = 32
+// maximumChanges bounds a delta, which every request carries and applies; then it becomes part of a snapshot of its own. Where
+// pods are scheduled one by one among 1,000 nodes, embedded, 8 is the fastest, 16 takes 1.3 times as long, 64 twice as long and
+// 512 ten times (BenchmarkScheduleTemplate). A server elsewhere answers a put more slowly.
+const maximumChanges = 16
 
 // context puts what requests refer to, and returns their context. fresh are templates that only the request has.
-func (s *Snapshot) context(ctx context.Context, profile *stowagev1.Profile, fresh []*stowagev1.PodTemplate) (*stowagev1.DecisionContext, error) {
+func (s *Snapshot) context(ctx context.Context, profile *stowagev1.Profile, fresh []*stowagev1.PodTemplate) (
+	*stowagev1.DecisionContext, error,
+) {
 	d := s.base.delta(&s.now)
 	if s.now.changes > maximumChanges {
 		if err := s.settle(d); err != nil {
@@ -301,7 +304,9 @@ func (s *Snapshot) settle(d *stowagev1.ClusterDelta) error {
 
 // ask calls with a context of the current state. The client puts a snapshot again that a server does not have any more, unless it
 // used too many others since: then ask does.
-func (s *Snapshot) ask(ctx context.Context, profile *stowagev1.Profile, fresh []*stowagev1.PodTemplate, call func(*stowagev1.DecisionContext) error) error {
+func (s *Snapshot) ask(ctx context.Context, profile *stowagev1.Profile, fresh []*stowagev1.PodTemplate,
+	call func(*stowagev1.DecisionContext) error,
+) error {
 	about, err := s.context(ctx, profile, fresh)
 	if err != nil {
 		return err

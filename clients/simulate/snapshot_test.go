@@ -157,7 +157,9 @@ func TestFeasible(t *testing.T) {
 	f, err := s.Feasible(t.Context(), pod("", "x", "1500m"), nil)
 	must(t, err)
 	diff(t, []string{"b", "c"}, f.Nodes)
-	diff(t, []simulate.Rejection{{Plugin: "NodeResourcesFit", Unresolvable: true, Reasons: []string{"Insufficient cpu"}, Nodes: []string{"a"}}}, f.Why.Rejections)
+	diff(t, []simulate.Rejection{
+		{Plugin: "NodeResourcesFit", Unresolvable: true, Reasons: []string{"Insufficient cpu"}, Nodes: []string{"a"}},
+	}, f.Why.Rejections)
 	if r := f.Why.Rejection("a"); r == nil || f.Why.Rejection("b") != nil {
 		t.Errorf("a is rejected by %v, b by %v", r, f.Why.Rejection("b"))
 	}
@@ -174,15 +176,18 @@ func TestFeasible(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	volume := pod("", "x", "1")
-	volume.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}
+	volume.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}}
 	f, err = s.Feasible(t.Context(), volume, nil)
 	must(t, err)
 	diff(t, 1, len(f.Unread))
 }
 
 func TestTemplate(t *testing.T) {
-	s := snapshot(t, dial(t), []*corev1.Node{node("a", "z1", "4"), node("b", "z2", "2"), node("c", "z3", "1")}, []*corev1.Pod{on("c", pod("web-1", "web", "1"))})
-	template := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Namespace: "shop", Labels: map[string]string{"app": "web"}}, Spec: pod("", "", "1").Spec}
+	s := snapshot(t, dial(t), []*corev1.Node{node("a", "z1", "4"), node("b", "z2", "2"), node("c", "z3", "1")},
+		[]*corev1.Pod{on("c", pod("web-1", "web", "1"))})
+	template := &corev1.PodTemplateSpec{Spec: pod("", "", "1").Spec}
+	template.GenerateName, template.Namespace = "web-", "shop"
 	tried, err := s.ScheduleTemplate(t.Context(), template, 100, simulate.ScheduleOptions{DryRun: true})
 	must(t, err)
 	diff(t, "", s.NodeOf("shop", "web-0"))
@@ -220,7 +225,8 @@ func priority(p *corev1.Pod, priority int32) *corev1.Pod {
 
 func TestPreemption(t *testing.T) {
 	s := snapshot(t, dial(t), []*corev1.Node{node("a", "z", "2"), node("b", "z", "2")}, []*corev1.Pod{
-		on("a", priority(pod("high", "x", "1500m"), 9)), on("b", priority(pod("low", "x", "1"), 1)), on("b", priority(pod("lower", "x", "1"), 0)),
+		on("a", priority(pod("high", "x", "1500m"), 9)),
+		on("b", priority(pod("low", "x", "1"), 1)), on("b", priority(pod("lower", "x", "1"), 0)),
 	})
 	p := priority(pod("p", "x", "1"), 5)
 	found, err := s.Preemption(t.Context(), p, nil)
@@ -334,7 +340,8 @@ func TestRefusals(t *testing.T) {
 	_, err = s.Schedule(t.Context(), []*corev1.Pod{pod("p", "x", "1"), pod("p", "x", "1")}, simulate.ScheduleOptions{})
 	add("twins", "pod shop/p: is there twice", err)
 	_, err = s.Schedule(t.Context(), []*corev1.Pod{pod("p", "x", "1"), broken}, simulate.ScheduleOptions{})
-	add("a toleration", `pod shop/broken: spec.tolerations[0].operator: Unsupported value: "Maybe": supported values: "", "Equal", "Exists", "Gt", "Lt"`, err)
+	add("a toleration", `pod shop/broken: spec.tolerations[0].operator: Unsupported value: "Maybe": `+
+		`supported values: "", "Equal", "Exists", "Gt", "Lt"`, err)
 	_, err = s.Nodes("a", "b")
 	add("nodes", `there is no node "b"`, err)
 	for _, c := range cases {
@@ -379,7 +386,8 @@ func TestObjectsThatTheServerRefuses(t *testing.T) {
 	diff(t, []string{"a", ""}, schedule(t, s, simulate.ScheduleOptions{}, pod("p", "x", "2"), pod("q", "x", "2")))
 }
 
-// A server that restarts gets what it needs again, also of a snapshot with a history, and also if the client has used many others.
+// A server that restarts gets what it needs again, also of a snapshot with a history, and also if the client has used many
+// others.
 func TestForgetfulServer(t *testing.T) {
 	server := servertest.Start(t)
 	client, err := stowage.Dial([]string{server.Address})

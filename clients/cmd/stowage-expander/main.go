@@ -8,5 +8,6 @@ import (
 )
 
 func main() {
-	process.Main("stowage-expander", "Cluster Autoscaler's gRPC expander that verifies options with Stowage's decisions.", &expander.Config{})
+	process.Main("stowage-expander", "Cluster Autoscaler's gRPC expander that verifies options with Stowage's decisions.",
+		&expander.Config{})
 }
