@@ -36,7 +36,7 @@ type Options struct {
 	Profile *stowagev1.Profile
 	// Prices may be nil.
 	Prices *Prices
-	// Refuse returns no option if none places a pod.
+	// Refuse returns no option if none places a pod and all of them were read.
 	Refuse bool
 	// Timeout bounds a call, in addition to the deadline of the caller. None if 0.
 	Timeout time.Duration
@@ -96,8 +96,10 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 		e.o.Log.Warn("no option is selected", "error", err, "options", about)
 	case len(best) == 0:
 		result = "none"
-		e.o.Log.Warn("no option places a pod", "refused", e.o.Refuse, "options", about)
-		if !e.o.Refuse {
+		// What could not be read is no reason to refuse.
+		unsure := slices.ContainsFunc(all, func(o *option) bool { return o.problem != nil || o.odd > 0 })
+		e.o.Log.Warn("no option places a pod", "refused", e.o.Refuse && !unsure, "options", about)
+		if !e.o.Refuse || unsure {
 			err = status.Error(codes.FailedPrecondition, "no option places a pod")
 		}
 	default:
@@ -171,6 +173,7 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 		if daemons, err = e.o.DaemonSets.Lister().List(labels.Everything()); err != nil {
 			return nil, err
 		}
+		daemons = slices.DeleteFunc(daemons, func(ds *appsv1.DaemonSet) bool { return ds.DeletionTimestamp != nil })
 	}
 	base.Profile = e.o.Profile
 	var all []*option

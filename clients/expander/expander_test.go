@@ -222,18 +222,26 @@ func TestTheWire(t *testing.T) {
 // What no option places is an error, so that Cluster Autoscaler decides itself, or no option at all.
 func TestNoneFits(t *testing.T) {
 	var log bytes.Buffer
-	r := encoded(t, expansion{"small", 3, node("small", "z1", "2", "8Gi"), pods(6, "3", "1Gi")})
+	small := node("small", "z1", "2", "8Gi")
+	large := expansion{"small", 3, small, pods(6, "3", "1Gi")}
 	client := dial(t)
-	for _, refuse := range []bool{false, true} {
-		e, err := New(client, Options{Refuse: refuse, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, c := range []struct {
+		refuse  bool
+		options []expansion
+		want    codes.Code
+	}{
+		{false, []expansion{large}, codes.FailedPrecondition},
+		{true, []expansion{large}, codes.OK},
+		// What could not be read is no reason to refuse.
+		{true, []expansion{large, {"lost", 1, nil, pods(1, "1", "1Gi")}}, codes.FailedPrecondition},
+		{true, []expansion{{"small", 1, small, pods(1, "1", "1Gi", tolerating("Maybe"))}}, codes.FailedPrecondition},
+		{true, []expansion{large, {"no-pods", 1, small, nil}}, codes.FailedPrecondition},
+	} {
+		e, err := New(client, Options{Refuse: c.refuse, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		must(t, err)
-		answer, err := e.BestOptions(t.Context(), r)
-		want := codes.FailedPrecondition
-		if refuse {
-			want = codes.OK
-		}
-		if status.Code(err) != want || len(answer.GetOptions()) > 0 {
-			t.Errorf("refuse=%t: %v, %v", refuse, answer, err)
+		answer, err := e.BestOptions(t.Context(), encoded(t, c.options...))
+		if status.Code(err) != c.want || len(answer.GetOptions()) > 0 {
+			t.Errorf("refuse=%t: %v, %v", c.refuse, answer, err)
 		}
 	}
 	if !strings.Contains(log.String(), "0/3 nodes are available: 3 Insufficient cpu.") {
@@ -255,6 +263,7 @@ func TestMalformedRequests(t *testing.T) {
 		"too many nodes":  func(r *grpcplugin.BestOptionsRequest) { r.Options[0].NodeCount = 1 << 30 },
 		"an odd node":     func(r *grpcplugin.BestOptionsRequest) { r.NodeBytesMap["a"] = []byte{1, 2, 3} },
 		"an odd pod":      func(r *grpcplugin.BestOptionsRequest) { r.Options[0].PodBytes[0] = []byte{0xff} },
+		"no pods":         func(r *grpcplugin.BestOptionsRequest) { r.Options[0].PodBytes = nil },
 		"an unknown node": func(r *grpcplugin.BestOptionsRequest) { r.Options[0].NodeGroupId = "b" },
 	} {
 		r := good()

@@ -33,6 +33,7 @@ type option struct {
 	nodes   []*stowagev1.Node
 	total   int // pods
 	unread  int // pods with fields that are not read
+	odd     int // pods that do not convert
 	problem error
 
 	price  float64
@@ -122,6 +123,9 @@ func (o *option) addNodes(daemons []*appsv1.DaemonSet, taken func(string) bool) 
 // readPods makes the queue of the pods, in the order of kube-scheduler's. A pod that does not convert counts as one without a
 // node.
 func (o *option) readPods(raw [][]byte) error {
+	if len(raw) == 0 {
+		return errors.New("the request has no pods of the option")
+	}
 	pods := make([]*corev1.Pod, 0, len(raw))
 	for i, bytes := range raw {
 		p := &corev1.Pod{}
@@ -138,6 +142,7 @@ func (o *option) readPods(raw [][]byte) error {
 	for _, p := range pods {
 		out, err := kube.PendingPod(p)
 		if err != nil {
+			o.odd++
 			o.message = cmp.Or(o.message, fmt.Sprintf("pod %s/%s: %v", p.Namespace, p.Name, err))
 			continue
 		}
