@@ -21,6 +21,20 @@ import (
 // and ignores the OTEL_* variables: those configure the host process, whose output and exit must not depend on an exporter.
 // stop closes the connection and stops the server. The server also stops when ctx is done.
 func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
+	dial, end := ServeEmbedded(ctx)
+	conn, err = grpc.NewClient("passthrough:///embedded",
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+	)
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return conn, func() error { return errors.Join(conn.Close(), end()) }, nil
+}
+
+// ServeEmbedded is NewEmbedded without a connection: dial opens one for a gRPC client, in plain text. Connections are to be
+// closed before stop.
+func ServeEmbedded(ctx context.Context) (dial func(context.Context, string) (net.Conn, error), stop func() error) {
 	c := config.Config{
 		MaxReceiveMessageBytes: math.MaxInt32,
 		MaxInFlightBytes:       math.MaxInt64,
@@ -33,22 +47,10 @@ func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error,
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
 	detach := context.AfterFunc(ctx, s.Stop)
-	conn, err = grpc.NewClient("passthrough:///embedded",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
-	)
-	stop = func() error {
-		var closeErr error
-		if conn != nil {
-			closeErr = conn.Close()
-		}
+	dial = func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
+	return dial, func() error {
 		detach()
 		s.Stop()
-		return errors.Join(closeErr, <-served)
+		return <-served
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, stop())
-	}
-	return conn, stop, nil
 }

@@ -107,3 +107,15 @@ func daemonTolerations(s *corev1.PodSpec) []corev1.Toleration {
 	}
 	return out
 }
+
+// DaemonPod returns the pod that the DaemonSet controller would create for a node, with the node in its spec.nodeName; nil for
+// none.
+func DaemonPod(ds *appsv1.DaemonSet, n *corev1.Node) (*corev1.Pod, error) {
+	stamps, err := daemonPods(ds, []*corev1.Node{n})
+	if err != nil || len(stamps) == 0 {
+		return nil, err
+	}
+	p := stamps[0].pod
+	p.Spec.NodeName = n.Name
+	return p, nil
+}

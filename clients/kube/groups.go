@@ -171,8 +171,8 @@ func (b *Builder) runningGroups(queued []*stowagev1.PodGroup) []*stowagev1.PodGr
 	return out
 }
 
-// The messages of kube-scheduler for pods that wait for their group.
-const tooFewMembers = "waiting for minCount pods from a gang to appear in scheduling queue"
+// TooFewMembers is kube-scheduler's message for pods that wait for more pods of their group.
+const TooFewMembers = "waiting for minCount pods from a gang to appear in scheduling queue"
 
 func missingGroup(name string) string {
 	return fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", name)
@@ -197,7 +197,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 	}
 	b.around.groups[name] = groupUnread(object)
 	if int(out.GetMinCount()) > pods+len(out.ScheduledPods) {
-		return nil, tooFewMembers
+		return nil, TooFewMembers
 	}
 	b.places[out] = place{at: added.at}
 	if out.Topology != nil {

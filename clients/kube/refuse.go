@@ -250,7 +250,7 @@ func (s *Snapshot) regroup() {
 	s.PodGroups = slices.DeleteFunc(s.PodGroups, func(g *stowagev1.PodGroup) bool {
 		small := pods[g.Name] == 0 || g.Name != RestGroup && pods[g.Name] < int(g.GetMinCount())
 		if small {
-			s.groupWaits(g.Name, tooFewMembers)
+			s.groupWaits(g.Name, TooFewMembers)
 		}
 		return small
 	})

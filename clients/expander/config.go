@@ -1,0 +1,73 @@
+package expander
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/process"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Config is the command's configuration.
+type Config struct {
+	ListenAddress string `default:"127.0.0.1:7438" help:"Address that Cluster Autoscaler calls: its grpc-expander-url. Loopback unless set otherwise."`
+
+	process.Settings `set:"admin_address=127.0.0.1:7439"`
+	connect.Server
+
+	Cluster    bool   `help:"Verify options beside the nodes, pods and DaemonSets of the live cluster. Without it, there are the new nodes alone."`
+	PricesFile string `help:"Prices of nodes by node group or labels, in YAML or JSON. Without it, the fewest nodes are best."`
+	NoneFits   string `enum:"leave,refuse" default:"leave" help:"What to answer if no option places a pod. leave: an error, after which Cluster Autoscaler goes on with all options. refuse: no option, so that Cluster Autoscaler of 1.35 or later adds no nodes."`
+
+	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
+	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
+
+	RequestTimeout  time.Duration `default:"4s" help:"Deadline of a call; Cluster Autoscaler waits for 5s."`
+	MaxRequestBytes int           `default:"134217728" help:"Maximum size of a request in bytes."`
+
+	DrainDelay          time.Duration `default:"1s" help:"How long a stopping process keeps serving while it is not ready."`
+	ShutdownGracePeriod time.Duration `default:"10s" help:"How long open calls may take after that."`
+}
+
+// Validate reports everything that is wrong with the configuration.
+func (c *Config) Validate() error {
+	errs := []error{c.Settings.Validate(), c.Server.Validate(), process.ValidateAddress("listen-address", c.ListenAddress)}
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(c.RequestTimeout > 0, "request-timeout: must be positive, is %v", c.RequestTimeout)
+	check(c.StowagePatience < c.RequestTimeout, "stowage-patience: must be shorter than request-timeout, is %v", c.StowagePatience)
+	check(c.MaxRequestBytes >= 1, "max-request-bytes: must be positive, is %d", c.MaxRequestBytes)
+	check(c.DrainDelay >= 0, "drain-delay: must not be negative, is %v", c.DrainDelay)
+	check(c.ShutdownGracePeriod >= 0, "shutdown-grace-period: must not be negative, is %v", c.ShutdownGracePeriod)
+	return errors.Join(errs...)
+}
+
+// profile reads the profile; nil if none is given.
+func (c *Config) profile() (*stowagev1.Profile, error) {
+	if c.ProfileFile == "" {
+		return nil, nil
+	}
+	configured, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName})
+	if err != nil {
+		return nil, fmt.Errorf("profile-file: %w", err)
+	}
+	return configured.Profile, nil
+}
+
+// prices reads the prices; nil if none are given.
+func (c *Config) prices() (*Prices, error) {
+	if c.PricesFile == "" {
+		return nil, nil
+	}
+	p, err := ReadPrices(c.PricesFile)
+	if err != nil {
+		return nil, fmt.Errorf("prices-file: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,250 @@
+package expander
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/live"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Options configure an Expander.
+type Options struct {
+	// Cluster is the cluster beside whose nodes the options are verified, none if nil.
+	Cluster *live.Cluster
+	// DaemonSets are those whose pods come with new nodes, none if nil. The informer is one of Cluster.
+	DaemonSets appsinformers.DaemonSetInformer
+	// Profile is the profile to decide by, kube-scheduler's default if nil.
+	Profile *stowagev1.Profile
+	// Prices may be nil.
+	Prices *Prices
+	// Refuse returns no option if none places a pod and all of them were read.
+	Refuse bool
+	// Timeout bounds a call, in addition to the deadline of the caller. None if 0.
+	Timeout time.Duration
+	// Log, slog.Default if nil.
+	Log *slog.Logger
+	// Meter gets the metrics stowage.expander.*, none if nil.
+	Meter metric.MeterProvider
+}
+
+// Expander is the service that Cluster Autoscaler calls. It is safe for concurrent use.
+type Expander struct {
+	grpcplugin.UnimplementedExpanderServer
+	client   *stowage.Client
+	o        Options
+	duration metric.Float64Histogram
+}
+
+// New returns an Expander.
+func New(client *stowage.Client, o Options) (*Expander, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Meter == nil {
+		o.Meter = noop.NewMeterProvider()
+	}
+	e := &Expander{client: client, o: o}
+	var err error
+	meter := o.Meter.Meter("github.com/stowage-scheduler/stowage/clients/expander")
+	e.duration, err = meter.Float64Histogram("stowage.expander.duration", metric.WithUnit("s"),
+		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod, or failed."),
+		metric.WithExplicitBucketBoundaries(.001, .003, .01, .03, .1, .3, 1, 3, 10))
+	return e, err
+}
+
+// Ready reports whether calls can be answered.
+func (e *Expander) Ready() bool {
+	return (e.o.Cluster == nil || e.o.Cluster.Ready()) && (e.o.DaemonSets == nil || e.o.DaemonSets.Informer().HasSynced())
+}
+
+// BestOptions implements grpcplugin.ExpanderServer.
+func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsRequest) (*grpcplugin.BestOptionsResponse, error) {
+	began := time.Now()
+	if e.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.o.Timeout)
+		defer cancel()
+	}
+	best, all, err := e.best(ctx, r)
+	about := make([]string, len(all))
+	for i, o := range all {
+		about[i] = o.String()
+	}
+	result := "selected"
+	switch {
+	case err != nil:
+		result = "failed"
+		e.o.Log.Warn("no option is selected", "error", err, "options", about)
+	case len(best) == 0:
+		result = "none"
+		// What could not be read is no reason to refuse.
+		unsure := slices.ContainsFunc(all, func(o *option) bool { return o.problem != nil || o.odd > 0 })
+		e.o.Log.Warn("no option places a pod", "refused", e.o.Refuse && !unsure, "options", about)
+		if !e.o.Refuse || unsure {
+			err = status.Error(codes.FailedPrecondition, "no option places a pod")
+		}
+	default:
+		e.o.Log.Info("selected", "why", best[0].String(), "equal", len(best)-1, "options", about)
+	}
+	e.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(attribute.String("result", result)))
+	if err != nil {
+		return nil, err
+	}
+	out := &grpcplugin.BestOptionsResponse{}
+	for _, o := range best {
+		out.Options = append(out.Options, &grpcplugin.Option{NodeGroupId: o.group, NodeCount: int32(o.count), Debug: o.String()})
+	}
+	return out, nil
+}
+
+// best returns the best options, which are equally good, and all options in the order of the request. There are no best ones if
+// none places a pod.
+func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (best, all []*option, err error) {
+	if len(r.GetOptions()) == 0 {
+		return nil, nil, status.Error(codes.InvalidArgument, "options: is empty")
+	}
+	if !e.Ready() {
+		return nil, nil, status.Error(codes.Unavailable, live.ErrNotReady.Error())
+	}
+	if e.o.Cluster == nil {
+		base := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}}
+		all, err = e.verified(ctx, r, base, 0, func(string) bool { return false })
+	} else {
+		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
+			base := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}}
+			all, err = e.verified(ctx, r, base, uint32(v.NodeCount()), func(name string) bool {
+				_, there := v.NodeIndex(name)
+				return there
+			})
+			return err
+		})
+	}
+	if err != nil {
+		return nil, all, err
+	}
+	known := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
+	if len(known) == 0 {
+		return nil, all, status.Errorf(codes.InvalidArgument, "no option can be verified: %v", all[0])
+	}
+	for _, o := range known {
+		if o.placed == 0 {
+			continue
+		}
+		c := -1
+		if len(best) > 0 {
+			c = o.compare(best[0])
+		}
+		if c < 0 {
+			best = nil
+		}
+		if c <= 0 {
+			best = append(best, o)
+		}
+	}
+	return best, all, nil
+}
+
+// verified reads and verifies the options beside a number of nodes.
+func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsRequest, base *stowagev1.DecisionContext, nodes uint32,
+	taken func(string) bool,
+) ([]*option, error) {
+	var daemons []*appsv1.DaemonSet
+	if e.o.DaemonSets != nil {
+		var err error
+		if daemons, err = e.o.DaemonSets.Lister().List(labels.Everything()); err != nil {
+			return nil, err
+		}
+		daemons = slices.DeleteFunc(daemons, func(ds *appsv1.DaemonSet) bool { return ds.DeletionTimestamp != nil })
+	}
+	base.Profile = e.o.Profile
+	var all []*option
+	added := 0
+	for _, from := range r.GetOptions() {
+		if ctx.Err() != nil {
+			return all, status.FromContextError(ctx.Err()).Err()
+		}
+		o := e.read(r, from, daemons, taken)
+		if added += len(o.nodes); added > maximumAllNodes {
+			return all, status.Errorf(codes.ResourceExhausted, "options: add more than %d nodes together", maximumAllNodes)
+		}
+		all = append(all, o)
+	}
+	// An option that the server refuses does not stop the others.
+	for range all {
+		asked := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
+		err := e.ask(ctx, base, asked, nodes)
+		if err == nil || !refuse(asked, err) {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// ask places the pods of each option on its nodes.
+func (e *Expander) ask(ctx context.Context, base *stowagev1.DecisionContext, options []*option, nodes uint32) error {
+	if len(options) == 0 {
+		return nil
+	}
+	request := &stowagev1.WhatIfRequest{Context: base}
+	for _, o := range options {
+		delta := &stowagev1.ClusterDelta{Nodes: o.nodes}
+		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{Delta: delta, Queue: o.queue})
+	}
+	stream, err := e.client.WhatIf(ctx, request)
+	if err != nil {
+		return err
+	}
+	for range options {
+		answer, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return status.Error(codes.Internal, "the server answers fewer scenarios than it was asked")
+		}
+		if err != nil {
+			return err
+		}
+		options[answer.GetScenarioIndex()].take(answer.GetPlacement(), nodes)
+	}
+	_, err = stream.Recv()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+var scenarioPath = regexp.MustCompile(`^scenarios\[(\d+)\]\.?(.*)$`)
+
+// refuse notes the options that the server refuses, and reports whether there are any.
+func refuse(asked []*option, err error) bool {
+	refused := false
+	for _, v := range stowage.Details(err).Violations {
+		found := scenarioPath.FindStringSubmatch(v.Field)
+		if found == nil {
+			continue
+		}
+		i, _ := strconv.Atoi(found[1])
+		if o := asked[i]; o.problem == nil {
+			o.problem = fmt.Errorf("%s: %s", found[2], v.Description)
+			refused = true
+		}
+	}
+	return refused
+}

@@ -1,0 +1,258 @@
+package expander
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// The nodes that options may add, which bound the size of a question: each one, and all together.
+const (
+	maximumNodes    = 10_000
+	maximumAllNodes = 20_000
+)
+
+// option is an option and what is known about it.
+type option struct {
+	group   string
+	count   int
+	node    *corev1.Node
+	pods    [][]*corev1.Pod // by entry of queue
+	queue   []*stowagev1.PendingPods
+	nodes   []*stowagev1.Node
+	total   int // pods
+	unread  int // pods with fields that are not read
+	odd     int // pods that do not convert
+	problem error
+
+	price  float64
+	priced bool
+
+	placed, used int
+	waste        float64
+	message      string // of the first pod without a node
+}
+
+// read reads an option of a request. A problem of the option is in the result.
+func (e *Expander) read(r *grpcplugin.BestOptionsRequest, from *grpcplugin.Option, daemons []*appsv1.DaemonSet,
+	taken func(string) bool,
+) *option {
+	o := &option{group: from.GetNodeGroupId(), count: int(from.GetNodeCount())}
+	if o.problem = o.readNode(r); o.problem != nil {
+		return o
+	}
+	o.price, o.priced = e.o.Prices.of(o.group, o.node)
+	if o.problem = o.addNodes(daemons, taken); o.problem != nil {
+		return o
+	}
+	pods := from.GetPodBytes()
+	if len(pods) == 0 {
+		pods = from.GetPod()
+	}
+	o.problem = o.readPods(pods)
+	return o
+}
+
+func (o *option) readNode(r *grpcplugin.BestOptionsRequest) error {
+	raw, ok := r.GetNodeBytesMap()[o.group]
+	if !ok {
+		raw, ok = r.GetNodeMap()[o.group]
+	}
+	switch {
+	case !ok:
+		return errors.New("the request has no node of the group")
+	case o.count < 1 || o.count > maximumNodes:
+		return fmt.Errorf("adds %d nodes; 1 to %d can be verified", o.count, maximumNodes)
+	}
+	o.node = &corev1.Node{}
+	if err := o.node.Unmarshal(raw); err != nil {
+		return fmt.Errorf("the node of the group: %w", err)
+	}
+	return nil
+}
+
+// addNodes makes the nodes of the group: the given one under names of their own.
+func (o *option) addNodes(daemons []*appsv1.DaemonSet, taken func(string) bool) error {
+	prefix := cmp.Or(o.node.Name, "node")
+	prefix = strings.TrimRight(prefix[:min(len(prefix), 230)], ".-")
+	for number := 0; len(o.nodes) < o.count; number++ {
+		name := fmt.Sprintf("%s-%d", prefix, number)
+		if taken(name) {
+			continue
+		}
+		n := o.node.DeepCopy()
+		n.Name = name
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		n.Labels[corev1.LabelHostname] = name
+		out, err := kube.Node(n)
+		if err != nil {
+			return fmt.Errorf("the node of the group: %w", err)
+		}
+		for _, ds := range daemons {
+			p, err := kube.DaemonPod(ds, n)
+			if err != nil {
+				return fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, err)
+			}
+			if p == nil {
+				continue
+			}
+			running := kube.OccupyingPod(p)
+			if running.Amounts != nil {
+				return fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, running.Amounts)
+			}
+			out.Pods = append(out.Pods, running.Pod)
+		}
+		o.nodes = append(o.nodes, out)
+	}
+	return nil
+}
+
+// readPods makes the queue of the pods, in the order of kube-scheduler's. A pod that does not convert counts as one without a
+// node.
+func (o *option) readPods(raw [][]byte) error {
+	if len(raw) == 0 {
+		return errors.New("the request has no pods of the option")
+	}
+	pods := make([]*corev1.Pod, 0, len(raw))
+	for i, bytes := range raw {
+		p := &corev1.Pod{}
+		if err := p.Unmarshal(bytes); err != nil {
+			return fmt.Errorf("pod %d: %w", i, err)
+		}
+		pods = append(pods, p)
+	}
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	})
+	o.total = len(pods)
+	last := ""
+	for _, p := range pods {
+		out, err := kube.PendingPod(p)
+		if err != nil {
+			o.odd++
+			o.message = cmp.Or(o.message, fmt.Sprintf("pod %s/%s: %v", p.Namespace, p.Name, err))
+			continue
+		}
+		if len(out.Unread) > 0 {
+			o.unread++
+		}
+		key, err := alike(out)
+		if err != nil {
+			return fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
+		}
+		if at := len(o.queue) - 1; key != "" && key == last {
+			*o.queue[at].Count++
+			o.pods[at] = append(o.pods[at], p)
+			continue
+		}
+		last = key
+		o.queue = append(o.queue, &stowagev1.PendingPods{Pod: out, Count: new(uint32(1))})
+		o.pods = append(o.pods, []*corev1.Pod{p})
+	}
+	return nil
+}
+
+// alike returns a key that equal pods share, "" for a pod with fields of its own.
+func alike(p *stowagev1.Pod) (string, error) {
+	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(p.GetTemplate())
+	if len(p.Labels)+len(p.Unread) > 0 || p.NominatedNodeName != "" || p.Terminating {
+		return "", err
+	}
+	return string(key), err
+}
+
+func priority(p *corev1.Pod) int32 {
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
+}
+
+// take takes the answer for the option. Nodes from first on are the added ones.
+func (o *option) take(answer *stowagev1.PlaceResponse, first uint32) {
+	o.placed = int(answer.GetPlacedCount())
+	used := map[uint32]bool{}
+	var cpu, memory int64
+	for i, p := range answer.GetPlacements() {
+		for j, n := range p.GetNodes().GetIndexes() {
+			if n < first {
+				continue
+			}
+			used[n] = true
+			requests := resourcehelper.PodRequests(o.pods[i][j], resourcehelper.PodResourcesOptions{})
+			cpu, memory = cpu+requests.Cpu().MilliValue(), memory+requests.Memory().Value()
+		}
+		if p.Message != "" && o.message == "" {
+			of := o.pods[i][min(len(p.GetNodes().GetIndexes()), len(o.pods[i])-1)]
+			o.message = fmt.Sprintf("pod %s/%s: %s", of.Namespace, of.Name, p.Message)
+		}
+	}
+	o.used = len(used)
+	o.waste = (unused(o.node.Status.Allocatable.Cpu().MilliValue(), cpu, o.count) +
+		unused(o.node.Status.Allocatable.Memory().Value(), memory, o.count)) / 2
+}
+
+// unused is the fraction of an amount of nodes that is not requested, 0 for none.
+func unused(each, requested int64, nodes int) float64 {
+	all := float64(each) * float64(nodes)
+	if all <= 0 {
+		return 0
+	}
+	return 1 - float64(requested)/all
+}
+
+func (o *option) cost() float64 { return o.price * float64(o.count) }
+
+// compare is less than 0 if o is better, and 0 if neither is.
+func (o *option) compare(other *option) int {
+	return cmp.Or(
+		-cmp.Compare(o.placed, other.placed),
+		-compareBools(o.priced, other.priced),
+		cmp.Compare(o.cost(), other.cost()),
+		cmp.Compare(o.count, other.count),
+		cmp.Compare(o.waste, other.waste),
+	)
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// String says what the option does.
+func (o *option) String() string {
+	if o.problem != nil {
+		return fmt.Sprintf("%s: not verified: %v", o.group, o.problem)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: places %d of %d pods, and uses %d of %d new nodes", o.group, o.placed, o.total, o.used, o.count)
+	if o.priced {
+		fmt.Fprintf(&b, " for %.6g", o.cost())
+	}
+	fmt.Fprintf(&b, "; wastes %.1f %%", 100*o.waste)
+	if o.unread > 0 {
+		fmt.Fprintf(&b, "; %d pods have fields that are not read, such as volumes", o.unread)
+	}
+	if o.message != "" {
+		fmt.Fprintf(&b, "; %s", o.message)
+	}
+	return b.String()
+}

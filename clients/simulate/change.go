@@ -1,0 +1,158 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+)
+
+// AddPods puts pods on the nodes of their spec.nodeName, all or none, whether or not the nodes are feasible for them.
+func (s *Snapshot) AddPods(pods ...*corev1.Pod) error {
+	return s.all(func() error {
+		for _, p := range pods {
+			if err := s.add(p, p.Spec.NodeName); err != nil {
+				return fmt.Errorf("pod %s: %w", keyOfPod(p), err)
+			}
+		}
+		return nil
+	})
+}
+
+// add puts a pod on a node.
+func (s *Snapshot) add(p *corev1.Pod, node string) error {
+	if err := s.free(p); err != nil {
+		return err
+	}
+	if !s.HasNode(node) {
+		return fmt.Errorf("spec.nodeName: there is no node %q", node)
+	}
+	bound := *p
+	bound.Spec.NodeName = node
+	running := s.base.cluster.RunningPod(&bound)
+	if err := errors.Join(running.Terms, running.Amounts); err != nil {
+		return err
+	}
+	index, err := s.base.template(&s.now, running.Pod.GetTemplate())
+	if err != nil {
+		return err
+	}
+	running.Pod.Source = templateIndex(index)
+	s.base.put(&s.now, &placed{object: p, key: keyOfPod(p), node: node, group: kube.PodGroupName(p), pod: running.Pod})
+	return nil
+}
+
+// free reports a pod that cannot be put on a node: it has no name, or is on one.
+func (s *Snapshot) free(p *corev1.Pod) error {
+	if p.Name == "" {
+		return errors.New("metadata.name: is empty")
+	}
+	if there := s.base.find(&s.now, keyOfPod(p)); there != nil {
+		return fmt.Errorf("is on node %s already", there.node)
+	}
+	return nil
+}
+
+// all undoes what do did if it returns an error.
+func (s *Snapshot) all(do func() error) error {
+	before := s.now
+	err := do()
+	if err != nil {
+		s.now = before
+	}
+	return err
+}
+
+// Evicted is pods that were evicted together.
+type Evicted struct{ pods []*placed }
+
+// Pods are the pods, as they were added or scheduled. They must not be changed.
+func (e *Evicted) Pods() (out []*corev1.Pod) {
+	for _, p := range e.pods {
+		out = append(out, p.object)
+	}
+	return out
+}
+
+// Evict takes pods off their nodes, all or none. They are gone: nothing of them counts. PodDisruptionBudgets are neither asked
+// nor used up.
+func (s *Snapshot) Evict(pods ...types.NamespacedName) (*Evicted, error) {
+	out := &Evicted{}
+	return out, s.all(func() error {
+		for _, name := range pods {
+			p := s.base.find(&s.now, keyOf(name.Namespace, name.Name))
+			if p == nil {
+				return fmt.Errorf("pod %s is on no node", keyOf(name.Namespace, name.Name))
+			}
+			s.now.take(p)
+			out.pods = append(out.pods, p)
+		}
+		return nil
+	})
+}
+
+// Restore puts evicted pods back on the nodes that they were on, all or none. It fails if such a node is gone or a pod of the
+// same name is on a node. Whether the nodes are still feasible for them is not asked.
+func (s *Snapshot) Restore(e *Evicted) error {
+	return s.all(func() error {
+		for _, p := range slices.Backward(e.pods) {
+			if there := s.base.find(&s.now, p.key); there != nil {
+				return fmt.Errorf("pod %s is on node %s already", p.key, there.node)
+			}
+			if !s.HasNode(p.node) {
+				return fmt.Errorf("pod %s: there is no node %q", p.key, p.node)
+			}
+			s.base.put(&s.now, p)
+		}
+		return nil
+	})
+}
+
+// AddNode adds a node behind the others, with pods, which need not name it.
+func (s *Snapshot) AddNode(n *corev1.Node, pods ...*corev1.Pod) error {
+	out, err := kube.Node(n)
+	switch {
+	case err != nil:
+		return err
+	case n.Name == "":
+		return errors.New("metadata.name: is empty")
+	case s.HasNode(n.Name):
+		return fmt.Errorf("there is a node %q already", n.Name)
+	}
+	return s.all(func() error {
+		if s.base.node(&s.now.anchor.was, n.Name) {
+			// A delta that removes and adds it would leave it where it was.
+			if err := s.settle(s.base.delta(&s.now)); err != nil {
+				return err
+			}
+		}
+		s.now.nodes = s.now.nodes.set(n.Name, out)
+		s.now.order = &order{names: append(slices.Clip(s.now.order.names), n.Name)}
+		s.now.record(change{node: n.Name})
+		for _, p := range pods {
+			if err := s.add(p, n.Name); err != nil {
+				return fmt.Errorf("pod %s: %w", keyOfPod(p), err)
+			}
+		}
+		return nil
+	})
+}
+
+// RemoveNode removes a node with its pods.
+func (s *Snapshot) RemoveNode(name string) error {
+	if !s.HasNode(name) {
+		return fmt.Errorf("there is no node %q", name)
+	}
+	for _, p := range s.base.podsOn(&s.now, name) {
+		s.now.take(p)
+	}
+	s.now.nodes = s.now.nodes.set(name, nil)
+	names := slices.Clone(s.now.order.names)
+	s.now.order = &order{names: slices.DeleteFunc(names, func(other string) bool { return other == name })}
+	s.now.record(change{node: name})
+	return nil
+}

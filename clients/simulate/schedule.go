@@ -1,0 +1,332 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// ScheduleOptions are the options of Schedule and ScheduleTemplate.
+type ScheduleOptions struct {
+	// Nodes are the nodes to choose from, all if nil.
+	Nodes *Nodes
+	// DryRun leaves the snapshot as it is.
+	DryRun bool
+	// Stop ends with the first pod that has no node: the results end with it, and no pod behind it is counted.
+	Stop bool
+	// FirstFit takes the first feasible node in the order of NodeNames, and scores none. Otherwise kube-scheduler's choice is taken,
+	// the first of the nodes with the highest score.
+	FirstFit bool
+}
+
+// Result is the outcome of one pod.
+type Result struct {
+	// Pod is the pod of the caller, or the one that was made from a template. Its spec.nodeName is not set.
+	Pod *corev1.Pod
+	// Node is the pod's node, "" if it has none.
+	Node string
+	// Why is why the pod has no node, nil if it has one. Equal pods share it.
+	Why *Why
+	// Unread are the fields of the pod that kube-scheduler reads and Stowage does not, such as volume claims. If there are any,
+	// kube-scheduler may reject Node.
+	Unread []*stowagev1.UnreadField
+}
+
+// Why is why nodes are not feasible for a pod.
+type Why struct {
+	// Message is kube-scheduler's event text if no node is feasible, such as "0/3 nodes are available: 3 Insufficient cpu.".
+	Message string
+	// Rejections has each infeasible node once, with the plugin that rejects it first, in kube-scheduler's order.
+	Rejections []Rejection
+	// InternalError says that kube-scheduler fails with an internal error, of which Message is the text. More nodes do not help.
+	InternalError bool
+}
+
+// Rejection is nodes that a plugin rejects for the same reasons.
+type Rejection struct {
+	Plugin string
+	// Unresolvable says that evicting pods does not help.
+	Unresolvable bool
+	Reasons      []string
+	Nodes        []string
+}
+
+// Rejection returns the rejection of a node, nil if it is not rejected.
+func (w *Why) Rejection(node string) *Rejection {
+	for i := range w.Rejections {
+		if slices.Contains(w.Rejections[i].Nodes, node) {
+			return &w.Rejections[i]
+		}
+	}
+	return nil
+}
+
+func (o *order) why(message string, rejections []*stowagev1.Rejection, internal bool) *Why {
+	out := &Why{Message: message, InternalError: internal}
+	for _, r := range rejections {
+		to := Rejection{
+			Plugin: report.Plugin(r.Plugin), Nodes: o.named(r.GetNodes().GetIndexes()),
+			Unresolvable: r.Code == stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+		}
+		for _, reason := range r.Reasons {
+			to.Reasons = append(to.Reasons, reason.Message)
+		}
+		out.Rejections = append(out.Rejections, to)
+	}
+	return out
+}
+
+// Schedule places pods one by one in the given order, and counts each on its node before it places the next. No pod is evicted.
+// Results are in the order of pods. An error means that nothing has changed.
+func (s *Snapshot) Schedule(ctx context.Context, pods []*corev1.Pod, o ScheduleOptions) ([]Result, error) {
+	q := s.newQueue()
+	for _, p := range pods {
+		if err := q.add(p, ""); err != nil {
+			return nil, fmt.Errorf("pod %s: %w", keyOfPod(p), err)
+		}
+	}
+	results, _, err := q.place(ctx, &o, nil)
+	return results, err
+}
+
+// ScheduleTemplate places up to count pods of a template, until one has no node. The last result is then that one's. Names are
+// that of the template, or its generateName, with a number; those of pods on nodes are left out.
+func (s *Snapshot) ScheduleTemplate(ctx context.Context, t *corev1.PodTemplateSpec, count int,
+	o ScheduleOptions,
+) ([]Result, error) {
+	o.Stop = true
+	q := s.newQueue()
+	prefix := t.GenerateName
+	if t.Name != "" {
+		prefix = t.Name + "-"
+	}
+	if prefix == "" {
+		prefix = "pod-"
+	}
+	for number := 0; len(q.pods) < count; number++ {
+		p := &corev1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
+		p.Name, p.GenerateName = prefix+strconv.Itoa(number), ""
+		if s.base.find(&s.now, keyOfPod(p)) != nil {
+			continue
+		}
+		if err := q.repeat(p); err != nil {
+			return nil, fmt.Errorf("the template: %w", err)
+		}
+	}
+	results, _, err := q.place(ctx, &o, nil)
+	return results, err
+}
+
+// queue is pods to place.
+type queue struct {
+	s         *Snapshot
+	pods      []*corev1.Pod
+	converted []*stowagev1.Pod // by pod
+	entries   []*stowagev1.PendingPods
+	names     map[string]bool
+	templates map[string]uint32 // of the request alone
+	fresh     []*stowagev1.PodTemplate
+}
+
+func (s *Snapshot) newQueue() *queue {
+	return &queue{s: s, names: map[string]bool{}, templates: map[string]uint32{}}
+}
+
+// pending converts a pod, which refers to a template afterwards.
+func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
+	out, err := q.s.base.cluster.PendingPod(p)
+	if err != nil {
+		return nil, err
+	}
+	key, err := encoding(out.GetTemplate())
+	if err != nil {
+		return nil, err
+	}
+	i, ok := q.s.base.known(&q.s.now, key)
+	if !ok {
+		i, ok = q.templates[key]
+	}
+	if !ok {
+		i = q.s.now.count + uint32(len(q.fresh))
+		q.templates[key] = i
+		q.fresh = append(q.fresh, out.GetTemplate())
+	}
+	out.Source = templateIndex(i)
+	return out, nil
+}
+
+func templateIndex(i uint32) *stowagev1.Pod_TemplateIndex {
+	return &stowagev1.Pod_TemplateIndex{TemplateIndex: i}
+}
+
+// add adds a pod to the queue, of a group or of none.
+func (q *queue) add(p *corev1.Pod, group string) error {
+	if err := q.free(p); err != nil {
+		return err
+	}
+	out, err := q.pending(p)
+	if err != nil {
+		return err
+	}
+	q.enqueue(p, out, group)
+	return nil
+}
+
+// repeat adds a pod that differs from the one before in its name alone.
+func (q *queue) repeat(p *corev1.Pod) error {
+	if len(q.pods) == 0 {
+		return q.add(p, "")
+	}
+	q.enqueue(p, q.converted[len(q.converted)-1], "")
+	return nil
+}
+
+func (q *queue) free(p *corev1.Pod) error {
+	if err := q.s.free(p); err != nil {
+		return err
+	}
+	if q.names[keyOfPod(p)] {
+		return fmt.Errorf("is there twice")
+	}
+	q.names[keyOfPod(p)] = true
+	return nil
+}
+
+// enqueue makes equal pods in a row one entry. Where pods are nominated to nodes, the name tells which one it is.
+func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
+	last := &stowagev1.PendingPods{}
+	if len(q.entries) > 0 && len(q.s.base.nominated) == 0 {
+		last = q.entries[len(q.entries)-1]
+	}
+	if last.Pod != nil && last.PodGroup == group && alike(last.Pod, pod) {
+		*last.Count++
+	} else {
+		if pod.Name != p.Name {
+			pod = proto.CloneOf(pod)
+			pod.Name = p.Name
+		}
+		q.entries = append(q.entries, &stowagev1.PendingPods{Pod: pod, Count: new(uint32(1)), PodGroup: group})
+	}
+	q.pods, q.converted = append(q.pods, p), append(q.converted, pod)
+}
+
+// alike reports whether two pods differ in their names at most.
+func alike(a, b *stowagev1.Pod) bool {
+	return a == b || a.GetTemplateIndex() == b.GetTemplateIndex() && len(a.Labels)+len(b.Labels)+len(a.Unread)+len(b.Unread) == 0 &&
+		a.NominatedNodeName == b.NominatedNodeName && a.Terminating == b.Terminating
+}
+
+// place places the queue, with the group of its pods if there is one.
+func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.PodGroup) (
+	[]Result, *stowagev1.PodGroupPlacement, error,
+) {
+	s := q.s
+	if len(q.pods) == 0 {
+		return nil, nil, nil
+	}
+	nodes, err := s.candidates(o.Nodes)
+	if err != nil {
+		return nil, nil, err
+	}
+	profile := s.profile
+	if o.FirstFit {
+		profile = s.firstFit
+	}
+	request := &stowagev1.PlaceRequest{Queue: q.entries, CandidateNodes: nodes}
+	if group != nil {
+		request.PodGroups = append(request.PodGroups, group)
+	}
+	var answer *stowagev1.PlaceResponse
+	err = s.ask(ctx, profile, q.fresh, func(about *stowagev1.DecisionContext) (err error) {
+		request.Context = about
+		answer, err = s.client.Place(ctx, request)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	results := q.results(answer, o.Stop)
+	if !o.DryRun {
+		err = s.all(func() error { return q.count(results) })
+	}
+	var placement *stowagev1.PodGroupPlacement
+	if group != nil {
+		placement = answer.PodGroups[0]
+	}
+	return results, placement, err
+}
+
+// results returns the results of an answer, with stop up to the first pod without a node.
+func (q *queue) results(answer *stowagev1.PlaceResponse, stop bool) []Result {
+	results := make([]Result, 0, len(q.pods))
+	for i, e := range q.entries {
+		p := answer.Placements[i]
+		nodes := p.GetNodes().GetIndexes()
+		var why *Why
+		for n := range e.PodCount() {
+			r := Result{Pod: q.pods[len(results)], Unread: p.Unread}
+			if int(n) < len(nodes) {
+				r.Node = q.s.now.order.names[nodes[n]]
+			} else {
+				if why == nil {
+					why = q.s.now.order.why(p.Message, p.Rejections, p.InternalError)
+				}
+				r.Why = why
+			}
+			results = append(results, r)
+			if stop && r.Node == "" {
+				return results
+			}
+		}
+	}
+	return results
+}
+
+// count counts the placed pods on their nodes.
+func (q *queue) count(results []Result) error {
+	var last *placed // equal to the next pod but for the name
+	for i, r := range results {
+		if r.Node == "" {
+			continue
+		}
+		if last != nil && q.converted[i] == q.converted[i-1] {
+			p := *last
+			p.object, p.key, p.node = r.Pod, keyOfPod(r.Pod), r.Node
+			p.pod = &stowagev1.Pod{Name: r.Pod.Name, Source: last.pod.Source, Labels: last.pod.Labels}
+			q.s.base.put(&q.s.now, &p)
+			continue
+		}
+		if err := q.s.add(r.Pod, r.Node); err != nil {
+			return fmt.Errorf("pod %s: %w", keyOfPod(r.Pod), err)
+		}
+		last = q.s.base.find(&q.s.now, keyOfPod(r.Pod))
+	}
+	return nil
+}
+
+// GroupResult is the outcome of a pod group.
+type GroupResult struct {
+	// Placed says that at least the group's minimum of pods has nodes. Otherwise no pod of the group has one.
+	Placed bool
+	// Status is the outcome in detail.
+	Status stowagev1.PodGroupStatus
+	// Message is why the group is not placed; empty if it is.
+	Message string
+	// Results are those of the pods, in their order.
+	Results []Result
+}
+
+func (s *Snapshot) scheduled(group string) (out []*stowagev1.ScheduledPod) {
+	for _, p := range s.base.members(&s.now, group) {
+		out = append(out, kube.ScheduledPod(p.object, p.node))
+	}
+	return out
+}
