@@ -56,6 +56,10 @@ func (d *draw) scenarios() {
 	if d.chance(0.3) {
 		d.Shuffle(len(d.c.Pods), func(i, j int) { d.c.Pods[i], d.c.Pods[j] = d.c.Pods[j], d.c.Pods[i] })
 	}
+	if d.chance(0.4) {
+		d.drain()
+		return
+	}
 	for range d.between(1, 3) {
 		d.c.WhatIf = append(d.c.WhatIf, d.scenario())
 	}
