@@ -99,7 +99,9 @@ func TestEveryFieldOfADrainIsCompared(t *testing.T) {
 				b.Reason++
 			}
 		})},
-		"preempted":     {"drain preempted", drain(func(d *stowagev1.NodeDrain) { d.Preempted = append(d.Preempted, &stowagev1.PodReference{}) })},
+		"preempted": {"drain preempted", drain(func(d *stowagev1.NodeDrain) {
+			d.Preempted = append(d.Preempted, &stowagev1.PodReference{})
+		})},
 		"round_count":   {"drain round_count", drain(func(d *stowagev1.NodeDrain) { d.RoundCount++ })},
 		"status":        {"drain status", drain(func(d *stowagev1.NodeDrain) { d.Status++ })},
 		"evicted_count": {"drain", drain(func(d *stowagev1.NodeDrain) { d.EvictedCount++ })},

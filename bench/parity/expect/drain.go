@@ -386,7 +386,8 @@ func (r *drain) finish() *stowagev1.NodeDrain {
 			continue
 		}
 		blocked := &stowagev1.BlockedPod{
-			Pod: r.reference(u.first, u.Node, u.Counted, len(u.Pods)), Reason: cmp.Or(u.refused, stowagev1.BlockedReason_BLOCKED_REASON_BUDGET),
+			Pod:    r.reference(u.first, u.Node, u.Counted, len(u.Pods)),
+			Reason: cmp.Or(u.refused, stowagev1.BlockedReason_BLOCKED_REASON_BUDGET),
 		}
 		for _, i := range u.budgets {
 			if u.refused != stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER {

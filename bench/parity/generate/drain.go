@@ -27,11 +27,13 @@ func (d *draw) drain() {
 	}
 	for range d.IntN(3) {
 		d.budget()
-		if i := len(d.c.PodDisruptionBudgets) - 1; len(d.c.Pods) > 0 && d.chance(0.4) {
-			// Its pods are evicted one after the other.
-			b := d.c.PodDisruptionBudgets[i]
-			b.Namespace, b.Spec.Selector = pick(d, d.c.Pods...).Namespace, &metav1.LabelSelector{}
-		}
+	}
+	if len(d.c.Pods) > 0 && d.chance(0.4) {
+		// The pods of a namespace are evicted one after the other.
+		d.c.PodDisruptionBudgets = nil
+		d.budget()
+		b := d.c.PodDisruptionBudgets[0]
+		b.Namespace, b.Spec.Selector = pick(d, d.c.Pods...).Namespace, &metav1.LabelSelector{}
 	}
 	for _, b := range d.c.PodDisruptionBudgets {
 		if d.chance(0.7) {
@@ -40,15 +42,19 @@ func (d *draw) drain() {
 	}
 	if d.c.Whole {
 		for _, pod := range d.c.Pods {
-			if d.chance(0.35) {
+			if d.chance(0.5) {
 				pod.Spec.Priority = pick(d, ptr(int32(1000)), ptr(int32(2000)))
+				d.askFor(pod, "500m", "1", "2")
 			}
 		}
 	}
-	if d.chance(0.5) {
+	if d.chance(0.5) || d.c.Whole {
 		for _, n := range d.c.Nodes {
 			if d.chance(0.7) {
-				d.full(n)
+				d.scarce(n)
+			}
+			if d.c.Whole && d.chance(0.5) {
+				d.tight(n)
 			}
 		}
 	}
