@@ -65,6 +65,9 @@ func (a *After) apply(d *Delta) (added map[*corev1.Pod]bool) {
 		}
 		a.Nodes = append(a.Nodes, n)
 	}
+	a.Namespaces = changed(a.Namespaces, d.RemovedNamespaces, d.Namespaces)
+	a.Services = changed(a.Services, d.RemovedServices, d.Services)
+	a.PodDisruptionBudgets = changed(a.PodDisruptionBudgets, d.RemovedBudgets, d.Budgets)
 	added = map[*corev1.Pod]bool{}
 	for _, p := range d.Pods {
 		a.Pods = append(a.Pods, p)
