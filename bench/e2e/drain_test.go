@@ -29,7 +29,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestDrain drains nodes of random clusters by the API's eviction, after the answer of Drain. The same pods must end up without a
+// TestDrain drains nodes of random clusters by the API's eviction, one pod after the other, after the answer of Drain. The same pods must end up without a
 // node, and the same must stay because of their budgets, by the Deployments that they are of. Which of several best nodes a pod goes
 // to is chance in kube-scheduler: where what is left depends on that, the outcome must be one of those that Drain has for different
 // seeds. A cluster is made once more if it differs: kube-scheduler may have been late to see an event.
@@ -319,6 +319,11 @@ func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 				out.blocked[workload(&p)]++
 			case err == nil:
 				more = true
+				// The next one goes once this one's replacement was attempted: pods are attempted in the order of Drain then.
+				eventually(t, patience, func() error {
+					_, err := settledPods(t.Context(), s, new([]corev1.Pod))
+					return err
+				})
 			default:
 				must(t, err)
 			}
