@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,12 +25,38 @@ func (d Difference) String() string { return d.Kind + "\n" + d.Text }
 
 // differ compares one field.
 func differ(kind string, want, got any) []Difference {
+	if same(want, got) {
+		return nil
+	}
 	text := cmp.Diff(want, got, protocmp.Transform())
 	if text == "" {
 		return nil
 	}
 	return []Difference{{Kind: kind, Text: text}}
 }
+
+// same tells quickly that two values are equal, as nearly all are. What it denies may be equal all the same.
+func same(want, got any) bool {
+	if w, ok := want.(proto.Message); ok {
+		g, ok := got.(proto.Message)
+		return ok && proto.Equal(w, g)
+	}
+	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
+	if w.Kind() != reflect.Slice || w.Type() != g.Type() || !w.Type().Elem().Implements(message) {
+		return reflect.DeepEqual(want, got)
+	}
+	if w.Len() != g.Len() || w.IsNil() != g.IsNil() {
+		return false
+	}
+	for i := range w.Len() {
+		if !proto.Equal(w.Index(i).Interface().(proto.Message), g.Index(i).Interface().(proto.Message)) {
+			return false
+		}
+	}
+	return true
+}
+
+var message = reflect.TypeFor[proto.Message]()
 
 // first returns the differences of the first field that has any: what follows from it is no news.
 func first(fields ...[]Difference) []Difference {

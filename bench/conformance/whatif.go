@@ -2,8 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -11,9 +9,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Simulation answers WhatIf, in the order of the scenarios.
+// Simulation answers WhatIf, in the order of the scenarios, and Drain.
 type Simulation interface {
 	WhatIf(context.Context, *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error)
+	Drain(context.Context, *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error)
 }
 
 // WhatIf calls a service in this process, if it is one that simulates.
@@ -38,21 +37,12 @@ type remote struct {
 }
 
 // WhatIf receives all answers.
-func (r remote) WhatIf(ctx context.Context, in *stowagev1.WhatIfRequest) (all []*stowagev1.WhatIfResponse, err error) {
+func (r remote) WhatIf(ctx context.Context, in *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error) {
 	stream, err := r.simulation.WhatIf(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		one, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-		all = append(all, one)
-	}
+	return received(stream.Recv)
 }
 
 // responses keeps the responses of a stream.

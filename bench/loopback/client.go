@@ -95,3 +95,27 @@ func (c *Client) Stream(ctx context.Context, method string, messages [][]byte) (
 	}
 	return answer.bytes, nil
 }
+
+var serverStream = &grpc.StreamDesc{ServerStreams: true}
+
+// Parts sends a request and returns the messages of the answer.
+func (c *Client) Parts(ctx context.Context, method string, request []byte) (parts [][]byte, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.conn.NewStream(ctx, serverStream, method)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(stream.SendMsg(&frame{request}), stream.CloseSend()); err != nil {
+		return nil, fmt.Errorf("sending: %w", err)
+	}
+	for {
+		var part frame
+		if err := stream.RecvMsg(&part); errors.Is(err, io.EOF) {
+			return parts, nil
+		} else if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part.bytes)
+	}
+}

@@ -101,6 +101,9 @@ func (s *Stack) StartServer(ctx context.Context, args ...string) (err error) {
 	return err
 }
 
+// Address is where the Stowage server listens.
+func (s *Stack) Address() string { return s.address }
+
 // StartExtender starts stowage-extender, and kube-scheduler with the configuration that leaves rules to it.
 func (s *Stack) StartExtender(ctx context.Context, args ...string) error {
 	return s.startExtender(ctx, "scheduler.yaml", func(map[string]any) {}, args)

@@ -9,6 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Result is what became of one case.
@@ -16,8 +17,9 @@ type Result struct {
 	Answers *conformance.Answers
 	// Queue is what became of the queue of a whole kube-scheduler. There are no Answers then.
 	Queue       *oracle.QueueResult
-	WhatIf      []Simulated     // of a case with scenarios, which has no other answers
-	Groups      []*oracle.Group // of a case with pod groups, which has the answer to Place alone
+	WhatIf      []Simulated            // of a case with scenarios, which has no other answers
+	Drains      []*stowagev1.NodeDrain // of a case that drains nodes, which has no other answers
+	Groups      []*oracle.Group        // of a case with pod groups, which has the answer to Place alone
 	Differences []conformance.Difference
 }
 
@@ -32,6 +34,9 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 		return nil, err
 	}
 	defer release()
+	if c.Drain != nil {
+		return runDrain(ctx, c, stowage)
+	}
 	if len(c.WhatIf) > 0 {
 		return runWhatIf(ctx, c, stowage)
 	}
@@ -65,7 +70,9 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 	return r, nil
 }
 
-func answer(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service, want *conformance.Answers) (out []conformance.Difference) {
+func answer(
+	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service, want *conformance.Answers,
+) (out []conformance.Difference) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = []conformance.Difference{{Kind: "panic", Text: fmt.Sprintf("%v\n%s", p, debug.Stack())}}

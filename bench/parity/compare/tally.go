@@ -27,6 +27,7 @@ type Tally struct {
 	Queues              Queues
 	Groups              Groups
 	Scenarios           Scenarios
+	Drains              Drains
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -41,8 +42,8 @@ func (t *Tally) Add(r *Result) {
 		t.Different++
 		t.Kinds[r.Differences[0].Kind]++
 	}
-	if r.WhatIf != nil {
-		return // its scenarios are counted
+	if r.WhatIf != nil || r.Drains != nil {
+		return // they are counted
 	}
 	if r.Queue != nil {
 		t.Queues.Add(r.Queue)
@@ -88,11 +89,14 @@ func (t *Tally) AddNominations(n Nominations) {
 	}
 }
 
-// AddScenarios counts what happened in a case's scenarios.
+// AddScenarios counts what happened in a case's scenarios or drains.
 func (t *Tally) AddScenarios(c *scenario.Case, r *Result) {
 	if len(r.WhatIf) > 0 {
 		t.Scenarios.Cases++
 		t.Scenarios.Add(c, r.WhatIf)
+	}
+	if r.Drains != nil {
+		t.Drains.Add(c, r.Drains)
 	}
 }
 
@@ -123,7 +127,8 @@ func (t *Tally) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d cases, %d different\n", t.Cases, t.Different)
 	t.Queues.print(w)
 	t.Scenarios.print(w)
-	if t.Queues.Cases+t.Scenarios.Cases == t.Cases {
+	t.Drains.print(w)
+	if t.Queues.Cases+t.Scenarios.Cases+t.Drains.Cases == t.Cases {
 		table(w, t.Cases, "first differences:", t.Kinds)
 		return
 	}
@@ -182,6 +187,16 @@ func (o *Scenarios) print(w io.Writer) {
 		o.All, o.Whole, o.Deltas, o.Cordons, o.Evictions, o.Terminating, o.Removals, o.Stopped)
 	fmt.Fprintf(w, "%d pods came back, %d of them were placed, %d entries are unknown; %d pods placed, %d not; %d preemptions\n",
 		o.Requeued, o.PlacedAgain, o.Unknown, o.Placed, o.Unplaced, o.Preemptions)
+}
+
+func (o *Drains) print(w io.Writer) {
+	if o.Cases == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%d cases drain nodes: %d each alone, %d together, %d the largest set; %d with a queue of kube-scheduler, "+
+		"%d with pods that terminate\n", o.Cases, o.Each, o.Together, o.Largest, o.Whole, o.Terminating)
+	fmt.Fprintf(w, "%d drains: %d end well, %d leave pods without a node, %d are blocked; %d of several rounds, %d pods placed, "+
+		"%d stay, %d preempted\n", o.All, o.Drained, o.Unplaced, o.Blocked, o.Rounds, o.Moved, o.Staying, o.Preempted)
 }
 
 func share(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }

@@ -192,7 +192,28 @@ func (q *question) split(pods []string) (named []*stowagev1.NamespacedName, coun
 }
 
 func (q *question) delta(c *scenario.Case, d *scenario.Delta) (*stowagev1.ClusterDelta, error) {
-	out := &stowagev1.ClusterDelta{RemovedNodes: d.RemovedNodes}
+	out := &stowagev1.ClusterDelta{RemovedNodes: d.RemovedNodes, RemovedNamespaces: d.RemovedNamespaces}
+	for _, n := range d.Namespaces {
+		out.Namespaces = append(out.Namespaces, kube.Namespace(n))
+	}
+	for _, name := range d.RemovedServices {
+		namespace, name, _ := strings.Cut(name, "/")
+		out.RemovedWorkloadSelectors = append(out.RemovedWorkloadSelectors, &stowagev1.WorkloadSelectorName{
+			Kind: stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE, Namespace: namespace, Name: name,
+		})
+	}
+	for _, s := range d.Services {
+		out.WorkloadSelectors = append(out.WorkloadSelectors, kube.ServiceSelector(s))
+	}
+	for _, name := range d.RemovedBudgets {
+		namespace, name, _ := strings.Cut(name, "/")
+		out.RemovedPodDisruptionBudgets = append(out.RemovedPodDisruptionBudgets, &stowagev1.NamespacedName{
+			Namespace: namespace, Name: name,
+		})
+	}
+	for _, b := range d.Budgets {
+		out.PodDisruptionBudgets = append(out.PodDisruptionBudgets, kube.PodDisruptionBudget(b))
+	}
 	given := map[string]*stowagev1.Node{} // with all of their pods
 	for _, n := range d.Nodes {
 		node, err := kube.Node(n)
@@ -308,7 +329,7 @@ func (o *Scenarios) Add(c *scenario.Case, results []Simulated) {
 		w := &c.WhatIf[i]
 		o.All++
 		count(&o.Whole, c.Whole)
-		count(&o.Deltas, len(w.Delta.Nodes)+len(w.Delta.Pods)+len(w.Delta.RemovedNodes)+len(w.Delta.RemovedPods) > 0)
+		count(&o.Deltas, !w.Delta.Empty())
 		count(&o.Cordons, len(w.Cordoned) > 0)
 		count(&o.Evictions, len(w.Evictions) > 0)
 		count(&o.Removals, len(w.Removed) > 0)

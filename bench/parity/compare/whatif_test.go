@@ -16,7 +16,7 @@ import (
 // Agreement about scenarios says little where nothing comes back, or nothing finds a node.
 func TestScenariosMatter(t *testing.T) {
 	var o compare.Scenarios
-	for seed := range uint64(150) {
+	for seed := range uint64(250) {
 		c := generate.Case("whatif", seed)
 		r, err := compare.Run(t.Context(), c, inProcess)
 		if err != nil {
@@ -34,6 +34,10 @@ func TestScenariosMatter(t *testing.T) {
 type alteredScenarios struct {
 	conformance.Service
 	alter func(*stowagev1.WhatIfResponse)
+}
+
+func (a alteredScenarios) Drain(ctx context.Context, r *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error) {
+	return a.Service.(conformance.Simulation).Drain(ctx, r)
 }
 
 func (a alteredScenarios) WhatIf(ctx context.Context, r *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error) {
@@ -86,7 +90,7 @@ func TestEveryFieldOfAScenarioIsCompared(t *testing.T) {
 	} {
 		of, _, _ := strings.Cut(kind, ",")
 		t.Run(kind, func(t *testing.T) {
-			for seed := range uint64(30) {
+			for seed := range uint64(50) {
 				r, err := compare.Run(t.Context(), generate.Case("whatif", seed), alteredScenarios{inProcess, alter})
 				if err != nil {
 					t.Fatal(err)

@@ -127,7 +127,8 @@ func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreempti
 		return nil
 	}
 	out := &stowagev1.PodGroupPreemption{
-		Message: p.Message, Ongoing: p.Ongoing, PdbViolations: uint32(max(0, p.Violations)), GroupDisruptionCount: uint32(p.Disruptions),
+		Message: p.Message, Ongoing: p.Ongoing, PdbViolations: uint32(max(0, p.Violations)),
+		GroupDisruptionCount: uint32(p.Disruptions),
 	}
 	for i, v := range p.Victims {
 		out.Victims = append(out.Victims, victim(p.On[i], &v))
@@ -171,8 +172,11 @@ func together(s *oracle.Scheduler, v *stowagev1.PodReference) string {
 	name := ""
 	if q, ok := v.Origin.(*stowagev1.PodReference_QueueIndex); ok {
 		name = oracle.GroupOf(s.Queue[q.QueueIndex])
-	} else if i := slices.IndexFunc(s.Pods, func(p *corev1.Pod) bool { return p.Namespace == v.Namespace && p.Name == v.Name }); i >= 0 {
-		name = oracle.GroupOf(s.Pods[i])
+	} else {
+		same := func(p *corev1.Pod) bool { return p.Namespace == v.Namespace && p.Name == v.Name }
+		if i := slices.IndexFunc(s.Pods, same); i >= 0 {
+			name = oracle.GroupOf(s.Pods[i])
+		}
 	}
 	for _, g := range s.PodGroups {
 		if mode := g.Spec.DisruptionMode; g.Namespace+"/"+g.Name == name && mode != nil && mode.All != nil {

@@ -52,7 +52,7 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(simulation) {
 		d.scenarios()
 	}
-	if !d.c.Whole && d.c.WhatIf == nil && d.chance(0.1) {
+	if !d.c.Whole && !d.focus(simulation) && d.chance(0.1) {
 		d.candidates()
 	}
 	if d.chance(0.5) {

@@ -56,6 +56,10 @@ func (d *draw) scenarios() {
 	if d.chance(0.3) {
 		d.Shuffle(len(d.c.Pods), func(i, j int) { d.c.Pods[i], d.c.Pods[j] = d.c.Pods[j], d.c.Pods[i] })
 	}
+	if d.chance(0.4) {
+		d.drain()
+		return
+	}
 	for range d.between(1, 3) {
 		d.c.WhatIf = append(d.c.WhatIf, d.scenario())
 	}
@@ -144,5 +148,52 @@ func (d *draw) delta() scenario.Delta {
 		out.Pods = append(out.Pods, pod)
 	}
 	d.controlled(out.Pods)
+	d.deltaBesides(&out)
 	return out
+}
+
+// deltaBesides draws differences of what is not on nodes: namespaces, Services and PodDisruptionBudgets.
+func (d *draw) deltaBesides(out *scenario.Delta) {
+	before := *d.c
+	for _, n := range d.c.Namespaces {
+		if d.chance(0.06) {
+			out.RemovedNamespaces = append(out.RemovedNamespaces, n.Name)
+		}
+	}
+	if d.chance(0.25) {
+		d.c.Namespaces = nil
+		d.namespaces()
+		out.Namespaces = slices.DeleteFunc(d.c.Namespaces, func(n *corev1.Namespace) bool {
+			return slices.Contains(out.RemovedNamespaces, n.Name) || d.chance(0.5)
+		})
+	}
+	for _, s := range before.Services {
+		if d.chance(0.15) {
+			out.RemovedServices = append(out.RemovedServices, scenario.Name(s))
+		} else if d.chance(0.2) {
+			s = s.DeepCopy()
+			s.Spec.Selector = d.labelSet()
+			out.Services = append(out.Services, s)
+		}
+	}
+	if d.has(defaultSpread) {
+		s := &corev1.Service{ObjectMeta: d.workloadMeta("service")}
+		s.Spec.Selector = d.labelSet()
+		out.Services = append(out.Services, s)
+	}
+	for _, b := range before.PodDisruptionBudgets {
+		if d.chance(0.15) {
+			out.RemovedBudgets = append(out.RemovedBudgets, scenario.Name(b))
+		} else if d.chance(0.2) {
+			b = b.DeepCopy()
+			b.Status.DisruptionsAllowed = int32(d.IntN(3))
+			out.Budgets = append(out.Budgets, b)
+		}
+	}
+	if d.c.Whole && d.chance(0.3) {
+		d.c.PodDisruptionBudgets = nil
+		d.budget()
+		out.Budgets = append(out.Budgets, d.c.PodDisruptionBudgets...)
+	}
+	d.c.Namespaces, d.c.PodDisruptionBudgets = before.Namespaces, before.PodDisruptionBudgets
 }

@@ -102,9 +102,8 @@ func (p *preemptingGroups) PodGroupPostFilter(
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	y.preempted = groupPreemption{ran: true, all: p.s.countPods()}
-	result, status := p.DefaultPreemption.PodGroupPostFilter(ctx, state, group, func(ctx context.Context) (*fwk.PodGroupAssignments, *fwk.Status) {
-		return y.without(ctx, place)
-	})
+	without := func(ctx context.Context) (*fwk.PodGroupAssignments, *fwk.Status) { return y.without(ctx, place) }
+	result, status := p.DefaultPreemption.PodGroupPostFilter(ctx, state, group, without)
 	if err := p.s.limit(); err != nil {
 		y.err = errors.Join(y.err, err)
 	}
@@ -172,8 +171,8 @@ func (y *groupCycle) bestDomain(best []domain) domain {
 	return best[slices.Index(leads, y.choose(leads))]
 }
 
-// orderPaths makes PodTopologySpread's states of pods those that it has if it goes through the domains in the order of their first
-// nodes. It goes through a map. Its types are not exported, their fields are.
+// orderPaths makes PodTopologySpread's states of pods those that it has if it goes through the domains in the order of their
+// first nodes. It goes through a map. Its types are not exported, their fields are.
 func (s *Scheduler) orderPaths(a *fwk.PodGroupAssignments) error {
 	for _, p := range a.ProposedAssignments {
 		data, err := p.GetCycleState().Read("PreFilter" + names.PodTopologySpread)
@@ -181,7 +180,8 @@ func (s *Scheduler) orderPaths(a *fwk.PodGroupAssignments) error {
 			continue // the plugin skips the pod
 		}
 		state := reflect.ValueOf(data).Elem()
-		constraints, paths, counts := state.FieldByName("Constraints"), state.FieldByName("CriticalPaths"), state.FieldByName("TpValueToMatchNum")
+		constraints, paths := state.FieldByName("Constraints"), state.FieldByName("CriticalPaths")
+		counts := state.FieldByName("TpValueToMatchNum")
 		for i := range constraints.Len() {
 			key := constraints.Index(i).FieldByName("TopologyKey").String()
 			byValue := counts.Index(i).Interface().(map[string]int)

@@ -42,7 +42,7 @@ func (c *Case) After(w *WhatIf, counted Counted) *After {
 	a := &After{Case: &out}
 	out.WhatIf, out.Queue = nil, nil
 	added := a.apply(&w.Delta)
-	a.cordon(w.Cordoned)
+	a.Nodes = Cordon(a.Nodes, w.Cordoned)
 	evicted, entries := a.evicted(w.Evictions, counted)
 	if w.Requeue {
 		a.comeBack(entries, added)
@@ -65,6 +65,9 @@ func (a *After) apply(d *Delta) (added map[*corev1.Pod]bool) {
 		}
 		a.Nodes = append(a.Nodes, n)
 	}
+	a.Namespaces = changed(a.Namespaces, d.RemovedNamespaces, d.Namespaces)
+	a.Services = changed(a.Services, d.RemovedServices, d.Services)
+	a.PodDisruptionBudgets = changed(a.PodDisruptionBudgets, d.RemovedBudgets, d.Budgets)
 	added = map[*corev1.Pod]bool{}
 	for _, p := range d.Pods {
 		a.Pods = append(a.Pods, p)
@@ -73,9 +76,10 @@ func (a *After) apply(d *Delta) (added map[*corev1.Pod]bool) {
 	return added
 }
 
-// cordon does what kubectl cordon and the node lifecycle controller do.
-func (a *After) cordon(names []string) {
-	for i, n := range a.Nodes {
+// Cordon returns nodes after what kubectl cordon and the node lifecycle controller do to some of them.
+func Cordon(nodes []*corev1.Node, names []string) []*corev1.Node {
+	nodes = slices.Clone(nodes)
+	for i, n := range nodes {
 		if !slices.Contains(names, n.Name) {
 			continue
 		}
@@ -87,14 +91,20 @@ func (a *After) cordon(names []string) {
 		if !tainted {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 		}
-		a.Nodes[i] = n
+		nodes[i] = n
 	}
+	return nodes
 }
 
-// stays tells of pods that kubectl drain leaves, and that no controller creates on another node.
-func stays(p *corev1.Pod) bool {
+// Stays tells of pods that kubectl drain leaves, and that no controller creates on another node.
+func Stays(p *corev1.Pod) bool {
 	o := metav1.GetControllerOfNoCopy(p)
 	return o != nil && (o.APIVersion == "apps/v1" && o.Kind == "DaemonSet" || o.APIVersion == "v1" && o.Kind == "Node")
+}
+
+// Canonically compares pods in the order of their canonical encodings, which begin with the length of the name.
+func Canonically(a, b *corev1.Pod) int {
+	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 }
 
 // evicted returns the pods, and the entries that they come back as.
@@ -103,14 +113,11 @@ func (a *After) evicted(of []Evictions, counted Counted) (all []*corev1.Pod, ent
 		var pods []*corev1.Pod
 		if e.Drained {
 			for _, p := range a.Pods {
-				if p.Spec.NodeName == e.Node && !stays(p) {
+				if p.Spec.NodeName == e.Node && !Stays(p) {
 					pods = append(pods, p)
 				}
 			}
-			// The canonical encoding of a pod begins with the length of its name.
-			slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-				return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
-			})
+			slices.SortStableFunc(pods, Canonically)
 		}
 		for _, name := range e.Pods {
 			i := slices.IndexFunc(a.Pods, func(p *corev1.Pod) bool { return PodName(p) == name && p.Spec.NodeName == e.Node })
@@ -148,7 +155,7 @@ func (a *After) comeBack(entries []Returned, added map[*corev1.Pod]bool) {
 	var unknown []Returned
 	for _, r := range entries {
 		switch {
-		case r.Pod.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(r.Pod) == nil || stays(r.Pod):
+		case r.Pod.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(r.Pod) == nil || Stays(r.Pod):
 		case added[r.Pod]:
 			r.Unknown = true
 			unknown = append(unknown, r)
@@ -162,6 +169,15 @@ func (a *After) comeBack(entries []Returned, added map[*corev1.Pod]bool) {
 // deleted is when evicted pods got their deletion timestamp.
 var deleted = metav1.Time{Time: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
 
+// Terminating returns a pod after its eviction.
+func Terminating(p *corev1.Pod) *corev1.Pod {
+	if p.DeletionTimestamp == nil {
+		p = p.DeepCopy()
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = deleted.DeepCopy(), new(int64(30))
+	}
+	return p
+}
+
 func (a *After) evict(pods []*corev1.Pod, terminating bool) {
 	var left []*corev1.Pod
 	for _, p := range a.Pods {
@@ -169,10 +185,7 @@ func (a *After) evict(pods []*corev1.Pod, terminating bool) {
 			if !terminating {
 				continue
 			}
-			if p.DeletionTimestamp == nil {
-				p = p.DeepCopy()
-				p.DeletionTimestamp, p.DeletionGracePeriodSeconds = deleted.DeepCopy(), new(int64(30))
-			}
+			p = Terminating(p)
 		}
 		left = append(left, p)
 	}
@@ -190,6 +203,14 @@ func (a *After) remove(names []string) {
 	}
 	a.Nodes = left
 	a.Pods = slices.DeleteFunc(a.Pods, func(p *corev1.Pod) bool { return slices.Contains(names, p.Spec.NodeName) })
+}
+
+// Again returns what the controller of a pod creates in its place.
+func Again(p *corev1.Pod, suffix string) *corev1.Pod {
+	again := &corev1.Pod{ObjectMeta: *p.ObjectMeta.DeepCopy(), Spec: *p.Spec.DeepCopy()}
+	again.Name += "-" + suffix
+	again.Spec.NodeName = ""
+	return again
 }
 
 // enqueue makes the queue. Pods of the case's queue that are not in the scenario's stay nominated.
@@ -212,9 +233,6 @@ func (a *After) enqueue(c *Case, w *WhatIf) {
 		if r.Unknown {
 			continue
 		}
-		again := &corev1.Pod{ObjectMeta: *r.Pod.ObjectMeta.DeepCopy(), Spec: *r.Pod.Spec.DeepCopy()}
-		again.Name += "-again"
-		again.Spec.NodeName = ""
-		a.Queue = append(a.Queue, Pending{Pod: again, Count: r.Count})
+		a.Queue = append(a.Queue, Pending{Pod: Again(r.Pod, "again"), Count: r.Count})
 	}
 }

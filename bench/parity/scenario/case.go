@@ -47,6 +47,8 @@ type Case struct {
 	Whole bool `json:"whole,omitempty"`
 	// WhatIf are scenarios; nothing else is asked of a case that has any. With Whole a whole kube-scheduler runs their queues.
 	WhatIf []WhatIf `json:"whatIf,omitempty"`
+	// Drain is asked of a case that has it, and nothing else; its queue is empty. With Whole a whole kube-scheduler places pods.
+	Drain *Drain `json:"drain,omitempty"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }

@@ -1,6 +1,13 @@
 package scenario
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // WhatIf is what happens to the case's cluster, in the order of the fields, and which pods are placed then.
 type WhatIf struct {
@@ -32,6 +39,40 @@ type Delta struct {
 	RemovedPods []string       `json:"removedPods,omitempty"`
 	// Pods are on nodes, and are added behind the others.
 	Pods []*corev1.Pod `json:"pods,omitempty"`
+	// The others replace those of the same names, or are added. Removed names have namespaces, but for those of namespaces.
+	RemovedNamespaces []string                        `json:"removedNamespaces,omitempty"`
+	Namespaces        []*corev1.Namespace             `json:"namespaces,omitempty"`
+	RemovedServices   []string                        `json:"removedServices,omitempty"`
+	Services          []*corev1.Service               `json:"services,omitempty"`
+	RemovedBudgets    []string                        `json:"removedBudgets,omitempty"`
+	Budgets           []*policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
+}
+
+// Empty tells whether there is no difference.
+func (d *Delta) Empty() bool {
+	return len(d.Nodes)+len(d.Pods)+len(d.RemovedNodes)+len(d.RemovedPods)+len(d.RemovedNamespaces)+len(d.Namespaces)+
+		len(d.RemovedServices)+len(d.Services)+len(d.RemovedBudgets)+len(d.Budgets) == 0
+}
+
+// changed returns objects without some, with replacements of others, and with further ones behind them.
+func changed[T metav1.Object](all []T, removed []string, by []T) []T {
+	all = slices.DeleteFunc(slices.Clone(all), func(o T) bool { return slices.Contains(removed, Name(o)) })
+	for _, o := range by {
+		if i := slices.IndexFunc(all, func(old T) bool { return Name(old) == Name(o) }); i >= 0 {
+			all[i] = o
+			continue
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// Name is the name with the namespace, if the object is in one.
+func Name(o metav1.Object) string {
+	if _, cluster := o.(*corev1.Namespace); cluster {
+		return o.GetName()
+	}
+	return cmp.Or(o.GetNamespace(), corev1.NamespaceDefault) + "/" + o.GetName()
 }
 
 // PodName is the name with the namespace.

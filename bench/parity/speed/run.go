@@ -109,7 +109,7 @@ func (r *run) sections() error {
 		{"concurrent calls", onBig(r.throughput)},
 		{"requests with their cluster, and streams", onBig(r.inline)},
 	}
-	all = append(all, section{"queues", r.placing})
+	all = append(all, section{"queues", r.placing}, section{"simulation", r.simulation}, section{"affinity surge", r.surge})
 	for _, n := range r.KubeNodes {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
 	}

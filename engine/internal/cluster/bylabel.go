@@ -85,10 +85,31 @@ func (s *State) Selectable(by *selector.Selector) iter.Seq2[int, *Group] {
 				}
 			}
 		}
-		for i := len(s.Cluster.groups); i < len(s.groups); i++ {
+		for i := len(s.Cluster.groups); i < min(len(s.groups), len(s.Cluster.groups)+unindexed); i++ {
 			if !yield(i, &s.groups[i]) {
 				return
 			}
 		}
+		for _, i := range s.addedBy[label] {
+			if !yield(int(i), &s.groups[i]) {
+				return
+			}
+		}
+	}
+}
+
+// unindexed is how many of the groups that a request added are looked at one by one. Those behind them are found by label.
+const unindexed = 16
+
+// index adds a group that the request added to those that are found by label.
+func (s *State) index(i int, shape *Shape) {
+	if i < len(s.Cluster.groups)+unindexed {
+		return
+	}
+	if s.addedBy == nil {
+		s.addedBy = make(map[selector.Label][]int32)
+	}
+	for _, l := range shape.Labels {
+		s.addedBy[l] = append(s.addedBy[l], int32(i))
 	}
 }

@@ -33,7 +33,7 @@ func TestSelectable(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := NewState(context.Background(), c)
-		for range 3 {
+		for range []int{3, 60}[rng.IntN(2)] {
 			s.Assume(s.Compile(&api.Pod{TemplateIndex: -1, Template: &api.PodTemplate{Namespace: "default", Labels: labels()}}), "", 0, 0)
 		}
 		for range 20 {

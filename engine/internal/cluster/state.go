@@ -24,9 +24,10 @@ type State struct {
 	// Resources are the cluster's until OwnResources is called or a pod is assumed or evicted.
 	Resources *Resources
 
-	groups []Group // the cluster's until ownGroups is called
-	ports  []int
-	added  map[intern.ID]int // groups that the request added, by shape
+	groups  []Group // the cluster's until ownGroups is called
+	ports   []int
+	added   map[intern.ID]int          // groups that the request added, by shape
+	addedBy map[selector.Label][]int32 // the groups of added behind the first ones, by label
 	// antiAffinity and wishes are the terms of the groups that the request added.
 	antiAffinity, wishes terms
 
@@ -224,6 +225,7 @@ func (s *State) groupOf(shape *Shape) int {
 	i := len(s.groups)
 	s.added[id] = i
 	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
+	s.index(i, shape)
 	s.antiAffinity.addAntiAffinity(i, shape)
 	s.wishes.addWishes(i, shape)
 	if len(shape.HostPorts) > 0 {

@@ -23,6 +23,7 @@ const shrinkTries = 3000
 
 // finding is a case and what came of it.
 type finding struct {
+	seed        uint64
 	c           *scenario.Case
 	result      *compare.Result
 	nominations compare.Nominations
@@ -46,9 +47,12 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 	for range o.workers {
 		workers.Go(func() {
 			for seed := range seeds {
-				f := finding{c: generate.Case(o.profileOf(seed), seed)}
+				f := finding{seed: seed, c: generate.Case(o.profileOf(seed), seed)}
 				if f.result, f.err = compare.Run(ctx, f.c, o.stowage); f.err == nil && f.result.Answers != nil {
 					f.nominations, f.err = compare.NominationsOf(f.c, f.result.Answers)
+				}
+				if ctx.Err() != nil {
+					return // what differs may differ because the case was cut off
 				}
 				findings <- f
 			}
@@ -63,7 +67,12 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 	undecided, overflows := 0, 0
 	kept := map[string]int{}
 	last := time.Now()
+	next, ahead := o.seedFrom, map[uint64]bool{} // all cases before next were compared
 	for f := range findings {
+		ahead[f.seed] = true
+		for ; ahead[next]; next++ {
+			delete(ahead, next)
+		}
 		if overflow := new(oracle.OverflowError); errors.As(f.err, &overflow) {
 			overflows++
 			continue
@@ -79,7 +88,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 			tally.AddNominations(f.nominations)
 			tally.AddPreemptions(compare.PreemptionsOf(f.c, f.result.Answers))
 		}
-		if d := f.result.Differences; len(d) > 0 && ctx.Err() == nil {
+		if d := f.result.Differences; len(d) > 0 {
 			if kept[d[0].Kind]++; kept[d[0].Kind] <= o.keep {
 				if err := o.report(ctx, f); err != nil {
 					return false, err
@@ -98,9 +107,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 	if undecided > 0 {
 		fmt.Printf("%d cases that kube-scheduler does not decide: the generator is wrong\n", undecided)
 	}
-	if ctx.Err() == nil {
-		fmt.Printf("next: -seed-from %d\n", o.seedFrom+o.cases)
-	}
+	fmt.Printf("next: -seed-from %d\n", next)
 	return tally.Different == 0 && undecided == 0, nil
 }
 
@@ -111,6 +118,10 @@ func (o *options) report(ctx context.Context, f finding) error {
 		r, err := compare.Run(ctx, c, o.stowage)
 		return err == nil && len(r.Differences) > 0 && r.Differences[0].Kind == kind
 	})
+	if ctx.Err() != nil {
+		small = f.c // cut off
+		ctx = context.WithoutCancel(ctx)
+	}
 	r, err := compare.Run(ctx, small, o.stowage)
 	if err != nil {
 		return err
@@ -154,6 +165,10 @@ func replayCase(ctx context.Context, path string, stowage conformance.Service) (
 	case r.WhatIf != nil:
 		for i, w := range r.WhatIf {
 			fmt.Printf("whatIf[%d]: %v\n", i, w.Answer)
+		}
+	case r.Drains != nil:
+		for i, d := range r.Drains {
+			fmt.Printf("drain[%d]: %v\n", i, d)
 		}
 	case r.Answers != nil:
 		for i, d := range r.Answers.Filter {

@@ -1,0 +1,349 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
+	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestDrain drains nodes of random clusters by the API's eviction, one pod after the other, after the answer of Drain. The same pods must end up without a
+// node, and the same must stay because of their budgets, by the Deployments that they are of. Which of several best nodes a pod goes
+// to is chance in kube-scheduler: where what is left depends on that, the outcome must be one of those that Drain has for different
+// seeds. A cluster is made once more if it differs: kube-scheduler may have been late to see an event.
+func TestDrain(t *testing.T) {
+	s := start(t)
+	schedulers[0].start(t, s)
+	startServer(t, s)
+	conn, err := grpc.NewClient(s.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	must(t, err)
+	defer conn.Close()
+	simulation := stowagev1.NewSimulationServiceClient(conn)
+	var seen drainOutcomes
+	for run := range repeats(20) {
+		wrong := confirmed(t, func() []string { return drainOnce(t, s, simulation, uint64(run), &seen) })
+		for _, text := range wrong {
+			t.Errorf("cluster %d: %s", run, text)
+		}
+	}
+	t.Logf("%+v", seen)
+	if seen.Evicted == 0 {
+		t.Error("no pod was evicted")
+	}
+}
+
+// drainOutcomes counts what the clusters were about. Determined ones have the same outcome for every seed.
+type drainOutcomes struct{ Clusters, Determined, Evicted, Unplaced, Blocked int }
+
+// drained is what is left of a drain: pods without a node, and pods that stay, by Deployment.
+type drained struct{ unplaced, blocked map[string]int }
+
+func (d drained) String() string {
+	return fmt.Sprintf("without a node %v, blocked %v", d.unplaced, d.blocked)
+}
+
+func (d drained) equal(o drained) bool {
+	return maps.Equal(d.unplaced, o.unplaced) && maps.Equal(d.blocked, o.blocked)
+}
+
+// drainSeeds is for how many seeds Drain is asked.
+const drainSeeds = 40
+
+func drainOnce(
+	t *testing.T, s *stack.Stack, simulation stowagev1.SimulationServiceClient, seed uint64, seen *drainOutcomes,
+) (wrong []string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 16))
+	var nodes int
+	for { // until every pod has a node
+		deleteAll(t, s)
+		if nodes = drawCluster(t, s, rng); len(settle(t, s)) == 0 {
+			break
+		}
+	}
+	var names []string
+	for i := range 1 + rng.IntN(2) {
+		names = append(names, fmt.Sprintf("node-%05d", (rng.IntN(nodes)+i)%nodes))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	request, workloads := drainRequest(t, s, names)
+	var answers []drained
+	evicted := 0
+	for i := range drainSeeds {
+		request.TieBreakSeed = uint64(i)
+		for _, request.EvictedPods = range []stowagev1.EvictedPods{
+			stowagev1.EvictedPods_EVICTED_PODS_GONE, stowagev1.EvictedPods_EVICTED_PODS_TERMINATING,
+		} {
+			answer := drainAnswer(t, simulation, request)
+			evicted = int(answer.EvictedCount)
+			d := drained{map[string]int{}, map[string]int{}}
+			for _, p := range answer.Unplaced {
+				d.unplaced[workloads[p.Pod.Name]] += int(p.Pod.Count)
+			}
+			for _, p := range answer.Blocked {
+				d.blocked[workloads[p.Pod.Name]] += int(p.Pod.Count)
+			}
+			if !slices.ContainsFunc(answers, d.equal) {
+				answers = append(answers, d)
+			}
+		}
+	}
+	got := drainByEvictions(t, s, names)
+	seen.Clusters++
+	seen.Evicted += evicted
+	seen.Unplaced += len(got.unplaced)
+	seen.Blocked += len(got.blocked)
+	if len(answers) == 1 {
+		seen.Determined++
+	}
+	if !slices.ContainsFunc(answers, got.equal) {
+		return []string{fmt.Sprintf("drained %v: %v, and Drain says %v", names, got, answers)}
+	}
+	return nil
+}
+
+// drawCluster creates nodes, Deployments and budgets, and returns the number of nodes.
+func drawCluster(t *testing.T, s *stack.Stack, rng *rand.Rand) int {
+	t.Helper()
+	nodes := 3 + rng.IntN(3)
+	must(t, controlplane.FakeNodes(t.Context(), s.Client, nodes, 2))
+	full := 0.6 + 0.3*rng.Float64()
+	for i, used := 0, 0; ; i++ {
+		cpu, replicas := []int{2, 4, 6, 8, 12, 16}[rng.IntN(6)], 1+rng.IntN(min(4, nodes))
+		if used += cpu * replicas; float64(used) > full*float64(32*nodes) {
+			return nodes
+		}
+		name := fmt.Sprintf("app-%d", i)
+		labels := map[string]string{"app": name}
+		pod := sized(name, fmt.Sprint(cpu), stack.PlainPods)
+		switch rng.IntN(4) {
+		case 0:
+			pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
+				}},
+			}}
+		case 1:
+			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
+			}}
+		}
+		_, err := s.Client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: appsv1.DeploymentSpec{
+				Replicas: new(int32(replicas)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod.Spec},
+			},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		if rng.IntN(2) == 0 {
+			_, err := s.Client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{
+					MinAvailable: new(intstr.FromInt(max(0, replicas-[]int{0, 1, 1, 2}[rng.IntN(4)]))),
+					Selector:     &metav1.LabelSelector{MatchLabels: labels},
+				},
+			}, metav1.CreateOptions{})
+			must(t, err)
+		}
+	}
+}
+
+// settle waits until every pod either runs or was rejected, Deployments have their pods, and budgets count what runs. It returns the
+// pods without a node.
+func settle(t *testing.T, s *stack.Stack) (without []corev1.Pod) {
+	t.Helper()
+	last, since := "", time.Now()
+	eventually(t, patience, func() error {
+		state, err := settledPods(t.Context(), s, &without)
+		if err != nil {
+			last = ""
+			return err
+		}
+		if state != last {
+			last, since = state, time.Now()
+		}
+		if time.Since(since) < 2*settled {
+			return errors.New("pods still change")
+		}
+		return nil
+	})
+	return without
+}
+
+// settledPods describes the pods, or says what is not settled.
+func settledPods(ctx context.Context, s *stack.Stack, without *[]corev1.Pod) (state string, err error) {
+	deployments, err := s.Client.AppsV1().Deployments("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	pods, err := s.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	want, healthy := 0, map[string]int32{}
+	for _, d := range deployments.Items {
+		want += int(*d.Spec.Replicas)
+	}
+	if len(pods.Items) != want {
+		return "", fmt.Errorf("%d pods, not %d", len(pods.Items), want)
+	}
+	*without = nil
+	for _, p := range pods.Items {
+		switch c := condition(&p); {
+		case p.DeletionTimestamp != nil:
+			return "", fmt.Errorf("%s terminates", p.Name)
+		case p.Spec.NodeName != "" && p.Status.Phase == corev1.PodRunning:
+			healthy[p.Labels["app"]]++
+		case p.Spec.NodeName == "" && c != nil && c.Status == corev1.ConditionFalse:
+			*without = append(*without, p)
+		default:
+			return "", fmt.Errorf("%s is neither running nor rejected", p.Name)
+		}
+		state += fmt.Sprintf("%s %s %s\n", p.Name, p.ResourceVersion, p.Spec.NodeName)
+	}
+	budgets, err := s.Client.PolicyV1().PodDisruptionBudgets("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, b := range budgets.Items {
+		allowed := max(0, healthy[b.Name]-int32(b.Spec.MinAvailable.IntValue()))
+		if b.Status.ObservedGeneration == 0 || b.Status.CurrentHealthy != healthy[b.Name] || b.Status.DisruptionsAllowed != allowed {
+			return "", fmt.Errorf("budget %s: %+v, and %d pods run", b.Name, b.Status, healthy[b.Name])
+		}
+	}
+	return state, nil
+}
+
+// drainRequest states the cluster, and returns the Deployment of each pod.
+func drainRequest(t *testing.T, s *stack.Stack, names []string) (*stowagev1.DrainRequest, map[string]string) {
+	t.Helper()
+	b := kube.NewBuilder(kube.Options{SchedulerName: kube.AnyScheduler, GivenOrder: true})
+	all := metav1.ListOptions{}
+	nodes, err := s.Client.CoreV1().Nodes().List(t.Context(), all)
+	must(t, err)
+	slices.SortFunc(nodes.Items, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range nodes.Items {
+		must(t, b.AddNode(&nodes.Items[i]))
+	}
+	namespaces, err := s.Client.CoreV1().Namespaces().List(t.Context(), all)
+	must(t, err)
+	for i := range namespaces.Items {
+		must(t, b.AddNamespace(&namespaces.Items[i]))
+	}
+	sets, err := s.Client.AppsV1().ReplicaSets("default").List(t.Context(), all)
+	must(t, err)
+	for i := range sets.Items {
+		must(t, b.AddReplicaSet(&sets.Items[i]))
+	}
+	budgets, err := s.Client.PolicyV1().PodDisruptionBudgets("default").List(t.Context(), all)
+	must(t, err)
+	for i := range budgets.Items {
+		must(t, b.AddPodDisruptionBudget(&budgets.Items[i]))
+	}
+	pods, err := s.Client.CoreV1().Pods("default").List(t.Context(), all)
+	must(t, err)
+	workloads := map[string]string{}
+	for i := range pods.Items {
+		must(t, b.AddPod(&pods.Items[i]))
+		workloads[pods.Items[i].Name] = workload(&pods.Items[i])
+	}
+	snapshot, err := b.Build()
+	must(t, err)
+	return &stowagev1.DrainRequest{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}},
+		Nodes:   &stowagev1.CandidateNodes{Names: names}, Mode: stowagev1.DrainMode_DRAIN_MODE_TOGETHER,
+	}, workloads
+}
+
+func drainAnswer(
+	t *testing.T, simulation stowagev1.SimulationServiceClient, request *stowagev1.DrainRequest,
+) (answer *stowagev1.NodeDrain) {
+	t.Helper()
+	stream, err := simulation.Drain(t.Context(), request)
+	must(t, err)
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return answer
+		}
+		must(t, err)
+		if d := part.GetDrain(); d != nil {
+			answer = d
+		}
+	}
+}
+
+// cordoned is what kubectl cordon and the node lifecycle controller, which does not run here, do to a node.
+const cordoned = `{"spec":{"unschedulable":true,"taints":[{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}}`
+
+// drainByEvictions cordons nodes, and evicts their pods as long as the API server lets any go, as kubectl drain does.
+func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
+	t.Helper()
+	for _, name := range names {
+		_, err := s.Client.CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, []byte(cordoned), metav1.PatchOptions{})
+		must(t, err)
+	}
+	time.Sleep(settled)
+	out := drained{}
+	for more := true; more; {
+		more = false
+		out = drained{map[string]int{}, map[string]int{}}
+		for _, p := range settleOn(t, s, names) {
+			err := s.Client.CoreV1().Pods("default").EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}})
+			switch {
+			case apierrors.IsTooManyRequests(err):
+				out.blocked[workload(&p)]++
+			case err == nil:
+				more = true
+				// The next one goes once this one's replacement was attempted: pods are attempted in the order of Drain then.
+				eventually(t, patience, func() error {
+					_, err := settledPods(t.Context(), s, new([]corev1.Pod))
+					return err
+				})
+			default:
+				must(t, err)
+			}
+		}
+	}
+	for _, p := range settle(t, s) {
+		out.unplaced[workload(&p)]++
+	}
+	return out
+}
+
+// settleOn returns the pods on nodes, in the order in which Drain evicts them, once pods have settled.
+func settleOn(t *testing.T, s *stack.Stack, names []string) (out []corev1.Pod) {
+	t.Helper()
+	settle(t, s)
+	pods, err := s.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	out = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return !slices.Contains(names, p.Spec.NodeName) })
+	slices.SortFunc(out, func(a, b corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}

@@ -1,0 +1,410 @@
+package expect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Drainer drains nodes of a case. It states the cluster anew after each round of evictions and placements, and asks
+// kube-scheduler for the placements in that cluster.
+type Drainer struct {
+	c       *scenario.Case // the cluster as it is now
+	counted scenario.Counted
+	// templates are those of the pods on nodes in the request, by name.
+	templates map[string]uint32
+	left      []int // evictions that each budget allows
+	came      map[string]comer
+	attempts  int // how often pods were placed
+}
+
+// comer is a pod that was placed in an earlier round or drain.
+type comer struct {
+	at     int // orders them
+	origin *corev1.Pod
+	drain  *drain
+}
+
+// NewDrainer returns a Drainer of the case's cluster.
+func NewDrainer(c *scenario.Case, counted scenario.Counted, templates map[string]uint32) *Drainer {
+	d := &Drainer{c: c, counted: counted, templates: templates, came: map[string]comer{}}
+	for _, b := range c.PodDisruptionBudgets {
+		d.left = append(d.left, max(0, int(b.Status.DisruptionsAllowed)))
+	}
+	return d
+}
+
+// Fork returns a Drainer that drains further without changing d.
+func (d *Drainer) Fork() *Drainer {
+	out := *d
+	out.left, out.came = slices.Clone(d.left), maps.Clone(d.came)
+	return &out
+}
+
+// drainUnit is equal pods of a node that is drained.
+type drainUnit struct {
+	*scenario.Unit
+	first   *corev1.Pod
+	refused stowagev1.BlockedReason
+	budgets []int // that select them
+	budget  int   // the one that evictions use up, -1 for none
+	stays   bool
+}
+
+// drainBatch is pods of a unit that are evicted in one round.
+type drainBatch struct {
+	*drainUnit
+	count   int
+	round   uint32
+	message string // of the last attempt to place them
+}
+
+// drain is one drain.
+type drain struct {
+	*Drainer
+	out     *stowagev1.NodeDrain
+	units   []*drainUnit
+	pending []drainBatch
+	leaving []*corev1.Pod // in this round
+	ready   []int         // pods that were placed in this round, by budget
+	lost    int
+	moves   []int // attempt and entry of each of out.Moves
+}
+
+// Drain drains nodes, by ascending index, together.
+func (d *Drainer) Drain(nodes ...int) (*stowagev1.NodeDrain, error) {
+	r := &drain{Drainer: d, out: &stowagev1.NodeDrain{Nodes: &stowagev1.NodeList{}}}
+	var names []string
+	for _, n := range nodes {
+		r.out.Nodes.Indexes = append(r.out.Nodes.Indexes, uint32(n))
+		names = append(names, d.c.Nodes[n].Name)
+	}
+	c := *d.c
+	c.Nodes = scenario.Cordon(c.Nodes, names)
+	d.c = &c
+	moved := func(p *corev1.Pod) (int, bool) {
+		m, ok := d.came[scenario.PodName(p)]
+		return m.at, ok
+	}
+	for _, n := range nodes {
+		for _, u := range d.c.Units(n, d.counted, moved) {
+			r.units = append(r.units, r.unit(u))
+		}
+	}
+	if err := r.rounds(); err != nil {
+		return nil, err
+	}
+	return r.finish(), nil
+}
+
+// unit finds out what becomes of pods.
+func (r *drain) unit(u *scenario.Unit) *drainUnit {
+	p := u.Pods[0]
+	out := &drainUnit{Unit: u, first: p, budget: -1, budgets: r.budgets(p)}
+	controlled := metav1.GetControllerOfNoCopy(p) != nil
+	switch {
+	case scenario.Stays(p):
+		out.stays = true
+		r.out.StayingCount += uint32(len(u.Pods))
+	case p.DeletionTimestamp != nil:
+	case !controlled && !r.c.Drain.Force:
+		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER
+	case r.c.Drain.IgnoreBudgets:
+	case len(out.budgets) > 1:
+		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_SEVERAL_BUDGETS
+	case len(out.budgets) == 1:
+		out.budget = out.budgets[0]
+	}
+	return out
+}
+
+// budgets returns the budgets that count for the eviction of a pod, as getPodDisruptionBudgets does
+// (pkg/registry/core/pod/storage/eviction.go, v1.37).
+func (d *Drainer) budgets(p *corev1.Pod) (of []int) {
+	for i, b := range d.c.PodDisruptionBudgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err == nil && namespaceOf(b) == namespaceOf(p) && selector.Matches(labels.Set(p.Labels)) {
+			of = append(of, i)
+		}
+	}
+	return of
+}
+
+func namespaceOf(o metav1.Object) string { return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault) }
+
+// rounds evicts and places pods until no further pod can be evicted.
+func (r *drain) rounds() error {
+	for {
+		evicted := r.evict()
+		if evicted {
+			r.out.RoundCount++
+		} else {
+			again := len(r.leaving) > 0 && len(r.pending) > 0
+			if r.leave(); !again {
+				return nil
+			}
+		}
+		r.ready = make([]int, len(r.left))
+		if err := r.place(); err != nil {
+			return err
+		}
+		for i, n := range r.ready {
+			r.left[i] += n
+		}
+	}
+}
+
+// evict evicts the pods of a round, and tells whether there are any. Those of the round before leave, unless there are none: then
+// they do once it is known that they were the last ones.
+func (r *drain) evict() (any bool) {
+	var now []drainBatch
+	for _, u := range r.units {
+		count := len(u.Pods)
+		if u.stays || u.refused != 0 {
+			continue
+		}
+		if u.budget >= 0 {
+			count = min(count, r.left[u.budget])
+			r.left[u.budget] -= count
+		}
+		if count > 0 {
+			now = append(now, drainBatch{drainUnit: u, count: count, round: r.out.RoundCount})
+		}
+	}
+	if len(now) == 0 {
+		return false
+	}
+	r.leave()
+	for _, b := range now {
+		r.out.EvictedCount += uint32(b.count)
+		gone := b.Pods[:b.count]
+		b.Pods = b.Pods[b.count:]
+		for _, p := range gone {
+			if r.c.Drain.Terminating {
+				r.leaving = append(r.leaving, p)
+				r.replace(p, scenario.Terminating(p))
+			} else {
+				r.replace(p, nil)
+			}
+		}
+		if b.first.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(b.first) != nil {
+			r.pending = append(r.pending, b)
+		}
+	}
+	return true
+}
+
+// leave lets the pods go that terminate.
+func (r *drain) leave() {
+	for _, p := range r.leaving {
+		r.replace(p, nil)
+	}
+	r.leaving = nil
+}
+
+// replace puts a pod in the place of another, or none.
+func (d *Drainer) replace(p, by *corev1.Pod) {
+	c := *d.c
+	c.Pods = slices.Clone(c.Pods)
+	i := slices.IndexFunc(c.Pods, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
+	switch {
+	case i < 0:
+	case by == nil:
+		c.Pods = slices.Delete(c.Pods, i, i+1)
+	default:
+		c.Pods[i] = by
+	}
+	d.c = &c
+}
+
+// place places the pods that are pending.
+func (r *drain) place() error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	r.attempts++
+	c := *r.c
+	c.Candidates = c.Drain.Targets
+	for i, b := range r.pending {
+		pod := scenario.Again(r.origin(b.first), fmt.Sprintf("again-%d-%d", r.attempts, i))
+		c.Queue = append(c.Queue, scenario.Pending{Pod: pod, Count: b.count})
+	}
+	answer, result, err := r.ask(&c)
+	if err != nil {
+		return err
+	}
+	var still []drainBatch
+	pending := r.pending
+	for i, b := range pending {
+		p := answer.Placements[i]
+		r.moved(&b, i, p.Nodes.Indexes, c.Queue[i].Pod)
+		r.lost += int(p.EvictedCount)
+		if b.count = int(p.UnplacedCount); b.count > 0 {
+			b.message = p.Message
+			still = append(still, b)
+		}
+	}
+	r.pending = still
+	if result == nil {
+		return nil
+	}
+	for _, e := range result.Evictions {
+		for _, v := range e.Victims {
+			if v.Entry >= 0 {
+				r.list(r.reference(pending[v.Entry].first, int(e.Node), true, 1))
+				continue
+			}
+			r.preempted(v.Pod, int(e.Node))
+		}
+	}
+	return nil
+}
+
+// ask has kube-scheduler place the queue of a case.
+func (r *drain) ask(c *scenario.Case) (*stowagev1.PlaceResponse, *oracle.QueueResult, error) {
+	if c.Whole {
+		return wholeQueue(c)
+	}
+	answer, _, err := inOrder(c, false)
+	return answer, nil, err
+}
+
+// origin is the pod of the case that a pod came from.
+func (d *Drainer) origin(p *corev1.Pod) *corev1.Pod {
+	if m, ok := d.came[scenario.PodName(p)]; ok {
+		return m.origin
+	}
+	return p
+}
+
+// settled is when pods start that were placed: after those of the case, and before those that a whole kube-scheduler places.
+var settled = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// moved puts pods of a batch on nodes.
+func (r *drain) moved(b *drainBatch, entry int, nodes []uint32, pending *corev1.Pod) {
+	if len(nodes) == 0 {
+		return
+	}
+	c := *r.c
+	c.Pods = slices.Clone(c.Pods)
+	for i, n := range nodes {
+		pod := pending.DeepCopy()
+		pod.Name = fmt.Sprintf("%s-%d", pending.Name, i)
+		pod.Spec.NodeName = c.Nodes[n].Name
+		pod.Status.StartTime = &metav1.Time{Time: settled.Add(time.Duration(len(r.came)) * time.Second)}
+		c.Pods = append(c.Pods, pod)
+		r.came[scenario.PodName(pod)] = comer{at: r.attempts<<20 | entry<<10 | i, origin: r.origin(b.first), drain: r}
+	}
+	r.c = &c
+	r.out.PlacedCount += uint32(len(nodes))
+	r.out.Moves = append(r.out.Moves, &stowagev1.PodMove{
+		Pod: r.reference(b.first, b.Node, b.Counted, len(nodes)), Nodes: &stowagev1.NodeList{Indexes: nodes}, Round: b.round,
+	})
+	r.moves = append(r.moves, r.attempts<<20|entry<<10)
+	if b.budget >= 0 {
+		r.ready[b.budget] += len(nodes)
+	}
+}
+
+// preempted takes a pod off its node, which does not come back.
+func (r *drain) preempted(p *corev1.Pod, node int) {
+	if slices.ContainsFunc(r.leaving, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) }) {
+		return // it leaves anyway
+	}
+	r.replace(p, nil)
+	m, came := r.came[scenario.PodName(p)]
+	if came && m.drain == r {
+		r.unmove(m.at, uint32(node))
+	}
+	for _, b := range r.budgets(p) {
+		r.left[b] = max(0, r.left[b]-1)
+	}
+	for _, u := range r.units {
+		u.Pods = slices.DeleteFunc(slices.Clone(u.Pods), func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
+	}
+	r.list(r.reference(p, node, came, 1))
+}
+
+// unmove takes back that a pod was placed in an earlier round.
+func (r *drain) unmove(at int, node uint32) {
+	r.out.PlacedCount--
+	r.lost++
+	i := slices.Index(r.moves, at&^(1<<10-1))
+	m := r.out.Moves[i]
+	if m.Pod.Count--; m.Pod.Count == 0 {
+		r.out.Moves, r.moves = slices.Delete(r.out.Moves, i, i+1), slices.Delete(r.moves, i, i+1)
+		return
+	}
+	on := slices.Index(m.Nodes.Indexes, node)
+	m.Nodes.Indexes = slices.Delete(m.Nodes.Indexes, on, on+1)
+}
+
+// list lists a preempted pod. Equal ones without names are listed together.
+func (r *drain) list(p *stowagev1.PodReference) {
+	if n := len(r.out.Preempted); n > 0 && p.Name == "" {
+		last := r.out.Preempted[n-1]
+		same := last.Name == "" && last.Namespace == p.Namespace && last.NodeIndex == p.NodeIndex
+		if same && last.GetTemplateIndex() == p.GetTemplateIndex() {
+			last.Count++
+			return
+		}
+	}
+	r.out.Preempted = append(r.out.Preempted, p)
+}
+
+func (d *Drainer) reference(p *corev1.Pod, node int, counted bool, count int) *stowagev1.PodReference {
+	out := &stowagev1.PodReference{Namespace: namespaceOf(p), NodeIndex: uint32(node), Count: uint32(count)}
+	if !counted {
+		out.Name = p.Name
+	}
+	if t, ok := d.templates[scenario.PodName(d.origin(p))]; ok {
+		out.Origin = &stowagev1.PodReference_TemplateIndex{TemplateIndex: t}
+	}
+	return out
+}
+
+// finish lists the pods that are left, and sets the status.
+func (r *drain) finish() *stowagev1.NodeDrain {
+	out := r.out
+	for _, b := range r.pending {
+		out.Unplaced = append(out.Unplaced, &stowagev1.UnplacedPod{
+			Pod: r.reference(b.first, b.Node, b.Counted, b.count), Message: b.message,
+		})
+	}
+	for _, u := range r.units {
+		if len(u.Pods) == 0 || u.stays {
+			continue
+		}
+		blocked := &stowagev1.BlockedPod{
+			Pod:    r.reference(u.first, u.Node, u.Counted, len(u.Pods)),
+			Reason: cmp.Or(u.refused, stowagev1.BlockedReason_BLOCKED_REASON_BUDGET),
+		}
+		for _, i := range u.budgets {
+			if u.refused != stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER {
+				b := r.c.PodDisruptionBudgets[i]
+				blocked.Budgets = append(blocked.Budgets, &stowagev1.NamespacedName{Namespace: namespaceOf(b), Name: b.Name})
+			}
+		}
+		slices.SortFunc(blocked.Budgets, func(a, b *stowagev1.NamespacedName) int { return cmp.Compare(a.Name, b.Name) })
+		out.Blocked = append(out.Blocked, blocked)
+	}
+	switch {
+	case len(out.Blocked) > 0:
+		out.Status = stowagev1.DrainStatus_DRAIN_STATUS_BLOCKED
+	case len(out.Unplaced)+r.lost > 0:
+		out.Status = stowagev1.DrainStatus_DRAIN_STATUS_UNPLACED
+	default:
+		out.Status = stowagev1.DrainStatus_DRAIN_STATUS_DRAINED
+	}
+	return out
+}
