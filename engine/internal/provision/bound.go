@@ -17,6 +17,8 @@ type row struct {
 	need   int64   // beyond what the cluster has, more than 0
 	brings []int64 // by template
 	most   int64   // of brings, more than 0
+	each   []int64 // what a pod of a kind needs, by kind
+	weight float64 // of a need of most, in the bound of all rows together
 }
 
 // Bounds of the rows, so that bounding takes a fraction of a trial.
@@ -63,15 +65,16 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			need := int64(0)
+			need, each := int64(0), make([]int64, len(a.kinds))
 			for _, k := range set {
 				for i := range k.needs {
 					if n := &k.needs[i]; n.Resource == name {
-						need = min(maxAmount, need+int64(k.pods)*k.each(n)) // less than is needed is sound
+						each[k.index] = k.each(n)
+						need = min(maxAmount, need+int64(k.pods)*each[k.index]) // less than is needed is sound
 					}
 				}
 			}
-			add(s.row(need, func(n uint32) int64 {
+			add(s.row(need, each, func(n uint32) int64 {
 				if !nodes.Has(n) {
 					return 0
 				}
@@ -84,7 +87,9 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		add(s.row(int64(k.pods), func(n uint32) int64 { return int64(k.most(n)) }))
+		each := make([]int64, len(a.kinds))
+		each[k.index] = 1
+		add(s.row(int64(k.pods), each, func(n uint32) int64 { return int64(k.most(n)) }))
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(s.alone(&b), s.alone(&a)) })
 	return rows[:min(len(rows), maxRows)], nil
@@ -124,7 +129,7 @@ func (s *solver) sets(kinds []*kind) [][]*kind {
 }
 
 // row returns the row of a need; nil if the cluster has enough, or no template brings anything.
-func (s *solver) row(need int64, brings func(n uint32) int64) *row {
+func (s *solver) row(need int64, each []int64, brings func(n uint32) int64) *row {
 	for n := range s.Candidates.All() {
 		if need -= min(need, brings(n)); need == 0 {
 			return nil
@@ -133,7 +138,7 @@ func (s *solver) row(need int64, brings func(n uint32) int64) *row {
 	if need <= 0 {
 		return nil
 	}
-	r := &row{need: need, brings: make([]int64, len(s.Templates))}
+	r := &row{need: need, each: each, brings: make([]int64, len(s.Templates))}
 	for t := range r.brings {
 		r.brings[t] = brings(s.first(t))
 		r.most = max(r.most, r.brings[t])
@@ -252,6 +257,9 @@ func (s *solver) together(ctx context.Context) (int64, error) {
 	weights, err := p.solve(ctx)
 	if err != nil {
 		return 0, err
+	}
+	for j, r := range rows {
+		r.weight = weights[j]
 	}
 	return s.verified(rows, templates, weights), nil
 }

@@ -12,7 +12,7 @@ type demand struct {
 	*kind
 	left       int
 	key, value string   // no key for any domain
-	weight     float64  // the least that a pod costs
+	weight     float64  // what a pod costs
 	amounts    []amount // of one pod, by need
 }
 
@@ -78,18 +78,30 @@ func (s *solver) most(t int) int { return min(s.Templates[t].Most, s.MaxNodes) }
 // price is a template's price for quotients.
 func (s *solver) price(t int) float64 { return float64(s.Templates[t].Price) + 1.0/1024 }
 
+// weight returns what a pod of a kind costs: by the weights that bound the cost, and a little for itself.
+func (s *solver) weight(k *kind) float64 {
+	weight := 1.0 / 1024
+	for i := range s.rows {
+		if r := &s.rows[i]; r.each[k.index] > 0 {
+			weight += float64(r.weight * float64(r.each[k.index]) / float64(r.most))
+		}
+	}
+	return weight
+}
+
 // demands returns what the unplaced pods of a trial need. Pods that must be spread over domains, or be apart, are divided evenly
 // over the domains of templates that take them.
 func (s *solver) demands(from *trial, active []int) (demands []demand) {
 	for _, k := range s.unplaced(from) {
-		d := demand{kind: k, left: from.left[k.index], weight: math.Inf(1)}
+		d := demand{kind: k, left: from.left[k.index], weight: s.weight(k)}
+		taken := false
 		var values []string
 		for _, t := range active {
 			fit := k.most(s.first(t))
 			if fit == 0 {
 				continue
 			}
-			d.weight = min(d.weight, s.price(t)/float64(fit))
+			taken = true
 			if len(k.spread) == 0 {
 				continue
 			}
@@ -98,7 +110,7 @@ func (s *solver) demands(from *trial, active []int) (demands []demand) {
 			}
 		}
 		switch {
-		case math.IsInf(d.weight, 1):
+		case !taken:
 		case len(values) < 2:
 			demands = append(demands, d)
 		default:
@@ -121,6 +133,7 @@ type filling struct {
 	demands []demand
 	room    [][]int64 // by template, for those in use, and resource
 	used    []int64   // by resource
+	total   []float64 // by resource
 }
 
 // newFilling prepares an estimate of what the unplaced pods of a trial need.
@@ -146,7 +159,7 @@ func (s *solver) newFilling(from *trial, active []int) *filling {
 			d.amounts = append(d.amounts, amount{r, each})
 		}
 	}
-	f.used = make([]int64, len(resources))
+	f.used, f.total = make([]int64, len(resources)), make([]float64, len(resources))
 	return f
 }
 
@@ -205,33 +218,63 @@ func (s *solver) estimate(ctx context.Context, from *trial, active []int, first 
 	return counts, nil
 }
 
-// fill returns how many pods of each demand a new node of a template takes, the largest first, and what they are worth.
+// fill returns how many pods of each demand a new node of a template takes, and what they are worth. It takes of each demand its
+// share of what the node has room for, as pods come to nodes in any order, and then the largest that fit.
 func (f *filling) fill(t int) (fill []int, worth float64) {
 	node, room := f.first(t), f.room[t]
 	clear(f.used)
 	fill = make([]int, len(f.demands))
+	clear(f.total)
 	for i := range f.demands {
-		d := &f.demands[i]
-		if !d.nodes.Has(node) || d.key != "" && f.value(t, d.key) != d.value {
-			continue
+		if d := &f.demands[i]; f.fits(d, t) {
+			for _, a := range d.amounts {
+				f.total[a.resource] += float64(float64(d.left) * float64(a.each))
+			}
 		}
-		fit := int64(d.left)
-		for _, a := range d.amounts {
-			fit = min(fit, max(0, room[a.resource]-f.used[a.resource])/a.each)
+	}
+	share := 1.0
+	for r, total := range f.total {
+		if total > 0 {
+			share = min(share, float64(max(0, room[r]))/total)
 		}
-		if fit > 1 && len(d.alone) > 0 {
-			fit = min(fit, int64(d.most(node)))
+	}
+	owed := 0.5
+	for pass := range 2 {
+		for i := range f.demands {
+			d := &f.demands[i]
+			if !f.fits(d, t) {
+				continue
+			}
+			fit := int64(d.left - fill[i])
+			if pass == 0 {
+				owed += float64(float64(d.left) * share)
+				fit = min(fit, int64(owed))
+			}
+			for _, a := range d.amounts {
+				fit = min(fit, max(0, room[a.resource]-f.used[a.resource])/a.each)
+			}
+			if fit > 0 && len(d.alone) > 0 {
+				fit = min(fit, int64(d.most(node)-fill[i]))
+			}
+			if fit <= 0 {
+				continue
+			}
+			if pass == 0 {
+				owed -= float64(fit)
+			}
+			for _, a := range d.amounts {
+				f.used[a.resource] += fit * a.each
+			}
+			fill[i] += int(fit)
+			worth += float64(float64(fit) * d.weight)
 		}
-		if fit == 0 {
-			continue
-		}
-		for _, a := range d.amounts {
-			f.used[a.resource] += fit * a.each
-		}
-		fill[i] = int(fit)
-		worth += float64(float64(fit) * d.weight)
 	}
 	return fill, worth
+}
+
+// fits reports whether a demand may be put on nodes of a template, as far as is known.
+func (f *filling) fits(d *demand, t int) bool {
+	return d.nodes.Has(f.first(t)) && (d.key == "" || f.value(t, d.key) == d.value)
 }
 
 // grow adds nodes until all pods are placed, or none of those that are tried places more.

@@ -13,7 +13,9 @@ import (
 // Bounds of what is said about templates.
 const (
 	maxExplainedTemplates = 64
-	maxExplained          = 10_000 // of pods and templates
+	maxExplained          = 10_000   // of pods and templates
+	maxRefusals           = 100_000  // of entries and templates
+	maxText               = 64 << 20 // bytes of their messages
 )
 
 // explain says for the unplaced pods why one more node of a template would not take the first of them.
@@ -60,11 +62,19 @@ func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 			messages[t] = m
 			return nil
 		})
+	refusals, text := maxRefusals, maxText
 	for i := range all {
 		for _, at := range all[i].at {
 			u := &out.Unplaced[at]
-			u.Truncated = i >= kinds || templates < len(s.Templates)
-			for t := 0; t < templates && i < kinds; t++ {
+			u.Truncated = templates < len(s.Templates)
+			for t := range templates {
+				if refusals--; i < kinds {
+					text -= len(messages[t][i])
+				}
+				if i >= kinds || refusals < 0 || text < 0 {
+					u.Truncated = true
+					break
+				}
 				u.Refusals = append(u.Refusals, verdict.TemplateRefusal{Template: t, Message: messages[t][i]})
 			}
 		}

@@ -13,11 +13,7 @@ import (
 // better, it tries them, in ascending order of cost.
 func (s *solver) prove(ctx context.Context, out *verdict.Provision) error {
 	if s.complete(s.best) {
-		var err error
-		if out.Bound, err = s.bound(ctx); err != nil {
-			return err
-		}
-		if out.Bound = min(out.Bound, s.best.cost); out.Bound == s.best.cost {
+		if out.Bound = min(s.least, s.best.cost); out.Bound == s.best.cost {
 			out.Optimal = true
 			return nil
 		}

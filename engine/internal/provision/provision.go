@@ -64,7 +64,8 @@ type solver struct {
 	classes []*api.NodeClass // by template
 	names   [][]string       // by template, as many as were needed so far
 	*analysis
-	used int // steps
+	least int64 // a lower bound of the cost if all pods are placed that are not known to be impossible
+	used  int   // steps
 	// start is the trial without new nodes.
 	start, best *trial
 }
@@ -87,6 +88,9 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	}
 	var err error
 	if s.analysis, err = s.analyse(ctx); err != nil {
+		return nil, err
+	}
+	if s.least, err = s.bound(ctx); err != nil {
 		return nil, err
 	}
 	tried, err := s.try(ctx, [][]int{make([]int, len(p.Templates))})
