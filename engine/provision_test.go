@@ -378,6 +378,7 @@ func largeProvision(nodes, entries, each, templates int) (*api.Cluster, []engine
 func TestProvisionIsTheSameOnAnyProcessors(t *testing.T) {
 	t.Parallel()
 	stated, queue, o := largeProvision(50, 20, 10, 12)
+	o.Steps = 1 << 17
 	c := compiled(t, stated)
 	var want *verdict.Provision
 	for _, workers := range []int{1, 2, 4} {
@@ -497,15 +498,16 @@ func BenchmarkProvision(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			var before *verdict.Provision
 			for b.Loop() {
 				got, err := c.Provision(b.Context(), queue, o)
 				if err != nil {
 					b.Fatal(err)
 				}
-				again, err := c.Provision(b.Context(), queue, o)
-				if err != nil || gocmp.Diff(got, again) != "" {
-					b.Fatal("another answer", err)
+				if before != nil && gocmp.Diff(before, got) != "" {
+					b.Fatal("another answer")
 				}
+				before = got
 				b.ReportMetric(float64(placedBy(&got.Place)), "placed")
 				b.ReportMetric(float64(got.Cost)/float64(max(1, got.Bound)), "cost/bound")
 				b.ReportMetric(float64(len(got.Names)), "new")
