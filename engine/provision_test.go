@@ -248,14 +248,15 @@ func compareProvision(t *testing.T, seed uint64, seen map[string]int) {
 	default:
 		seen["new"]++
 	}
-	if got.Optimal {
+	switch {
+	case got.Optimal:
 		seen["optimal"]++
 		if got.Steps < 100 {
 			seen["by the bound"]++
 		}
-	} else if placed != most || got.Cost != least {
+	case placed != most || got.Cost != least:
 		seen["not the best"]++
-	} else {
+	default:
 		seen["open"]++
 	}
 	if seed%4 != 1 && !got.Optimal {

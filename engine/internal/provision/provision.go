@@ -51,7 +51,7 @@ type Problem struct {
 	// Templates have distinct names.
 	Templates []Template
 	MaxNodes  int
-	// Steps bounds the search. The cluster as it is is tried in any case.
+	// Steps bounds the search. The cluster without new nodes is tried in any case.
 	Steps int
 	// Workers is the number of goroutines, at least 1. No result depends on it.
 	Workers int
@@ -261,10 +261,8 @@ func (s *solver) firstOf(ctx context.Context, all [][]int, use func(*trial) bool
 		if err != nil {
 			return false, err
 		}
-		for _, t := range tried {
-			if use(t) {
-				return true, nil
-			}
+		if slices.ContainsFunc(tried, use) {
+			return true, nil
 		}
 		all = all[len(now):]
 	}

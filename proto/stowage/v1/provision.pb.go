@@ -45,7 +45,7 @@ type ProvisionRequest struct {
 	Templates []*NodeTemplate `protobuf:"bytes,5,rep,name=templates,proto3" json:"templates,omitempty"`
 	// The number of new nodes at most, 1 to 100,000. 10,000 if absent.
 	MaxNodes *uint32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3,oneof" json:"max_nodes,omitempty"`
-	// The step budget of the search, 1 to 67,108,864. 1,048,576 if absent. The cluster as it is is tried in any case. A step is a
+	// The step budget of the search, 1 to 67,108,864. 1,048,576 if absent. The cluster without new nodes is tried in any case. A step is a
 	// unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
