@@ -239,7 +239,8 @@ func compareProvision(t *testing.T, seed uint64, seen map[string]int) {
 		t.Errorf("seed %d: bound %d, as many pods are placed for %d", seed, got.Bound, asGood)
 	}
 	if got.Optimal && (placed != most || got.Cost != least || got.Bound != got.Cost) {
-		t.Errorf("seed %d: %d pods for %d, bound %d, said to be optimal: %d pods for %d", seed, placed, got.Cost, got.Bound, most, least)
+		t.Errorf("seed %d: %d pods for %d, bound %d, said to be optimal: %d pods for %d",
+			seed, placed, got.Cost, got.Bound, most, least)
 	}
 	c.compareUnplaced(t, seed, got, counts, ever, seen)
 	switch {
@@ -406,23 +407,27 @@ func TestProvisionOptimal(t *testing.T) {
 		return engine.NodeTemplate{Node: n.Node, Price: price, Most: 100}
 	}
 	web := enginetest.MakePod("web").Label("app", "web").Request("cpu", 1000)
-	apart := enginetest.MakePod("apart").Label("app", "web").Request("cpu", 1000).AntiAffinity(hostname, enginetest.Selects("app", "web"))
-	small, large := template("small", 2000, 10), template("large", 8000, 32)
+	apart := enginetest.MakePod("apart").Label("app", "web").Request("cpu", 1000)
+	apart.AntiAffinity(hostname, enginetest.Selects("app", "web"))
+	sizes := []engine.NodeTemplate{template("small", 2000, 10), template("large", 8000, 32)}
+	alike := []engine.NodeTemplate{template("dear", 4000, 9), template("cheap", 4000, 8)}
 	for name, test := range map[string]struct {
-		queue     []engine.Pending
+		pod       *enginetest.Pod
+		count     int
 		templates []engine.NodeTemplate
 		counts    []uint32
 	}{
-		"the cheapest for the amount":  {[]engine.Pending{{Pod: web.Pod, Count: 16}}, []engine.NodeTemplate{small, large}, []uint32{0, 2}},
-		"a mix":                        {[]engine.Pending{{Pod: web.Pod, Count: 18}}, []engine.NodeTemplate{small, large}, []uint32{1, 2}},
-		"a node for each":              {[]engine.Pending{{Pod: apart.Pod, Count: 7}}, []engine.NodeTemplate{small, large}, []uint32{7, 0}},
-		"many, by the bound":           {[]engine.Pending{{Pod: web.Pod, Count: 800}}, []engine.NodeTemplate{small, large}, []uint32{0, 100}},
-		"nothing":                      {nil, []engine.NodeTemplate{small}, []uint32{0}},
-		"of two that are alike, cheap": {[]engine.Pending{{Pod: web.Pod, Count: 3}}, []engine.NodeTemplate{template("dear", 4000, 9), template("cheap", 4000, 8)}, []uint32{0, 1}},
+		"the cheapest for the amount":  {web, 16, sizes, []uint32{0, 2}},
+		"a mix":                        {web, 18, sizes, []uint32{1, 2}},
+		"a node for each":              {apart, 7, sizes, []uint32{7, 0}},
+		"many, by the bound":           {web, 800, sizes, []uint32{0, 100}},
+		"nothing":                      {web, 0, sizes, []uint32{0, 0}},
+		"of two that are alike, cheap": {web, 3, alike, []uint32{0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := compiled(t, &api.Cluster{}).Provision(t.Context(), test.queue, engine.ProvisionOptions{
+			queue := []engine.Pending{{Pod: test.pod.Pod, Count: test.count}}
+			got, err := compiled(t, &api.Cluster{}).Provision(t.Context(), queue, engine.ProvisionOptions{
 				Profile: api.Kube137(), Templates: test.templates, MaxNodes: 200, Steps: 1 << 20,
 			})
 			if err != nil || !slices.Equal(got.Counts, test.counts) || !got.Optimal || len(got.Unplaced) > 0 {
@@ -443,7 +448,8 @@ func TestProvisionSpreadsOverNewZones(t *testing.T) {
 	}
 	o.Profile, o.MaxNodes, o.Steps = api.Kube137(), 100, 1<<20
 	stated := enginetest.Cluster(
-		enginetest.MakeNode("a").Zone("z0").Allocate("cpu", 0, "pods", 9), enginetest.MakeNode("b").Zone("z1").Allocate("cpu", 0, "pods", 9))
+		enginetest.MakeNode("a").Zone("z0").Allocate("cpu", 0, "pods", 9),
+		enginetest.MakeNode("b").Zone("z1").Allocate("cpu", 0, "pods", 9))
 	got, err := compiled(t, stated).Provision(t.Context(), []engine.Pending{{Pod: web.Pod, Count: 8}}, o)
 	if err != nil || !slices.Equal(got.Counts, []uint32{2, 2, 0}) || placedBy(&got.Place) != 8 {
 		t.Errorf("%v, %+v", err, got)
@@ -482,8 +488,10 @@ func TestProvisionOverflow(t *testing.T) {
 	t.Parallel()
 	huge := enginetest.MakePod("huge").Request("memory", int64(math.MaxInt64))
 	n := enginetest.MakeNode("big").Allocate("cpu", 1000, "memory", int64(math.MaxInt64), "pods", 110)
-	got, err := compiled(t, &api.Cluster{}).Provision(t.Context(), []engine.Pending{{Pod: huge.Pod, Count: 3}}, engine.ProvisionOptions{
-		Profile: api.Kube137(), Templates: []engine.NodeTemplate{{Node: n.Node, Price: math.MaxInt64 / 4, Most: 3}}, MaxNodes: 3, Steps: 1 << 20,
+	queue := []engine.Pending{{Pod: huge.Pod, Count: 3}}
+	got, err := compiled(t, &api.Cluster{}).Provision(t.Context(), queue, engine.ProvisionOptions{
+		Profile: api.Kube137(), MaxNodes: 3, Steps: 1 << 20,
+		Templates: []engine.NodeTemplate{{Node: n.Node, Price: math.MaxInt64 / 4, Most: 3}},
 	})
 	if err != nil || placedBy(&got.Place) != 3 || got.Bound > got.Cost {
 		t.Errorf("%+v, %v", got, err)
@@ -517,4 +525,3 @@ func BenchmarkProvision(b *testing.B) {
 		})
 	}
 }
-

@@ -69,7 +69,8 @@ func TestProvision(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	p := got.Place.Placements[0]
-	if got.Place.PlacedCount != 9 || got.Place.UnplacedCount != 1 || len(p.Unread) != 1 || !slices.Contains(p.Nodes.Names, "large-0") {
+	onLarge := slices.Contains(p.Nodes.Names, "large-0")
+	if got.Place.PlacedCount != 9 || got.Place.UnplacedCount != 1 || len(p.Unread) != 1 || !onLarge {
 		t.Errorf("placements %v", got.Place)
 	}
 	again, stated := ask(&stowagev1.DecisionContext{
@@ -136,7 +137,9 @@ func TestMalformedProvision(t *testing.T) {
 		{"templates[1].node.taints[0].effect", func(r *stowagev1.ProvisionRequest) {
 			r.Templates[1].Node.Taints = []*stowagev1.Taint{{Key: "k"}}
 		}, false},
-		{"templates[0].node.class_index", func(r *stowagev1.ProvisionRequest) { r.Templates[0].Node.ClassIndex = new(uint32(0)) }, true},
+		{"templates[0].node.class_index", func(r *stowagev1.ProvisionRequest) {
+			r.Templates[0].Node.ClassIndex = new(uint32(0))
+		}, true},
 		{"templates[0].node.pod_counts[0].template_index", func(r *stowagev1.ProvisionRequest) {
 			r.Templates[0].Node.PodCounts = []*stowagev1.PodCount{{TemplateIndex: 9, Count: 1}}
 		}, true},
@@ -152,7 +155,9 @@ func TestMalformedProvision(t *testing.T) {
 		}, true},
 		{"templates[1].price", func(r *stowagev1.ProvisionRequest) { r.Templates[1].Price++ }, false},
 		{"templates[1].name_label_keys[0]", func(r *stowagev1.ProvisionRequest) { r.Templates[1].NameLabelKeys = []string{""} }, false},
-		{"templates[1].name_label_keys[0]", func(r *stowagev1.ProvisionRequest) { r.Templates[1].NameLabelKeys = []string{long} }, false},
+		{"templates[1].name_label_keys[0]", func(r *stowagev1.ProvisionRequest) {
+			r.Templates[1].NameLabelKeys = []string{long}
+		}, false},
 		{"templates[1].name_label_keys", func(r *stowagev1.ProvisionRequest) {
 			r.Templates[1].NameLabelKeys = slices.Repeat([]string{"k"}, 10_001)
 		}, false},
@@ -179,7 +184,8 @@ func TestProvisionDeadline(t *testing.T) {
 	request := &stowagev1.ProvisionRequest{Context: whole(&stowagev1.Cluster{}), MaxSteps: new(uint32(1 << 26))}
 	for i := range int64(30) {
 		request.Templates = append(request.Templates, nodeTemplate(fmt.Sprint("t", i), "z", 3+i, uint64(1000+331*i)))
-		request.Queue = append(request.Queue, &stowagev1.PendingPods{Pod: cpuPod(fmt.Sprint("p", i), 1, 1+i%7), Count: new(uint32(500))})
+		pod := cpuPod(fmt.Sprint("p", i), 1, 1+i%7)
+		request.Queue = append(request.Queue, &stowagev1.PendingPods{Pod: pod, Count: new(uint32(500))})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

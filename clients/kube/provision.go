@@ -26,8 +26,8 @@ type nodeTemplate struct {
 	out  *stowagev1.NodeTemplate
 }
 
-// AddNodeTemplate adds a template of nodes to add: a node as it is once it is ready. Its annotations have its price. The pods that
-// come with it are those of all DaemonSets that were added, whether they were admitted by an API server or not.
+// AddNodeTemplate adds a template of nodes to add: a node as it is once it is ready. Its annotations have its price. The pods
+// that come with it are those of all DaemonSets that were added, whether they were admitted by an API server or not.
 func (b *Builder) AddNodeTemplate(n *corev1.Node) error {
 	if err := b.once("node template", "", n.Name); err != nil {
 		return err

@@ -19,7 +19,8 @@ func (p *Provision) Write(w io.Writer, a *stowagev1.ProvisionResponse) {
 	if len(a.GetNodeNames()) == 0 {
 		fmt.Fprintln(w, "No nodes to add")
 	} else {
-		WriteWrapped(w, "", fmt.Sprintf("%s to add, for %d: %s", plural(uint64(len(a.GetNodeNames())), "node"), a.GetCost(), p.proof(a)), p.Width)
+		nodes := plural(uint64(len(a.GetNodeNames())), "node")
+		WriteWrapped(w, "", fmt.Sprintf("%s to add, for %d: %s", nodes, a.GetCost(), p.proof(a)), p.Width)
 		rows := [][]string{{"TEMPLATE", "COUNT", "PRICE"}}
 		for t, n := range a.GetCounts() {
 			if n > 0 {

@@ -81,8 +81,8 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, maxNodes int) []en
 			maxNodes, all, MaxClusterPods)
 	}
 	if all := d.inherited + taken*uint64(maxNodes); all > MaxInherited {
-		d.refuse(root.field(field), wrongCount, "with %d new nodes, %d taints, image names and labels may come from classes, at most %d are allowed",
-			maxNodes, all, MaxInherited)
+		d.refuse(root.field(field), wrongCount,
+			"with %d new nodes, %d taints, image names and labels may come from classes, at most %d are allowed", maxNodes, all, MaxInherited)
 	}
 	nodes, _ := d.nodes()
 	d.tighten()

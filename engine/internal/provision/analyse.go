@@ -148,8 +148,8 @@ func (k *kind) narrow(sound bool) {
 	}
 }
 
-// bounded reports whether no sum of amounts overflows that has to do with the kind. checked are the resources whose nodes are known
-// to be bounded.
+// bounded reports whether no sum of amounts overflows that has to do with the kind. checked are the resources whose nodes are
+// known to be bounded.
 func (k *kind) bounded(nodes int, checked map[string]bool) bool {
 	usage := k.pod.Usage()
 	within := func(amount, most int64) bool { return 0 <= amount && amount <= most }

@@ -324,8 +324,8 @@ const (
 	tiny      = 1e-9
 )
 
-// solve returns amounts by gain, by the simplex method. Wherever it ends, they are within the limits but for rounding. Products are
-// rounded before they are added, on every processor alike.
+// solve returns amounts by gain, by the simplex method. Wherever it ends, they are within the limits but for rounding. Products
+// are rounded before they are added, on every processor alike.
 func (p *packing) solve(ctx context.Context) ([]float64, error) {
 	limits, gains := len(p.limit), len(p.gain)
 	// Columns are gains or, once these are in the basis, slacks of limits.

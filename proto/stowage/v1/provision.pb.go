@@ -26,8 +26,8 @@ const (
 // cost as is found.
 //
 // The new nodes come after those of the cluster: by template, and then by number. Counts are judged by placing the whole queue on
-// the cluster with the new nodes, as Place does with QUEUE_MODE_IN_ORDER, and by nothing else. kube-scheduler would place the pods
-// as the response says if all new nodes were ready when it begins. Nothing is evicted.
+// the cluster with the new nodes, as Place does with QUEUE_MODE_IN_ORDER, and by nothing else. kube-scheduler would place the
+// pods as the response says if all new nodes were ready when it begins. Nothing is evicted.
 //
 // More nodes are not always better: they have other scores, and a node in a new zone changes the minimum that topology spread
 // compares with.
@@ -45,8 +45,8 @@ type ProvisionRequest struct {
 	Templates []*NodeTemplate `protobuf:"bytes,5,rep,name=templates,proto3" json:"templates,omitempty"`
 	// The number of new nodes at most, 1 to 100,000. 10,000 if absent.
 	MaxNodes *uint32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3,oneof" json:"max_nodes,omitempty"`
-	// The step budget of the search, 1 to 67,108,864. 1,048,576 if absent. The cluster without new nodes is tried in any case. A step is a
-	// unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
+	// The step budget of the search, 1 to 67,108,864. 1,048,576 if absent. The cluster without new nodes is tried in any case. A
+	// step is a unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
 	TieBreakSeed  uint64 `protobuf:"varint,8,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
@@ -145,14 +145,15 @@ type NodeTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node as it is once it is ready, without startup taints. Required.
 	//
-	// Its name is the beginning of the names of the new nodes, which end with a dash and a number from 0 on; numbers whose names the
-	// cluster has are left out. It is unique among the templates, and has at most 52 bytes. Its pods are those that come with each
-	// node, as those of DaemonSets. It has no nominated pods.
+	// Its name is the beginning of the names of the new nodes, which end with a dash and a number from 0 on; numbers whose names
+	// the cluster has are left out. It is unique among the templates, and has at most 52 bytes. Its pods are those that come with
+	// each node, as those of DaemonSets. It has no nominated pods.
 	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// The keys of labels whose value is the name of the node, in addition to "kubernetes.io/hostname" and NodeClass.name_label_keys.
+	// The keys of labels whose value is the name of the node, in addition to "kubernetes.io/hostname" and
+	// NodeClass.name_label_keys.
 	NameLabelKeys []string `protobuf:"bytes,2,rep,name=name_label_keys,json=nameLabelKeys,proto3" json:"name_label_keys,omitempty"`
-	// The price of a node, 0 to 1,000,000,000,000, in a unit of the caller's that all templates share, such as a millionth of a dollar
-	// an hour.
+	// The price of a node, 0 to 1,000,000,000,000, in a unit of the caller's that all templates share, such as a millionth of a
+	// dollar an hour.
 	Price uint64 `protobuf:"varint,3,opt,name=price,proto3" json:"price,omitempty"`
 	// The number of new nodes at most. ProvisionRequest.max_nodes if absent.
 	MaxCount      *uint32 `protobuf:"varint,4,opt,name=max_count,json=maxCount,proto3,oneof" json:"max_count,omitempty"`
@@ -341,8 +342,8 @@ type UnprovisionedPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into ProvisionRequest.queue.
 	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
-	// Whether it is proven that no counts place any pod of the entry: no node of the cluster and of the templates takes one, whatever
-	// other pods are placed before.
+	// Whether it is proven that no counts place any pod of the entry: no node of the cluster and of the templates takes one,
+	// whatever other pods are placed before.
 	Impossible bool `protobuf:"varint,2,opt,name=impossible,proto3" json:"impossible,omitempty"`
 	// Why one more node would not take the first of the pods, by template, for the first 64 templates. At most for 10,000 pairs of
 	// different pods and templates, and at most 100,000 in the response, with messages of 64 MiB.
@@ -416,9 +417,9 @@ type TemplateRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into ProvisionRequest.templates.
 	TemplateIndex uint32 `protobuf:"varint,1,opt,name=template_index,json=templateIndex,proto3" json:"template_index,omitempty"`
-	// kube-scheduler's event text for the pod if one more node of the template were there, and the only candidate, once all pods are
-	// placed that have a node. Empty if that node is feasible: then max_count, max_nodes, max_steps or the pod's group is why the
-	// pod has no node, or more nodes of other templates than were tried.
+	// kube-scheduler's event text for the pod if one more node of the template were there, and the only candidate, once all pods
+	// are placed that have a node. Empty if that node is feasible: then max_count, max_nodes, max_steps or the pod's group is why
+	// the pod has no node, or more nodes of other templates than were tried.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
