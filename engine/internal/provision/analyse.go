@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ type analysis struct {
 // kind is the pods of an equivalence class.
 type kind struct {
 	index  int
+	set    int // of the templates that take it
 	pod    *cluster.Pending
 	pods   int
 	needs  []rule.Need
@@ -78,7 +80,7 @@ func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 		k.pods += count
 		a.kindOf[e] = k
 	}
-	checked := make(map[string]bool)
+	checked, shared := make(map[string]bool), sharing()
 	for _, k := range a.kinds {
 		a.sound = a.sound && k.bounded(c.Len(), checked)
 	}
@@ -86,6 +88,7 @@ func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 		if k.narrow(a.sound); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		k.nodes = shared(k.nodes)
 		k.impossible = !k.named && k.nodes.Empty()
 		if !k.impossible {
 			a.target += k.pods
@@ -93,6 +96,23 @@ func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 	}
 	a.rows, err = s.rowsOf(ctx, a)
 	return a, err
+}
+
+// sharing returns a function that returns equal sets as one, as there may be many kinds with few sets.
+func sharing() func(nodeset.Set) nodeset.Set {
+	sets := make(map[string]nodeset.Set)
+	var key []byte
+	return func(set nodeset.Set) nodeset.Set {
+		key = key[:0]
+		for _, word := range set {
+			key = binary.LittleEndian.AppendUint64(key, word)
+		}
+		if same, known := sets[string(key)]; known {
+			return same
+		}
+		sets[string(key)] = set
+		return set
+	}
 }
 
 // kindFrom analyses an equivalence class. nodes are not narrowed yet.
@@ -130,6 +150,7 @@ func (s *solver) kindFrom(ctx context.Context, q *place.Queue, class *place.Clas
 			add(spec.PodAntiAffinity.Required[i].TopologyKey)
 		}
 	}
+	class.Decision = nil // it takes memory
 	return k, ctx.Err()
 }
 
@@ -206,23 +227,17 @@ func (k *kind) most(node uint32) int {
 
 // readsNames reports whether a rule of a pod reads names of nodes, or labels with them.
 func (s *solver) readsNames(spec *api.PodSpec) bool {
-	names := func(key string) bool {
-		return slices.ContainsFunc(s.classes, func(c *api.NodeClass) bool {
-			_, found := slices.BinarySearch(c.NameLabelKeys, key)
-			return found
-		})
-	}
 	reads := func(a *api.NodeAffinity) bool {
 		if a == nil || a.Required == nil {
 			return false
 		}
 		return slices.ContainsFunc(a.Required.Terms, func(t api.NodeSelectorTerm) bool {
 			return len(t.MatchFields) > 0 ||
-				slices.ContainsFunc(t.MatchExpressions, func(r api.Requirement) bool { return names(r.Key) })
+				slices.ContainsFunc(t.MatchExpressions, func(r api.Requirement) bool { return s.nameKeys[r.Key] })
 		})
 	}
 	return spec.NodeName != "" || reads(spec.NodeAffinity) || reads(s.Profile.AddedAffinity) ||
-		slices.ContainsFunc(spec.NodeSelector, func(l api.Label) bool { return names(l.Key) })
+		slices.ContainsFunc(spec.NodeSelector, func(l api.Label) bool { return s.nameKeys[l.Key] })
 }
 
 // first returns the index of a template's first node among those of the analysis.

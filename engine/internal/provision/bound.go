@@ -17,15 +17,40 @@ type row struct {
 	need   int64   // beyond what the cluster has, more than 0
 	brings []int64 // by template
 	most   int64   // of brings, more than 0
-	each   []int64 // what a pod of a kind needs, by kind
 	weight float64 // of a need of most, in the bound of all rows together
+	// What needs it: pods of a kind alone, or the amount of a resource for the kinds of a set, or of all kinds.
+	only     *kind
+	resource string
+	set      int // allKinds for all
+}
+
+// allKinds is the number of the set of all kinds.
+const allKinds = -1
+
+// each returns what a pod of a kind needs.
+func (r *row) each(k *kind) int64 {
+	switch {
+	case r.only != nil:
+		if r.only == k {
+			return 1
+		}
+		return 0
+	case k.impossible || k.named || r.set != allKinds && r.set != k.set:
+		return 0
+	}
+	for i := range k.needs {
+		if k.needs[i].Resource == r.resource {
+			return k.each(&k.needs[i])
+		}
+	}
+	return 0
 }
 
 // Bounds of the rows, so that bounding takes a fraction of a trial.
 const (
-	maxSets      = 64
+	maxSets      = 32
 	maxAlone     = 96
-	maxResources = 16
+	maxResources = 8
 	maxRows      = 160
 	maxAmount    = math.MaxInt64 / 2
 )
@@ -42,12 +67,14 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 		}
 	}
 	var rows []row
-	add := func(r *row) {
-		if r != nil {
-			rows = append(rows, *r)
-		}
+	sets, err := s.sets(ctx, counted)
+	if err != nil {
+		return nil, err
 	}
-	for _, set := range s.sets(counted) {
+	for number, set := range sets {
+		if number == len(sets)-1 {
+			number = allKinds
+		}
 		nodes := nodeset.New(s.base.Len() + len(s.Templates))
 		resources := make(map[string]*rule.Need)
 		var names []string
@@ -65,21 +92,18 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			need, each := int64(0), make([]int64, len(a.kinds))
+			r := row{resource: name, set: number}
 			for _, k := range set {
-				for i := range k.needs {
-					if n := &k.needs[i]; n.Resource == name {
-						each[k.index] = k.each(n)
-						need = min(maxAmount, need+int64(k.pods)*each[k.index]) // less than is needed is sound
-					}
-				}
+				r.need = min(maxAmount, r.need+int64(k.pods)*r.each(k)) // less than is needed is sound
 			}
-			add(s.row(need, each, func(n uint32) int64 {
+			if s.fillRow(&r, func(n uint32) int64 {
 				if !nodes.Has(n) {
 					return 0
 				}
 				return max(0, resources[name].Room(n))
-			}))
+			}) {
+				rows = append(rows, r)
+			}
 		}
 	}
 	slices.SortStableFunc(counted, func(a, b *kind) int { return cmp.Compare(b.pods, a.pods) })
@@ -87,22 +111,27 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		each := make([]int64, len(a.kinds))
-		each[k.index] = 1
-		add(s.row(int64(k.pods), each, func(n uint32) int64 { return int64(k.most(n)) }))
+		r := row{need: int64(k.pods), only: k}
+		if s.fillRow(&r, func(n uint32) int64 { return int64(k.most(n)) }) {
+			rows = append(rows, r)
+		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(s.alone(&b), s.alone(&a)) })
 	return rows[:min(len(rows), maxRows)], nil
 }
 
-// sets returns all kinds, and those that the same templates take.
-func (s *solver) sets(kinds []*kind) [][]*kind {
+// sets numbers the kinds by the templates that take them, and returns the sets with the most pods. The last one is all kinds.
+func (s *solver) sets(ctx context.Context, kinds []*kind) ([][]*kind, error) {
 	at := make(map[string]int)
 	var sets [][]*kind
+	var pods []int
+	key := make([]byte, len(s.Templates))
 	for _, k := range kinds {
-		key := make([]byte, len(s.Templates))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		for t := range key {
-			if s.takes(t, k) {
+			if key[t] = 0; s.takes(t, k) {
 				key[t] = 1
 			}
 		}
@@ -110,43 +139,42 @@ func (s *solver) sets(kinds []*kind) [][]*kind {
 		if !known {
 			i = len(sets)
 			at[string(key)] = i
-			sets = append(sets, nil)
+			sets, pods = append(sets, nil), append(pods, 0)
 		}
 		sets[i] = append(sets[i], k)
+		pods[i] += k.pods
 	}
-	pods := func(set []*kind) (n int) {
-		for _, k := range set {
-			n += k.pods
+	order := make([]int, len(sets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(pods[b], pods[a]) })
+	out := make([][]*kind, 0, maxSets+1)
+	for number, i := range order {
+		for _, k := range sets[i] {
+			k.set = number
 		}
-		return n
+		if number < maxSets {
+			out = append(out, sets[i])
+		}
 	}
-	slices.SortStableFunc(sets, func(a, b []*kind) int { return cmp.Compare(pods(b), pods(a)) })
-	sets = sets[:min(len(sets), maxSets)]
-	if len(sets) != 1 {
-		sets = append(sets, kinds)
-	}
-	return sets
+	return append(out, kinds), nil
 }
 
-// row returns the row of a need; nil if the cluster has enough, or no template brings anything.
-func (s *solver) row(need int64, each []int64, brings func(n uint32) int64) *row {
+// fillRow sets what a row needs beyond what the cluster has, and what templates bring. It reports whether more is needed, and some
+// template brings it.
+func (s *solver) fillRow(r *row, brings func(n uint32) int64) bool {
 	for n := range s.Candidates.All() {
-		if need -= min(need, brings(n)); need == 0 {
-			return nil
+		if r.need -= min(r.need, brings(n)); r.need == 0 {
+			return false
 		}
 	}
-	if need <= 0 {
-		return nil
-	}
-	r := &row{need: need, each: each, brings: make([]int64, len(s.Templates))}
+	r.brings = make([]int64, len(s.Templates))
 	for t := range r.brings {
 		r.brings[t] = brings(s.first(t))
 		r.most = max(r.most, r.brings[t])
 	}
-	if r.most == 0 {
-		return nil
-	}
-	return r
+	return r.need > 0 && r.most > 0
 }
 
 // alone returns what meeting one row costs at least.
@@ -170,11 +198,18 @@ func (s *solver) alone(r *row) int64 {
 
 // meets reports whether counts meet all rows, as they must if all pods are placed.
 func (s *solver) meets(counts []int) bool {
+	var some []int
+	for t, n := range counts {
+		if n > 0 {
+			some = append(some, t)
+		}
+	}
 	for i := range s.rows {
 		r := &s.rows[i]
 		left := r.need
-		for t, n := range counts {
-			if n == 0 || r.brings[t] == 0 {
+		for _, t := range some {
+			n := counts[t]
+			if r.brings[t] == 0 {
 				continue
 			}
 			if int64(n) > left/r.brings[t] {
@@ -320,7 +355,7 @@ type packing struct {
 
 // Where the simplex method ends.
 const (
-	maxPivots = 1000
+	maxPivots = 400
 	tiny      = 1e-9
 )
 

@@ -3,8 +3,11 @@ package provision
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
 // demand is pods of a kind that are to be put on new nodes, in one domain of a key if there is one.
@@ -24,15 +27,31 @@ type amount struct {
 
 // active returns the templates that estimates use: of those that take the same pods, in the same domains and at most as many of
 // them, only those for which no other one has as much of everything for the same price or less.
-func (s *solver) active() []int {
+func (s *solver) active(ctx context.Context) ([]int, error) {
+	if s.activated != nil {
+		return s.activated, nil
+	}
+	resources := make(map[string]*rule.Need)
+	for _, k := range s.kinds {
+		for i := range k.needs {
+			resources[k.needs[i].Resource] = &k.needs[i]
+		}
+	}
+	needs := make([]*rule.Need, 0, len(resources))
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		needs = append(needs, resources[name])
+	}
 	domain := s.domains()
 	same := make(map[string][]int)
 	var keys []string
 	for t := range s.Templates {
-		key := make([]byte, len(s.kinds), len(s.kinds)+64)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		key := make([]byte, (len(s.kinds)+7)/8, len(s.kinds)/8+64)
 		for i, k := range s.kinds {
 			if s.takes(t, k) {
-				key[i] = 1
+				key[i/8] |= 1 << (i % 8)
 			}
 		}
 		of := string(append(key, domain(t)...))
@@ -41,35 +60,30 @@ func (s *solver) active() []int {
 		}
 		same[of] = append(same[of], t)
 	}
-	var active []int
+	s.activated = []int{}
 	for _, of := range keys {
 		list := same[of]
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(s.Templates[a].Price, s.Templates[b].Price) })
 		var front []int
 		for _, t := range list {
-			if s.most(t) > 0 && !slices.ContainsFunc(front, func(by int) bool { return s.dominates(by, t) }) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if s.most(t) > 0 && !slices.ContainsFunc(front, func(by int) bool { return s.dominates(by, t, needs) }) {
 				front = append(front, t)
 			}
 		}
-		active = append(active, front...)
+		s.activated = append(s.activated, front...)
 	}
-	slices.Sort(active)
-	return active
+	slices.Sort(s.activated)
+	return s.activated, nil
 }
 
 // dominates reports whether a template, which is not more expensive, has as much of everything as another one.
-func (s *solver) dominates(by, t int) bool {
-	if s.most(by) < s.most(t) {
-		return false
-	}
-	for _, k := range s.kinds {
-		for i := range k.needs {
-			if k.needs[i].Room(s.first(by)) < k.needs[i].Room(s.first(t)) {
-				return false
-			}
-		}
-	}
-	return true
+func (s *solver) dominates(by, t int, needs []*rule.Need) bool {
+	return s.most(by) >= s.most(t) && !slices.ContainsFunc(needs, func(n *rule.Need) bool {
+		return n.Room(s.first(by)) < n.Room(s.first(t))
+	})
 }
 
 // most returns how many nodes of a template there may be.
@@ -82,8 +96,8 @@ func (s *solver) price(t int) float64 { return float64(s.Templates[t].Price) + 1
 func (s *solver) weight(k *kind) float64 {
 	weight := 1.0 / 1024
 	for i := range s.rows {
-		if r := &s.rows[i]; r.each[k.index] > 0 {
-			weight += float64(r.weight * float64(r.each[k.index]) / float64(r.most))
+		if r := &s.rows[i]; r.weight > 0 {
+			weight += float64(r.weight * float64(r.each(k)) / float64(r.most))
 		}
 	}
 	return weight
@@ -91,19 +105,20 @@ func (s *solver) weight(k *kind) float64 {
 
 // demands returns what the unplaced pods of a trial need. Pods that must be spread over domains, or be apart, are divided evenly
 // over the domains of templates that take them.
-func (s *solver) demands(from *trial, active []int) (demands []demand) {
+func (s *solver) demands(ctx context.Context, from *trial, active []int) (demands []demand, err error) {
 	for _, k := range s.unplaced(from) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		d := demand{kind: k, left: from.left[k.index], weight: s.weight(k)}
 		taken := false
 		var values []string
 		for _, t := range active {
-			fit := k.most(s.first(t))
-			if fit == 0 {
+			if k.most(s.first(t)) == 0 {
 				continue
 			}
-			taken = true
-			if len(k.spread) == 0 {
-				continue
+			if taken = true; len(k.spread) == 0 {
+				break
 			}
 			if v := s.value(t, k.spread[0]); !slices.Contains(values, v) {
 				values = append(values, v)
@@ -124,7 +139,7 @@ func (s *solver) demands(from *trial, active []int) (demands []demand) {
 		}
 	}
 	slices.SortStableFunc(demands, func(a, b demand) int { return cmp.Compare(b.weight, a.weight) })
-	return demands
+	return demands, nil
 }
 
 // filling is an estimate of how many new nodes are needed.
@@ -137,8 +152,12 @@ type filling struct {
 }
 
 // newFilling prepares an estimate of what the unplaced pods of a trial need.
-func (s *solver) newFilling(from *trial, active []int) *filling {
-	f := &filling{solver: s, demands: s.demands(from, active), room: make([][]int64, len(s.Templates))}
+func (s *solver) newFilling(ctx context.Context, from *trial, active []int) (*filling, error) {
+	demands, err := s.demands(ctx, from, active)
+	if err != nil {
+		return nil, err
+	}
+	f := &filling{solver: s, demands: demands, room: make([][]int64, len(s.Templates))}
 	resources := make(map[string]int)
 	for i := range f.demands {
 		d := &f.demands[i]
@@ -160,7 +179,7 @@ func (s *solver) newFilling(from *trial, active []int) *filling {
 		}
 	}
 	f.used, f.total = make([]int64, len(resources)), make([]float64, len(resources))
-	return f
+	return f, nil
 }
 
 // estimate returns counts, at least those of a trial, that have room for its unplaced pods as far as resources tell. Nodes of one
@@ -168,7 +187,10 @@ func (s *solver) newFilling(from *trial, active []int) *filling {
 // price of the node. What a node was worth before is taken for what it is worth at most.
 func (s *solver) estimate(ctx context.Context, from *trial, active []int, first int) ([]int, error) {
 	counts, nodes := slices.Clone(from.counts), from.nodes
-	f := s.newFilling(from, active)
+	f, err := s.newFilling(ctx, from, active)
+	if err != nil {
+		return nil, err
+	}
 	worth, fresh := make([]float64, len(active)), make([]int, len(active))
 	for i := range worth {
 		worth[i] = math.Inf(1)
@@ -282,7 +304,10 @@ func (s *solver) grow(ctx context.Context) error {
 	if s.complete(s.best) {
 		return nil
 	}
-	active := s.active()
+	active, err := s.active(ctx)
+	if err != nil {
+		return err
+	}
 	for !s.complete(s.best) {
 		counts, err := s.estimate(ctx, s.best, active, -1)
 		if err != nil {
@@ -320,6 +345,9 @@ func (s *solver) unstick(ctx context.Context, active []int) (bool, error) {
 	var all [][]int
 	templates := 0
 	for _, t := range active {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
 		counts := s.best.counts
 		room := min(s.most(t)-counts[t], s.MaxNodes-s.best.nodes)
 		at := slices.IndexFunc(kinds, func(k *kind) bool { return k.most(s.first(t)) > 0 })
@@ -356,8 +384,15 @@ func (s *solver) restart(ctx context.Context) error {
 		cost   int64
 	}
 	var all []estimated
-	active := s.active()
-	for _, t := range s.worthiest(active) {
+	active, err := s.active(ctx)
+	if err != nil {
+		return err
+	}
+	worthiest, err := s.worthiest(ctx, active)
+	if err != nil {
+		return err
+	}
+	for _, t := range worthiest {
 		counts, err := s.estimate(ctx, s.start, active, t)
 		if err != nil {
 			return err
@@ -375,19 +410,25 @@ func (s *solver) restart(ctx context.Context) error {
 	for _, e := range all[:min(len(all), maxRestarts)] {
 		counts = append(counts, e.counts)
 	}
-	_, err := s.firstOf(ctx, counts, s.accept)
+	_, err = s.firstOf(ctx, counts, s.accept)
 	return err
 }
 
 // worthiest returns the templates whose first nodes are worth the most for their price.
-func (s *solver) worthiest(active []int) []int {
-	f := s.newFilling(s.start, active)
+func (s *solver) worthiest(ctx context.Context, active []int) ([]int, error) {
+	f, err := s.newFilling(ctx, s.start, active)
+	if err != nil {
+		return nil, err
+	}
 	worth := make(map[int]float64, len(active))
 	for _, t := range active {
+		if s.used += 1 + len(f.demands)/32; ctx.Err() != nil || s.used >= s.Steps {
+			return nil, ctx.Err()
+		}
 		_, value := f.fill(t)
 		worth[t] = value / s.price(t)
 	}
 	active = slices.Clone(active)
 	slices.SortStableFunc(active, func(a, b int) int { return cmp.Compare(worth[b], worth[a]) })
-	return active[:min(len(active), maxRestarts)]
+	return active[:min(len(active), maxRestarts)], nil
 }

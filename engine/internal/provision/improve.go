@@ -48,7 +48,10 @@ const (
 
 // exchange replaces some nodes by cheaper ones, where as many pods are placed with them, those that save the most first.
 func (s *solver) exchange(ctx context.Context) error {
-	active := s.active()
+	active, err := s.active(ctx)
+	if err != nil {
+		return err
+	}
 	for {
 		found, err := s.firstExchange(ctx, active)
 		if err != nil || !found {

@@ -48,10 +48,11 @@ func (s *solver) costOf(counts []int) (cost int64) {
 	return cost
 }
 
-// maxListed bounds the counts that are listed at a time, in numbers of templates and of counts.
+// Bounds of the counts that are listed and looked at, in numbers of counts and of counts times templates.
 const (
-	maxListedCells = 1 << 24
-	maxVisited     = 1 << 20
+	maxListedCells  = 1 << 21
+	maxVisitedCells = 1 << 26
+	maxVisited      = 1 << 20
 )
 
 // better lists the counts that may be better than the best trial, in ascending order of cost, and reports whether it ended with
@@ -86,11 +87,12 @@ func (s *solver) better(ctx context.Context, bound int64) (all [][]int, ended bo
 		return all, true, nil
 	}
 	picks := &picks{{cost: s.Templates[order[0]].Price, nodes: 1}}
+	limit := min(maxVisited, maxVisitedCells/len(s.Templates))
 	for visited := 0; picks.Len() > 0; visited++ {
 		if visited%1024 == 0 && ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
-		if s.used++; visited >= maxVisited || s.used >= s.Steps {
+		if s.used++; visited >= limit || s.used >= s.Steps {
 			return nil, false, nil
 		}
 		p := heap.Pop(picks).(*pick)

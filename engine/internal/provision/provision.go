@@ -62,12 +62,15 @@ type solver struct {
 	*Problem
 	base    *cluster.Cluster // with the classes of the templates
 	classes []*api.NodeClass // by template
-	names   [][]string       // by template, as many as were needed so far
+	// nameKeys are the keys of labels that have names of nodes.
+	nameKeys map[string]bool
+	names    [][]string // by template, as many as were needed so far
 	*analysis
 	least int64 // a lower bound of the cost if all pods are placed that are not known to be impossible
 	used  int   // steps
 	// start is the trial without new nodes.
 	start, best *trial
+	activated   []int // as active returns it; nil before
 }
 
 // trial is counts of new nodes, and how the queue is placed with them.
@@ -107,6 +110,14 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	if err := s.prove(ctx, out); err != nil {
 		return nil, err
 	}
+	if s.best.placed < s.pods {
+		s.used += s.stepsOf(s.best.nodes)
+		explained, err := s.place(ctx, s.best.counts, s.nodes(s.best.counts, -1), true)
+		if err != nil {
+			return nil, err
+		}
+		s.best = explained
+	}
 	out.Place, out.Counts, out.Cost = *s.best.result, make([]uint32, len(p.Templates)), s.best.cost
 	for t, n := range s.best.counts {
 		out.Counts[t] = uint32(n)
@@ -124,9 +135,13 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 // prepare adds the classes of the templates to the cluster.
 func (s *solver) prepare(ctx context.Context) error {
 	change := &api.Change{}
+	s.nameKeys = make(map[string]bool)
 	for t := range s.Templates {
 		class := s.Templates[t].class()
 		s.classes = append(s.classes, class)
+		for _, key := range class.NameLabelKeys {
+			s.nameKeys[key] = true
+		}
 		change.Classes = append(change.Classes, api.IndexedClass{Index: len(s.Cluster.Classes()) + t, Class: class})
 	}
 	var err error
@@ -230,7 +245,7 @@ func (s *solver) try(ctx context.Context, all [][]int) ([]*trial, error) {
 	}
 	tried := make([]*trial, 0, len(all))
 	err := parallel.Each(ctx, len(all), parallel.Options[*trial]{Workers: s.Workers},
-		func(ctx context.Context, i int) (*trial, error) { return s.place(ctx, all[i], nodes[i]) },
+		func(ctx context.Context, i int) (*trial, error) { return s.place(ctx, all[i], nodes[i], false) },
 		func(_ int, t *trial) error {
 			tried = append(tried, t)
 			return nil
@@ -284,8 +299,9 @@ func sum(counts []int) (all int) {
 	return all
 }
 
-// place places the queue on the cluster with new nodes.
-func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node) (*trial, error) {
+// place places the queue on the cluster with new nodes. Only if explain is set the result says why pods are unplaced, which costs as
+// much as placing them.
+func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, explain bool) (*trial, error) {
 	c, candidates, err := s.with(ctx, nodes)
 	if err != nil {
 		return nil, err
@@ -293,6 +309,11 @@ func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node) (*tr
 	q, err := place.New(ctx, s.Framework, cluster.NewState(ctx, c), candidates, s.Queue, place.Options{Seed: s.Seed})
 	if err != nil {
 		return nil, err
+	}
+	if !explain {
+		silent := q.Within(candidates, false)
+		silent.Classes = q.Classes
+		q = silent
 	}
 	groups := make([]verdict.PodGroupPlacement, len(s.Groups))
 	if err := gang.Place(ctx, q, s.Profile, s.Groups, groups); err != nil {
