@@ -22,7 +22,7 @@ type ProvisionOptions struct {
 	Groups []PodGroup
 	// Templates have distinct names, and prices whose sum over MaxNodes nodes is an int64. At least one.
 	Templates []NodeTemplate
-	// MaxNodes bounds the new nodes, Steps the search.
+	// MaxNodes bounds the new nodes. Steps bounds the search; 0 for a budget by the size of the question.
 	MaxNodes, Steps int
 
 	workers int // replaces the number of cores unless 0

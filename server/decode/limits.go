@@ -52,8 +52,7 @@ const (
 	// MaxNamePrefixBytes bounds the names of node templates: with a dash and a number they are values of labels.
 	MaxNamePrefixBytes = 52
 	// Where a request does not say.
-	defaultNewNodes       = 10_000
-	defaultProvisionSteps = 1 << 20
+	defaultNewNodes = 10_000
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 	// MaxScenarios bounds WhatIfRequest.scenarios.

@@ -117,10 +117,10 @@ func (d *decoder) maxNodes(in *stowagev1.ProvisionRequest) int {
 	return int(min(in.GetMaxNodes(), MaxNewNodes))
 }
 
-// provisionSteps returns the step budget.
+// provisionSteps returns the step budget, 0 for the engine's.
 func (d *decoder) provisionSteps(in *stowagev1.ProvisionRequest) int {
 	if in.MaxSteps == nil {
-		return defaultProvisionSteps
+		return 0
 	}
 	d.between(path{name: "max_steps"}, int64(in.GetMaxSteps()), 1, MaxSteps)
 	return int(in.GetMaxSteps())

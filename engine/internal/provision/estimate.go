@@ -195,7 +195,7 @@ func (s *solver) estimate(ctx context.Context, from *trial, active []int, first 
 	for i := range worth {
 		worth[i] = math.Inf(1)
 	}
-	for round := 1; nodes < s.MaxNodes && len(f.demands) > 0 && s.used < s.Steps; {
+	for round := 1; nodes < s.MaxNodes && len(f.demands) > 0 && s.used < s.limit; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -339,7 +339,8 @@ func (s *solver) accept(t *trial) bool {
 // maxTemplatesTried bounds the templates that are tried one by one where estimates do not help.
 const maxTemplatesTried = 64
 
-// unstick tries nodes of each template, one and as many as the first unplaced pods need alone, and keeps what places the most.
+// unstick tries nodes of each template, one and as many as the first unplaced pods need alone, the cheapest first, until more pods
+// are placed.
 func (s *solver) unstick(ctx context.Context, active []int) (bool, error) {
 	kinds := s.unplaced(s.best)
 	var all [][]int
@@ -366,9 +367,8 @@ func (s *solver) unstick(ctx context.Context, active []int) (bool, error) {
 			}
 		}
 	}
-	before := s.best
-	_, err := s.firstOf(ctx, all, func(t *trial) bool { s.accept(t); return false })
-	return s.best != before, err
+	slices.SortStableFunc(all, func(a, b []int) int { return cmp.Compare(s.costOf(a), s.costOf(b)) })
+	return s.firstOf(ctx, all, s.accept)
 }
 
 // maxRestarts bounds the estimates that are tried from the beginning.
@@ -422,7 +422,7 @@ func (s *solver) worthiest(ctx context.Context, active []int) ([]int, error) {
 	}
 	worth := make(map[int]float64, len(active))
 	for _, t := range active {
-		if s.used += 1 + len(f.demands)/32; ctx.Err() != nil || s.used >= s.Steps {
+		if s.used += 1 + len(f.demands)/32; ctx.Err() != nil || s.used >= s.limit {
 			return nil, ctx.Err()
 		}
 		_, value := f.fill(t)

@@ -62,6 +62,9 @@ func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 			messages[t] = m
 			return nil
 		})
+	if err != nil {
+		return err
+	}
 	refusals, text := maxRefusals, maxText
 	for i := range all {
 		for _, at := range all[i].at {
@@ -79,7 +82,7 @@ func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 			}
 		}
 	}
-	return err
+	return nil
 }
 
 // refusals returns the event texts of pods of some entries if one more node of a template were the only candidate once all pods

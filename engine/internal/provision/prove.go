@@ -87,12 +87,12 @@ func (s *solver) better(ctx context.Context, bound int64) (all [][]int, ended bo
 		return all, true, nil
 	}
 	picks := &picks{{cost: s.Templates[order[0]].Price, nodes: 1}}
-	limit := min(maxVisited, maxVisitedCells/len(s.Templates))
+	most := min(maxVisited, maxVisitedCells/len(s.Templates))
 	for visited := 0; picks.Len() > 0; visited++ {
 		if visited%1024 == 0 && ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
-		if s.used++; visited >= limit || s.used >= s.Steps {
+		if s.used++; visited >= most || s.used >= s.limit {
 			return nil, false, nil
 		}
 		p := heap.Pop(picks).(*pick)

@@ -51,7 +51,7 @@ type Problem struct {
 	// Templates have distinct names.
 	Templates []Template
 	MaxNodes  int
-	// Steps bounds the search. The cluster without new nodes is tried in any case.
+	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. The cluster without new nodes is tried in any case.
 	Steps int
 	// Workers is the number of goroutines, at least 1. No result depends on it.
 	Workers int
@@ -68,6 +68,7 @@ type solver struct {
 	*analysis
 	least int64 // a lower bound of the cost if all pods are placed that are not known to be impossible
 	used  int   // steps
+	limit int   // of used
 	// start is the trial without new nodes.
 	start, best *trial
 	activated   []int // as active returns it; nil before
@@ -83,6 +84,12 @@ type trial struct {
 	left   []int // unplaced pods by kind
 }
 
+// The budget of a search that has none.
+const (
+	defaultSteps  = 1 << 20
+	defaultTrials = 40
+)
+
 // Find finds nodes to add.
 func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	s := &solver{Problem: p, names: make([][]string, len(p.Templates))}
@@ -92,6 +99,9 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	var err error
 	if s.analysis, err = s.analyse(ctx); err != nil {
 		return nil, err
+	}
+	if s.limit = s.Steps; s.limit == 0 {
+		s.limit = max(defaultSteps, defaultTrials*s.stepsOf(0))
 	}
 	if s.least, err = s.bound(ctx); err != nil {
 		return nil, err
@@ -256,12 +266,12 @@ func (s *solver) try(ctx context.Context, all [][]int) ([]*trial, error) {
 // stepsOf returns the steps of placing the queue on the cluster with a number of new nodes: about the microseconds that it takes.
 func (s *solver) stepsOf(added int) int {
 	nodes := s.base.Len() + added
-	return 1 + s.pods + nodes/4 + nodes*len(s.kinds)/64
+	return 1 + s.pods + nodes/4 + len(s.kinds)*(64+nodes/64)
 }
 
 // affords reports how many of a number of trials with some new nodes there are steps for.
 func (s *solver) affords(trials, added int) int {
-	return max(0, min(trials, (s.Steps-s.used)/s.stepsOf(added)))
+	return max(0, min(trials, (s.limit-s.used)/s.stepsOf(added)))
 }
 
 // firstOf tries counts, in their order, until use accepts a trial.
