@@ -70,3 +70,9 @@ func (o DrainOptions) WithWorkers(workers int) DrainOptions {
 func CutDrain(d *verdict.Drain) {
 	(&drainLists{left: verdict.MaxListedPods, text: verdict.MaxListedText}).cut(d)
 }
+
+// WithWorkers returns options with a number of goroutines.
+func (o ProvisionOptions) WithWorkers(workers int) ProvisionOptions {
+	o.workers = workers
+	return o
+}

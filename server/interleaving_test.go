@@ -167,6 +167,8 @@ func (w *world) call(t *testing.T, request proto.Message) (answer []byte, err er
 		method = stowagev1.PlacementService_Preempt_FullMethodName
 	case *stowagev1.FitRequest:
 		method = stowagev1.SimulationService_Fit_FullMethodName
+	case *stowagev1.ProvisionRequest:
+		method = stowagev1.SimulationService_Provision_FullMethodName
 	}
 	err = w.r.conn.Invoke(t.Context(), method, request, &answer, grpc.ForceCodec(bytesCodec{}))
 	return answer, err

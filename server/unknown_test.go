@@ -69,10 +69,11 @@ func TestUnknownFieldsRefused(t *testing.T) {
 		"PutSnapshot": &stowagev1.PutSnapshotRequest{},
 		"WhatIf":      &stowagev1.WhatIfRequest{Context: on},
 		"Fit":         &stowagev1.FitRequest{Context: on},
+		"Provision":   &stowagev1.ProvisionRequest{Context: on},
 	}
 	methods := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()
 	simulations := stowagev1.File_stowage_v1_simulation_service_proto.Services().ByName("SimulationService").Methods()
-	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("WhatIf"), simulations.ByName("Fit")}
+	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("WhatIf"), simulations.ByName("Fit"), simulations.ByName("Provision")}
 	for i := range methods.Len() {
 		rpcs = append(rpcs, methods.Get(i))
 	}

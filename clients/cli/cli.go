@@ -26,6 +26,7 @@ type commands struct {
 	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
 	Fit        fitCommand        `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
 	Drain      drainCommand      `cmd:"" help:"Tell for nodes whether they can be drained: where their pods go, which have no node, and which cannot be evicted."`
+	Provision  provisionCommand  `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }
 

@@ -30,6 +30,7 @@ type question struct {
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
 	workloads []string // workloads of kinds that are not read
+	templates []string // paths of templates of nodes
 }
 
 // read reads the profile and the manifests. Whose pods are placed follows from the profile if no flag says it.
@@ -47,6 +48,11 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName})
 	for _, path := range q.File {
 		if err := r.ReadPath(path, s.stdin); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range q.templates {
+		if err := r.ReadTemplates(path, s.stdin); err != nil {
 			return nil, err
 		}
 	}
@@ -177,6 +183,8 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 		} else if flag, ok := fitFlag(request, v.Field); ok {
 			parts = []string{flag}
 		} else if flag, ok := drainFlag(request, v.Field); ok {
+			parts = []string{flag}
+		} else if flag, ok := provisionFlag(request, v.Field); ok {
 			parts = []string{flag}
 		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
 			parts = []string{q.Profile, field}

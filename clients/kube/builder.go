@@ -79,6 +79,8 @@ type Snapshot struct {
 	Existing []Origin
 	// Podless are admitted workloads with replicas. None of their pods was added.
 	Podless []Origin
+	// NodeTemplates are templates of nodes to add, with the pods of DaemonSets.
+	NodeTemplates []*stowagev1.NodeTemplate
 	// Misreads are the objects that do not convert.
 	Misreads []*Misread
 	// Live says that a node was read from a cluster, so that the pods are what the cluster has, too.
@@ -127,6 +129,8 @@ type Builder struct {
 	seen       map[string]bool // kind, namespace and name of unique objects
 	at         string          // the name that From set
 	places     map[proto.Message]place
+	templates  []nodeTemplate
+	daemonSets []*appsv1.DaemonSet // all, for templates
 }
 
 // slot is a position in the queue: pods, or a DaemonSet whose pods depend on the nodes.
@@ -329,6 +333,9 @@ func (b *Builder) Build() (*Snapshot, error) {
 			return nil, err
 		}
 		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone})
+	}
+	if out.NodeTemplates, err = b.nodeTemplates(share); err != nil {
+		return nil, err
 	}
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads

@@ -15,6 +15,7 @@ func (b *Builder) AddDaemonSet(ds *appsv1.DaemonSet) error {
 	if err := b.once("DaemonSet", namespaceOf(ds), ds.Name); err != nil {
 		return err
 	}
+	b.keepDaemonSet(ds)
 	if b.exists("DaemonSet", ds, nil, ds.Spec.Selector) {
 		return nil
 	}

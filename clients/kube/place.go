@@ -125,6 +125,8 @@ var names = map[string]string{
 	"Node.unschedulable":                "spec.unschedulable",
 	"Node.allocatable":                  "status.allocatable",
 	"Node.images":                       "status.images",
+	"NodeTemplate.price":                "metadata.annotations[" + NodePriceAnnotation + "]",
+	"NodeTemplate.max_count":            "metadata.annotations[" + NodeMaxCountAnnotation + "]",
 	"NodeClass.labels":                  "metadata.labels",
 	"NodeClass.name_label_keys":         "metadata.labels",
 	"NodeClass.taints":                  "spec.taints",

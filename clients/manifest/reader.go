@@ -40,6 +40,7 @@ type Reader struct {
 	stated    map[string]bool              // Namespace objects
 	digests   map[string][sha256.Size]byte // of the first object of each kind, namespace and name
 	errs      []error
+	templates bool // whether Nodes are templates
 }
 
 // NewReader returns a Reader. The options are those of the snapshot.
@@ -66,6 +67,13 @@ func (r *Reader) Read(name string, in io.Reader) error {
 		return fmt.Errorf("%s: more than %d bytes of manifests", name, MaximumBytes)
 	}
 	return errors.Join(r.errs...)
+}
+
+// ReadTemplates reads a path as ReadPath does. Its Nodes are templates of nodes to add, and everything else is refused.
+func (r *Reader) ReadTemplates(path string, stdin io.Reader) error {
+	r.templates = true
+	defer func() { r.templates = false }()
+	return r.ReadPath(path, stdin)
 }
 
 // documents splits a file. JSON is recognized by its first character, and JSON values may follow one another without a
@@ -157,6 +165,13 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		return
 	}
 	k, ok := kinds[head.Kind]
+	if r.templates {
+		if head.Kind != "Node" {
+			r.fail(at, fmt.Errorf("kind: %q is not allowed, only Node is", head.Kind))
+			return
+		}
+		k.add = adder((*kube.Builder).AddNodeTemplate)
+	}
 	if name, other := k.ofOthers(head.TypeMeta); other {
 		r.skip(name, raw)
 		return
@@ -178,7 +193,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		r.fail(at, errors.New("metadata.name: Required value"))
 		return
 	}
-	if name := head.Metadata.Name; name != "" {
+	if name := head.Metadata.Name; name != "" && !r.templates {
 		key, digest := head.Kind+" "+cmp.Or(head.Metadata.Namespace, metav1.NamespaceDefault)+"/"+name, sha256.Sum256(raw)
 		if first, known := r.digests[key]; known && first == digest {
 			return

@@ -68,7 +68,19 @@ func TestSimulationsAboutAnUnknownSnapshotPutIt(t *testing.T) {
 			t.Errorf("Fit: %v, %v", answer, err)
 		}
 	}
-	for name, ask := range map[string]func(*testing.T, *stowage.Client){"WhatIf": whatIf, "Drain": drain, "Fit": fit} {
+	provision := func(t *testing.T, c *stowage.Client) {
+		node := &stowagev1.Node{Name: "new", Allocatable: &stowagev1.Resources{Pods: new(int64(8))}}
+		answer, err := c.Provision(t.Context(), &stowagev1.ProvisionRequest{
+			Context: on, Queue: []*stowagev1.PendingPods{{Pod: web, Count: new(uint32(20))}},
+			Templates: []*stowagev1.NodeTemplate{{Node: node, Price: 1}},
+		})
+		if err != nil || len(answer.NodeNames) == 0 || answer.Place.PlacedCount != 20 {
+			t.Errorf("Provision: %v, %v", answer, err)
+		}
+	}
+	for name, ask := range map[string]func(*testing.T, *stowage.Client){
+		"WhatIf": whatIf, "Drain": drain, "Fit": fit, "Provision": provision,
+	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := serve(t, 1<<30), serve(t, 1<<30)
 			c, err := stowage.Dial([]string{first, second})

@@ -284,6 +284,10 @@ func Envelope(in any) error {
 		d.require(len(r.GetMix()) > 0, path{name: "mix"})
 		d.maxUnits(r)
 		d.fitKey(r.GetTopologyKey())
+	case *stowagev1.ProvisionRequest:
+		d.require(len(r.GetTemplates()) > 0, path{name: "templates"})
+		d.maxNodes(r)
+		d.provisionSteps(r)
 	}
 	return d.err()
 }

@@ -37,6 +37,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_WHAT_IF,
 	stowagev1.Feature_FEATURE_DRAIN,
 	stowagev1.Feature_FEATURE_FIT,
+	stowagev1.Feature_FEATURE_PROVISION,
 	stowagev1.Feature_FEATURE_QUEUE_GROUPS,
 }
 

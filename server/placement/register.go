@@ -63,8 +63,12 @@ func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	d := stowagev1.SimulationService_ServiceDesc
 	d.Methods = slices.Clone(d.Methods)
 	for i := range d.Methods {
-		if m := &d.Methods[i]; m.MethodName == "Fit" {
+		m := &d.Methods[i]
+		switch m.MethodName {
+		case "Fit":
 			m.Handler = unary[stowagev1.FitRequest](s, &fit, stowagev1.SimulationService_Fit_FullMethodName)
+		case "Provision":
+			m.Handler = unary[stowagev1.ProvisionRequest](s, &provision, stowagev1.SimulationService_Provision_FullMethodName)
 		}
 	}
 	d.Streams = slices.Clone(d.Streams)

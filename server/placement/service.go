@@ -66,6 +66,11 @@ func (s *Service) Fit(ctx context.Context, r *stowagev1.FitRequest) (*stowagev1.
 	return message[stowagev1.FitResponse](respond(ctx, s, &fit, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
+// Provision finds nodes to add so that the pods of a queue have nodes.
+func (s *Service) Provision(ctx context.Context, r *stowagev1.ProvisionRequest) (*stowagev1.ProvisionResponse, error) {
+	return message[stowagev1.ProvisionResponse](respond(ctx, s, &provision, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+}
+
 // fromMessage reads the inline cluster of a decoded request.
 func fromMessage(c *stowagev1.Cluster) inlineCluster {
 	if c == nil {

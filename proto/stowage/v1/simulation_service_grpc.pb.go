@@ -19,9 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SimulationService_WhatIf_FullMethodName = "/stowage.v1.SimulationService/WhatIf"
-	SimulationService_Drain_FullMethodName  = "/stowage.v1.SimulationService/Drain"
-	SimulationService_Fit_FullMethodName    = "/stowage.v1.SimulationService/Fit"
+	SimulationService_WhatIf_FullMethodName    = "/stowage.v1.SimulationService/WhatIf"
+	SimulationService_Drain_FullMethodName     = "/stowage.v1.SimulationService/Drain"
+	SimulationService_Fit_FullMethodName       = "/stowage.v1.SimulationService/Fit"
+	SimulationService_Provision_FullMethodName = "/stowage.v1.SimulationService/Provision"
 )
 
 // SimulationServiceClient is the client API for SimulationService service.
@@ -38,6 +39,8 @@ type SimulationServiceClient interface {
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DrainResponse], error)
 	// Fit counts how many more pods fit.
 	Fit(ctx context.Context, in *FitRequest, opts ...grpc.CallOption) (*FitResponse, error)
+	// Provision finds nodes to add so that the pods of a queue have nodes.
+	Provision(ctx context.Context, in *ProvisionRequest, opts ...grpc.CallOption) (*ProvisionResponse, error)
 }
 
 type simulationServiceClient struct {
@@ -96,6 +99,16 @@ func (c *simulationServiceClient) Fit(ctx context.Context, in *FitRequest, opts 
 	return out, nil
 }
 
+func (c *simulationServiceClient) Provision(ctx context.Context, in *ProvisionRequest, opts ...grpc.CallOption) (*ProvisionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ProvisionResponse)
+	err := c.cc.Invoke(ctx, SimulationService_Provision_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SimulationServiceServer is the server API for SimulationService service.
 // All implementations must embed UnimplementedSimulationServiceServer
 // for forward compatibility.
@@ -110,6 +123,8 @@ type SimulationServiceServer interface {
 	Drain(*DrainRequest, grpc.ServerStreamingServer[DrainResponse]) error
 	// Fit counts how many more pods fit.
 	Fit(context.Context, *FitRequest) (*FitResponse, error)
+	// Provision finds nodes to add so that the pods of a queue have nodes.
+	Provision(context.Context, *ProvisionRequest) (*ProvisionResponse, error)
 	mustEmbedUnimplementedSimulationServiceServer()
 }
 
@@ -128,6 +143,9 @@ func (UnimplementedSimulationServiceServer) Drain(*DrainRequest, grpc.ServerStre
 }
 func (UnimplementedSimulationServiceServer) Fit(context.Context, *FitRequest) (*FitResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Fit not implemented")
+}
+func (UnimplementedSimulationServiceServer) Provision(context.Context, *ProvisionRequest) (*ProvisionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Provision not implemented")
 }
 func (UnimplementedSimulationServiceServer) mustEmbedUnimplementedSimulationServiceServer() {}
 func (UnimplementedSimulationServiceServer) testEmbeddedByValue()                           {}
@@ -190,6 +208,24 @@ func _SimulationService_Fit_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SimulationService_Provision_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ProvisionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SimulationServiceServer).Provision(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SimulationService_Provision_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SimulationServiceServer).Provision(ctx, req.(*ProvisionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SimulationService_ServiceDesc is the grpc.ServiceDesc for SimulationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -200,6 +236,10 @@ var SimulationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Fit",
 			Handler:    _SimulationService_Fit_Handler,
+		},
+		{
+			MethodName: "Provision",
+			Handler:    _SimulationService_Provision_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type provisionCommand struct {
+	question
+	Template []string `required:"" sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may be added, as they are once they are ready, with their price in the annotation stowage.scheduling/price and the number of them at most in stowage.scheduling/max-count. May be repeated."`
+	MaxNodes uint32   `placeholder:"NUMBER" help:"The number of new nodes at most."`
+	MaxSteps uint32   `placeholder:"NUMBER" help:"The budget of the search, in steps."`
+	Seed     uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
+}
+
+// Run is called by kong.
+func (c *provisionCommand) Run(s *session, code *answered) error {
+	c.templates = c.Template
+	snapshot, scheduler, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	if len(snapshot.NodeTemplates) == 0 {
+		return errors.New("--template: there are no Nodes")
+	}
+	client, stop, err := c.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return c.ask(s, snapshot, func() (proto.Message, error) {
+		request := snapshot.ProvisionRequest()
+		request.Context.Profile, request.TieBreakSeed = scheduler.Profile, c.Seed
+		if c.MaxNodes > 0 {
+			request.MaxNodes = &c.MaxNodes
+		}
+		if c.MaxSteps > 0 {
+			request.MaxSteps = &c.MaxSteps
+		}
+		answer, err := client.Provision(s.ctx, request)
+		if err != nil {
+			return request, err
+		}
+		return request, c.print(s, snapshot, answer, code)
+	})
+}
+
+// print prints an answer.
+func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *stowagev1.ProvisionResponse, code *answered) error {
+	snapshot.Complete(answer.Place)
+	var unread []*stowagev1.UnreadField
+	for _, p := range answer.Place.Placements {
+		unread = append(unread, p.Unread...)
+	}
+	*code = c.verdict(s, snapshot, answer.Place.UnplacedCount == 0, unread)
+	if c.nothingAsked(s, snapshot) {
+		*code = exitUnsure
+	}
+	if c.Output != "table" {
+		return c.printMessage(s.stdout, answer)
+	}
+	(&report.Provision{Snapshot: snapshot, Width: width}).Write(s.stdout, answer)
+	return nil
+}
+
+// provisionFlag returns the flag that sets a field of a request for nodes to add.
+func provisionFlag(request proto.Message, path string) (string, bool) {
+	flag, ok := map[string]string{"max_nodes": "--max-nodes", "max_steps": "--max-steps", "templates": "--template"}[path]
+	_, provisions := request.(*stowagev1.ProvisionRequest)
+	return flag, ok && provisions
+}

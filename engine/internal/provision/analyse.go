@@ -1,0 +1,285 @@
+package provision
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+)
+
+// analysis is what is known of pods and templates before anything is placed. Nodes are those of the cluster, then a first one of
+// each template.
+type analysis struct {
+	kinds  []*kind
+	kindOf []*kind // by entry
+	pods   int
+	target int // pods that are not known to be impossible
+	// sound reports whether no sum of amounts overflows, so that free amounts only decrease.
+	sound bool
+	rows  []row
+}
+
+// kind is the pods of an equivalence class.
+type kind struct {
+	index  int
+	set    int // of the templates that take it
+	pod    *cluster.Pending
+	pods   int
+	needs  []rule.Need
+	alone  []*rule.Exclusion // of which the pod excludes pods of its kind
+	spread []string          // topology keys by which the pods must be apart or spread
+	// nodes are those that take a first pod, as far as its own rules and the pods that are there can tell.
+	nodes nodeset.Set
+	// named reports whether a rule reads the names of nodes, so that a template's first node does not stand for the others.
+	named bool
+	// impossible reports whether no node takes any of the pods, whatever is added, and whatever is placed before.
+	impossible bool
+}
+
+// The amounts up to which no sum overflows: of a pod, of which there are less than 2^20, and of a node with its pods.
+const (
+	maxPodAmount  = 1 << 42
+	maxNodeAmount = 1 << 61
+)
+
+// analyse finds out on which nodes the pods of the queue may be placed.
+func (s *solver) analyse(ctx context.Context) (*analysis, error) {
+	firsts := make([]api.Node, len(s.Templates))
+	for t := range s.Templates {
+		firsts[t] = s.node(t, 0)
+	}
+	c, candidates, err := s.with(ctx, firsts)
+	if err != nil {
+		return nil, err
+	}
+	q, err := place.New(ctx, s.Framework, cluster.NewState(ctx, c), candidates, s.Queue, place.Options{Seed: s.Seed})
+	if err != nil {
+		return nil, err
+	}
+	a := &analysis{kindOf: make([]*kind, len(s.Queue)), sound: true}
+	byClass := make(map[*place.Class]*kind)
+	for e, class := range q.Classes {
+		count := s.Queue[e].Count
+		if a.pods += count; count == 0 {
+			continue
+		}
+		k := byClass[class]
+		if k == nil {
+			if k, err = s.kindFrom(ctx, q, class, c); err != nil {
+				return nil, err
+			}
+			k.index, byClass[class] = len(a.kinds), k
+			a.kinds = append(a.kinds, k)
+		}
+		k.pods += count
+		a.kindOf[e] = k
+	}
+	checked, shared := make(map[string]bool), sharing()
+	for _, k := range a.kinds {
+		a.sound = a.sound && k.bounded(c.Len(), checked)
+	}
+	for _, k := range a.kinds {
+		if k.narrow(a.sound); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		k.nodes = shared(k.nodes)
+		k.impossible = !k.named && k.nodes.Empty()
+		if !k.impossible {
+			a.target += k.pods
+		}
+	}
+	a.rows, err = s.rowsOf(ctx, a)
+	return a, err
+}
+
+// sharing returns a function that returns equal sets as one, as there may be many kinds with few sets.
+func sharing() func(nodeset.Set) nodeset.Set {
+	sets := make(map[string]nodeset.Set)
+	var key []byte
+	return func(set nodeset.Set) nodeset.Set {
+		key = key[:0]
+		for _, word := range set {
+			key = binary.LittleEndian.AppendUint64(key, word)
+		}
+		if same, known := sets[string(key)]; known {
+			return same
+		}
+		sets[string(key)] = set
+		return set
+	}
+}
+
+// kindFrom analyses an equivalence class. nodes are not narrowed yet.
+func (s *solver) kindFrom(ctx context.Context, q *place.Queue, class *place.Class, c *cluster.Cluster) (*kind, error) {
+	d := q.Decision(class)
+	rules := d.Rules()
+	k := &kind{pod: class.Pod, nodes: nodeset.New(c.Len()), named: s.readsNames(class.Pod.Spec())}
+	if static := q.Static(d, rules); static != nil {
+		k.nodes = static
+	}
+	if rules.Fit != nil {
+		k.needs = rules.Fit.Needs()
+	}
+	for _, e := range rules.Exclusions {
+		if e.Column == nil {
+			k.nodes.AndNot(e.Rejected())
+		}
+		if e.Excludes != nil && e.Excludes(class.Pod) {
+			k.alone = append(k.alone, e)
+		}
+	}
+	spec := class.Pod.Spec()
+	add := func(key string) {
+		if key != hostnameKey && !slices.Contains(k.spread, key) {
+			k.spread = append(k.spread, key)
+		}
+	}
+	for i := range spec.Spread {
+		if !spec.Spread[i].ScheduleAnyway {
+			add(spec.Spread[i].TopologyKey)
+		}
+	}
+	if spec.PodAntiAffinity != nil {
+		for i := range spec.PodAntiAffinity.Required {
+			add(spec.PodAntiAffinity.Required[i].TopologyKey)
+		}
+	}
+	class.Decision = nil // it takes memory
+	return k, ctx.Err()
+}
+
+// narrow removes the nodes without room. If sums may overflow, a node may have more room later.
+func (k *kind) narrow(sound bool) {
+	if !sound {
+		return
+	}
+	for n := range k.nodes.All() {
+		for i := range k.needs {
+			if k.needs[i].Amount > k.needs[i].Room(n) {
+				k.nodes.Remove(n)
+				break
+			}
+		}
+	}
+}
+
+// bounded reports whether no sum of amounts overflows that has to do with the kind. checked are the resources whose nodes are
+// known to be bounded.
+func (k *kind) bounded(nodes int, checked map[string]bool) bool {
+	usage := k.pod.Usage()
+	within := func(amount, most int64) bool { return 0 <= amount && amount <= most }
+	for _, amount := range usage.Amounts {
+		if !within(amount, maxPodAmount) {
+			return false
+		}
+	}
+	for _, q := range usage.Scalars {
+		if !within(q.Amount, maxPodAmount) {
+			return false
+		}
+	}
+	for i := range k.needs {
+		if !within(k.needs[i].Amount, maxPodAmount) {
+			return false
+		}
+		if checked[k.needs[i].Resource] {
+			continue
+		}
+		checked[k.needs[i].Resource] = true
+		for n := range uint32(nodes) {
+			allocatable := k.needs[i].Allocatable(n)
+			if !within(allocatable, maxNodeAmount) || !within(allocatable-k.needs[i].Room(n), maxNodeAmount) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// each returns what each pod takes at least of a needed amount.
+func (k *kind) each(n *rule.Need) int64 { return min(n.Amount, k.pod.Usage().Of(n.Resource)) }
+
+// most returns how many pods of the kind a node takes at most.
+func (k *kind) most(node uint32) int {
+	if !k.nodes.Has(node) {
+		return 0
+	}
+	fit := int64(k.pods)
+	for i := range k.needs {
+		need := &k.needs[i]
+		if each := k.each(need); each > 0 {
+			fit = min(fit, max(0, need.Room(node))/each)
+		}
+	}
+	for _, e := range k.alone {
+		if _, in := e.Domain(node); in {
+			fit = min(fit, 1)
+		}
+	}
+	return int(fit)
+}
+
+// readsNames reports whether a rule of a pod reads names of nodes, or labels with them.
+func (s *solver) readsNames(spec *api.PodSpec) bool {
+	reads := func(a *api.NodeAffinity) bool {
+		if a == nil || a.Required == nil {
+			return false
+		}
+		return slices.ContainsFunc(a.Required.Terms, func(t api.NodeSelectorTerm) bool {
+			return len(t.MatchFields) > 0 ||
+				slices.ContainsFunc(t.MatchExpressions, func(r api.Requirement) bool { return s.nameKeys[r.Key] })
+		})
+	}
+	return spec.NodeName != "" || reads(spec.NodeAffinity) || reads(s.Profile.AddedAffinity) ||
+		slices.ContainsFunc(spec.NodeSelector, func(l api.Label) bool { return s.nameKeys[l.Key] })
+}
+
+// first returns the index of a template's first node among those of the analysis.
+func (s *solver) first(t int) uint32 { return uint32(s.base.Len() + t) }
+
+// takes reports whether new nodes of a template take pods of a kind, as far as is known.
+func (s *solver) takes(t int, k *kind) bool { return k.nodes.Has(s.first(t)) }
+
+// value returns the value of a label of a template's nodes, empty for none.
+func (s *solver) value(t int, key string) string {
+	value, _ := s.classes[t].Labels.Get(key)
+	return value
+}
+
+// domains returns what tells the domains of templates apart that rules of the queue's pods read.
+func (s *solver) domains() func(t int) string {
+	var keys []string
+	for _, k := range s.kinds {
+		keys = append(keys, k.spread...)
+		if a := k.pod.Spec().PodAffinity; a != nil {
+			for i := range a.Required {
+				keys = append(keys, a.Required[i].TopologyKey)
+			}
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	return func(t int) string {
+		var b strings.Builder
+		for _, key := range keys {
+			b.WriteString(s.value(t, key) + "\x00")
+		}
+		return b.String()
+	}
+}
+
+// unplaced returns the kinds with unplaced pods that are not known to be impossible.
+func (s *solver) unplaced(t *trial) (kinds []*kind) {
+	for _, k := range s.kinds {
+		if t.left[k.index] > 0 && !k.impossible {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}

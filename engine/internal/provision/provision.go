@@ -1,0 +1,354 @@
+// Package provision finds nodes to add to a cluster so that the pods of a queue have nodes, for little cost.
+//
+// A solution is a count for each template. It is tried by placing the whole queue, as Place does, on the cluster with the new
+// nodes, which follow those of the cluster: by template, and then by number. Nothing else decides whether a pod has a node. All
+// that is estimated only proposes counts to try.
+//
+// More nodes are not always better. They have other scores, and a new zone other spread minima. So a proof that no cheaper counts
+// are as good is a lower bound of what any counts cost, or it tries all of them.
+package provision
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/parallel"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Template is nodes that may be added.
+type Template struct {
+	// Node is the nodes with their pods. Its name is the beginning of their names.
+	Node api.Node
+	// NameLabelKeys are the keys of labels whose value is the name of the node, in addition to hostnameKey.
+	NameLabelKeys []string
+	Price         int64
+	// Most is how many there may be, at most Problem.MaxNodes.
+	Most int
+}
+
+// hostnameKey is the label that every node has with its name.
+const hostnameKey = "kubernetes.io/hostname"
+
+// Problem is what nodes are to be found for.
+type Problem struct {
+	Cluster   *cluster.Cluster
+	Framework *decide.Framework
+	Profile   *api.Profile
+	// Candidates are the nodes of the cluster that pods may be placed on.
+	Candidates nodeset.Set
+	Queue      []place.Pending
+	Groups     []gang.PodGroup
+	Seed       uint64
+	// Templates have distinct names.
+	Templates []Template
+	MaxNodes  int
+	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. The cluster without new nodes is tried in any case.
+	Steps int
+	// Workers is the number of goroutines, at least 1. No result depends on it.
+	Workers int
+}
+
+// solver is a search for one problem.
+type solver struct {
+	*Problem
+	base    *cluster.Cluster // with the classes of the templates
+	classes []*api.NodeClass // by template
+	// nameKeys are the keys of labels that have names of nodes.
+	nameKeys map[string]bool
+	names    [][]string // by template, as many as were needed so far
+	*analysis
+	least int64 // a lower bound of the cost if all pods are placed that are not known to be impossible
+	used  int   // steps
+	limit int   // of used
+	// start is the trial without new nodes.
+	start, best *trial
+	activated   []int // as active returns it; nil before
+}
+
+// trial is counts of new nodes, and how the queue is placed with them.
+type trial struct {
+	counts []int
+	cost   int64
+	nodes  int
+	result *verdict.Place
+	placed int
+	left   []int // unplaced pods by kind
+}
+
+// The budget of a search that has none.
+const (
+	defaultSteps  = 1 << 20
+	defaultTrials = 40
+)
+
+// Find finds nodes to add.
+func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
+	s := &solver{Problem: p, names: make([][]string, len(p.Templates))}
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.analysis, err = s.analyse(ctx); err != nil {
+		return nil, err
+	}
+	if s.limit = s.Steps; s.limit == 0 {
+		s.limit = max(defaultSteps, defaultTrials*s.stepsOf(0))
+	}
+	if s.least, err = s.bound(ctx); err != nil {
+		return nil, err
+	}
+	tried, err := s.try(ctx, [][]int{make([]int, len(p.Templates))})
+	if err != nil {
+		return nil, err
+	}
+	s.start, s.best = tried[0], tried[0]
+	for _, phase := range []func(context.Context) error{s.grow, s.restart, s.shrink, s.exchange} {
+		if err := phase(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := &verdict.Provision{}
+	if err := s.prove(ctx, out); err != nil {
+		return nil, err
+	}
+	if s.best.placed < s.pods {
+		s.used += s.stepsOf(s.best.nodes)
+		explained, err := s.place(ctx, s.best.counts, s.nodes(s.best.counts, -1), true)
+		if err != nil {
+			return nil, err
+		}
+		s.best = explained
+	}
+	out.Place, out.Counts, out.Cost = *s.best.result, make([]uint32, len(p.Templates)), s.best.cost
+	for t, n := range s.best.counts {
+		out.Counts[t] = uint32(n)
+		for i := range n {
+			out.Names = append(out.Names, s.name(t, i))
+		}
+	}
+	if err := s.explain(ctx, out); err != nil {
+		return nil, err
+	}
+	out.Steps = s.used
+	return out, nil
+}
+
+// prepare adds the classes of the templates to the cluster.
+func (s *solver) prepare(ctx context.Context) error {
+	change := &api.Change{}
+	s.nameKeys = make(map[string]bool)
+	for t := range s.Templates {
+		class := s.Templates[t].class()
+		s.classes = append(s.classes, class)
+		for _, key := range class.NameLabelKeys {
+			s.nameKeys[key] = true
+		}
+		change.Classes = append(change.Classes, api.IndexedClass{Index: len(s.Cluster.Classes()) + t, Class: class})
+	}
+	var err error
+	s.base, err = s.Cluster.With(ctx, change)
+	return err
+}
+
+// class returns what the nodes of a template share: what they have of their class, and of their own.
+func (t *Template) class() *api.NodeClass {
+	n := &t.Node
+	class := &api.NodeClass{Labels: n.Labels, Taints: n.Taints, Allocatable: n.Allocatable, Images: n.Images}
+	keys := slices.Concat(t.NameLabelKeys, []string{hostnameKey})
+	if of := n.Class; of != nil {
+		class.Labels = of.Labels.With(n.Labels)
+		class.Taints = slices.Concat(of.Taints, n.Taints)
+		class.Images = slices.Concat(of.Images, n.Images)
+		class.Allocatable = slices.Clone(n.Allocatable)
+		for _, q := range of.Allocatable {
+			if _, own := n.Allocatable.Get(q.Resource); !own {
+				class.Allocatable = append(class.Allocatable, q)
+			}
+		}
+		slices.SortFunc(class.Allocatable, func(a, b api.Quantity) int { return cmp.Compare(a.Resource, b.Resource) })
+		for _, key := range of.NameLabelKeys {
+			if _, own := n.Labels.Get(key); !own { // the label of a node overrides that of its class
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	class.NameLabelKeys = slices.Compact(keys)
+	return class
+}
+
+// name returns the name of the i-th node of a template: with the i-th number that no node of the cluster has.
+func (s *solver) name(t, i int) string {
+	for number := s.next(t); len(s.names[t]) <= i; number++ {
+		name := s.Templates[t].Node.Name + "-" + strconv.Itoa(number)
+		if _, taken := s.Cluster.Node(name); !taken {
+			s.names[t] = append(s.names[t], name)
+		}
+	}
+	return s.names[t][i]
+}
+
+// next returns a number behind that of the last name of a template.
+func (s *solver) next(t int) int {
+	n := len(s.names[t])
+	if n == 0 {
+		return 0
+	}
+	last, _ := strconv.Atoi(s.names[t][n-1][len(s.Templates[t].Node.Name)+1:])
+	return last + 1
+}
+
+// node returns the i-th node of a template.
+func (s *solver) node(t, i int) api.Node {
+	of := &s.Templates[t].Node
+	return api.Node{
+		Name: s.name(t, i), Class: s.classes[t], Unschedulable: of.Unschedulable, PodCounts: of.PodCounts, Pods: of.Pods,
+	}
+}
+
+// nodes returns the new nodes of counts, and an additional one of a template unless it is negative.
+func (s *solver) nodes(counts []int, additional int) []api.Node {
+	var nodes []api.Node
+	for t, n := range counts {
+		for i := range n {
+			nodes = append(nodes, s.node(t, i))
+		}
+	}
+	if additional >= 0 {
+		nodes = append(nodes, s.node(additional, counts[additional]))
+	}
+	return nodes
+}
+
+// with returns the cluster with new nodes, and the candidates there.
+func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, nodeset.Set, error) {
+	c, err := s.base.With(ctx, &api.Change{Added: nodes})
+	if err != nil {
+		return nil, nil, err
+	}
+	candidates := nodeset.New(c.Len())
+	copy(candidates, s.Candidates)
+	for n := s.base.Len(); n < c.Len(); n++ {
+		candidates.Add(uint32(n))
+	}
+	return c, candidates, nil
+}
+
+// batch is how many counts are tried at a time. It does not depend on the number of workers, so that no result does.
+const batch = 4
+
+// try places the queue with counts.
+func (s *solver) try(ctx context.Context, all [][]int) ([]*trial, error) {
+	nodes := make([][]api.Node, len(all))
+	for i, counts := range all {
+		nodes[i] = s.nodes(counts, -1)
+		s.used += s.stepsOf(len(nodes[i]))
+	}
+	tried := make([]*trial, 0, len(all))
+	err := parallel.Each(ctx, len(all), parallel.Options[*trial]{Workers: s.Workers},
+		func(ctx context.Context, i int) (*trial, error) { return s.place(ctx, all[i], nodes[i], false) },
+		func(_ int, t *trial) error {
+			tried = append(tried, t)
+			return nil
+		})
+	return tried, err
+}
+
+// stepsOf returns the steps of placing the queue on the cluster with a number of new nodes: about the microseconds that it takes.
+func (s *solver) stepsOf(added int) int {
+	nodes := s.base.Len() + added
+	return 1 + s.pods + nodes/4 + len(s.kinds)*(64+nodes/64)
+}
+
+// affords reports how many of a number of trials with some new nodes there are steps for.
+func (s *solver) affords(trials, added int) int {
+	return max(0, min(trials, (s.limit-s.used)/s.stepsOf(added)))
+}
+
+// firstOf tries counts, in their order, until use accepts a trial.
+func (s *solver) firstOf(ctx context.Context, all [][]int, use func(*trial) bool) (bool, error) {
+	for len(all) > 0 {
+		now := all[:min(batch, len(all))]
+		now = now[:s.affords(len(now), most(now))]
+		if len(now) == 0 {
+			return false, nil
+		}
+		tried, err := s.try(ctx, now)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(tried, use) {
+			return true, nil
+		}
+		all = all[len(now):]
+	}
+	return false, nil
+}
+
+// most returns the number of nodes of the largest counts.
+func most(all [][]int) (nodes int) {
+	for _, counts := range all {
+		nodes = max(nodes, sum(counts))
+	}
+	return nodes
+}
+
+func sum(counts []int) (all int) {
+	for _, n := range counts {
+		all += n
+	}
+	return all
+}
+
+// place places the queue on the cluster with new nodes. Only if explain is set the result says why pods are unplaced, which costs as
+// much as placing them.
+func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, explain bool) (*trial, error) {
+	c, candidates, err := s.with(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	q, err := place.New(ctx, s.Framework, cluster.NewState(ctx, c), candidates, s.Queue, place.Options{Seed: s.Seed})
+	if err != nil {
+		return nil, err
+	}
+	if !explain {
+		silent := q.Within(candidates, false)
+		silent.Classes = q.Classes
+		q = silent
+	}
+	groups := make([]verdict.PodGroupPlacement, len(s.Groups))
+	if err := gang.Place(ctx, q, s.Profile, s.Groups, groups); err != nil {
+		return nil, err
+	}
+	t := &trial{
+		counts: counts, nodes: len(nodes), result: &verdict.Place{Placements: q.Placements, Groups: groups},
+		left: make([]int, len(s.kinds)),
+	}
+	for i, n := range counts {
+		t.cost += int64(n) * s.Templates[i].Price
+	}
+	for e := range q.Placements {
+		t.placed += len(q.Placements[e].Nodes)
+		if k := s.kindOf[e]; k != nil {
+			t.left[k.index] += q.Placements[e].Unplaced
+		}
+	}
+	return t, nil
+}
+
+// better reports whether a trial is better than another one: more pods are placed, for less, on fewer nodes.
+func (t *trial) better(other *trial) bool {
+	return cmp.Or(cmp.Compare(other.placed, t.placed), cmp.Compare(t.cost, other.cost), cmp.Compare(t.nodes, other.nodes)) < 0
+}
+
+// complete reports whether all pods are placed that are not known to be impossible.
+func (s *solver) complete(t *trial) bool { return t.placed == s.target }

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/provision"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// NodeTemplate is nodes that Provision may add.
+type NodeTemplate = provision.Template
+
+// ProvisionOptions are the arguments of Provision in addition to the queue.
+type ProvisionOptions struct {
+	Profile *api.Profile
+	// Candidates are the nodes of the cluster that pods may be placed on, as in PlaceOptions. All new nodes are candidates.
+	Candidates []uint32
+	// Seed and Groups are as in PlaceOptions. No group is joint.
+	Seed   uint64
+	Groups []PodGroup
+	// Templates have distinct names, and prices whose sum over MaxNodes nodes is an int64. At least one.
+	Templates []NodeTemplate
+	// MaxNodes bounds the new nodes. Steps bounds the search; 0 for a budget by the size of the question.
+	MaxNodes, Steps int
+
+	workers int // replaces the number of cores unless 0
+}
+
+// MaxProvisionWorkers bounds the memory of Provision: each worker has a cluster of its own.
+const MaxProvisionWorkers = 4
+
+// Provision finds nodes to add so that the pods of a queue have nodes: as many pods as possible, for as little as possible. The
+// result is that of Place, with the queue in order, on the cluster with the new nodes, which come after the others: by template,
+// and then by number.
+func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOptions) (*verdict.Provision, error) {
+	p := &provision.Problem{
+		Cluster: c.compiled, Framework: c.framework(o.Profile), Profile: o.Profile, Candidates: c.candidates(o.Candidates),
+		Queue: queue, Groups: o.Groups, Seed: o.Seed, Templates: o.Templates, MaxNodes: o.MaxNodes, Steps: o.Steps,
+		Workers: o.workers,
+	}
+	if p.Workers == 0 {
+		p.Workers = min(MaxProvisionWorkers, runtime.GOMAXPROCS(0))
+	}
+	return provision.Find(ctx, p)
+}

@@ -1,0 +1,36 @@
+package verdict
+
+// Provision is nodes to add so that the pods of a queue have nodes.
+type Provision struct {
+	// Counts are the new nodes by template, and Names their names, in the order of their indexes behind those of the cluster.
+	Counts []uint32
+	Names  []string
+	// Place is the result of Place on the cluster with the new nodes.
+	Place Place
+	Cost  int64
+	// Bound is a lower bound of the cost of any counts with which as many pods are placed.
+	Bound int64
+	// Optimal reports whether it is proven that no counts place more pods, and none place as many for less.
+	Optimal bool
+	Steps   int
+	// Unplaced are the entries with unplaced pods, ascending.
+	Unplaced []Unprovisioned
+}
+
+// Unprovisioned is unplaced pods of an entry.
+type Unprovisioned struct {
+	Entry int
+	// Impossible reports whether it is proven that no counts place any of the entry's pods.
+	Impossible bool
+	// Refusals are by template, ascending.
+	Refusals []TemplateRefusal
+	// Truncated reports whether there are none for some templates.
+	Truncated bool
+}
+
+// TemplateRefusal is why one more node of a template would not take the first of the unplaced pods, once all others are placed;
+// the message is empty if it would.
+type TemplateRefusal struct {
+	Template int
+	Message  string
+}

@@ -1,0 +1,127 @@
+package decode
+
+import (
+	"github.com/stowage-scheduler/stowage/engine"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// ProvisionCall is a ProvisionRequest in the engine's values.
+type ProvisionCall struct {
+	Queue   []engine.Pending
+	Options engine.ProvisionOptions
+}
+
+// Provision decodes a ProvisionRequest except for its cluster.
+func (r *Request) Provision(in *stowagev1.ProvisionRequest) ProvisionCall {
+	call := ProvisionCall{
+		Queue: r.queue(in.GetQueue(), nil),
+		Options: engine.ProvisionOptions{
+			Profile:    r.profile(in.GetContext().GetProfile()),
+			Candidates: r.candidates(in.GetCandidateNodes()),
+			Seed:       in.GetTieBreakSeed(),
+			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
+			MaxNodes:   r.maxNodes(in),
+			Steps:      r.provisionSteps(in),
+		},
+	}
+	for i := range call.Options.Groups {
+		if call.Options.Groups[i].Joint {
+			at := (*path)(nil).item("pod_groups", i)
+			r.refuse(at.field("mode"), notAllowed, "must not be POD_GROUP_MODE_JOINT")
+		}
+	}
+	call.Options.Templates = r.nodeTemplates(in.GetTemplates(), call.Options.MaxNodes)
+	return call
+}
+
+// nodeTemplates decodes the nodes that may be added.
+func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, maxNodes int) []engine.NodeTemplate {
+	var root *path
+	const field = "templates"
+	if !d.require(len(in) > 0, root.field(field)) || !d.within(root, field, len(in), MaxNodeTemplates) {
+		return nil
+	}
+	out := make([]engine.NodeTemplate, 0, len(in))
+	names := make(identities[string], len(in))
+	pods, taken := uint64(0), uint64(0)
+	for i, t := range in {
+		if d.over() {
+			return nil
+		}
+		if d.ended = d.ctx.Err(); d.ended != nil {
+			return nil
+		}
+		at := root.item(field, i)
+		if !d.require(t.GetNode() != nil, at.field("node")) {
+			continue
+		}
+		template := engine.NodeTemplate{NameLabelKeys: t.GetNameLabelKeys(), Price: int64(min(t.GetPrice(), MaxPrice)), Most: maxNodes}
+		if t.MaxCount != nil {
+			template.Most = min(int(t.GetMaxCount()), maxNodes)
+		}
+		if t.GetPrice() > MaxPrice {
+			d.refuse(at.field("price"), outOfRange, "is %d, 0 to %d are allowed", t.GetPrice(), int64(MaxPrice))
+		}
+		if d.within(&at, "name_label_keys", len(t.GetNameLabelKeys()), MaxLabels) {
+			for j, key := range t.GetNameLabelKeys() {
+				d.labelKey(at.item("name_label_keys", j), key)
+			}
+		}
+		node := d.templateNode(&at, t.GetNode())
+		if first, again := names.add(node.node.Name, i); again && node.node.Name != "" {
+			at := at.field("node")
+			d.refuse(at.field("name"), duplicate, "is that of templates[%d] too, names must be unique", first)
+		}
+		pods, taken = max(pods, node.pods), max(taken, inherited(node.node.Class))
+		template.Node = node.node
+		out = append(out, template)
+	}
+	if all := d.pods + pods*uint64(maxNodes); all > MaxClusterPods {
+		d.refuse(root.field(field), wrongCount, "with %d new nodes there may be %d pods on nodes, at most %d are allowed",
+			maxNodes, all, MaxClusterPods)
+	}
+	if all := d.inherited + taken*uint64(maxNodes); all > MaxInherited {
+		d.refuse(root.field(field), wrongCount,
+			"with %d new nodes, %d taints, image names and labels may come from classes, at most %d are allowed", maxNodes, all, MaxInherited)
+	}
+	nodes, _ := d.nodes()
+	d.tighten()
+	at := root.field("max_nodes")
+	d.boundNames(&at, nodes+maxNodes)
+	return out
+}
+
+// templateNode decodes the node of a template.
+func (d *decoder) templateNode(parent *path, in *stowagev1.Node) readNode {
+	var n readNode
+	at := parent.field("node")
+	d.exact(&at, in, func(r *reader, raw []byte) bool { return r.node(new(chunk), at, raw, &n) })
+	if len(n.node.Name) > MaxNamePrefixBytes {
+		d.refuse(at.field("name"), tooLong, "has %d bytes, at most %d are allowed", len(n.node.Name), MaxNamePrefixBytes)
+	}
+	if len(in.GetNominatedPods()) > 0 {
+		d.refuse(at.field("nominated_pods"), notAllowed, "must be empty")
+	}
+	if n.pods > MaxTemplatePods {
+		d.refuse(at, wrongCount, "has %d pods, at most %d are allowed", n.pods, MaxTemplatePods)
+	}
+	return n
+}
+
+// maxNodes returns the number of new nodes at most.
+func (d *decoder) maxNodes(in *stowagev1.ProvisionRequest) int {
+	if in.MaxNodes == nil {
+		return defaultNewNodes
+	}
+	d.between(path{name: "max_nodes"}, int64(in.GetMaxNodes()), 1, MaxNewNodes)
+	return int(min(in.GetMaxNodes(), MaxNewNodes))
+}
+
+// provisionSteps returns the step budget, 0 for the engine's.
+func (d *decoder) provisionSteps(in *stowagev1.ProvisionRequest) int {
+	if in.MaxSteps == nil {
+		return 0
+	}
+	d.between(path{name: "max_steps"}, int64(in.GetMaxSteps()), 1, MaxSteps)
+	return int(in.GetMaxSteps())
+}
