@@ -97,14 +97,13 @@ func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
 // joining returns the joint placement of a number of pods per entry.
 func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement) *Joining {
-	if p.prefer == nil {
-		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
-	}
 	group := make([]place.Pending, len(counts))
 	for i, e := range g.Entries {
 		group[i] = place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]}
 	}
-	o := JointOptions{Candidates: candidates, Seed: p.Options.Seed, Order: p.prefer, Steps: g.Steps}
+	o := JointOptions{
+		Candidates: candidates, Seed: p.Options.Seed, FewestPods: p.Options.FewestPods, Order: p.Order().Nodes(), Steps: g.Steps,
+	}
 	j := NewJoining(ctx, p.Framework, p.State, group, o)
 	j.Budget.Steps = found.Steps
 	return j

@@ -58,6 +58,8 @@ const (
 	Feature_FEATURE_DRAIN Feature = 14
 	// SimulationService.Fit.
 	Feature_FEATURE_FIT Feature = 15
+	// tie_break of Place, WhatIf, Drain and Fit.
+	Feature_FEATURE_TIE_BREAK Feature = 16
 )
 
 // Enum value maps for Feature.
@@ -79,6 +81,7 @@ var (
 		13: "FEATURE_WHAT_IF",
 		14: "FEATURE_DRAIN",
 		15: "FEATURE_FIT",
+		16: "FEATURE_TIE_BREAK",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -97,6 +100,7 @@ var (
 		"FEATURE_WHAT_IF":                 13,
 		"FEATURE_DRAIN":                   14,
 		"FEATURE_FIT":                     15,
+		"FEATURE_TIE_BREAK":               16,
 	}
 )
 
@@ -553,7 +557,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xa6\x03\n" +
+	"\x18_max_requests_per_second*\xbd\x03\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -571,7 +575,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1cFEATURE_SCHEDULED_GROUP_PODS\x10\f\x12\x13\n" +
 	"\x0fFEATURE_WHAT_IF\x10\r\x12\x11\n" +
 	"\rFEATURE_DRAIN\x10\x0e\x12\x0f\n" +
-	"\vFEATURE_FIT\x10\x0fBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\vFEATURE_FIT\x10\x0f\x12\x15\n" +
+	"\x11FEATURE_TIE_BREAK\x10\x10BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once
