@@ -17,16 +17,12 @@ type Order struct {
 	// nodes are the nodes in the order, and positions is the inverse. They are nil until needed, and without a seed.
 	nodes, positions []uint32
 	fewest           bool
-	bits             int    // of a position
-	limit            uint32 // on the pods that a rank counts
 }
 
 // New returns the order of a seed: ascending by splitmix64(seed xor FNV-1a-64(name)), then by index; with seed 0 by index alone.
 // If fewest is set, Rank prefers nodes with few pods.
 func New(names []string, seed uint64, fewest bool) *Order {
 	o := &Order{size: len(names), fewest: fewest}
-	o.bits = bits.Len(uint(max(1, o.size) - 1))
-	o.limit = uint32(min(MaxPods, 1<<(32-o.bits)-1))
 	if seed != 0 {
 		o.hashes = make([]uint64, o.size)
 		for i, name := range names {
@@ -80,8 +76,10 @@ func (o *Order) Best(nodes []uint32, pods []int64) uint32 {
 // Ranks are the ranks of nodes while the numbers of their pods change. Each node has another rank, and the lowest one is
 // preferred. The rank of a node never falls as long as its pods do not become fewer.
 type Ranks struct {
-	order *Order
-	pods  []int64 // by node; nil if they do not count
+	nodes, positions []uint32 // of the order; nil if they are equal
+	pods             []int64  // by node; nil if they do not count
+	bits             int      // of a position
+	limit            int64    // on the pods that count
 }
 
 // Ranks returns the ranks of nodes with the given numbers of pods, which may change.
@@ -92,36 +90,36 @@ func (o *Order) Ranks(pods []int64) Ranks {
 			o.positions[n] = uint32(i)
 		}
 	}
-	if !o.fewest {
-		pods = nil
+	r := Ranks{nodes: o.nodes, positions: o.positions}
+	if o.fewest {
+		r.pods, r.bits = pods, bits.Len(uint(max(1, o.size)-1))
+		r.limit = min(MaxPods, int64(1)<<(32-r.bits)-1)
 	}
-	return Ranks{o, pods}
+	return r
 }
 
 // Of returns the rank of a node. If pods count it is their number, then the node's position xor that number: the order of nodes
 // differs from one number to the next, so that pods of two kinds that come in turns do not share the nodes between the kinds.
 func (r *Ranks) Of(n uint32) uint32 {
-	o := r.order
 	position := n
-	if o.positions != nil {
-		position = o.positions[n]
+	if r.positions != nil {
+		position = r.positions[n]
 	}
 	if r.pods == nil {
 		return position
 	}
-	pods := uint32(min(max(0, r.pods[n]), int64(o.limit)))
-	return pods<<o.bits | position ^ pods&(1<<o.bits-1)
+	pods := uint32(min(max(0, r.pods[n]), r.limit))
+	return pods<<r.bits | position ^ pods&(1<<r.bits-1)
 }
 
 // Node returns the node that has or had a rank.
 func (r *Ranks) Node(rank uint32) uint32 {
-	o := r.order
 	position := rank
 	if r.pods != nil {
-		position = (rank ^ rank>>o.bits) & (1<<o.bits - 1)
+		position = (rank ^ rank>>r.bits) & (1<<r.bits - 1)
 	}
-	if o.nodes != nil {
-		return o.nodes[position]
+	if r.nodes != nil {
+		return r.nodes[position]
 	}
 	return position
 }
