@@ -76,6 +76,8 @@ type PodGroupPlacement struct {
 	// Sum, LocallyOptimal, Conflict, Minimal and Steps are those of a jointly placed group, as in Joint.
 	Sum            int64
 	LocallyOptimal bool
+	// Most reports that a jointly placed group has a proof that no more of its pods can be placed, in its domains.
+	Most bool
 	Conflict       []PodRule
 	Minimal        bool
 	Steps          int

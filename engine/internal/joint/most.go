@@ -182,7 +182,7 @@ func (p *packer) fill(t int) bool {
 }
 
 // quickSteps is how long repair tries before the complete search does.
-const quickSteps = 1 << 16
+const quickSteps = 1 << 12
 
 // restore makes the best assignment of the pods of some tiers the current one.
 func (p *packer) restore(t int) {
