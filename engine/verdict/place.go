@@ -77,10 +77,10 @@ type PodGroupPlacement struct {
 	Sum            int64
 	LocallyOptimal bool
 	// Most reports that a jointly placed group has a proof that no more of its pods can be placed, in its domains.
-	Most bool
-	Conflict       []PodRule
-	Minimal        bool
-	Steps          int
+	Most     bool
+	Conflict []PodRule
+	Minimal  bool
+	Steps    int
 }
 
 // Domain is the nodes with one value of a topology key.

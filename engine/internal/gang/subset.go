@@ -25,7 +25,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		return nil, err
 	}
 	if large != nil {
-		undecided, part, known = !found.Most, large.nodes, large.nodes
+		undecided, part, known = !large.optimal, large.nodes, large.nodes
 	}
 	for counts := range p.subsets(g) {
 		if large != nil {
@@ -112,7 +112,10 @@ const (
 )
 
 // largePart is the most pods of a large group.
-type largePart struct{ nodes [][]uint32 } // by entry; nil if they are too few
+type largePart struct {
+	nodes   [][]uint32 // by entry; nil if they are too few
+	optimal bool       // whether it is proven that there are no more
+}
 
 // large returns the most pods of a large group that no order places as a whole, sets found.Most and adds to found.Steps; nil if it
 // does not apply.
@@ -128,7 +131,8 @@ func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, f
 	if !applies {
 		return nil, nil
 	}
-	if found.Most = optimal; optimal && (nodes == nil || count(nodes) < g.pods) {
+	found.Most = optimal && nodes != nil
+	if optimal && (nodes == nil || count(nodes) < g.pods) {
 		j.Budget.Limit = min(j.Budget.Limit, j.Budget.Steps+largeSteps)
 		found.Conflict, found.Minimal = j.conflict()
 		for i := range found.Conflict {
@@ -138,7 +142,7 @@ func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, f
 	if found.Steps = min(j.Budget.Steps, g.limit()); nodes == nil && count(j.parts) >= g.minimum {
 		nodes = j.parts
 	}
-	return &largePart{nodes}, nil
+	return &largePart{nodes, optimal}, nil
 }
 
 // most returns the nodes by entry of the most pods of a group, if that is at least the minimum, and whether there are no more: of
@@ -151,11 +155,13 @@ func (p *placer) most(g *queued, j *Joining) (nodes [][]uint32, optimal, applies
 	alike := func() bool { return len(slices.Compact(slices.Clone(priorities))) <= 1 }
 	for {
 		spots, optimal, applies := j.Rules.Most(j.Order, priorities, j.Budget)
-		if !applies || len(spots) >= g.minimum || alike() {
-			if len(spots) < g.minimum {
-				return nil, optimal, applies
-			}
-			return j.byEntry(spots), optimal, applies
+		switch {
+		case !applies || slices.Contains(j.Rules.Rejected(spots), true):
+			return nil, false, false
+		case len(spots) >= g.minimum:
+			return j.byEntry(spots), optimal, true
+		case alike():
+			return nil, optimal, true
 		}
 		clear(priorities)
 	}

@@ -21,6 +21,9 @@ func (g *Group) Most(order []uint32, priorities []int32, budget *Budget) (assign
 			return nil, false, false
 		}
 	}
+	if g.candidates.Len()*len(g.replicas) > maxPlaces {
+		return nil, false, false
+	}
 	for i := range g.resources {
 		room := uint64(g.resources[i].total) // amounts must not overflow
 		for n := range g.candidates.All() {
@@ -42,6 +45,9 @@ func (g *Group) Most(order []uint32, priorities []int32, budget *Budget) (assign
 	}
 	return assigned, optimal, true
 }
+
+// maxPlaces bounds the memory of a search: nodes times different pods.
+const maxPlaces = 1 << 24
 
 // outside is the place of a pod without a node.
 const outside = -1
