@@ -164,6 +164,14 @@ func (p *packer) fill(t int) bool {
 	share := *p.budget
 	share.Limit = p.budget.Steps + (p.budget.Limit-p.budget.Steps)/(len(p.tiers)-t)
 	defer func() { p.budget.Steps = share.Steps }()
+	for most := bound; most > counts[t]; most-- { // the smallest ones, from as many as there is room for in all
+		if p.smallest(t, most, &share) {
+			p.keep(t)
+			counts[t] = most
+		} else if share.Exhausted() {
+			return false
+		}
+	}
 	for ; counts[t] < bound; counts[t]++ {
 		quick := share
 		quick.Limit = min(share.Limit, share.Steps+quickSteps)
@@ -284,6 +292,21 @@ func (p *packer) roomiest(i int) int {
 		}
 	}
 	return best
+}
+
+// smallest assigns the smallest pods of a tier, and reports whether it did.
+func (p *packer) smallest(t, pods int, budget *Budget) bool {
+	if !budget.Spend(pods * len(p.nodes)) {
+		return false
+	}
+	p.restore(t)
+	for _, i := range p.tiers[t] {
+		p.put(i, outside)
+	}
+	for at := pods - 1; at >= 0; at-- {
+		p.put(p.tiers[t][at], p.roomiest(p.tiers[t][at]))
+	}
+	return p.repair(budget, cycle)
 }
 
 // insert assigns one more pod of a tier, and reports whether it did. It begins with the best assignment.
