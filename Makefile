@@ -110,6 +110,15 @@ bench: ## Measure Stowage against floors and kube-scheduler's own plugins, in on
 bench-small: ## The same on 1,000 nodes, in a minute and a half; fails where an order of magnitude is lost.
 	go -C bench/parity run ./cmd/bench -small
 
+# The time that each answer has in `make bench-solver`, and the instances of each kind.
+SOLVER_BUDGET ?= 1s
+SOLVER_INSTANCES ?= 3
+.PHONY: bench-solver
+bench-solver: ## Compare joint placement with OR-Tools CP-SAT in equal time. Needs Node.js and npm.
+	@mkdir -p build/solver && cp bench/solver/cpsat.mjs bench/solver/package.json bench/solver/package-lock.json build/solver/
+	npm --prefix build/solver ci --no-fund --no-audit
+	go run ./bench/solver -cpsat build/solver/cpsat.mjs -budget $(SOLVER_BUDGET) -instances $(SOLVER_INSTANCES)
+
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh

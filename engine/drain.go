@@ -28,8 +28,9 @@ type DrainOptions struct {
 	// Nodes are the nodes to drain, and Targets those that pods may move to, both ascending without duplicates; nil for all.
 	Nodes, Targets []uint32
 	Mode           DrainMode
-	// Seed is as in PlaceOptions.
-	Seed uint64
+	// Seed and FewestPods are as in PlaceOptions.
+	Seed       uint64
+	FewestPods bool
 	// Scheduler places the pods of a round as PlaceOptions.Scheduler does.
 	Scheduler bool
 	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
@@ -79,8 +80,8 @@ func (c *Cluster) drained(o *DrainOptions) []uint32 {
 func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.Drain) error) (*verdict.DrainSummary, error) {
 	nodes := c.drained(&o)
 	options := &drain.Options{
-		Nodes: nodes, Targets: c.candidates(o.Targets), Seed: o.Seed, Scheduler: o.Scheduler, Terminating: o.Terminating,
-		IgnoreBudgets: o.IgnoreBudgets, Force: o.Force, Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,
+		Nodes: nodes, Targets: c.candidates(o.Targets), Seed: o.Seed, FewestPods: o.FewestPods,
+		Scheduler: o.Scheduler, Terminating: o.Terminating, IgnoreBudgets: o.IgnoreBudgets, Force: o.Force, Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,
 	}
 	if options.Workers == 0 {
 		options.Workers = runtime.GOMAXPROCS(0)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -48,7 +48,7 @@ func Preference(c *api.Cluster, seed uint64) []uint32 {
 	for i := range names {
 		names[i] = c.Nodes[i].Name
 	}
-	return place.Preference(names, seed)
+	return tiebreak.New(names, seed, false).Nodes()
 }
 
 // Cordoned returns the cluster in which nodes are cordoned.

@@ -20,8 +20,9 @@ const (
 type FitOptions struct {
 	Profile    *api.Profile
 	Candidates []uint32
-	// Seed is as in PlaceOptions.
-	Seed uint64
+	// Seed and FewestPods are as in PlaceOptions.
+	Seed       uint64
+	FewestPods bool
 	// Units is the number of units to stop at.
 	Units int
 	// TopologyKey asks for Fit.Domains of a topology key; empty for none. FitDomains must not exceed MaxFitDomains.
@@ -35,7 +36,7 @@ type FitOptions struct {
 func (c *Cluster) Fit(ctx context.Context, mix []Pending, o FitOptions) (*verdict.Fit, error) {
 	return fit.Count(ctx, &fit.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Candidates: c.candidates(o.Candidates), Mix: mix,
-		Units: o.Units, Seed: o.Seed, Key: o.TopologyKey, Changes: o.Changes,
+		Units: o.Units, Seed: o.Seed, FewestPods: o.FewestPods, Key: o.TopologyKey, Changes: o.Changes,
 	})
 }
 

@@ -87,7 +87,7 @@ func compareFit(t *testing.T, seed uint64, seen map[string]int) {
 		}
 	}
 	o := engine.FitOptions{
-		Profile: profile, Candidates: b.candidates, Seed: b.seed, Units: b.units, Changes: true,
+		Profile: profile, Candidates: b.candidates, Seed: b.seed, FewestPods: b.seed == 1, Units: b.units, Changes: true,
 		TopologyKey: pick(rng, zone, hostname, "disk", ""),
 	}
 	got, err := compiled(t, stated).Fit(t.Context(), b.mix, o)
@@ -160,6 +160,15 @@ func on(c *api.Cluster, node uint32, pod *api.Pod) *api.Cluster {
 	return &more
 }
 
+// best returns one of the best nodes.
+func (b *fitByHand) best(stated *api.Cluster, best []uint32) uint32 {
+	if b.seed == 1 {
+		return fewestPods(stated, b.seed, best)
+	}
+	order := engine.Preference(stated, b.seed)
+	return order[slices.IndexFunc(order, func(n uint32) bool { return slices.Contains(best, n) })]
+}
+
 // fit returns what Fit returns without domains and changes, and the cluster with all pods that were placed.
 func (b *fitByHand) fit(stated *api.Cluster) (*verdict.Fit, *api.Cluster) {
 	result := &verdict.Fit{Binding: -1, Pods: make([]verdict.FitPods, len(b.mix))}
@@ -167,10 +176,6 @@ func (b *fitByHand) fit(stated *api.Cluster) (*verdict.Fit, *api.Cluster) {
 	placed, unit := make([]map[uint32]uint32, len(b.mix)), make([][]uint32, len(b.mix))
 	for e := range placed {
 		placed[e] = make(map[uint32]uint32)
-	}
-	rank := make(map[uint32]int)
-	for i, n := range engine.Preference(stated, b.seed) {
-		rank[n] = i
 	}
 	for ; result.Units < b.units && result.Binding < 0; result.Units++ {
 		b.partial = 0
@@ -184,7 +189,7 @@ func (b *fitByHand) fit(stated *api.Cluster) (*verdict.Fit, *api.Cluster) {
 					b.t.Fatal(err)
 				}
 				if len(score.Best) > 0 {
-					node := slices.MinFunc(score.Best, func(x, y uint32) int { return rank[x] - rank[y] })
+					node := b.best(final, score.Best)
 					final = on(final, node, pod)
 					unit[e] = append(unit[e], node)
 					b.partial++

@@ -7,7 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/gang"
-	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -16,6 +16,7 @@ type JointOptions struct {
 	Profile    *api.Profile
 	Candidates []uint32
 	Seed       uint64
+	FewestPods bool
 	Steps      int
 }
 
@@ -25,7 +26,8 @@ const JointSteps = gang.JointSteps
 func (c *Cluster) joining(ctx context.Context, group []Pending, o JointOptions) *gang.Joining {
 	state := cluster.NewState(ctx, c.compiled)
 	return gang.NewJoining(ctx, c.framework(o.Profile), state, group, gang.JointOptions{
-		Candidates: c.candidates(o.Candidates), Seed: o.Seed, Order: place.Preference(state.Names, o.Seed), Steps: o.Steps,
+		Candidates: c.candidates(o.Candidates), Seed: o.Seed, FewestPods: o.FewestPods,
+		Order: tiebreak.New(state.Names, o.Seed, o.FewestPods).Nodes(), Steps: o.Steps,
 	})
 }
 

@@ -31,8 +31,11 @@ type PlaceOptions struct {
 	Candidates []uint32
 	// Seed breaks ties between the best nodes: with 0 the lowest index wins, otherwise the first in ascending order of
 	// splitmix64(Seed xor FNV-1a-64(name)), then of index.
-	Seed    uint64
-	Explain bool
+	Seed uint64
+	// FewestPods breaks ties before the seed: the node with the fewest pods wins, assumed ones included, then the one with the
+	// lowest position by the seed xor that number. From 4095 on, numbers of pods count as equal.
+	FewestPods bool
+	Explain    bool
 	// Changes asks for Placement.Changes.
 	Changes bool
 	// Preempt asks for Placement.Preemption.
@@ -65,7 +68,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		o.Watch = newStopper(&o, len(queue))
 	}
 	q, err := place.New(ctx, f, cluster.NewState(ctx, c.compiled), c.candidates(o.Candidates), queue, place.Options{
-		Seed: o.Seed, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), &o), Watch: o.Watch, Scan: o.Scan,
+		Seed: o.Seed, FewestPods: o.FewestPods, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), &o), Watch: o.Watch, Scan: o.Scan,
 		Tuning: o.tuning,
 	})
 	q.Explainer = change.Find

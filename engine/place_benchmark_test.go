@@ -27,18 +27,24 @@ func BenchmarkPlace(b *testing.B) {
 		racks            bool // spread over 1,250 racks in addition to zones
 		sample           int  // pods to scan for
 		nominated        int  // nodes with a nominated pod
+		fewestPods       bool
 	}{
-		{5000, 1, false, 1000, 0},
-		{5000, 100, false, 1000, 0},
-		{50_000, 100, false, 200, 0},
-		{500_000, 100, false, 20, 0},
-		{5000, 1, true, 1000, 0},
-		{5000, 100, true, 1000, 0},
-		{5000, 100, false, 1000, 20},
+		{5000, 1, false, 1000, 0, false},
+		{5000, 100, false, 1000, 0, false},
+		{50_000, 100, false, 200, 0, false},
+		{500_000, 100, false, 20, 0, false},
+		{5000, 1, true, 1000, 0, false},
+		{5000, 100, true, 1000, 0, false},
+		{5000, 100, false, 1000, 20, false},
+		{5000, 1, false, 1000, 0, true},
+		{5000, 100, false, 1000, 0, true},
 	} {
 		name := fmt.Sprintf("nodes=%d/templates=%d/racks=%t", bench.nodes, bench.templates, bench.racks)
 		if bench.nominated > 0 {
 			name += fmt.Sprint("/nominated=", bench.nominated)
+		}
+		if bench.fewestPods {
+			name += "/fewest-pods"
 		}
 		b.Run(name, func(b *testing.B) {
 			ctx := context.Background()
@@ -55,7 +61,7 @@ func BenchmarkPlace(b *testing.B) {
 			c := compiled(b, stated)
 			queue := benchmarkQueue(stated, bench.templates, bench.racks)
 			runtime.GC() // before time is taken
-			o := engine.PlaceOptions{Profile: api.Kube137()}
+			o := engine.PlaceOptions{Profile: api.Kube137(), FewestPods: bench.fewestPods}
 			scanning := start()
 			want, err := c.PlaceByScanning(ctx, queue[:bench.sample], o)
 			if err != nil {

@@ -54,7 +54,7 @@ func comparePlacements(t *testing.T, seed uint64) (placed, unplaced int) {
 	for _, p := range pods {
 		queue = append(queue, engine.Pending{Pod: p, Count: 1 + rng.IntN(2)*rng.IntN(4)})
 	}
-	o := engine.PlaceOptions{Profile: profile, Seed: seed % 3}
+	o := engine.PlaceOptions{Profile: profile, Seed: seed % 3, FewestPods: seed%2 == 1}
 	if rng.IntN(4) == 0 {
 		o.Candidates = []uint32{}
 		for i := range stated.Nodes {

@@ -252,7 +252,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 				Entries: []int{0}, Keys: []string{rack}, Joint: true, Scheduled: []engine.ScheduledPod{{Name: "r", Node: 5}},
 			},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true,
+				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true, Most: true,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-2"}},
 			},
 			placed:  [][]uint32{{4, 5}},
@@ -266,7 +266,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 				{Pod: enginetest.MakePod("db").Label("app", "db").Affinity(rack, self).Pod, Count: 1},
 			},
 			group: engine.PodGroup{Entries: []int{0, 1}, Joint: true},
-			want:  verdict.PodGroupPlacement{Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true},
+			want:  verdict.PodGroupPlacement{Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true, Most: true},
 			placed: [][]uint32{
 				{0}, {0},
 			},
@@ -293,7 +293,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			queue: []engine.Pending{{Pod: job(1000).AntiAffinity(rack, self).Pod, Count: 3}},
 			group: engine.PodGroup{Entries: []int{0}, Joint: true, Minimum: 1},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupBestEffort, Placed: 2, Unplaced: 1, First: 0, Minimal: true, LocallyOptimal: true,
+				Status: verdict.GroupBestEffort, Placed: 2, Unplaced: 1, First: 0, Minimal: true, LocallyOptimal: true, Most: true,
 				Conflict: []verdict.PodRule{{
 					Plugin: verdict.InterPodAffinity, Rule: verdict.PodAntiAffinity, TopologyKey: rack,
 				}},
@@ -350,7 +350,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
 			group: engine.PodGroup{Entries: []int{0}, Joint: true, Keys: []string{rack}, Preferred: true},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true,
+				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true, Most: true,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-0"}, {Key: rack, Value: "rack-0-1"}},
 			},
 			placed:  [][]uint32{{0, 1}},

@@ -21,7 +21,7 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 		preempts[i] = true
 	}
 	q, err := place.New(ctx, c.framework(o.Profile), state, c.candidates(o.Candidates), pending, place.Options{
-		Seed: o.Seed, Preempt: preempts, Scan: o.Scan, Tuning: o.tuning,
+		Seed: o.Seed, FewestPods: o.FewestPods, Preempt: preempts, Scan: o.Scan, Tuning: o.tuning,
 	})
 	q.Explainer = change.Find
 	groups := make([]verdict.PodGroupPlacement, len(o.Groups))

@@ -285,7 +285,7 @@ func TestScheduleEqualsScanning(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 90))
 		stated, queue := randomSchedule(rng)
 		c := compiled(t, stated)
-		o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Seed: seed % 3, Scan: true}
+		o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Preempt: true, Seed: seed % 3, FewestPods: seed%2 == 1, Scan: true}
 		want, err := c.Place(t.Context(), queue, o)
 		if err != nil {
 			t.Fatal(err)

@@ -46,9 +46,10 @@ type NodeEvictions struct {
 // WhatIfOptions are the arguments of WhatIf in addition to the scenario.
 type WhatIfOptions struct {
 	Profile *api.Profile
-	// Seed and Scheduler are those of PlaceOptions.
-	Seed      uint64
-	Scheduler bool
+	// Seed, FewestPods and Scheduler are those of PlaceOptions.
+	Seed       uint64
+	FewestPods bool
+	Scheduler  bool
 }
 
 // NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
@@ -87,7 +88,7 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 		return nil, err
 	}
 	place := PlaceOptions{
-		Profile: o.Profile, Seed: o.Seed, Scheduler: o.Scheduler, Groups: s.Groups, StopAtUnplaced: s.Stop,
+		Profile: o.Profile, Seed: o.Seed, FewestPods: o.FewestPods, Scheduler: o.Scheduler, Groups: s.Groups, StopAtUnplaced: s.Stop,
 	}
 	var before []uint32 // nodes by index after the removal; nil for the same
 	if len(s.Removed) > 0 {

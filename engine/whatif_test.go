@@ -37,6 +37,7 @@ func TestWhatIfAsIfCompiled(t *testing.T) {
 		var all []one
 		for range 3 {
 			o := engine.WhatIfOptions{Profile: api.Kube137(), Seed: rng.Uint64N(2), Scheduler: rng.IntN(3) == 0}
+			o.FewestPods = o.Seed == 1
 			s := randomScenario(rng, stated, pods, o.Scheduler)
 			all = append(all, one{s, o, statedAfter(t, stated, s, o)})
 		}
@@ -281,7 +282,7 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 		}
 	}
 	p, err := compiled(t, &after).Place(t.Context(), queue, engine.PlaceOptions{
-		Profile: o.Profile, Seed: o.Seed, Scheduler: o.Scheduler, Groups: groups, StopAtUnplaced: s.Stop,
+		Profile: o.Profile, Seed: o.Seed, FewestPods: o.FewestPods, Scheduler: o.Scheduler, Groups: groups, StopAtUnplaced: s.Stop,
 	})
 	if err != nil {
 		t.Fatal(err)

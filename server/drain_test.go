@@ -155,6 +155,7 @@ func TestMalformedDrains(t *testing.T) {
 		}},
 		{"mode", "must be DRAIN_MODE_EACH, DRAIN_MODE_TOGETHER or DRAIN_MODE_LARGEST_SET", func(r *stowagev1.DrainRequest) { r.Mode = 4 }},
 		{"queue_mode", "must be QUEUE_MODE_IN_ORDER or QUEUE_MODE_KUBE_SCHEDULER", func(r *stowagev1.DrainRequest) { r.QueueMode = -1 }},
+		{"tie_break", "must be TIE_BREAK_FIRST or TIE_BREAK_FEWEST_PODS", func(r *stowagev1.DrainRequest) { r.TieBreak = 3 }},
 		{"evicted_pods", "must be EVICTED_PODS_GONE or EVICTED_PODS_TERMINATING", func(r *stowagev1.DrainRequest) { r.EvictedPods = 3 }},
 		{"max_steps", "is 0, 1 to 67108864 are allowed", func(r *stowagev1.DrainRequest) {
 			r.Mode, r.MaxSteps = stowagev1.DrainMode_DRAIN_MODE_LARGEST_SET, new(uint32(0))

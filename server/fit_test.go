@@ -138,6 +138,7 @@ func TestMalformedFit(t *testing.T) {
 		}, true},
 		{"max_units", func(r *stowagev1.FitRequest) { r.MaxUnits = new(uint32(0)) }, false},
 		{"max_units", func(r *stowagev1.FitRequest) { r.MaxUnits = new(uint32(1_000_001)) }, false},
+		{"tie_break", func(r *stowagev1.FitRequest) { r.TieBreak = 3 }, false},
 		{"topology_key", func(r *stowagev1.FitRequest) { r.TopologyKey = long }, false},
 		{"topology_key", func(r *stowagev1.FitRequest) { r.Context, r.TopologyKey = whole(hosts), "host" }, true},
 	} {

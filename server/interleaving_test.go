@@ -352,7 +352,7 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 		case 3:
 			return &stowagev1.FitRequest{
 				Context: on(c, s, other), Mix: []*stowagev1.FitPod{{Pod: pod, Count: new(uint32(2))}}, MaxUnits: new(uint32(5)),
-				CandidateNodes: candidates, TopologyKey: "zone", IncludeChanges: flag, TieBreakSeed: seed,
+				CandidateNodes: candidates, TopologyKey: "zone", IncludeChanges: flag, TieBreakSeed: seed, TieBreak: stowagev1.TieBreak(seed),
 			}
 		default:
 			queue := []*stowagev1.PendingPods{{Pod: pod, Count: new(uint32(3))}, {Pod: &stowagev1.Pod{
@@ -361,6 +361,7 @@ func randomQuestion(rng *rand.Rand, templates int) func(*stowagev1.Cluster, *sto
 			return &stowagev1.PlaceRequest{
 				Context: on(c, s, other), Queue: queue, Explain: flag, TieBreakSeed: seed, IncludePreemption: flag,
 				QueueMode: stowagev1.QueueMode(seed), // with 2 kube-scheduler's
+				TieBreak:  stowagev1.TieBreak(seed),
 			}
 		}
 	}

@@ -169,13 +169,15 @@ func TestWhatIf(t *testing.T) {
 	bySnapshot.Context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: stored.Address}}
 	for how, request := range map[string]*stowagev1.WhatIfRequest{"inline": request, "snapshot": bySnapshot} {
 		for _, mode := range []stowagev1.QueueMode{0, stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER} {
-			request.QueueMode, request.TieBreakSeed = mode, uint64(mode)
+			request.QueueMode, request.TieBreakSeed, request.TieBreak = mode, uint64(mode), stowagev1.TieBreak(mode)
 			got, err := whatIf(t.Context(), r, request)
 			if err != nil || len(got) != len(tests) {
 				t.Fatalf("%s: %d answers, %v", how, len(got), err)
 			}
 			for i, test := range tests {
-				place := &stowagev1.PlaceRequest{Context: inline(test.after), Queue: test.queue, QueueMode: mode, TieBreakSeed: uint64(mode)}
+				place := &stowagev1.PlaceRequest{
+					Context: inline(test.after), Queue: test.queue, QueueMode: mode, TieBreakSeed: uint64(mode), TieBreak: stowagev1.TieBreak(mode),
+				}
 				place.Context.IncludeNodeNames = true
 				placement, err := r.client().Place(t.Context(), place)
 				if err != nil {
@@ -493,6 +495,7 @@ func TestMalformedScenarios(t *testing.T) {
 	for field, request := range map[string]*stowagev1.WhatIfRequest{
 		"context":                       {},
 		"queue_mode":                    {Context: inline(busy(1)), QueueMode: 3},
+		"tie_break":                     {Context: inline(busy(1)), TieBreak: -1},
 		"scenarios":                     {Context: inline(busy(1)), Scenarios: slices.Repeat([]*stowagev1.Scenario{{}}, 100_001)},
 		"context.cluster.nodes[0].name": {Context: inline(&stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}})},
 		"scenarios[0].pod_groups[0].mode": {

@@ -103,6 +103,7 @@ func (p *puts) Place(ctx context.Context, r *stowagev1.PlaceRequest, options ...
 		Queue:          r.Queue,
 		CandidateNodes: r.CandidateNodes,
 		TieBreakSeed:   r.TieBreakSeed,
+		TieBreak:       r.TieBreak,
 		Explain:        r.Explain,
 
 		IncludeChanges:    r.IncludeChanges,

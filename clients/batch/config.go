@@ -16,6 +16,7 @@ type Config struct {
 	SchedulerName string `default:"stowage" help:"The spec.schedulerName of the pods to schedule."`
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration with one profile or one for scheduler-name. Default: kube-scheduler's."`
 	PodGroupMode  string `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: as a whole, which finds more placements."`
+	TieBreak      string `enum:"fewest-pods,first" default:"fewest-pods" help:"Which of several best nodes a pod is placed on. fewest-pods: the one with the fewest pods, which spreads equal pods. first: the first one; servers before FEATURE_TIE_BREAK need that."`
 	MaxBatchPods  int    `default:"1000" help:"About how many pods are placed by one call."`
 	Binders       int    `default:"16" help:"Number of concurrent bindings."`
 	Preempt       bool   `default:"true" negatable:"" help:"Evict pods of lower priority for a pod that has no node, as kube-scheduler does. It evicts none either if the profile has no DefaultPreemption."`
@@ -50,6 +51,13 @@ func (c *Config) scheduler() (*schedulerconfig.Scheduler, error) {
 		return nil, fmt.Errorf("profile-file: %w", err)
 	}
 	return out, nil
+}
+
+func (c *Config) tieBreak() stowagev1.TieBreak {
+	if c.TieBreak == "fewest-pods" {
+		return stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS
+	}
+	return stowagev1.TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
 func (c *Config) groupMode() stowagev1.PodGroupMode {

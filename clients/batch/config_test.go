@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func parsed(t *testing.T, args ...string) (*Config, error) {
@@ -23,10 +25,21 @@ func parsed(t *testing.T, args ...string) (*Config, error) {
 func TestInvalidSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--scheduler-name="}, {"--max-batch-pods=0"}, {"--binders=0"}, {"--lease-name="}, {"--admin-address=nowhere"},
-		{"--stowage-patience=-1s"}, {"--log-level=loud"}, {"--pod-group-mode=first"},
+		{"--stowage-patience=-1s"}, {"--log-level=loud"}, {"--pod-group-mode=first"}, {"--tie-break=random"},
 	} {
 		if _, err := parsed(t, args...); err == nil {
 			t.Errorf("%v are accepted", args)
+		}
+	}
+}
+
+func TestTieBreak(t *testing.T) {
+	for want, args := range map[stowagev1.TieBreak][]string{
+		stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS: nil,
+		stowagev1.TieBreak_TIE_BREAK_UNSPECIFIED: {"--tie-break=first"},
+	} {
+		if c, err := parsed(t, args...); err != nil || c.tieBreak() != want {
+			t.Errorf("%v: %v, %v, not %v", args, c.tieBreak(), err, want)
 		}
 	}
 }

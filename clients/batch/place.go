@@ -188,7 +188,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
 				Context: &stowagev1.DecisionContext{
 					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: s.options.Profile,
-				}, Queue: q.queue, PodGroups: groups, IncludePreemption: asked,
+				}, Queue: q.queue, PodGroups: groups, IncludePreemption: asked, TieBreak: s.options.TieBreak,
 			})
 			return err
 		})

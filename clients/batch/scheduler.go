@@ -30,6 +30,8 @@ type Options struct {
 	Fresh time.Duration
 	// Profile is how Stowage decides, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
+	// TieBreak chooses one of several best nodes.
+	TieBreak stowagev1.TieBreak
 	// NoPreemption says that the profile has no preemption: what it would do is not told.
 	NoPreemption bool
 	// Preempt evicts pods of lower priority where kube-scheduler would. The cluster needs live.Options.StartTimes.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -254,6 +255,36 @@ func TestAPodThatACallFailsForDoesNotStopTheOthers(t *testing.T) {
 	w.waits("odd", "invalid UTF-8")
 	w.waits("strange", "something went wrong")
 	w.because("strange", corev1.PodReasonSchedulerError)
+}
+
+// Jobs whose pods do not change a node's score come one by one or together.
+func TestEqualPodsSpread(t *testing.T) {
+	var objects []runtime.Object
+	for i := range 12 {
+		objects = append(objects, node(fmt.Sprint("n", i), "8"))
+	}
+	w := start(t, batch.Options{TieBreak: stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS}, objects...)
+	on := map[string]int{}
+	for round, together := range []int{1, 1, 2, 8, 12} {
+		var pods []*corev1.Pod
+		var names []string
+		for i := range together {
+			p := pod(fmt.Sprint("job-", round, "-", i))
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("0"), corev1.ResourceMemory: resource.MustParse("0"),
+			}
+			pods, names = append(pods, p), append(names, p.Name)
+		}
+		w.create(pods...)
+		for _, n := range w.bound(names...) {
+			on[n]++
+		}
+	}
+	for n, pods := range on {
+		if len(on) != 12 || pods != 2 {
+			t.Fatalf("%d pods on %s: %v", pods, n, on)
+		}
+	}
 }
 
 // If every call fails, not every pod gets a call of its own.

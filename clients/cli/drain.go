@@ -16,6 +16,7 @@ import (
 
 type drainCommand struct {
 	question
+	ties
 	Nodes         []string `arg:"" optional:"" name:"node" help:"The nodes to drain. Each alone, unless a flag says otherwise."`
 	All           bool     `help:"Drain all nodes."`
 	Together      bool     `help:"Drain the nodes at once."`
@@ -26,7 +27,6 @@ type drainCommand struct {
 	IgnoreBudgets bool     `help:"Evict pods whatever their PodDisruptionBudgets allow."`
 	Queue         string   `enum:"in-order,kube-scheduler" default:"in-order" help:"Place the evicted pods once in order, or as kube-scheduler's queue, which preempts: ${enum}."`
 	Moves         bool     `help:"List the pods and their new nodes."`
-	Seed          uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
 }
 
 // Validate is called by kong.
@@ -109,7 +109,8 @@ func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest
 	if c.MaxSteps > 0 {
 		request.MaxSteps = &c.MaxSteps
 	}
-	request.Force, request.IgnoreBudgets, request.IncludeMoves, request.TieBreakSeed = c.Force, c.IgnoreBudgets, c.Moves, c.Seed
+	request.Force, request.IgnoreBudgets, request.IncludeMoves = c.Force, c.IgnoreBudgets, c.Moves
+	request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 	return request, nil
 }
 

@@ -14,11 +14,11 @@ import (
 
 type fitCommand struct {
 	question
+	ties
 	Mix      []string `placeholder:"NAME[=COUNT]" help:"What to count: a pending pod or a workload, and the number of its pods in a unit. Several are a mix. Default: the only one."`
 	By       string   `placeholder:"LABEL" help:"Node label: count by its values as well, and what fits in each of them alone."`
 	MaxUnits uint32   `placeholder:"NUMBER" help:"Stop at this number."`
 	Changes  bool     `help:"List the changes with which more fit."`
-	Seed     uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
 }
 
 // Run is called by kong.
@@ -39,7 +39,7 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 		}
 		request := snapshot.FitRequest(mix)
 		request.Context.Profile, request.TopologyKey = scheduler.Profile, c.By
-		request.IncludeChanges, request.TieBreakSeed = c.Changes, c.Seed
+		request.IncludeChanges, request.TieBreak, request.TieBreakSeed = c.Changes, c.tieBreak(), c.Seed
 		if c.MaxUnits > 0 {
 			request.MaxUnits = &c.MaxUnits
 		}

@@ -21,7 +21,7 @@ const width = 100
 
 type placeCommand struct {
 	question
-	Seed        uint64        `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
+	ties
 	Queue       string        `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place the pods as kube-scheduler's queue, which preempts and tries pods again, or each once in order: ${enum}. auto is kube-scheduler where the nodes were read from a cluster."`
 	TopologyKey string        `placeholder:"LABEL" help:"Node label to draw the nodes by. Default: the zone, or what the pods' groups or rules use."`
 	Joint       bool          `help:"Place all pods without a pod group as a whole, so that every rule holds at the end. All of them or none."`
@@ -72,7 +72,8 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 	return c.ask(s, snapshot, func() (proto.Message, error) {
 		request := snapshot.PlaceRequest()
 		request.QueueMode = mode
-		request.TieBreakSeed, request.Explain, request.AllowPartial = c.Seed, c.Output == "table", c.Partial
+		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
+		request.Explain, request.AllowPartial = c.Output == "table", c.Partial
 		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
 		request.IncludePreemption = !scheduler.NoPreemption
 		return request, c.place(ctx, s, client, snapshot, request, code)

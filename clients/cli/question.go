@@ -16,6 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // question has the flags that all requests share.
@@ -31,6 +32,19 @@ type question struct {
 
 	workloads []string // workloads of kinds that are not read
 	templates []string // paths of templates of nodes
+}
+
+// ties has the flags that choose one of several best nodes.
+type ties struct {
+	TieBreak string `enum:"first,fewest-pods" default:"first" help:"Of several best nodes choose the first, or the one with the fewest pods, which spreads equal pods: ${enum}."`
+	Seed     uint64 `placeholder:"NUMBER" help:"Choose among the best nodes in an order by this seed; 0 is the given order."`
+}
+
+func (t *ties) tieBreak() stowagev1.TieBreak {
+	if t.TieBreak == "fewest-pods" {
+		return stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS
+	}
+	return stowagev1.TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
 // read reads the profile and the manifests. Whose pods are placed follows from the profile if no flag says it.

@@ -76,9 +76,11 @@ type PodGroupPlacement struct {
 	// Sum, LocallyOptimal, Conflict, Minimal and Steps are those of a jointly placed group, as in Joint.
 	Sum            int64
 	LocallyOptimal bool
-	Conflict       []PodRule
-	Minimal        bool
-	Steps          int
+	// Most reports that a jointly placed group has a proof that no more of its pods can be placed, in its domains.
+	Most     bool
+	Conflict []PodRule
+	Minimal  bool
+	Steps    int
 }
 
 // Domain is the nodes with one value of a topology key.

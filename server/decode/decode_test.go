@@ -197,6 +197,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			},
 			Candidates: []uint32{0, 1, 2},
 			Seed:       42,
+			FewestPods: true,
 			Explain:    true,
 			Groups: []engine.PodGroup{{
 				Name: "pinned", Entries: []int{1}, Minimum: 3, Joint: true, Steps: 9, Keys: []string{"rack", "zone"}, Preferred: true,

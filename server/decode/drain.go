@@ -14,6 +14,7 @@ func (r *Request) Drain(in *stowagev1.DrainRequest) engine.DrainOptions {
 		Nodes:         r.someNodes("nodes", in.GetNodes()),
 		Targets:       r.someNodes("target_nodes", in.GetTargetNodes()),
 		Seed:          in.GetTieBreakSeed(),
+		FewestPods:    r.fewestPods(in.GetTieBreak()),
 		IgnoreBudgets: in.GetIgnoreBudgets(),
 		Force:         in.GetForce(),
 		Moves:         in.GetIncludeMoves(),

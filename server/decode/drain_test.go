@@ -32,16 +32,17 @@ func TestDrain(t *testing.T) {
 				Nodes: &stowagev1.CandidateNodes{}, TargetNodes: &stowagev1.CandidateNodes{}, Mode: largest, TieBreakSeed: 7,
 				QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER, EvictedPods: stowagev1.EvictedPods_EVICTED_PODS_TERMINATING,
 				IgnoreBudgets: true, Force: true, MaxSteps: new(uint32(decode.MaxSteps)), IncludeMoves: true,
+				TieBreak: stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS,
 			},
 			want: engine.DrainOptions{
 				Nodes: []uint32{}, Targets: []uint32{}, Mode: engine.DrainLargestSet, Seed: 7, Scheduler: true, Terminating: true,
-				IgnoreBudgets: true, Force: true, Steps: decode.MaxSteps, Moves: true,
+				IgnoreBudgets: true, Force: true, Steps: decode.MaxSteps, Moves: true, FewestPods: true,
 			},
 		},
 		"the defaults": {
 			in: &stowagev1.DrainRequest{
 				Mode: stowagev1.DrainMode_DRAIN_MODE_TOGETHER, QueueMode: stowagev1.QueueMode_QUEUE_MODE_IN_ORDER,
-				EvictedPods: stowagev1.EvictedPods_EVICTED_PODS_GONE,
+				EvictedPods: stowagev1.EvictedPods_EVICTED_PODS_GONE, TieBreak: stowagev1.TieBreak_TIE_BREAK_FIRST,
 			},
 			want: engine.DrainOptions{Mode: engine.DrainTogether, Steps: 1 << 16},
 		},

@@ -19,6 +19,7 @@ func (r *Request) Fit(in *stowagev1.FitRequest) FitCall {
 			Profile:     r.profile(in.GetContext().GetProfile()),
 			Candidates:  r.candidates(in.GetCandidateNodes()),
 			Seed:        in.GetTieBreakSeed(),
+			FewestPods:  r.fewestPods(in.GetTieBreak()),
 			Units:       r.maxUnits(in),
 			TopologyKey: r.fitKey(in.GetTopologyKey()),
 			Changes:     in.GetIncludeChanges(),

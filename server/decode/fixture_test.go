@@ -242,6 +242,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 		AllowPartial:   true,
 		CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{2, 0, 2}, Names: []string{"b", "a"}},
 		TieBreakSeed:   42,
+		TieBreak:       stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS,
 		Explain:        true,
 
 		IncludePreemption: true,

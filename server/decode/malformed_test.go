@@ -563,6 +563,7 @@ var malformed = []struct {
 		r.Queue[1].Count = new(uint32(decode.MaxJointPods + 1))
 	}},
 	{"pod_groups", "WRONG_COUNT", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
+	{"tie_break", "UNKNOWN_VALUE", "must be TIE_BREAK_FIRST or TIE_BREAK_FEWEST_PODS", func(r *place) { r.TieBreak = 3 }},
 	{"queue_mode", "UNKNOWN_VALUE", "must be QUEUE_MODE_IN_ORDER or QUEUE_MODE_KUBE_SCHEDULER", func(r *place) { r.QueueMode = 3 }},
 	{"pod_groups[0].mode", "NOT_ALLOWED", "POD_GROUP_MODE_JOINT is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
 		queued(r).Mode = stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT

@@ -207,6 +207,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Seed:       in.GetTieBreakSeed(),
+			FewestPods: r.fewestPods(in.GetTieBreak()),
 			Explain:    in.GetExplain(),
 			Scheduler:  r.queueMode(in),
 			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
@@ -231,6 +232,13 @@ func (d *decoder) scheduler(mode stowagev1.QueueMode) bool {
 	mode = cmp.Or(mode, stowagev1.QueueMode_QUEUE_MODE_IN_ORDER)
 	scheduler, _ := enum(&d.problems, nil, "queue_mode", mode, false, true)
 	return scheduler
+}
+
+// fewestPods reports whether ties go to the node with the fewest pods.
+func (d *decoder) fewestPods(by stowagev1.TieBreak) bool {
+	by = cmp.Or(by, stowagev1.TieBreak_TIE_BREAK_FIRST)
+	fewest, _ := enum(&d.problems, nil, "tie_break", by, false, true)
+	return fewest
 }
 
 // terminating reports whether evicted pods are terminating.
@@ -274,6 +282,9 @@ func Envelope(in any) error {
 	}
 	if r, ok := in.(interface{ GetPod() *stowagev1.Pod }); ok {
 		d.require(r.GetPod() != nil, path{name: "pod"})
+	}
+	if r, ok := in.(interface{ GetTieBreak() stowagev1.TieBreak }); ok {
+		d.fewestPods(r.GetTieBreak())
 	}
 	switch r := in.(type) {
 	case *stowagev1.ScaleDownRequest:

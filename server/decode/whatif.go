@@ -74,7 +74,8 @@ func (r *Request) WhatIf(in *stowagev1.WhatIfRequest) WhatIfCall {
 	}
 	r.within(nil, "scenarios", len(call.scenarios), MaxScenarios)
 	call.Options = engine.WhatIfOptions{
-		Profile: r.profile(in.GetContext().GetProfile()), Seed: in.GetTieBreakSeed(), Scheduler: r.scheduler(in.GetQueueMode()),
+		Profile: r.profile(in.GetContext().GetProfile()), Seed: in.GetTieBreakSeed(),
+		FewestPods: r.fewestPods(in.GetTieBreak()), Scheduler: r.scheduler(in.GetQueueMode()),
 	}
 	return call
 }

@@ -157,7 +157,7 @@ func TestPlace(t *testing.T) {
 		Groups: []verdict.PodGroupPlacement{
 			{
 				Name: "g", Status: verdict.GroupComplete, Placed: 3, Domains: []verdict.Domain{{Key: "zone", Value: "a"}}, First: -1,
-				Sum: 315, LocallyOptimal: true, Steps: 9,
+				Sum: 315, LocallyOptimal: true, Most: true, Steps: 9,
 			},
 			{
 				Name: "h", Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Message: "why", Minimal: true,
@@ -187,7 +187,7 @@ func TestPlace(t *testing.T) {
 			{
 				Name: "g", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, PlacedCount: 3,
 				Domains:  []*stowagev1.TopologyDomain{{TopologyKey: "zone", Value: "a"}},
-				ScoreSum: 315, LocallyOptimal: true, Steps: 9,
+				ScoreSum: 315, LocallyOptimal: true, MostPlaced: true, Steps: 9,
 			},
 			{
 				Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE, UnplacedCount: 2,

@@ -81,6 +81,7 @@ func (n Names) podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlaceme
 		Message:         g.Message,
 		ScoreSum:        g.Sum,
 		LocallyOptimal:  g.LocallyOptimal,
+		MostPlaced:      g.Most,
 		Conflict:        podRules(g.Conflict),
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),

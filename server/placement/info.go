@@ -39,6 +39,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_FIT,
 	stowagev1.Feature_FEATURE_PROVISION,
 	stowagev1.Feature_FEATURE_QUEUE_GROUPS,
+	stowagev1.Feature_FEATURE_TIE_BREAK,
 }
 
 // SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.

@@ -42,7 +42,7 @@ func (cl *Class) Best() (uint32, bool) {
 			}
 		}
 		if best.exact {
-			return cl.board.nodeOf(^uint32(best.top)), true
+			return cl.board.nodeOf(best.top), true
 		}
 		best.exact = true
 		best.top = cl.refresh(best)

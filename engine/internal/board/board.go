@@ -1,7 +1,6 @@
 package board
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -14,6 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -22,10 +22,9 @@ type Board struct {
 	state          *cluster.State
 	lowCardinality func(domains, nodes int) bool
 
-	all    []uint32 // all nodes
-	rank   []uint32 // by node: position in tie-break order; nil if that is the index
-	ranked []uint32 // nodes in tie-break order
-	placed []uint32 // nodes of the assumed pods, in order
+	all    []uint32       // all nodes
+	ranks  tiebreak.Ranks // break ties between equally good nodes
+	placed []uint32       // nodes of the assumed pods, in order
 
 	whole     *partition
 	resources map[string]*resources
@@ -42,10 +41,9 @@ type indexKey struct {
 	cells     *partition
 }
 
-// New returns a board of a state that owns its resources. Ties between equally good nodes go to the lowest order, then
-// to the lowest index; a nil order is the order of indexes. lowCardinality selects the topology keys whose domains
-// become cells; nil stands for LowCardinality.
-func New(s *cluster.State, order []uint64, lowCardinality func(domains, nodes int) bool) *Board {
+// New returns a board of a state that owns its resources. order breaks ties between equally good nodes. lowCardinality
+// selects the topology keys whose domains become cells; nil stands for LowCardinality.
+func New(s *cluster.State, order *tiebreak.Order, lowCardinality func(domains, nodes int) bool) *Board {
 	if lowCardinality == nil {
 		lowCardinality = LowCardinality
 	}
@@ -61,14 +59,7 @@ func New(s *cluster.State, order []uint64, lowCardinality func(domains, nodes in
 	for i := range b.all {
 		b.all[i] = uint32(i)
 	}
-	if order != nil {
-		b.ranked = slices.Clone(b.all)
-		slices.SortFunc(b.ranked, func(m, n uint32) int { return cmp.Or(cmp.Compare(order[m], order[n]), cmp.Compare(m, n)) })
-		b.rank = make([]uint32, s.Len())
-		for i, n := range b.ranked {
-			b.rank[n] = uint32(i)
-		}
-	}
+	b.ranks = order.Ranks(s.Resources.Pods)
 	b.bytes = int64(len(b.all)) * 12
 	return b
 }
@@ -107,19 +98,8 @@ func (b *Board) Bytes() int64 { return b.bytes }
 // Placed records that a pod was assumed on a node. It follows State.Assume.
 func (b *Board) Placed(node uint32) { b.placed = append(b.placed, node) }
 
-func (b *Board) rankOf(n uint32) uint32 {
-	if b.rank == nil {
-		return n
-	}
-	return b.rank[n]
-}
-
-func (b *Board) nodeOf(rank uint32) uint32 {
-	if b.ranked == nil {
-		return rank
-	}
-	return b.ranked[rank]
-}
+// nodeOf returns the node of a heap entry.
+func (b *Board) nodeOf(entry uint64) uint32 { return b.ranks.Node(^uint32(entry)) }
 
 func (b *Board) resourcesOf(c *plugin.Cycle, fit *rule.Fit) *resources {
 	key := noderesources.Key(c)

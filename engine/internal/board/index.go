@@ -77,9 +77,9 @@ func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width in
 	return x
 }
 
-// entry returns the heap entry of a node: resource score, then inverted tie-break rank.
+// entry returns the heap entry of a node: resource score, then the inverted rank.
 func (x *index) entry(n uint32) uint64 {
-	return uint64(x.resources.score[n])<<32 | uint64(^x.board.rankOf(n))
+	return uint64(x.resources.score[n])<<32 | uint64(^x.board.ranks.Of(n))
 }
 
 // bucket returns the bucket of a cell and values. It adds a missing one.
@@ -168,7 +168,7 @@ func (x *index) refresh(i int32) uint64 {
 	g := &x.buckets[i]
 	for {
 		top := g.heap[0]
-		n := x.board.nodeOf(^uint32(top))
+		n := x.board.nodeOf(top)
 		if x.bucketOf[n] != i+1 {
 			last := len(g.heap) - 1
 			g.heap[0] = g.heap[last]
@@ -192,7 +192,7 @@ func (x *index) bestExcept(i int32, removed nodeset.Set) (best uint64, misses in
 		if at >= len(h) || h[at] <= best {
 			return
 		}
-		if n := x.board.nodeOf(^uint32(h[at])); x.bucketOf[n] == i+1 && !removed.Has(n) {
+		if n := x.board.nodeOf(h[at]); x.bucketOf[n] == i+1 && !removed.Has(n) {
 			best = max(best, x.entry(n))
 		} else {
 			misses++

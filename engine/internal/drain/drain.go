@@ -26,9 +26,10 @@ import (
 // Options are the arguments of a drain.
 type Options struct {
 	// Nodes are the nodes to drain, ascending, and Targets those that pods may move to.
-	Nodes   []uint32
-	Targets nodeset.Set
-	Seed    uint64
+	Nodes      []uint32
+	Targets    nodeset.Set
+	Seed       uint64
+	FewestPods bool
 	// Scheduler places the pods of a round as kube-scheduler's queue does.
 	Scheduler bool
 	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
@@ -185,7 +186,9 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 	}
 	var err error
 	if !p.Scheduler {
-		d.queue, err = place.New(ctx, p.framework, d.state, p.Targets, p.pending, place.Options{Seed: p.Seed, Scan: p.Scan})
+		d.queue, err = place.New(ctx, p.framework, d.state, p.Targets, p.pending, place.Options{
+			Seed: p.Seed, FewestPods: p.FewestPods, Scan: p.Scan,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,9 @@ type Problem struct {
 	Mix []place.Pending
 	// Units is the number of units to stop at.
 	Units int
-	Seed  uint64
+	// Seed and FewestPods break ties, as place.Options.
+	Seed       uint64
+	FewestPods bool
 	// Key is the topology key of Fit.Domains, with at most MaxDomains domains; empty for none.
 	Key string
 	// Changes asks for Fit.Changes.
@@ -76,7 +78,7 @@ func (p *Problem) queue(ctx context.Context, s *cluster.State) (*place.Queue, er
 	for i := range pending {
 		pending[i].Count *= p.limit() // the number of pods decides how they are placed
 	}
-	return place.New(ctx, p.Framework, s, p.Candidates, pending, place.Options{Seed: p.Seed})
+	return place.New(ctx, p.Framework, s, p.Candidates, pending, place.Options{Seed: p.Seed, FewestPods: p.FewestPods})
 }
 
 // filled is units that were placed.

@@ -50,7 +50,6 @@ type placer struct {
 	groups  []PodGroup
 	results []verdict.PodGroupPlacement
 	profile *api.Profile
-	prefer  []uint32  // nodes in tie-break order; nil until needed
 	of      []*queued // by entry; nil for an entry without a group
 	members *members  // nil until needed
 }

@@ -19,9 +19,10 @@ import (
 // JointOptions are the arguments of a joint placement.
 type JointOptions struct {
 	Candidates nodeset.Set
-	// Seed breaks ties between equally good nodes. Order is the nodes in tie-break order.
-	Seed  uint64
-	Order []uint32
+	// Seed and FewestPods break ties between equally good nodes, as place.Options. Order is the nodes in the order of the seed.
+	Seed       uint64
+	FewestPods bool
+	Order      []uint32
 	// Steps is the budget of the search. A step tries one pod in one place, or filters and scores one pod. 0 stands for
 	// JointSteps.
 	Steps int
@@ -230,7 +231,7 @@ func (j *Joining) InOrder(ctx context.Context) (bool, error) {
 
 func (j *Joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
 	defer j.state.Undo(j.state.Mark())
-	q, err := place.New(ctx, j.framework, j.state, j.Candidates, pending, place.Options{Seed: j.Seed})
+	q, err := place.New(ctx, j.framework, j.state, j.Candidates, pending, place.Options{Seed: j.Seed, FewestPods: j.FewestPods})
 	if err != nil {
 		return nil, err
 	}

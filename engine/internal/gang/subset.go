@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -19,7 +20,17 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 	var part [][]uint32  // by entry: the largest valid part of a search that exceeded its budget
 	var known [][]uint32 // by entry: the largest valid part, for the answer at the deadline
 	undecided := false
+	large, err := p.large(ctx, g, candidates, found)
+	if err != nil {
+		return nil, err
+	}
+	if large != nil {
+		undecided, part, known = !large.optimal, large.nodes, large.nodes
+	}
 	for counts := range p.subsets(g) {
+		if large != nil {
+			break
+		}
 		if part != nil && sum(counts) <= count(part) {
 			break
 		}
@@ -42,6 +53,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		found.Steps = min(result.Steps, g.limit())
 		switch result.Status {
 		case verdict.JointComplete:
+			found.Most = !undecided
 			return g.joined(result, found), nil
 		case verdict.JointInfeasible:
 			if !j.brief {
@@ -93,18 +105,95 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 	return t, nil
 }
 
+// A group with more pods than largeGroup that may be placed in part has too many subsets to try one after another.
+const (
+	largeGroup = 12
+	largeSteps = 1 << 15 // of the search for a conflict of such a group
+)
+
+// largePart is the most pods of a large group.
+type largePart struct {
+	nodes   [][]uint32 // by entry; nil if they are too few
+	optimal bool       // whether it is proven that there are no more
+}
+
+// large returns the most pods of a large group that no order places as a whole, sets found.Most and adds to found.Steps; nil if it
+// does not apply.
+func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*largePart, error) {
+	if g.minimum == g.pods || g.pods <= largeGroup || p.State.AnyNominated() {
+		return nil, nil
+	}
+	j := p.joining(ctx, g, g.counts, candidates, found)
+	if valid, err := j.InOrder(ctx); valid || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	nodes, optimal, applies := p.most(g, j)
+	if !applies {
+		return nil, nil
+	}
+	found.Most = optimal && nodes != nil
+	if optimal && (nodes == nil || count(nodes) < g.pods) {
+		j.Budget.Limit = min(j.Budget.Limit, j.Budget.Steps+largeSteps)
+		found.Conflict, found.Minimal = j.conflict()
+		for i := range found.Conflict {
+			found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
+		}
+	}
+	if found.Steps = min(j.Budget.Steps, g.limit()); nodes == nil && count(j.parts) >= g.minimum {
+		nodes = j.parts
+	}
+	return &largePart{nodes, optimal}, nil
+}
+
+// most returns the nodes by entry of the most pods of a group, if that is at least the minimum, and whether there are no more: of
+// the highest priority first, or if these are too few of all. applies is false if it does not know.
+func (p *placer) most(g *queued, j *Joining) (nodes [][]uint32, optimal, applies bool) {
+	priorities := make([]int32, len(j.decisions))
+	for i, pod := range j.pods {
+		priorities[pod.replicas] = j.group[j.pods[i].entry].Pod.Template.Spec.Priority
+	}
+	alike := func() bool { return len(slices.Compact(slices.Clone(priorities))) <= 1 }
+	for {
+		spots, optimal, applies := j.Rules.Most(j.Order, priorities, j.Budget)
+		switch {
+		case !applies || slices.Contains(j.Rules.Rejected(spots), true):
+			return nil, false, false
+		case len(spots) >= g.minimum:
+			return j.byEntry(spots), optimal, true
+		case alike():
+			return nil, optimal, true
+		}
+		clear(priorities)
+	}
+}
+
+// byEntry returns the nodes by entry of some of the pods.
+func (j *Joining) byEntry(spots []joint.Assignment) [][]uint32 {
+	byReplicas := make(map[int][]uint32)
+	for _, s := range spots {
+		byReplicas[s.Replicas] = append(byReplicas[s.Replicas], s.Node)
+	}
+	nodes := make([][]uint32, len(j.group))
+	for _, p := range j.pods {
+		if left := byReplicas[p.replicas]; len(left) > 0 {
+			nodes[p.entry] = append(nodes[p.entry], left[0])
+			byReplicas[p.replicas] = left[1:]
+		}
+	}
+	return nodes
+}
+
 func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
 // joining returns the joint placement of a number of pods per entry.
 func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement) *Joining {
-	if p.prefer == nil {
-		p.prefer = place.Preference(p.State.Names, p.Options.Seed)
-	}
 	group := make([]place.Pending, len(counts))
 	for i, e := range g.Entries {
 		group[i] = place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]}
 	}
-	o := JointOptions{Candidates: candidates, Seed: p.Options.Seed, Order: p.prefer, Steps: g.Steps}
+	o := JointOptions{
+		Candidates: candidates, Seed: p.Options.Seed, FewestPods: p.Options.FewestPods, Order: p.Order().Nodes(), Steps: g.Steps,
+	}
 	j := NewJoining(ctx, p.Framework, p.State, group, o)
 	j.Budget.Steps = found.Steps
 	return j

@@ -124,7 +124,7 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 		domains = append(domains, &domain{
 			Domain: verdict.Domain{Key: key, Value: p.State.Symbols.Name(column.Values[d])},
 			nodes:  nodes,
-			lead:   p.First(nodes),
+			lead:   p.Order().First(nodes),
 			bound:  s.bound(nodes, pods, s.g.counts[0]),
 		})
 	}
@@ -132,7 +132,7 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 }
 
 // before compares domains in tie-break order.
-func (p *placer) before(a, b *domain) int { return p.Compare(a.lead, b.lead) }
+func (p *placer) before(a, b *domain) int { return p.Order().Compare(a.lead, b.lead) }
 
 // byBound compares domains by bound, highest first, then in tie-break order.
 func (p *placer) byBound(a, b *domain) int {

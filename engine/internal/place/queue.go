@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -38,8 +39,10 @@ type Watcher interface {
 
 // Options are the arguments of placing a queue.
 type Options struct {
-	// Seed breaks ties between the best nodes.
-	Seed    uint64
+	// Seed and FewestPods break ties between the best nodes (tiebreak.New).
+	Seed       uint64
+	FewestPods bool
+
 	Explain bool
 	Changes bool
 	// Preempt reports by entry whether its first unplaced pod looks for victims; nil for none.
@@ -74,7 +77,7 @@ type Queue struct {
 	// Explainer finds changes for a pod without a feasible node.
 	Explainer Explainer
 
-	order  []uint64 // as TieBreak returns it
+	order  *tiebreak.Order
 	board  *board.Board
 	moves  int // number of changes to the assumed pods
 	listed int // number of nodes listed in rejections
@@ -98,7 +101,7 @@ func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates 
 	q := &Queue{
 		State: s, Framework: f, Candidates: candidates, Pending: pending, Options: o,
 		Placements: make([]verdict.Placement, len(pending)),
-		order:      TieBreak(s.Names, o.Seed),
+		order:      tiebreak.New(s.Names, o.Seed, o.FewestPods),
 	}
 	var err error
 	q.Classes, err = q.classes(ctx)
@@ -365,24 +368,11 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	if c.failure = c.Decision.Failure; c.failure != nil {
 		return 0, false, nil
 	}
-	return q.First(best), true, nil
+	return q.order.Best(best, q.State.Resources.Pods), true, nil
 }
 
-// First returns the first of nodes, which are ascending, in tie-break order.
-func (q *Queue) First(nodes []uint32) uint32 {
-	if q.order == nil {
-		return nodes[0]
-	}
-	return slices.MinFunc(nodes, q.Compare)
-}
-
-// Compare compares two nodes in tie-break order.
-func (q *Queue) Compare(a, b uint32) int {
-	if q.order == nil {
-		return cmp.Compare(a, b)
-	}
-	return cmp.Or(cmp.Compare(q.order[a], q.order[b]), cmp.Compare(a, b))
-}
+// Order returns the order of the nodes in which ties are broken.
+func (q *Queue) Order() *tiebreak.Order { return q.order }
 
 // explain records why the pods of an entry, which is of a class, have no feasible node.
 func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdict.Placement) error {

@@ -223,7 +223,7 @@ type DrainRequest struct {
 	Mode DrainMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.DrainMode" json:"mode,omitempty"`
 	// The nodes that pods may move to, all nodes of the cluster if absent.
 	TargetNodes *CandidateNodes `protobuf:"bytes,4,opt,name=target_nodes,json=targetNodes,proto3" json:"target_nodes,omitempty"`
-	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
+	// The order of nodes in which ties are broken, as PlaceRequest.tie_break_seed.
 	TieBreakSeed uint64 `protobuf:"varint,5,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
 	// How evicted pods are placed, as PlaceRequest.queue_mode: with KUBE_SCHEDULER they preempt pods of lower priority.
 	QueueMode QueueMode `protobuf:"varint,6,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
@@ -237,7 +237,9 @@ type DrainRequest struct {
 	// server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,10,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Whether to include NodeDrain.moves.
-	IncludeMoves  bool `protobuf:"varint,11,opt,name=include_moves,json=includeMoves,proto3" json:"include_moves,omitempty"`
+	IncludeMoves bool `protobuf:"varint,11,opt,name=include_moves,json=includeMoves,proto3" json:"include_moves,omitempty"`
+	// Breaks ties between the nodes with the highest score.
+	TieBreak      TieBreak `protobuf:"varint,12,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,6 +349,13 @@ func (x *DrainRequest) GetIncludeMoves() bool {
 		return x.IncludeMoves
 	}
 	return false
+}
+
+func (x *DrainRequest) GetTieBreak() TieBreak {
+	if x != nil {
+		return x.TieBreak
+	}
+	return TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
 // DrainResponse is a part of the answer.
@@ -862,7 +871,7 @@ var File_stowage_v1_drain_proto protoreflect.FileDescriptor
 const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/drain.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\x1a\x18stowage/v1/what_if.proto\"\xbf\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\x1a\x18stowage/v1/what_if.proto\"\xfc\x04\n" +
 	"\fDrainRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x120\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x05nodes\x123\n" +
@@ -876,7 +885,8 @@ const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\x05force\x18\t \x01(\bR\x05force\x12.\n" +
 	"\tmax_steps\x18\n" +
 	" \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x00R\bmaxSteps\x88\x01\x01\x12#\n" +
-	"\rinclude_moves\x18\v \x01(\bR\fincludeMovesB\f\n" +
+	"\rinclude_moves\x18\v \x01(\bR\fincludeMoves\x12;\n" +
+	"\ttie_break\x18\f \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreakB\f\n" +
 	"\n" +
 	"_max_steps\"|\n" +
 	"\rDrainResponse\x12-\n" +
@@ -964,9 +974,10 @@ var file_stowage_v1_drain_proto_goTypes = []any{
 	(*CandidateNodes)(nil),  // 11: stowage.v1.CandidateNodes
 	(QueueMode)(0),          // 12: stowage.v1.QueueMode
 	(EvictedPods)(0),        // 13: stowage.v1.EvictedPods
-	(*NodeList)(nil),        // 14: stowage.v1.NodeList
-	(*PodReference)(nil),    // 15: stowage.v1.PodReference
-	(*NamespacedName)(nil),  // 16: stowage.v1.NamespacedName
+	(TieBreak)(0),           // 14: stowage.v1.TieBreak
+	(*NodeList)(nil),        // 15: stowage.v1.NodeList
+	(*PodReference)(nil),    // 16: stowage.v1.PodReference
+	(*NamespacedName)(nil),  // 17: stowage.v1.NamespacedName
 }
 var file_stowage_v1_drain_proto_depIdxs = []int32{
 	10, // 0: stowage.v1.DrainRequest.context:type_name -> stowage.v1.DecisionContext
@@ -975,25 +986,26 @@ var file_stowage_v1_drain_proto_depIdxs = []int32{
 	11, // 3: stowage.v1.DrainRequest.target_nodes:type_name -> stowage.v1.CandidateNodes
 	12, // 4: stowage.v1.DrainRequest.queue_mode:type_name -> stowage.v1.QueueMode
 	13, // 5: stowage.v1.DrainRequest.evicted_pods:type_name -> stowage.v1.EvictedPods
-	5,  // 6: stowage.v1.DrainResponse.drain:type_name -> stowage.v1.NodeDrain
-	9,  // 7: stowage.v1.DrainResponse.summary:type_name -> stowage.v1.DrainSummary
-	14, // 8: stowage.v1.NodeDrain.nodes:type_name -> stowage.v1.NodeList
-	1,  // 9: stowage.v1.NodeDrain.status:type_name -> stowage.v1.DrainStatus
-	6,  // 10: stowage.v1.NodeDrain.moves:type_name -> stowage.v1.PodMove
-	7,  // 11: stowage.v1.NodeDrain.unplaced:type_name -> stowage.v1.UnplacedPod
-	8,  // 12: stowage.v1.NodeDrain.blocked:type_name -> stowage.v1.BlockedPod
-	15, // 13: stowage.v1.NodeDrain.preempted:type_name -> stowage.v1.PodReference
-	15, // 14: stowage.v1.PodMove.pod:type_name -> stowage.v1.PodReference
-	14, // 15: stowage.v1.PodMove.nodes:type_name -> stowage.v1.NodeList
-	15, // 16: stowage.v1.UnplacedPod.pod:type_name -> stowage.v1.PodReference
-	15, // 17: stowage.v1.BlockedPod.pod:type_name -> stowage.v1.PodReference
-	2,  // 18: stowage.v1.BlockedPod.reason:type_name -> stowage.v1.BlockedReason
-	16, // 19: stowage.v1.BlockedPod.budgets:type_name -> stowage.v1.NamespacedName
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	14, // 6: stowage.v1.DrainRequest.tie_break:type_name -> stowage.v1.TieBreak
+	5,  // 7: stowage.v1.DrainResponse.drain:type_name -> stowage.v1.NodeDrain
+	9,  // 8: stowage.v1.DrainResponse.summary:type_name -> stowage.v1.DrainSummary
+	15, // 9: stowage.v1.NodeDrain.nodes:type_name -> stowage.v1.NodeList
+	1,  // 10: stowage.v1.NodeDrain.status:type_name -> stowage.v1.DrainStatus
+	6,  // 11: stowage.v1.NodeDrain.moves:type_name -> stowage.v1.PodMove
+	7,  // 12: stowage.v1.NodeDrain.unplaced:type_name -> stowage.v1.UnplacedPod
+	8,  // 13: stowage.v1.NodeDrain.blocked:type_name -> stowage.v1.BlockedPod
+	16, // 14: stowage.v1.NodeDrain.preempted:type_name -> stowage.v1.PodReference
+	16, // 15: stowage.v1.PodMove.pod:type_name -> stowage.v1.PodReference
+	15, // 16: stowage.v1.PodMove.nodes:type_name -> stowage.v1.NodeList
+	16, // 17: stowage.v1.UnplacedPod.pod:type_name -> stowage.v1.PodReference
+	16, // 18: stowage.v1.BlockedPod.pod:type_name -> stowage.v1.PodReference
+	2,  // 19: stowage.v1.BlockedPod.reason:type_name -> stowage.v1.BlockedReason
+	17, // 20: stowage.v1.BlockedPod.budgets:type_name -> stowage.v1.NamespacedName
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_drain_proto_init() }

@@ -46,8 +46,10 @@ type FitRequest struct {
 	// Whether to include FitResponse.changes. The cost is that of FilterRequest.include_changes, and of a count for each change.
 	// None is looked for if units are limited, or if kube-scheduler fails to score the pod.
 	IncludeChanges bool `protobuf:"varint,6,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
-	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
-	TieBreakSeed  uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
+	// The order of nodes in which ties are broken, as PlaceRequest.tie_break_seed.
+	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
+	// Breaks ties between the nodes with the highest score.
+	TieBreak      TieBreak `protobuf:"varint,8,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -129,6 +131,13 @@ func (x *FitRequest) GetTieBreakSeed() uint64 {
 		return x.TieBreakSeed
 	}
 	return 0
+}
+
+func (x *FitRequest) GetTieBreak() TieBreak {
+	if x != nil {
+		return x.TieBreak
+	}
+	return TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
 // FitPod is equal pods of a unit.
@@ -514,7 +523,7 @@ var File_stowage_v1_fit_proto protoreflect.FileDescriptor
 const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/fit.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xfc\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xb9\x03\n" +
 	"\n" +
 	"FitRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x121\n" +
@@ -523,7 +532,8 @@ const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\tmax_units\x18\x04 \x01(\rB\v\xbaH\b*\x06\x18\xc0\x84=(\x01H\x00R\bmaxUnits\x88\x01\x01\x12+\n" +
 	"\ftopology_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03(\xbd\x02R\vtopologyKey\x12'\n" +
 	"\x0finclude_changes\x18\x06 \x01(\bR\x0eincludeChanges\x12$\n" +
-	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeedB\f\n" +
+	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12;\n" +
+	"\ttie_break\x18\b \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreakB\f\n" +
 	"\n" +
 	"_max_units\"e\n" +
 	"\x06FitPod\x12)\n" +
@@ -580,29 +590,31 @@ var file_stowage_v1_fit_proto_goTypes = []any{
 	(*FitChange)(nil),       // 5: stowage.v1.FitChange
 	(*DecisionContext)(nil), // 6: stowage.v1.DecisionContext
 	(*CandidateNodes)(nil),  // 7: stowage.v1.CandidateNodes
-	(*Pod)(nil),             // 8: stowage.v1.Pod
-	(*Rejection)(nil),       // 9: stowage.v1.Rejection
-	(*NodeList)(nil),        // 10: stowage.v1.NodeList
-	(*UnreadField)(nil),     // 11: stowage.v1.UnreadField
-	(*Change)(nil),          // 12: stowage.v1.Change
+	(TieBreak)(0),           // 8: stowage.v1.TieBreak
+	(*Pod)(nil),             // 9: stowage.v1.Pod
+	(*Rejection)(nil),       // 10: stowage.v1.Rejection
+	(*NodeList)(nil),        // 11: stowage.v1.NodeList
+	(*UnreadField)(nil),     // 12: stowage.v1.UnreadField
+	(*Change)(nil),          // 13: stowage.v1.Change
 }
 var file_stowage_v1_fit_proto_depIdxs = []int32{
 	6,  // 0: stowage.v1.FitRequest.context:type_name -> stowage.v1.DecisionContext
 	1,  // 1: stowage.v1.FitRequest.mix:type_name -> stowage.v1.FitPod
 	7,  // 2: stowage.v1.FitRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	8,  // 3: stowage.v1.FitPod.pod:type_name -> stowage.v1.Pod
-	3,  // 4: stowage.v1.FitResponse.pods:type_name -> stowage.v1.FitPods
-	4,  // 5: stowage.v1.FitResponse.domains:type_name -> stowage.v1.FitDomain
-	9,  // 6: stowage.v1.FitResponse.rejections:type_name -> stowage.v1.Rejection
-	5,  // 7: stowage.v1.FitResponse.changes:type_name -> stowage.v1.FitChange
-	10, // 8: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
-	11, // 9: stowage.v1.FitPods.unread:type_name -> stowage.v1.UnreadField
-	12, // 10: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	8,  // 3: stowage.v1.FitRequest.tie_break:type_name -> stowage.v1.TieBreak
+	9,  // 4: stowage.v1.FitPod.pod:type_name -> stowage.v1.Pod
+	3,  // 5: stowage.v1.FitResponse.pods:type_name -> stowage.v1.FitPods
+	4,  // 6: stowage.v1.FitResponse.domains:type_name -> stowage.v1.FitDomain
+	10, // 7: stowage.v1.FitResponse.rejections:type_name -> stowage.v1.Rejection
+	5,  // 8: stowage.v1.FitResponse.changes:type_name -> stowage.v1.FitChange
+	11, // 9: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
+	12, // 10: stowage.v1.FitPods.unread:type_name -> stowage.v1.UnreadField
+	13, // 11: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_fit_proto_init() }
@@ -612,6 +624,7 @@ func file_stowage_v1_fit_proto_init() {
 	}
 	file_stowage_v1_change_proto_init()
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_placement_service_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_fit_proto_msgTypes[0].OneofWrappers = []any{}

@@ -22,6 +22,62 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// TieBreak is how one of the nodes with the highest score is chosen, which are those of ScoreResponse.best_nodes. kube-scheduler
+// takes any of them (pkg/scheduler/schedule_one.go selectHost, v1.37).
+type TieBreak int32
+
+const (
+	// As FIRST.
+	TieBreak_TIE_BREAK_UNSPECIFIED TieBreak = 0
+	// The first node in the order of tie_break_seed. Small pods go to one node until its score falls.
+	TieBreak_TIE_BREAK_FIRST TieBreak = 1
+	// The node with the fewest pods, with those that the request has placed so far and without those that it evicted. 4,095 and more
+	// pods count as equal. Of several such nodes it is the one with the lowest position xor number of pods. The position is that in
+	// the order of tie_break_seed, from 0. Equal pods are spread evenly over equal nodes, within one request and over several.
+	TieBreak_TIE_BREAK_FEWEST_PODS TieBreak = 2
+)
+
+// Enum value maps for TieBreak.
+var (
+	TieBreak_name = map[int32]string{
+		0: "TIE_BREAK_UNSPECIFIED",
+		1: "TIE_BREAK_FIRST",
+		2: "TIE_BREAK_FEWEST_PODS",
+	}
+	TieBreak_value = map[string]int32{
+		"TIE_BREAK_UNSPECIFIED": 0,
+		"TIE_BREAK_FIRST":       1,
+		"TIE_BREAK_FEWEST_PODS": 2,
+	}
+)
+
+func (x TieBreak) Enum() *TieBreak {
+	p := new(TieBreak)
+	*p = x
+	return p
+}
+
+func (x TieBreak) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TieBreak) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_placement_service_proto_enumTypes[0].Descriptor()
+}
+
+func (TieBreak) Type() protoreflect.EnumType {
+	return &file_stowage_v1_placement_service_proto_enumTypes[0]
+}
+
+func (x TieBreak) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TieBreak.Descriptor instead.
+func (TieBreak) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{0}
+}
+
 // QueueMode is how the pods of a queue are attempted.
 type QueueMode int32
 
@@ -67,11 +123,11 @@ func (x QueueMode) String() string {
 }
 
 func (QueueMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_placement_service_proto_enumTypes[0].Descriptor()
+	return file_stowage_v1_placement_service_proto_enumTypes[1].Descriptor()
 }
 
 func (QueueMode) Type() protoreflect.EnumType {
-	return &file_stowage_v1_placement_service_proto_enumTypes[0]
+	return &file_stowage_v1_placement_service_proto_enumTypes[1]
 }
 
 func (x QueueMode) Number() protoreflect.EnumNumber {
@@ -80,7 +136,7 @@ func (x QueueMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use QueueMode.Descriptor instead.
 func (QueueMode) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{0}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{1}
 }
 
 // FilterRequest is a request for the feasible nodes of a pod.
@@ -589,8 +645,8 @@ type PlaceRequest struct {
 	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
 	// Groups of pods that are placed together. Entries without a group are placed pod by pod, in order.
 	PodGroups []*PodGroup `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	// Breaks ties between the nodes with the highest score. With 0 the node with the lowest index wins. Otherwise it is
-	// the first node in ascending order of splitmix64(seed xor FNV-1a-64(name)), then of index.
+	// The order of nodes in which ties between the nodes with the highest score are broken, as tie_break says. With 0 it is that of
+	// indexes. Otherwise it is ascending by splitmix64(seed xor FNV-1a-64(name)), then by index.
 	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
 	// Whether to respond with the placements so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server
 	// stops shortly before the deadline, so that the response arrives in time. The number of placed pods then depends on
@@ -601,7 +657,9 @@ type PlaceRequest struct {
 	IncludePreemption bool `protobuf:"varint,9,opt,name=include_preemption,json=includePreemption,proto3" json:"include_preemption,omitempty"`
 	// How the pods of the queue are attempted. With KUBE_SCHEDULER pod groups have the mode IN_ORDER, and at most one topology key,
 	// REQUIRED. If an entry of the queue is in no group, no group has the disruption mode ALL.
-	QueueMode     QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
+	QueueMode QueueMode `protobuf:"varint,10,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
+	// Breaks ties between the nodes with the highest score.
+	TieBreak      TieBreak `protobuf:"varint,11,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -704,6 +762,13 @@ func (x *PlaceRequest) GetQueueMode() QueueMode {
 		return x.QueueMode
 	}
 	return QueueMode_QUEUE_MODE_UNSPECIFIED
+}
+
+func (x *PlaceRequest) GetTieBreak() TieBreak {
+	if x != nil {
+		return x.TieBreak
+	}
+	return TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
 // PendingPods is a queue entry: a pod, or several identical pods in a row.
@@ -1426,7 +1491,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12'\n" +
-	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\x8b\x04\n" +
+	"\x0fweighted_scores\x18\x03 \x03(\x03R\x0eweightedScores\"\xc8\x04\n" +
 	"\fPlaceRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
@@ -1442,7 +1507,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x12include_preemption\x18\t \x01(\bR\x11includePreemption\x12>\n" +
 	"\n" +
 	"queue_mode\x18\n" +
-	" \x01(\x0e2\x15.stowage.v1.QueueModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\tqueueMode\"z\n" +
+	" \x01(\x0e2\x15.stowage.v1.QueueModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\tqueueMode\x12;\n" +
+	"\ttie_break\x18\v \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreak\"z\n" +
 	"\vPendingPods\x12)\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
@@ -1510,7 +1576,11 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
-	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement*_\n" +
+	"\tplacement\x18\x02 \x01(\v2\x15.stowage.v1.PlacementR\tplacement*U\n" +
+	"\bTieBreak\x12\x19\n" +
+	"\x15TIE_BREAK_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fTIE_BREAK_FIRST\x10\x01\x12\x19\n" +
+	"\x15TIE_BREAK_FEWEST_PODS\x10\x02*_\n" +
 	"\tQueueMode\x12\x1a\n" +
 	"\x16QUEUE_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13QUEUE_MODE_IN_ORDER\x10\x01\x12\x1d\n" +
@@ -1537,108 +1607,110 @@ func file_stowage_v1_placement_service_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_placement_service_proto_rawDescData
 }
 
-var file_stowage_v1_placement_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_stowage_v1_placement_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_stowage_v1_placement_service_proto_goTypes = []any{
-	(QueueMode)(0),                // 0: stowage.v1.QueueMode
-	(*FilterRequest)(nil),         // 1: stowage.v1.FilterRequest
-	(*FilterResponse)(nil),        // 2: stowage.v1.FilterResponse
-	(*ScoreRequest)(nil),          // 3: stowage.v1.ScoreRequest
-	(*ScoreResponse)(nil),         // 4: stowage.v1.ScoreResponse
-	(*PluginScores)(nil),          // 5: stowage.v1.PluginScores
-	(*PlaceRequest)(nil),          // 6: stowage.v1.PlaceRequest
-	(*PendingPods)(nil),           // 7: stowage.v1.PendingPods
-	(*PlaceResponse)(nil),         // 8: stowage.v1.PlaceResponse
-	(*Eviction)(nil),              // 9: stowage.v1.Eviction
-	(*Placement)(nil),             // 10: stowage.v1.Placement
-	(*PlaceStreamRequest)(nil),    // 11: stowage.v1.PlaceStreamRequest
-	(*PlaceStreamResponse)(nil),   // 12: stowage.v1.PlaceStreamResponse
-	(*QueuePlacement)(nil),        // 13: stowage.v1.QueuePlacement
-	(*DecisionContext)(nil),       // 14: stowage.v1.DecisionContext
-	(*Pod)(nil),                   // 15: stowage.v1.Pod
-	(*CandidateNodes)(nil),        // 16: stowage.v1.CandidateNodes
-	(*NodeList)(nil),              // 17: stowage.v1.NodeList
-	(*Rejection)(nil),             // 18: stowage.v1.Rejection
-	(*Explanation)(nil),           // 19: stowage.v1.Explanation
-	(*Change)(nil),                // 20: stowage.v1.Change
-	(*UnreadField)(nil),           // 21: stowage.v1.UnreadField
-	(*Preemption)(nil),            // 22: stowage.v1.Preemption
-	(Plugin)(0),                   // 23: stowage.v1.Plugin
-	(*PodGroup)(nil),              // 24: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),     // 25: stowage.v1.PodGroupPlacement
-	(*PodReference)(nil),          // 26: stowage.v1.PodReference
-	(*PodGroupNomination)(nil),    // 27: stowage.v1.PodGroupNomination
-	(*PreemptRequest)(nil),        // 28: stowage.v1.PreemptRequest
-	(*ScaleDownRequest)(nil),      // 29: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),    // 30: stowage.v1.PutSnapshotRequest
-	(*GetServerInfoRequest)(nil),  // 31: stowage.v1.GetServerInfoRequest
-	(*PreemptResponse)(nil),       // 32: stowage.v1.PreemptResponse
-	(*ScaleDownResponse)(nil),     // 33: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil),   // 34: stowage.v1.PutSnapshotResponse
-	(*GetServerInfoResponse)(nil), // 35: stowage.v1.GetServerInfoResponse
+	(TieBreak)(0),                 // 0: stowage.v1.TieBreak
+	(QueueMode)(0),                // 1: stowage.v1.QueueMode
+	(*FilterRequest)(nil),         // 2: stowage.v1.FilterRequest
+	(*FilterResponse)(nil),        // 3: stowage.v1.FilterResponse
+	(*ScoreRequest)(nil),          // 4: stowage.v1.ScoreRequest
+	(*ScoreResponse)(nil),         // 5: stowage.v1.ScoreResponse
+	(*PluginScores)(nil),          // 6: stowage.v1.PluginScores
+	(*PlaceRequest)(nil),          // 7: stowage.v1.PlaceRequest
+	(*PendingPods)(nil),           // 8: stowage.v1.PendingPods
+	(*PlaceResponse)(nil),         // 9: stowage.v1.PlaceResponse
+	(*Eviction)(nil),              // 10: stowage.v1.Eviction
+	(*Placement)(nil),             // 11: stowage.v1.Placement
+	(*PlaceStreamRequest)(nil),    // 12: stowage.v1.PlaceStreamRequest
+	(*PlaceStreamResponse)(nil),   // 13: stowage.v1.PlaceStreamResponse
+	(*QueuePlacement)(nil),        // 14: stowage.v1.QueuePlacement
+	(*DecisionContext)(nil),       // 15: stowage.v1.DecisionContext
+	(*Pod)(nil),                   // 16: stowage.v1.Pod
+	(*CandidateNodes)(nil),        // 17: stowage.v1.CandidateNodes
+	(*NodeList)(nil),              // 18: stowage.v1.NodeList
+	(*Rejection)(nil),             // 19: stowage.v1.Rejection
+	(*Explanation)(nil),           // 20: stowage.v1.Explanation
+	(*Change)(nil),                // 21: stowage.v1.Change
+	(*UnreadField)(nil),           // 22: stowage.v1.UnreadField
+	(*Preemption)(nil),            // 23: stowage.v1.Preemption
+	(Plugin)(0),                   // 24: stowage.v1.Plugin
+	(*PodGroup)(nil),              // 25: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),     // 26: stowage.v1.PodGroupPlacement
+	(*PodReference)(nil),          // 27: stowage.v1.PodReference
+	(*PodGroupNomination)(nil),    // 28: stowage.v1.PodGroupNomination
+	(*PreemptRequest)(nil),        // 29: stowage.v1.PreemptRequest
+	(*ScaleDownRequest)(nil),      // 30: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),    // 31: stowage.v1.PutSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 32: stowage.v1.GetServerInfoRequest
+	(*PreemptResponse)(nil),       // 33: stowage.v1.PreemptResponse
+	(*ScaleDownResponse)(nil),     // 34: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 35: stowage.v1.PutSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 36: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
-	14, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
-	15, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
-	16, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	17, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	18, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
-	19, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
-	20, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
-	21, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
-	22, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
-	14, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
-	15, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	16, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	17, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
-	5,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	17, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	18, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	21, // 16: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
-	23, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	14, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
-	7,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	16, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	24, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
-	0,  // 22: stowage.v1.PlaceRequest.queue_mode:type_name -> stowage.v1.QueueMode
-	15, // 23: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	10, // 24: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	25, // 25: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	9,  // 26: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
-	26, // 27: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
-	27, // 28: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
-	17, // 29: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	18, // 30: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	19, // 31: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	20, // 32: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	21, // 33: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
-	22, // 34: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
-	6,  // 35: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	13, // 36: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	25, // 37: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	9,  // 38: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
-	10, // 39: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	1,  // 40: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	3,  // 41: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	6,  // 42: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	11, // 43: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	28, // 44: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
-	29, // 45: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	30, // 46: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	31, // 47: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	2,  // 48: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	4,  // 49: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	8,  // 50: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	12, // 51: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	32, // 52: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
-	33, // 53: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	34, // 54: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	35, // 55: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	48, // [48:56] is the sub-list for method output_type
-	40, // [40:48] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	15, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
+	16, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
+	17, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	18, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	19, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
+	20, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
+	21, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
+	22, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
+	23, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
+	15, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
+	16, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	17, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	18, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	6,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
+	18, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	19, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	22, // 16: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
+	24, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	15, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
+	8,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
+	17, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	25, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	1,  // 22: stowage.v1.PlaceRequest.queue_mode:type_name -> stowage.v1.QueueMode
+	0,  // 23: stowage.v1.PlaceRequest.tie_break:type_name -> stowage.v1.TieBreak
+	16, // 24: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	11, // 25: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	26, // 26: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	10, // 27: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
+	27, // 28: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
+	28, // 29: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
+	18, // 30: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	19, // 31: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	20, // 32: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	21, // 33: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	22, // 34: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	23, // 35: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
+	7,  // 36: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	14, // 37: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	26, // 38: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	10, // 39: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
+	11, // 40: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	2,  // 41: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	4,  // 42: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	7,  // 43: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	12, // 44: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	29, // 45: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
+	30, // 46: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	31, // 47: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	32, // 48: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	3,  // 49: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	5,  // 50: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	9,  // 51: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	13, // 52: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	33, // 53: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	34, // 54: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	35, // 55: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	36, // 56: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	49, // [49:57] is the sub-list for method output_type
+	41, // [41:49] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -1663,7 +1735,7 @@ func file_stowage_v1_placement_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_placement_service_proto_rawDesc), len(file_stowage_v1_placement_service_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,

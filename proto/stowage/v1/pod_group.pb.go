@@ -261,7 +261,9 @@ type PodGroup struct {
 	// queue and in scheduled_pods; all of them if absent. It is 1 for a group with the basic policy. If fewer can have one, or
 	// if no pod can be placed, no pod of the group is, and the group does not affect the pods after it.
 	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
-	// The mode of placing.
+	// The mode of placing. Where not all pods can be placed, JOINT places as many as it finds. Of a group of more than 12 pods that
+	// only resources connect (no spread constraints, no affinity, no anti-affinity or host ports between them) it places as many of the
+	// highest priority as it finds, then of the next one, unless that is less than min_count.
 	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
 	// The topology constraint, none if absent.
 	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
@@ -556,7 +558,11 @@ type PodGroupPlacement struct {
 	// What preemption finds, with PlaceRequest.include_preemption. Only with IN_ORDER and at most one key, REQUIRED. Absent if the
 	// group is placed, after an internal error, and once the nodes and victims that the preemptions of the response list would be
 	// more than 2,000,000.
-	Preemption    *PodGroupPreemption `protobuf:"bytes,14,opt,name=preemption,proto3" json:"preemption,omitempty"`
+	Preemption *PodGroupPreemption `protobuf:"bytes,14,opt,name=preemption,proto3" json:"preemption,omitempty"`
+	// With JOINT, for a group that is placed: whether it is proven that no placement has more of the pods, in these domains if the
+	// group has a topology. Of a group of more than 12 pods that only resources connect, none has more of the highest priority, nor as
+	// many and more of the next one. False if the search ended before that was known.
+	MostPlaced    bool `protobuf:"varint,15,opt,name=most_placed,json=mostPlaced,proto3" json:"most_placed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -687,6 +693,13 @@ func (x *PodGroupPlacement) GetPreemption() *PodGroupPreemption {
 		return x.Preemption
 	}
 	return nil
+}
+
+func (x *PodGroupPlacement) GetMostPlaced() bool {
+	if x != nil {
+		return x.MostPlaced
+	}
+	return false
 }
 
 // PodGroupPreemption is what kube-scheduler's DefaultPreemption finds for a group that is not placed
@@ -1040,7 +1053,7 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x11preemption_policy\x18\x05 \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\"\x83\x01\n" +
 	"\x10PodGroupTopology\x12)\n" +
 	"\x04keys\x18\x01 \x03(\tB\x15\xbaH\x12\x92\x01\x0f\b\x01\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
-	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\xf5\x04\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\x96\x05\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.stowage.v1.PodGroupStatusR\x06status\x12!\n" +
@@ -1058,7 +1071,9 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x0einternal_error\x18\r \x01(\bR\rinternalError\x12>\n" +
 	"\n" +
 	"preemption\x18\x0e \x01(\v2\x1e.stowage.v1.PodGroupPreemptionR\n" +
-	"preemptionB\x1d\n" +
+	"preemption\x12\x1f\n" +
+	"\vmost_placed\x18\x0f \x01(\bR\n" +
+	"mostPlacedB\x1d\n" +
 	"\x1b_first_unplaced_queue_index\"\xb9\x02\n" +
 	"\x12PodGroupPreemption\x122\n" +
 	"\avictims\x18\x01 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +

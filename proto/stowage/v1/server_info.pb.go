@@ -62,6 +62,8 @@ const (
 	Feature_FEATURE_PROVISION Feature = 16
 	// Pod groups with QueueMode.KUBE_SCHEDULER.
 	Feature_FEATURE_QUEUE_GROUPS Feature = 17
+	// tie_break of Place, WhatIf, Drain and Fit.
+	Feature_FEATURE_TIE_BREAK Feature = 18
 )
 
 // Enum value maps for Feature.
@@ -85,6 +87,7 @@ var (
 		15: "FEATURE_FIT",
 		16: "FEATURE_PROVISION",
 		17: "FEATURE_QUEUE_GROUPS",
+		18: "FEATURE_TIE_BREAK",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -105,6 +108,7 @@ var (
 		"FEATURE_FIT":                     15,
 		"FEATURE_PROVISION":               16,
 		"FEATURE_QUEUE_GROUPS":            17,
+		"FEATURE_TIE_BREAK":               18,
 	}
 )
 
@@ -561,7 +565,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xd7\x03\n" +
+	"\x18_max_requests_per_second*\xee\x03\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -581,7 +585,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\rFEATURE_DRAIN\x10\x0e\x12\x0f\n" +
 	"\vFEATURE_FIT\x10\x0f\x12\x15\n" +
 	"\x11FEATURE_PROVISION\x10\x10\x12\x18\n" +
-	"\x14FEATURE_QUEUE_GROUPS\x10\x11BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x14FEATURE_QUEUE_GROUPS\x10\x11\x12\x15\n" +
+	"\x11FEATURE_TIE_BREAK\x10\x12BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

@@ -87,13 +87,15 @@ type WhatIfRequest struct {
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The scenarios. Each one begins with the cluster of the context.
 	Scenarios []*Scenario `protobuf:"bytes,2,rep,name=scenarios,proto3" json:"scenarios,omitempty"`
-	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
+	// The order of nodes in which ties are broken, as PlaceRequest.tie_break_seed.
 	TieBreakSeed uint64 `protobuf:"varint,3,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
 	// How the pods of each scenario are attempted, as PlaceRequest.queue_mode.
 	QueueMode QueueMode `protobuf:"varint,4,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
 	// Whether answers come in the order in which they are known. By default they come in the order of scenarios, so that equal
 	// requests have equal streams.
-	Unordered     bool `protobuf:"varint,5,opt,name=unordered,proto3" json:"unordered,omitempty"`
+	Unordered bool `protobuf:"varint,5,opt,name=unordered,proto3" json:"unordered,omitempty"`
+	// Breaks ties between the nodes with the highest score.
+	TieBreak      TieBreak `protobuf:"varint,6,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -161,6 +163,13 @@ func (x *WhatIfRequest) GetUnordered() bool {
 		return x.Unordered
 	}
 	return false
+}
+
+func (x *WhatIfRequest) GetTieBreak() TieBreak {
+	if x != nil {
+		return x.TieBreak
+	}
+	return TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
 // Scenario is what happens to the cluster, in the order of the fields, and the pods to place afterwards. Nodes are
@@ -535,7 +544,7 @@ var File_stowage_v1_what_if_proto protoreflect.FileDescriptor
 const file_stowage_v1_what_if_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/what_if.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/snapshot.proto\"\x92\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/snapshot.proto\"\xcf\x02\n" +
 	"\rWhatIfRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12>\n" +
 	"\tscenarios\x18\x02 \x03(\v2\x14.stowage.v1.ScenarioB\n" +
@@ -543,7 +552,8 @@ const file_stowage_v1_what_if_proto_rawDesc = "" +
 	"\x0etie_break_seed\x18\x03 \x01(\x04R\ftieBreakSeed\x12>\n" +
 	"\n" +
 	"queue_mode\x18\x04 \x01(\x0e2\x15.stowage.v1.QueueModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\tqueueMode\x12\x1c\n" +
-	"\tunordered\x18\x05 \x01(\bR\tunordered\"\xb3\x04\n" +
+	"\tunordered\x18\x05 \x01(\bR\tunordered\x12;\n" +
+	"\ttie_break\x18\x06 \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreak\"\xb3\x04\n" +
 	"\bScenario\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12.\n" +
 	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\x12:\n" +
@@ -607,33 +617,35 @@ var file_stowage_v1_what_if_proto_goTypes = []any{
 	(*RequeuedPod)(nil),     // 5: stowage.v1.RequeuedPod
 	(*DecisionContext)(nil), // 6: stowage.v1.DecisionContext
 	(QueueMode)(0),          // 7: stowage.v1.QueueMode
-	(*ClusterDelta)(nil),    // 8: stowage.v1.ClusterDelta
-	(*PendingPods)(nil),     // 9: stowage.v1.PendingPods
-	(*PodGroup)(nil),        // 10: stowage.v1.PodGroup
-	(*NamespacedName)(nil),  // 11: stowage.v1.NamespacedName
-	(*PodCount)(nil),        // 12: stowage.v1.PodCount
-	(*PlaceResponse)(nil),   // 13: stowage.v1.PlaceResponse
-	(*PodReference)(nil),    // 14: stowage.v1.PodReference
+	(TieBreak)(0),           // 8: stowage.v1.TieBreak
+	(*ClusterDelta)(nil),    // 9: stowage.v1.ClusterDelta
+	(*PendingPods)(nil),     // 10: stowage.v1.PendingPods
+	(*PodGroup)(nil),        // 11: stowage.v1.PodGroup
+	(*NamespacedName)(nil),  // 12: stowage.v1.NamespacedName
+	(*PodCount)(nil),        // 13: stowage.v1.PodCount
+	(*PlaceResponse)(nil),   // 14: stowage.v1.PlaceResponse
+	(*PodReference)(nil),    // 15: stowage.v1.PodReference
 }
 var file_stowage_v1_what_if_proto_depIdxs = []int32{
 	6,  // 0: stowage.v1.WhatIfRequest.context:type_name -> stowage.v1.DecisionContext
 	2,  // 1: stowage.v1.WhatIfRequest.scenarios:type_name -> stowage.v1.Scenario
 	7,  // 2: stowage.v1.WhatIfRequest.queue_mode:type_name -> stowage.v1.QueueMode
-	8,  // 3: stowage.v1.Scenario.delta:type_name -> stowage.v1.ClusterDelta
-	3,  // 4: stowage.v1.Scenario.evictions:type_name -> stowage.v1.NodeEvictions
-	0,  // 5: stowage.v1.Scenario.evicted_pods:type_name -> stowage.v1.EvictedPods
-	9,  // 6: stowage.v1.Scenario.queue:type_name -> stowage.v1.PendingPods
-	10, // 7: stowage.v1.Scenario.pod_groups:type_name -> stowage.v1.PodGroup
-	11, // 8: stowage.v1.NodeEvictions.pods:type_name -> stowage.v1.NamespacedName
-	12, // 9: stowage.v1.NodeEvictions.pod_counts:type_name -> stowage.v1.PodCount
-	13, // 10: stowage.v1.WhatIfResponse.placement:type_name -> stowage.v1.PlaceResponse
-	5,  // 11: stowage.v1.WhatIfResponse.requeued:type_name -> stowage.v1.RequeuedPod
-	14, // 12: stowage.v1.RequeuedPod.pod:type_name -> stowage.v1.PodReference
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	8,  // 3: stowage.v1.WhatIfRequest.tie_break:type_name -> stowage.v1.TieBreak
+	9,  // 4: stowage.v1.Scenario.delta:type_name -> stowage.v1.ClusterDelta
+	3,  // 5: stowage.v1.Scenario.evictions:type_name -> stowage.v1.NodeEvictions
+	0,  // 6: stowage.v1.Scenario.evicted_pods:type_name -> stowage.v1.EvictedPods
+	10, // 7: stowage.v1.Scenario.queue:type_name -> stowage.v1.PendingPods
+	11, // 8: stowage.v1.Scenario.pod_groups:type_name -> stowage.v1.PodGroup
+	12, // 9: stowage.v1.NodeEvictions.pods:type_name -> stowage.v1.NamespacedName
+	13, // 10: stowage.v1.NodeEvictions.pod_counts:type_name -> stowage.v1.PodCount
+	14, // 11: stowage.v1.WhatIfResponse.placement:type_name -> stowage.v1.PlaceResponse
+	5,  // 12: stowage.v1.WhatIfResponse.requeued:type_name -> stowage.v1.RequeuedPod
+	15, // 13: stowage.v1.RequeuedPod.pod:type_name -> stowage.v1.PodReference
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_what_if_proto_init() }

@@ -1,0 +1,149 @@
+package joint
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+)
+
+// randomPacking returns a group whose pods meet in resources alone, and the priorities of its members.
+func randomPacking(t *testing.T, rng *rand.Rand) (g *Group, priorities []int32) {
+	t.Helper()
+	var nodes []*enginetest.Node
+	for i := range 1 + rng.IntN(3) {
+		n := enginetest.MakeNode(fmt.Sprint("n", i)).Label("disk", fmt.Sprint(rng.IntN(2)))
+		nodes = append(nodes, n.Allocate("cpu", 1000+100*rng.IntN(3), "memory", 1000+100*rng.IntN(3), "pods", 2+rng.IntN(9)))
+		if rng.IntN(6) == 0 {
+			n.Cordon()
+		}
+	}
+	var members []enginetest.Member
+	for i := range 1 + rng.IntN(5) {
+		p := enginetest.MakePod(fmt.Sprint("p", i)).Request("cpu", 100*rng.IntN(8), "memory", 100*rng.IntN(8))
+		if rng.IntN(4) == 0 {
+			p.Template.Spec.NodeSelector = api.LabelsOf(map[string]string{"disk": "1"})
+		}
+		members = append(members, enginetest.Member{Pod: p.Pod, Count: 1 + rng.IntN(2)})
+		priorities = append(priorities, int32(rng.IntN(3)))
+	}
+	return groupOf(t, enginetest.Cluster(nodes...), members), priorities
+}
+
+// most returns the numbers of pods by priority, highest first, that have a node in the best assignment. It tries all.
+func (g *Group) most(priorities []int32) []int {
+	var pods []int
+	for i, r := range g.replicas {
+		for range r.count {
+			pods = append(pods, i)
+		}
+	}
+	best := make([]int, 3)
+	var assigned []Assignment
+	var try func(k int)
+	try = func(k int) {
+		if k == len(pods) {
+			counts := countByPriority(assigned, priorities)
+			if slices.Compare(counts, best) > 0 {
+				best = counts
+			}
+			return
+		}
+		for n := range uint32(g.nodes) {
+			assigned = append(assigned, Assignment{Replicas: pods[k], Node: n})
+			if g.satisfied(assigned) {
+				try(k + 1)
+			}
+			assigned = assigned[:len(assigned)-1]
+		}
+		try(k + 1)
+	}
+	try(0)
+	return best
+}
+
+func countByPriority(assigned []Assignment, priorities []int32) []int {
+	counts := make([]int, 3)
+	for _, a := range assigned {
+		counts[2-priorities[a.Replicas]]++
+	}
+	return counts
+}
+
+// TestMost compares with trying all assignments. Every answer that is called optimal must be, and few are not.
+func TestMost(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for seed := range uint64(400) {
+		g, priorities := randomPacking(t, rand.New(rand.NewPCG(seed, 7)))
+		budget := &Budget{Context: context.Background(), Limit: 1 << 20}
+		if seed%4 == 3 {
+			budget.Limit = int(seed % 40)
+		}
+		assigned, optimal, applies := g.Most(g.order(), priorities, budget)
+		if !applies || !g.satisfied(assigned) {
+			t.Fatalf("seed %d: %v, applies: %v", seed, assigned, applies)
+		}
+		if budget.Limit == 1<<20 && !optimal {
+			t.Errorf("seed %d: %v is not proved in %d steps", seed, assigned, budget.Steps)
+		}
+		left := 0
+		used := make([]int, len(g.replicas))
+		for _, a := range assigned {
+			used[a.Replicas]++
+		}
+		for i, r := range g.replicas {
+			if left += r.count - used[i]; used[i] > r.count {
+				t.Fatalf("seed %d: %v has too many pods of %d", seed, assigned, i)
+			}
+		}
+		want, got := g.most(priorities), countByPriority(assigned, priorities)
+		switch c := slices.Compare(got, want); {
+		case optimal && c != 0 || c > 0:
+			t.Errorf("seed %d: %v, the best is %v; optimal: %v", seed, got, want, optimal)
+		case !optimal:
+			seen["unproved"]++
+		case left > 0:
+			seen["not all"]++
+		default:
+			seen["all"]++
+		}
+		again := &Budget{Context: context.Background(), Limit: budget.Limit}
+		if same, _, _ := g.Most(g.order(), priorities, again); !slices.Equal(assigned, same) || again.Steps != budget.Steps {
+			t.Errorf("seed %d: another answer", seed)
+		}
+	}
+	t.Log(seen)
+	if seen["all"] < 50 || seen["not all"] < 50 || seen["unproved"] == 0 {
+		t.Error("some outcome is rare")
+	}
+}
+
+// TestMostApplies leaves groups alone whose pods meet each other in other rules.
+func TestMostApplies(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		g := group(t, rand.New(rand.NewPCG(seed, 8)))
+		budget := &Budget{Context: context.Background(), Limit: 1 << 16}
+		assigned, _, applies := g.Most(g.order(), make([]int32, len(g.replicas)), budget)
+		if applies && !g.satisfied(assigned) {
+			t.Errorf("seed %d: %v", seed, assigned)
+		}
+	}
+	g, of := kindsGroup(t)
+	if _, _, applies := g.Most(g.order(), make([]int32, of), &Budget{Context: context.Background(), Limit: 100}); applies {
+		t.Error("it applies to a group with every kind of rule")
+	}
+}
+
+// kindsGroup returns a group of pods that exclude each other.
+func kindsGroup(t *testing.T) (g *Group, members int) {
+	t.Helper()
+	p := enginetest.MakePod("p").Label("app", "a").AntiAffinity("kubernetes.io/hostname", enginetest.Selects("app", "a"))
+	input := enginetest.Cluster(enginetest.MakeNode("a").Label("kubernetes.io/hostname", "a").Allocate("cpu", 1000, "pods", 9))
+	return groupOf(t, input, []enginetest.Member{{Pod: p.Pod, Count: 2}}), 1
+}
