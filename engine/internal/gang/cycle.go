@@ -116,7 +116,7 @@ func (c *Cycle) Attempt(ctx context.Context, group int, runs []place.Run, minimu
 	p.Queue = c.Of(runs)
 	defer func() {
 		c.Rejoin(p.Queue)
-		c.members, c.prefer = p.members, p.prefer
+		c.members = p.members
 	}()
 	a := &Attempt{Fit: make([]int, len(runs)), Rejected: make([]bool, len(runs))}
 	t, after, err := p.cycle(ctx, g, &a.PodGroupPlacement)
