@@ -92,6 +92,9 @@ type Eviction struct {
 	Group     string
 	On        []uint32
 	Nominated map[int][]uint32
+	// Unordered says that it is not known in which order the victims of a group leave, and how many violate a budget, as all of them
+	// terminate already.
+	Unordered bool
 
 	preemptor *QueuedPod
 }
