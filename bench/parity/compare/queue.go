@@ -57,10 +57,11 @@ func answerQueue(
 	return conformance.RunQueue(ctx, request, want, stowage, func(r *stowagev1.PlaceResponse) { decidedGroups(c, s, ran, r) })
 }
 
-// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says that several
-// domains were tried for, as it says that of any one; what it says of pods on nodes that are in several domains or have several
-// priorities, as it says that of any two; what pods say whose group has a pod with gates; and the order of the victims of a group if
-// some are evicted only all together, as it takes these in the order of a map, or if all are terminating.
+// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says
+// that several domains were tried for, as it says that of any one; what it says of pods on nodes that are in several domains
+// or have several priorities, as it says that of any two; what pods say whose group has a pod with gates; and the order of
+// the victims of a group if some are evicted only all together, as it takes these in the order of a map, or if all are
+// terminating.
 func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
 	gated := map[string]bool{}
 	for i, q := range c.Queue {
