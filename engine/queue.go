@@ -38,7 +38,7 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 	if err != nil {
 		return nil, err
 	}
-	return result, watch(result, o.Watch)
+	return result, watch(result, o.Groups, o.Watch)
 }
 
 // withoutNominations returns a queue whose pods are not nominated, and the nodes that they are nominated to, by entry, nil if
@@ -63,8 +63,9 @@ func withoutNominations(s *cluster.State, pending []Pending) (without []Pending,
 	return without, nominated
 }
 
-// watch passes a result to a watcher. Entries with unattempted pods are not done.
-func watch(result *verdict.Place, w Watcher) error {
+// watch passes a result to a watcher, a group with all of its entries in the place of the first. Entries with unattempted pods are
+// not done.
+func watch(result *verdict.Place, groups []PodGroup, w Watcher) error {
 	if w == nil {
 		return nil
 	}
@@ -75,26 +76,49 @@ func watch(result *verdict.Place, w Watcher) error {
 	if err := w.Evicted(result.Evictions, evicted); err != nil {
 		return err
 	}
-	for i := range result.Placements {
-		p := &result.Placements[i]
-		for _, node := range p.Nodes {
-			if err := w.Placed(i, node); err != nil {
+	of := make(map[int]int) // group by entry
+	for i := range groups {
+		for _, e := range groups[i].Entries {
+			of[e] = i
+		}
+		if len(groups[i].Entries) == 0 {
+			if err := w.Group(i, &result.Groups[i]); err != nil {
 				return err
 			}
 		}
-		if p.Unattempted > 0 {
-			continue
-		}
-		if err := w.Entry(i, p); err != nil {
-			return err
-		}
 	}
-	for i := range result.Groups {
-		if g := &result.Groups[i]; g.Status != verdict.GroupUnattempted {
-			if err := w.Group(i, g); err != nil {
+	for i := range result.Placements {
+		g, grouped := of[i]
+		switch {
+		case !grouped:
+			if err := watchEntry(result, i, w); err != nil {
 				return err
+			}
+		case groups[g].Entries[0] == i:
+			for _, e := range groups[g].Entries {
+				if err := watchEntry(result, e, w); err != nil {
+					return err
+				}
+			}
+			if result.Groups[g].Status != verdict.GroupUnattempted {
+				if err := w.Group(g, &result.Groups[g]); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+func watchEntry(result *verdict.Place, entry int, w Watcher) error {
+	p := &result.Placements[entry]
+	for _, node := range p.Nodes {
+		if err := w.Placed(entry, node); err != nil {
+			return err
+		}
+	}
+	if p.Unattempted > 0 {
+		return nil
+	}
+	return w.Entry(entry, p)
 }

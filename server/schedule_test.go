@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,6 +89,61 @@ func TestPlaceAsKubeScheduler(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(got, together(len(got.Placements), all), protocmp.Transform()); diff != "" {
+			t.Errorf("%d pods a message (-want +got):\n%s", per, diff)
+		}
+	}
+}
+
+// fullGroups is full with urgent and cheap in a group each, so that a group preempts on several nodes.
+func fullGroups() *stowagev1.PlaceRequest {
+	r := full()
+	r.PodGroups = []*stowagev1.PodGroup{
+		{Name: "urgent", MinCount: new(uint32(2)), Priority: new(int32(10))},
+		{Name: "cheap", Priority: new(int32(0))},
+		{Name: "none"},
+	}
+	r.Queue[0].PodGroup, r.Queue[3].PodGroup = "cheap", "urgent"
+	return r
+}
+
+// TestPlaceGroupsAsKubeScheduler: what a group evicts comes from several nodes, and streams have no part of a group.
+func TestPlaceGroupsAsKubeScheduler(t *testing.T) {
+	client := run(t, testConfig(), t.Output(), nil, nil).client()
+	got, err := client.Place(t.Context(), fullGroups())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(got.Evictions, func(e *stowagev1.Eviction) bool { return e.PodGroup == "urgent" })
+	if i < 0 {
+		t.Fatalf("urgent evicts nobody: %v", got.Evictions)
+	}
+	on := map[uint32]bool{}
+	for _, v := range got.Evictions[i].Victims {
+		on[v.NodeIndex] = true
+	}
+	nominated := 0
+	for _, n := range got.Evictions[i].Nominations {
+		nominated += len(n.Nodes.Indexes)
+	}
+	if len(on) < 2 || nominated != 3 || got.Evictions[i].NodeName != "" {
+		t.Errorf("the eviction of urgent is %v", got.Evictions[i])
+	}
+	if g := got.PodGroups[0]; g.Status != stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE || g.PlacedCount != 3 {
+		t.Errorf("urgent: %v", g)
+	}
+	if g := got.PodGroups[2]; g.Status != stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE || g.PlacedCount != 0 {
+		t.Errorf("none: %v", g)
+	}
+	for _, per := range []uint32{1, 2, 256} {
+		all, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: fullGroups(), PodsPerMessage: new(per)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined := together(len(got.Placements), all)
+		slices.SortFunc(joined.PodGroups, func(a, b *stowagev1.PodGroupPlacement) int { return strings.Compare(b.Name, a.Name) })
+		want := proto.CloneOf(got)
+		slices.SortFunc(want.PodGroups, func(a, b *stowagev1.PodGroupPlacement) int { return strings.Compare(b.Name, a.Name) })
+		if diff := cmp.Diff(want, joined, protocmp.Transform()); diff != "" {
 			t.Errorf("%d pods a message (-want +got):\n%s", per, diff)
 		}
 	}

@@ -57,10 +57,11 @@ func answerQueue(
 	return conformance.RunQueue(ctx, request, want, stowage, func(r *stowagev1.PlaceResponse) { decidedGroups(c, s, ran, r) })
 }
 
-// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says that several
-// domains were tried for, as it says that of any one; what it says of pods on nodes that are in several domains or have several
-// priorities, as it says that of any two; what pods say whose group has a pod with gates; and the order of the victims of a group if
-// some are evicted only all together, as it takes these in the order of a map.
+// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says
+// that several domains were tried for, as it says that of any one; what it says of pods on nodes that are in several domains
+// or have several priorities, as it says that of any two; what pods say whose group has a pod with gates; and the order of
+// the victims of a group if some are evicted only all together, as it takes these in the order of a map, or if all are
+// terminating.
 func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
 	gated := map[string]bool{}
 	for i, q := range c.Queue {
@@ -92,13 +93,16 @@ func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResul
 	}
 	slices.SortFunc(groups, func(a, b *stowagev1.PodGroupPlacement) int { return cmp.Compare(a.Name, b.Name) })
 	r.PodGroups = groups
-	if slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool { return g.Spec.DisruptionMode != nil }) {
-		for _, e := range r.Evictions {
-			if e.PodGroup != "" {
-				slices.SortFunc(e.Victims, func(a, b *stowagev1.PodReference) int {
-					return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex))
-				})
-			}
+	whole := slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool { return g.Spec.DisruptionMode != nil })
+	for i, e := range r.Evictions {
+		unordered := i < len(ran.Evictions) && ran.Evictions[i].Unordered
+		if unordered {
+			e.PdbViolations = 0
+		}
+		if e.PodGroup != "" && (whole || unordered) {
+			slices.SortFunc(e.Victims, func(a, b *stowagev1.PodReference) int {
+				return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex))
+			})
 		}
 	}
 }

@@ -227,7 +227,8 @@ type notingSnapshot struct {
 }
 
 func (n *notingSnapshot) EndMutations() error {
-	if y := n.s.cycle; y != nil {
+	y, q := n.s.cycle, n.s.whole
+	if y != nil || q != nil {
 		before, err := n.pods()
 		after := before
 		if err == nil {
@@ -239,7 +240,11 @@ func (n *notingSnapshot) EndMutations() error {
 		for uid := range after {
 			delete(before, uid)
 		}
-		y.preempted.gone = before
+		if q != nil {
+			q.attempt.group.left = before
+		} else {
+			y.preempted.gone = before
+		}
 		return err
 	}
 	return n.MutableSnapshotSharedLister.EndMutations()

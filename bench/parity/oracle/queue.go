@@ -92,6 +92,9 @@ type Eviction struct {
 	Group     string
 	On        []uint32
 	Nominated map[int][]uint32
+	// Unordered says that it is not known in which order the victims of a group leave, and how many violate a budget, as all of them
+	// terminate already.
+	Unordered bool
 
 	preemptor *QueuedPod
 }
@@ -132,7 +135,10 @@ func NewQueue(c *scenario.Case, choose func(best []uint32) uint32) (*Queue, erro
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{Scheduler: s, api: api, choose: choose, failures: make(chan error, 1), byUID: map[types.UID]*QueuedPod{}, groups: map[string]*QueuedGroup{}}
+	q := &Queue{
+		Scheduler: s, api: api, choose: choose, failures: make(chan error, 1), byUID: map[types.UID]*QueuedPod{},
+		groups: map[string]*QueuedGroup{},
+	}
 	s.whole = q
 	if err := errors.Join(q.observe(), q.create(c)); err != nil {
 		q.Close()
@@ -394,8 +400,8 @@ func (q *Queue) Run() (*QueueResult, error) {
 	return out, nil
 }
 
-// left tells whether Pop has a pod to return. It returns none of those that an internal error sent to the backoff queue, nor groups
-// (backoff_queue.go popBackoff, v1.37).
+// left tells whether Pop has a pod to return. It returns none of those that an internal error sent to the backoff queue, nor
+// groups (backoff_queue.go popBackoff, v1.37).
 func (q *Queue) left() bool {
 	queue := q.scheduler.SchedulingQueue
 	return len(queue.PodsInActiveQ()) > 0 || slices.ContainsFunc(queue.PodsInBackoffQ(), func(p *corev1.Pod) bool {

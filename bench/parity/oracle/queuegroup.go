@@ -45,6 +45,7 @@ type groupAttempt struct {
 	nominated map[types.UID]string
 	victims   *extenderv1.Victims
 	gone      int
+	left      map[types.UID]*corev1.Pod // that are gone
 	found     bool
 	trial     bool // without victims
 	ranks     map[string]int
@@ -243,8 +244,16 @@ func (q *Queue) evictForGroup(writes []write) error {
 	if !g.found || g.gone == 0 {
 		return nil
 	}
-	if g.victims == nil {
-		return &InvalidError{Object: "pod group " + g.name + ", whose victims are all terminating"}
+	unordered := g.victims == nil // all are terminating
+	if unordered {
+		g.victims = &extenderv1.Victims{}
+		for _, p := range g.left {
+			g.victims.Pods = append(g.victims.Pods, p)
+		}
+		slices.SortFunc(g.victims.Pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
+	}
+	if len(g.victims.Pods) != g.gone {
+		return fmt.Errorf("%s preempts %d pods, and %d are gone", g.name, g.gone, len(g.victims.Pods))
 	}
 	for _, p := range g.victims.Pods {
 		key := p.Namespace + "/" + p.Name
@@ -266,6 +275,7 @@ func (q *Queue) evictForGroup(writes []write) error {
 	e := Eviction{
 		Entry: q.byUID[g.pods[0].UID].Entry, Group: g.name, Victims: q.victims(g.victims.Pods), Nominated: map[int][]uint32{},
 		Violations: int(g.victims.NumPDBViolations), preemptor: q.byUID[g.pods[0].UID],
+		Unordered: unordered,
 	}
 	for _, p := range g.victims.Pods {
 		if pod := q.byUID[p.UID]; pod != nil {

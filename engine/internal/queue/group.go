@@ -34,6 +34,9 @@ type group struct {
 	round      int           // queue.rounds at the last attempt
 	placements int           // number of attempts that placed pods
 	domains    []verdict.Domain
+	// first is the result of unplaced, and left that of member, by entry; nil until the queue has ended.
+	first map[int]int
+	left  map[int]*pods
 }
 
 // groupOf returns the group of an entry, nil for none.
@@ -160,14 +163,12 @@ func (q *queue) placeGroup(g *group, a *gang.Attempt) (left bool, err error) {
 	g.domains = a.Domains
 	members := g.members
 	g.members = nil
-	var shapes []*cluster.Shape
+	var shapes departures // of which each counts once
 	for i, m := range members {
 		nodes := a.Placements[i].Nodes
 		if len(nodes) > 0 {
 			q.withdraw(m)
-			if shape := m.class.Pod.Shape; !slices.Contains(shapes, shape) {
-				shapes = append(shapes, shape)
-			}
+			shapes.add(m.class.Pod.Shape, math.MaxInt32)
 		}
 		for _, node := range nodes {
 			g.placed = append(g.placed, len(q.placed))
@@ -180,7 +181,7 @@ func (q *queue) placeGroup(g *group, a *gang.Attempt) (left bool, err error) {
 			g.members = append(g.members, m)
 		}
 	}
-	for _, shape := range shapes {
+	for _, shape := range shapes.shapes {
 		if err := q.wake(&plugin.Event{Shape: shape}, math.MaxInt32); err != nil {
 			return false, err
 		}
@@ -267,21 +268,23 @@ func (q *queue) storeGroup(g *group, a *gang.Attempt) {
 	}
 }
 
-// unplaced returns the index of the run of an entry in the last attempt whose first pod found no node, or else of its first run.
+// unplaced returns the index of the run of an entry in the last attempt whose first pod found no node, or else of its first run with
+// unplaced pods; -1 for none. No attempt follows.
 func (g *group) unplaced(entry int) int {
-	first := -1
-	for i, e := range g.runs {
-		if e != entry || len(g.last.Placements[i].Nodes) > 0 && g.last.Placements[i].Unplaced == 0 {
-			continue
-		}
-		if g.last.Rejected[i] {
-			return i
-		}
-		if first < 0 {
-			first = i
+	if g.first == nil {
+		g.first = make(map[int]int)
+		for i, e := range g.runs {
+			first, known := g.first[e]
+			unplaced := len(g.last.Placements[i].Nodes) == 0 || g.last.Placements[i].Unplaced > 0
+			if unplaced && (!known || g.last.Rejected[i] && !g.last.Rejected[first]) {
+				g.first[e] = i
+			}
 		}
 	}
-	return first
+	if i, known := g.first[entry]; known {
+		return i
+	}
+	return -1
 }
 
 // rejected reports whether a pod of an entry found no node in the last attempt.
@@ -290,12 +293,17 @@ func (g *group) rejected(entry int) bool {
 	return i >= 0 && g.last.Rejected[i]
 }
 
-// member returns the first pods of an entry in a group that have no node, nil for none.
+// member returns the first pods of an entry in a group that have no node, nil for none. No attempt follows.
 func (g *group) member(entry int) *pods {
-	if i := slices.IndexFunc(g.members, func(m *pods) bool { return m.entry == entry }); i >= 0 {
-		return g.members[i]
+	if g.left == nil {
+		g.left = make(map[int]*pods)
+		for _, m := range g.members {
+			if g.left[m.entry] == nil {
+				g.left[m.entry] = m
+			}
+		}
 	}
-	return nil
+	return g.left[entry]
 }
 
 // waiting is what messages about pods begin with whose group is not attempted because of a pod with gates.

@@ -5,8 +5,10 @@
 // comes when no other pod is left to attempt (scheduling_queue.go flushUnschedulableEntitiesLeftover). The queue ends with a
 // flush after which no pod was placed or evicted.
 //
+// A pod group is one entity of the queue: see group.
+//
 // It ends: each pod leaves at most once, so that finitely many are placed or evicted. In between, a pod is attempted again only
-// after another one lost its nomination, and it gets no new one without an eviction.
+// after another one lost its nomination, and it gets no new one without an eviction. A group that is not placed waits for the flush.
 package queue
 
 import (

@@ -779,7 +779,7 @@ type PendingPods struct {
 	// The number of pods to place. 1 if absent; 0 places no pod.
 	Count *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
 	// The name of a group of PlaceRequest.pod_groups; empty for none. A group is placed when its first entry is at the
-	// head of the queue.
+	// head of the queue; with KUBE_SCHEDULER, as queue_mode says.
 	PodGroup      string `protobuf:"bytes,3,opt,name=pod_group,json=podGroup,proto3" json:"pod_group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
