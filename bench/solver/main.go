@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command solver compares joint placement with OR-Tools CP-SAT, on instances by the recipe of arXiv 2511.08373, in equal time. Both
 // answers are checked here.
 package main
