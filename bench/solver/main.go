@@ -80,7 +80,7 @@ func run(w io.Writer) error {
 }
 
 func numbers(list string) (out []float64) {
-	for _, s := range strings.Split(list, ",") {
+	for s := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil {
 			panic(err)
