@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command solver compares joint placement with OR-Tools CP-SAT, on instances by the recipe of arXiv 2511.08373, in equal time. Both
 // answers are checked here.
 package main
@@ -78,7 +80,7 @@ func run(w io.Writer) error {
 }
 
 func numbers(list string) (out []float64) {
-	for _, s := range strings.Split(list, ",") {
+	for s := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil {
 			panic(err)

@@ -149,8 +149,7 @@ func (p *packer) random(n int) int {
 // fill assigns pods of a tier in addition to those of higher ones, and reports whether it proved that no more have a node.
 func (p *packer) fill(t int) bool {
 	p.restore(t)
-	for at := len(p.tiers[t]) - 1; at >= 0; at-- { // large pods first, as they fit
-		i := p.tiers[t][at]
+	for _, i := range slices.Backward(p.tiers[t]) { // large pods first, as they fit
 		if n := p.roomiest(i); n != outside && p.overload(n, i, outside) == 0 {
 			p.put(i, n)
 		}
@@ -178,9 +177,10 @@ func (p *packer) fill(t int) bool {
 		found := p.insert(t, &quick)
 		share.Steps = quick.Steps
 		if !found && p.fewPods(t) {
-			part, known := share, false
+			part := share
 			part.Limit = share.Steps + (share.Limit-share.Steps)/2
 			counts[t]++
+			var known bool
 			found, known = p.exact(t, counts, &part)
 			counts[t]--
 			if share.Steps = part.Steps; known && !found {
@@ -303,8 +303,8 @@ func (p *packer) smallest(t, pods int, budget *Budget) bool {
 	for _, i := range p.tiers[t] {
 		p.put(i, outside)
 	}
-	for at := pods - 1; at >= 0; at-- {
-		p.put(p.tiers[t][at], p.roomiest(p.tiers[t][at]))
+	for _, i := range slices.Backward(p.tiers[t][:pods]) {
+		p.put(i, p.roomiest(i))
 	}
 	return p.repair(budget, cycle)
 }
@@ -329,7 +329,7 @@ const cycle = 1 << 14
 // raise the overload by less than a threshold, which falls to 0.
 func (p *packer) repair(budget *Budget, moves int) bool {
 	const batch = 256
-	for move := 0; move < moves; move++ {
+	for move := range moves {
 		if p.overs == 0 {
 			return true
 		}
