@@ -150,10 +150,11 @@ func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, ok := q.s.base.known(&q.s.now, key)
-	if !ok {
-		i, ok = q.templates[key]
+	if known := q.s.base.known(&q.s.now, key); known != nil {
+		out.Source = templateIndex(known.Index)
+		return out, nil
 	}
+	i, ok := q.templates[key]
 	if !ok {
 		i = q.s.now.count + uint32(len(q.fresh))
 		q.templates[key] = i
