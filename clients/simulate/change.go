@@ -169,6 +169,11 @@ func (s *Snapshot) RemoveNode(name string) error {
 	for _, p := range s.base.podsOn(&s.now, name) {
 		s.now.take(p)
 	}
+	for pod, node := range s.base.nominated {
+		if node == name {
+			s.now.nominated = s.now.nominated.set(pod, true) // also if a node of that name is added again
+		}
+	}
 	s.now.nodes = s.now.nodes.set(name, nil)
 	names := slices.Clone(s.now.order.names)
 	s.now.order = &order{names: slices.DeleteFunc(names, func(other string) bool { return other == name })}

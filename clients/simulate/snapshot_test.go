@@ -364,6 +364,32 @@ func TestNominated(t *testing.T) {
 	diff(t, []string{"a", "b"}, schedule(t, s, o, nominated, pod("p", "x", "2")))
 }
 
+// Nobody is nominated to a node that is gone, nor to another one of its name. The nominated pod can still be scheduled.
+func TestNominatedToANodeThatComesBack(t *testing.T) {
+	nominated := priority(pod("nominated", "x", "2"), 5)
+	nominated.Status.NominatedNodeName = "a"
+	o := simulate.ScheduleOptions{DryRun: true}
+	for _, settled := range []bool{false, true} {
+		s := snapshot(t, dial(t), []*corev1.Node{node("a", "z", "2"), node("b", "z", "2")}, []*corev1.Pod{nominated})
+		settle := func() {
+			if settled {
+				must(t, s.Settle())
+			}
+		}
+		s.Begin()
+		must(t, s.RemoveNode("a"))
+		settle()
+		diff(t, []string{"b", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+		must(t, s.AddNode(node("a", "z", "2")))
+		settle()
+		diff(t, []string{"b", "a"}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+		must(t, s.AddPods(on("b", nominated)))
+		diff(t, []string{"a", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+		must(t, s.Revert())
+		diff(t, []string{"b", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	s := snapshot(t, dial(t), []*corev1.Node{node("a", "z", "2")}, []*corev1.Pod{on("a", pod("there", "x", "1"))})
 	broken := pod("broken", "x", "1")
