@@ -126,14 +126,19 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 		return nil, nil, status.Error(codes.Unavailable, live.ErrNotReady.Error())
 	}
 	if e.o.Cluster == nil {
-		base := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}}
-		all, err = e.verified(ctx, r, base, 0, func(string) bool { return false })
+		all, err = e.verified(ctx, r, &surroundings{
+			context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}},
+			taken:   func(string) bool { return false },
+		})
 	} else {
 		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
-			base := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}}
-			all, err = e.verified(ctx, r, base, uint32(v.NodeCount()), func(name string) bool {
-				_, there := v.NodeIndex(name)
-				return there
+			all, err = e.verified(ctx, r, &surroundings{
+				context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}},
+				nodes:   uint32(v.NodeCount()), templates: uint32(v.TemplateCount()),
+				taken: func(name string) bool {
+					_, there := v.NodeIndex(name)
+					return there
+				},
 			})
 			return err
 		})
@@ -163,26 +168,32 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 	return best, all, nil
 }
 
-// verified reads and verifies the options beside a number of nodes.
-func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsRequest, base *stowagev1.DecisionContext, nodes uint32,
-	taken func(string) bool,
-) ([]*option, error) {
-	var daemons []*appsv1.DaemonSet
+// surroundings is what options are verified beside.
+type surroundings struct {
+	context *stowagev1.DecisionContext
+	// The numbers of nodes and templates, behind which those of an option come.
+	nodes, templates uint32
+	taken            func(string) bool // whether a node has the name
+	daemons          []*appsv1.DaemonSet
+}
+
+// verified reads and verifies the options.
+func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsRequest, s *surroundings) ([]*option, error) {
 	if e.o.DaemonSets != nil {
-		var err error
-		if daemons, err = e.o.DaemonSets.Lister().List(labels.Everything()); err != nil {
+		daemons, err := e.o.DaemonSets.Lister().List(labels.Everything())
+		if err != nil {
 			return nil, err
 		}
-		daemons = slices.DeleteFunc(daemons, func(ds *appsv1.DaemonSet) bool { return ds.DeletionTimestamp != nil })
+		s.daemons = slices.DeleteFunc(daemons, func(ds *appsv1.DaemonSet) bool { return ds.DeletionTimestamp != nil })
 	}
-	base.Profile = e.o.Profile
+	s.context.Profile = e.o.Profile
 	var all []*option
 	added := 0
 	for _, from := range r.GetOptions() {
+		o := e.read(ctx, r, from, s)
 		if ctx.Err() != nil {
 			return all, status.FromContextError(ctx.Err()).Err()
 		}
-		o := e.read(r, from, daemons, taken)
 		if added += len(o.nodes); added > maximumAllNodes {
 			return all, status.Errorf(codes.ResourceExhausted, "options: add more than %d nodes together", maximumAllNodes)
 		}
@@ -191,7 +202,7 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 	// An option that the server refuses does not stop the others.
 	for range all {
 		asked := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
-		err := e.ask(ctx, base, asked, nodes)
+		err := e.ask(ctx, s, asked)
 		if err == nil || !refuse(asked, err) {
 			return all, err
 		}
@@ -200,13 +211,13 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 }
 
 // ask places the pods of each option on its nodes.
-func (e *Expander) ask(ctx context.Context, base *stowagev1.DecisionContext, options []*option, nodes uint32) error {
+func (e *Expander) ask(ctx context.Context, s *surroundings, options []*option) error {
 	if len(options) == 0 {
 		return nil
 	}
-	request := &stowagev1.WhatIfRequest{Context: base}
+	request := &stowagev1.WhatIfRequest{Context: s.context}
 	for _, o := range options {
-		delta := &stowagev1.ClusterDelta{Nodes: o.nodes}
+		delta := &stowagev1.ClusterDelta{PodTemplates: o.templates, Nodes: o.nodes}
 		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{Delta: delta, Queue: o.queue})
 	}
 	stream, err := e.client.WhatIf(ctx, request)
@@ -221,7 +232,7 @@ func (e *Expander) ask(ctx context.Context, base *stowagev1.DecisionContext, opt
 		if err != nil {
 			return err
 		}
-		options[answer.GetScenarioIndex()].take(answer.GetPlacement(), nodes)
+		options[answer.GetScenarioIndex()].take(answer.GetPlacement(), s.nodes)
 	}
 	_, err = stream.Recv()
 	if errors.Is(err, io.EOF) {
