@@ -36,7 +36,7 @@ type Options struct {
 	Profile *stowagev1.Profile
 	// Prices may be nil.
 	Prices *Prices
-	// Refuse returns no option if none places a pod and all of them were read.
+	// Refuse returns no option if none places a pod on its nodes and all of them were read.
 	Refuse bool
 	// Timeout bounds a call, in addition to the deadline of the caller. None if 0.
 	Timeout time.Duration
@@ -66,7 +66,7 @@ func New(client *stowage.Client, o Options) (*Expander, error) {
 	var err error
 	meter := o.Meter.Meter("github.com/stowage-scheduler/stowage/clients/expander")
 	e.duration, err = meter.Float64Histogram("stowage.expander.duration", metric.WithUnit("s"),
-		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod, or failed."),
+		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod on its nodes, or failed."),
 		metric.WithExplicitBucketBoundaries(.001, .003, .01, .03, .1, .3, 1, 3, 10))
 	return e, err
 }
@@ -98,9 +98,9 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 		result = "none"
 		// What could not be read is no reason to refuse.
 		unsure := slices.ContainsFunc(all, func(o *option) bool { return o.problem != nil || o.odd > 0 })
-		e.o.Log.Warn("no option places a pod", "refused", e.o.Refuse && !unsure, "options", about)
+		e.o.Log.Warn("no option places a pod on its nodes", "refused", e.o.Refuse && !unsure, "options", about)
 		if !e.o.Refuse || unsure {
-			err = status.Error(codes.FailedPrecondition, "no option places a pod")
+			err = status.Error(codes.FailedPrecondition, "no option places a pod on its nodes")
 		}
 	default:
 		e.o.Log.Info("selected", "why", best[0].String(), "equal", len(best)-1, "options", about)
@@ -117,7 +117,7 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 }
 
 // best returns the best options, which are equally good, and all options in the order of the request. There are no best ones if
-// none places a pod.
+// none places a pod on its nodes.
 func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (best, all []*option, err error) {
 	if len(r.GetOptions()) == 0 {
 		return nil, nil, status.Error(codes.InvalidArgument, "options: is empty")
@@ -151,8 +151,8 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 		return nil, all, status.Errorf(codes.InvalidArgument, "no option can be verified: %v", all[0])
 	}
 	for _, o := range known {
-		if o.placed == 0 {
-			continue
+		if o.used == 0 {
+			continue // the nodes that are there take what it places
 		}
 		c := -1
 		if len(best) > 0 {

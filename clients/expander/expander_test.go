@@ -352,6 +352,30 @@ func TestNamesOfClusterAutoscaler(t *testing.T) {
 	}
 }
 
+// If pods have got room on nodes that are there, an option is none whose nodes take no pod.
+func TestNodesThatTakeNoPod(t *testing.T) {
+	tainted := node("useless", "z1", "1", "1Gi")
+	tainted.Spec.Taints = []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoSchedule}}
+	useless := expansion{"useless", 1, tainted, pods(2, "1", "1Gi")}
+	useful := expansion{"useful", 2, node("useful", "z2", "16", "64Gi"), pods(2, "1", "1Gi")}
+	for _, refuse := range []bool{false, true} {
+		e, start := beside(t, dial(t), fake.NewClientset(node("old", "z1", "8", "32Gi")), Options{Refuse: refuse})
+		start()
+		answer, err := e.BestOptions(t.Context(), encoded(t, useless, useful))
+		must(t, err)
+		if d := cmp.Diff([]string{"useful"}, groups(answer)); d != "" {
+			t.Error(d)
+		}
+		answer, err = e.BestOptions(t.Context(), encoded(t, useless))
+		if refuse && err == nil && len(answer.Options) == 0 {
+			continue
+		}
+		if refuse || status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("refuse=%t: %v, %v", refuse, answer, err)
+		}
+	}
+}
+
 // counted ends when it was looked at a number of times.
 type counted struct {
 	context.Context
