@@ -94,6 +94,11 @@ prices:
 			[]expansion{{"small", 1, small, append(pods(1, "2", "1Gi"), pods(1, "2", "2Gi", important)...)}}, []string{"small"},
 			"pod shop/web-a: 0/1 nodes are available: 1 Insufficient cpu.",
 		},
+		{
+			"pods without a creation time are the last ones", nil,
+			[]expansion{{"small", 1, small, append(pods(1, "2", "1Gi"), pods(1, "2", "2Gi", created)...)}}, []string{"small"},
+			"pod shop/web-a: 0/1 nodes are available: 1 Insufficient cpu.",
+		},
 	} {
 		e, err := New(client, Options{Prices: c.prices, Log: quiet()})
 		must(t, err)
@@ -129,6 +134,10 @@ func claiming(p *corev1.Pod) {
 func important(p *corev1.Pod) {
 	p.Name = "important"
 	p.Spec.Priority = new(int32(9))
+}
+
+func created(p *corev1.Pod) {
+	p.Name, p.CreationTimestamp = "created", metav1.Unix(1, 0)
 }
 
 // What an option places is what a snapshot with its nodes and no others places.

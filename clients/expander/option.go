@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
@@ -155,7 +154,11 @@ func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 	if len(raw) == 0 {
 		return errors.New("the request has no pods of the option")
 	}
-	pods := make([]*corev1.Pod, 0, len(raw))
+	type pending struct {
+		object *corev1.Pod
+		pod    *stowagev1.Pod
+	}
+	var pods []pending
 	for i, bytes := range raw {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -164,14 +167,7 @@ func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 		if err := p.Unmarshal(bytes); err != nil {
 			return fmt.Errorf("pod %d: %w", i, err)
 		}
-		pods = append(pods, p)
-	}
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
-	})
-	o.total = len(pods)
-	last := ""
-	for _, p := range pods {
+		o.total++
 		out, err := kube.PendingPod(p)
 		if err != nil {
 			o.odd++
@@ -181,36 +177,22 @@ func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 		if len(out.Unread) > 0 {
 			o.unread++
 		}
-		key, err := alike(out)
-		if err != nil {
-			return fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
-		}
-		if at := len(o.queue) - 1; key != "" && key == last {
+		pods = append(pods, pending{p, out})
+	}
+	slices.SortStableFunc(pods, func(a, b pending) int {
+		return kube.ComparePending(a.pod, b.pod, a.object.CreationTimestamp.Time, b.object.CreationTimestamp.Time)
+	})
+	for i, p := range pods {
+		if i > 0 && kube.Alike(pods[i-1].pod, p.pod) {
+			at := len(o.queue) - 1
 			*o.queue[at].Count++
-			o.pods[at] = append(o.pods[at], p)
+			o.pods[at] = append(o.pods[at], p.object)
 			continue
 		}
-		last = key
-		o.queue = append(o.queue, &stowagev1.PendingPods{Pod: out, Count: new(uint32(1))})
-		o.pods = append(o.pods, []*corev1.Pod{p})
+		o.queue = append(o.queue, &stowagev1.PendingPods{Pod: p.pod, Count: new(uint32(1))})
+		o.pods = append(o.pods, []*corev1.Pod{p.object})
 	}
 	return nil
-}
-
-// alike returns a key that equal pods share, "" for a pod with fields of its own.
-func alike(p *stowagev1.Pod) (string, error) {
-	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(p.GetTemplate())
-	if len(p.Labels)+len(p.Unread) > 0 || p.NominatedNodeName != "" || p.Terminating {
-		return "", err
-	}
-	return string(key), err
-}
-
-func priority(p *corev1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
 }
 
 // take takes the answer for the option. Nodes from first on are the added ones.
