@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,10 +74,19 @@ type walk struct {
 	number int
 	id     int
 	gone   []string // names of nodes to use again
+	kept   []kept
+}
+
+// kept is pods that were evicted, perhaps in a transaction that was reverted since.
+type kept struct {
+	evicted *simulate.Evicted
+	pods    []*corev1.Pod
 }
 
 func (w *walk) step() {
-	switch d := w.r.IntN(21); {
+	switch d := w.r.IntN(24); {
+	case d > 20:
+		w.restore()
 	case d == 20:
 		must(w.t, w.s.Settle())
 	case d < 9:
@@ -158,6 +168,15 @@ func (w *walk) evict() {
 	}
 	var out []types.NamespacedName
 	w.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if w.r.IntN(2) == 0 {
+		// The pods that came last.
+		slices.SortFunc(names, func(a, b string) int {
+			if len(a) != len(b) {
+				return len(b) - len(a)
+			}
+			return strings.Compare(b, a)
+		})
+	}
 	for _, name := range names[:1+w.r.IntN(min(4, len(names)))] {
 		out = append(out, types.NamespacedName{Namespace: "shop", Name: name})
 	}
@@ -167,8 +186,32 @@ func (w *walk) evict() {
 		must(w.t, w.s.Restore(e))
 		return
 	}
+	k := kept{evicted: e}
 	for _, p := range out {
+		k.pods = append(k.pods, w.now.pods[p.Name])
 		delete(w.now.pods, p.Name)
+	}
+	w.kept = append(w.kept, k)
+}
+
+// restore restores pods that were evicted in some state before, reverted or not.
+func (w *walk) restore() {
+	if len(w.kept) == 0 {
+		return
+	}
+	last := w.kept[max(0, len(w.kept)-4):]
+	k := last[w.r.IntN(len(last))]
+	can := true
+	for _, p := range k.pods {
+		can = can && w.s.HasNode(p.Spec.NodeName) && w.s.NodeOf("shop", p.Name) == ""
+	}
+	if err := w.s.Restore(k.evicted); can != (err == nil) {
+		w.t.Fatalf("restored %t, want %t: %v", err == nil, can, err)
+	}
+	if can {
+		for _, p := range k.pods {
+			w.now.pods[p.Name] = p
+		}
 	}
 }
 
