@@ -20,7 +20,7 @@ type Config struct {
 
 	Cluster    bool   `help:"Verify options beside the nodes, pods and DaemonSets of the live cluster. Without it, there are the new nodes alone."`
 	PricesFile string `help:"Prices of nodes by node group or labels, in YAML or JSON. Without it, the fewest nodes are best."`
-	NoneFits   string `enum:"leave,refuse" default:"leave" help:"What to answer if no option places a pod. leave: an error, after which Cluster Autoscaler goes on with all options. refuse: no option, so that Cluster Autoscaler of 1.35 or later adds no nodes."`
+	NoneFits   string `enum:"leave,refuse" default:"leave" help:"What to answer if no option places a pod on its nodes. leave: an error, after which Cluster Autoscaler goes on with all options. refuse: no option, so that Cluster Autoscaler of 1.35 or later adds no nodes."`
 
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`

@@ -10,9 +10,10 @@
 // without a price come behind those with one. If several are equal in all of this, all are returned, and Cluster Autoscaler's
 // next expander selects one of them. Option.debug says why.
 //
-// An option that cannot be read is not selected. If no option places a pod, or the answer is not known in time, the answer is an
-// error, after which Cluster Autoscaler goes on with all options; Options.Refuse returns none instead in the first case, so that
-// Cluster Autoscaler of 1.35 or later adds no nodes.
+// An option that cannot be read is not selected, nor one whose nodes take no pod: nodes of the live cluster may have got room. If
+// no option places a pod on its nodes, or the answer is not known in time, the answer is an error, after which Cluster Autoscaler
+// goes on with all options; Options.Refuse returns none instead in the first case, so that Cluster Autoscaler of 1.35 or later
+// adds no nodes.
 //
 // What is not known: pods of a PodGroup are placed one by one; volumes and resource claims are not read, which Option.debug says
 // of a pod that has some; without Options.Cluster, pods on existing nodes and DaemonSets do not count.

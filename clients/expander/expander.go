@@ -36,7 +36,7 @@ type Options struct {
 	Profile *stowagev1.Profile
 	// Prices may be nil.
 	Prices *Prices
-	// Refuse returns no option if none places a pod and all of them were read.
+	// Refuse returns no option if none places a pod on its nodes and all of them were read.
 	Refuse bool
 	// Timeout bounds a call, in addition to the deadline of the caller. None if 0.
 	Timeout time.Duration
@@ -66,7 +66,7 @@ func New(client *stowage.Client, o Options) (*Expander, error) {
 	var err error
 	meter := o.Meter.Meter("github.com/stowage-scheduler/stowage/clients/expander")
 	e.duration, err = meter.Float64Histogram("stowage.expander.duration", metric.WithUnit("s"),
-		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod, or failed."),
+		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod on its nodes, or failed."),
 		metric.WithExplicitBucketBoundaries(.001, .003, .01, .03, .1, .3, 1, 3, 10))
 	return e, err
 }
@@ -98,9 +98,9 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 		result = "none"
 		// What could not be read is no reason to refuse.
 		unsure := slices.ContainsFunc(all, func(o *option) bool { return o.problem != nil || o.odd > 0 })
-		e.o.Log.Warn("no option places a pod", "refused", e.o.Refuse && !unsure, "options", about)
+		e.o.Log.Warn("no option places a pod on its nodes", "refused", e.o.Refuse && !unsure, "options", about)
 		if !e.o.Refuse || unsure {
-			err = status.Error(codes.FailedPrecondition, "no option places a pod")
+			err = status.Error(codes.FailedPrecondition, "no option places a pod on its nodes")
 		}
 	default:
 		e.o.Log.Info("selected", "why", best[0].String(), "equal", len(best)-1, "options", about)
@@ -117,7 +117,7 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 }
 
 // best returns the best options, which are equally good, and all options in the order of the request. There are no best ones if
-// none places a pod.
+// none places a pod on its nodes.
 func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (best, all []*option, err error) {
 	if len(r.GetOptions()) == 0 {
 		return nil, nil, status.Error(codes.InvalidArgument, "options: is empty")
@@ -126,14 +126,19 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 		return nil, nil, status.Error(codes.Unavailable, live.ErrNotReady.Error())
 	}
 	if e.o.Cluster == nil {
-		base := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}}
-		all, err = e.verified(ctx, r, base, 0, func(string) bool { return false })
+		all, err = e.verified(ctx, r, &surroundings{
+			context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}},
+			taken:   func(string) bool { return false },
+		})
 	} else {
 		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
-			base := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}}
-			all, err = e.verified(ctx, r, base, uint32(v.NodeCount()), func(name string) bool {
-				_, there := v.NodeIndex(name)
-				return there
+			all, err = e.verified(ctx, r, &surroundings{
+				context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}},
+				nodes:   uint32(v.NodeCount()), templates: uint32(v.TemplateCount()),
+				taken: func(name string) bool {
+					_, there := v.NodeIndex(name)
+					return there
+				},
 			})
 			return err
 		})
@@ -146,8 +151,8 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 		return nil, all, status.Errorf(codes.InvalidArgument, "no option can be verified: %v", all[0])
 	}
 	for _, o := range known {
-		if o.placed == 0 {
-			continue
+		if o.used == 0 {
+			continue // the nodes that are there take what it places
 		}
 		c := -1
 		if len(best) > 0 {
@@ -163,26 +168,32 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 	return best, all, nil
 }
 
-// verified reads and verifies the options beside a number of nodes.
-func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsRequest, base *stowagev1.DecisionContext, nodes uint32,
-	taken func(string) bool,
-) ([]*option, error) {
-	var daemons []*appsv1.DaemonSet
+// surroundings is what options are verified beside.
+type surroundings struct {
+	context *stowagev1.DecisionContext
+	// The numbers of nodes and templates, behind which those of an option come.
+	nodes, templates uint32
+	taken            func(string) bool // whether a node has the name
+	daemons          []*appsv1.DaemonSet
+}
+
+// verified reads and verifies the options.
+func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsRequest, s *surroundings) ([]*option, error) {
 	if e.o.DaemonSets != nil {
-		var err error
-		if daemons, err = e.o.DaemonSets.Lister().List(labels.Everything()); err != nil {
+		daemons, err := e.o.DaemonSets.Lister().List(labels.Everything())
+		if err != nil {
 			return nil, err
 		}
-		daemons = slices.DeleteFunc(daemons, func(ds *appsv1.DaemonSet) bool { return ds.DeletionTimestamp != nil })
+		s.daemons = slices.DeleteFunc(daemons, func(ds *appsv1.DaemonSet) bool { return ds.DeletionTimestamp != nil })
 	}
-	base.Profile = e.o.Profile
+	s.context.Profile = e.o.Profile
 	var all []*option
 	added := 0
 	for _, from := range r.GetOptions() {
+		o := e.read(ctx, r, from, s)
 		if ctx.Err() != nil {
 			return all, status.FromContextError(ctx.Err()).Err()
 		}
-		o := e.read(r, from, daemons, taken)
 		if added += len(o.nodes); added > maximumAllNodes {
 			return all, status.Errorf(codes.ResourceExhausted, "options: add more than %d nodes together", maximumAllNodes)
 		}
@@ -191,7 +202,7 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 	// An option that the server refuses does not stop the others.
 	for range all {
 		asked := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
-		err := e.ask(ctx, base, asked, nodes)
+		err := e.ask(ctx, s, asked)
 		if err == nil || !refuse(asked, err) {
 			return all, err
 		}
@@ -200,13 +211,13 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 }
 
 // ask places the pods of each option on its nodes.
-func (e *Expander) ask(ctx context.Context, base *stowagev1.DecisionContext, options []*option, nodes uint32) error {
+func (e *Expander) ask(ctx context.Context, s *surroundings, options []*option) error {
 	if len(options) == 0 {
 		return nil
 	}
-	request := &stowagev1.WhatIfRequest{Context: base}
+	request := &stowagev1.WhatIfRequest{Context: s.context}
 	for _, o := range options {
-		delta := &stowagev1.ClusterDelta{Nodes: o.nodes}
+		delta := &stowagev1.ClusterDelta{PodTemplates: o.templates, Nodes: o.nodes}
 		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{Delta: delta, Queue: o.queue})
 	}
 	stream, err := e.client.WhatIf(ctx, request)
@@ -221,7 +232,7 @@ func (e *Expander) ask(ctx context.Context, base *stowagev1.DecisionContext, opt
 		if err != nil {
 			return err
 		}
-		options[answer.GetScenarioIndex()].take(answer.GetPlacement(), nodes)
+		options[answer.GetScenarioIndex()].take(answer.GetPlacement(), s.nodes)
 	}
 	_, err = stream.Recv()
 	if errors.Is(err, io.EOF) {

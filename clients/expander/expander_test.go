@@ -3,6 +3,7 @@ package expander
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -17,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 )
@@ -94,6 +94,11 @@ prices:
 			[]expansion{{"small", 1, small, append(pods(1, "2", "1Gi"), pods(1, "2", "2Gi", important)...)}}, []string{"small"},
 			"pod shop/web-a: 0/1 nodes are available: 1 Insufficient cpu.",
 		},
+		{
+			"pods without a creation time are the last ones", nil,
+			[]expansion{{"small", 1, small, append(pods(1, "2", "1Gi"), pods(1, "2", "2Gi", created)...)}}, []string{"small"},
+			"pod shop/web-a: 0/1 nodes are available: 1 Insufficient cpu.",
+		},
 	} {
 		e, err := New(client, Options{Prices: c.prices, Log: quiet()})
 		must(t, err)
@@ -129,6 +134,10 @@ func claiming(p *corev1.Pod) {
 func important(p *corev1.Pod) {
 	p.Name = "important"
 	p.Spec.Priority = new(int32(9))
+}
+
+func created(p *corev1.Pod) {
+	p.Name, p.CreationTimestamp = "created", metav1.Unix(1, 0)
 }
 
 // What an option places is what a snapshot with its nodes and no others places.
@@ -296,22 +305,13 @@ func TestBesideTheLiveCluster(t *testing.T) {
 	ds.Spec.Template.Spec = pod("", "500m", "1Gi").Spec
 	ds.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: "z1"}
 	api := fake.NewClientset(old, running, ds)
-	cluster, err := live.New(api, client, live.Options{Log: quiet()})
-	must(t, err)
-	daemons := cluster.Informers().Apps().V1().DaemonSets()
-	daemons.Informer()
-	e, err := New(client, Options{Cluster: cluster, DaemonSets: daemons, Log: quiet()})
-	must(t, err)
+	e, start := beside(t, client, api, Options{})
 	same, other := pods(1, "1", "1Gi", apart), node("other", "z2", "2", "4Gi")
 	r := encoded(t, expansion{"same-zone", 1, template, same}, expansion{"other-zone", 1, other, same})
 	if _, err := e.BestOptions(t.Context(), r); status.Code(err) != codes.Unavailable {
 		t.Errorf("before the informers have synced: %v", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = cluster.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
-	eventually(t, "ready", e.Ready)
+	start()
 	answer, err := e.BestOptions(t.Context(), r)
 	must(t, err)
 	if d := cmp.Diff([]string{"other-zone"}, groups(answer)); d != "" {
@@ -327,8 +327,106 @@ func TestBesideTheLiveCluster(t *testing.T) {
 	}
 	_, all, err := e.best(t.Context(), encoded(t, expansion{"with-agent", 2, template, two}))
 	must(t, err)
-	if all[0].placed != 2 || all[0].used != 2 || all[0].nodes[0].Name != "old-0" {
+	if all[0].placed != 2 || all[0].used != 2 || all[0].nodes[0].Name != "stowage-new-0" {
 		t.Error(all[0])
+	}
+	// A pod that came after the start has a template that is in the view's delta alone.
+	late := pod("late", "0", "0")
+	late.Labels, late.Spec.NodeName = nil, "old"
+	apart(late)
+	_, err = api.CoreV1().Pods("shop").Create(t.Context(), late, metav1.CreateOptions{})
+	must(t, err)
+	eventually(t, "the late pod keeps others out of its zone", func() bool {
+		_, all, err := e.best(t.Context(), encoded(t, expansion{"with-agent", 1, template, pods(1, "1", "1Gi")}))
+		must(t, err)
+		return all[0].placed == 0
+	})
+}
+
+// The nodes of Cluster Autoscaler are named template-node-for-<group>-<number> (simulator/node_info_utils.go), by their host name
+// as well, where only 63 bytes fit.
+func TestNamesOfClusterAutoscaler(t *testing.T) {
+	e, err := New(dial(t), Options{Log: quiet()})
+	must(t, err)
+	for _, group := range []string{
+		"ng", "my-cluster-workers-general-purpose", "eks-general-purpose-5ec4f1d3-0e2c-6b1d-9f1e-1f5a3b1c2d3e",
+		"https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a/instanceGroups/gke-c-default-pool-1234abcd-grp",
+		strings.Repeat("long", 100), "odd/ group\n\xff", "",
+	} {
+		n := node("template-node-for-"+group+"-5577006791947779410", "z1", "2", "8Gi")
+		_, all, err := e.best(t.Context(), encoded(t, expansion{group, 3, n, pods(6, "1", "1Gi")}))
+		if err != nil || all[0].placed != 6 || all[0].used != 3 {
+			t.Errorf("%s: %v, %v", group, err, all)
+		}
+	}
+}
+
+// If pods have got room on nodes that are there, an option is none whose nodes take no pod.
+func TestNodesThatTakeNoPod(t *testing.T) {
+	tainted := node("useless", "z1", "1", "1Gi")
+	tainted.Spec.Taints = []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoSchedule}}
+	useless := expansion{"useless", 1, tainted, pods(2, "1", "1Gi")}
+	useful := expansion{"useful", 2, node("useful", "z2", "16", "64Gi"), pods(2, "1", "1Gi")}
+	for _, refuse := range []bool{false, true} {
+		e, start := beside(t, dial(t), fake.NewClientset(node("old", "z1", "8", "32Gi")), Options{Refuse: refuse})
+		start()
+		answer, err := e.BestOptions(t.Context(), encoded(t, useless, useful))
+		must(t, err)
+		if d := cmp.Diff([]string{"useful"}, groups(answer)); d != "" {
+			t.Error(d)
+		}
+		answer, err = e.BestOptions(t.Context(), encoded(t, useless))
+		if refuse && err == nil && len(answer.Options) == 0 {
+			continue
+		}
+		if refuse || status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("refuse=%t: %v, %v", refuse, answer, err)
+		}
+	}
+}
+
+// counted ends when it was looked at a number of times.
+type counted struct {
+	context.Context
+	looks int
+}
+
+func (c *counted) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// The pods of a DaemonSet are converted once for all nodes of an option, and an option ends with its caller.
+func TestManyNodesWithDaemonSets(t *testing.T) {
+	e, err := New(dial(t), Options{Log: quiet()})
+	must(t, err)
+	s := &surroundings{templates: 7, taken: func(name string) bool { return name == "stowage-new-1" }}
+	for i := range 5 {
+		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("agent-", i), Namespace: "kube-system", UID: "u"}}
+		ds.Spec.Template.Spec = pod("", "5m", "1Mi").Spec
+		s.daemons = append(s.daemons, ds)
+	}
+	s.daemons[1].Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: "z2"} // not here
+	const nodes, pending = 20, 3
+	r := encoded(t, expansion{"a", nodes, node("a", "z1", "64", "256Gi"), pods(pending, "1", "1Gi")})
+	enough := nodes + 1 + len(s.daemons) + pending // one name is taken
+	for looks := range enough {
+		o := e.read(&counted{t.Context(), looks}, r, r.Options[0], s)
+		if !errors.Is(o.problem, context.Canceled) {
+			t.Fatalf("after %d looks of %d: %v", looks, enough, o.problem)
+		}
+	}
+	o := e.read(&counted{t.Context(), enough}, r, r.Options[0], s)
+	must(t, o.problem)
+	if len(o.templates) != 4 || o.templates[3].Index != 10 || len(o.nodes) != nodes || o.nodes[1].Name != "stowage-new-2" {
+		t.Error(o.templates, o.nodes)
+	}
+	for _, n := range o.nodes {
+		if len(n.PodCounts) != 4 || n.Labels[corev1.LabelHostname] != n.Name {
+			t.Error(n)
+		}
 	}
 }
 

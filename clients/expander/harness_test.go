@@ -9,8 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/stowage-scheduler/stowage/clients/embedded"
+	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 )
@@ -32,7 +34,7 @@ func dial(t testing.TB) *stowage.Client {
 	return client
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if holds() {
@@ -115,6 +117,25 @@ func encoded(t testing.TB, options ...expansion) *grpcplugin.BestOptionsRequest 
 		}
 	}
 	return r
+}
+
+// beside returns an Expander of a live cluster, and what starts it.
+func beside(t testing.TB, client *stowage.Client, api kubernetes.Interface, o Options) (e *Expander, start func()) {
+	t.Helper()
+	cluster, err := live.New(api, client, live.Options{Log: quiet()})
+	must(t, err)
+	o.Cluster, o.DaemonSets, o.Log = cluster, cluster.Informers().Apps().V1().DaemonSets(), quiet()
+	o.DaemonSets.Informer()
+	e, err = New(client, o)
+	must(t, err)
+	return e, func() {
+		t.Helper()
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = cluster.Run(ctx) }()
+		t.Cleanup(func() { cancel(); <-done })
+		eventually(t, "ready", e.Ready)
+	}
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

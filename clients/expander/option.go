@@ -2,13 +2,13 @@ package expander
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
@@ -25,12 +25,15 @@ const (
 
 // option is an option and what is known about it.
 type option struct {
-	group   string
-	count   int
-	node    *corev1.Node
-	pods    [][]*corev1.Pod // by entry of queue
-	queue   []*stowagev1.PendingPods
-	nodes   []*stowagev1.Node
+	group string
+	count int
+	node  *corev1.Node
+	pods  [][]*corev1.Pod // by entry of queue
+	queue []*stowagev1.PendingPods
+	nodes []*stowagev1.Node
+	// templates are those of the DaemonSet pods of nodes.
+	templates []*stowagev1.IndexedPodTemplate
+
 	total   int // pods
 	unread  int // pods with fields that are not read
 	odd     int // pods that do not convert
@@ -45,22 +48,20 @@ type option struct {
 }
 
 // read reads an option of a request. A problem of the option is in the result.
-func (e *Expander) read(r *grpcplugin.BestOptionsRequest, from *grpcplugin.Option, daemons []*appsv1.DaemonSet,
-	taken func(string) bool,
-) *option {
+func (e *Expander) read(ctx context.Context, r *grpcplugin.BestOptionsRequest, from *grpcplugin.Option, s *surroundings) *option {
 	o := &option{group: from.GetNodeGroupId(), count: int(from.GetNodeCount())}
 	if o.problem = o.readNode(r); o.problem != nil {
 		return o
 	}
 	o.price, o.priced = e.o.Prices.of(o.group, o.node)
-	if o.problem = o.addNodes(daemons, taken); o.problem != nil {
+	if o.problem = o.addNodes(ctx, s); o.problem != nil {
 		return o
 	}
 	pods := from.GetPodBytes()
 	if len(pods) == 0 {
 		pods = from.GetPod()
 	}
-	o.problem = o.readPods(pods)
+	o.problem = o.readPods(ctx, pods)
 	return o
 }
 
@@ -82,64 +83,91 @@ func (o *option) readNode(r *grpcplugin.BestOptionsRequest) error {
 	return nil
 }
 
-// addNodes makes the nodes of the group: the given one under names of their own.
-func (o *option) addNodes(daemons []*appsv1.DaemonSet, taken func(string) bool) error {
-	prefix := cmp.Or(o.node.Name, "node")
-	prefix = strings.TrimRight(prefix[:min(len(prefix), 230)], ".-")
+// addNodes makes the nodes of the group. They are like the given one, but have names of their own: its name is as long as the id
+// of the group, and may be too long for the label of the host name.
+func (o *option) addNodes(ctx context.Context, s *surroundings) error {
+	var first *stowagev1.Node
 	for number := 0; len(o.nodes) < o.count; number++ {
-		name := fmt.Sprintf("%s-%d", prefix, number)
-		if taken(name) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		name := fmt.Sprintf("stowage-new-%d", number)
+		if s.taken(name) {
 			continue
 		}
-		n := o.node.DeepCopy()
-		n.Name = name
-		if n.Labels == nil {
-			n.Labels = map[string]string{}
+		if first == nil {
+			var err error
+			if first, err = o.newNode(ctx, name, s); err != nil {
+				return err
+			}
+		}
+		n := &stowagev1.Node{
+			Name: name, Labels: maps.Clone(first.Labels), Taints: first.Taints, Unschedulable: first.Unschedulable,
+			Allocatable: first.Allocatable, Images: first.Images, PodCounts: first.PodCounts,
 		}
 		n.Labels[corev1.LabelHostname] = name
-		out, err := kube.Node(n)
-		if err != nil {
-			return fmt.Errorf("the node of the group: %w", err)
-		}
-		for _, ds := range daemons {
-			p, err := kube.DaemonPod(ds, n)
-			if err != nil {
-				return fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, err)
-			}
-			if p == nil {
-				continue
-			}
-			running := kube.OccupyingPod(p)
-			if running.Amounts != nil {
-				return fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, running.Amounts)
-			}
-			out.Pods = append(out.Pods, running.Pod)
-		}
-		o.nodes = append(o.nodes, out)
+		o.nodes = append(o.nodes, n)
 	}
 	return nil
 }
 
+// newNode converts the node of the group under a name, with its DaemonSet pods, each of a template of its own. Those of all its
+// nodes are the same: no DaemonSet selects a name that was made up here.
+func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*stowagev1.Node, error) {
+	n := o.node.DeepCopy()
+	n.Name = name
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	n.Labels[corev1.LabelHostname] = name
+	out, err := kube.Node(n)
+	if err != nil {
+		return nil, fmt.Errorf("the node of the group: %w", err)
+	}
+	for _, ds := range s.daemons {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		p, err := kube.DaemonPod(ds, n)
+		if err != nil {
+			return nil, fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, err)
+		}
+		if p == nil {
+			continue
+		}
+		running := kube.OccupyingPod(p)
+		if running.Amounts != nil {
+			return nil, fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, running.Amounts)
+		}
+		template := running.Pod.GetTemplate()
+		maps.Copy(template.Labels, running.Pod.Labels)
+		index := s.templates + uint32(len(o.templates))
+		o.templates = append(o.templates, &stowagev1.IndexedPodTemplate{Index: index, Template: template})
+		out.PodCounts = append(out.PodCounts, &stowagev1.PodCount{TemplateIndex: index, Count: 1})
+	}
+	return out, nil
+}
+
 // readPods makes the queue of the pods, in the order of kube-scheduler's. A pod that does not convert counts as one without a
 // node.
-func (o *option) readPods(raw [][]byte) error {
+func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 	if len(raw) == 0 {
 		return errors.New("the request has no pods of the option")
 	}
-	pods := make([]*corev1.Pod, 0, len(raw))
+	type pending struct {
+		object *corev1.Pod
+		pod    *stowagev1.Pod
+	}
+	var pods []pending
 	for i, bytes := range raw {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		p := &corev1.Pod{}
 		if err := p.Unmarshal(bytes); err != nil {
 			return fmt.Errorf("pod %d: %w", i, err)
 		}
-		pods = append(pods, p)
-	}
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
-	})
-	o.total = len(pods)
-	last := ""
-	for _, p := range pods {
+		o.total++
 		out, err := kube.PendingPod(p)
 		if err != nil {
 			o.odd++
@@ -149,36 +177,22 @@ func (o *option) readPods(raw [][]byte) error {
 		if len(out.Unread) > 0 {
 			o.unread++
 		}
-		key, err := alike(out)
-		if err != nil {
-			return fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
-		}
-		if at := len(o.queue) - 1; key != "" && key == last {
+		pods = append(pods, pending{p, out})
+	}
+	slices.SortStableFunc(pods, func(a, b pending) int {
+		return kube.ComparePending(a.pod, b.pod, a.object.CreationTimestamp.Time, b.object.CreationTimestamp.Time)
+	})
+	for i, p := range pods {
+		if i > 0 && kube.Alike(pods[i-1].pod, p.pod) {
+			at := len(o.queue) - 1
 			*o.queue[at].Count++
-			o.pods[at] = append(o.pods[at], p)
+			o.pods[at] = append(o.pods[at], p.object)
 			continue
 		}
-		last = key
-		o.queue = append(o.queue, &stowagev1.PendingPods{Pod: out, Count: new(uint32(1))})
-		o.pods = append(o.pods, []*corev1.Pod{p})
+		o.queue = append(o.queue, &stowagev1.PendingPods{Pod: p.pod, Count: new(uint32(1))})
+		o.pods = append(o.pods, []*corev1.Pod{p.object})
 	}
 	return nil
-}
-
-// alike returns a key that equal pods share, "" for a pod with fields of its own.
-func alike(p *stowagev1.Pod) (string, error) {
-	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(p.GetTemplate())
-	if len(p.Labels)+len(p.Unread) > 0 || p.NominatedNodeName != "" || p.Terminating {
-		return "", err
-	}
-	return string(key), err
-}
-
-func priority(p *corev1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
 }
 
 // take takes the answer for the option. Nodes from first on are the added ones.

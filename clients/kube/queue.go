@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // AnyScheduler is an Options.SchedulerName that all pods match.
@@ -27,16 +30,29 @@ func (b *Builder) leaveToOthers() (others []Entry) {
 	return others
 }
 
-// sortQueue sorts the queue as kube-scheduler does: by priority, then by the time since which pods have waited, here that of
-// their creation (pkg/scheduler/framework/plugins/queuesort/priority_sort.go, v1.37). Pods without one come last, in the order
-// in which they were added.
+// sortQueue sorts the queue as kube-scheduler does. Pods that are equal in it keep the order in which they were added.
 func (b *Builder) sortQueue() {
 	slices.SortStableFunc(b.queue, func(x, y slot) int {
-		return cmp.Or(cmp.Compare(y.priority(), x.priority()), compareTimes(x.created(), y.created()))
+		return ComparePending(x.pods.GetPod(), y.pods.GetPod(), x.created(), y.created())
 	})
 }
 
-func (s *slot) priority() int32 { return s.pods.GetPod().GetTemplate().GetSpec().GetPriority() }
+// ComparePending orders pending pods, with templates of their own, as kube-scheduler's queue does: by priority, then by the time
+// since which they have waited, here that of their creation (pkg/scheduler/framework/plugins/queuesort/priority_sort.go, v1.37).
+// Pods without one come last.
+func ComparePending(x, y *stowagev1.Pod, xCreated, yCreated time.Time) int {
+	return cmp.Or(
+		cmp.Compare(y.GetTemplate().GetSpec().GetPriority(), x.GetTemplate().GetSpec().GetPriority()),
+		compareTimes(xCreated, yCreated),
+	)
+}
+
+// Alike reports whether pending pods differ in their names at most, so that they can share an entry of a queue. A nominated pod
+// is like no other: its name tells which one it is.
+func Alike(x, y *stowagev1.Pod) bool {
+	return x == y || len(x.Labels)+len(y.Labels)+len(x.Unread)+len(y.Unread) == 0 && x.NominatedNodeName+y.NominatedNodeName == "" &&
+		x.Terminating == y.Terminating && x.GetTemplateIndex() == y.GetTemplateIndex() && proto.Equal(x.GetTemplate(), y.GetTemplate())
+}
 
 func (s *slot) created() time.Time { return s.facts.stamp.pod.CreationTimestamp.Time }
 

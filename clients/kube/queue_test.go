@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // TestQueueOrder holds the queue against PrioritySort, with priorities of pods and of PriorityClasses.
@@ -40,6 +42,41 @@ func TestQueueOrder(t *testing.T) {
 	}
 	if got, want := names(s.Queue), []string{"classed", "older", "younger", "new", "newer", "low", "negative"}; !slices.Equal(got, want) {
 		t.Errorf("queue %v, want %v", got, want)
+	}
+}
+
+// TestAlike checks which pods can share an entry.
+func TestAlike(t *testing.T) {
+	template := func(namespace string) *stowagev1.Pod {
+		return &stowagev1.Pod{Name: "p", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Namespace: namespace}}}
+	}
+	index := func(i uint32) *stowagev1.Pod {
+		return &stowagev1.Pod{Name: "p", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: i}}
+	}
+	for what, change := range map[string]func(p *stowagev1.Pod){
+		"a label":      func(p *stowagev1.Pod) { p.Labels = map[string]string{"a": "b"} },
+		"unread":       func(p *stowagev1.Pod) { p.Unread = []*stowagev1.UnreadField{{}} },
+		"nominated":    func(p *stowagev1.Pod) { p.NominatedNodeName = "n" },
+		"terminating":  func(p *stowagev1.Pod) { p.Terminating = true },
+		"index":        func(p *stowagev1.Pod) { p.Source = index(2).Source },
+		"template":     func(p *stowagev1.Pod) { p.Source = template("other").Source },
+		"nothing else": nil,
+	} {
+		for _, x := range []*stowagev1.Pod{template("n"), index(0)} {
+			y := proto.CloneOf(x)
+			y.Name = "q"
+			if change != nil {
+				change(y)
+			}
+			if kube.Alike(x, y) != (change == nil) || kube.Alike(y, x) != (change == nil) || !kube.Alike(y, y) {
+				t.Errorf("%s: %v and %v", what, x, y)
+			}
+		}
+	}
+	nominated := template("n")
+	nominated.NominatedNodeName = "n"
+	if kube.Alike(nominated, proto.CloneOf(nominated)) {
+		t.Error("nominated pods are alike")
 	}
 }
 

@@ -29,6 +29,9 @@ func (v *View) Version() uint64 { return v.version }
 // NodeCount is the number of nodes.
 func (v *View) NodeCount() int { return len(v.names) }
 
+// TemplateCount is the number of pod templates: the index of the first one that a delta to the view adds.
+func (v *View) TemplateCount() int { return v.base.templates + len(v.delta.GetPodTemplates()) }
+
 // NodeName is the name of a node by its index.
 func (v *View) NodeName(index uint32) string { return v.names[index] }
 

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // AddPods puts pods on the nodes of their spec.nodeName, all or none, whether or not the nodes are feasible for them.
@@ -37,12 +39,14 @@ func (s *Snapshot) add(p *corev1.Pod, node string) error {
 	if err := errors.Join(running.Terms, running.Amounts); err != nil {
 		return err
 	}
-	index, err := s.base.template(&s.now, running.Pod.GetTemplate())
+	template, err := s.base.template(&s.now, running.Pod.GetTemplate())
 	if err != nil {
 		return err
 	}
-	running.Pod.Source = templateIndex(index)
-	s.base.put(&s.now, &placed{object: p, key: keyOfPod(p), node: node, group: kube.PodGroupName(p), pod: running.Pod})
+	running.Pod.Source = templateIndex(template.Index)
+	s.base.put(&s.now, &placed{
+		object: p, key: keyOfPod(p), node: node, group: kube.PodGroupName(p), template: template, pod: running.Pod,
+	})
 	return nil
 }
 
@@ -106,10 +110,25 @@ func (s *Snapshot) Restore(e *Evicted) error {
 			if !s.HasNode(p.node) {
 				return fmt.Errorf("pod %s: there is no node %q", p.key, p.node)
 			}
+			template, err := s.base.template(&s.now, p.template.Template)
+			if err != nil {
+				return fmt.Errorf("pod %s: %w", p.key, err)
+			}
+			if template.Index != p.template.Index {
+				p = p.of(template)
+			}
 			s.base.put(&s.now, p)
 		}
 		return nil
 	})
+}
+
+// of returns the pod for a state in which its template has another index.
+func (p *placed) of(template *stowagev1.IndexedPodTemplate) *placed {
+	out := *p
+	out.template, out.pod = template, proto.CloneOf(p.pod)
+	out.pod.Source = templateIndex(template.Index)
+	return &out
 }
 
 // AddNode adds a node behind the others, with pods, which need not name it.
@@ -149,6 +168,11 @@ func (s *Snapshot) RemoveNode(name string) error {
 	}
 	for _, p := range s.base.podsOn(&s.now, name) {
 		s.now.take(p)
+	}
+	for pod, node := range s.base.nominated {
+		if node == name {
+			s.now.nominated = s.now.nominated.set(pod, true) // also if a node of that name is added again
+		}
 	}
 	s.now.nodes = s.now.nodes.set(name, nil)
 	names := slices.Clone(s.now.order.names)

@@ -20,7 +20,7 @@ func (b *base) delta(s *state) *stowagev1.ClusterDelta {
 	pods, came := map[string]*stowagev1.NodePodsDelta{}, 0
 	for _, c := range slices.Backward(changes) {
 		if c.template != nil {
-			d.PodTemplates = append(d.PodTemplates, &stowagev1.IndexedPodTemplate{Index: c.index, Template: c.template})
+			d.PodTemplates = append(d.PodTemplates, c.template)
 			continue
 		}
 		what := change{node: c.node, pod: c.pod, nominated: c.nominated}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,9 +22,19 @@ import (
 type world struct {
 	nodes []*corev1.Node
 	pods  map[string]*corev1.Pod // on nodes
+	// nominated are pending pods that keep room on a node, until they are placed or the node is gone.
+	nominated map[string]*corev1.Pod
 }
 
-func (w world) copy() world { return world{slices.Clone(w.nodes), maps.Clone(w.pods)} }
+func (w world) copy() world {
+	return world{slices.Clone(w.nodes), maps.Clone(w.pods), maps.Clone(w.nominated)}
+}
+
+// put puts a pod on its node.
+func (w world) put(p *corev1.Pod) {
+	w.pods[p.Name] = p
+	delete(w.nominated, p.Name)
+}
 
 // place asks about the whole world at once, with nothing but its objects.
 func (w world) place(t *testing.T, client *stowage.Client, queue []*corev1.Pod) (nodes, messages []string) {
@@ -35,12 +46,21 @@ func (w world) place(t *testing.T, client *stowage.Client, queue []*corev1.Pod) 
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		must(t, b.AddPod(w.pods[name]))
 	}
+	waiting := 0
+	for _, name := range slices.Sorted(maps.Keys(w.nominated)) {
+		if !slices.ContainsFunc(queue, func(p *corev1.Pod) bool { return p.Name == name }) {
+			must(t, b.AddPod(w.nominated[name]))
+			waiting++
+		}
+	}
 	for _, p := range queue {
 		must(t, b.AddPod(p))
 	}
 	cluster, err := b.Build()
 	must(t, err)
-	answer, err := client.Place(t.Context(), cluster.PlaceRequest())
+	request := cluster.PlaceRequest()
+	request.Queue = request.Queue[waiting:]
+	answer, err := client.Place(t.Context(), request)
 	must(t, err)
 	for _, p := range answer.Placements {
 		nodes, messages = append(nodes, append(p.Nodes.Names, "")[0]), append(messages, p.Message)
@@ -73,10 +93,21 @@ type walk struct {
 	number int
 	id     int
 	gone   []string // names of nodes to use again
+	kept   []kept
+	// pending are all pods that were nominated at first.
+	pending []*corev1.Pod
+}
+
+// kept is pods that were evicted, perhaps in a transaction that was reverted since.
+type kept struct {
+	evicted *simulate.Evicted
+	pods    []*corev1.Pod
 }
 
 func (w *walk) step() {
-	switch d := w.r.IntN(21); {
+	switch d := w.r.IntN(24); {
+	case d > 20:
+		w.restore()
 	case d == 20:
 		must(w.t, w.s.Settle())
 	case d < 9:
@@ -124,6 +155,9 @@ func (w *walk) schedule() {
 			queue = append(queue, same)
 		}
 	}
+	if names := slices.Sorted(maps.Keys(w.now.nominated)); len(names) > 0 && w.r.IntN(4) == 0 {
+		queue = append(queue, w.now.nominated[names[w.r.IntN(len(names))]])
+	}
 	o := simulate.ScheduleOptions{DryRun: w.r.IntN(4) == 0, Stop: w.r.IntN(4) == 0}
 	want, messages := w.now.place(w.t, w.client, queue)
 	got, err := w.s.Schedule(w.t.Context(), queue, o)
@@ -146,7 +180,7 @@ func (w *walk) schedule() {
 	}
 	for _, r := range got {
 		if r.Node != "" && !o.DryRun {
-			w.now.pods[r.Pod.Name] = on(r.Node, r.Pod)
+			w.now.put(on(r.Node, r.Pod))
 		}
 	}
 }
@@ -158,6 +192,15 @@ func (w *walk) evict() {
 	}
 	var out []types.NamespacedName
 	w.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if w.r.IntN(2) == 0 {
+		// The pods that came last.
+		slices.SortFunc(names, func(a, b string) int {
+			if len(a) != len(b) {
+				return len(b) - len(a)
+			}
+			return strings.Compare(b, a)
+		})
+	}
 	for _, name := range names[:1+w.r.IntN(min(4, len(names)))] {
 		out = append(out, types.NamespacedName{Namespace: "shop", Name: name})
 	}
@@ -167,8 +210,32 @@ func (w *walk) evict() {
 		must(w.t, w.s.Restore(e))
 		return
 	}
+	k := kept{evicted: e}
 	for _, p := range out {
+		k.pods = append(k.pods, w.now.pods[p.Name])
 		delete(w.now.pods, p.Name)
+	}
+	w.kept = append(w.kept, k)
+}
+
+// restore restores pods that were evicted in some state before, reverted or not.
+func (w *walk) restore() {
+	if len(w.kept) == 0 {
+		return
+	}
+	last := w.kept[max(0, len(w.kept)-4):]
+	k := last[w.r.IntN(len(last))]
+	can := true
+	for _, p := range k.pods {
+		can = can && w.s.HasNode(p.Spec.NodeName) && w.s.NodeOf("shop", p.Name) == ""
+	}
+	if err := w.s.Restore(k.evicted); can != (err == nil) {
+		w.t.Fatalf("restored %t, want %t: %v", err == nil, can, err)
+	}
+	if can {
+		for _, p := range k.pods {
+			w.now.put(p)
+		}
 	}
 }
 
@@ -189,7 +256,7 @@ func (w *walk) addNode() {
 	must(w.t, w.s.AddNode(n, pods...))
 	w.now.nodes = append(w.now.nodes, n)
 	for _, p := range pods {
-		w.now.pods[p.Name] = on(name, p)
+		w.now.put(on(name, p))
 	}
 }
 
@@ -203,24 +270,29 @@ func (w *walk) removeNode() {
 	w.gone = append(w.gone, name)
 	w.now.nodes = slices.Delete(slices.Clone(w.now.nodes), at, at+1)
 	maps.DeleteFunc(w.now.pods, func(_ string, p *corev1.Pod) bool { return p.Spec.NodeName == name })
+	maps.DeleteFunc(w.now.nominated, func(_ string, p *corev1.Pod) bool { return p.Status.NominatedNodeName == name })
 }
 
 func (w *walk) force() {
-	p := on(w.now.nodes[w.r.IntN(len(w.now.nodes))].Name, drawn(w.r, w.name()))
+	p := drawn(w.r, w.name())
+	if k := w.r.IntN(1 + 2*len(w.pending)); k < len(w.pending) && w.now.pods[w.pending[k].Name] == nil {
+		p = w.pending[k]
+	}
+	p = on(w.now.nodes[w.r.IntN(len(w.now.nodes))].Name, p)
 	must(w.t, w.s.AddPods(p))
-	w.now.pods[p.Name] = p
+	w.now.put(p)
 }
 
 // Every decision of a snapshot with a history equals that of the same objects without one.
 func TestEqualsTheWholeCluster(t *testing.T) {
 	client := dial(t)
-	walks, steps := 6, 100
+	walks, steps := 8, 250
 	if testing.Short() {
 		walks, steps = 3, 40
 	}
 	for id := range walks {
 		r := rand.New(rand.NewPCG(uint64(id), 1))
-		now := world{pods: map[string]*corev1.Pod{}}
+		now := world{pods: map[string]*corev1.Pod{}, nominated: map[string]*corev1.Pod{}}
 		var running []*corev1.Pod
 		for i := range 6 {
 			now.nodes = append(now.nodes, node(fmt.Sprintf("base-%d", i), "z"+strconv.Itoa(i%3), "4"))
@@ -230,7 +302,17 @@ func TestEqualsTheWholeCluster(t *testing.T) {
 			running = append(running, p)
 			now.pods[p.Name] = p
 		}
-		w := &walk{t: t, r: r, client: client, s: snapshot(t, client, slices.Clone(now.nodes), running), now: now, id: id}
+		var pending []*corev1.Pod
+		for i := range 8 * (id % 2) { // without, equal pods share an entry
+			p := pod(fmt.Sprintf("nominated-%d", i), "app-0", "1")
+			p.Status.NominatedNodeName = now.nodes[r.IntN(6)].Name
+			pending = append(pending, p)
+			now.nominated[p.Name] = p
+		}
+		w := &walk{
+			t: t, r: r, client: client, s: snapshot(t, client, slices.Clone(now.nodes), slices.Concat(running, pending)), now: now,
+			id: id, pending: pending,
+		}
 		for range steps {
 			w.step()
 		}

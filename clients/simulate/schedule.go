@@ -150,10 +150,11 @@ func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, ok := q.s.base.known(&q.s.now, key)
-	if !ok {
-		i, ok = q.templates[key]
+	if known := q.s.base.known(&q.s.now, key); known != nil {
+		out.Source = templateIndex(known.Index)
+		return out, nil
 	}
+	i, ok := q.templates[key]
 	if !ok {
 		i = q.s.now.count + uint32(len(q.fresh))
 		q.templates[key] = i
@@ -206,7 +207,7 @@ func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
 	if len(q.entries) > 0 && len(q.s.base.nominated) == 0 {
 		last = q.entries[len(q.entries)-1]
 	}
-	if last.Pod != nil && last.PodGroup == group && alike(last.Pod, pod) {
+	if last.Pod != nil && last.PodGroup == group && kube.Alike(last.Pod, pod) {
 		*last.Count++
 	} else {
 		if pod.Name != p.Name {
@@ -216,12 +217,6 @@ func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
 		q.entries = append(q.entries, &stowagev1.PendingPods{Pod: pod, Count: new(uint32(1)), PodGroup: group})
 	}
 	q.pods, q.converted = append(q.pods, p), append(q.converted, pod)
-}
-
-// alike reports whether two pods differ in their names at most.
-func alike(a, b *stowagev1.Pod) bool {
-	return a == b || a.GetTemplateIndex() == b.GetTemplateIndex() && len(a.Labels)+len(b.Labels)+len(a.Unread)+len(b.Unread) == 0 &&
-		a.NominatedNodeName == b.NominatedNodeName && a.Terminating == b.Terminating
 }
 
 // place places the queue, with the group of its pods if there is one.

@@ -117,14 +117,16 @@ func unscored(p *stowagev1.Profile) *stowagev1.Profile {
 func newBase(cluster *kube.Snapshot) (*base, error) {
 	b := &base{
 		cluster: cluster, nodes: map[string]bool{}, pods: map[string]*placed{}, on: map[string][]*placed{},
-		groups: map[string][]*placed{}, nominated: map[string]string{}, templates: map[string]uint32{},
+		groups: map[string][]*placed{}, nominated: map[string]string{}, templates: map[string]*stowagev1.IndexedPodTemplate{},
 	}
+	templates := make([]*stowagev1.IndexedPodTemplate, len(cluster.Cluster.PodTemplates))
 	for i, t := range cluster.Cluster.PodTemplates {
 		key, err := encoding(t)
 		if err != nil {
 			return nil, fmt.Errorf("pod_templates[%d]: %w", i, err)
 		}
-		b.templates[key] = uint32(i)
+		templates[i] = &stowagev1.IndexedPodTemplate{Index: uint32(i), Template: t}
+		b.templates[key] = templates[i]
 	}
 	for i, n := range cluster.Cluster.Nodes {
 		b.nodes[n.Name] = true
@@ -136,7 +138,10 @@ func newBase(cluster *kube.Snapshot) (*base, error) {
 			if object.Name == "" {
 				continue // it stays where it is
 			}
-			p := &placed{object: object, key: keyOfPod(object), node: n.Name, group: kube.PodGroupName(object), pod: pod}
+			p := &placed{
+				object: object, key: keyOfPod(object), node: n.Name, group: kube.PodGroupName(object),
+				template: templates[pod.GetTemplateIndex()], pod: pod,
+			}
 			b.pods[p.key] = p
 			b.on[n.Name] = append(b.on[n.Name], p)
 			if p.group != "" {

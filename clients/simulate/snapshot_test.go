@@ -297,6 +297,56 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// An evicted pod is the same pod in every state: where its template is unknown, and where another one has its index.
+func TestRestoreElsewhere(t *testing.T) {
+	client := dial(t)
+	small, large := on("a", pod("small", "small", "1")), on("a", pod("large", "large", "6"))
+	empty := func() *simulate.Snapshot { return snapshot(t, client, []*corev1.Node{node("a", "z", "10")}, nil) }
+	evict := func(s *simulate.Snapshot) *simulate.Evicted {
+		must(t, s.AddPods(small))
+		e, err := s.Evict(shop("small"))
+		must(t, err)
+		return e
+	}
+	reverted := func() (*simulate.Snapshot, *simulate.Evicted) {
+		s := empty()
+		s.Begin()
+		e := evict(s)
+		must(t, s.Revert())
+		return s, e
+	}
+	for what, start := range map[string]func() (*simulate.Snapshot, *simulate.Evicted){
+		"after a revert": reverted,
+		"in a fork": func() (*simulate.Snapshot, *simulate.Evicted) {
+			s := empty()
+			fork := s.Fork()
+			return fork, evict(s)
+		},
+		"in another snapshot": func() (*simulate.Snapshot, *simulate.Evicted) { return empty(), evict(empty()) },
+		"after it became a cluster of its own": func() (*simulate.Snapshot, *simulate.Evicted) {
+			s, e := reverted()
+			must(t, s.AddPods(on("a", pod("other", "other", "0"))))
+			must(t, s.Settle())
+			return s, e
+		},
+	} {
+		for _, add := range [][]*corev1.Pod{nil, {large}} {
+			s, evicted := start()
+			free := 9
+			if add != nil {
+				must(t, s.AddPods(add...))
+				free = 3
+			}
+			must(t, s.Restore(evicted))
+			o := simulate.ScheduleOptions{DryRun: true}
+			got := schedule(t, s, o, pod("p", "p", fmt.Sprint(free+1)), pod("q", "q", fmt.Sprint(free)))
+			if want := []string{"", "a"}; !slices.Equal(got, want) {
+				t.Errorf("%s, beside %d pods: %q, want %q: %d cpu should be free", what, len(add), got, want, free)
+			}
+		}
+	}
+}
+
 // A nominated pod keeps its room until it is scheduled.
 func TestNominated(t *testing.T) {
 	nominated := priority(pod("nominated", "x", "2"), 5)
@@ -312,6 +362,32 @@ func TestNominated(t *testing.T) {
 	must(t, s.Revert())
 	diff(t, []string{"b", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
 	diff(t, []string{"a", "b"}, schedule(t, s, o, nominated, pod("p", "x", "2")))
+}
+
+// Nobody is nominated to a node that is gone, nor to another one of its name. The nominated pod can still be scheduled.
+func TestNominatedToANodeThatComesBack(t *testing.T) {
+	nominated := priority(pod("nominated", "x", "2"), 5)
+	nominated.Status.NominatedNodeName = "a"
+	o := simulate.ScheduleOptions{DryRun: true}
+	for _, settled := range []bool{false, true} {
+		s := snapshot(t, dial(t), []*corev1.Node{node("a", "z", "2"), node("b", "z", "2")}, []*corev1.Pod{nominated})
+		settle := func() {
+			if settled {
+				must(t, s.Settle())
+			}
+		}
+		s.Begin()
+		must(t, s.RemoveNode("a"))
+		settle()
+		diff(t, []string{"b", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+		must(t, s.AddNode(node("a", "z", "2")))
+		settle()
+		diff(t, []string{"b", "a"}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+		must(t, s.AddPods(on("b", nominated)))
+		diff(t, []string{"a", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+		must(t, s.Revert())
+		diff(t, []string{"b", ""}, schedule(t, s, o, pod("p", "x", "2"), pod("q", "x", "2")))
+	}
 }
 
 func TestRefusals(t *testing.T) {

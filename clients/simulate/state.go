@@ -15,11 +15,12 @@ import (
 
 // placed is a pod on a node.
 type placed struct {
-	object *corev1.Pod
-	key    string
-	node   string
-	group  string         // "" for none
-	pod    *stowagev1.Pod // refers to a template of the snapshot
+	object   *corev1.Pod
+	key      string
+	node     string
+	group    string // "" for none
+	template *stowagev1.IndexedPodTemplate
+	pod      *stowagev1.Pod // refers to template
 }
 
 // base is the cluster of New, by name. It never changes.
@@ -29,8 +30,8 @@ type base struct {
 	pods      map[string]*placed
 	on        map[string][]*placed // by node
 	groups    map[string][]*placed
-	nominated map[string]string // the nodes of nominated pods
-	templates map[string]uint32 // by encoding
+	nominated map[string]string                        // the nodes of nominated pods
+	templates map[string]*stowagev1.IndexedPodTemplate // by encoding
 }
 
 // state is the nodes and pods of a snapshot. A state that was copied never changes: its trees and lists share what is equal with
@@ -41,12 +42,12 @@ type state struct {
 	changes int     // of the journal
 	order   *order
 	// What differs from the base.
-	pods      tree[*placed]         // nil: on no node
-	on        tree[*placed]         // by node and pod; nil: not there
-	nodes     tree[*stowagev1.Node] // without their pods; nil: removed
-	nominated tree[bool]            // pods that are nominated no longer
-	templates tree[uint32]          // by encoding
-	count     uint32                // of all templates
+	pods      tree[*placed]                       // nil: on no node
+	on        tree[*placed]                       // by node and pod; nil: not there
+	nodes     tree[*stowagev1.Node]               // without their pods; nil: removed
+	nominated tree[bool]                          // pods that are nominated no longer
+	templates tree[*stowagev1.IndexedPodTemplate] // by encoding
+	count     uint32                              // of all templates
 }
 
 // anchor is a snapshot that was put to the server, or will be, and the state that it has.
@@ -60,8 +61,7 @@ type anchor struct {
 // differ.
 type change struct {
 	before         *change
-	template       *stowagev1.PodTemplate
-	index          uint32
+	template       *stowagev1.IndexedPodTemplate
 	node           string
 	pod, nominated string
 }
@@ -177,26 +177,29 @@ func (s *state) take(p *placed) {
 	s.record(change{node: p.node, pod: p.key})
 }
 
-// template returns the index of a template, and adds it if it is new.
-func (b *base) template(s *state, t *stowagev1.PodTemplate) (uint32, error) {
+// template returns a template with its index, and adds it if it is new. The index holds for states that come from this one:
+// others may give it to another template.
+func (b *base) template(s *state, t *stowagev1.PodTemplate) (*stowagev1.IndexedPodTemplate, error) {
 	key, err := encoding(t)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if i, ok := b.known(s, key); ok {
-		return i, nil
+	if known := b.known(s, key); known != nil {
+		return known, nil
 	}
-	i := s.count
-	s.templates, s.count = s.templates.set(key, i), i+1
-	s.record(change{template: t, index: i})
-	return i, nil
+	out := &stowagev1.IndexedPodTemplate{Index: s.count, Template: t}
+	s.templates, s.count = s.templates.set(key, out), s.count+1
+	s.record(change{template: out})
+	return out, nil
 }
 
-func (b *base) known(s *state, key string) (uint32, bool) {
-	if i, ok := b.templates[key]; ok {
-		return i, true
+// known returns a template of a state by its encoding, nil for none.
+func (b *base) known(s *state, key string) *stowagev1.IndexedPodTemplate {
+	if t := b.templates[key]; t != nil {
+		return t
 	}
-	return s.templates.get(key)
+	t, _ := s.templates.get(key)
+	return t
 }
 
 func encoding(m proto.Message) (string, error) {
