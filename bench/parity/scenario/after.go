@@ -169,11 +169,18 @@ func (a *After) comeBack(entries []Returned, added map[*corev1.Pod]bool) {
 // deleted is when evicted pods got their deletion timestamp.
 var deleted = metav1.Time{Time: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
 
-// Terminating returns a pod after its eviction.
+// Terminating returns a pod after its eviction, with the condition that the API server gives it
+// (pkg/registry/core/pod/storage/eviction.go addConditionAndDeletePod, v1.37).
 func Terminating(p *corev1.Pod) *corev1.Pod {
 	if p.DeletionTimestamp == nil {
 		p = p.DeepCopy()
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = deleted.DeepCopy(), new(int64(30))
+		p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget
+		})
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI",
+		})
 	}
 	return p
 }

@@ -30,7 +30,8 @@ const (
 	EvictedPods_EVICTED_PODS_UNSPECIFIED EvictedPods = 0
 	// They have left.
 	EvictedPods_EVICTED_PODS_GONE EvictedPods = 1
-	// They are terminating: they occupy their resources and count for affinity, but not for topology spread.
+	// They are terminating: they occupy their resources and count for affinity, but not for topology spread. No pod waits for
+	// them as for the victims of its preemption.
 	EvictedPods_EVICTED_PODS_TERMINATING EvictedPods = 2
 )
 
