@@ -184,22 +184,27 @@ func TestWhatIf(t *testing.T) {
 					t.Fatal(err)
 				}
 				placement.SnapshotAddress = ""
-				for _, p := range placement.Placements {
-					for j := range p.Nodes.Indexes {
-						p.Nodes.Indexes[j] += test.first
-					}
-					for _, rejected := range p.Rejections {
-						for j := range rejected.Nodes.Indexes {
-							rejected.Nodes.Indexes[j] += test.first
-						}
-					}
-				}
+				renumber(placement, test.first)
 				want := &stowagev1.WhatIfResponse{
 					ScenarioIndex: uint32(i), Name: test.scenario.Name, Placement: placement, Requeued: test.back,
 				}
 				if diff := cmp.Diff(want, got[i], protocmp.Transform()); diff != "" {
 					t.Errorf("%s, scenario %d (-want +got):\n%s", how, i, diff)
 				}
+			}
+		}
+	}
+}
+
+// renumber gives nodes the indexes that they have if some nodes are before them.
+func renumber(placement *stowagev1.PlaceResponse, before uint32) {
+	for _, p := range placement.Placements {
+		for j := range p.Nodes.Indexes {
+			p.Nodes.Indexes[j] += before
+		}
+		for _, rejected := range p.Rejections {
+			for j := range rejected.Nodes.Indexes {
+				rejected.Nodes.Indexes[j] += before
 			}
 		}
 	}
