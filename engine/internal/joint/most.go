@@ -410,7 +410,7 @@ func (p *packer) bound(t int, counts []int) int {
 		for n := range p.nodes {
 			left += weigh(p.room[n*p.dims : (n+1)*p.dims])
 		}
-		left += 1e-9 * left // of rounding
+		left += float64(1e-9 * left) // of rounding
 		for above := range t {
 			for _, size := range smallest(p.tiers[above])[:counts[above]] {
 				left -= size
