@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
 // Most assigns as many pods as it finds room for: of the highest priority first, then of the next one. priorities are those of the
@@ -56,13 +58,13 @@ const outside = -1
 type packer struct {
 	budget *Budget
 	dims   int
-	nodes  []uint32
+	nodes  []uint32 // that some pod fits on alone
 	room   []int64   // by node, by dimension
 	scale  []float64 // by dimension: makes the mean room of a node 1
 	pods   []packed
 	size   []int64  // by pod, by dimension
-	may    [][]bool // by replicas, by node
-	tiers  [][]int  // pods by priority, highest first; small pods first
+	may    []nodeset.Set // by replicas: the nodes that a pod fits on alone
+	tiers  [][]int       // pods by priority, highest first; small pods first
 
 	best []int // by pod: its node in the best assignment
 	// The current assignment, of pods of some tiers, which may overload nodes.
@@ -80,8 +82,13 @@ type packed struct{ replicas, tier int }
 
 func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *packer {
 	p := &packer{budget: budget, dims: len(g.resources)}
+	allowed, useful := make([]nodeset.Set, len(g.replicas)), nodeset.New(g.nodes)
+	for i := range allowed {
+		allowed[i] = g.allowed(i)
+		useful.Or(allowed[i])
+	}
 	for _, n := range order {
-		if g.candidates.Has(n) {
+		if useful.Has(n) {
 			p.nodes = append(p.nodes, n)
 		}
 	}
@@ -101,19 +108,22 @@ func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *pa
 	slices.Reverse(tiers)
 	p.tiers = make([][]int, len(tiers))
 	for i, r := range g.replicas {
-		allowed, may := g.allowed(i), make([]bool, len(p.nodes))
+		may := nodeset.New(len(p.nodes))
 		for n, node := range p.nodes {
-			may[n] = allowed.Has(node)
+			if allowed[i].Has(node) {
+				may.Add(uint32(n))
+			}
 		}
 		p.may = append(p.may, may)
+		if may.Empty() {
+			continue
+		}
 		t := slices.Index(tiers, priorities[i])
 		for range r.count {
-			if slices.Contains(may, true) { // otherwise it has a node in no assignment
-				p.tiers[t] = append(p.tiers[t], len(p.pods))
-				p.pods = append(p.pods, packed{i, t})
-				for d := range g.resources {
-					p.size = append(p.size, g.resources[d].requests[i])
-				}
+			p.tiers[t] = append(p.tiers[t], len(p.pods))
+			p.pods = append(p.pods, packed{i, t})
+			for d := range g.resources {
+				p.size = append(p.size, g.resources[d].requests[i])
 			}
 		}
 	}
@@ -126,8 +136,14 @@ func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *pa
 	return p
 }
 
+// fitsAlone reports whether a pod fits on a node without pods of the group.
+func (p *packer) fitsAlone(i, n int) bool { return p.may[p.pods[i].replicas].Has(uint32(n)) }
+
 // of returns what a pod requests by dimension.
 func (p *packer) of(i int) []int64 { return p.size[i*p.dims : (i+1)*p.dims] }
+
+// roomOn returns the room of a node without pods of the group by dimension.
+func (p *packer) roomOn(n int) []int64 { return p.room[n*p.dims : (n+1)*p.dims] }
 
 // weight is the size of a pod in all dimensions.
 func (p *packer) weight(i int) (sum float64) {
@@ -280,7 +296,7 @@ func (p *packer) overload(n, more, less int) (sum float64) {
 func (p *packer) roomiest(i int) int {
 	best, least, tightest := outside, 0.0, 0.0
 	for n := range p.nodes {
-		if !p.may[p.pods[i].replicas][n] {
+		if !p.fitsAlone(i, n) {
 			continue
 		}
 		room := 0.0
@@ -346,17 +362,17 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 			}
 		}
 		threshold := 0.08 * float64(moves-move) / float64(moves) * float64(p.random(1024)) / 1024
-		from, may := p.at[i], p.may[p.pods[i].replicas]
+		from := p.at[i]
 		switch kind := p.random(8); {
 		case kind < 2: // to another node
 			n := p.random(len(p.nodes))
-			if n != from && may[n] && p.overload(n, i, outside)-p.over[n]+p.overload(from, outside, i)-p.over[from] <= threshold {
+			if n != from && p.fitsAlone(i, n) && p.overload(n, i, outside)-p.over[n]+p.overload(from, outside, i)-p.over[from] <= threshold {
 				p.put(i, n)
 			}
 		case kind < 7: // swap two pods
 			j := p.inside[p.random(len(p.inside))]
 			n := p.at[j]
-			if n != from && may[n] && p.may[p.pods[j].replicas][from] &&
+			if n != from && p.fitsAlone(i, n) && p.fitsAlone(j, from) &&
 				p.overload(n, i, j)-p.over[n]+p.overload(from, j, i)-p.over[from] <= threshold {
 				p.put(i, n)
 				p.put(j, from)
@@ -367,7 +383,7 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 				continue
 			}
 			j := out[p.random(len(out))]
-			if p.may[p.pods[j].replicas][from] && p.overload(from, j, i)-p.over[from] <= threshold {
+			if p.fitsAlone(j, from) && p.overload(from, j, i)-p.over[from] <= threshold {
 				p.put(i, outside)
 				p.put(j, from)
 			}
@@ -408,7 +424,7 @@ func (p *packer) bound(t int, counts []int) int {
 		}
 		left := 0.0
 		for n := range p.nodes {
-			left += weigh(p.room[n*p.dims : (n+1)*p.dims])
+			left += weigh(p.roomOn(n))
 		}
 		left += float64(1e-9 * left) // of rounding
 		for above := range t {
