@@ -159,6 +159,44 @@ func TestMostUselessNodes(t *testing.T) {
 	}
 }
 
+// TestMostOnFewNodes has pods that may go to one node each of two, which have little room. Others have plenty, and take the others.
+func TestMostOnFewNodes(t *testing.T) {
+	t.Parallel()
+	disk := func(kind string) map[string]string { return map[string]string{"disk": kind} }
+	var nodes []*enginetest.Node
+	for i := range 12 {
+		n := enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 100_000, "pods", 110).Label("disk", "slow")
+		if i < 2 {
+			n = enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 2000, "pods", 110).Label("disk", fmt.Sprint("fast", i))
+		}
+		nodes = append(nodes, n)
+	}
+	var members []enginetest.Member
+	for i := range 2 {
+		p := enginetest.MakePod(fmt.Sprint("p", i)).Request("cpu", 1000)
+		p.Template.Spec.NodeSelector = api.LabelsOf(disk(fmt.Sprint("fast", i)))
+		members = append(members, enginetest.Member{Pod: p.Pod, Count: 70})
+	}
+	members = append(members, enginetest.Member{Pod: enginetest.MakePod("any").Request("cpu", 1000).Pod, Count: 5})
+	g, budget := groupOf(t, enginetest.Cluster(nodes...), members), &Budget{Context: context.Background(), Limit: 1 << 20}
+	got, optimal, _ := g.Most(g.order(), make([]int32, 3), budget)
+	if len(got) != 9 || !optimal || budget.Steps > 1<<14 {
+		t.Errorf("%d pods in %d steps, optimal: %t; want 9 in few steps", len(got), budget.Steps, optimal)
+	}
+}
+
+// TestMostEnded has a context that has ended: it does not fill nodes.
+func TestMostEnded(t *testing.T) {
+	t.Parallel()
+	g := hardPacking(t, 24, 30, 0)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	got, optimal, applies := g.Most(g.order(), make([]int32, 24), &Budget{Context: ended, Limit: 1 << 20})
+	if !applies || optimal || len(got) > 0 {
+		t.Errorf("%d pods, optimal: %t, want none and no proof", len(got), optimal)
+	}
+}
+
 // TestExactMemory proves that 11 pods do not fit where 10 do, also if few failed states are remembered.
 func TestExactMemory(t *testing.T) {
 	t.Parallel()
