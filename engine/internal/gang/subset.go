@@ -141,7 +141,8 @@ func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, f
 			found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
 		}
 	}
-	if found.Steps = min(j.Budget.Steps, g.limit()); nodes == nil && count(j.parts) >= g.minimum {
+	found.Steps = min(j.Budget.Steps, g.limit())
+	if !optimal && count(j.parts) >= g.minimum && slices.Compare(j.byPriority(j.parts), j.byPriority(nodes)) > 0 {
 		nodes = j.parts
 	}
 	return &largePart{nodes, optimal}, nil
@@ -183,6 +184,21 @@ func (j *Joining) byEntry(spots []joint.Assignment) [][]uint32 {
 		}
 	}
 	return nodes
+}
+
+// byPriority counts pods with nodes by entry, of the group's highest priority first.
+func (j *Joining) byPriority(nodes [][]uint32) []int {
+	var priorities []int32
+	for e := range j.group {
+		priorities = append(priorities, j.group[e].Pod.Template.Spec.Priority)
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(priorities)))
+	slices.Reverse(distinct)
+	counts := make([]int, len(distinct))
+	for e, on := range nodes {
+		counts[slices.Index(distinct, priorities[e])] += len(on)
+	}
+	return counts
 }
 
 func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
