@@ -180,7 +180,8 @@ func (x *exact) assignTo(k int) bool {
 			continue
 		}
 		taken := class.taken
-		tries := append(x.tries[k][:0], class.nodes[:taken]...)
+		tries := x.tries[k][:0]
+		tries = append(tries, class.nodes[:taken]...)
 		slices.SortFunc(tries, func(a, b int) int { return cmp.Or(x.compare(a, b), cmp.Compare(a, b)) })
 		tries = append(tries, class.nodes[taken:min(taken+1, len(class.nodes))]...)
 		x.tries[k] = tries
