@@ -124,7 +124,7 @@ func TestJointlyInPart(t *testing.T) {
 	}
 }
 
-// TestJointlyInPartInFewSteps ends the search where it has filled nodes once: of one priority there are no fewer pods than in order.
+// TestJointlyInPartInFewSteps ends the search once nodes are filled: of one priority there are no fewer pods than in order.
 func TestJointlyInPartInFewSteps(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {

@@ -371,7 +371,8 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 		switch kind := p.random(8); {
 		case kind < 2: // to another node
 			n := p.random(len(p.nodes))
-			if n != from && p.fitsAlone(i, n) && p.overload(n, i, outside)-p.over[n]+p.overload(from, outside, i)-p.over[from] <= threshold {
+			if n != from && p.fitsAlone(i, n) &&
+				p.overload(n, i, outside)-p.over[n]+p.overload(from, outside, i)-p.over[from] <= threshold {
 				p.put(i, n)
 			}
 		case kind < 7: // swap two pods
@@ -441,7 +442,7 @@ const (
 	maxSetPods = 1 << 16 // sets times pods
 )
 
-// sets returns sets of nodes that pods of a tier are limited to, those of most pods, in ascending order of size. All nodes are last.
+// sets returns sets of nodes that pods of a tier are limited to, those of most pods, small ones first. All nodes are last.
 func (p *packer) sets(t int) []nodeset.Set {
 	type limit struct {
 		nodes nodeset.Set
@@ -477,8 +478,8 @@ func (p *packer) sets(t int) []nodeset.Set {
 	return append(sets, nodeset.Full(len(p.nodes)))
 }
 
-// roomFor returns how many pods of the last tier nodes together have room for at most, besides a number of pods of each other one:
-// the smallest ones, by several weights of the dimensions.
+// roomFor returns how many pods of the last tier nodes together have room for at most, besides a number of pods of each other
+// one: the smallest ones, by several weights of the dimensions.
 func (p *packer) roomFor(nodes nodeset.Set, tiers [][]int, counts []int) int {
 	last := len(tiers) - 1
 	most := len(tiers[last])

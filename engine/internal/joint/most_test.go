@@ -159,7 +159,7 @@ func TestMostUselessNodes(t *testing.T) {
 	}
 }
 
-// TestMostOnFewNodes has pods that may go to one node each of two, which have little room. Others have plenty, and take the others.
+// TestMostOnFewNodes has pods that may go to one node of two each, which have little room. Others have plenty.
 func TestMostOnFewNodes(t *testing.T) {
 	t.Parallel()
 	disk := func(kind string) map[string]string { return map[string]string{"disk": kind} }
