@@ -124,6 +124,37 @@ func TestJointlyInPart(t *testing.T) {
 	}
 }
 
+// TestJointlyInPartInFewSteps ends the search once nodes are filled: of one priority there are no fewer pods than in order.
+func TestJointlyInPartInFewSteps(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		stated, queue := tightQueue(rand.New(rand.NewPCG(seed, 132)), 5, 30, 1.05)
+		g := engine.PodGroup{Name: "g", Minimum: 1, Joint: true, Steps: 35}
+		for i := range queue {
+			g.Entries = append(g.Entries, i)
+			template := *queue[i].Pod.Template
+			template.Spec.Priority = 0
+			queue[i].Pod.Template = &template
+		}
+		c := compiled(t, stated)
+		usual, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed := 0
+		for i := range queue {
+			placed += len(usual.Placements[i].Nodes)
+		}
+		got, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{g}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result := got.Groups[0]; result.Placed < placed || result.Most && result.Unplaced > 0 {
+			t.Errorf("seed %d: %d, in order %d; most: %t", seed, result.Placed, placed, result.Most)
+		}
+	}
+}
+
 func byPriorityOf(queue []engine.Pending) (out []int32) {
 	for i := range queue {
 		out = append(out, queue[i].Pod.Template.Spec.Priority)

@@ -20,6 +20,7 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 	var part [][]uint32  // by entry: the largest valid part of a search that exceeded its budget
 	var known [][]uint32 // by entry: the largest valid part, for the answer at the deadline
 	undecided := false
+	found.Most = false
 	large, err := p.large(ctx, g, candidates, found)
 	if err != nil {
 		return nil, err
@@ -75,14 +76,16 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 			counts[i] = len(nodes)
 		}
 		better, err := p.joining(ctx, g, counts, candidates, found).Result(ctx, part)
+		most := large != nil && large.optimal
 		if errors.Is(err, context.DeadlineExceeded) { // valid, but without scores
+			found.Most = most
 			return g.joined(&verdict.Joint{Nodes: part}, found), nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		if better.Status == verdict.JointComplete {
-			found.Steps = min(better.Steps, g.limit())
+			found.Most, found.Steps = most, min(better.Steps, g.limit())
 			return g.joined(better, found), nil
 		}
 	}
@@ -117,8 +120,8 @@ type largePart struct {
 	optimal bool       // whether it is proven that there are no more
 }
 
-// large returns the most pods of a large group that no order places as a whole, sets found.Most and adds to found.Steps; nil if it
-// does not apply.
+// large returns the most pods of a large group that no order places as a whole, and adds to found.Steps; nil if it does not
+// apply.
 func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*largePart, error) {
 	if g.minimum == g.pods || g.pods <= largeGroup || p.State.AnyNominated() {
 		return nil, nil
@@ -131,7 +134,6 @@ func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, f
 	if !applies {
 		return nil, nil
 	}
-	found.Most = optimal && nodes != nil
 	if optimal && (nodes == nil || count(nodes) < g.pods) {
 		j.Budget.Limit = min(j.Budget.Limit, j.Budget.Steps+largeSteps)
 		found.Conflict, found.Minimal = j.conflict()
@@ -139,7 +141,8 @@ func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, f
 			found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
 		}
 	}
-	if found.Steps = min(j.Budget.Steps, g.limit()); nodes == nil && count(j.parts) >= g.minimum {
+	found.Steps = min(j.Budget.Steps, g.limit())
+	if !optimal && count(j.parts) >= g.minimum && slices.Compare(j.byPriority(j.parts), j.byPriority(nodes)) > 0 {
 		nodes = j.parts
 	}
 	return &largePart{nodes, optimal}, nil
@@ -181,6 +184,21 @@ func (j *Joining) byEntry(spots []joint.Assignment) [][]uint32 {
 		}
 	}
 	return nodes
+}
+
+// byPriority counts pods with nodes by entry, of the group's highest priority first.
+func (j *Joining) byPriority(nodes [][]uint32) []int {
+	var priorities []int32
+	for e := range j.group {
+		priorities = append(priorities, j.group[e].Pod.Template.Spec.Priority)
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(priorities)))
+	slices.Reverse(distinct)
+	counts := make([]int, len(distinct))
+	for e, on := range nodes {
+		counts[slices.Index(distinct, priorities[e])] += len(on)
+	}
+	return counts
 }
 
 func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }

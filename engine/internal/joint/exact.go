@@ -17,55 +17,39 @@ func (p *packer) fewPods(t int) bool {
 
 const (
 	maxExactPods = 64
-	maxFailed    = 1 << 19 // states that a complete search remembers
+	maxFailed    = 1 << 26 // bytes of the states that a complete search remembers
+	failedEntry  = 64      // bytes of a state besides its key, about
 )
 
 // exact is a complete search for an assignment of numbers of pods of some tiers.
 type exact struct {
 	*packer
-	budget *Budget
-	pods   []int   // large ones first
-	leave  []int   // by tier: how many more pods may be left outside
-	to     []int   // by pods: the node
-	free   []int64 // by node, by dimension
-	order  []int   // nodes
-	class  []int   // by node: nodes of a class have equal room and may have the same pods
-	failed map[string]bool
-	key    []byte
+	budget  *Budget
+	pods    []int   // large ones first
+	leave   []int   // by tier: how many more pods may be left outside
+	to      []int   // by pods: the node
+	free    []int64 // by node, by dimension
+	classes []equivalent
+	tries   [][]int // by pods: nodes
+	failed  map[string]bool
+	bytes   int // of failed
+	limit   int // on bytes
+	key     []byte
 	// rest and least are by pods: what the pods from this one on request in all, and the lowest request, by dimension.
 	rest, least [][]int64
 	// largest is by pods, by tier, by dimension: the sums of the n largest requests of the pods from this one on.
 	largest [][][][]int64
 }
 
+// equivalent are nodes that have equal room and may have the same pods. The first ones have pods of the search.
+type equivalent struct {
+	nodes []int
+	taken int // nodes with pods
+}
+
 // exact finds an assignment of counts[t] pods of each tier, and makes it the current one. known is set if it would have found any.
 func (p *packer) exact(t int, counts []int, budget *Budget) (found, known bool) {
-	x := &exact{packer: p, budget: budget, leave: make([]int, t+1), free: slices.Clone(p.room), failed: make(map[string]bool)}
-	for above := range t + 1 {
-		x.pods = append(x.pods, p.tiers[above]...)
-		x.leave[above] = len(p.tiers[above]) - counts[above]
-	}
-	slices.SortStableFunc(x.pods, func(a, b int) int {
-		return cmp.Or(cmp.Compare(p.weight(b), p.weight(a)), cmp.Compare(p.pods[a].replicas, p.pods[b].replicas))
-	})
-	x.to = make([]int, len(x.pods))
-	classes := make(map[string]int)
-	for n := range p.nodes {
-		var key []byte
-		for d := range p.dims {
-			key = binary.AppendVarint(key, p.room[n*p.dims+d])
-		}
-		for r := range p.may {
-			key = append(key, byte(count(p.may[r][n])))
-		}
-		c, ok := classes[string(key)]
-		if !ok {
-			c = len(classes)
-			classes[string(key)] = c
-		}
-		x.class, x.order = append(x.class, c), append(x.order, n)
-	}
-	x.sum()
+	x := p.newExact(t, counts, budget)
 	if found = x.assign(0); !found {
 		return false, !budget.Exhausted()
 	}
@@ -74,6 +58,47 @@ func (p *packer) exact(t int, counts []int, budget *Budget) (found, known bool) 
 		p.put(i, x.to[k])
 	}
 	return true, true
+}
+
+func (p *packer) newExact(t int, counts []int, budget *Budget) *exact {
+	x := &exact{
+		packer: p, budget: budget, leave: make([]int, t+1), free: slices.Clone(p.room), failed: make(map[string]bool), limit: maxFailed,
+	}
+	for above := range t + 1 {
+		x.pods = append(x.pods, p.tiers[above]...)
+		x.leave[above] = len(p.tiers[above]) - counts[above]
+	}
+	slices.SortStableFunc(x.pods, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.weight(b), p.weight(a)), cmp.Compare(p.pods[a].replicas, p.pods[b].replicas))
+	})
+	x.to, x.tries = make([]int, len(x.pods)), make([][]int, len(x.pods))
+	var of []int // the replicas of the pods
+	for _, i := range x.pods {
+		of = append(of, p.pods[i].replicas)
+	}
+	slices.Sort(of)
+	of = slices.Compact(of)
+	classes := make(map[string]int)
+	var key []byte
+	for n := range p.nodes {
+		if !slices.ContainsFunc(of, func(r int) bool { return p.may[r].Has(uint32(n)) }) {
+			continue
+		}
+		key = key[:0]
+		for _, room := range p.roomOn(n) {
+			key = binary.AppendVarint(key, room)
+		}
+		for _, r := range of {
+			key = append(key, byte(count(p.may[r].Has(uint32(n)))))
+		}
+		c := number(classes, key)
+		if c == len(x.classes) {
+			x.classes = append(x.classes, equivalent{})
+		}
+		x.classes[c].nodes = append(x.classes[c].nodes, n)
+	}
+	x.sum()
+	return x
 }
 
 // sum computes rest, least and largest.
@@ -116,30 +141,17 @@ func (x *exact) assign(k int) bool {
 	if k == len(x.pods) {
 		return true
 	}
-	if !x.budget.Spend(1) || !x.tenable(k) {
+	if !x.budget.Spend(1+len(x.classes)/classesPerStep) || !x.tenable(k) {
 		return false
 	}
 	state := x.state(k)
 	if x.failed[state] {
 		return false
 	}
-	i := x.pods[k]
-	need := x.of(i)
-	last := outside
-	for _, n := range slices.Clone(x.order) {
-		if last != outside && x.compare(last, n) == 0 || !x.may[x.packer.pods[i].replicas][n] || !x.fits(n, need) {
-			continue
-		}
-		last = n
-		x.take(n, need, -1)
-		x.to[k] = n
-		done := x.assign(k + 1)
-		x.take(n, need, 1)
-		if done {
-			return true
-		}
+	if x.assignTo(k) {
+		return true
 	}
-	if t := x.packer.pods[i].tier; x.leave[t] > 0 {
+	if t := x.packer.pods[x.pods[k]].tier; x.leave[t] > 0 {
 		x.leave[t]--
 		x.to[k] = outside
 		done := x.assign(k + 1)
@@ -148,15 +160,57 @@ func (x *exact) assign(k int) bool {
 			return true
 		}
 	}
-	if len(x.failed) < maxFailed && !x.budget.Exhausted() {
+	if size := len(state) + failedEntry; x.bytes+size <= x.limit && !x.budget.Exhausted() {
 		x.failed[state] = true
+		x.bytes += size
 	}
 	return false
 }
 
-func (x *exact) fits(n int, need []int64) bool {
+// classesPerStep is how many classes of nodes a search looks at in one step.
+const classesPerStep = 64
+
+// assignTo assigns the k-th pod to each node that differs, with the pods after it, and reports whether all have a place.
+func (x *exact) assignTo(k int) bool {
+	i := x.pods[k]
+	need := x.of(i)
+	for c := range x.classes {
+		class := &x.classes[c]
+		if !x.fitsAlone(i, class.nodes[0]) {
+			continue
+		}
+		taken := class.taken
+		tries := x.tries[k][:0]
+		tries = append(tries, class.nodes[:taken]...)
+		slices.SortFunc(tries, func(a, b int) int { return cmp.Or(x.compare(a, b), cmp.Compare(a, b)) })
+		tries = append(tries, class.nodes[taken:min(taken+1, len(class.nodes))]...)
+		x.tries[k] = tries
+		for at, n := range tries {
+			if at > 0 && x.compare(tries[at-1], n) == 0 || !fits(need, x.freeOn(n)) {
+				continue
+			}
+			if at == taken {
+				class.taken++
+			}
+			x.take(n, need, -1)
+			x.to[k] = n
+			done := x.assign(k + 1)
+			x.take(n, need, 1)
+			class.taken = taken
+			if done {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// freeOn returns the free room of a node.
+func (x *exact) freeOn(n int) []int64 { return x.free[n*x.dims : (n+1)*x.dims] }
+
+func fits(need, room []int64) bool {
 	for d, size := range need {
-		if x.free[n*x.dims+d] < size {
+		if room[d] < size {
 			return false
 		}
 	}
@@ -177,9 +231,18 @@ func (x *exact) tenable(k int) bool {
 			sums := x.largest[k][t][d]
 			need -= sums[min(leave, len(sums)-1)]
 		}
-		for n := range x.nodes {
-			if need > 0 && x.fits(n, x.least[k]) {
-				need -= x.free[n*x.dims+d]
+		for c := range x.classes {
+			if need <= 0 {
+				break
+			}
+			class := &x.classes[c]
+			for _, n := range class.nodes[:class.taken] {
+				if fits(x.least[k], x.freeOn(n)) {
+					need -= x.free[n*x.dims+d]
+				}
+			}
+			if untaken := class.nodes[class.taken:]; len(untaken) > 0 && fits(x.least[k], x.freeOn(untaken[0])) {
+				need -= int64(len(untaken)) * x.free[untaken[0]*x.dims+d]
 			}
 		}
 		if need > 0 {
@@ -189,26 +252,36 @@ func (x *exact) tenable(k int) bool {
 	return true
 }
 
-// compare compares two nodes by class and free room. Equal ones are equivalent.
-func (x *exact) compare(a, b int) int {
-	c := cmp.Compare(x.class[a], x.class[b])
-	for d := 0; d < x.dims && c == 0; d++ {
-		c = cmp.Compare(x.free[a*x.dims+d], x.free[b*x.dims+d])
-	}
-	return c
-}
+// compare compares two nodes of a class by free room. Equal ones are equivalent.
+func (x *exact) compare(a, b int) int { return slices.Compare(x.freeOn(a), x.freeOn(b)) }
 
-// state sorts the nodes, and returns what the pods from the k-th on find.
+// state returns what the pods from the k-th on find: by class the free room of nodes that have pods. Of nodes that
+// none of these pods fits on it has the number alone, and it leaves out classes of such nodes.
 func (x *exact) state(k int) string {
-	slices.SortFunc(x.order, func(a, b int) int { return cmp.Or(x.compare(a, b), cmp.Compare(a, b)) })
 	x.key = binary.AppendUvarint(x.key[:0], uint64(k))
 	for _, leave := range x.leave {
 		x.key = binary.AppendUvarint(x.key, uint64(leave))
 	}
-	for _, n := range x.order {
-		x.key = binary.AppendUvarint(x.key, uint64(x.class[n]))
-		for d := range x.dims {
-			x.key = binary.AppendUvarint(x.key, uint64(x.free[n*x.dims+d]))
+	for c := range x.classes {
+		class := &x.classes[c]
+		if class.taken == 0 || !fits(x.least[k], x.roomOn(class.nodes[0])) {
+			continue
+		}
+		live := x.tries[k][:0]
+		for _, n := range class.nodes[:class.taken] {
+			if fits(x.least[k], x.freeOn(n)) {
+				live = append(live, n)
+			}
+		}
+		slices.SortFunc(live, x.compare)
+		x.tries[k] = live
+		x.key = binary.AppendUvarint(x.key, uint64(c))
+		x.key = binary.AppendUvarint(x.key, uint64(class.taken))
+		x.key = binary.AppendUvarint(x.key, uint64(len(live)))
+		for _, n := range live {
+			for _, free := range x.freeOn(n) {
+				x.key = binary.AppendUvarint(x.key, uint64(free))
+			}
 		}
 	}
 	return string(x.key)

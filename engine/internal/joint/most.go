@@ -2,8 +2,11 @@ package joint
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
 // Most assigns as many pods as it finds room for: of the highest priority first, then of the next one. priorities are those of the
@@ -56,13 +59,13 @@ const outside = -1
 type packer struct {
 	budget *Budget
 	dims   int
-	nodes  []uint32
+	nodes  []uint32  // that some pod fits on alone
 	room   []int64   // by node, by dimension
 	scale  []float64 // by dimension: makes the mean room of a node 1
 	pods   []packed
-	size   []int64  // by pod, by dimension
-	may    [][]bool // by replicas, by node
-	tiers  [][]int  // pods by priority, highest first; small pods first
+	size   []int64       // by pod, by dimension
+	may    []nodeset.Set // by replicas: the nodes that a pod fits on alone
+	tiers  [][]int       // pods by priority, highest first; small pods first
 
 	best []int // by pod: its node in the best assignment
 	// The current assignment, of pods of some tiers, which may overload nodes.
@@ -80,8 +83,13 @@ type packed struct{ replicas, tier int }
 
 func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *packer {
 	p := &packer{budget: budget, dims: len(g.resources)}
+	allowed, useful := make([]nodeset.Set, len(g.replicas)), nodeset.New(g.nodes)
+	for i := range allowed {
+		allowed[i] = g.allowed(i)
+		useful.Or(allowed[i])
+	}
 	for _, n := range order {
-		if g.candidates.Has(n) {
+		if useful.Has(n) {
 			p.nodes = append(p.nodes, n)
 		}
 	}
@@ -101,19 +109,22 @@ func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *pa
 	slices.Reverse(tiers)
 	p.tiers = make([][]int, len(tiers))
 	for i, r := range g.replicas {
-		allowed, may := g.allowed(i), make([]bool, len(p.nodes))
+		may := nodeset.New(len(p.nodes))
 		for n, node := range p.nodes {
-			may[n] = allowed.Has(node)
+			if allowed[i].Has(node) {
+				may.Add(uint32(n))
+			}
 		}
 		p.may = append(p.may, may)
+		if may.Empty() {
+			continue
+		}
 		t := slices.Index(tiers, priorities[i])
 		for range r.count {
-			if slices.Contains(may, true) { // otherwise it has a node in no assignment
-				p.tiers[t] = append(p.tiers[t], len(p.pods))
-				p.pods = append(p.pods, packed{i, t})
-				for d := range g.resources {
-					p.size = append(p.size, g.resources[d].requests[i])
-				}
+			p.tiers[t] = append(p.tiers[t], len(p.pods))
+			p.pods = append(p.pods, packed{i, t})
+			for d := range g.resources {
+				p.size = append(p.size, g.resources[d].requests[i])
 			}
 		}
 	}
@@ -126,8 +137,14 @@ func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *pa
 	return p
 }
 
+// fitsAlone reports whether a pod fits on a node without pods of the group.
+func (p *packer) fitsAlone(i, n int) bool { return p.may[p.pods[i].replicas].Has(uint32(n)) }
+
 // of returns what a pod requests by dimension.
 func (p *packer) of(i int) []int64 { return p.size[i*p.dims : (i+1)*p.dims] }
+
+// roomOn returns the room of a node without pods of the group by dimension.
+func (p *packer) roomOn(n int) []int64 { return p.room[n*p.dims : (n+1)*p.dims] }
 
 // weight is the size of a pod in all dimensions.
 func (p *packer) weight(i int) (sum float64) {
@@ -150,6 +167,10 @@ func (p *packer) random(n int) int {
 func (p *packer) fill(t int) bool {
 	p.restore(t)
 	for _, i := range slices.Backward(p.tiers[t]) { // large pods first, as they fit
+		if p.budget.Context.Err() != nil {
+			break
+		}
+		p.budget.Steps++ // beyond the limit, too: with fewer pods the answer would be worse than in order
 		if n := p.roomiest(i); n != outside && p.overload(n, i, outside) == 0 {
 			p.put(i, n)
 		}
@@ -163,7 +184,7 @@ func (p *packer) fill(t int) bool {
 	share := *p.budget
 	share.Limit = p.budget.Steps + (p.budget.Limit-p.budget.Steps)/(len(p.tiers)-t)
 	defer func() { p.budget.Steps = share.Steps }()
-	for most := bound; most > counts[t]; most-- { // the smallest ones, from as many as there is room for in all
+	for most, less := bound, 1; most > counts[t]; most, less = most-less, 2*less { // the smallest ones
 		if p.smallest(t, most, &share) {
 			p.keep(t)
 			counts[t] = most
@@ -280,7 +301,7 @@ func (p *packer) overload(n, more, less int) (sum float64) {
 func (p *packer) roomiest(i int) int {
 	best, least, tightest := outside, 0.0, 0.0
 	for n := range p.nodes {
-		if !p.may[p.pods[i].replicas][n] {
+		if !p.fitsAlone(i, n) {
 			continue
 		}
 		room := 0.0
@@ -294,9 +315,9 @@ func (p *packer) roomiest(i int) int {
 	return best
 }
 
-// smallest assigns the smallest pods of a tier, and reports whether it did.
+// smallest assigns the smallest pods of a tier, and reports whether it did. It does not begin what the budget does not cover.
 func (p *packer) smallest(t, pods int, budget *Budget) bool {
-	if !budget.Spend(pods * len(p.nodes)) {
+	if pods*len(p.nodes) > budget.Limit-budget.Steps || !budget.Spend(pods*len(p.nodes)) {
 		return false
 	}
 	p.restore(t)
@@ -346,17 +367,18 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 			}
 		}
 		threshold := 0.08 * float64(moves-move) / float64(moves) * float64(p.random(1024)) / 1024
-		from, may := p.at[i], p.may[p.pods[i].replicas]
+		from := p.at[i]
 		switch kind := p.random(8); {
 		case kind < 2: // to another node
 			n := p.random(len(p.nodes))
-			if n != from && may[n] && p.overload(n, i, outside)-p.over[n]+p.overload(from, outside, i)-p.over[from] <= threshold {
+			if n != from && p.fitsAlone(i, n) &&
+				p.overload(n, i, outside)-p.over[n]+p.overload(from, outside, i)-p.over[from] <= threshold {
 				p.put(i, n)
 			}
 		case kind < 7: // swap two pods
 			j := p.inside[p.random(len(p.inside))]
 			n := p.at[j]
-			if n != from && may[n] && p.may[p.pods[j].replicas][from] &&
+			if n != from && p.fitsAlone(i, n) && p.fitsAlone(j, from) &&
 				p.overload(n, i, j)-p.over[n]+p.overload(from, j, i)-p.over[from] <= threshold {
 				p.put(i, n)
 				p.put(j, from)
@@ -367,7 +389,7 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 				continue
 			}
 			j := out[p.random(len(out))]
-			if p.may[p.pods[j].replicas][from] && p.overload(from, j, i)-p.over[from] <= threshold {
+			if p.fitsAlone(j, from) && p.overload(from, j, i)-p.over[from] <= threshold {
 				p.put(i, outside)
 				p.put(j, from)
 			}
@@ -376,22 +398,92 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 	return false
 }
 
-// bound returns how many pods of a tier have a node at most, with a number of pods of each higher one: the smallest ones that all
-// nodes together have room for, by several weights of the dimensions.
+// bound returns how many pods of a tier have a node at most, with a number of pods of each higher one. It takes several sets of
+// nodes, small ones first, and the pods that may go to no other nodes: at most as many of these have a node as the set has room
+// for, and as sets within it and the pods outside of those allow.
 func (p *packer) bound(t int, counts []int) int {
-	most := len(p.tiers[t])
-	var weights [][]float64
-	for d := range p.dims {
-		for other := range p.dims {
-			for _, share := range []float64{0, 0.25, 0.5, 1} {
-				w := make([]float64, p.dims)
-				w[other] = share
-				w[d] = 1
-				weights = append(weights, w)
-			}
+	sets := p.sets(t)
+	caps := make([]int, len(sets))
+	for s, nodes := range sets {
+		inside := make([]bool, len(p.may)) // by replicas
+		for r, may := range p.may {
+			inside[r] = may.Minus(nodes).Empty()
 		}
+		tiers, least := make([][]int, t+1), make([]int, t+1)
+		for above := range tiers {
+			for _, i := range p.tiers[above] {
+				if inside[p.pods[i].replicas] {
+					tiers[above] = append(tiers[above], i)
+				}
+			}
+			least[above] = max(0, counts[above]-(len(p.tiers[above])-len(tiers[above])))
+		}
+		caps[s] = len(tiers[t])
+		covered := nodeset.New(len(p.nodes))
+		for within, other := range slices.Backward(sets[:s]) {
+			if covered.Meets(other) || !other.Minus(nodes).Empty() {
+				continue
+			}
+			covered.Or(other)
+			for _, i := range tiers[t] {
+				if p.may[p.pods[i].replicas].Minus(other).Empty() {
+					caps[s]--
+				}
+			}
+			caps[s] += caps[within]
+		}
+		caps[s] = min(caps[s], p.roomFor(nodes, tiers, least))
 	}
-	for _, w := range weights {
+	return caps[len(caps)-1]
+}
+
+const (
+	maxSets    = 32
+	maxSetPods = 1 << 16 // sets times pods
+)
+
+// sets returns sets of nodes that pods of a tier are limited to, those of most pods, small ones first. All nodes are last.
+func (p *packer) sets(t int) []nodeset.Set {
+	type limit struct {
+		nodes nodeset.Set
+		pods  int
+	}
+	var limits []limit
+	numbers := make(map[string]int)
+	var key []byte
+	of := make(map[int]int) // by replicas
+	for _, i := range p.tiers[t] {
+		r := p.pods[i].replicas
+		at, ok := of[r]
+		if !ok {
+			key = key[:0]
+			for _, word := range p.may[r] {
+				key = binary.LittleEndian.AppendUint64(key, word)
+			}
+			if at = number(numbers, key); at == len(limits) {
+				limits = append(limits, limit{nodes: p.may[r]})
+			}
+			of[r] = at
+		}
+		limits[at].pods++
+	}
+	limits = slices.DeleteFunc(limits, func(l limit) bool { return l.nodes.Full(len(p.nodes)) })
+	slices.SortStableFunc(limits, func(a, b limit) int { return cmp.Compare(b.pods, a.pods) })
+	limits = limits[:min(len(limits), maxSets, maxSetPods/(1+len(p.tiers[t])))]
+	slices.SortStableFunc(limits, func(a, b limit) int { return cmp.Compare(a.nodes.Len(), b.nodes.Len()) })
+	var sets []nodeset.Set
+	for _, l := range limits {
+		sets = append(sets, l.nodes)
+	}
+	return append(sets, nodeset.Full(len(p.nodes)))
+}
+
+// roomFor returns how many pods of the last tier nodes together have room for at most, besides a number of pods of each other
+// one: the smallest ones, by several weights of the dimensions.
+func (p *packer) roomFor(nodes nodeset.Set, tiers [][]int, counts []int) int {
+	last := len(tiers) - 1
+	most := len(tiers[last])
+	for _, w := range p.weights() {
 		weigh := func(of []int64) (sum float64) {
 			for d, x := range of {
 				sum += float64(float64(x) * p.scale[d] * w[d])
@@ -407,17 +499,17 @@ func (p *packer) bound(t int, counts []int) int {
 			return sizes
 		}
 		left := 0.0
-		for n := range p.nodes {
-			left += weigh(p.room[n*p.dims : (n+1)*p.dims])
+		for n := range nodes.All() {
+			left += weigh(p.roomOn(int(n)))
 		}
-		left += 1e-9 * left // of rounding
-		for above := range t {
-			for _, size := range smallest(p.tiers[above])[:counts[above]] {
+		left += float64(1e-9 * left) // of rounding
+		for above, tier := range tiers[:last] {
+			for _, size := range smallest(tier)[:counts[above]] {
 				left -= size
 			}
 		}
 		fit := 0
-		for _, size := range smallest(p.tiers[t]) {
+		for _, size := range smallest(tiers[last]) {
 			if left -= size; left < 0 {
 				break
 			}
@@ -426,4 +518,19 @@ func (p *packer) bound(t int, counts []int) int {
 		most = min(most, fit)
 	}
 	return most
+}
+
+// weights returns several weights of the dimensions.
+func (p *packer) weights() (weights [][]float64) {
+	for d := range p.dims {
+		for other := range p.dims {
+			for _, share := range []float64{0, 0.25, 0.5, 1} {
+				w := make([]float64, p.dims)
+				w[other] = share
+				w[d] = 1
+				weights = append(weights, w)
+			}
+		}
+	}
+	return weights
 }

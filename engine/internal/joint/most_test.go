@@ -123,6 +123,98 @@ func TestMost(t *testing.T) {
 	}
 }
 
+// hardPacking returns pods of about a third to a half of a node, and further nodes that no pod fits on.
+func hardPacking(t *testing.T, pods, nodes, useless int) *Group {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var all []*enginetest.Node
+	for i := range nodes {
+		all = append(all, enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 100_000, "pods", 110))
+	}
+	for i := range useless {
+		all = append(all, enginetest.MakeNode(fmt.Sprint("small", i)).Allocate("cpu", 1000+i, "pods", 110))
+	}
+	var members []enginetest.Member
+	for i := range pods {
+		p := enginetest.MakePod(fmt.Sprint("p", i)).Request("cpu", 33_400+rng.IntN(16_000))
+		members = append(members, enginetest.Member{Pod: p.Pod, Count: 1})
+	}
+	return groupOf(t, enginetest.Cluster(all...), members)
+}
+
+// TestMostUselessNodes has many nodes that no pod fits on: they cost no steps.
+func TestMostUselessNodes(t *testing.T) {
+	t.Parallel()
+	var assigned []Assignment
+	steps := 0
+	for _, useless := range []int{0, 3000} {
+		g, budget := hardPacking(t, 24, 8, useless), &Budget{Context: context.Background(), Limit: 1 << 18}
+		got, _, _ := g.Most(g.order(), make([]int32, 24), budget)
+		if useless == 0 {
+			assigned, steps = got, budget.Steps
+		}
+		if !slices.Equal(got, assigned) || budget.Steps != steps || len(got) != 16 {
+			t.Errorf("%d useless nodes: %d pods in %d steps, without them %d in %d", useless, len(got), budget.Steps, len(assigned), steps)
+		}
+	}
+}
+
+// TestMostOnFewNodes has pods that may go to one node of two each, which have little room. Others have plenty.
+func TestMostOnFewNodes(t *testing.T) {
+	t.Parallel()
+	disk := func(kind string) map[string]string { return map[string]string{"disk": kind} }
+	var nodes []*enginetest.Node
+	for i := range 12 {
+		n := enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 100_000, "pods", 110).Label("disk", "slow")
+		if i < 2 {
+			n = enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 2000, "pods", 110).Label("disk", fmt.Sprint("fast", i))
+		}
+		nodes = append(nodes, n)
+	}
+	var members []enginetest.Member
+	for i := range 2 {
+		p := enginetest.MakePod(fmt.Sprint("p", i)).Request("cpu", 1000)
+		p.Template.Spec.NodeSelector = api.LabelsOf(disk(fmt.Sprint("fast", i)))
+		members = append(members, enginetest.Member{Pod: p.Pod, Count: 70})
+	}
+	members = append(members, enginetest.Member{Pod: enginetest.MakePod("any").Request("cpu", 1000).Pod, Count: 5})
+	g, budget := groupOf(t, enginetest.Cluster(nodes...), members), &Budget{Context: context.Background(), Limit: 1 << 20}
+	got, optimal, _ := g.Most(g.order(), make([]int32, 3), budget)
+	if len(got) != 9 || !optimal || budget.Steps > 1<<14 {
+		t.Errorf("%d pods in %d steps, optimal: %t; want 9 in few steps", len(got), budget.Steps, optimal)
+	}
+}
+
+// TestMostEnded has a context that has ended: it does not fill nodes.
+func TestMostEnded(t *testing.T) {
+	t.Parallel()
+	g := hardPacking(t, 24, 30, 0)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	got, optimal, applies := g.Most(g.order(), make([]int32, 24), &Budget{Context: ended, Limit: 1 << 20})
+	if !applies || optimal || len(got) > 0 {
+		t.Errorf("%d pods, optimal: %t, want none and no proof", len(got), optimal)
+	}
+}
+
+// TestExactMemory proves that 11 pods do not fit where 10 do, also if few failed states are remembered.
+func TestExactMemory(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{maxFailed, 1 << 13} {
+		g := hardPacking(t, 12, 5, 0)
+		budget := &Budget{Context: context.Background(), Limit: 1 << 20}
+		x := newPacker(g, g.order(), make([]int32, 12), budget).newExact(0, []int{11}, budget)
+		x.limit = limit
+		found, size := x.assign(0), 0
+		for state := range x.failed {
+			size += len(state) + failedEntry
+		}
+		if found || budget.Exhausted() || size == 0 || size > limit {
+			t.Errorf("found: %t in %d steps, %d bytes are remembered, at most %d are allowed", found, budget.Steps, size, limit)
+		}
+	}
+}
+
 // TestMostApplies leaves groups alone whose pods meet each other in other rules.
 func TestMostApplies(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ const MaxPods = 4095
 type Order struct {
 	size   int
 	hashes []uint64 // by node; nil without a seed
-	// nodes are the nodes in the order, and positions is the inverse. They are nil until needed, and without a seed.
+	// nodes are the nodes in the order, and positions is the inverse. They are nil until needed; positions is nil without a seed.
 	nodes, positions []uint32
 	fewest           bool
 }
@@ -50,18 +50,16 @@ func (o *Order) First(nodes []uint32) uint32 {
 
 // Nodes returns all nodes in the order. They must not be changed.
 func (o *Order) Nodes() []uint32 {
-	if o.nodes != nil {
-		return o.nodes
+	if o.nodes == nil {
+		o.nodes = make([]uint32, o.size)
+		for i := range o.nodes {
+			o.nodes[i] = uint32(i)
+		}
+		if o.hashes != nil {
+			slices.SortFunc(o.nodes, o.Compare)
+		}
 	}
-	nodes := make([]uint32, o.size)
-	for i := range nodes {
-		nodes[i] = uint32(i)
-	}
-	if o.hashes != nil {
-		slices.SortFunc(nodes, o.Compare)
-		o.nodes = nodes
-	}
-	return nodes
+	return o.nodes
 }
 
 // Best returns the node with the lowest rank of nodes, which are ascending. pods has the number of pods on each node.
@@ -90,7 +88,10 @@ func (o *Order) Ranks(pods []int64) Ranks {
 			o.positions[n] = uint32(i)
 		}
 	}
-	r := Ranks{nodes: o.nodes, positions: o.positions}
+	r := Ranks{positions: o.positions}
+	if o.positions != nil {
+		r.nodes = o.nodes
+	}
 	if o.fewest {
 		r.pods, r.bits = pods, bits.Len(uint(max(1, o.size)-1))
 		r.limit = min(MaxPods, int64(1)<<(32-r.bits)-1)

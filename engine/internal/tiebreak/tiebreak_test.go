@@ -55,6 +55,16 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestNodesOnce lists the nodes once, with and without a seed: searches ask for them again and again.
+func TestNodesOnce(t *testing.T) {
+	for seed := range uint64(2) {
+		order := tiebreak.New([]string{"a", "b", "c"}, seed, false)
+		if first, again := order.Nodes(), order.Nodes(); &first[0] != &again[0] {
+			t.Errorf("seed %d: another list", seed)
+		}
+	}
+}
+
 // TestManyNodes has as many nodes as the contract allows: ranks are still different.
 func TestManyNodes(t *testing.T) {
 	const size = 1_000_000
