@@ -456,17 +456,35 @@ func TestProvisionSpreadsOverNewZones(t *testing.T) {
 	}
 }
 
-// TestProvisionEnds lets the context end at many moments.
+// TestProvisionEnds lets the context end at many moments, of a search and of telling why pods have no node.
 func TestProvisionEnds(t *testing.T) {
 	t.Parallel()
 	stated, queue, o := largeProvision(20, 10, 5, 6)
-	c := compiled(t, stated)
-	for after := range 200 {
-		ctx := &endingContext{Context: t.Context(), left: after * 3}
-		got, err := c.Provision(ctx, queue, o.WithWorkers(1))
-		if (err == nil) != (got != nil) || err != nil && !errors.Is(err, context.Canceled) {
-			t.Fatalf("%v, %v", got, err)
-		}
+	huge := []engine.Pending{{Pod: enginetest.MakePod("huge").Request("cpu", 1_000_000).Pod, Count: 3}}
+	for name, test := range map[string]struct {
+		queue   []engine.Pending
+		moments int
+		apart   int
+	}{
+		"search": {queue, 200, 3},
+		"texts":  {huge, 400, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := compiled(t, stated)
+			unplaced := false
+			for after := range test.moments {
+				ctx := &endingContext{Context: t.Context(), left: after * test.apart}
+				got, err := c.Provision(ctx, test.queue, o.WithWorkers(1))
+				if (err == nil) != (got != nil) || err != nil && !errors.Is(err, context.Canceled) {
+					t.Fatalf("%v, %v", got, err)
+				}
+				unplaced = unplaced || err == nil && len(got.Unplaced) > 0
+			}
+			if name == "texts" && !unplaced {
+				t.Error("no call ends with texts")
+			}
+		})
 	}
 }
 
