@@ -246,6 +246,9 @@ func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, 
 // batch is how many counts are tried at a time. It does not depend on the number of workers, so that no result does.
 const batch = 4
 
+// MaxTrials is how many trials are kept at a time: those of a batch, the one without new nodes and the best one.
+const MaxTrials = batch + 2
+
 // try places the queue with counts.
 func (s *solver) try(ctx context.Context, all [][]int) ([]*trial, error) {
 	nodes := make([][]api.Node, len(all))

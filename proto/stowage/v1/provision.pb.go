@@ -148,7 +148,8 @@ type NodeTemplate struct {
 	//
 	// Its name is the beginning of the names of the new nodes, which end with a dash and a number from 0 on; numbers whose names
 	// the cluster has are left out. It is unique among the templates, and has at most 52 bytes. Its pods are those that come with
-	// each node, as those of DaemonSets. It has no nominated pods.
+	// each node, as those of DaemonSets: at most 1,000, and at most 4,000,000 once multiplied by ProvisionRequest.max_nodes. It has
+	// no nominated pods.
 	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// The keys of labels whose value is the name of the node, in addition to "kubernetes.io/hostname" and
 	// NodeClass.name_label_keys.
