@@ -501,6 +501,27 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
+// TestProvisionCountsTexts expects that finding out why each template takes no pod counts as steps, beyond the budget.
+func TestProvisionCountsTexts(t *testing.T) {
+	t.Parallel()
+	huge := []engine.Pending{{Pod: enginetest.MakePod("huge").Request("cpu", 1_000_000).Pod, Count: 3}}
+	_, _, o := largeProvision(0, 0, 0, 3)
+	o.Steps = 1
+	c := compiled(t, &api.Cluster{})
+	steps := func(templates int) int {
+		o := o
+		o.Templates = o.Templates[:templates]
+		got, err := c.Provision(t.Context(), huge, o)
+		if err != nil || len(got.Unplaced) != 1 || len(got.Unplaced[0].Refusals) != templates {
+			t.Fatalf("%v, %+v", err, got)
+		}
+		return got.Steps
+	}
+	if one, three := steps(1), steps(3); one <= o.Steps || three <= one {
+		t.Errorf("%d steps with one template, %d with three, of %d", one, three, o.Steps)
+	}
+}
+
 // TestProvisionOverflow expects no proofs where sums of amounts overflow.
 func TestProvisionOverflow(t *testing.T) {
 	t.Parallel()

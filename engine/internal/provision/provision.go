@@ -51,7 +51,8 @@ type Problem struct {
 	// Templates have distinct names.
 	Templates []Template
 	MaxNodes  int
-	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. The cluster without new nodes is tried in any case.
+	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. What is done in any case
+	// counts too, so that more may be used: trying the cluster without new nodes, and telling why pods have no node.
 	Steps int
 	// Workers is the number of goroutines, at least 1. No result depends on it.
 	Workers int
