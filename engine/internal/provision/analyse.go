@@ -99,8 +99,8 @@ func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 	return a, err
 }
 
-// sharing returns a function that returns equal sets as one, as there may be many kinds with few sets. It keeps digests of sets, as
-// there may be many large sets, too.
+// sharing returns a function that returns equal sets as one, as there may be many kinds with few sets. It keeps digests of sets,
+// as there may be many large sets, too.
 func sharing() func(nodeset.Set) nodeset.Set {
 	sets := make(map[digest]nodeset.Set)
 	var key []byte

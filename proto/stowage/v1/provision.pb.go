@@ -46,9 +46,9 @@ type ProvisionRequest struct {
 	// The number of new nodes at most, 1 to 100,000. 10,000 if absent.
 	MaxNodes *uint32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3,oneof" json:"max_nodes,omitempty"`
 	// The step budget of the search, 1 to 67,108,864. If absent, 1,048,576, or what placing the queue 40 times takes if that is
-	// more. Every call takes some steps beyond the budget: it places the queue on the cluster without new nodes and, where pods have
-	// no node, once more for the texts of ProvisionResponse.place, and it finds the texts of ProvisionResponse.unplaced. A step is a
-	// unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
+	// more. Every call takes some steps beyond the budget: it places the queue on the cluster without new nodes and, where pods
+	// have no node, once more for the texts of ProvisionResponse.place, and it finds the texts of ProvisionResponse.unplaced. A
+	// step is a unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
 	TieBreakSeed  uint64 `protobuf:"varint,8,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
