@@ -31,6 +31,30 @@ type ProvisionOptions struct {
 // MaxProvisionWorkers bounds the memory of Provision: each worker has a cluster of its own.
 const MaxProvisionWorkers = 4
 
+// What Provision keeps in addition to what it copies of the cluster, in bytes.
+const (
+	newNodeBytes  = 512 // of a new node, with its name and its place in columns
+	newPodBytes   = 64  // of a pod that comes with a new node
+	placementSize = 256 // of an entry of the queue in a trial
+	placedPodSize = 8   // of a pod of the queue in a trial, in a list that grows
+)
+
+// ProvisionBytes estimates the memory of Provision: clusters with new nodes and the pods that come with them, one of each worker,
+// and how the queue is placed in each trial that is kept.
+func (c *Cluster) ProvisionBytes(queue []Pending, o *ProvisionOptions) int64 {
+	pods := 0
+	for i := range o.Templates {
+		n := &o.Templates[i].Node
+		pods = max(pods, len(n.Pods)+len(n.PodCounts))
+	}
+	added := int64(o.MaxNodes) * int64(newNodeBytes+newPodBytes*pods)
+	trial := int64(placementSize * len(queue))
+	for i := range queue {
+		trial += placedPodSize * int64(queue[i].Count)
+	}
+	return MaxProvisionWorkers*(c.CopiedByChange(true, false)+added) + provision.MaxTrials*trial
+}
+
 // Provision finds nodes to add so that the pods of a queue have nodes: as many pods as possible, for as little as possible. The
 // result is that of Place, with the queue in order, on the cluster with the new nodes, which come after the others: by template,
 // and then by number.

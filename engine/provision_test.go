@@ -456,17 +456,35 @@ func TestProvisionSpreadsOverNewZones(t *testing.T) {
 	}
 }
 
-// TestProvisionEnds lets the context end at many moments.
+// TestProvisionEnds lets the context end at many moments, of a search and of telling why pods have no node.
 func TestProvisionEnds(t *testing.T) {
 	t.Parallel()
 	stated, queue, o := largeProvision(20, 10, 5, 6)
-	c := compiled(t, stated)
-	for after := range 200 {
-		ctx := &endingContext{Context: t.Context(), left: after * 3}
-		got, err := c.Provision(ctx, queue, o.WithWorkers(1))
-		if (err == nil) != (got != nil) || err != nil && !errors.Is(err, context.Canceled) {
-			t.Fatalf("%v, %v", got, err)
-		}
+	huge := []engine.Pending{{Pod: enginetest.MakePod("huge").Request("cpu", 1_000_000).Pod, Count: 3}}
+	for name, test := range map[string]struct {
+		queue   []engine.Pending
+		moments int
+		apart   int
+	}{
+		"search": {queue, 200, 3},
+		"texts":  {huge, 400, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := compiled(t, stated)
+			unplaced := false
+			for after := range test.moments {
+				ctx := &endingContext{Context: t.Context(), left: after * test.apart}
+				got, err := c.Provision(ctx, test.queue, o.WithWorkers(1))
+				if (err == nil) != (got != nil) || err != nil && !errors.Is(err, context.Canceled) {
+					t.Fatalf("%v, %v", got, err)
+				}
+				unplaced = unplaced || err == nil && len(got.Unplaced) > 0
+			}
+			if name == "texts" && !unplaced {
+				t.Error("no call ends with texts")
+			}
+		})
 	}
 }
 
@@ -481,6 +499,27 @@ func (c *endingContext) Err() error {
 		return context.Canceled
 	}
 	return nil
+}
+
+// TestProvisionCountsTexts expects that finding out why each template takes no pod counts as steps, beyond the budget.
+func TestProvisionCountsTexts(t *testing.T) {
+	t.Parallel()
+	huge := []engine.Pending{{Pod: enginetest.MakePod("huge").Request("cpu", 1_000_000).Pod, Count: 3}}
+	_, _, o := largeProvision(0, 0, 0, 3)
+	o.Steps = 1
+	c := compiled(t, &api.Cluster{})
+	steps := func(templates int) int {
+		o := o
+		o.Templates = o.Templates[:templates]
+		got, err := c.Provision(t.Context(), huge, o)
+		if err != nil || len(got.Unplaced) != 1 || len(got.Unplaced[0].Refusals) != templates {
+			t.Fatalf("%v, %+v", err, got)
+		}
+		return got.Steps
+	}
+	if one, three := steps(1), steps(3); one <= o.Steps || three <= one {
+		t.Errorf("%d steps with one template, %d with three, of %d", one, three, o.Steps)
+	}
 }
 
 // TestProvisionOverflow expects no proofs where sums of amounts overflow.

@@ -150,6 +150,10 @@ func TestMalformedProvision(t *testing.T) {
 			r.Context.GetCluster().PodTemplates = []*stowagev1.PodTemplate{{}}
 			r.Templates[0].Node.PodCounts = []*stowagev1.PodCount{{Count: 1001}}
 		}, true},
+		{"templates", func(r *stowagev1.ProvisionRequest) { // with 10,000 nodes
+			r.Context.GetCluster().PodTemplates = []*stowagev1.PodTemplate{{}}
+			r.Templates[0].Node.PodCounts = []*stowagev1.PodCount{{Count: 401}}
+		}, true},
 		{"templates[0].node.nominated_pods", func(r *stowagev1.ProvisionRequest) {
 			r.Templates[0].Node.NominatedPods = []*stowagev1.Pod{{Name: "n", Source: smallPod().Source}}
 		}, true},
@@ -175,6 +179,57 @@ func TestMalformedProvision(t *testing.T) {
 		if refused := v.Validate(request) != nil; refused == test.only {
 			t.Errorf("%s: the annotations refuse it: %t", test.field, refused)
 		}
+	}
+}
+
+// TestProvisionReserves asks for nodes beside another request, where the limit of bytes in flight is less than what the pods of
+// new nodes, or the trials, count for.
+func TestProvisionReserves(t *testing.T) {
+	c := testConfig()
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 400<<10, 400<<10
+	r := run(t, c, t.Output(), nil, nil)
+	ask := func(count uint32, pods, maxNodes int) error {
+		request := &stowagev1.ProvisionRequest{
+			Context: whole(&stowagev1.Cluster{}), Queue: []*stowagev1.PendingPods{{Pod: smallPod(), Count: &count}},
+			Templates: []*stowagev1.NodeTemplate{nodeTemplate("t", "z", 1, 1)},
+			MaxNodes:  new(uint32(maxNodes)), MaxSteps: new(uint32(1)),
+		}
+		for i := range pods {
+			request.Templates[0].Node.Pods = append(request.Templates[0].Node.Pods, cpuPod(fmt.Sprint("d", i), 0, 0))
+		}
+		_, err := r.simulations().Provision(t.Context(), request)
+		return err
+	}
+	for _, test := range []struct {
+		what     string
+		count    uint32
+		pods     int
+		maxNodes int
+		refused  bool
+	}{
+		{"few", 1, 1, 100, false},
+		{"pods of new nodes", 1, 100, 100, true},
+		{"trials", 100_000, 1, 100, true},
+		{"new nodes", 1, 1, 2000, true},
+	} {
+		if err := ask(test.count, test.pods, test.maxNodes); err != nil {
+			t.Errorf("%s alone: %v", test.what, err)
+		}
+		half, err := r.client().PutSnapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := half.Send(part(threeZones())); err != nil {
+			t.Fatal(err)
+		}
+		if test.refused {
+			eventually(t, test.what+" beside another request: refused", func() bool {
+				return overloaded(ask(test.count, test.pods, test.maxNodes))
+			})
+		} else if err := ask(test.count, test.pods, test.maxNodes); err != nil {
+			t.Errorf("%s beside another request: %v", test.what, err)
+		}
+		_, _ = half.CloseAndRecv() // half a put is refused
 	}
 }
 

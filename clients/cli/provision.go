@@ -13,7 +13,7 @@ import (
 type provisionCommand struct {
 	question
 	Template []string `required:"" sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may be added, as they are once they are ready, with their price in the annotation stowage.scheduling/price and the number of them at most in stowage.scheduling/max-count. May be repeated."`
-	MaxNodes uint32   `placeholder:"NUMBER" help:"The number of new nodes at most."`
+	MaxNodes *uint32  `placeholder:"NUMBER" help:"The number of new nodes at most."`
 	MaxSteps uint32   `placeholder:"NUMBER" help:"The budget of the search, in steps."`
 	Seed     uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
 }
@@ -35,10 +35,7 @@ func (c *provisionCommand) Run(s *session, code *answered) error {
 	defer stop()
 	return c.ask(s, snapshot, func() (proto.Message, error) {
 		request := snapshot.ProvisionRequest()
-		request.Context.Profile, request.TieBreakSeed = scheduler.Profile, c.Seed
-		if c.MaxNodes > 0 {
-			request.MaxNodes = &c.MaxNodes
-		}
+		request.Context.Profile, request.TieBreakSeed, request.MaxNodes = scheduler.Profile, c.Seed, c.MaxNodes
 		if c.MaxSteps > 0 {
 			request.MaxSteps = &c.MaxSteps
 		}

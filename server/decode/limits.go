@@ -49,6 +49,8 @@ const (
 	MaxPrice         = 1_000_000_000_000
 	// MaxTemplatePods bounds the pods that come with each node of a template.
 	MaxTemplatePods = 1_000
+	// MaxNewPods bounds the most pods of a node template times ProvisionRequest.max_nodes.
+	MaxNewPods = 4_000_000
 	// MaxNamePrefixBytes bounds the names of node templates: with a dash and a number they are values of labels.
 	MaxNamePrefixBytes = 52
 	// Where a request does not say.

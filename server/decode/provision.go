@@ -76,6 +76,10 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, maxNodes int) []en
 		template.Node = node.node
 		out = append(out, template)
 	}
+	if all := pods * uint64(maxNodes); all > MaxNewPods {
+		d.refuse(root.field(field), wrongCount, "with %d new nodes, %d pods may come with them, at most %d are allowed",
+			maxNodes, all, MaxNewPods)
+	}
 	if all := d.pods + pods*uint64(maxNodes); all > MaxClusterPods {
 		d.refuse(root.field(field), wrongCount, "with %d new nodes there may be %d pods on nodes, at most %d are allowed",
 			maxNodes, all, MaxClusterPods)

@@ -3,7 +3,6 @@ package placement
 import (
 	"context"
 
-	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -17,9 +16,7 @@ var provision = method[*stowagev1.ProvisionRequest, decode.ProvisionCall, *verdi
 	key:       uncached[*stowagev1.ProvisionRequest],
 	read:      (*decode.Request).Provision,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ProvisionCall) (*verdict.Provision, error) {
-		// Each worker derives a cluster with new nodes.
-		bytes := engine.MaxProvisionWorkers * (c.CopiedByChange(true, false) + int64(call.Options.MaxNodes)*newNodeBytes)
-		if err := interceptor.Reserve(ctx, bytes/heapPerByte); err != nil {
+		if err := interceptor.Reserve(ctx, c.ProvisionBytes(call.Queue, &call.Options)/heapPerByte); err != nil {
 			return nil, err
 		}
 		return c.Provision(ctx, call.Queue, call.Options)
@@ -27,6 +24,3 @@ var provision = method[*stowagev1.ProvisionRequest, decode.ProvisionCall, *verdi
 	count:  func(p *verdict.Provision) (placed, scanned int) { return countPlaced(&p.Place) },
 	encode: encode.Provision,
 }
-
-// newNodeBytes estimates the memory of a new node, with its name and its place in the columns of the engine.
-const newNodeBytes = 512

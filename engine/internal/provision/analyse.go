@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -98,22 +99,27 @@ func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 	return a, err
 }
 
-// sharing returns a function that returns equal sets as one, as there may be many kinds with few sets.
+// sharing returns a function that returns equal sets as one, as there may be many kinds with few sets. It keeps digests of sets,
+// as there may be many large sets, too.
 func sharing() func(nodeset.Set) nodeset.Set {
-	sets := make(map[string]nodeset.Set)
+	sets := make(map[digest]nodeset.Set)
 	var key []byte
 	return func(set nodeset.Set) nodeset.Set {
 		key = key[:0]
 		for _, word := range set {
 			key = binary.LittleEndian.AppendUint64(key, word)
 		}
-		if same, known := sets[string(key)]; known {
+		of := sha256.Sum256(key)
+		if same, known := sets[of]; known {
 			return same
 		}
-		sets[string(key)] = set
+		sets[of] = set
 		return set
 	}
 }
+
+// digest stands for a key that may be large.
+type digest = [sha256.Size]byte
 
 // kindFrom analyses an equivalence class. nodes are not narrowed yet.
 func (s *solver) kindFrom(ctx context.Context, q *place.Queue, class *place.Class, c *cluster.Cluster) (*kind, error) {

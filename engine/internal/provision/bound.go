@@ -3,6 +3,7 @@ package provision
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"math"
 	"math/big"
 	"slices"
@@ -122,23 +123,25 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 
 // sets numbers the kinds by the templates that take them, and returns the sets with the most pods. The last one is all kinds.
 func (s *solver) sets(ctx context.Context, kinds []*kind) ([][]*kind, error) {
-	at := make(map[string]int)
+	at := make(map[digest]int)
 	var sets [][]*kind
 	var pods []int
-	key := make([]byte, len(s.Templates))
+	key := make([]byte, (len(s.Templates)+7)/8)
 	for _, k := range kinds {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		for t := range key {
-			if key[t] = 0; s.takes(t, k) {
-				key[t] = 1
+		clear(key)
+		for t := range s.Templates {
+			if s.takes(t, k) {
+				key[t/8] |= 1 << (t % 8)
 			}
 		}
-		i, known := at[string(key)]
+		of := sha256.Sum256(key)
+		i, known := at[of]
 		if !known {
 			i = len(sets)
-			at[string(key)] = i
+			at[of] = i
 			sets, pods = append(sets, nil), append(pods, 0)
 		}
 		sets[i] = append(sets[i], k)

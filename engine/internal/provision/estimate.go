@@ -3,6 +3,7 @@ package provision
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"maps"
 	"math"
 	"slices"
@@ -42,19 +43,21 @@ func (s *solver) active(ctx context.Context) ([]int, error) {
 		needs = append(needs, resources[name])
 	}
 	domain := s.domains()
-	same := make(map[string][]int)
-	var keys []string
+	same := make(map[digest][]int)
+	var keys []digest
+	var key []byte
 	for t := range s.Templates {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		key := make([]byte, (len(s.kinds)+7)/8, len(s.kinds)/8+64)
+		key = append(key[:0], make([]byte, (len(s.kinds)+7)/8)...)
 		for i, k := range s.kinds {
 			if s.takes(t, k) {
 				key[i/8] |= 1 << (i % 8)
 			}
 		}
-		of := string(append(key, domain(t)...))
+		key = append(key, domain(t)...)
+		of := sha256.Sum256(key)
 		if same[of] == nil {
 			keys = append(keys, of)
 		}

@@ -46,6 +46,7 @@ func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 	}
 	templates := min(len(s.Templates), maxExplainedTemplates)
 	kinds := min(len(all), maxExplained/templates)
+	s.used += templates * s.refusalSteps(kinds)
 	messages := make([][]string, templates) // then by kind
 	for t := range templates {
 		s.name(t, s.best.counts[t])
@@ -83,6 +84,11 @@ func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 		}
 	}
 	return nil
+}
+
+// refusalSteps returns the steps of refusals with a number of entries.
+func (s *solver) refusalSteps(entries int) int {
+	return 1 + len(s.Queue) + s.best.placed + (s.base.Len()+s.best.nodes)/4 + 16*entries
 }
 
 // refusals returns the event texts of pods of some entries if one more node of a template were the only candidate once all pods

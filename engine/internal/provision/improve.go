@@ -42,7 +42,7 @@ const (
 	maxExchanged = 4
 	// maxInVain is how many exchanges in a row are tried in vain.
 	maxInVain = 64
-	// maxExchanges bounds the exchanges that are considered.
+	// maxExchanges bounds the exchanges that are considered, to those that save the most.
 	maxExchanges = 1 << 14
 )
 
@@ -63,16 +63,26 @@ func (s *solver) exchange(ctx context.Context) error {
 	}
 }
 
-func (s *solver) firstExchange(ctx context.Context, active []int) (bool, error) {
-	type exchange struct {
-		from, to, fewer, more int
-		saved                 int64
-	}
+// exchange is a number of nodes of one template for those of another one.
+type exchange struct {
+	from, to, fewer, more int
+	saved                 int64
+}
+
+// exchanges returns the exchanges that save the most, in descending order.
+func (s *solver) exchanges(ctx context.Context, active []int) ([]exchange, error) {
 	var all []exchange
+	largest := func() {
+		slices.SortStableFunc(all, func(a, b exchange) int { return cmp.Compare(b.saved, a.saved) })
+		all = all[:min(len(all), maxExchanges)]
+	}
 	for from, n := range s.best.counts {
 		for fewer := 1; fewer <= min(n, maxExchanged); fewer++ {
+			if s.used += 1 + len(active)/64; ctx.Err() != nil || s.used >= s.limit {
+				return nil, ctx.Err()
+			}
 			for _, to := range active {
-				if to == from || len(all) == maxExchanges {
+				if to == from {
 					continue
 				}
 				for more := 1; more <= maxExchanged && s.best.counts[to]+more <= s.most(to); more++ {
@@ -82,9 +92,21 @@ func (s *solver) firstExchange(ctx context.Context, active []int) (bool, error) 
 					}
 				}
 			}
+			if len(all) > 2*maxExchanges {
+				largest()
+			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b exchange) int { return cmp.Compare(b.saved, a.saved) })
+	largest()
+	return all, nil
+}
+
+// firstExchange accepts the first exchange with which the best trial becomes better.
+func (s *solver) firstExchange(ctx context.Context, active []int) (bool, error) {
+	all, err := s.exchanges(ctx, active)
+	if err != nil {
+		return false, err
+	}
 	var counts [][]int
 	for i, e := range all {
 		if i%256 == 0 && ctx.Err() != nil {

@@ -51,7 +51,8 @@ type Problem struct {
 	// Templates have distinct names.
 	Templates []Template
 	MaxNodes  int
-	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. The cluster without new nodes is tried in any case.
+	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. What is done in any case
+	// counts too, so that more may be used: trying the cluster without new nodes, and telling why pods have no node.
 	Steps int
 	// Workers is the number of goroutines, at least 1. No result depends on it.
 	Workers int
@@ -245,6 +246,9 @@ func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, 
 
 // batch is how many counts are tried at a time. It does not depend on the number of workers, so that no result does.
 const batch = 4
+
+// MaxTrials is how many trials are kept at a time: those of a batch, the one without new nodes and the best one.
+const MaxTrials = batch + 2
 
 // try places the queue with counts.
 func (s *solver) try(ctx context.Context, all [][]int) ([]*trial, error) {

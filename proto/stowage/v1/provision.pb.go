@@ -46,8 +46,9 @@ type ProvisionRequest struct {
 	// The number of new nodes at most, 1 to 100,000. 10,000 if absent.
 	MaxNodes *uint32 `protobuf:"varint,6,opt,name=max_nodes,json=maxNodes,proto3,oneof" json:"max_nodes,omitempty"`
 	// The step budget of the search, 1 to 67,108,864. If absent, 1,048,576, or what placing the queue 40 times takes if that is
-	// more. The cluster without new nodes is tried in any case. A step is a unit of this server's search: another release may need
-	// more or fewer steps, and a step has no guaranteed duration.
+	// more. Every call takes some steps beyond the budget: it places the queue on the cluster without new nodes and, where pods
+	// have no node, once more for the texts of ProvisionResponse.place, and it finds the texts of ProvisionResponse.unplaced. A
+	// step is a unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
 	TieBreakSeed  uint64 `protobuf:"varint,8,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
@@ -148,7 +149,8 @@ type NodeTemplate struct {
 	//
 	// Its name is the beginning of the names of the new nodes, which end with a dash and a number from 0 on; numbers whose names
 	// the cluster has are left out. It is unique among the templates, and has at most 52 bytes. Its pods are those that come with
-	// each node, as those of DaemonSets. It has no nominated pods.
+	// each node, as those of DaemonSets: at most 1,000, and at most 4,000,000 once multiplied by ProvisionRequest.max_nodes. It has
+	// no nominated pods.
 	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// The keys of labels whose value is the name of the node, in addition to "kubernetes.io/hostname" and
 	// NodeClass.name_label_keys.
@@ -237,7 +239,8 @@ type ProvisionResponse struct {
 	Optimal bool `protobuf:"varint,6,opt,name=optimal,proto3" json:"optimal,omitempty"`
 	// The entries with unplaced pods, ascending.
 	Unplaced []*UnprovisionedPods `protobuf:"bytes,7,rep,name=unplaced,proto3" json:"unplaced,omitempty"`
-	// The number of steps of the search, in the unit of ProvisionRequest.max_steps, and of telling why pods have no node.
+	// The number of steps of the call, in the unit of ProvisionRequest.max_steps. It may be more than max_steps, by the steps that
+	// every call takes.
 	Steps uint64 `protobuf:"varint,8,opt,name=steps,proto3" json:"steps,omitempty"`
 	// The content address of the cluster, with the delta applied and without new nodes.
 	SnapshotAddress string `protobuf:"bytes,9,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
