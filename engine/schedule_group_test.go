@@ -76,12 +76,51 @@ func TestScheduleGroupOfAHigherPriority(t *testing.T) {
 	waits := cpu("waits", 4, 100).Affinity(hostname, enginetest.Selects("app", "x"))
 	x := enginetest.MakePod("x").Label("app", "x").Priority(100)
 	p := scheduledGroups(t, c, []engine.PodGroup{g}, cpu("low", 4, 1), cpu("g-0", 4, 5), cpu("g-1", 4, 5), waits, x)
-	if got := p.Groups[0]; got.Status != verdict.GroupComplete || got.Placed != 1 || got.Unplaced != 0 || p.Placements[1].Evicted+
-		p.Placements[2].Evicted != 1 {
+	if got := p.Groups[0]; got.Status != verdict.GroupEvicted || got.Placed != 1 || got.Unplaced != 0 || p.Placements[1].Evicted+
+		p.Placements[2].Evicted != 1 || got.Message != "pods with a node: 1 of the 2 required; evicted: 1" {
 		t.Errorf("%+v, %+v", got, p.Placements)
 	}
 	if len(p.Placements[0].Nodes) != 0 || p.Placements[0].Unplaced != 1 {
 		t.Errorf("low: %+v", p.Placements[0])
+	}
+}
+
+// TestScheduleGroupLosesPods: a group whose pods are evicted is not complete, whether they were on nodes before or were placed.
+func TestScheduleGroupLosesPods(t *testing.T) {
+	for _, test := range []struct {
+		minimum int
+		want    verdict.GroupStatus
+	}{{1, verdict.GroupBestEffort}, {2, verdict.GroupBestEffort}, {3, verdict.GroupEvicted}, {0, verdict.GroupEvicted}} {
+		c := compile(t, node4("a").Zone("z").Run(cpu("r-0", 4, 1)), node4("b").Run(cpu("r-1", 4, 1)), node4("c").Zone("z"))
+		g := engine.PodGroup{Name: "gang", Minimum: test.minimum, Priority: new(int32(1)), Scheduled: []engine.ScheduledPod{
+			{Namespace: "default", Name: "r-0", Node: 0, Priority: 1}, {Namespace: "default", Name: "r-1", Node: 1, Priority: 1},
+		}}
+		whole := g
+		whole.Entries = []int{0}
+		waits := cpu("waits", 4, 5).Affinity("topology.kubernetes.io/zone", enginetest.Selects("app", "x"))
+		waits.Template.Spec.NodeName = "a"
+		placed := cpu("g-0", 4, 1)
+		placed.Label("app", "x")
+		p := scheduledGroups(t, c, []engine.PodGroup{whole}, placed, waits)
+		if got := p.Groups[0]; len(p.Evictions) != 1 || got.Status != test.want || got.Placed != 1 || got.First != -1 {
+			t.Errorf("minimum %d: %+v, %+v", test.minimum, got, p.Evictions)
+		}
+		if g.Minimum--; test.minimum == 0 {
+			g.Minimum = 0
+		} else if test.minimum == 1 {
+			continue
+		}
+		high := cpu("high", 4, 5)
+		high.Template.Spec.NodeName = "a"
+		p = scheduledGroups(t, c, []engine.PodGroup{g}, high)
+		if got := p.Groups[0]; len(p.Evictions) != 1 || got.Status != test.want || got.Placed != 0 || got.First != -1 {
+			t.Errorf("minimum %d, without pods in the queue: %+v, %+v", test.minimum, got, p.Evictions)
+		}
+	}
+	c := compile(t, node4("a").Run(cpu("r-0", 4, 1)))
+	g := engine.PodGroup{Name: "gang", Scheduled: []engine.ScheduledPod{{Namespace: "default", Name: "r-0", Node: 0, Priority: 1}}}
+	if got := scheduledGroups(t, c, []engine.PodGroup{g}, cpu("low", 4, 0)).Groups[0]; got.Status != verdict.GroupComplete {
+		t.Errorf("a group that keeps its pods: %+v", got)
 	}
 }
 
@@ -210,7 +249,7 @@ func TestScheduleGroupsEqualScanning(t *testing.T) {
 		}
 	}
 	t.Logf("%d groups placed, %d in part, %d not; %d preempted; %d of their pods were evicted", placed, best, unplaced, preempted, gone)
-	if min(placed, best, unplaced, preempted, gone) == 0 {
+	if !testing.Short() && min(placed, best, unplaced, preempted, gone) == 0 {
 		t.Error("some outcome never occurs")
 	}
 }

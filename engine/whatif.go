@@ -228,7 +228,14 @@ func renumber(p *verdict.Place, before []uint32) {
 	}
 	for i := range p.Evictions {
 		e := &p.Evictions[i]
-		e.Node = before[e.Node]
+		if e.Group == "" {
+			e.Node = before[e.Node]
+		}
+		for _, nomination := range e.Nominations {
+			for j, n := range nomination.Nodes {
+				nomination.Nodes[j] = before[n]
+			}
+		}
 		for j := range e.Victims {
 			e.Victims[j].Node = before[e.Victims[j].Node]
 		}

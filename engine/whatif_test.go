@@ -182,7 +182,7 @@ func randomScenario(rng *rand.Rand, stated *api.Cluster, pods []api.Pod, schedul
 			s.Queue = append(s.Queue, engine.Pending{Pod: p, Count: rng.IntN(3)})
 		}
 	}
-	if scheduler || rng.IntN(3) > 0 {
+	if rng.IntN(3) > 0 {
 		return s
 	}
 	for len(s.Groups) < 2 {
@@ -309,12 +309,39 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 	}
 	for i := range p.Evictions {
 		e := &p.Evictions[i]
-		e.Node = before[e.Node]
+		if e.Group == "" {
+			e.Node = before[e.Node]
+		}
+		for _, n := range e.Nominations {
+			renumber(n.Nodes)
+		}
 		for j := range e.Victims {
 			e.Victims[j].Node = before[e.Victims[j].Node]
 		}
 	}
 	return &verdict.WhatIf{Place: *p, Requeued: append(requeued, unknown...)}
+}
+
+// TestWhatIfRenumbersGroupEvictions: a group preempts behind a node that is removed.
+func TestWhatIfRenumbersGroupEvictions(t *testing.T) {
+	c := compile(t, node4("a"), node4("b").Run(cpu("low", 4, 0)), node4("c"))
+	s := &engine.Scenario{
+		Removed: []uint32{0}, Queue: []engine.Pending{{Pod: cpu("g", 4, 10).Pod, Count: 2}},
+		Groups: []engine.PodGroup{{Name: "gang", Entries: []int{0}, Priority: new(int32(10))}},
+	}
+	got, err := c.WhatIf(t.Context(), s, engine.WhatIfOptions{Profile: api.Kube137(), Scheduler: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []verdict.Eviction{{
+		Group: "gang", Nominations: []verdict.GroupNomination{{Nodes: []uint32{1, 2}}},
+		Candidate: verdict.Candidate{Victims: []verdict.PodReference{
+			{Namespace: "default", Name: "low", Node: 1, Count: 1, Template: -1, Queue: -1},
+		}},
+	}}
+	if diff := gocmp.Diff(want, got.Evictions); diff != "" || len(got.Placements[0].Nodes) != 2 {
+		t.Errorf("%+v (-want +got):\n%s", got.Placements, diff)
+	}
 }
 
 // evictStated evicts pods of a stated node and passes them to back.

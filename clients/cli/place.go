@@ -82,12 +82,11 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 
 // queueMode returns how the queue is placed, and says so if it is not as asked for.
 func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler *schedulerconfig.Scheduler) stowagev1.QueueMode {
-	var why string
+	why := inOrderOnly(snapshot)
 	switch {
 	case c.Joint, c.Queue == "in-order", c.Queue == "auto" && !snapshot.Live:
 		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-	case wholeGroups(snapshot):
-		why = "there are pods without a group, and a pod group that is evicted only as a whole"
+	case why != "":
 	case scheduler.NoPreemption:
 		why = "the profile has no preemption"
 	default:
@@ -97,11 +96,22 @@ func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler 
 	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 }
 
-// wholeGroups reports whether pods without a group might preempt a group as a whole, which the server does not do.
-func wholeGroups(snapshot *kube.Snapshot) bool {
-	return slices.ContainsFunc(snapshot.PodGroups, func(g *stowagev1.PodGroup) bool {
-		return g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
-	}) && slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
+// inOrderOnly returns why the server refuses the groups of a queue with KUBE_SCHEDULER; empty if it does not.
+func inOrderOnly(snapshot *kube.Snapshot) string {
+	single := slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
+	for _, g := range snapshot.PodGroups {
+		switch t := g.GetTopology(); {
+		case g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
+			return "pod group " + g.GetName() + " is placed as a whole"
+		case t.GetPolicy() == stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
+			return "pod group " + g.GetName() + " only prefers its topology"
+		case len(t.GetKeys()) > 1:
+			return "pod group " + g.GetName() + " has several topology keys"
+		case single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL:
+			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
+		}
+	}
+	return ""
 }
 
 // place puts the question and prints the answer.

@@ -70,7 +70,7 @@ type Snapshot struct {
 	Others []Entry
 	// Waiting are pending pods that are not in the queue: kube-scheduler does not queue them, or they do not convert.
 	Waiting []Entry
-	// PodGroups are the groups that entries of the queue name.
+	// PodGroups are the groups that entries of the queue name, then those that only have pods on nodes.
 	PodGroups []*stowagev1.PodGroup
 	// HomelessPods are the pods on nodes that are not in the cluster. Neither kube-scheduler nor Cluster counts them.
 	HomelessPods []HomelessPod

@@ -140,10 +140,10 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 	return out
 }
 
-// runningGroups returns the groups that are not in the queue and have pods on nodes, by name, for preemption by others. A group
+// runningGroups returns the groups that are not in the queue and have pods on nodes, by name, for preemption by the queue. A group
 // without a PodGroup has no priority and no disruption mode.
 func (b *Builder) runningGroups(queued []*stowagev1.PodGroup) []*stowagev1.PodGroup {
-	if len(queued) == 0 {
+	if len(b.queue) == 0 {
 		return nil
 	}
 	in := map[string]bool{}

@@ -114,6 +114,27 @@ spec: {replicas: ` + replicas + `, template: {spec: {schedulingGroup: {podGroupN
 `
 }
 
+// TestGroupsThatRunAreStated: pods without a group preempt their pods, too.
+func TestGroupsThatRunAreStated(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		b := kube.NewBuilder(kube.Options{})
+		must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
+		must(t, b.AddPod(parse[corev1.Pod](t,
+			`{metadata: {name: runs}, spec: {nodeName: a, schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}`)))
+		must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t,
+			`{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`)))
+		var want []*stowagev1.PodGroup
+		if pending {
+			must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: alone}, spec: {containers: [{name: c}]}}`)))
+			want = []*stowagev1.PodGroup{{
+				Name: "default/g", DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
+				ScheduledPods: []*stowagev1.ScheduledPod{{Namespace: "default", Name: "runs", Node: "a"}},
+			}}
+		}
+		diff(t, want, build(t, b).PodGroups)
+	}
+}
+
 func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: alone, namespace: ml}}`)))

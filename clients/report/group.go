@@ -23,6 +23,8 @@ func GroupStatus(s stowagev1.PodGroupStatus) string {
 		return "undecided"
 	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED:
 		return "unattempted"
+	case stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED:
+		return "evicted"
 	}
 	return s.String()
 }
@@ -74,10 +76,14 @@ func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 
 // group writes why the pods of a group have no nodes.
 func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
-	if g.GetUnplacedCount() == 0 || g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED {
+	what := plural(uint64(g.GetUnplacedCount()), "pod") + " without a node"
+	switch {
+	case g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED:
+		what = "pods were evicted"
+	case g.GetUnplacedCount() == 0, g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED:
 		return
 	}
-	fmt.Fprintf(w, "\npod group %s: %s without a node\n", g.GetName(), plural(uint64(g.GetUnplacedCount()), "pod"))
+	fmt.Fprintf(w, "\npod group %s: %s\n", g.GetName(), what)
 	if g.GetMessage() != "" {
 		WriteWrapped(w, "  ", g.GetMessage(), p.Width)
 	}
@@ -102,9 +108,9 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	}
 }
 
-// onlyRuns reports whether a group has no pods to place: it is in the request for preemption.
+// onlyRuns reports whether a group has no pods to place, and keeps enough of those on nodes: it is in the request for preemption.
 func onlyRuns(g *stowagev1.PodGroupPlacement) bool {
-	return g.GetPlacedCount()+g.GetUnplacedCount() == 0
+	return g.GetPlacedCount()+g.GetUnplacedCount() == 0 && g.GetStatus() != stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED
 }
 
 // groupPreemption writes which pods kube-scheduler would evict for a group.

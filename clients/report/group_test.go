@@ -129,3 +129,26 @@ pod group default/web: 3 pods without a node
 		t.Error(d)
 	}
 }
+
+// TestPlaceTellsOfEvictedGroups: also of those that have no pods to place.
+func TestPlaceTellsOfEvictedGroups(t *testing.T) {
+	snapshot := &kube.Snapshot{PodGroups: []*stowagev1.PodGroup{{Name: "default/keeps"}, {Name: "default/loses", MinCount: new(uint32(2))}}}
+	var b strings.Builder
+	(&report.Place{Snapshot: snapshot, Width: 100}).Write(&b, &stowagev1.PlaceResponse{PodGroups: []*stowagev1.PodGroupPlacement{
+		{Name: "default/keeps", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE},
+		{
+			Name: "default/loses", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED,
+			Message: "pods with a node: 1 of the 2 required; evicted: 1",
+		},
+	}})
+	_, got, _ := strings.Cut(b.String(), "POD GROUP")
+	want := `       STATUS    PLACED   NEEDED   WHERE
+default/loses   evicted   0/0      2
+
+pod group default/loses: pods were evicted
+  pods with a node: 1 of the 2 required; evicted: 1
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -56,6 +56,8 @@ const (
 	GroupUndecided
 	// GroupUnattempted: the deadline, or the first unplaced pod, came first.
 	GroupUnattempted
+	// GroupEvicted: of the pods that had a node, so many were evicted that fewer than the minimum have one.
+	GroupEvicted
 )
 
 // PodGroupPlacement is the result of a group of queue entries.

@@ -65,11 +65,17 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 }
 
 // scheduledGroups refuses groups that kube-scheduler does not have, and those that pods without a group cannot preempt as
-// kube-scheduler lets them.
-func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) {
+// kube-scheduler lets them. returning says that evicted pods come back, which are in no group.
+func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods, returning bool) {
 	const only = "is only allowed with QUEUE_MODE_IN_ORDER"
 	var root *path
-	single := slices.ContainsFunc(queue, func(p *stowagev1.PendingPods) bool { return p.GetPodGroup() == "" })
+	var single string
+	switch {
+	case slices.ContainsFunc(queue, func(p *stowagev1.PendingPods) bool { return p.GetPodGroup() == "" }):
+		single = ", as an entry of the queue is in no group"
+	case returning:
+		single = ", as evicted pods that come back are in no group"
+	}
 	for i, g := range in {
 		if d.full {
 			return
@@ -85,9 +91,9 @@ func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.P
 		if len(g.GetTopology().GetKeys()) > 1 {
 			d.refuse(topology.field("keys"), notAllowed, "more than one key "+only)
 		}
-		if single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
+		if single != "" && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
 			d.refuse(at.field("disruption_mode"), notAllowed,
-				"POD_GROUP_DISRUPTION_MODE_ALL "+only+", as an entry of the queue is in no group")
+				"POD_GROUP_DISRUPTION_MODE_ALL "+only+"%s", single)
 		}
 	}
 }

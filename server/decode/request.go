@@ -222,7 +222,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 func (d *decoder) queueMode(in *stowagev1.PlaceRequest) bool {
 	scheduler := d.scheduler(in.GetQueueMode())
 	if scheduler {
-		d.scheduledGroups(in.GetPodGroups(), in.GetQueue())
+		d.scheduledGroups(in.GetPodGroups(), in.GetQueue(), false)
 	}
 	return scheduler
 }

@@ -68,6 +68,7 @@ var groupStatuses = [...]stowagev1.PodGroupStatus{
 	verdict.GroupInfeasible:  stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE,
 	verdict.GroupUndecided:   stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNDECIDED,
 	verdict.GroupUnattempted: stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED,
+	verdict.GroupEvicted:     stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED,
 }
 
 func groupStatus(x verdict.GroupStatus) stowagev1.PodGroupStatus { return groupStatuses[x] }

@@ -51,6 +51,7 @@ func TestEnumsAgree(t *testing.T) {
 		"INFEASIBLE":  groupStatus(verdict.GroupInfeasible),
 		"UNDECIDED":   groupStatus(verdict.GroupUndecided),
 		"UNATTEMPTED": groupStatus(verdict.GroupUnattempted),
+		"EVICTED":     groupStatus(verdict.GroupEvicted),
 	})
 	every(t, "REJECTION_REASON_", map[string]stowagev1.RejectionReason{
 		"SCHEDULING_GATED":              reasonType(verdict.ReasonSchedulingGated),

@@ -2,6 +2,7 @@ package expect
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -37,11 +38,6 @@ func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceRespo
 		out.EvictedCount += entry.EvictedCount
 		out.Placements = append(out.Placements, entry)
 	}
-	for _, g := range c.PodGroups {
-		if group := queueGroup(c, g, r, out); group != nil {
-			out.PodGroups = append(out.PodGroups, group)
-		}
-	}
 	for _, e := range r.Evictions {
 		eviction := &stowagev1.Eviction{QueueIndex: uint32(e.Entry), NodeIndex: e.Node, PdbViolations: uint32(e.Violations)}
 		for j, v := range e.Victims {
@@ -58,6 +54,11 @@ func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceRespo
 			})
 		}
 		out.Evictions = append(out.Evictions, eviction)
+	}
+	for _, g := range c.PodGroups {
+		if group := queueGroup(c, g, r, out); group != nil {
+			out.PodGroups = append(out.PodGroups, group)
+		}
 	}
 	return out, nil
 }
@@ -110,6 +111,7 @@ func queueGroup(
 ) *stowagev1.PodGroupPlacement {
 	out := &stowagev1.PodGroupPlacement{Name: cmp.Or(g.Namespace, corev1.NamespaceDefault) + "/" + g.Name}
 	found := false
+	evicted, left := uint32(0), int32(0)
 	for i, q := range c.Queue {
 		pod := q.Pod.DeepCopy()
 		pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
@@ -117,13 +119,39 @@ func queueGroup(
 			found = true
 			out.PlacedCount += uint32(len(place.Placements[i].Nodes.Indexes))
 			out.UnplacedCount += place.Placements[i].UnplacedCount
+			evicted += place.Placements[i].EvictedCount
 		}
+	}
+	gone := map[[2]string]bool{}
+	for _, e := range r.Evictions {
+		for _, v := range e.Victims {
+			gone[[2]string{v.Namespace, v.Name}] = true
+		}
+	}
+	for _, p := range c.Pods {
+		pod := p.DeepCopy()
+		pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
+		switch {
+		case oracle.GroupOf(pod) != out.Name:
+		case gone[[2]string{pod.Namespace, pod.Name}]:
+			evicted++
+		default:
+			left++
+		}
+	}
+	left += int32(out.PlacedCount)
+	minimum := int32(1)
+	if gang := g.Spec.SchedulingPolicy.Gang; gang != nil {
+		minimum = gang.MinCount
 	}
 	ran := r.Groups[out.Name]
 	switch {
 	case !found:
 		return nil
-	case ran.Placed > 0 && out.UnplacedCount == 0:
+	case ran.Placed > 0 && left < minimum:
+		out.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED
+		out.Message = fmt.Sprintf("pods with a node: %d of the %d required; evicted: %d", left, minimum, evicted)
+	case ran.Placed > 0 && out.UnplacedCount+evicted == 0:
 		out.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE
 	case ran.Placed > 0:
 		out.Status = stowagev1.PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -345,6 +346,8 @@ func (q *queue) results(all *listed) {
 		case g != nil && g.last != nil:
 			*result = g.last.PodGroupPlacement
 			q.resultOf(g, result, all)
+		case len(stated.Entries) == 0:
+			*result = verdict.PodGroupPlacement{First: -1}
 		case g != nil && g.gated != nil:
 			*result = verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Message: waiting + g.gated.Reason.Message, First: g.gatedEntry,
@@ -357,9 +360,31 @@ func (q *queue) results(all *listed) {
 			result.Placed += len(q.Placements[e].Nodes)
 			result.Unplaced += q.Placements[e].Unplaced
 		}
-		if result.Status == verdict.GroupUnattempted && result.Unplaced == 0 {
-			result.Status = verdict.GroupComplete
+		if result.Status == 0 || result.Status == verdict.GroupUnattempted && result.Unplaced == 0 {
+			q.standing(i, result)
 		}
+	}
+}
+
+// standing sets the status of a group that an attempt has placed, or that has no pods to place, from its pods that have a node.
+func (q *queue) standing(group int, result *verdict.PodGroupPlacement) {
+	stated := &q.Options.Groups[group]
+	all, evicted := len(stated.Scheduled), len(stated.Scheduled)-len(q.cycle.Scheduled(group))
+	for _, e := range stated.Entries {
+		all, evicted = all+q.Pending[e].Count, evicted+q.entries[e].evicted
+	}
+	minimum := q.cycle.Minimum(group)
+	switch left := all - evicted - result.Unplaced; {
+	case left == all:
+		result.Status = verdict.GroupComplete
+	case left >= minimum:
+		result.Status = verdict.GroupBestEffort
+	default:
+		result.Status = verdict.GroupEvicted
+		result.Message = fmt.Sprintf("pods with a node: %d of the %d required; evicted: %d", left, minimum, evicted)
+	}
+	if result.Unplaced == 0 {
+		result.First = -1
 	}
 }
 
@@ -381,8 +406,5 @@ func (q *queue) resultOf(g *group, result *verdict.PodGroupPlacement, all *liste
 	if g.placements == 0 {
 		return
 	}
-	result.Status, result.Message, result.Failed, result.Preemption = verdict.GroupBestEffort, "", false, nil
-	if len(g.members) == 0 {
-		result.Status, result.First = verdict.GroupComplete, -1
-	}
+	result.Status, result.Message, result.Failed, result.Preemption = 0, "", false, nil
 }

@@ -193,7 +193,7 @@ const (
 	// Every pod has a node.
 	PodGroupStatus_POD_GROUP_STATUS_COMPLETE PodGroupStatus = 1
 	// At least min_count pods have a node. With IN_ORDER the others have no feasible node; with JOINT the search found no
-	// placement of more pods.
+	// placement of more pods; with KUBE_SCHEDULER they have none or were evicted.
 	PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT PodGroupStatus = 2
 	// No pod has a node, because fewer than min_count can have one. With JOINT this is proven for all orders and all
 	// nodes.
@@ -203,6 +203,8 @@ const (
 	// The deadline came before the group was placed, with PlaceRequest.allow_partial, or an unplaced pod, with
 	// Scenario.stop_at_first_unplaced.
 	PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED PodGroupStatus = 5
+	// Only with KUBE_SCHEDULER: so many pods of the group were evicted that fewer than min_count are left with a node.
+	PodGroupStatus_POD_GROUP_STATUS_EVICTED PodGroupStatus = 6
 )
 
 // Enum value maps for PodGroupStatus.
@@ -214,6 +216,7 @@ var (
 		3: "POD_GROUP_STATUS_INFEASIBLE",
 		4: "POD_GROUP_STATUS_UNDECIDED",
 		5: "POD_GROUP_STATUS_UNATTEMPTED",
+		6: "POD_GROUP_STATUS_EVICTED",
 	}
 	PodGroupStatus_value = map[string]int32{
 		"POD_GROUP_STATUS_UNSPECIFIED": 0,
@@ -222,6 +225,7 @@ var (
 		"POD_GROUP_STATUS_INFEASIBLE":  3,
 		"POD_GROUP_STATUS_UNDECIDED":   4,
 		"POD_GROUP_STATUS_UNATTEMPTED": 5,
+		"POD_GROUP_STATUS_EVICTED":     6,
 	}
 )
 
@@ -517,9 +521,9 @@ func (x *PodGroupTopology) GetPolicy() PodGroupTopologyPolicy {
 
 // PodGroupPlacement is the result of a group. The nodes of its pods are in the placements of its entries.
 //
-// With KUBE_SCHEDULER it is that of the last attempt, but for a group that an attempt has placed: it is COMPLETE or BEST_EFFORT,
-// whatever later attempts for the pods that were left say. Pods that were placed and evicted again are neither in placed_count nor
-// in unplaced_count, and change nothing else.
+// With KUBE_SCHEDULER it is that of the last attempt, but for a group that an attempt has placed, and one without pods to place: it is
+// COMPLETE, BEST_EFFORT or EVICTED as its pods have nodes at the end, whatever later attempts for the pods that were left say. Pods
+// that were placed and evicted again are neither in placed_count nor in unplaced_count.
 type PodGroupPlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// PodGroup.name.
@@ -1110,14 +1114,15 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x16PodGroupTopologyPolicy\x12)\n" +
 	"%POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED\x10\x00\x12&\n" +
 	"\"POD_GROUP_TOPOLOGY_POLICY_REQUIRED\x10\x01\x12'\n" +
-	"#POD_GROUP_TOPOLOGY_POLICY_PREFERRED\x10\x02*\xd6\x01\n" +
+	"#POD_GROUP_TOPOLOGY_POLICY_PREFERRED\x10\x02*\xf4\x01\n" +
 	"\x0ePodGroupStatus\x12 \n" +
 	"\x1cPOD_GROUP_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19POD_GROUP_STATUS_COMPLETE\x10\x01\x12 \n" +
 	"\x1cPOD_GROUP_STATUS_BEST_EFFORT\x10\x02\x12\x1f\n" +
 	"\x1bPOD_GROUP_STATUS_INFEASIBLE\x10\x03\x12\x1e\n" +
 	"\x1aPOD_GROUP_STATUS_UNDECIDED\x10\x04\x12 \n" +
-	"\x1cPOD_GROUP_STATUS_UNATTEMPTED\x10\x05BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1cPOD_GROUP_STATUS_UNATTEMPTED\x10\x05\x12\x1c\n" +
+	"\x18POD_GROUP_STATUS_EVICTED\x10\x06BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_pod_group_proto_rawDescOnce sync.Once

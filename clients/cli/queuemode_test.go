@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestQueueMode: what the server refuses with KUBE_SCHEDULER is asked for in order, with a note why.
+func TestQueueMode(t *testing.T) {
+	all := stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
+	single, grouped := &stowagev1.PendingPods{}, &stowagev1.PendingPods{PodGroup: "g"}
+	for why, test := range map[string]struct {
+		group *stowagev1.PodGroup
+		pods  *stowagev1.PendingPods
+		off   bool
+	}{
+		"":                         {group: &stowagev1.PodGroup{}, pods: single},
+		"pod group g is placed as": {group: &stowagev1.PodGroup{Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT}, pods: grouped},
+		"g only prefers": {pods: grouped, group: &stowagev1.PodGroup{Topology: &stowagev1.PodGroupTopology{
+			Keys: []string{"rack"}, Policy: stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
+		}}},
+		"several topology keys": {pods: grouped, group: &stowagev1.PodGroup{
+			Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack", "zone"}},
+		}},
+		"group g is evicted only as a whole": {pods: single, group: &stowagev1.PodGroup{DisruptionMode: all}},
+		"the profile has no preemption":      {pods: grouped, group: &stowagev1.PodGroup{DisruptionMode: all}, off: true},
+	} {
+		for _, asked := range []string{"auto", "kube-scheduler", "in-order"} {
+			test.group.Name = "g"
+			snapshot := &kube.Snapshot{
+				Live: true, PodGroups: []*stowagev1.PodGroup{test.group}, Queue: []kube.Entry{{Pods: test.pods}},
+			}
+			var told strings.Builder
+			c := &placeCommand{Queue: asked}
+			mode := c.queueMode(&session{stderr: &told}, snapshot, &schedulerconfig.Scheduler{NoPreemption: test.off})
+			want := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+			if why == "" && asked != "in-order" {
+				want = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+			}
+			if mode != want || !strings.Contains(told.String(), why) && asked != "in-order" {
+				t.Errorf("%s, %s: %v, %q", why, asked, mode, told.String())
+			}
+		}
+	}
+}
