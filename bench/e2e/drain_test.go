@@ -300,7 +300,9 @@ func drainAnswer(
 // cordoned is what kubectl cordon and the node lifecycle controller, which does not run here, do to a node.
 const cordoned = `{"spec":{"unschedulable":true,"taints":[{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}}`
 
-// drainByEvictions cordons nodes, and evicts their pods as long as the API server lets any go, as kubectl drain does.
+// drainByEvictions cordons nodes, and evicts their pods as long as the API server lets any go. As with Drain, a round evicts what
+// budgets allow at its beginning. In a round one pod goes after the other, once the replacement of the one before was attempted, so
+// that pods are attempted in the order of Drain.
 func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 	t.Helper()
 	for _, name := range names {
@@ -309,25 +311,42 @@ func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 	}
 	time.Sleep(settled)
 	out := drained{}
-	for more := true; more; {
-		more = false
+	evict := func(p *corev1.Pod) error {
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}}
+		return s.Client.CoreV1().Pods("default").EvictV1(t.Context(), eviction)
+	}
+	for {
 		out = drained{map[string]int{}, map[string]int{}}
-		for _, p := range settleOn(t, s, names) {
-			err := s.Client.CoreV1().Pods("default").EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}})
-			switch {
-			case apierrors.IsTooManyRequests(err):
-				out.blocked[workload(&p)]++
-			case err == nil:
-				more = true
-				// The next one goes once this one's replacement was attempted: pods are attempted in the order of Drain then.
-				eventually(t, patience, func() error {
-					_, err := settledPods(t.Context(), s, new([]corev1.Pod))
-					return err
-				})
-			default:
-				must(t, err)
-			}
+		pods := settleOn(t, s, names)
+		budgets, err := s.Client.PolicyV1().PodDisruptionBudgets("default").List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		left := map[string]int32{}
+		for _, b := range budgets.Items {
+			left[b.Name] = b.Status.DisruptionsAllowed
 		}
+		var kept []corev1.Pod
+		for _, p := range pods {
+			if allowed, ok := left[workload(&p)]; ok && allowed == 0 {
+				kept = append(kept, p)
+				continue
+			}
+			left[workload(&p)]--
+			must(t, evict(&p))
+			eventually(t, patience, func() error {
+				_, err := settledPods(t.Context(), s, new([]corev1.Pod))
+				return err
+			})
+		}
+		if len(kept) < len(pods) {
+			continue
+		}
+		for _, p := range kept {
+			if err := evict(&p); !apierrors.IsTooManyRequests(err) {
+				t.Fatalf("%s is blocked, and the API server says %v", p.Name, err)
+			}
+			out.blocked[workload(&p)]++
+		}
+		break
 	}
 	for _, p := range settle(t, s) {
 		out.unplaced[workload(&p)]++
