@@ -310,7 +310,7 @@ func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 		must(t, err)
 	}
 	time.Sleep(settled)
-	out := drained{}
+	var out drained
 	evict := func(p *corev1.Pod) error {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}}
 		return s.Client.CoreV1().Pods("default").EvictV1(t.Context(), eviction)
