@@ -45,12 +45,14 @@ func (s *solver) active(ctx context.Context) ([]int, error) {
 	domain := s.domains()
 	same := make(map[digest][]int)
 	var keys []digest
-	var key []byte
+	bits := (len(s.kinds) + 7) / 8
+	key := make([]byte, bits)
 	for t := range s.Templates {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		key = append(key[:0], make([]byte, (len(s.kinds)+7)/8)...)
+		key = key[:bits]
+		clear(key)
 		for i, k := range s.kinds {
 			if s.takes(t, k) {
 				key[i/8] |= 1 << (i % 8)
