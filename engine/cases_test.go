@@ -16,3 +16,6 @@ func cases(n int) int {
 	}
 	return n
 }
+
+// allCases is true where cases cuts none off: what occurs in some of them only may be demanded.
+func allCases() bool { return !raceDetector && !testing.Short() }
