@@ -16,7 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// scheduledGroups is scheduled for pods of which some are in groups.
+// scheduledGroups is scheduled for a queue with groups: some of its pods are in one.
 func scheduledGroups(t *testing.T, c *engine.Cluster, groups []engine.PodGroup, pods ...*enginetest.Pod) *verdict.Place {
 	t.Helper()
 	var queue []engine.Pending

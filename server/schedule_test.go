@@ -115,7 +115,7 @@ func TestPlaceGroupsAsKubeScheduler(t *testing.T) {
 	}
 	i := slices.IndexFunc(got.Evictions, func(e *stowagev1.Eviction) bool { return e.PodGroup == "urgent" })
 	if i < 0 {
-		t.Fatalf("urgent evicts nobody: %v", got.Evictions)
+		t.Fatalf("urgent evicts no pod: %v", got.Evictions)
 	}
 	on := map[uint32]bool{}
 	for _, v := range got.Evictions[i].Victims {

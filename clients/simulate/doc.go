@@ -17,8 +17,8 @@
 //
 // Begin opens a transaction, Commit keeps what it changed and Revert undoes it. Transactions nest to any depth. Fork returns an
 // independent snapshot with the same content. Begin, Commit, Revert, Fork and Adopt take the same time whatever the size of the
-// cluster: a snapshot is an immutable cluster, which was put to the server once, and a journal of changes, of which a
-// transaction or a fork keeps the position.
+// cluster: a snapshot is an immutable cluster, which was put to the server once, and a journal of changes. A transaction
+// or a fork keeps a position in the journal.
 //
 // A Snapshot is for one goroutine at a time. Its forks may be used concurrently with it and with each other: they share nothing
 // that changes, and no lock.

@@ -46,7 +46,7 @@ type Why struct {
 	Message string
 	// Rejections has each infeasible node once, with the plugin that rejects it first, in kube-scheduler's order.
 	Rejections []Rejection
-	// InternalError says that kube-scheduler fails with an internal error, of which Message is the text. More nodes do not help.
+	// InternalError says that kube-scheduler fails with an internal error. Message is its text. More nodes do not help.
 	InternalError bool
 }
 

@@ -56,7 +56,7 @@ const (
 	GroupUndecided
 	// GroupUnattempted: the deadline, or the first unplaced pod, came first.
 	GroupUnattempted
-	// GroupEvicted: of the pods that had a node, so many were evicted that fewer than the minimum have one.
+	// GroupEvicted: pods of the group were evicted, and fewer than the minimum still have a node.
 	GroupEvicted
 )
 

@@ -18,7 +18,7 @@ func (p *packer) fewPods(t int) bool {
 const (
 	maxExactPods = 64
 	maxFailed    = 1 << 26 // bytes of the states that a complete search remembers
-	failedEntry  = 64      // bytes of a state besides its key, about
+	failedEntry  = 64      // bytes of a state without its key, about
 )
 
 // exact is a complete search for an assignment of numbers of pods of some tiers.

@@ -478,8 +478,8 @@ func (p *packer) sets(t int) []nodeset.Set {
 	return append(sets, nodeset.Full(len(p.nodes)))
 }
 
-// roomFor returns how many pods of the last tier nodes together have room for at most, besides a number of pods of each other
-// one: the smallest ones, by several weights of the dimensions.
+// roomFor returns an upper bound of the pods of the last tier that fit on the nodes together, once the smallest pods of each
+// other tier are placed, counts[t] of tier t. Pods are compared by several weights of the dimensions.
 func (p *packer) roomFor(nodes nodeset.Set, tiers [][]int, counts []int) int {
 	last := len(tiers) - 1
 	most := len(tiers[last])

@@ -33,7 +33,7 @@ type kind struct {
 	pod    *cluster.Pending
 	pods   int
 	needs  []rule.Need
-	alone  []*rule.Exclusion // of which the pod excludes pods of its kind
+	alone  []*rule.Exclusion // exclusions by which the pod keeps pods of its own kind away
 	spread []string          // topology keys by which the pods must be apart or spread
 	// nodes are those that take a first pod, as far as its own rules and the pods that are there can tell.
 	nodes nodeset.Set
@@ -43,7 +43,7 @@ type kind struct {
 	impossible bool
 }
 
-// The amounts up to which no sum overflows: of a pod, of which there are less than 2^20, and of a node with its pods.
+// The amounts of a pod and of a node with its pods up to which no sum overflows. There are fewer than 2^20 pods.
 const (
 	maxPodAmount  = 1 << 42
 	maxNodeAmount = 1 << 61

@@ -10,8 +10,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// TestKeysTakeLessThanSets numbers kinds and templates of which no two are alike, and expects that this takes a part of the
-// memory of the kinds' own sets.
+// TestKeysTakeLessThanSets numbers kinds and templates that all differ, and expects that this takes less memory than the
+// kinds' own sets.
 func TestKeysTakeLessThanSets(t *testing.T) {
 	const kinds, templates = 8192, 4096
 	base, err := cluster.Compile(t.Context(), &api.Cluster{})

@@ -164,7 +164,7 @@ func (q *queue) placeGroup(g *group, a *gang.Attempt) (left bool, err error) {
 	g.domains = a.Domains
 	members := g.members
 	g.members = nil
-	var shapes departures // of which each counts once
+	var shapes departures // each shape once
 	for i, m := range members {
 		nodes := a.Placements[i].Nodes
 		if len(nodes) > 0 {

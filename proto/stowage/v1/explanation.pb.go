@@ -383,7 +383,7 @@ type DomainCount struct {
 	Feasible bool `protobuf:"varint,4,opt,name=feasible,proto3" json:"feasible,omitempty"`
 	// The domain's nodes.
 	Nodes *NodeList `protobuf:"bytes,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// The pods because of which the rule rejects the domain, at most 10.
+	// The pods that make the rule reject the domain, at most 10.
 	ConflictingPods []*PodReference `protobuf:"bytes,6,rep,name=conflicting_pods,json=conflictingPods,proto3" json:"conflicting_pods,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -203,7 +203,7 @@ const (
 	// The deadline came before the group was placed, with PlaceRequest.allow_partial, or an unplaced pod, with
 	// Scenario.stop_at_first_unplaced.
 	PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED PodGroupStatus = 5
-	// Only with KUBE_SCHEDULER: so many pods of the group were evicted that fewer than min_count are left with a node.
+	// Only with KUBE_SCHEDULER: pods of the group were evicted, and fewer than min_count still have a node.
 	PodGroupStatus_POD_GROUP_STATUS_EVICTED PodGroupStatus = 6
 )
 
