@@ -126,6 +126,25 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// besideHalfAPut asks while half of a put is in flight, which it is until the rest comes. The half may come too late to be
+// beside the question, or be refused because of it: only a question that is asked again and again meets it for certain.
+func besideHalfAPut(t *testing.T, r *running, ask func() error) error {
+	t.Helper()
+	half, err := r.client().PutSnapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := half.Send(part(threeZones())); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Millisecond)
+	asked := ask()
+	if _, err := half.CloseAndRecv(); err == nil {
+		t.Error("half a put is taken")
+	}
+	return asked
+}
+
 // why takes an error apart.
 func why(err error) (code codes.Code, reason string, retry time.Duration, bad []*errdetails.BadRequest_FieldViolation) {
 	s := status.Convert(err)

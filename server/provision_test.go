@@ -215,21 +215,14 @@ func TestProvisionReserves(t *testing.T) {
 		if err := ask(test.count, test.pods, test.maxNodes); err != nil {
 			t.Errorf("%s alone: %v", test.what, err)
 		}
-		half, err := r.client().PutSnapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := half.Send(part(threeZones())); err != nil {
-			t.Fatal(err)
+		beside := func() error {
+			return besideHalfAPut(t, r, func() error { return ask(test.count, test.pods, test.maxNodes) })
 		}
 		if test.refused {
-			eventually(t, test.what+" beside another request: refused", func() bool {
-				return overloaded(ask(test.count, test.pods, test.maxNodes))
-			})
-		} else if err := ask(test.count, test.pods, test.maxNodes); err != nil {
+			eventually(t, test.what+" beside another request: refused", func() bool { return overloaded(beside()) })
+		} else if err := beside(); err != nil {
 			t.Errorf("%s beside another request: %v", test.what, err)
 		}
-		_, _ = half.CloseAndRecv() // half a put is refused
 	}
 }
 

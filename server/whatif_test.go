@@ -610,23 +610,15 @@ func TestWhatIfReserves(t *testing.T) {
 		if err := ask(copies); err != nil {
 			t.Errorf("%s alone: %v", what, err)
 		}
-		// Half of a put is in flight until the rest comes. One that comes beside a scenario is refused itself.
 		eventually(t, what+" beside another request: refused", func() bool {
-			half, err := r.client().PutSnapshot(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := half.Send(part(threeZones())); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Millisecond)
-			refused := overloaded(ask(copies))
-			if err := ask(&stowagev1.Scenario{CordonedNodes: []string{"7"}}); err != nil {
-				t.Errorf("without a copy: %v", err)
-			}
-			if _, err := half.CloseAndRecv(); err == nil {
-				t.Error("half a put is taken")
-			}
+			refused := false
+			_ = besideHalfAPut(t, r, func() error {
+				refused = overloaded(ask(copies))
+				if err := ask(&stowagev1.Scenario{CordonedNodes: []string{"7"}}); err != nil {
+					t.Errorf("without a copy: %v", err)
+				}
+				return nil
+			})
 			return refused
 		})
 	}
