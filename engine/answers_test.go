@@ -56,6 +56,9 @@ func TestRemembered(t *testing.T) {
 func fst[T any](v T, err error) (any, any) { return v, err }
 
 func TestRememberedIsBounded(t *testing.T) {
+	if raceDetector && testing.Short() {
+		t.Skip("takes long with the race detector")
+	}
 	ctx := context.Background()
 	stated := bigCluster(100, true)
 	c := compiled(t, stated)
@@ -83,6 +86,9 @@ func TestRememberedIsBounded(t *testing.T) {
 }
 
 func TestRememberAtMost(t *testing.T) {
+	if raceDetector && testing.Short() {
+		t.Skip("takes long with the race detector")
+	}
 	ctx := context.Background()
 	stated := bigCluster(100, true)
 	for _, room := range []int64{0, 100_000, 1 << 20, 1 << 40} {

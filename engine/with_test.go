@@ -21,7 +21,7 @@ import (
 // TestWithAsIfCompiled applies random changes, each to a random one of the clusters derived so far, and compares with
 // the resulting cluster compiled from scratch. All bases must stay unchanged.
 func TestWithAsIfCompiled(t *testing.T) {
-	for seed := range uint64(cases(600)) {
+	for seed := range uint64(cases(300)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		stated, pods := enginetest.RandomShared(rng)
 		type version struct {
@@ -200,6 +200,9 @@ func TestNoNodesLeft(t *testing.T) {
 // TestManyClasses checks that the cost of a class does not grow with the number of classes: ten times as many take ten
 // times the processor time, not a hundred times.
 func TestManyClasses(t *testing.T) {
+	if raceDetector {
+		t.Skip("measures processor time")
+	}
 	class := func() *api.NodeClass {
 		return &api.NodeClass{Images: []api.Image{{Names: []string{"image"}, SizeBytes: 1}}}
 	}

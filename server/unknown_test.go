@@ -83,7 +83,10 @@ func TestUnknownFieldsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range messages(t, rpc.Input(), "") {
+			for i, m := range messages(t, rpc.Input(), "") {
+				if raceDetector && testing.Short() && i%4 != 0 {
+					continue
+				}
 				checkUnknown(t, r, rpc, slices.Concat(base, m.raw), m.path)
 			}
 		})

@@ -68,12 +68,12 @@ func runs(ctx context.Context, args []string) ([]byte, error) {
 }
 
 // inCommand asks the command line. Profiles go through a file.
-func inCommand(dir string) scenarios.Decider {
+func inCommand(t *testing.T) scenarios.Decider {
 	return func(ctx context.Context, q *scenarios.Question) (*scenarios.Answer, error) {
 		a := &scenarios.Answer{}
 		args, m := command(q, a)
 		if q.Step.Profile != nil {
-			profile := filepath.Join(dir, "profile.json")
+			profile := filepath.Join(t.TempDir(), "profile.json")
 			if err := os.WriteFile(profile, q.Step.Profile, 0o600); err != nil {
 				return nil, err
 			}
@@ -88,7 +88,7 @@ func inCommand(dir string) scenarios.Decider {
 	}
 }
 
-func TestThroughTheCommand(t *testing.T) { hold(t, inCommand(t.TempDir())) }
+func TestThroughTheCommand(t *testing.T) { hold(t, inCommand(t)) }
 
 func TestTheCommandPrintsTheSameForAnyServer(t *testing.T) {
 	address := serve(t)

@@ -20,6 +20,7 @@ func hold(t *testing.T, decide scenarios.Decider) {
 		for j := range c.Steps {
 			s := &c.Steps[j]
 			t.Run(c.Name()+"/"+s.Name, func(t *testing.T) {
+				t.Parallel()
 				q, err := scenarios.Ask(c, s)
 				if err != nil {
 					t.Fatal(err)
