@@ -29,7 +29,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestDrain drains nodes of random clusters by the API's eviction, one pod after the other, after the answer of Drain. The same pods must end up without a
+// TestDrain drains nodes of random clusters by the API's eviction, after the answer of Drain. The same pods must end up without a
 // node, and the same must stay because of their budgets, by the Deployments that they are of. Which of several best nodes a pod goes
 // to is chance in kube-scheduler: where what is left depends on that, the outcome must be one of those that Drain has for different
 // seeds. A cluster is made once more if it differs: kube-scheduler may have been late to see an event.
@@ -90,25 +90,22 @@ func drainOnce(
 	slices.Sort(names)
 	names = slices.Compact(names)
 	request, workloads := drainRequest(t, s, names)
+	request.EvictedPods = stowagev1.EvictedPods_EVICTED_PODS_GONE
 	var answers []drained
 	evicted := 0
 	for i := range drainSeeds {
 		request.TieBreakSeed = uint64(i)
-		for _, request.EvictedPods = range []stowagev1.EvictedPods{
-			stowagev1.EvictedPods_EVICTED_PODS_GONE, stowagev1.EvictedPods_EVICTED_PODS_TERMINATING,
-		} {
-			answer := drainAnswer(t, simulation, request)
-			evicted = int(answer.EvictedCount)
-			d := drained{map[string]int{}, map[string]int{}}
-			for _, p := range answer.Unplaced {
-				d.unplaced[workloads[p.Pod.Name]] += int(p.Pod.Count)
-			}
-			for _, p := range answer.Blocked {
-				d.blocked[workloads[p.Pod.Name]] += int(p.Pod.Count)
-			}
-			if !slices.ContainsFunc(answers, d.equal) {
-				answers = append(answers, d)
-			}
+		answer := drainAnswer(t, simulation, request)
+		evicted = int(answer.EvictedCount)
+		d := drained{map[string]int{}, map[string]int{}}
+		for _, p := range answer.Unplaced {
+			d.unplaced[workloads[p.Pod.Name]] += int(p.Pod.Count)
+		}
+		for _, p := range answer.Blocked {
+			d.blocked[workloads[p.Pod.Name]] += int(p.Pod.Count)
+		}
+		if !slices.ContainsFunc(answers, d.equal) {
+			answers = append(answers, d)
 		}
 	}
 	got := drainByEvictions(t, s, names)
@@ -301,14 +298,15 @@ func drainAnswer(
 const cordoned = `{"spec":{"unschedulable":true,"taints":[{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}}`
 
 // drainByEvictions cordons nodes, and evicts their pods as long as the API server lets any go. As with Drain, a round evicts what
-// budgets allow at its beginning. In a round one pod goes after the other, once the replacement of the one before was attempted, so
-// that pods are attempted in the order of Drain.
+// budgets allow at its beginning, and kube-scheduler sees the pods that replace those of a round in the order of the evictions,
+// once all are gone: it is stopped until then, and has other pods to attempt first.
 func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 	t.Helper()
 	for _, name := range names {
 		_, err := s.Client.CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, []byte(cordoned), metav1.PatchOptions{})
 		must(t, err)
 	}
+	defer goneFirst(t, s)
 	time.Sleep(settled)
 	var out drained
 	evict := func(p *corev1.Pod) error {
@@ -325,6 +323,8 @@ func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 			left[b.Name] = b.Status.DisruptionsAllowed
 		}
 		var kept []corev1.Pod
+		s.Plain.Pause()
+		goFirst(t, s)
 		for _, p := range pods {
 			if allowed, ok := left[workload(&p)]; ok && allowed == 0 {
 				kept = append(kept, p)
@@ -332,11 +332,9 @@ func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 			}
 			left[workload(&p)]--
 			must(t, evict(&p))
-			eventually(t, patience, func() error {
-				_, err := settledPods(t.Context(), s, new([]corev1.Pod))
-				return err
-			})
+			eventually(t, patience, func() error { return replaced(t.Context(), s) })
 		}
+		s.Plain.Resume()
 		if len(kept) < len(pods) {
 			continue
 		}
@@ -365,4 +363,52 @@ func settleOn(t *testing.T, s *stack.Stack, names []string) (out []corev1.Pod) {
 		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+// firstPods are in a namespace of their own, no node takes them.
+const firstPods = "kube-public"
+
+// goFirst creates pods that kube-scheduler attempts before those that come after them. It attempts pods while it still reads events:
+// without them it could attempt the first pod of a round before it has read that the last one was evicted.
+func goFirst(t *testing.T, s *stack.Stack) {
+	t.Helper()
+	goneFirst(t, s)
+	for i := range 50 {
+		p := sized(fmt.Sprintf("first-%d", i), "1", stack.PlainPods)
+		p.Namespace, p.Spec.NodeSelector = firstPods, map[string]string{"of": "no-node"}
+		_, err := s.Client.CoreV1().Pods(firstPods).Create(t.Context(), p, metav1.CreateOptions{})
+		must(t, err)
+	}
+}
+
+func goneFirst(t *testing.T, s *stack.Stack) {
+	t.Helper()
+	must(t, s.Client.CoreV1().Pods(firstPods).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+}
+
+// replaced reports what is missing until Deployments have their pods, and none of them terminates.
+func replaced(ctx context.Context, s *stack.Stack) error {
+	deployments, err := s.Client.AppsV1().Deployments("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	pods, err := s.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, d := range deployments.Items {
+		want := int(*d.Spec.Replicas)
+		for _, p := range pods.Items {
+			if workload(&p) == d.Name {
+				want--
+			}
+			if p.DeletionTimestamp != nil {
+				return fmt.Errorf("%s terminates", p.Name)
+			}
+		}
+		if want != 0 {
+			return fmt.Errorf("%s lacks %d pods", d.Name, want)
+		}
+	}
+	return nil
 }
