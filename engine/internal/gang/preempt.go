@@ -54,7 +54,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 		const message = groupPrefix + "ongoing preemption on nominated nodes"
 		return &postFilter{found: &verdict.GroupPreemption{Ongoing: true, Message: message}, message: message, waits: true}, ctx.Err()
 	}
-	units, err := preempt.NewUnits(ctx, p.State, priority, p.memberOf)
+	units, err := p.roster.Units(ctx, p.State, priority, p.memberOf)
 	if err != nil {
 		return nil, err
 	}
