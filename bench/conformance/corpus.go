@@ -19,8 +19,8 @@ import (
 const maximumMessageBytes = 16 << 20
 
 // Writer writes a corpus: gzipped messages, each preceded by its length as a varint. A case is its name in a
-// google.protobuf.StringValue, its request, the answers of Place without preemption and with it, and for each entry of the queue those
-// of Filter, Score and Preempt.
+// google.protobuf.StringValue, its request, the answers of Place without preemption and with it, and for each entry of
+// the queue those of Filter, Score and Preempt.
 type Writer struct {
 	zip      *gzip.Writer
 	messages *bufio.Writer

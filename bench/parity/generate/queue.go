@@ -138,8 +138,8 @@ func (d *draw) queueGroups(levels []*int32) {
 	}
 }
 
-// victims puts pods on nodes into a group that has none in the queue. Their priorities are not the group's, so that it tells which of
-// them counts.
+// victims puts pods on nodes into a group that has none in the queue. Their priorities are not the group's, so that it tells
+// which of them counts.
 func (d *draw) victims(levels []*int32) {
 	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
 	g.Spec.Priority = pick(d, levels...)
