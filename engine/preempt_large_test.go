@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -10,6 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // TestPreemptionOfManyBudgets lets counted pods use up budgets. Each allows fewer of them than the one before it.
@@ -94,5 +98,54 @@ func TestBudgetsAreNotKept(t *testing.T) {
 		if best := f.Preemption.Nominated; best == nil || best.Violations != 1 {
 			t.Errorf("%s: %+v, want a violation", name, best)
 		}
+	}
+}
+
+// TestPreemptionAmong150000Victims: what a search allocates does not grow with the pods that it looks at, but with what it lists, and
+// it looks at the deadline often enough: whenever that comes, it ends at the next look.
+func TestPreemptionAmong150000Victims(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("compiles 150,000 pods")
+	}
+	const nodes, each = 5000, 30
+	c := compiled(t, fullCluster(nodes, true))
+	pod := enginetest.MakePod("p").Label("app", "app-3").Request("cpu", 7500).Priority(10) // all of a node
+	for _, test := range []struct {
+		name string
+		o    engine.PreemptOptions
+		most uint64
+	}{{"nominated", engine.PreemptOptions{}, 16 << 20}, {"all candidates", engine.PreemptOptions{All: true}, 64 << 20}} {
+		t.Run(test.name, func(t *testing.T) {
+			o := engine.FilterOptions{Profile: api.Kube137(), Preempt: &test.o}
+			ask := func(ctx context.Context) (*verdict.Filter, error) { return c.Filter(ctx, &pod.Pod, o) }
+			counting := &looks{Context: t.Context()}
+			if _, err := ask(counting); err != nil { // also fills what the cluster keeps
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			f, err := ask(t.Context())
+			runtime.ReadMemStats(&after)
+			if err != nil || f.Preemption.Nominated == nil || len(f.Preemption.Nominated.Victims) != each {
+				t.Fatalf("%v, %+v", err, f.Preemption)
+			}
+			if test.o.All && len(f.Preemption.Candidates) != nodes {
+				t.Errorf("%d candidates", len(f.Preemption.Candidates))
+			}
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > test.most {
+				t.Errorf("allocates %d bytes, at most %d are expected", allocated, test.most)
+			} else {
+				t.Logf("allocates %d KiB, looks at the deadline %d times", allocated>>10, counting.calls)
+			}
+			if counting.calls < nodes/16 {
+				t.Errorf("%d looks at the deadline for %d nodes", counting.calls, nodes)
+			}
+			for _, at := range []int{0, 1, counting.calls / 2, counting.calls - 2} {
+				end := &ending{t.Context(), at}
+				if _, err := ask(end); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("after %d of %d looks: %v", at, counting.calls, err)
+				}
+			}
+		})
 	}
 }

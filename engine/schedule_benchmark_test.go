@@ -67,3 +67,52 @@ func BenchmarkSchedule(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkScheduleGroups places pod groups of 20 pods as kube-scheduler's queue does: some that fit, some that each preempt on full
+// nodes with 30 pods each, and pods without a group beside them.
+func BenchmarkScheduleGroups(b *testing.B) {
+	const size = 20
+	groups := func(n, cpu int, priority int32) (queue []engine.Pending, of []engine.PodGroup) {
+		for i := range n {
+			p := enginetest.MakePod("gang").Label("app", "gang").Request("cpu", cpu).Priority(priority)
+			queue = append(queue, engine.Pending{Pod: p.Pod, Count: size})
+			of = append(of, engine.PodGroup{Name: fmt.Sprint("gang-", i), Entries: []int{i}, Priority: &priority})
+		}
+		return queue, of
+	}
+	for _, bench := range []struct {
+		name              string
+		stated            *api.Cluster
+		groups, alone     int
+		cpu               int
+		priority          int32
+		placed, evictions int
+	}{
+		{"fit", bigCluster(1000, true), 500, 0, 100, 0, 10_000, 0},
+		{"preempt", fullCluster(1000, true), 50, 0, 1000, 10, 1000, 50},
+		{"preempt beside pods", fullCluster(1000, true), 25, 500, 1000, 10, 1000, 525},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			c := compiled(b, bench.stated)
+			queue, of := groups(bench.groups, bench.cpu, bench.priority)
+			for range bench.alone {
+				p := enginetest.MakePod("p").Label("app", "gang").Request("cpu", bench.cpu).Priority(bench.priority)
+				queue = append(queue, engine.Pending{Pod: p.Pod, Count: 1})
+			}
+			o := engine.PlaceOptions{Profile: api.Kube137(), Scheduler: true, Groups: of}
+			for b.Loop() {
+				got, err := c.Place(b.Context(), queue, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				placed := 0
+				for i := range got.Placements {
+					placed += len(got.Placements[i].Nodes)
+				}
+				if placed != bench.placed || len(got.Evictions) != bench.evictions {
+					b.Fatalf("%d of %d placed, %d evictions, want %d", placed, bench.placed, len(got.Evictions), bench.evictions)
+				}
+			}
+		})
+	}
+}

@@ -19,7 +19,7 @@ type Answers struct {
 	Filter []*stowagev1.FilterResponse
 	Score  []*stowagev1.ScoreResponse
 	// Preempt is the same for Preempt, and for Filter with include_preemption; PlacePreempting is for Place with
-	// include_preemption. A case of a corpus has neither, and is not asked for preemption.
+	// include_preemption. A case without them is not asked for preemption.
 	Preempt         []*stowagev1.PreemptResponse
 	PlacePreempting *stowagev1.PlaceResponse
 }

@@ -19,8 +19,8 @@ import (
 const maximumMessageBytes = 16 << 20
 
 // Writer writes a corpus: gzipped messages, each preceded by its length as a varint. A case is its name in a
-// google.protobuf.StringValue, its request, the answer of Place, and for each entry of the queue those of Filter and
-// Score.
+// google.protobuf.StringValue, its request, the answers of Place without preemption and with it, and for each entry of
+// the queue those of Filter, Score and Preempt.
 type Writer struct {
 	zip      *gzip.Writer
 	messages *bufio.Writer
@@ -37,9 +37,9 @@ func NewWriter(w io.Writer) (*Writer, error) {
 
 // Add writes a case.
 func (w *Writer) Add(c *Case) error {
-	messages := []proto.Message{wrapperspb.String(c.Name), c.Request, c.Place}
+	messages := []proto.Message{wrapperspb.String(c.Name), c.Request, c.Place, c.PlacePreempting}
 	for i := range c.Filter {
-		messages = append(messages, c.Filter[i], c.Score[i])
+		messages = append(messages, c.Filter[i], c.Score[i], c.Preempt[i])
 	}
 	options := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}
 	for _, m := range messages {
@@ -83,22 +83,24 @@ func read(r *bufio.Reader) (*Case, error) {
 	if err := options.UnmarshalFrom(r, name); err != nil {
 		return nil, err
 	}
-	c := &Case{Name: name.Value, Request: new(stowagev1.PlaceRequest), Answers: Answers{Place: new(stowagev1.PlaceResponse)}}
+	c := &Case{Name: name.Value, Request: new(stowagev1.PlaceRequest), Answers: Answers{
+		Place: new(stowagev1.PlaceResponse), PlacePreempting: new(stowagev1.PlaceResponse),
+	}}
 	inside := func(m proto.Message) error {
 		if err := options.UnmarshalFrom(r, m); err != nil {
 			return fmt.Errorf("case %s: %w", c.Name, errors.Join(err, io.ErrUnexpectedEOF))
 		}
 		return nil
 	}
-	if err := errors.Join(inside(c.Request), inside(c.Place)); err != nil {
+	if err := errors.Join(inside(c.Request), inside(c.Place), inside(c.PlacePreempting)); err != nil {
 		return nil, err
 	}
 	for range c.Request.Queue {
-		filter, score := new(stowagev1.FilterResponse), new(stowagev1.ScoreResponse)
-		if err := errors.Join(inside(filter), inside(score)); err != nil {
+		filter, score, preempt := new(stowagev1.FilterResponse), new(stowagev1.ScoreResponse), new(stowagev1.PreemptResponse)
+		if err := errors.Join(inside(filter), inside(score), inside(preempt)); err != nil {
 			return nil, err
 		}
-		c.Filter, c.Score = append(c.Filter, filter), append(c.Score, score)
+		c.Filter, c.Score, c.Preempt = append(c.Filter, filter), append(c.Score, score), append(c.Preempt, preempt)
 	}
 	return c, nil
 }

@@ -21,11 +21,15 @@ func twoCases() []*conformance.Case {
 		Queue: []*stowagev1.PendingPods{{Count: new(uint32(2))}},
 	}
 	return []*conformance.Case{
-		{Name: "empty", Request: &stowagev1.PlaceRequest{}, Answers: conformance.Answers{Place: &stowagev1.PlaceResponse{}}},
+		{Name: "empty", Request: &stowagev1.PlaceRequest{}, Answers: conformance.Answers{
+			Place: &stowagev1.PlaceResponse{}, PlacePreempting: &stowagev1.PlaceResponse{},
+		}},
 		{Name: "one entry", Request: request, Answers: conformance.Answers{
-			Place:  &stowagev1.PlaceResponse{PlacedCount: 2},
-			Filter: []*stowagev1.FilterResponse{{FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{0}}}},
-			Score:  []*stowagev1.ScoreResponse{{TotalScores: []int64{7}}},
+			Place:           &stowagev1.PlaceResponse{PlacedCount: 2},
+			PlacePreempting: &stowagev1.PlaceResponse{PlacedCount: 1},
+			Filter:          []*stowagev1.FilterResponse{{FeasibleNodes: &stowagev1.NodeList{Indexes: []uint32{0}}}},
+			Score:           []*stowagev1.ScoreResponse{{TotalScores: []int64{7}}},
+			Preempt:         []*stowagev1.PreemptResponse{{Message: "no"}},
 		}},
 	}
 }

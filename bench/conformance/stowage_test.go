@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,8 +38,14 @@ func TestStowage(t *testing.T) {
 		}
 		cases = append(cases, c)
 	}
-	if len(cases) < 1000 {
-		t.Errorf("the corpus has %d cases only", len(cases))
+	preempting := 0
+	for _, c := range cases {
+		if slices.ContainsFunc(c.Preempt, func(p *stowagev1.PreemptResponse) bool { return p.GetPreemption().GetNominated() != nil }) {
+			preempting++
+		}
+	}
+	if len(cases) < 1000 || preempting < 30 {
+		t.Errorf("the corpus has %d cases only, %d of them with victims", len(cases), preempting)
 	}
 	step := int64(1)
 	switch {

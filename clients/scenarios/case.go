@@ -30,7 +30,7 @@ type Step struct {
 	// Queue places the pods as kube-scheduler's queue.
 	Queue bool             `json:"queue"`
 	Place map[string]Place `json:"place"`
-	// Evictions are who evicts whom, in order: "web evicts low-1, low-2 from a".
+	// Evictions are who evicts whom, in order: "web evicts low-1, low-2 from a"; of a group "default/web evicts low-1, low-2".
 	Evictions *[]string        `json:"evictions"`
 	Groups    map[string]Group `json:"groups"`
 	Filter    *Filter          `json:"filter"`

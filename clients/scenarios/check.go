@@ -123,6 +123,10 @@ func (k *checker) evictions(a *stowagev1.PlaceResponse) {
 		for _, v := range e.GetVictims() {
 			victims = append(victims, k.podName(v))
 		}
+		if group := e.GetPodGroup(); group != "" {
+			got = append(got, fmt.Sprintf("%s evicts %s", group, strings.Join(victims, ", ")))
+			continue
+		}
 		got = append(got, fmt.Sprintf("%s evicts %s from %s", k.q.Snapshot.Queue[e.GetQueueIndex()].Origin.Name,
 			strings.Join(victims, ", "), k.q.Snapshot.Cluster.Nodes[e.GetNodeIndex()].Name))
 	}

@@ -25,7 +25,7 @@
 //	      attempts: 2                   how often its pods were attempted, both with queue
 //	  queue: true                       with place: as kube-scheduler's queue, which preempts and tries pods again
 //	  evictions: ["web evicts low-1, low-2 from a"]
-//	                                    with queue, in the order of time
+//	                                    with queue, in the order of time; of a group "default/training evicts low-1, low-2"
 //	  joint: true                       with place: all pods without a group as a whole; their group is "queue"
 //	  groups:                           with place, what became of pod groups, by namespace and name:
 //	    default/training:

@@ -162,6 +162,65 @@ var unlimited = map[protoreflect.FullName]string{
 	"stowage.v1.HostPort.host_ip":                            "it is compared only",
 }
 
+// elsewhere are fields of a PlaceRequest whose malformed values are in other tests than malformed, as
+// TestListsOfAClusterAreBounded, or which are as those of a node.
+var elsewhere = regexp.MustCompile(`^stowage\.v1\.(ClusterDelta\.|Indexed|NodePodsDelta\.|NamespacedName\.|WorkloadSelectorName\.|` +
+	`NodeClass\.|Cluster\.[a-z_]+$|SnapshotReference\.)`)
+
+// TestEveryAnnotatedFieldIsMalformedOnce: whatever the annotations demand of a field, a request that breaks it is among malformed.
+func TestEveryAnnotatedFieldIsMalformedOnce(t *testing.T) {
+	root := (&stowagev1.PlaceRequest{}).ProtoReflect().Descriptor()
+	broken := map[protoreflect.FullName]bool{}
+	for i := range malformed {
+		in := root
+		parts := strings.Split(keys.ReplaceAllString(malformed[i].field, ""), ".")
+		for j, part := range parts {
+			f := in.Fields().ByName(protoreflect.Name(part))
+			if f == nil && in.Oneofs().ByName(protoreflect.Name(part)) != nil {
+				break
+			}
+			if f == nil {
+				t.Fatalf("%s: no field %s", malformed[i].field, part)
+			}
+			if j == len(parts)-1 {
+				broken[f.FullName()] = true
+			}
+			in = f.Message()
+		}
+	}
+	seen := map[protoreflect.FullName]bool{}
+	annotated := 0
+	var walk func(protoreflect.MessageDescriptor)
+	walk = func(m protoreflect.MessageDescriptor) {
+		if seen[m.FullName()] || m.ParentFile().Package() != root.ParentFile().Package() {
+			return
+		}
+		seen[m.FullName()] = true
+		for i := range m.Fields().Len() {
+			f := m.Fields().Get(i)
+			rules, err := protovalidate.ResolveFieldRules(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rules != nil && !elsewhere.MatchString(string(f.FullName())) {
+				if annotated++; !broken[f.FullName()] {
+					t.Errorf("%s: no malformed request breaks %v", f.FullName(), rules)
+				}
+			}
+			if f.Message() != nil && !f.IsMap() {
+				walk(f.Message())
+			}
+		}
+	}
+	walk(root)
+	if annotated < 100 {
+		t.Errorf("only %d fields have annotations", annotated)
+	}
+}
+
+// keys are indexes and keys in the path of a field, also a shortened one.
+var keys = regexp.MustCompile(`\[("[^"]*"(\.\.\.)?|[^\]"]*)\]`)
+
 // unlimitedFields reports the fields of a message, and of those in it, that have no limit and no reason for that.
 func unlimitedFields(t *testing.T, m protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) {
 	t.Helper()

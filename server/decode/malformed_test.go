@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -32,6 +36,11 @@ var malformed = []struct {
 	field, reason, description string
 	change                     func(r *place)
 }{
+	{"context", "REQUIRED", "is required", func(r *place) {
+		r.Context = nil
+		r.Queue, r.PodGroups = nil, nil
+		r.CandidateNodes = nil
+	}},
 	{"context.base", "REQUIRED", "one of cluster and snapshot is required", func(r *place) {
 		r.Context.Base = nil
 		r.Queue, r.PodGroups = nil, nil
@@ -331,6 +340,9 @@ var malformed = []struct {
 		"must be NODE_SELECTOR_OPERATOR_IN or NODE_SELECTOR_OPERATOR_NOT_IN", func(r *place) {
 			required(r).MatchFields[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 		}},
+	{requiredTerm + "match_fields", "WRONG_COUNT", "at most 1000", func(r *place) {
+		required(r).MatchFields = make([]*stowagev1.NodeSelectorRequirement, decode.MaxRequirements+1)
+	}},
 	{requiredTerm + "match_fields[0].values", "WRONG_COUNT", "exactly one", func(r *place) {
 		required(r).MatchFields[0].Values = []string{"a", "b"}
 	}},
@@ -410,6 +422,9 @@ var malformed = []struct {
 	{podSpec + "tolerations[1].effect", "UNKNOWN_VALUE", "or unspecified", func(r *place) {
 		spec(r).Tolerations[1].Effect = -1
 	}},
+	{podSpec + "tolerations[1].key", "TOO_LONG", "at most 317", func(r *place) {
+		spec(r).Tolerations[1].Key = strings.Repeat("k", 318)
+	}},
 	{podSpec + "tolerations", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Tolerations = make([]*stowagev1.Toleration, decode.MaxTolerations+1)
 	}},
@@ -464,6 +479,9 @@ var malformed = []struct {
 	}},
 	{podSpec + "containers", "WRONG_COUNT", "at most 1000", func(r *place) {
 		spec(r).Containers = make([]*stowagev1.Container, decode.MaxContainers+1)
+	}},
+	{podSpec + "init_containers", "WRONG_COUNT", "at most 1000", func(r *place) {
+		spec(r).InitContainers = make([]*stowagev1.Container, decode.MaxContainers+1)
 	}},
 	{podSpec + "requests.cpu_millis", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Requests.CpuMillis = proto.Int64(-1)
@@ -585,6 +603,12 @@ var malformed = []struct {
 	}},
 
 	{"context.profile.name", "UNKNOWN_VALUE", "only \"kube-1.37\"", func(r *place) { r.Context.Profile.Name = "kube-1.2" }},
+	{"context.profile.plugin_weights", "WRONG_COUNT", "at most 64", func(r *place) {
+		r.Context.Profile.PluginWeights = make([]*stowagev1.PluginWeight, decode.MaxWeights+1)
+	}},
+	{"context.profile.scoring_strategy.resources", "WRONG_COUNT", "at most 64", func(r *place) {
+		r.Context.Profile.ScoringStrategy.Resources = make([]*stowagev1.ResourceWeight, decode.MaxWeights+1)
+	}},
 	{"context.profile.plugin_weights[0].plugin", "UNKNOWN_VALUE", "must be a plugin that scores", func(r *place) {
 		r.Context.Profile.PluginWeights[0].Plugin = stowagev1.Plugin_PLUGIN_NODE_PORTS
 	}},
@@ -778,6 +802,38 @@ func TestMalformedOnTheWayToTheEngine(t *testing.T) {
 				refused("wire", wired)
 			}
 		})
+	}
+}
+
+// TestListsOfAClusterAreBounded: a budget too many is refused, and all lists have one bound, which the annotations name.
+func TestListsOfAClusterAreBounded(t *testing.T) {
+	lists := (&stowagev1.Cluster{}).ProtoReflect().Descriptor().Fields()
+	for name, most := range map[protoreflect.Name]uint64{
+		"nodes": decode.MaxNodes, "pod_templates": decode.MaxTemplates, "namespaces": decode.MaxNamespaces,
+		"workload_selectors": decode.MaxWorkloadSelectors, "node_classes": decode.MaxClasses,
+		"pod_disruption_budgets": decode.MaxDisruptionBudgets,
+	} {
+		rules, err := protovalidate.ResolveFieldRules(lists.ByName(name))
+		if err != nil || rules.GetRepeated().GetMaxItems() != most {
+			t.Errorf("%s: %v, want at most %d, error %v", name, rules, most, err)
+		}
+	}
+	if testing.Short() {
+		t.Skip("decodes a million budgets")
+	}
+	var raw []byte
+	for i := range decode.MaxDisruptionBudgets + 1 {
+		item := protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), strconv.Itoa(i)) // its name
+		raw = protowire.AppendBytes(protowire.AppendTag(raw, 6, protowire.BytesType), item)
+	}
+	r := decode.NewRequest(t.Context())
+	r.Part("context.cluster", wire.Pieces{raw})
+	var e *decode.Error
+	if !errors.As(r.Err(), &e) {
+		t.Fatal("not refused")
+	}
+	if v := e.Violations[0]; v.Field != "context.cluster.pod_disruption_budgets" || v.Reason.Short() != "WRONG_COUNT" {
+		t.Errorf("%v", e.Violations)
 	}
 }
 

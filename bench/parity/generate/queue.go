@@ -126,6 +126,9 @@ func (d *draw) queueGroups(levels []*int32) {
 		d.policy(g, pods)
 		d.c.PodGroups = append(d.c.PodGroups, g)
 	}
+	if d.chance(0.3) {
+		d.victims(levels)
+	}
 	if alone == 0 && !slices.ContainsFunc(d.c.Queue, func(q scenario.Pending) bool { return q.Pod.Spec.SchedulingGroup == nil }) {
 		for _, g := range d.c.PodGroups {
 			if d.chance(0.5) {
@@ -133,6 +136,24 @@ func (d *draw) queueGroups(levels []*int32) {
 			}
 		}
 	}
+}
+
+// victims puts pods on nodes into a group that has none in the queue. Their priorities are not the group's, so that it tells
+// which of them counts.
+func (d *draw) victims(levels []*int32) {
+	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
+	g.Spec.Priority = pick(d, levels...)
+	pods := d.running(g)
+	if pods == 0 {
+		return
+	}
+	for _, pod := range d.c.Pods {
+		if of := pod.Spec.SchedulingGroup; of != nil && *of.PodGroupName == g.Name && pod.Namespace == g.Namespace {
+			pod.Spec.Priority = pick(d, levels...)
+		}
+	}
+	d.policy(g, pods)
+	d.c.PodGroups = append(d.c.PodGroups, g)
 }
 
 // pendingPods draws the entries of the queue.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
 // Mark is a point in a state's journal: the numbers of pods assumed and evicted before it.
@@ -36,6 +37,18 @@ type recounted struct {
 
 // Mark returns the current point in the journal.
 func (s *State) Mark() Mark { return Mark{len(s.assumed), len(s.evicted)} }
+
+// Touched returns the nodes with pods that are assumed or evicted.
+func (s *State) Touched() nodeset.Set {
+	nodes := nodeset.New(s.Len())
+	for i := range s.assumed {
+		nodes.Add(s.assumed[i].node)
+	}
+	for i := range s.evicted {
+		nodes.Add(s.evicted[i].node)
+	}
+	return nodes
+}
 
 // changed reports whether any pod is assumed or evicted.
 func (s *State) changed() bool { return s.Mark() != (Mark{}) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -134,8 +135,8 @@ func (s *State) AnyNominations() bool { return len(s.nominations) > 0 }
 
 // NominatedTo appends the nominated pods of a node with a priority below a given one.
 func (s *State) NominatedTo(pods []Nominated, node uint32, below int32) []Nominated {
-	for on, n := range s.Nominated() {
-		if on == node && n.Priority < below {
+	for _, n := range s.NominatedFrom(node, node) {
+		if n.Priority < below {
 			pods = append(pods, n)
 		}
 	}
@@ -175,9 +176,17 @@ func (c *Cluster) NominatedNames() map[string]bool {
 
 // Nominated iterates over the nominated pods by node, ascending, and on a node in the order of the request, those that the
 // request nominated last. It leaves out pods that the request assumed: a placed pod is no longer nominated.
-func (s *State) Nominated() iter.Seq2[uint32, Nominated] {
+func (s *State) Nominated() iter.Seq2[uint32, Nominated] { return s.NominatedFrom(0, math.MaxUint32) }
+
+// NominatedFrom is Nominated for the nodes from a first to a last one, without a look at the others.
+func (s *State) NominatedFrom(first, last uint32) iter.Seq2[uint32, Nominated] {
 	return func(yield func(uint32, Nominated) bool) {
-		own := s.nominations
+		from, _ := s.nominationsTo(first)
+		to, found := s.nominationsTo(last)
+		if found {
+			to++
+		}
+		own := s.nominations[from:to]
 		yieldOwn := func() bool {
 			of := &own[0]
 			own = own[1:]
@@ -192,7 +201,9 @@ func (s *State) Nominated() iter.Seq2[uint32, Nominated] {
 			return true
 		}
 		if column := s.nominated[nomineesColumn]; column != nil {
-			for at, node := range column.Nodes {
+			at, _ := slices.BinarySearch(column.Nodes, first)
+			for ; at < len(column.Nodes) && column.Nodes[at] <= last; at++ {
+				node := column.Nodes[at]
 				for len(own) > 0 && own[0].node < node {
 					if !yieldOwn() {
 						return

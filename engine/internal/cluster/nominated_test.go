@@ -20,6 +20,22 @@ func nominatedIn(t *testing.T, s *cluster.State) (pods []string) {
 			t.Errorf("%s: %s counts", s.Names[node], n.Name)
 		}
 	}
+	for first := range uint32(s.Len()) {
+		for last := range uint32(s.Len()) {
+			var want, got []string
+			for node, n := range s.Nominated() {
+				if first <= node && node <= last {
+					want = append(want, fmt.Sprint(node, n.Name))
+				}
+			}
+			for node, n := range s.NominatedFrom(first, last) {
+				got = append(got, fmt.Sprint(node, n.Name))
+			}
+			if first <= last && !slices.Equal(want, got) {
+				t.Errorf("from %d to %d: %v, want %v", first, last, got, want)
+			}
+		}
+	}
 	return pods
 }
 

@@ -203,9 +203,10 @@ func (s *State) VictimReference(node uint32, v *Victim) verdict.PodReference {
 // VictimOccupant returns victims in the form in which they are evicted.
 func (s *State) VictimOccupant(node uint32, v *Victim) Occupant {
 	o := Occupant{
-		Group: int(v.Group), Name: s.VictimName(node, v), Count: int(v.Count), Priority: v.Priority, Queue: -1,
+		Group: int(v.Group), Name: s.VictimName(node, v), Count: int(v.Count), Queue: -1,
 		usage: v.Usage, place: v.place,
 	}
+	o.Priority, _ = s.Apart(node, v)
 	if v.place < counted {
 		o.place = assumedPlace(v.place)
 		o.Queue = s.assumed[o.place].queue
@@ -232,7 +233,24 @@ func (s *State) QueueOf(v *Victim) int {
 	return -1
 }
 
-// AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority below a given one.
+// Apart reports whether a victim has another priority than its pod group, and returns it.
+func (s *State) Apart(node uint32, v *Victim) (priority int32, apart bool) {
+	if !v.grouped {
+		return v.Priority, false
+	}
+	switch {
+	case v.place >= 0:
+		_, priority = s.loadAt(s.rows[node].named[v.place].load, v.Group)
+	case v.place == counted:
+		_, priority = s.loadAt(asTemplate, v.Group)
+	default:
+		priority = s.assumed[assumedPlace(v.place)].pod.Spec().Priority
+	}
+	return priority, priority != v.Priority
+}
+
+// AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority, or that of its pod group, below a given
+// one.
 func (s *State) AnyPreempted(node uint32, below int32) bool {
 	row := s.rows[node]
 	for i := range row.named {
@@ -240,7 +258,13 @@ func (s *State) AnyPreempted(node uint32, below int32) bool {
 		if !p.preempted() || s.gone[namedPod{node, int32(i)}] {
 			continue
 		}
-		if _, priority := s.loadAt(p.load, p.Group); priority < below {
+		_, priority := s.loadAt(p.load, p.Group)
+		if s.InGroup != nil {
+			if _, of := s.InGroup(node, &Victim{Group: p.Group, place: int32(i)}); of != nil {
+				priority = *of
+			}
+		}
+		if priority < below {
 			return true
 		}
 	}

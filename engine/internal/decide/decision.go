@@ -31,6 +31,13 @@ func New(f *Framework, s *cluster.State, pod *cluster.Pending) *Decision {
 	}}
 }
 
+// Renominated returns the decision about a pod that differs in its nomination alone.
+func (d *Decision) Renominated(pod *cluster.Pending) *Decision {
+	cycle := *d.Cycle
+	cycle.Pod = pod
+	return &Decision{Framework: d.Framework, Cycle: &cycle}
+}
+
 // Outcome is the result of filtering.
 type Outcome struct {
 	Feasible   nodeset.Set
@@ -76,7 +83,7 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 	}
 	nominated, first := uint32(0), false
 	if nominatedFirst {
-		nominated, first = d.nominatedNode(candidates)
+		nominated, first = d.NominatedNode(candidates)
 	}
 	if first && !filtered.Has(nominated) {
 		filtered.Add(nominated) // a copy, because PreFilter excludes the node

@@ -11,9 +11,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// nominatedNode returns the node that the pod is nominated to, and whether it is a candidate
+// NominatedNode returns the node that the pod is nominated to, and whether it is a candidate
 // (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37).
-func (d *Decision) nominatedNode(candidates nodeset.Set) (uint32, bool) {
+func (d *Decision) NominatedNode(candidates nodeset.Set) (uint32, bool) {
 	if d.Pod.NominatedNode == "" {
 		return 0, false
 	}
@@ -106,7 +106,11 @@ type nominatedTo struct {
 func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 	var w *withNominated
 	var pods []cluster.Nominated // of all nodes
-	for node, n := range d.State.Nominated() {
+	first, last, any := nodes.Ends()
+	if !any {
+		return nil
+	}
+	for node, n := range d.State.NominatedFrom(first, last) {
 		if !nodes.Has(node) || !d.yieldsTo(&n) {
 			continue
 		}

@@ -138,7 +138,7 @@ func (d *Decision) Unplaceable(candidates nodeset.Set) []verdict.PodRule {
 			rules = append(rules, verdict.PodRule{Plugin: p.Name})
 		}
 	}
-	_, first := d.nominatedNode(candidates) // as the only feasible node, it is not scored
+	_, first := d.NominatedNode(candidates) // as the only feasible node, it is not scored
 	if failure := d.PreScoreFailure(d.Pod.Spec()); failure != nil && !first && d.Static(candidates).Len() > 1 {
 		rules = append(rules, verdict.PodRule{Plugin: failure.Plugin, Error: failure.Reason.Message})
 	}

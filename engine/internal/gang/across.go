@@ -80,10 +80,10 @@ func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int
 	var in *domain
 	pods := s.perClass(counts)
 	for _, d := range domains {
-		if err := ctx.Err(); err != nil {
+		var err error
+		if d.bound, err = s.bound(ctx, d.nodes, pods, counts[0]); err != nil {
 			return nil, nil, err
 		}
-		d.bound = s.bound(d.nodes, pods, counts[0])
 	}
 	slices.SortFunc(domains, p.byBound)
 	for _, d := range domains {

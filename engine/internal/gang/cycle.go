@@ -21,7 +21,9 @@ type Cycle struct {
 
 // NewCycle returns a Cycle for the groups of a queue.
 func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
-	c := &Cycle{placer: placer{Queue: q, groups: groups, profile: profile}, gone: make(map[member]bool)}
+	c := &Cycle{
+		placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}}, gone: make(map[member]bool),
+	}
 	c.of = make([]*queued, len(q.Pending))
 	for i := range groups {
 		g := &queued{PodGroup: &groups[i], index: i}

@@ -100,13 +100,13 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 // in some domain, nil otherwise. Such a group is placed nowhere (pkg/scheduler/schedule_one_podgroup.go
 // podGroupSchedulingPlacementAlgorithm, v1.37).
 func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) {
-	mayError := func(e int) bool {
-		t := s.p.Classes[e]
+	mayError := func(kind capacity) bool {
+		t := kind.class
 		rejected := t.Decision.PreFilter().Rejected
 		return rejected != nil && rejected.Code == verdict.Error || t.Decision.PreScoreFailure(t.Pod.Spec()) != nil ||
 			!noderesources.NewScorer(t.Decision.Cycle).ValidOn(s.p.Candidates)
 	}
-	if s.g.Joint || !slices.ContainsFunc(s.g.Entries, mayError) {
+	if s.g.Joint || !slices.ContainsFunc(s.kinds, mayError) {
 		return nil, nil
 	}
 	for _, d := range domains {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -52,12 +53,13 @@ type placer struct {
 	profile *api.Profile
 	of      []*queued // by entry; nil for an entry without a group
 	members *members  // nil until needed
+	roster  *preempt.Roster
 }
 
 // Place places a queue with groups and sets their results. If it returns an error, the results hold the groups that were
 // placed before.
 func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement) error {
-	p := &placer{Queue: q, groups: groups, results: results, profile: profile}
+	p := &placer{Queue: q, groups: groups, results: results, profile: profile, roster: &preempt.Roster{}}
 	var err error
 	if p.of, err = p.queued(); err != nil {
 		return err

@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
-	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -56,7 +54,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 		const message = groupPrefix + "ongoing preemption on nominated nodes"
 		return &postFilter{found: &verdict.GroupPreemption{Ongoing: true, Message: message}, message: message, waits: true}, ctx.Err()
 	}
-	units, err := preempt.NewUnits(ctx, p.State, priority, p.memberOf)
+	units, err := p.roster.Units(ctx, p.State, priority, p.memberOf)
 	if err != nil {
 		return nil, err
 	}
@@ -172,14 +170,8 @@ func (p *placer) without(ctx context.Context, g *queued) (*trial, *verdict.PodGr
 // assigned returns the pods of a trial with their nodes, in the order in which they were placed.
 func (p *placer) assigned(g *queued, t *trial) []preempt.Assigned {
 	var out []preempt.Assigned
-	decisions := make(map[*place.Class]*decide.Decision)
 	for i, e := range g.Entries {
-		class := p.Classes[e]
-		d := decisions[class]
-		if d == nil {
-			d = decide.New(p.Framework, p.State, class.Pod)
-			decisions[class] = d
-		}
+		d := p.Decision(p.Classes[e])
 		for _, node := range t.placements[i].Nodes {
 			out = append(out, preempt.Assigned{Decision: d, Name: p.Pending[e].Pod.Name, Node: node, Entry: e})
 		}

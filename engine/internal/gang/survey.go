@@ -27,7 +27,7 @@ type domain struct {
 type survey struct {
 	p         *placer
 	g         *queued
-	kinds     []capacity  // by class of the group; that of the first entry first
+	kinds     []capacity  // by class of the group but for nominations; that of the first entry first
 	of        []int       // by entry of the group: index of kinds
 	now       nodeset.Set // nodes that are feasible for the first entry's first pod; nil if unknown
 	requested api.Resources
@@ -37,6 +37,7 @@ type survey struct {
 
 // capacity bounds how many pods of a class a domain takes.
 type capacity struct {
+	class      *place.Class
 	needs      []rule.Need
 	allowed    nodeset.Set        // nodes that static rules and exclusions allow
 	exclusive  []*topology.Column // keys whose domains take one pod each
@@ -51,6 +52,7 @@ func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
 		t := p.Classes[e]
 		p.Decision(t)
 		specs = append(specs, t.Pod.Spec())
+		t = t.Kind()
 		kind, ok := kinds[t]
 		if !ok {
 			if err := ctx.Err(); err != nil {
@@ -81,8 +83,8 @@ func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
 }
 
 func (p *placer) capacity(t *place.Class) capacity {
-	rules := t.Decision.Rules()
-	s := capacity{needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
+	rules := p.Decision(t).Rules()
+	s := capacity{class: t, needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
 	if static := p.Static(t.Decision, rules); static != nil {
 		s.allowed = static
 	}
@@ -118,14 +120,15 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 		if d == topology.None || len(nodes) == 0 || pinned != topology.None && d != int(pinned) {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		bound, err := s.bound(ctx, nodes, pods, s.g.counts[0])
+		if err != nil {
 			return nil, err
 		}
 		domains = append(domains, &domain{
 			Domain: verdict.Domain{Key: key, Value: p.State.Symbols.Name(column.Values[d])},
 			nodes:  nodes,
 			lead:   p.Order().First(nodes),
-			bound:  s.bound(nodes, pods, s.g.counts[0]),
+			bound:  bound,
 		})
 	}
 	return domains, nil
@@ -150,15 +153,18 @@ func (s *survey) perClass(counts []int) []int {
 
 // bound returns an upper bound of the pods that fit on nodes. pods is the number of pods by class; each class is bounded
 // separately. first is the number of pods of the first entry.
-func (s *survey) bound(nodes []uint32, pods []int, first int) int {
+func (s *survey) bound(ctx context.Context, nodes []uint32, pods []int, first int) (int, error) {
 	sum := 0
 	for kind, n := range pods {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		if kind == 0 && s.now != nil && !slices.ContainsFunc(nodes, s.now.Has) {
 			n -= first
 		}
 		sum += s.kinds[kind].bound(nodes, n)
 	}
-	return sum
+	return sum, ctx.Err()
 }
 
 func (c *capacity) bound(nodes []uint32, count int) int {

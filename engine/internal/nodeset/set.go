@@ -135,6 +135,20 @@ func (s Set) Empty() bool {
 	return true
 }
 
+// Ends returns the first and the last node, and whether there are any.
+func (s Set) Ends() (first, last uint32, found bool) {
+	for i, word := range s {
+		if word == 0 {
+			continue
+		}
+		if !found {
+			first, found = uint32(i*64+bits.TrailingZeros64(word)), true
+		}
+		last = uint32(i*64 + bits.Len64(word) - 1)
+	}
+	return first, last, found
+}
+
 // Len returns the number of nodes in the set.
 func (s Set) Len() int {
 	n := 0

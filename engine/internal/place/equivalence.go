@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"reflect"
@@ -20,6 +21,8 @@ import (
 type Class struct {
 	Pod  *cluster.Pending
 	Scan bool // evaluate every node for each pod
+	// Like is the class of the pods that these differ from in their nomination alone; nil for none.
+	Like *Class
 	// Decision is nil until the class's first pod is placed.
 	Decision *decide.Decision
 
@@ -41,8 +44,11 @@ type Class struct {
 
 // Copy returns the class for a queue on other candidates.
 func (c *Class) Copy(scan bool) *Class {
-	return &Class{Pod: c.Pod, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan, yields: c.yields}
+	return &Class{Pod: c.Pod, Like: c.Like, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan, yields: c.yields}
 }
+
+// Kind returns the class itself, or the one that it is like.
+func (c *Class) Kind() *Class { return cmp.Or(c.Like, c) }
 
 // Error returns the error with which kube-scheduler fails on the last pod, empty for none. kube-scheduler runs no PreFilter
 // for a pod that is gated, or without nodes.

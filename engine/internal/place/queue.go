@@ -297,6 +297,14 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 func (q *Queue) Next(ctx context.Context, c *Class, result *verdict.Placement) (uint32, bool, error) {
 	q.Decision(c)
 	c.failure = nil
+	if n, nominated := c.Decision.NominatedNode(q.Candidates); nominated { // the only one to evaluate, if it is feasible
+		only := nodeset.New(q.State.Len())
+		only.Add(n)
+		outcome, err := c.Decision.Filter(ctx, only)
+		if err != nil || !outcome.Feasible.Empty() {
+			return n, err == nil, err
+		}
+	}
 	if c.Scan || !q.State.AnyNominations() {
 		return q.best(ctx, c, result)
 	}
@@ -328,7 +336,11 @@ func (q *Queue) unblocks(c *Class) bool {
 
 // Decision returns the decision for a class.
 func (q *Queue) Decision(c *Class) *decide.Decision {
-	if c.Decision == nil {
+	switch {
+	case c.Decision != nil:
+	case c.Like != nil:
+		c.Decision = q.Decision(c.Like).Renominated(c.Pod)
+	default:
 		c.Decision = decide.New(q.Framework, q.State, c.Pod)
 	}
 	return c.Decision

@@ -3,6 +3,7 @@ package preempt
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -27,7 +28,7 @@ type MemberOf func(node uint32, v *cluster.Victim) *Membership
 // (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37).
 type Units struct {
 	state *cluster.State
-	list  []unit // the most important first
+	list  []leaving // the most important first
 }
 
 // unit is pods that preemption evicts together, or equal pods that it evicts one by one.
@@ -38,8 +39,14 @@ type unit struct {
 	grouped  bool
 	started  int64
 	placed   int // how many pods the request had assumed before; -1 if it has not assumed them
-	order    int
-	gone     int32 // copies that are evicted in the end
+	order    int // by node, and by the order of AllVictims on it
+	whole    *Membership
+}
+
+// leaving is a unit, and how many of its copies are evicted in the end.
+type leaving struct {
+	*unit
+	gone int32
 }
 
 // VictimOn is victims on a node.
@@ -48,20 +55,30 @@ type VictimOn struct {
 	cluster.Victim
 }
 
-// NewUnits returns the units with a priority below a given one.
-func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (*Units, error) {
-	all := &Units{state: s}
-	whole := make(map[*Membership]int) // index in list
+// Roster is the units of a cluster as it was stated, sorted once for all pod groups of a request. The zero value is empty, and is
+// filled when it is needed.
+type Roster struct {
+	known  bool
+	single []unit // the most important first
+	whole  []unit // each of one pod, by node
+}
+
+// fill adds the units of some nodes, as a state has them, in the order of nodes.
+func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint32], of MemberOf) error {
 	var victims []cluster.Victim
-	for n := range uint32(s.Len()) {
-		if n%64 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+	looked := 0
+	for n := range nodes {
+		if looked++; looked%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		victims = s.AllVictims(victims[:0], n)
 		for i := range victims {
 			v := &victims[i]
 			in := of(n, v)
-			u := unit{copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), placed: -1, order: len(all.list)}
+			u := unit{
+				pods: []VictimOn{{n, *v}}, copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), placed: -1,
+				order: int(n)<<32 | i,
+			}
 			if at, assumed := v.Assumed(); assumed {
 				u.placed = at
 			}
@@ -69,37 +86,100 @@ func NewUnits(ctx context.Context, s *cluster.State, below int32, of MemberOf) (
 				u.priority = *in.Priority
 			}
 			if in != nil && in.All {
-				if at, known := whole[in]; known {
-					known := &all.list[at]
-					known.pods = append(known.pods, VictimOn{n, *v})
-					known.priority, known.started = max(known.priority, u.priority), min(known.started, u.started)
-					known.placed = min(known.placed, u.placed)
-					continue
-				}
-				whole[in] = len(all.list)
+				u.whole = in
+				r.whole = append(r.whole, u)
+			} else {
+				r.single = append(r.single, u)
 			}
-			if u.priority >= below && (in == nil || !in.All) {
-				continue
-			}
-			u.pods = []VictimOn{{n, *v}}
-			all.list = append(all.list, u)
 		}
 	}
-	all.list = slices.DeleteFunc(all.list, func(u unit) bool { return u.priority >= below })
-	slices.SortFunc(all.list, compareUnits)
+	slices.SortFunc(r.single, func(a, b unit) int { return compareUnits(&a, &b) })
+	return ctx.Err()
+}
+
+// Units returns the units with a priority below a given one, as a state has them that differs from the cluster in pods that the
+// request assumed and evicted.
+func (r *Roster) Units(ctx context.Context, s *cluster.State, below int32, of MemberOf) (*Units, error) {
+	if !r.known {
+		stated := cluster.NewState(ctx, s.Cluster)
+		stated.InGroup = s.InGroup
+		filled := Roster{known: true}
+		if err := filled.fill(ctx, stated, nodeset.Full(s.Len()).All(), of); err != nil {
+			return nil, err
+		}
+		*r = filled
+	}
+	touched, now := s.Touched(), Roster{}
+	if err := now.fill(ctx, s, touched.All(), of); err != nil {
+		return nil, err
+	}
+	now.single = append(now.single, together(r.whole, now.whole, touched)...)
+	slices.SortFunc(now.single, func(a, b unit) int { return compareUnits(&a, &b) })
+	all := &Units{state: s}
+	lower := func(units []unit) []unit {
+		first, _ := slices.BinarySearchFunc(units, below, func(u unit, below int32) int {
+			if u.priority >= below {
+				return -1
+			}
+			return 1
+		})
+		return units[first:]
+	}
+	changed := lower(now.single)
+	for unchanged := lower(r.single); len(unchanged) > 0; unchanged = unchanged[1:] {
+		u := &unchanged[0]
+		if touched.Has(u.pods[0].Node) {
+			continue
+		}
+		for len(changed) > 0 && compareUnits(&changed[0], u) < 0 {
+			all.list = append(all.list, leaving{unit: &changed[0]})
+			changed = changed[1:]
+		}
+		all.list = append(all.list, leaving{unit: u})
+	}
+	for i := range changed {
+		all.list = append(all.list, leaving{unit: &changed[i]})
+	}
 	return all, ctx.Err()
+}
+
+// together returns the pod groups that leave as a whole, of pods on nodes that the request has not touched, and on others.
+func together(stated, now []unit, touched nodeset.Set) (groups []unit) {
+	var pods []unit
+	for i := range stated {
+		if !touched.Has(stated[i].pods[0].Node) {
+			pods = append(pods, stated[i])
+		}
+	}
+	pods = append(pods, now...)
+	slices.SortFunc(pods, func(a, b unit) int { return cmp.Compare(a.order, b.order) })
+	index := make(map[*Membership]int)
+	for _, u := range pods {
+		at, known := index[u.whole]
+		if !known {
+			index[u.whole] = len(groups)
+			u.pods = slices.Clip(u.pods)
+			groups = append(groups, u)
+			continue
+		}
+		group := &groups[at]
+		group.pods = append(group.pods, u.pods...)
+		group.priority, group.started = max(group.priority, u.priority), min(group.started, u.started)
+		group.placed = min(group.placed, u.placed)
+	}
+	return groups
 }
 
 // compareUnits orders units, the most important first (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37),
 // then the one that was placed first, then the one that is found first.
-func compareUnits(a, b unit) int {
+func compareUnits(a, b *unit) int {
 	rank := func(u *unit) int {
 		if u.grouped {
 			return 1
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(&b), rank(&a)), cmp.Compare(len(b.pods), len(a.pods)),
+	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(b), rank(a)), cmp.Compare(len(b.pods), len(a.pods)),
 		cmp.Compare(a.started, b.started), cmp.Compare(a.placed, b.placed), cmp.Compare(a.order, b.order))
 }
 
@@ -153,7 +233,7 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 	_, groups := all.state.Added()
 	budgets := newBudgets(all.state, groups)
 	type part struct {
-		*unit
+		*leaving
 		copies int32
 	}
 	var within []part // of no budget's violation
@@ -195,7 +275,7 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 		out.Violations += int(gone * violating)
 	}
 	for _, p := range within {
-		if _, err := r.reprieve(ctx, p.unit, p.copies); err != nil {
+		if _, err := r.reprieve(ctx, p.leaving, p.copies); err != nil {
 			return nil, err
 		}
 	}
@@ -336,7 +416,7 @@ func (r *reprieving) ended(ctx context.Context) error {
 }
 
 // reprieve brings a number of copies of a unit back, as far as that is possible, and returns how many stay away.
-func (r *reprieving) reprieve(ctx context.Context, u *unit, copies int32) (gone int32, err error) {
+func (r *reprieving) reprieve(ctx context.Context, u *leaving, copies int32) (gone int32, err error) {
 	if len(u.pods) == 1 && len(r.on[u.pods[0].Node]) == 0 && len(r.countedIn(u.pods[0].Group)) == 0 && len(r.open) == 0 {
 		return 0, ctx.Err() // no decision depends on it
 	}
@@ -383,7 +463,7 @@ func (r *reprieving) touch(pass int32) {
 }
 
 // come lets the pods of a unit come, or leave with a sign of -1, and reports whether a spread rule counts any of them.
-func (r *reprieving) come(ctx context.Context, u *unit, sign int64) (spreads bool, err error) {
+func (r *reprieving) come(ctx context.Context, u *leaving, sign int64) (spreads bool, err error) {
 	for _, pass := range r.touched {
 		r.passes[pass].touched = false
 	}

@@ -2,13 +2,16 @@ package preempt
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
@@ -68,4 +71,76 @@ func live() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
+}
+
+// TestRosterEqualsSortingAnew: the units of a state after any assumptions and evictions are those of sorting all its pods.
+func TestRosterEqualsSortingAnew(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	differed := 0
+	for range 300 {
+		stated := enginetest.Cluster()
+		for i := range 1 + random.IntN(5) {
+			n := enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 1000, "pods", 110)
+			for j := range random.IntN(6) {
+				p := enginetest.MakePod(fmt.Sprint("p-", i, "-", j)).Label("app", fmt.Sprint(random.IntN(2))).Priority(random.Int32N(4))
+				p.StartTime = random.Int64N(3)
+				n.Run(p)
+			}
+			stated.Nodes = append(stated.Nodes, n.Node)
+		}
+		c, err := cluster.Compile(t.Context(), stated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := cluster.NewState(t.Context(), c)
+		memberships := []*Membership{nil, {Priority: new(random.Int32N(4))}, {All: true}, {All: true, Priority: new(random.Int32N(4))}}
+		of := func(node uint32, v *cluster.Victim) *Membership {
+			return memberships[(len(s.VictimName(node, v))+int(v.Group)+int(node)+int(v.Started()&1))%len(memberships)]
+		}
+		var pending []*cluster.Pending
+		for range 3 {
+			p := enginetest.MakePod("new").Label("app", fmt.Sprint(random.IntN(3))).Priority(random.Int32N(4))
+			pending = append(pending, s.Compile(&p.Pod))
+		}
+		var shared Roster
+		for range 5 {
+			for range random.IntN(4) {
+				node := random.Uint32N(uint32(s.Len()))
+				if victims := s.AllVictims(nil, node); random.IntN(2) == 0 && len(victims) > 0 {
+					s.EvictVictim(node, &victims[random.IntN(len(victims))])
+				} else {
+					s.Assume(pending[random.IntN(len(pending))], "new", node, 0)
+				}
+			}
+			below := random.Int32N(6)
+			got, err := shared.Units(t.Context(), s, below, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var anew Roster
+			if err := anew.fill(t.Context(), s, nodeset.Full(s.Len()).All(), of); err != nil {
+				t.Fatal(err)
+			}
+			all := append(anew.single, together(anew.whole, nil, nodeset.New(s.Len()))...)
+			slices.SortFunc(all, func(a, b unit) int { return compareUnits(&a, &b) })
+			all = slices.DeleteFunc(all, func(u unit) bool { return u.priority >= below })
+			if len(all) != len(got.list) {
+				t.Fatalf("%d units, want %d", len(got.list), len(all))
+			}
+			for i := range all {
+				u, want := got.list[i].unit, &all[i]
+				same := func(a, b VictimOn) bool { return a.Node == b.Node && a.ID() == b.ID() && a.Count == b.Count }
+				if !slices.EqualFunc(u.pods, want.pods, same) || u.copies != want.copies || u.priority != want.priority ||
+					u.started != want.started || u.placed != want.placed {
+					t.Fatalf("unit %d is %+v, want %+v", i, u, want)
+				}
+			}
+			if touched := s.Touched().Len(); touched > 0 && touched < s.Len() && len(all) > 1 {
+				differed++
+			}
+		}
+	}
+	if differed < 300 {
+		t.Errorf("%d states with nodes of both kinds", differed)
+	}
 }

@@ -30,6 +30,9 @@ type search struct {
 	own    *pass   // over rules that the nominated pods of the current node bring, too; nil until needed
 	passes []*pass // over the current node
 
+	// apart is set if a victim of the current node has another priority than its pod group.
+	apart bool
+
 	best       loss
 	ties       []uint32 // the candidates that are as good as best
 	current    loss
@@ -136,6 +139,10 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.victims = s.sorter.Sort(s.victims)
 	}
 	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
+	s.apart = s.State.InGroup != nil && slices.ContainsFunc(s.victims, func(v cluster.Victim) bool {
+		_, apart := s.State.Apart(node, &v)
+		return apart
+	})
 	violating, err := s.budgets.split(ctx, node, s.victims)
 	if err != nil {
 		return err
@@ -160,7 +167,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 			continue
 		}
 		together = false // one by one from here on
-		if !s.All && s.Each == nil && s.best.node != none && s.current.exceeds(&s.best) {
+		if !s.All && s.Each == nil && !s.apart && s.best.node != none && s.current.exceeds(&s.best) {
 			s.remember(remembered{loss: s.current, atLeast: true})
 			return nil // only another node can be the best
 		}
@@ -170,6 +177,9 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		}
 		s.evict(rest[0], kept)
 		rest = rest[1:]
+	}
+	if s.apart {
+		s.recount(&s.current)
 	}
 	s.remember(remembered{loss: s.current})
 	s.finish()
@@ -318,6 +328,25 @@ func (s *search) evict(v cluster.Victim, kept int32) {
 	l.sum += (int64(v.Priority) + math.MaxInt32 + 1) * int64(v.Count)
 	l.pods += int(v.Count)
 	l.victims = append(l.victims, v)
+}
+
+// recount counts the priorities of the victims' pods, not of their groups: by these kube-scheduler compares nodes, though the first
+// victim is the most important one of the groups' priorities (pkg/scheduler/framework/preemption/preemption.go
+// pickOneNodeForPreemption, pkg/scheduler/util/utils.go GetEarliestPodStartTime, v1.37).
+func (s *search) recount(l *loss) {
+	first := slices.MinFunc(l.victims, cluster.CompareImportance)
+	l.highest, _ = s.State.Apart(l.node, &first)
+	top := int32(math.MinInt32)
+	l.sum, l.earliest = 0, math.MaxInt64
+	for i := range l.victims {
+		v := &l.victims[i]
+		priority, _ := s.State.Apart(l.node, v)
+		if l.sum += (int64(priority) + math.MaxInt32 + 1) * int64(v.Count); priority > top {
+			top, l.earliest = priority, v.Started()
+		} else if priority == top {
+			l.earliest = min(l.earliest, v.Started())
+		}
+	}
 }
 
 // compare orders losses, the smallest first (pkg/scheduler/framework/preemption/preemption.go pickOneNodeForPreemption,

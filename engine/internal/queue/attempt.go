@@ -3,8 +3,6 @@ package queue
 import (
 	"math"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 )
 
@@ -16,9 +14,9 @@ func (q *queue) attempt(p *pods) (left bool, err error) {
 	}
 	class := p.class
 	if p.nominated != "" {
-		class = &place.Class{Pod: p.pending, Scan: true}
+		class = p.nominee()
 	}
-	node, found, err := q.best(p, class)
+	node, found, err := q.Next(q.ctx, class, &q.Placements[p.entry])
 	if err != nil {
 		return false, err
 	}
@@ -41,20 +39,6 @@ func (q *queue) attempt(p *pods) (left bool, err error) {
 	}
 	e.attempts += uint64(tried.count)
 	return tried != p, q.fail(tried, why)
-}
-
-// best returns the best node for a pod, and whether one is feasible. A feasible node that the pod is nominated to is the only
-// one that is evaluated.
-func (q *queue) best(p *pods, class *place.Class) (uint32, bool, error) {
-	if n, known := q.State.Node(p.nominated); p.nominated != "" && known && q.Candidates.Has(n) {
-		only := nodeset.New(q.State.Len())
-		only.Add(n)
-		outcome, err := q.Decision(class).Filter(q.ctx, only)
-		if err != nil || !outcome.Feasible.Empty() {
-			return n, err == nil, err
-		}
-	}
-	return q.Next(q.ctx, class, &q.Placements[p.entry])
 }
 
 // place places the first of some pods.

@@ -241,7 +241,7 @@ func (q *queue) search(entry int) (err error) {
 	}
 	d := q.Decision(class)
 	if first != nil && first.nominated != "" {
-		d = q.Decision(&place.Class{Pod: first.pending})
+		d = q.Decision(first.nominee())
 	}
 	if q.Explain {
 		if result.Explanation, err = d.Explain(q.ctx, q.Candidates); err != nil {

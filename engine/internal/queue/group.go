@@ -103,7 +103,7 @@ func (q *queue) attemptGroup(p *pods) (left bool, err error) {
 	for i, m := range g.members {
 		runs[i] = place.Run{Entry: m.entry, Count: m.count, Class: m.class}
 		if m.nominated != "" {
-			runs[i].Class = &place.Class{Pod: m.pending, Scan: true}
+			runs[i].Class = m.nominee()
 		}
 	}
 	q.blank(g)
@@ -132,7 +132,9 @@ func (q *queue) attemptGroup(p *pods) (left bool, err error) {
 	for _, m := range g.members {
 		pods += m.count
 	}
-	if pods+len(scheduled) >= g.minimum { // otherwise it waits for pods that never come (gangscheduling.go PreEnqueue)
+	// Otherwise it waits for pods that never come (gangscheduling.go PreEnqueue). A group that backs off already is attempted once more
+	// if it loses pods meanwhile (scheduling_queue.go moveToActiveQ, movesFromBackoffQ).
+	if pods+len(scheduled) >= g.minimum {
 		q.leftover = append(q.leftover, p)
 	}
 	return false, q.failGroup(g, a)
@@ -204,6 +206,10 @@ func (q *queue) failGroup(g *group, a *gang.Attempt) error {
 	members := g.members
 	g.members = nil
 	for i, m := range members {
+		if i%1024 == 1023 && q.ctx.Err() != nil {
+			g.members = append(g.members, members[i:]...)
+			return q.ctx.Err()
+		}
 		for _, node := range to[i] {
 			one := m.first()
 			g.members = append(g.members, one)
@@ -263,7 +269,9 @@ func (q *queue) storeGroup(g *group, a *gang.Attempt) {
 		q.stored += a.Listed
 		return
 	}
-	a.Listed, a.Preemption = 0, nil
+	if a.Listed = 0; a.Preemption != nil && a.Preemption.Listed() > 0 {
+		a.Preemption = nil
+	}
 	for i := range a.Placements {
 		a.Placements[i].Rejections = nil
 	}
@@ -397,7 +405,8 @@ func (q *queue) resultOf(g *group, result *verdict.PodGroupPlacement, all *liste
 	if p := result.Preemption; p != nil {
 		told := *p
 		told.Nominations = g.nominations(&gang.Attempt{Nominations: p.Nominations})
-		if all.found += told.Listed(); all.found <= verdict.MaxListedNodes {
+		lists := told.Listed()
+		if all.found += lists; lists == 0 || all.found <= verdict.MaxListedNodes {
 			result.Preemption = &told
 		} else {
 			result.Preemption = nil

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 )
 
@@ -58,6 +59,9 @@ func (q *queue) withdraw(p *pods) {
 	}
 	p.nominated, p.pending = "", nil
 }
+
+// nominee returns the class of a pod that is nominated.
+func (p *pods) nominee() *place.Class { return &place.Class{Pod: p.pending, Like: p.class, Scan: true} }
 
 func (q *queue) renominated(node uint32) {
 	q.changes = append(q.changes, node)

@@ -8,7 +8,8 @@
 // A pod group is one entity of the queue: see group.
 //
 // It ends: each pod leaves at most once, so that finitely many are placed or evicted. In between, a pod is attempted again only
-// after another one lost its nomination, and it gets no new one without an eviction. A group that is not placed waits for the flush.
+// after another one lost its nomination, and it gets no new one without an eviction. The pods of a group may: its preemption may
+// find that it has room without victims, which its attempts never find. But a group that is not placed waits for the flush.
 package queue
 
 import (

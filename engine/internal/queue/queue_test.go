@@ -9,6 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -194,5 +195,55 @@ func TestEvictingEndsAtTheDeadline(t *testing.T) {
 	}
 	if len(q.evictions) != 1 || q.entries[0].evicted != 40 {
 		t.Errorf("%d evictions, %d pods evicted", len(q.evictions), q.entries[0].evicted)
+	}
+}
+
+// TestNominatedNodesAreTriedAlone: the other nodes are evaluated only if the nominated one is infeasible.
+func TestNominatedNodesAreTriedAlone(t *testing.T) {
+	for cores, scans := range map[int]uint64{1000: 0, 2000: 1} {
+		pod := enginetest.MakePod("web").Request("cpu", cores)
+		pod.NominatedNode = "a"
+		q := queueOf(t, pod)
+		var result verdict.Placement
+		class := q.Classes[0].Copy(true)
+		node, found, err := q.Next(t.Context(), class, &result)
+		if err != nil || node != 0 || found != (scans == 0) || uint64(result.Scanned) != scans {
+			t.Errorf("%d: node %d, found: %t, %d scans, error %v", cores, node, found, result.Scanned, err)
+		}
+	}
+}
+
+// TestNominatedPodsShareADecision: but for the nomination. What depends on their template alone takes memory once.
+func TestNominatedPodsShareADecision(t *testing.T) {
+	web := enginetest.MakePod("web")
+	web.Template.Spec.NodeSelector = api.LabelsOf(map[string]string{"zone": "z"})
+	of := queueOf(t, web)
+	q := &queue{Queue: of, nominees: make(map[*cluster.Nomination]*pods)}
+	p := &pods{count: 1, class: of.Classes[0]}
+	q.nominate(p, "a")
+	own, other := q.Decision(p.nominee()), q.Decision(of.Classes[0])
+	if own.Pod != p.pending || other.Pod != of.Classes[0].Pod || &own.Required[0] != &other.Required[0] {
+		t.Errorf("%+v, %+v", own.Cycle, other.Cycle)
+	}
+}
+
+// TestUndecidedPreemptionsAreTold: they list nothing, so that there is room for them.
+func TestUndecidedPreemptionsAreTold(t *testing.T) {
+	q := &queue{stored: maxStored}
+	undecided := &verdict.GroupPreemption{Undecided: true}
+	found := &verdict.GroupPreemption{Victims: make([]verdict.PodReference, 1), Count: 1}
+	for _, p := range []*verdict.GroupPreemption{undecided, found} {
+		a := &gang.Attempt{Listed: 1, Placements: []verdict.Placement{{Rejections: make([]verdict.Rejection, 1)}}}
+		a.Preemption = p
+		g := &group{}
+		q.storeGroup(g, a)
+		if told := a.Preemption != nil; told != p.Undecided || a.Placements[0].Rejections != nil || q.stored != maxStored {
+			t.Errorf("%+v: %+v, %d stored", p, a, q.stored)
+		}
+		result := &verdict.PodGroupPlacement{First: -1, Preemption: p}
+		q.resultOf(g, result, &listed{found: verdict.MaxListedNodes})
+		if told := result.Preemption != nil; told != p.Undecided {
+			t.Errorf("%+v: told %+v", p, result.Preemption)
+		}
 	}
 }

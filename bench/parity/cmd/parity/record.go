@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // recordedNodes is the most nodes that a recorded case has: a corpus is committed, and small cases show as much.
@@ -80,6 +81,9 @@ func topics(a *conformance.Answers) []string {
 		if name = strings.ToLower(strings.TrimPrefix(name, prefix)); !slices.Contains(out, name) {
 			out = append(out, name)
 		}
+	}
+	if slices.ContainsFunc(a.Preempt, func(p *stowagev1.PreemptResponse) bool { return p.GetPreemption().GetNominated() != nil }) {
+		out = append(out, "preempts")
 	}
 	for i := range a.Filter {
 		for _, r := range a.Filter[i].Rejections {
