@@ -160,8 +160,9 @@ func (s *search) free() (sum asks) {
 }
 
 // freeOn returns what is free on a node, nothing below 0.
-func (s *search) freeOn(node uint32) (free asks) {
-	r := s.state.Resources
+func (d *drainer) freeOn(node uint32) asks { return freeOn(d.state.Resources, node) }
+
+func freeOn(r *cluster.Resources, node uint32) (free asks) {
 	for lane := range cluster.Lanes {
 		free[lane] = max(0, saturating.Sub(r.Allocatable[lane][node], r.Requested[lane][node]))
 	}
@@ -174,6 +175,14 @@ func (s *search) weight(node uint32) (sum asks) {
 	if s.Targets.Has(node) {
 		sum = s.freeOn(node)
 	}
+	for i, amount := range s.needs(node) {
+		sum[i] = saturating.Add(sum[i], amount)
+	}
+	return sum
+}
+
+// needs returns what the pods of a node need elsewhere.
+func (s *search) needs(node uint32) (sum asks) {
 	for _, o := range s.state.Occupants(node) {
 		a := s.limits.asks[s.fateOn(node, &o)]
 		if a == nil {
