@@ -77,6 +77,9 @@ type state struct {
 	actions []verdict.ConsolidateAction
 	weights *drain.Weights // by position in alive; nil until needed
 	free    drain.Amounts  // on all nodes, with weights
+	// Until there are weights: those of the state before, and by position in alive that of a node to which no pods came.
+	before *drain.Weights
+	same   []*drain.Weight
 }
 
 // trials are drains of a state's candidates, with one more node of a template, of none if it is negative.
@@ -246,9 +249,16 @@ func (s *solver) weigh(ctx context.Context, st *state) (*drain.Weights, error) {
 		if err != nil {
 			return nil, err
 		}
-		if st.weights, err = x.drains.Weigh(ctx); err != nil {
+		same := func(i int) *drain.Weight {
+			if st.same == nil {
+				return nil
+			}
+			return st.same[i]
+		}
+		if st.weights, err = x.drains.Weigh(ctx, st.before, same); err != nil {
 			return nil, err
 		}
+		st.before, st.same = nil, nil
 		st.free = st.weights.Rest
 		for i := range st.weights.Nodes {
 			for r, amount := range st.weights.Nodes[i].Free {
@@ -331,10 +341,23 @@ func (s *solver) apply(ctx context.Context, st *state, template int, set []int) 
 			next.number = append(next.number, n)
 		}
 	}
-	for _, c := range st.alive {
-		if !slices.Contains(set, c) {
-			next.alive = append(next.alive, c)
+	came := make(map[uint32]bool) // nodes that pods came to
+	for i := range d.Moves {
+		for _, n := range d.Moves[i].Nodes {
+			came[n] = true
 		}
+	}
+	next.before = st.weights
+	for at, c := range st.alive {
+		if slices.Contains(set, c) {
+			continue
+		}
+		next.alive = append(next.alive, c)
+		var same *drain.Weight
+		if st.weights != nil && !came[s.Candidates[c].Node] {
+			same = &st.weights.Nodes[at]
+		}
+		next.same = append(next.same, same)
 	}
 	next.actions = append(slices.Clip(st.actions), action)
 	if next.cost < s.best.cost {

@@ -74,7 +74,7 @@ func (t *Trials) Apply(ctx context.Context, nodes []uint32) (*verdict.Drain, *cl
 	}
 	var arrivals []cluster.Arrival
 	for node, entry := range d.state.PlacedSince(before.mark) {
-		arrivals = append(arrivals, cluster.Arrival{Node: node, Group: d.origins[entry].fate.group})
+		arrivals = append(arrivals, cluster.Arrival{Node: node, Group: d.origins[entry].fate.of.group})
 	}
 	d.undo(before)
 	t.idle <- d
@@ -96,6 +96,8 @@ type Weights struct {
 	Bounded bool
 	Nodes   []Weight // by index in Options.Nodes
 	Rest    Amounts  // free on the nodes that are not in Options.Nodes
+
+	limits limits
 }
 
 // Weight is that of a node.
@@ -107,14 +109,20 @@ type Weight struct {
 	Needs, Free Amounts
 }
 
-// Weigh returns the weights of the nodes.
-func (t *Trials) Weigh(ctx context.Context) (*Weights, error) {
+// Weigh returns the weights of the nodes. before are those of a cluster from which Apply derived this one, or nil; same returns the
+// weight there of a node, by its index in Options.Nodes, whose pods are the same, nil for others.
+func (t *Trials) Weigh(ctx context.Context, before *Weights, same func(i int) *Weight) (*Weights, error) {
 	d, err := t.drainer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := search{drainer: d, limits: t.plan.limits(d)}
-	out := &Weights{Bounded: s.limits.fit, Nodes: make([]Weight, len(s.Nodes))}
+	s := search{drainer: d}
+	if before != nil {
+		s.limits = before.limits
+	} else {
+		s.limits = t.plan.limits(d)
+	}
+	out := &Weights{Bounded: s.limits.fit, Nodes: make([]Weight, len(s.Nodes)), limits: s.limits}
 	next := 0
 	for node := range uint32(s.base.Len()) {
 		if node%64 == 0 && ctx.Err() != nil {
@@ -126,15 +134,24 @@ func (t *Trials) Weigh(ctx context.Context) (*Weights, error) {
 			}
 			continue
 		}
-		w := Weight{Fixed: !s.mayDrain(node), Needs: s.needs(node), Free: s.freeOn(node)}
-		for _, o := range s.state.Occupants(node) {
-			if !s.fateOn(node, &o).stays {
-				w.Pods += o.Count
-			}
+		if w := same(next); w != nil {
+			out.Nodes[next] = *w
+		} else {
+			out.Nodes[next] = s.weighed(node)
 		}
-		out.Nodes[next] = w
 		next++
 	}
 	t.idle <- d
 	return out, ctx.Err()
+}
+
+// weighed returns the weight of a node.
+func (s *search) weighed(node uint32) Weight {
+	w := Weight{Fixed: !s.mayDrain(node), Needs: s.needs(node), Free: s.freeOn(node)}
+	for _, o := range s.state.Occupants(node) {
+		if !s.fateOn(node, &o).stays {
+			w.Pods += o.Count
+		}
+	}
+	return w
 }
