@@ -66,7 +66,7 @@ func TestConsolidate(t *testing.T) {
 					Nodes: node(0, "a"), Status: stowagev1.DrainStatus_DRAIN_STATUS_DRAINED, EvictedCount: 3, PlacedCount: 3,
 					StayingCount: 1, RoundCount: 3, Moves: got.GetActions()[1].GetDrain().GetMoves(),
 				},
-				TemplateIndex: new(uint32(0)), NewNodeIndex: 3, NewNodeName: "small-0", CostBefore: 20, CostAfter: 15,
+				TemplateIndex: new(uint32(0)), NewNodeIndex: new(uint32(3)), NewNodeName: "small-0", CostBefore: 20, CostAfter: 15,
 			},
 		},
 		CostBefore: 32, CostAfter: 15, LowerBound: 15, Optimal: true,

@@ -28,7 +28,7 @@ func Consolidate(_ *stowagev1.ConsolidateRequest, c *verdict.Consolidation, name
 		a := &c.Actions[i]
 		out := &stowagev1.ConsolidateAction{CostBefore: uint64(a.Before), CostAfter: uint64(a.After)}
 		if a.Template >= 0 {
-			out.TemplateIndex, out.NewNodeIndex, out.NewNodeName = new(uint32(a.Template)), a.Node, a.Name
+			out.TemplateIndex, out.NewNodeIndex, out.NewNodeName = new(uint32(a.Template)), new(a.Node), a.Name
 		}
 		e.lengthDelimited(1, func() {
 			e.lengthDelimited(1, func() { e.drain(a.Drain) })

@@ -94,7 +94,7 @@ func (KeptReason) EnumDescriptor() ([]byte, []int) {
 // The next action begins with the cluster as it is then. Nodes that an action added are not removed again.
 //
 // A drained node has its pods in the order of DrainRequest. Those that an earlier action placed come last, in the order of
-// placing. Pods without a controller are not evicted. Pending pods are not placed.
+// placing, and have no names. Pods without a controller are not evicted. Pending pods are not placed.
 type ConsolidateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
@@ -406,9 +406,9 @@ type ConsolidateAction struct {
 	Drain *NodeDrain `protobuf:"bytes,1,opt,name=drain,proto3" json:"drain,omitempty"`
 	// Index of the new node's template into ConsolidateRequest.templates; absent if there is none.
 	TemplateIndex *uint32 `protobuf:"varint,2,opt,name=template_index,json=templateIndex,proto3,oneof" json:"template_index,omitempty"`
-	// The index and the name of the new node. Names are those of ProvisionRequest.
-	NewNodeIndex uint32 `protobuf:"varint,3,opt,name=new_node_index,json=newNodeIndex,proto3" json:"new_node_index,omitempty"`
-	NewNodeName  string `protobuf:"bytes,4,opt,name=new_node_name,json=newNodeName,proto3" json:"new_node_name,omitempty"`
+	// The index and the name of the new node, if there is one. Names are those of ProvisionRequest.
+	NewNodeIndex *uint32 `protobuf:"varint,3,opt,name=new_node_index,json=newNodeIndex,proto3,oneof" json:"new_node_index,omitempty"`
+	NewNodeName  string  `protobuf:"bytes,4,opt,name=new_node_name,json=newNodeName,proto3" json:"new_node_name,omitempty"`
 	// ConsolidateResponse.cost_before and cost_after of this action alone.
 	CostBefore    uint64 `protobuf:"varint,5,opt,name=cost_before,json=costBefore,proto3" json:"cost_before,omitempty"`
 	CostAfter     uint64 `protobuf:"varint,6,opt,name=cost_after,json=costAfter,proto3" json:"cost_after,omitempty"`
@@ -461,8 +461,8 @@ func (x *ConsolidateAction) GetTemplateIndex() uint32 {
 }
 
 func (x *ConsolidateAction) GetNewNodeIndex() uint32 {
-	if x != nil {
-		return x.NewNodeIndex
+	if x != nil && x.NewNodeIndex != nil {
+		return *x.NewNodeIndex
 	}
 	return 0
 }
@@ -584,17 +584,18 @@ const file_stowage_v1_consolidate_proto_rawDesc = "" +
 	"\x04kept\x18\x06 \x03(\v2\x14.stowage.v1.KeptNodeR\x04kept\x12\x14\n" +
 	"\x05steps\x18\a \x01(\x04R\x05steps\x12\x18\n" +
 	"\apartial\x18\b \x01(\bR\apartial\x12)\n" +
-	"\x10snapshot_address\x18\t \x01(\tR\x0fsnapshotAddress\"\x89\x02\n" +
+	"\x10snapshot_address\x18\t \x01(\tR\x0fsnapshotAddress\"\xa1\x02\n" +
 	"\x11ConsolidateAction\x12+\n" +
 	"\x05drain\x18\x01 \x01(\v2\x15.stowage.v1.NodeDrainR\x05drain\x12*\n" +
-	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x88\x01\x01\x12$\n" +
-	"\x0enew_node_index\x18\x03 \x01(\rR\fnewNodeIndex\x12\"\n" +
+	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x88\x01\x01\x12)\n" +
+	"\x0enew_node_index\x18\x03 \x01(\rH\x01R\fnewNodeIndex\x88\x01\x01\x12\"\n" +
 	"\rnew_node_name\x18\x04 \x01(\tR\vnewNodeName\x12\x1f\n" +
 	"\vcost_before\x18\x05 \x01(\x04R\n" +
 	"costBefore\x12\x1d\n" +
 	"\n" +
 	"cost_after\x18\x06 \x01(\x04R\tcostAfterB\x11\n" +
-	"\x0f_template_index\"g\n" +
+	"\x0f_template_indexB\x11\n" +
+	"\x0f_new_node_index\"g\n" +
 	"\bKeptNode\x12+\n" +
 	"\x05drain\x18\x01 \x01(\v2\x15.stowage.v1.NodeDrainR\x05drain\x12.\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x16.stowage.v1.KeptReasonR\x06reason*\x8a\x01\n" +
