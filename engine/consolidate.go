@@ -46,7 +46,8 @@ const consolidatedClusters = 12
 
 // ConsolidateBytes estimates the memory of Consolidate.
 func (c *Cluster) ConsolidateBytes(o *ConsolidateOptions) int64 {
-	return consolidatedClusters*c.compiled.CopiedByChange(true, true) + newNodesBytes(o.Templates, min(o.MaxActions, len(o.Candidates)))
+	added := newNodesBytes(o.Templates, min(o.MaxActions, len(o.Candidates)))
+	return consolidatedClusters*c.compiled.CopiedByChange(true, true) + added
 }
 
 // Consolidate finds actions after which the nodes of a cluster cost less, while all their pods have nodes: each adds one node or

@@ -63,7 +63,9 @@ func randomConsolidation(seed uint64) *consolidateCase {
 		t := engine.NodeTemplate{Node: others.Nodes[i], Price: 1 + int64(rng.IntN(8)), Most: 1 + rng.IntN(2) - rng.IntN(8)/7}
 		if rng.IntN(2) == 0 { // like a node of the cluster
 			t.Node = stated.Nodes[rng.IntN(len(stated.Nodes))]
-			t.Node.Allocatable = enginetest.Resources("cpu", 500+500*rng.IntN(4), "memory", (1<<30)*(1+rng.IntN(4)), "pods", 1+rng.IntN(5))
+			t.Node.Allocatable = enginetest.Resources(
+				"cpu", 500+500*rng.IntN(4), "memory", (1<<30)*(1+rng.IntN(4)), "pods", 1+rng.IntN(5),
+			)
 		}
 		t.Node.Name = fmt.Sprint("new", i)
 		t.Node.Nominated = nil
@@ -138,7 +140,9 @@ func (c *consolidateCase) name(template, count int) string {
 	}
 }
 
-func (c *consolidateCase) drain(t testing.TB, st *consolidateState, stated *api.Cluster, nodes []uint32) (*referenceDrain, *verdict.Drain) {
+func (c *consolidateCase) drain(
+	t testing.TB, st *consolidateState, stated *api.Cluster, nodes []uint32,
+) (*referenceDrain, *verdict.Drain) {
 	r := newReferenceDrain(t, stated, engine.DrainOptions{
 		Profile: c.options.Profile, Seed: c.options.Seed, FewestPods: c.options.FewestPods, Terminating: c.options.Terminating,
 		Moves: true,
@@ -157,7 +161,9 @@ func cameBack(d *verdict.Drain) bool {
 func (c *consolidateCase) act(
 	t testing.TB, st *consolidateState, template int, nodes []uint32,
 ) (next *consolidateState, action verdict.ConsolidateAction, legal bool) {
-	next = &consolidateState{counts: slices.Clone(st.counts), number: slices.Clone(st.number), cost: st.cost, actions: st.actions + 1}
+	next = &consolidateState{
+		counts: slices.Clone(st.counts), number: slices.Clone(st.number), cost: st.cost, actions: st.actions + 1,
+	}
 	stated := *st.stated
 	action = verdict.ConsolidateAction{Template: template, Before: st.cost}
 	for _, n := range nodes {
@@ -285,6 +291,18 @@ func (c *consolidateCase) replay(t testing.TB, seed uint64, got *verdict.Consoli
 	return st
 }
 
+// A call without candidates has nothing to do.
+func TestConsolidateNothing(t *testing.T) {
+	c := randomConsolidation(1)
+	c.options.Candidates = nil
+	want := &verdict.Consolidation{Optimal: true, Kept: []verdict.KeptNode{}}
+	got := c.ask(t, c.options)
+	got.Steps = 0
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestConsolidate compares answers with all sequences of actions, and replays their actions on clusters that are stated anew.
 func TestConsolidate(t *testing.T) {
 	seen := make(map[string]int)
@@ -293,8 +311,8 @@ func TestConsolidate(t *testing.T) {
 	}
 	t.Log(seen)
 	kinds := []string{
-		"0 actions", "1 actions", "2 actions", "set", "new", "new for several", "pods", "return", "price", "limit", "bound", "cut", "moved",
-		"moved again",
+		"0 actions", "1 actions", "2 actions", "set", "new", "new for several", "pods", "return", "price", "limit", "bound",
+		"cut", "moved", "moved again",
 	}
 	for _, kind := range kinds {
 		if allCases() && seen[kind] == 0 {
@@ -309,7 +327,8 @@ func compareConsolidation(t *testing.T, seed uint64, seen map[string]int) {
 	st := c.replay(t, seed, got)
 	best := c.cheapest(t, c.begin())
 	if !got.Optimal || got.After != best || got.Bound != best {
-		t.Fatalf("seed %d: cost %d, bound %d, optimal %v, but the lowest cost is %d", seed, got.After, got.Bound, got.Optimal, best)
+		t.Fatalf("seed %d: cost %d, bound %d, optimal %v, but the lowest cost is %d",
+			seed, got.After, got.Bound, got.Optimal, best)
 	}
 	c.compareKept(t, seed, st, got, seen)
 	seen[fmt.Sprint(len(got.Actions), " actions")]++
@@ -488,9 +507,10 @@ func (c *deadlineContext) Err() error {
 	return nil
 }
 
-// BenchmarkConsolidate looks at 1,000 candidates, of a cluster with 30,000 pods: for one action, and then why each of the others is
-// left; and for as many actions as there are, which are some hundred times as many clusters. Of each answer the first action is
-// replayed on a cluster that is stated anew, and in the first case a sample of the other candidates is compared with drains there.
+// BenchmarkConsolidate looks at 1,000 candidates, of a cluster with 30,000 pods: for one action, and then why each of the
+// others is left; and for as many actions as there are, which are some hundred times as many clusters. Of each answer the
+// first action is replayed on a cluster that is stated anew, and in the first case a sample of the other candidates is
+// compared with drains there.
 func BenchmarkConsolidate(b *testing.B) {
 	for _, actions := range []int{1, 1000} {
 		for _, templates := range []int{0, 2} {

@@ -14,8 +14,8 @@ import (
 // capacityTypeLabel is Karpenter's label for how a node is paid for (karpenter.sh/v1, v1.15.0).
 const capacityTypeLabel = "karpenter.sh/capacity-type"
 
-// ConsolidateRequest returns a request for nodes to remove or replace, of the named nodes, all of the cluster if none is named. Its
-// response names nodes. Nodes without a price stay, and are returned.
+// ConsolidateRequest returns a request for nodes to remove or replace, of the named nodes, all of the cluster if none is
+// named. Its response names nodes. Nodes without a price stay, and are returned.
 //
 // The price of a node is in its annotation NodePriceAnnotation. Without one it is that of the templates with the node's label
 // node.kubernetes.io/instance-type; of the labels topology.kubernetes.io/zone and karpenter.sh/capacity-type, a template has the

@@ -1,12 +1,13 @@
 // Package consolidate finds actions after which the nodes of a cluster cost less, while all their pods have nodes.
 //
-// An action adds one node of a template or none, drains candidates together as package drain does, and removes them. It happens only
-// if the drain ends well, if no pod comes back to a drained node, and if the cost falls. The next action begins with the cluster
-// after that, so that every answer is a sequence of drains that were tried. All that is estimated only proposes actions.
+// An action adds one node of a template or none, drains candidates together as package drain does, and removes them. It
+// happens only if the drain ends well, if no pod comes back to a drained node, and if the cost falls. The next action begins
+// with the cluster after that, so that every answer is a sequence of drains that were tried. All that is estimated only
+// proposes actions.
 //
 // Actions are found greedily first: candidates that can go without a new node, then sets that one new node replaces, then
-// candidates that one new node replaces, until nothing more is found. Where few candidates are left that may go, all sequences are
-// tried after that. A lower bound of the cost ends the search early.
+// candidates that one new node replaces, until nothing more is found. Where few candidates are left that may go, all
+// sequences are tried after that. A lower bound of the cost ends the search early.
 package consolidate
 
 import (
@@ -196,8 +197,8 @@ func (s *solver) on(ctx context.Context, of *state, template int) (*trials, erro
 	}
 	var err error
 	x.drains, err = drain.NewTrials(ctx, s.Framework, x.with, &drain.Options{
-		Nodes: x.node, Targets: nodeset.Full(x.with.Len()), Seed: s.Seed, FewestPods: s.FewestPods, Terminating: s.Terminating, Moves: true,
-		Workers: s.Workers,
+		Nodes: x.node, Targets: nodeset.Full(x.with.Len()), Seed: s.Seed, FewestPods: s.FewestPods, Terminating: s.Terminating,
+		Moves: true, Workers: s.Workers,
 	})
 	if err != nil {
 		return nil, err

@@ -39,6 +39,9 @@ func (s *solver) exhaustFrom(ctx context.Context, st *state) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if !s.spend(1 + len(s.Templates)/setsOfStep) {
+		return nil
+	}
 	bound, err := s.boundOf(ctx, st)
 	if err != nil || bound >= s.best.cost || len(st.actions) == s.Actions {
 		return err
@@ -50,6 +53,9 @@ func (s *solver) exhaustFrom(ctx context.Context, st *state) error {
 		}
 	}
 	for template := -1; template < len(s.Templates); template++ {
+		if !s.spend(1) {
+			return nil
+		}
 		for mask := uint(1); mask < 1<<len(may); mask++ {
 			if s.cut || s.best.cost == s.bound {
 				return nil

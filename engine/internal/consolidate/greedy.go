@@ -33,8 +33,8 @@ func (s *solver) ended(st *state) bool {
 	return s.cut || len(st.actions) == s.Actions || s.best.cost == s.bound
 }
 
-// order returns the candidates that may go, those first whose price for each pod that has to leave is the highest, then those with
-// the higher price, then by their nodes.
+// order returns the candidates that may go, those first whose price for each pod that has to leave is the highest, then those
+// with the higher price, then by their nodes.
 func (s *solver) order(ctx context.Context, st *state) ([]int, error) {
 	w, err := s.weigh(ctx, st)
 	if err != nil {
@@ -101,11 +101,13 @@ func (s *solver) replace(ctx context.Context, st *state) (*state, error) {
 			break
 		}
 		order, err := s.order(ctx, st)
-		if err == nil {
-			st, err = s.sweep(ctx, st, t, alone(order))
-		}
 		if err != nil {
 			return nil, err
+		}
+		if s.spend(1 + len(order)/setsOfStep) {
+			if st, err = s.sweep(ctx, st, t, alone(order)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return st, nil
@@ -137,6 +139,9 @@ func (s *solver) replaceSets(ctx context.Context, st *state) (*state, error) {
 				}
 			}
 			before := st
+			if !s.spend(1 + (len(order)+len(sets))/setsOfStep) {
+				break
+			}
 			if st, err = s.sweep(ctx, st, t, sets); err != nil {
 				return nil, err
 			}
@@ -146,11 +151,14 @@ func (s *solver) replaceSets(ctx context.Context, st *state) (*state, error) {
 	return st, nil
 }
 
+// setsOfStep is how many sets are looked at, and not tried, in a step.
+const setsOfStep = 64
+
 // maxBatch is how many sets are tried at a time.
 const maxBatch = 64
 
-// sweep tries sets in their order, with a new node of a template or none, and applies each one that can go. What is tried at a time
-// does not depend on the number of workers: one set after one that can go, else twice as many as before.
+// sweep tries sets in their order, with a new node of a template or none, and applies each one that can go. What is tried at
+// a time does not depend on the number of workers: one set after one that can go, else twice as many as before.
 func (s *solver) sweep(ctx context.Context, st *state, template int, sets [][]int) (*state, error) {
 	for batch := 1; len(sets) > 0 && !s.ended(st); {
 		if ctx.Err() != nil {

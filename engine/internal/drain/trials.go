@@ -10,8 +10,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Trials drains sets of nodes of one cluster, each as if nothing had been drained before. Several goroutines may use it, at most as
-// many as Options.Workers. All calls have the same context.
+// Trials drains sets of nodes of one cluster, each as if nothing had been drained before. Several goroutines may use it, at
+// most as many as Options.Workers. All calls have the same context.
 type Trials struct {
 	plan *plan
 	idle chan *drainer
@@ -33,8 +33,8 @@ func (t *Trials) drainer(ctx context.Context) (*drainer, error) {
 	}
 }
 
-// Drain drains nodes, ascending, together, and reports whether pods came back to them. With probe it ends as soon as the outcome is
-// not Drained, and lists nothing.
+// Drain drains nodes, ascending, together, and reports whether pods came back to them. With probe it ends as soon as the
+// outcome is not Drained, and lists nothing.
 func (t *Trials) Drain(ctx context.Context, nodes []uint32, probe bool) (out *verdict.Drain, returned bool, err error) {
 	d, err := t.drainer(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ type Weight struct {
 	Needs, Free Amounts
 }
 
-// Weigh returns the weights of the nodes. before are those of a cluster from which Apply derived this one, or nil; same returns the
-// weight there of a node, by its index in Options.Nodes, whose pods are the same, nil for others.
+// Weigh returns the weights of the nodes. before are those of a cluster from which Apply derived this one, or nil; same
+// returns the weight there of a node, by its index in Options.Nodes, whose pods are the same, nil for others.
 func (t *Trials) Weigh(ctx context.Context, before *Weights, same func(i int) *Weight) (*Weights, error) {
 	d, err := t.drainer(ctx)
 	if err != nil {
