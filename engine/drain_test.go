@@ -52,7 +52,7 @@ type drainBatch struct {
 
 // referenceDrain drains nodes by stating the cluster anew after each step, and asking it to place each pod.
 type referenceDrain struct {
-	t      *testing.T
+	t      testing.TB
 	o      engine.DrainOptions
 	stated *api.Cluster
 	left   []int // by budget
@@ -63,7 +63,7 @@ type referenceDrain struct {
 	pending []drainBatch
 }
 
-func newReferenceDrain(t *testing.T, stated *api.Cluster, o engine.DrainOptions) *referenceDrain {
+func newReferenceDrain(t testing.TB, stated *api.Cluster, o engine.DrainOptions) *referenceDrain {
 	r := &referenceDrain{t: t, o: o, stated: stated}
 	for i := range stated.Budgets {
 		r.left = append(r.left, int(max(0, stated.Budgets[i].DisruptionsAllowed)))

@@ -76,3 +76,9 @@ func (o ProvisionOptions) WithWorkers(workers int) ProvisionOptions {
 	o.workers = workers
 	return o
 }
+
+// WithWorkers returns options with a number of goroutines.
+func (o ConsolidateOptions) WithWorkers(workers int) ConsolidateOptions {
+	o.workers = workers
+	return o
+}

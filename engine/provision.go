@@ -42,17 +42,22 @@ const (
 // ProvisionBytes estimates the memory of Provision: clusters with new nodes and the pods that come with them, one of each worker,
 // and how the queue is placed in each trial that is kept.
 func (c *Cluster) ProvisionBytes(queue []Pending, o *ProvisionOptions) int64 {
-	pods := 0
-	for i := range o.Templates {
-		n := &o.Templates[i].Node
-		pods = max(pods, len(n.Pods)+len(n.PodCounts))
-	}
-	added := int64(o.MaxNodes) * int64(newNodeBytes+newPodBytes*pods)
+	added := newNodesBytes(o.Templates, o.MaxNodes)
 	trial := int64(placementSize * len(queue))
 	for i := range queue {
 		trial += placedPodSize * int64(queue[i].Count)
 	}
 	return MaxProvisionWorkers*(c.CopiedByChange(true, false)+added) + provision.MaxTrials*trial
+}
+
+// newNodesBytes estimates the memory of new nodes of templates in a cluster.
+func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
+	pods := 0
+	for i := range templates {
+		n := &templates[i].Node
+		pods = max(pods, len(n.Pods)+len(n.PodCounts))
+	}
+	return int64(nodes) * int64(newNodeBytes+newPodBytes*pods)
 }
 
 // Provision finds nodes to add so that the pods of a queue have nodes: as many pods as possible, for as little as possible. The

@@ -173,6 +173,8 @@ func (w *world) call(t *testing.T, request proto.Message) (answer []byte, err er
 		method = stowagev1.SimulationService_Fit_FullMethodName
 	case *stowagev1.ProvisionRequest:
 		method = stowagev1.SimulationService_Provision_FullMethodName
+	case *stowagev1.ConsolidateRequest:
+		method = stowagev1.SimulationService_Consolidate_FullMethodName
 	}
 	err = w.r.conn.Invoke(t.Context(), method, request, &answer, grpc.ForceCodec(bytesCodec{}))
 	return answer, err

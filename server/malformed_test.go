@@ -97,6 +97,7 @@ func TestNoMessage(t *testing.T) {
 			stowagev1.PlacementService_PlaceStream_FullMethodName, stowagev1.PlacementService_Preempt_FullMethodName,
 			stowagev1.SimulationService_WhatIf_FullMethodName, stowagev1.SimulationService_Drain_FullMethodName,
 			stowagev1.SimulationService_Fit_FullMethodName, stowagev1.SimulationService_Provision_FullMethodName,
+			stowagev1.SimulationService_Consolidate_FullMethodName,
 		} {
 			stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(asBytes{}))
 			if err != nil {
@@ -157,6 +158,9 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		},
 		stowagev1.SimulationService_Provision_FullMethodName: {
 			slices.Concat(field(1, field(1, field(1, node))), field(5, field(1, field(1, []byte("t"))))), "context.cluster.",
+		},
+		stowagev1.SimulationService_Consolidate_FullMethodName: {
+			slices.Concat(field(1, field(1, field(1, node))), field(2)), "context.cluster.",
 		},
 		stowagev1.PlacementService_PlaceStream_FullMethodName: {field(1, field(1, field(1, field(1, node)))), "place.context.cluster."},
 		stowagev1.PlacementService_PutSnapshot_FullMethodName: {field(1, field(1, node)), "part."},

@@ -70,10 +70,13 @@ func TestUnknownFieldsRefused(t *testing.T) {
 		"WhatIf":      &stowagev1.WhatIfRequest{Context: on},
 		"Fit":         &stowagev1.FitRequest{Context: on},
 		"Provision":   &stowagev1.ProvisionRequest{Context: on},
+		"Consolidate": &stowagev1.ConsolidateRequest{Context: on},
 	}
 	methods := stowagev1.File_stowage_v1_placement_service_proto.Services().ByName("PlacementService").Methods()
 	simulations := stowagev1.File_stowage_v1_simulation_service_proto.Services().ByName("SimulationService").Methods()
-	rpcs := []protoreflect.MethodDescriptor{simulations.ByName("WhatIf"), simulations.ByName("Fit"), simulations.ByName("Provision")}
+	rpcs := []protoreflect.MethodDescriptor{
+		simulations.ByName("WhatIf"), simulations.ByName("Fit"), simulations.ByName("Provision"), simulations.ByName("Consolidate"),
+	}
 	for i := range methods.Len() {
 		rpcs = append(rpcs, methods.Get(i))
 	}

@@ -18,16 +18,17 @@ change the exit status if there are other pods to place.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Place      placeCommand      `cmd:"" help:"Place the pending pods: one by one in the order of kube-scheduler's queue, or in their groups."`
-	Filter     filterCommand     `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
-	Score      scoreCommand      `cmd:"" help:"Score the feasible nodes of a pod."`
-	Explain    explainCommand    `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`
-	Preempt    preemptCommand    `cmd:"" help:"List the pods that kube-scheduler would evict for a pod; if asked, those whose replacements all have a node, and the fewest on any nodes, which kube-scheduler does not look for."`
-	ScaleDown  scaleDownCommand  `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
-	Fit        fitCommand        `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
-	Drain      drainCommand      `cmd:"" help:"Tell for nodes whether they can be drained: where their pods go, which have no node, and which cannot be evicted."`
-	Provision  provisionCommand  `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
-	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
+	Place       placeCommand       `cmd:"" help:"Place the pending pods: one by one in the order of kube-scheduler's queue, or in their groups."`
+	Filter      filterCommand      `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
+	Score       scoreCommand       `cmd:"" help:"Score the feasible nodes of a pod."`
+	Explain     explainCommand     `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`
+	Preempt     preemptCommand     `cmd:"" help:"List the pods that kube-scheduler would evict for a pod; if asked, those whose replacements all have a node, and the fewest on any nodes, which kube-scheduler does not look for."`
+	ScaleDown   scaleDownCommand   `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
+	Fit         fitCommand         `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
+	Drain       drainCommand       `cmd:"" help:"Tell for nodes whether they can be drained: where their pods go, which have no node, and which cannot be evicted."`
+	Provision   provisionCommand   `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
+	Consolidate consolidateCommand `cmd:"" help:"Find nodes to remove or to replace by cheaper ones, one action after another, so that all pods keep nodes; and tell what is proven."`
+	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
 }
 
 // session is the environment of a command.

@@ -66,17 +66,10 @@ func (c *drainCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	evicted := snapshot.Evicted(c.Nodes, c.Force)
-	if n := len(evicted.NotReady); n > 0 && !c.IgnoreBudgets {
-		fmt.Fprintf(s.stderr, "stowage: taken for running and ready, though %s not, so that the API server "+
-			"might evict them by other rules: %s\n", counted(n, "pod is", "pods are"), names(evicted.NotReady))
+	if !c.IgnoreBudgets {
+		tellNotReady(s, evicted)
 	}
-	var pending []kube.Origin
-	for _, e := range slices.Concat(snapshot.Queue, snapshot.Waiting) {
-		pending = append(pending, e.Origin)
-	}
-	if len(pending) > 0 {
-		fmt.Fprintf(s.stderr, "stowage: pending pods are not placed before the drain, and do not count: %s\n", names(pending))
-	}
+	tellPending(s, snapshot, "drain")
 	*code = c.verdict(s, snapshot, c.success(parts), evicted.Unread)
 	if c.Output != "table" {
 		return c.printParts(s.stdout, parts)
@@ -85,6 +78,25 @@ func (c *drainCommand) Run(s *session, code *answered) error {
 	r.Write(s.stdout, parts)
 	report.Unread(s.stdout, evicted.Unread, width)
 	return nil
+}
+
+// tellNotReady lists the evicted pods that do not run or are not ready.
+func tellNotReady(s *session, evicted kube.Evicted) {
+	if n := len(evicted.NotReady); n > 0 {
+		fmt.Fprintf(s.stderr, "stowage: taken for running and ready, though %s not, so that the API server "+
+			"might evict them by other rules: %s\n", counted(n, "pod is", "pods are"), names(evicted.NotReady))
+	}
+}
+
+// tellPending lists the pending pods, which do not count.
+func tellPending(s *session, snapshot *kube.Snapshot, before string) {
+	var pending []kube.Origin
+	for _, e := range slices.Concat(snapshot.Queue, snapshot.Waiting) {
+		pending = append(pending, e.Origin)
+	}
+	if len(pending) > 0 {
+		fmt.Fprintf(s.stderr, "stowage: pending pods are not placed before the %s, and do not count: %s\n", before, names(pending))
+	}
 }
 
 // request returns the question.

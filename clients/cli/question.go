@@ -200,6 +200,8 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 			parts = []string{flag}
 		} else if flag, ok := provisionFlag(request, v.Field); ok {
 			parts = []string{flag}
+		} else if flag, ok := consolidateFlag(request, v.Field); ok {
+			parts = []string{flag}
 		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
 			parts = []string{q.Profile, field}
 		}

@@ -92,6 +92,7 @@ type Snapshot struct {
 	Scalables []Scalable
 
 	places    map[proto.Message]place
+	nodes     []*corev1.Node     // those of Cluster
 	residents map[int][]resident // by node
 	admission *admission
 	around    *surroundings
@@ -334,6 +335,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		}
 		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone})
 	}
+	out.nodes = b.nodes
 	if out.NodeTemplates, err = b.nodeTemplates(share); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 
 // The annotations of a Node that is a template of nodes to add.
 const (
-	// NodePriceAnnotation is the price of a node, a whole number in a unit that all templates share. Required.
+	// NodePriceAnnotation is the price of a node, a whole number in a unit that all templates share. Required. A node of the
+	// cluster may have it, too: see Snapshot.ConsolidateRequest.
 	NodePriceAnnotation = "stowage.scheduling/price"
 	// NodeMaxCountAnnotation is the number of nodes at most.
 	NodeMaxCountAnnotation = "stowage.scheduling/max-count"

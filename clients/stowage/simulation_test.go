@@ -78,8 +78,16 @@ func TestSimulationsAboutAnUnknownSnapshotPutIt(t *testing.T) {
 			t.Errorf("Provision: %v, %v", answer, err)
 		}
 	}
+	consolidate := func(t *testing.T, c *stowage.Client) {
+		answer, err := c.Consolidate(t.Context(), &stowagev1.ConsolidateRequest{
+			Context: on, Candidates: []*stowagev1.PricedNodes{{Price: 3}},
+		})
+		if err != nil || len(answer.Actions) != 1 || !answer.Optimal || answer.CostAfter != 3 {
+			t.Errorf("Consolidate: %v, %v", answer, err)
+		}
+	}
 	for name, ask := range map[string]func(*testing.T, *stowage.Client){
-		"WhatIf": whatIf, "Drain": drain, "Fit": fit, "Provision": provision,
+		"WhatIf": whatIf, "Drain": drain, "Fit": fit, "Provision": provision, "Consolidate": consolidate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := serve(t, 1<<30), serve(t, 1<<30)

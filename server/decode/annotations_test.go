@@ -132,6 +132,7 @@ func TestEveryLimitAnnotated(t *testing.T) {
 	unlimitedFields(t, (&stowagev1.WhatIfRequest{}).ProtoReflect().Descriptor(), seen)
 	unlimitedFields(t, (&stowagev1.FitRequest{}).ProtoReflect().Descriptor(), seen)
 	unlimitedFields(t, (&stowagev1.ProvisionRequest{}).ProtoReflect().Descriptor(), seen)
+	unlimitedFields(t, (&stowagev1.ConsolidateRequest{}).ProtoReflect().Descriptor(), seen)
 }
 
 // unlimited are lists, maps and texts of requests without a limit of their own, and why.

@@ -97,7 +97,11 @@ func (d *decoder) someNodes(field string, in *stowagev1.CandidateNodes) []uint32
 	if in == nil {
 		return nil
 	}
-	at := path{name: field}
+	return d.nodesAt(path{name: field}, in)
+}
+
+// nodesAt returns the indexes of nodes, ascending without duplicates.
+func (d *decoder) nodesAt(at path, in *stowagev1.CandidateNodes) []uint32 {
 	out := make([]uint32, 0, len(in.GetIndexes())+len(in.GetNames()))
 	nodes, lookup := d.nodes()
 	for i, n := range in.GetIndexes() {

@@ -30,7 +30,7 @@ const (
 	MaxScheduledPods = 1_000_000
 	// MaxJointPods bounds the pods of a group that is placed jointly.
 	MaxJointPods = 1_000
-	// MaxSteps bounds max_steps of PodGroup, AcrossNodesOptions, DrainRequest and ProvisionRequest.
+	// MaxSteps bounds max_steps of PodGroup, AcrossNodesOptions and the requests of SimulationService.
 	MaxSteps = 1 << 26
 	// MaxCascades bounds SafePreemptionOptions.max_cascades.
 	MaxCascades = 16
@@ -43,18 +43,23 @@ const (
 	// MaxMix bounds FitRequest.mix, and MaxFitUnits FitRequest.max_units. engine.MaxFitPods bounds the pods.
 	MaxMix      = 1_000
 	MaxFitUnits = 1_000_000
-	// MaxNodeTemplates bounds ProvisionRequest.templates, MaxNewNodes ProvisionRequest.max_nodes, and MaxPrice NodeTemplate.price.
+	// MaxNodeTemplates bounds templates of ProvisionRequest and ConsolidateRequest, MaxNewNodes ProvisionRequest.max_nodes and
+	// ConsolidateRequest.max_actions, and MaxPrice the prices of nodes.
 	MaxNodeTemplates = 10_000
 	MaxNewNodes      = 100_000
 	MaxPrice         = 1_000_000_000_000
+	// MaxPricedNodes bounds ConsolidateRequest.candidates, and MaxNodesPerAction its max_nodes_per_action.
+	MaxPricedNodes    = 100_000
+	MaxNodesPerAction = 1_000
 	// MaxTemplatePods bounds the pods that come with each node of a template.
 	MaxTemplatePods = 1_000
-	// MaxNewPods bounds the most pods of a node template times ProvisionRequest.max_nodes.
+	// MaxNewPods bounds the most pods of a node template times the new nodes.
 	MaxNewPods = 4_000_000
 	// MaxNamePrefixBytes bounds the names of node templates: with a dash and a number they are values of labels.
 	MaxNamePrefixBytes = 52
 	// Where a request does not say.
-	defaultNewNodes = 10_000
+	defaultNewNodes         = 10_000
+	defaultConsolidateSteps = 1 << 20
 	// MaxGroupKeys bounds PodGroupTopology.keys.
 	MaxGroupKeys = 8
 	// MaxScenarios bounds WhatIfRequest.scenarios.

@@ -30,15 +30,17 @@ func (r *Request) Provision(in *stowagev1.ProvisionRequest) ProvisionCall {
 			r.refuse(at.field("mode"), notAllowed, "must not be POD_GROUP_MODE_JOINT")
 		}
 	}
-	call.Options.Templates = r.nodeTemplates(in.GetTemplates(), call.Options.MaxNodes)
+	if r.require(len(in.GetTemplates()) > 0, path{name: "templates"}) {
+		call.Options.Templates = r.nodeTemplates(in.GetTemplates(), "max_nodes", call.Options.MaxNodes)
+	}
 	return call
 }
 
-// nodeTemplates decodes the nodes that may be added.
-func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, maxNodes int) []engine.NodeTemplate {
+// nodeTemplates decodes the nodes that may be added, in all as many as a field says.
+func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxNodes int) []engine.NodeTemplate {
 	var root *path
 	const field = "templates"
-	if !d.require(len(in) > 0, root.field(field)) || !d.within(root, field, len(in), MaxNodeTemplates) {
+	if !d.within(root, field, len(in), MaxNodeTemplates) {
 		return nil
 	}
 	out := make([]engine.NodeTemplate, 0, len(in))
@@ -90,7 +92,7 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, maxNodes int) []en
 	}
 	nodes, _ := d.nodes()
 	d.tighten()
-	at := root.field("max_nodes")
+	at := root.field(limit)
 	d.boundNames(&at, nodes+maxNodes)
 	return out
 }

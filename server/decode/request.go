@@ -299,6 +299,10 @@ func Envelope(in any) error {
 		d.require(len(r.GetTemplates()) > 0, path{name: "templates"})
 		d.maxNodes(r)
 		d.provisionSteps(r)
+	case *stowagev1.ConsolidateRequest:
+		d.require(len(r.GetCandidates()) > 0, path{name: "candidates"})
+		d.consolidateLimits(r)
+		d.terminating(r.GetEvictedPods())
 	}
 	return d.err()
 }

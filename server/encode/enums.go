@@ -112,3 +112,12 @@ var blockedReasons = [...]stowagev1.BlockedReason{
 }
 
 func blockedReason(x verdict.BlockedReason) stowagev1.BlockedReason { return blockedReasons[x] }
+
+var keptReasons = [...]stowagev1.KeptReason{
+	verdict.KeptForPods:   stowagev1.KeptReason_KEPT_REASON_PODS,
+	verdict.KeptForReturn: stowagev1.KeptReason_KEPT_REASON_PODS_RETURN,
+	verdict.KeptForPrice:  stowagev1.KeptReason_KEPT_REASON_PRICE,
+	verdict.KeptByLimit:   stowagev1.KeptReason_KEPT_REASON_LIMIT,
+}
+
+func keptReason(x verdict.KeptReason) stowagev1.KeptReason { return keptReasons[x] }

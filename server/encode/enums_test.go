@@ -111,6 +111,12 @@ func TestDrainEnumsAgree(t *testing.T) {
 		"SEVERAL_BUDGETS": blockedReason(verdict.BlockedBySeveralBudgets),
 		"NO_CONTROLLER":   blockedReason(verdict.BlockedWithoutController),
 	})
+	every(t, "KEPT_REASON_", map[string]stowagev1.KeptReason{
+		"PODS":        keptReason(verdict.KeptForPods),
+		"PODS_RETURN": keptReason(verdict.KeptForReturn),
+		"PRICE":       keptReason(verdict.KeptForPrice),
+		"LIMIT":       keptReason(verdict.KeptByLimit),
+	})
 }
 
 // TestEveryReasonHasAText proves that each reason of the engine has kube-scheduler's text, or gets it from its plugin.

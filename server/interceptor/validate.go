@@ -32,14 +32,15 @@ func (e envelope) Validate(m proto.Message, options ...protovalidate.ValidationO
 func newEnvelope() protovalidate.Validator {
 	v, err := protovalidate.New(protovalidate.WithMessages(
 		&stowagev1.FilterRequest{}, &stowagev1.ScoreRequest{}, &stowagev1.PlaceRequest{}, &stowagev1.PreemptRequest{},
-		&stowagev1.ScaleDownRequest{}, &stowagev1.FitRequest{}, &stowagev1.ProvisionRequest{}))
+		&stowagev1.ScaleDownRequest{}, &stowagev1.FitRequest{}, &stowagev1.ProvisionRequest{},
+		&stowagev1.ConsolidateRequest{}))
 	if err != nil {
 		panic(err)
 	}
 	bulk := map[protoreflect.FullName]bool{}
 	for _, m := range []proto.Message{
 		&stowagev1.Cluster{}, &stowagev1.Pod{}, &stowagev1.PendingPods{}, &stowagev1.PodGroup{}, &stowagev1.ClusterDelta{},
-		&stowagev1.FitPod{}, &stowagev1.SnapshotReference{}, &stowagev1.NodeTemplate{},
+		&stowagev1.FitPod{}, &stowagev1.SnapshotReference{}, &stowagev1.NodeTemplate{}, &stowagev1.PricedNodes{},
 	} {
 		bulk[m.ProtoReflect().Descriptor().FullName()] = true
 	}

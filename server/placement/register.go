@@ -67,6 +67,8 @@ func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 		switch m.MethodName {
 		case "Fit":
 			m.Handler = unary[stowagev1.FitRequest](s, &fit, stowagev1.SimulationService_Fit_FullMethodName)
+		case "Consolidate":
+			m.Handler = unary[stowagev1.ConsolidateRequest](s, &consolidate, stowagev1.SimulationService_Consolidate_FullMethodName)
 		case "Provision":
 			m.Handler = unary[stowagev1.ProvisionRequest](s, &provision, stowagev1.SimulationService_Provision_FullMethodName)
 		}

@@ -25,6 +25,7 @@ func TestClusterFieldNumbers(t *testing.T) {
 		{&stowagev1.DrainRequest{}, "context", contextField},
 		{&stowagev1.FitRequest{}, "context", contextField},
 		{&stowagev1.ProvisionRequest{}, "context", contextField},
+		{&stowagev1.ConsolidateRequest{}, "context", contextField},
 		{&stowagev1.DecisionContext{}, "cluster", clusterField},
 		{&stowagev1.PlaceStreamRequest{}, "place", placeField},
 		{&stowagev1.PutSnapshotRequest{}, "part", partField},

@@ -71,6 +71,11 @@ func (s *Service) Provision(ctx context.Context, r *stowagev1.ProvisionRequest) 
 	return message[stowagev1.ProvisionResponse](respond(ctx, s, &provision, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
 }
 
+// Consolidate finds nodes to remove or to replace.
+func (s *Service) Consolidate(ctx context.Context, r *stowagev1.ConsolidateRequest) (*stowagev1.ConsolidateResponse, error) {
+	return message[stowagev1.ConsolidateResponse](respond(ctx, s, &consolidate, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+}
+
 // fromMessage reads the inline cluster of a decoded request.
 func fromMessage(c *stowagev1.Cluster) inlineCluster {
 	if c == nil {

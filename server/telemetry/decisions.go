@@ -10,7 +10,8 @@ import (
 
 // Decision holds the measurements of one decision.
 type Decision struct {
-	// Method is the RPC's name: Filter, Score, Place, PlaceStream, Preempt, ScaleDown, WhatIf, Drain, Fit or Provision.
+	// Method is the RPC's name: Filter, Score, Place, PlaceStream, Preempt, ScaleDown, WhatIf, Drain, Fit, Provision or
+	// Consolidate.
 	Method string
 	// Decode, Engine and Encode are the durations of the phases.
 	Decode, Engine, Encode time.Duration
@@ -46,7 +47,7 @@ func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
 	d := Decisions{byMethod: map[string]*attributes{}}
 	for _, method := range []string{
-		"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown", "WhatIf", "Drain", "Fit", "Provision",
+		"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown", "WhatIf", "Drain", "Fit", "Provision", "Consolidate",
 	} {
 		d.byMethod[method] = attributesOf(method)
 	}

@@ -115,6 +115,9 @@ func (c *Cluster) Classes() []*api.NodeClass { return c.classes }
 // PodsOn returns the number of pods on a node.
 func (c *Cluster) PodsOn(node uint32) int64 { return c.resources.Pods[node] }
 
+// Amounts returns the resources of the nodes. They must not be changed.
+func (c *Cluster) Amounts() *Resources { return c.resources }
+
 // Compare orders groups by their first pod in the cluster. Their indexes depend on the changes that led to the cluster.
 func (c *Cluster) Compare(a, b int) int {
 	x, y := c.groups[a].Nodes[0], c.groups[b].Nodes[0]

@@ -232,15 +232,5 @@ func (b *Builder) vacate(node uint32, pods []Evictee) {
 		usage, _ := b.base.loadAt(b.base.loadOf(e), e.group)
 		n.occupy(usage, -int64(e.Count))
 	}
-	shared := b.base.resources.columns()
-	for m, column := range b.c.resources.columns() {
-		set(column, *shared[m], node, (*shared[m])[node]+n.amounts[m])
-	}
-	for _, q := range n.scalars {
-		s := b.scalars.edit(q.name)
-		if at, found := s.Find(node); found {
-			s.Values[at].Requested += q.value.Requested
-		}
-	}
-	b.replaced = true
+	b.reload(node)
 }

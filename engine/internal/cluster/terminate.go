@@ -69,6 +69,18 @@ func (s *State) EvictedSince(m Mark) iter.Seq2[uint32, *Occupant] {
 // Assumed returns the number of pods that the request assumed, evicted ones included.
 func (s *State) Assumed() int { return len(s.assumed) }
 
+// PlacedSince iterates over the pods that were assumed after a mark and not evicted, in their order: the node, and the number of
+// the queue entry.
+func (s *State) PlacedSince(m Mark) iter.Seq2[uint32, int] {
+	return func(yield func(uint32, int) bool) {
+		for i := m.assumed; i < len(s.assumed); i++ {
+			if a := &s.assumed[i]; !a.evicted && !yield(a.node, a.queue) {
+				return
+			}
+		}
+	}
+}
+
 // Cleared are the nominated pods of the cluster that are nominated no longer, which the journal does not have.
 type Cleared map[namedPod]bool
 

@@ -48,6 +48,7 @@ type Options struct {
 
 // fate is what becomes of the pods of a group when their node is drained.
 type fate struct {
+	of      fateKey
 	stays   bool
 	refused verdict.BlockedReason // 0 if they may be evicted
 	created cluster.Replacement
@@ -103,7 +104,7 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 // fateOf returns the fate of pods.
 func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
 	g := s.Group(of.group)
-	out := &fate{budget: -1, entry: -1}
+	out := &fate{of: of, budget: -1, entry: -1}
 	if of.controller == api.DaemonSet {
 		out.stays = true
 		return out

@@ -20,21 +20,9 @@ func Each(
 	if err != nil {
 		return err
 	}
-	idle := make(chan *drainer, max(1, o.Workers))
-	compute := func(ctx context.Context, i int) (out *verdict.Drain, err error) {
-		var d *drainer
-		select {
-		case d = <-idle:
-		default:
-			if d, err = p.newDrainer(ctx); err != nil {
-				return nil, err
-			}
-		}
-		before := d.point()
-		if out, err = d.drain(o.Nodes[i:i+1:i+1], false); err == nil {
-			d.undo(before)
-			idle <- d
-		}
+	t := &Trials{plan: p, idle: make(chan *drainer, max(1, o.Workers))}
+	compute := func(ctx context.Context, i int) (*verdict.Drain, error) {
+		out, _, err := t.Drain(ctx, o.Nodes[i:i+1:i+1], false)
 		return out, err
 	}
 	options := parallel.Options[*verdict.Drain]{

@@ -76,7 +76,7 @@ type limits struct {
 	// fit reports whether the pods' requests have to fit, and nothing that is on a node leaves it but by a drain.
 	fit bool
 	// asks is what the pods of a fate need on nodes that are not drained, by resource. nil if they may stay on drained ones.
-	asks map[*fate]*asks
+	asks map[fateKey]*asks
 }
 
 // resources are the lanes, and room for pods.
@@ -86,7 +86,7 @@ type asks [resources]int64
 
 // limits returns the limits of the search.
 func (p *plan) limits(d *drainer) limits {
-	l := limits{asks: make(map[*fate]*asks)}
+	l := limits{asks: make(map[fateKey]*asks)}
 	cordons := false // whether any filter keeps pods off cordoned nodes
 	for _, of := range p.framework.Filters {
 		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
@@ -108,7 +108,7 @@ func (p *plan) limits(d *drainer) limits {
 		}
 		a := asks{cluster.Lanes: 1}
 		copy(a[:], pod.Usage().Amounts[:])
-		l.asks[f] = &a
+		l.asks[f.of] = &a
 	}
 	return l
 }
@@ -160,8 +160,9 @@ func (s *search) free() (sum asks) {
 }
 
 // freeOn returns what is free on a node, nothing below 0.
-func (s *search) freeOn(node uint32) (free asks) {
-	r := s.state.Resources
+func (d *drainer) freeOn(node uint32) asks { return freeOn(d.state.Resources, node) }
+
+func freeOn(r *cluster.Resources, node uint32) (free asks) {
 	for lane := range cluster.Lanes {
 		free[lane] = max(0, saturating.Sub(r.Allocatable[lane][node], r.Requested[lane][node]))
 	}
@@ -174,8 +175,16 @@ func (s *search) weight(node uint32) (sum asks) {
 	if s.Targets.Has(node) {
 		sum = s.freeOn(node)
 	}
+	for i, amount := range s.needs(node) {
+		sum[i] = saturating.Add(sum[i], amount)
+	}
+	return sum
+}
+
+// needs returns what the pods of a node need elsewhere.
+func (s *search) needs(node uint32) (sum asks) {
 	for _, o := range s.state.Occupants(node) {
-		a := s.limits.asks[s.fateOn(node, &o)]
+		a := s.limits.asks[s.fateOn(node, &o).of]
 		if a == nil {
 			continue
 		}

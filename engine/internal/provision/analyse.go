@@ -53,7 +53,7 @@ const (
 func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 	firsts := make([]api.Node, len(s.Templates))
 	for t := range s.Templates {
-		firsts[t] = s.node(t, 0)
+		firsts[t] = s.Node(t, 0)
 	}
 	c, candidates, err := s.with(ctx, firsts)
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 	s.used += templates * s.refusalSteps(kinds)
 	messages := make([][]string, templates) // then by kind
 	for t := range templates {
-		s.name(t, s.best.counts[t])
+		s.Name(t, s.best.counts[t])
 	}
 	err := parallel.Each(ctx, templates, parallel.Options[[]string]{Workers: s.Workers},
 		func(ctx context.Context, t int) ([]string, error) {

@@ -20,7 +20,7 @@ func TestKeysTakeLessThanSets(t *testing.T) {
 	}
 	s := &solver{
 		Problem: &Problem{Templates: make([]Template, templates), MaxNodes: 1},
-		base:    base, analysis: &analysis{}, best: &trial{counts: make([]int, templates)},
+		Fleet:   &Fleet{base: base}, analysis: &analysis{}, best: &trial{counts: make([]int, templates)},
 	}
 	for i := range s.Templates {
 		s.Templates[i].Most = 1

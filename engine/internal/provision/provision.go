@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -23,20 +22,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
-
-// Template is nodes that may be added.
-type Template struct {
-	// Node is the nodes with their pods. Its name is the beginning of their names.
-	Node api.Node
-	// NameLabelKeys are the keys of labels whose value is the name of the node, in addition to hostnameKey.
-	NameLabelKeys []string
-	Price         int64
-	// Most is how many there may be, at most Problem.MaxNodes.
-	Most int
-}
-
-// hostnameKey is the label that every node has with its name.
-const hostnameKey = "kubernetes.io/hostname"
 
 // Problem is what nodes are to be found for.
 type Problem struct {
@@ -61,11 +46,7 @@ type Problem struct {
 // solver is a search for one problem.
 type solver struct {
 	*Problem
-	base    *cluster.Cluster // with the classes of the templates
-	classes []*api.NodeClass // by template
-	// nameKeys are the keys of labels that have names of nodes.
-	nameKeys map[string]bool
-	names    [][]string // by template, as many as were needed so far
+	*Fleet
 	*analysis
 	least int64 // a lower bound of the cost if all pods are placed that are not known to be impossible
 	used  int   // steps
@@ -93,11 +74,11 @@ const (
 
 // Find finds nodes to add.
 func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
-	s := &solver{Problem: p, names: make([][]string, len(p.Templates))}
-	if err := s.prepare(ctx); err != nil {
+	s := &solver{Problem: p}
+	var err error
+	if s.Fleet, err = NewFleet(ctx, p.Cluster, p.Templates); err != nil {
 		return nil, err
 	}
-	var err error
 	if s.analysis, err = s.analyse(ctx); err != nil {
 		return nil, err
 	}
@@ -133,7 +114,7 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	for t, n := range s.best.counts {
 		out.Counts[t] = uint32(n)
 		for i := range n {
-			out.Names = append(out.Names, s.name(t, i))
+			out.Names = append(out.Names, s.Name(t, i))
 		}
 	}
 	if err := s.explain(ctx, out); err != nil {
@@ -143,89 +124,16 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	return out, nil
 }
 
-// prepare adds the classes of the templates to the cluster.
-func (s *solver) prepare(ctx context.Context) error {
-	change := &api.Change{}
-	s.nameKeys = make(map[string]bool)
-	for t := range s.Templates {
-		class := s.Templates[t].class()
-		s.classes = append(s.classes, class)
-		for _, key := range class.NameLabelKeys {
-			s.nameKeys[key] = true
-		}
-		change.Classes = append(change.Classes, api.IndexedClass{Index: len(s.Cluster.Classes()) + t, Class: class})
-	}
-	var err error
-	s.base, err = s.Cluster.With(ctx, change)
-	return err
-}
-
-// class returns what the nodes of a template share: what they have of their class, and of their own.
-func (t *Template) class() *api.NodeClass {
-	n := &t.Node
-	class := &api.NodeClass{Labels: n.Labels, Taints: n.Taints, Allocatable: n.Allocatable, Images: n.Images}
-	keys := slices.Concat(t.NameLabelKeys, []string{hostnameKey})
-	if of := n.Class; of != nil {
-		class.Labels = of.Labels.With(n.Labels)
-		class.Taints = slices.Concat(of.Taints, n.Taints)
-		class.Images = slices.Concat(of.Images, n.Images)
-		class.Allocatable = slices.Clone(n.Allocatable)
-		for _, q := range of.Allocatable {
-			if _, own := n.Allocatable.Get(q.Resource); !own {
-				class.Allocatable = append(class.Allocatable, q)
-			}
-		}
-		slices.SortFunc(class.Allocatable, func(a, b api.Quantity) int { return cmp.Compare(a.Resource, b.Resource) })
-		for _, key := range of.NameLabelKeys {
-			if _, own := n.Labels.Get(key); !own { // the label of a node overrides that of its class
-				keys = append(keys, key)
-			}
-		}
-	}
-	slices.Sort(keys)
-	class.NameLabelKeys = slices.Compact(keys)
-	return class
-}
-
-// name returns the name of the i-th node of a template: with the i-th number that no node of the cluster has.
-func (s *solver) name(t, i int) string {
-	for number := s.next(t); len(s.names[t]) <= i; number++ {
-		name := s.Templates[t].Node.Name + "-" + strconv.Itoa(number)
-		if _, taken := s.Cluster.Node(name); !taken {
-			s.names[t] = append(s.names[t], name)
-		}
-	}
-	return s.names[t][i]
-}
-
-// next returns a number behind that of the last name of a template.
-func (s *solver) next(t int) int {
-	n := len(s.names[t])
-	if n == 0 {
-		return 0
-	}
-	last, _ := strconv.Atoi(s.names[t][n-1][len(s.Templates[t].Node.Name)+1:])
-	return last + 1
-}
-
-// node returns the i-th node of a template.
-func (s *solver) node(t, i int) api.Node {
-	of := &s.Templates[t].Node
-	return api.Node{
-		Name: s.name(t, i), Class: s.classes[t], Unschedulable: of.Unschedulable, PodCounts: of.PodCounts, Pods: of.Pods,
-	}
-}
-
 // nodes returns the new nodes of counts, and an additional one of a template unless it is negative.
 func (s *solver) nodes(counts []int, additional int) []api.Node {
 	var nodes []api.Node
 	for t, n := range counts {
 		for i := range n {
-			nodes = append(nodes, s.node(t, i))
+			nodes = append(nodes, s.Node(t, i))
 		}
 	}
 	if additional >= 0 {
-		nodes = append(nodes, s.node(additional, counts[additional]))
+		nodes = append(nodes, s.Node(additional, counts[additional]))
 	}
 	return nodes
 }

@@ -25,34 +25,39 @@ var File_stowage_v1_simulation_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_simulation_service_proto_rawDesc = "" +
 	"\n" +
 	"#stowage/v1/simulation_service.proto\x12\n" +
-	"stowage.v1\x1a\x16stowage/v1/drain.proto\x1a\x14stowage/v1/fit.proto\x1a\x1astowage/v1/provision.proto\x1a\x18stowage/v1/what_if.proto2\x98\x02\n" +
+	"stowage.v1\x1a\x1cstowage/v1/consolidate.proto\x1a\x16stowage/v1/drain.proto\x1a\x14stowage/v1/fit.proto\x1a\x1astowage/v1/provision.proto\x1a\x18stowage/v1/what_if.proto2\xe8\x02\n" +
 	"\x11SimulationService\x12A\n" +
 	"\x06WhatIf\x12\x19.stowage.v1.WhatIfRequest\x1a\x1a.stowage.v1.WhatIfResponse0\x01\x12>\n" +
 	"\x05Drain\x12\x18.stowage.v1.DrainRequest\x1a\x19.stowage.v1.DrainResponse0\x01\x126\n" +
 	"\x03Fit\x12\x16.stowage.v1.FitRequest\x1a\x17.stowage.v1.FitResponse\x12H\n" +
-	"\tProvision\x12\x1c.stowage.v1.ProvisionRequest\x1a\x1d.stowage.v1.ProvisionResponseBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\tProvision\x12\x1c.stowage.v1.ProvisionRequest\x1a\x1d.stowage.v1.ProvisionResponse\x12N\n" +
+	"\vConsolidate\x12\x1e.stowage.v1.ConsolidateRequest\x1a\x1f.stowage.v1.ConsolidateResponseBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var file_stowage_v1_simulation_service_proto_goTypes = []any{
-	(*WhatIfRequest)(nil),     // 0: stowage.v1.WhatIfRequest
-	(*DrainRequest)(nil),      // 1: stowage.v1.DrainRequest
-	(*FitRequest)(nil),        // 2: stowage.v1.FitRequest
-	(*ProvisionRequest)(nil),  // 3: stowage.v1.ProvisionRequest
-	(*WhatIfResponse)(nil),    // 4: stowage.v1.WhatIfResponse
-	(*DrainResponse)(nil),     // 5: stowage.v1.DrainResponse
-	(*FitResponse)(nil),       // 6: stowage.v1.FitResponse
-	(*ProvisionResponse)(nil), // 7: stowage.v1.ProvisionResponse
+	(*WhatIfRequest)(nil),       // 0: stowage.v1.WhatIfRequest
+	(*DrainRequest)(nil),        // 1: stowage.v1.DrainRequest
+	(*FitRequest)(nil),          // 2: stowage.v1.FitRequest
+	(*ProvisionRequest)(nil),    // 3: stowage.v1.ProvisionRequest
+	(*ConsolidateRequest)(nil),  // 4: stowage.v1.ConsolidateRequest
+	(*WhatIfResponse)(nil),      // 5: stowage.v1.WhatIfResponse
+	(*DrainResponse)(nil),       // 6: stowage.v1.DrainResponse
+	(*FitResponse)(nil),         // 7: stowage.v1.FitResponse
+	(*ProvisionResponse)(nil),   // 8: stowage.v1.ProvisionResponse
+	(*ConsolidateResponse)(nil), // 9: stowage.v1.ConsolidateResponse
 }
 var file_stowage_v1_simulation_service_proto_depIdxs = []int32{
 	0, // 0: stowage.v1.SimulationService.WhatIf:input_type -> stowage.v1.WhatIfRequest
 	1, // 1: stowage.v1.SimulationService.Drain:input_type -> stowage.v1.DrainRequest
 	2, // 2: stowage.v1.SimulationService.Fit:input_type -> stowage.v1.FitRequest
 	3, // 3: stowage.v1.SimulationService.Provision:input_type -> stowage.v1.ProvisionRequest
-	4, // 4: stowage.v1.SimulationService.WhatIf:output_type -> stowage.v1.WhatIfResponse
-	5, // 5: stowage.v1.SimulationService.Drain:output_type -> stowage.v1.DrainResponse
-	6, // 6: stowage.v1.SimulationService.Fit:output_type -> stowage.v1.FitResponse
-	7, // 7: stowage.v1.SimulationService.Provision:output_type -> stowage.v1.ProvisionResponse
-	4, // [4:8] is the sub-list for method output_type
-	0, // [0:4] is the sub-list for method input_type
+	4, // 4: stowage.v1.SimulationService.Consolidate:input_type -> stowage.v1.ConsolidateRequest
+	5, // 5: stowage.v1.SimulationService.WhatIf:output_type -> stowage.v1.WhatIfResponse
+	6, // 6: stowage.v1.SimulationService.Drain:output_type -> stowage.v1.DrainResponse
+	7, // 7: stowage.v1.SimulationService.Fit:output_type -> stowage.v1.FitResponse
+	8, // 8: stowage.v1.SimulationService.Provision:output_type -> stowage.v1.ProvisionResponse
+	9, // 9: stowage.v1.SimulationService.Consolidate:output_type -> stowage.v1.ConsolidateResponse
+	5, // [5:10] is the sub-list for method output_type
+	0, // [0:5] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -63,6 +68,7 @@ func file_stowage_v1_simulation_service_proto_init() {
 	if File_stowage_v1_simulation_service_proto != nil {
 		return
 	}
+	file_stowage_v1_consolidate_proto_init()
 	file_stowage_v1_drain_proto_init()
 	file_stowage_v1_fit_proto_init()
 	file_stowage_v1_provision_proto_init()

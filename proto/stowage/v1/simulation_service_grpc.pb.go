@@ -19,10 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SimulationService_WhatIf_FullMethodName    = "/stowage.v1.SimulationService/WhatIf"
-	SimulationService_Drain_FullMethodName     = "/stowage.v1.SimulationService/Drain"
-	SimulationService_Fit_FullMethodName       = "/stowage.v1.SimulationService/Fit"
-	SimulationService_Provision_FullMethodName = "/stowage.v1.SimulationService/Provision"
+	SimulationService_WhatIf_FullMethodName      = "/stowage.v1.SimulationService/WhatIf"
+	SimulationService_Drain_FullMethodName       = "/stowage.v1.SimulationService/Drain"
+	SimulationService_Fit_FullMethodName         = "/stowage.v1.SimulationService/Fit"
+	SimulationService_Provision_FullMethodName   = "/stowage.v1.SimulationService/Provision"
+	SimulationService_Consolidate_FullMethodName = "/stowage.v1.SimulationService/Consolidate"
 )
 
 // SimulationServiceClient is the client API for SimulationService service.
@@ -41,6 +42,8 @@ type SimulationServiceClient interface {
 	Fit(ctx context.Context, in *FitRequest, opts ...grpc.CallOption) (*FitResponse, error)
 	// Provision finds nodes to add so that the pods of a queue have nodes.
 	Provision(ctx context.Context, in *ProvisionRequest, opts ...grpc.CallOption) (*ProvisionResponse, error)
+	// Consolidate finds nodes to remove or to replace so that the nodes of a cluster cost less.
+	Consolidate(ctx context.Context, in *ConsolidateRequest, opts ...grpc.CallOption) (*ConsolidateResponse, error)
 }
 
 type simulationServiceClient struct {
@@ -109,6 +112,16 @@ func (c *simulationServiceClient) Provision(ctx context.Context, in *ProvisionRe
 	return out, nil
 }
 
+func (c *simulationServiceClient) Consolidate(ctx context.Context, in *ConsolidateRequest, opts ...grpc.CallOption) (*ConsolidateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConsolidateResponse)
+	err := c.cc.Invoke(ctx, SimulationService_Consolidate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SimulationServiceServer is the server API for SimulationService service.
 // All implementations must embed UnimplementedSimulationServiceServer
 // for forward compatibility.
@@ -125,6 +138,8 @@ type SimulationServiceServer interface {
 	Fit(context.Context, *FitRequest) (*FitResponse, error)
 	// Provision finds nodes to add so that the pods of a queue have nodes.
 	Provision(context.Context, *ProvisionRequest) (*ProvisionResponse, error)
+	// Consolidate finds nodes to remove or to replace so that the nodes of a cluster cost less.
+	Consolidate(context.Context, *ConsolidateRequest) (*ConsolidateResponse, error)
 	mustEmbedUnimplementedSimulationServiceServer()
 }
 
@@ -146,6 +161,9 @@ func (UnimplementedSimulationServiceServer) Fit(context.Context, *FitRequest) (*
 }
 func (UnimplementedSimulationServiceServer) Provision(context.Context, *ProvisionRequest) (*ProvisionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Provision not implemented")
+}
+func (UnimplementedSimulationServiceServer) Consolidate(context.Context, *ConsolidateRequest) (*ConsolidateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Consolidate not implemented")
 }
 func (UnimplementedSimulationServiceServer) mustEmbedUnimplementedSimulationServiceServer() {}
 func (UnimplementedSimulationServiceServer) testEmbeddedByValue()                           {}
@@ -226,6 +244,24 @@ func _SimulationService_Provision_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SimulationService_Consolidate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConsolidateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SimulationServiceServer).Consolidate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SimulationService_Consolidate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SimulationServiceServer).Consolidate(ctx, req.(*ConsolidateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SimulationService_ServiceDesc is the grpc.ServiceDesc for SimulationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -240,6 +276,10 @@ var SimulationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Provision",
 			Handler:    _SimulationService_Provision_Handler,
+		},
+		{
+			MethodName: "Consolidate",
+			Handler:    _SimulationService_Consolidate_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type consolidateCommand struct {
+	question
+	ties
+	Nodes             []string `arg:"" optional:"" name:"node" help:"The nodes that may be removed. Default: all with a price, in the annotation stowage.scheduling/price or as that of a template with their label node.kubernetes.io/instance-type."`
+	Template          []string `sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may replace others, as for provision. May be repeated."`
+	MaxActions        *uint32  `placeholder:"NUMBER" help:"The number of actions at most."`
+	MaxNodesPerAction *uint32  `placeholder:"NUMBER" help:"The number of nodes that are drained at a time. Default: 1."`
+	MaxSteps          *uint32  `placeholder:"NUMBER" help:"The budget of the search, in steps."`
+	Moves             bool     `help:"List the pods and their new nodes."`
+}
+
+// Run is called by kong.
+func (c *consolidateCommand) Run(s *session, code *answered) error {
+	c.templates = c.Template
+	snapshot, scheduler, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	_, unpriced, err := snapshot.ConsolidateRequest(c.Nodes)
+	if err != nil {
+		return err
+	}
+	if len(unpriced) > 0 {
+		fmt.Fprintf(s.stderr, "stowage: without a price, and therefore not removed: %s\n", report.Names(unpriced))
+	}
+	client, stop, err := c.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	var answer *stowagev1.ConsolidateResponse
+	if err := c.ask(s, snapshot, func() (proto.Message, error) {
+		request, _, err := snapshot.ConsolidateRequest(c.Nodes)
+		if err != nil {
+			return nil, err
+		}
+		request.Context.Profile, request.TieBreak, request.TieBreakSeed = scheduler.Profile, c.tieBreak(), c.Seed
+		request.MaxActions, request.MaxNodesPerAction, request.MaxSteps = c.MaxActions, c.MaxNodesPerAction, c.MaxSteps
+		answer, err = client.Consolidate(s.ctx, request)
+		return request, err
+	}); err != nil {
+		return err
+	}
+	var removed []string
+	for _, a := range answer.GetActions() {
+		removed = append(removed, a.GetDrain().GetNodes().GetNames()...)
+	}
+	var evicted kube.Evicted
+	if len(removed) > 0 {
+		evicted = snapshot.Evicted(removed, false)
+	}
+	tellNotReady(s, evicted)
+	tellPending(s, snapshot, "actions")
+	*code = c.verdict(s, snapshot, len(removed) > 0, evicted.Unread)
+	if c.Output != "table" {
+		return c.printMessage(s.stdout, answer)
+	}
+	(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(s.stdout, answer)
+	report.Unread(s.stdout, evicted.Unread, width)
+	return nil
+}
+
+// consolidateFlag returns the flag that sets a field of a request to consolidate.
+func consolidateFlag(request proto.Message, path string) (string, bool) {
+	flag, ok := map[string]string{
+		"max_actions": "--max-actions", "max_nodes_per_action": "--max-nodes-per-action", "max_steps": "--max-steps",
+		"templates": "--template",
+	}[path]
+	_, consolidates := request.(*stowagev1.ConsolidateRequest)
+	return flag, ok && consolidates
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Consolidate renders the response to a ConsolidateRequest with names.
+type Consolidate struct {
+	Cluster *stowagev1.Cluster
+	Moves   bool // whether to write them
+	Width   int
+}
+
+// Write writes the actions and what is known of the cost, why the other candidates are left, and the moves.
+func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
+	d := &Drain{Cluster: c.Cluster, Width: c.Width}
+	x := &Explanation{Cluster: c.Cluster, Width: c.Width}
+	if len(a.GetActions()) == 0 {
+		WriteWrapped(w, "", fmt.Sprintf("No nodes to remove, for %d: %s", a.GetCostBefore(), c.proof(a)), c.Width)
+	} else {
+		WriteWrapped(w, "", fmt.Sprintf("%s, for %d in place of %d: %s", plural(uint64(len(a.GetActions())), "action"),
+			a.GetCostAfter(), a.GetCostBefore(), c.proof(a)), c.Width)
+		fmt.Fprintln(w)
+	}
+	rows := [][]string{{"REMOVE", "ADD", "EVICTED", "ROUNDS", "COST"}}
+	moves := [][]string{{"POD", "FROM", "TO", "ROUND"}}
+	truncated := false
+	for _, action := range a.GetActions() {
+		drained := action.GetDrain()
+		truncated = truncated || drained.GetTruncated()
+		rows = append(rows, []string{
+			Names(drained.GetNodes().GetNames()), action.GetNewNodeName(), fmt.Sprint(drained.GetEvictedCount()),
+			fmt.Sprint(drained.GetRoundCount()), fmt.Sprint(action.GetCostAfter()),
+		})
+		for _, m := range drained.GetMoves() {
+			moves = append(moves, []string{
+				x.pod(m.GetPod()), x.node(m.GetPod().GetNodeIndex()), nodeCounts(m.GetNodes()), fmt.Sprint(m.GetRound()),
+			})
+		}
+	}
+	if len(rows) > 1 {
+		table(w, rows...)
+	}
+	var kept []string
+	for _, k := range a.GetKept() {
+		truncated = truncated || k.GetDrain().GetTruncated()
+		kept = append(kept, Names(k.GetDrain().GetNodes().GetNames())+": "+whyKept(k))
+	}
+	d.list(w, "Left:", kept)
+	if c.Moves && len(moves) > 1 {
+		fmt.Fprintln(w)
+		table(w, moves...)
+	}
+	if truncated {
+		fmt.Fprintln(w, "\nThe answer does not list all pods.")
+	}
+}
+
+// whyKept is why a node is left, in a few words.
+func whyKept(k *stowagev1.KeptNode) string {
+	switch k.GetReason() {
+	case stowagev1.KeptReason_KEPT_REASON_PODS:
+		return result(k.GetDrain())
+	case stowagev1.KeptReason_KEPT_REASON_PODS_RETURN:
+		return "pods come back to it while it is cordoned"
+	case stowagev1.KeptReason_KEPT_REASON_PRICE:
+		return "its price is 0"
+	case stowagev1.KeptReason_KEPT_REASON_LIMIT:
+		return "it can be drained, but a limit ended the search"
+	default:
+		return "left"
+	}
+}
+
+// proof says what is known of the cost.
+func (c *Consolidate) proof(a *stowagev1.ConsolidateResponse) string {
+	switch {
+	case a.GetOptimal():
+		return "nothing cheaper is possible"
+	case a.GetLowerBound() > 0:
+		return fmt.Sprintf("nothing below %d is possible", a.GetLowerBound())
+	}
+	return "something cheaper may be possible"
+}

@@ -1,0 +1,157 @@
+package drain
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// Trials drains sets of nodes of one cluster, each as if nothing had been drained before. Several goroutines may use it, at
+// most as many as Options.Workers. All calls have the same context.
+type Trials struct {
+	plan *plan
+	idle chan *drainer
+}
+
+// NewTrials returns drains of some of the nodes of the options.
+func NewTrials(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options) (*Trials, error) {
+	p, err := newPlan(ctx, f, c, o)
+	return &Trials{plan: p, idle: make(chan *drainer, max(1, o.Workers))}, err
+}
+
+// drainer returns a drainer that nobody uses.
+func (t *Trials) drainer(ctx context.Context) (*drainer, error) {
+	select {
+	case d := <-t.idle:
+		return d, nil
+	default:
+		return t.plan.newDrainer(ctx)
+	}
+}
+
+// Drain drains nodes, ascending, together, and reports whether pods came back to them. With probe it ends as soon as the
+// outcome is not Drained, and lists nothing.
+func (t *Trials) Drain(ctx context.Context, nodes []uint32, probe bool) (out *verdict.Drain, returned bool, err error) {
+	d, err := t.drainer(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	before := d.point()
+	if out, err = d.drain(nodes, probe); err != nil {
+		return nil, false, err
+	}
+	returned = d.returned(nodes)
+	d.undo(before)
+	t.idle <- d
+	return out, returned, nil
+}
+
+// returned reports whether pods that were placed are on any of some nodes, ascending.
+func (d *drainer) returned(nodes []uint32) bool {
+	for node := range d.state.PlacedSince(cluster.Mark{}) {
+		if _, found := slices.BinarySearch(nodes, node); found {
+			return true
+		}
+	}
+	return false
+}
+
+// Apply drains nodes, ascending, together, and returns the cluster after that, without them. The drain ends well, without pods
+// that come back, and preempts none.
+func (t *Trials) Apply(ctx context.Context, nodes []uint32) (*verdict.Drain, *cluster.Cluster, error) {
+	d, err := t.drainer(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	before := d.point()
+	out, err := d.drain(nodes, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	var arrivals []cluster.Arrival
+	for node, entry := range d.state.PlacedSince(before.mark) {
+		arrivals = append(arrivals, cluster.Arrival{Node: node, Group: d.origins[entry].fate.of.group})
+	}
+	d.undo(before)
+	t.idle <- d
+	after, err := t.plan.base.Moved(ctx, arrivals, nodes)
+	return out, after, err
+}
+
+// Amounts are amounts of the resources that bound drains.
+type Amounts = asks
+
+// FreeOn returns what is free on a node of a cluster, nothing below 0.
+func FreeOn(c *cluster.Cluster, node uint32) Amounts {
+	return freeOn(c.Amounts(), node)
+}
+
+// Weights are what drains take from the nodes that stay.
+type Weights struct {
+	// Bounded reports whether Needs and Free bound what can be drained.
+	Bounded bool
+	Nodes   []Weight // by index in Options.Nodes
+	Rest    Amounts  // free on the nodes that are not in Options.Nodes
+
+	limits limits
+}
+
+// Weight is that of a node.
+type Weight struct {
+	Pods int // that have to leave
+	// Fixed reports whether the node cannot be drained, whatever is drained before.
+	Fixed bool
+	// Needs is what the pods that come back take at least on other nodes, Free what is free on the node.
+	Needs, Free Amounts
+}
+
+// Weigh returns the weights of the nodes. before are those of a cluster from which Apply derived this one, or nil; same
+// returns the weight there of a node, by its index in Options.Nodes, whose pods are the same, nil for others.
+func (t *Trials) Weigh(ctx context.Context, before *Weights, same func(i int) *Weight) (*Weights, error) {
+	d, err := t.drainer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := search{drainer: d}
+	if before != nil {
+		s.limits = before.limits
+	} else {
+		s.limits = t.plan.limits(d)
+	}
+	out := &Weights{Bounded: s.limits.fit, Nodes: make([]Weight, len(s.Nodes)), limits: s.limits}
+	next := 0
+	for node := range uint32(s.base.Len()) {
+		if node%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if next == len(s.Nodes) || s.Nodes[next] != node {
+			for i, amount := range s.freeOn(node) {
+				out.Rest[i] = saturating.Add(out.Rest[i], amount)
+			}
+			continue
+		}
+		if w := same(next); w != nil {
+			out.Nodes[next] = *w
+		} else {
+			out.Nodes[next] = s.weighed(node)
+		}
+		next++
+	}
+	t.idle <- d
+	return out, ctx.Err()
+}
+
+// weighed returns the weight of a node.
+func (s *search) weighed(node uint32) Weight {
+	w := Weight{Fixed: !s.mayDrain(node), Needs: s.needs(node), Free: s.freeOn(node)}
+	for _, o := range s.state.Occupants(node) {
+		if !s.fateOn(node, &o).stays {
+			w.Pods += o.Count
+		}
+	}
+	return w
+}

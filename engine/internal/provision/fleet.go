@@ -1,0 +1,112 @@
+package provision
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+)
+
+// Template is nodes that may be added.
+type Template struct {
+	// Node is the nodes with their pods. Its name is the beginning of their names.
+	Node api.Node
+	// NameLabelKeys are the keys of labels whose value is the name of the node, in addition to hostnameKey.
+	NameLabelKeys []string
+	Price         int64
+	// Most is how many there may be, at most Problem.MaxNodes.
+	Most int
+}
+
+// hostnameKey is the label that every node has with its name.
+const hostnameKey = "kubernetes.io/hostname"
+
+// Fleet is the nodes that may be added to a cluster. It is for one goroutine at a time.
+type Fleet struct {
+	cluster   *cluster.Cluster
+	templates []Template
+	base      *cluster.Cluster // with the classes of the templates
+	classes   []*api.NodeClass // by template
+	// nameKeys are the keys of labels that have names of nodes.
+	nameKeys map[string]bool
+	names    [][]string // by template, as many as were needed so far
+}
+
+// NewFleet returns the nodes of templates, which have distinct names.
+func NewFleet(ctx context.Context, c *cluster.Cluster, templates []Template) (*Fleet, error) {
+	f := &Fleet{cluster: c, templates: templates, names: make([][]string, len(templates)), nameKeys: make(map[string]bool)}
+	change := &api.Change{}
+	for t := range templates {
+		class := templates[t].class()
+		f.classes = append(f.classes, class)
+		for _, key := range class.NameLabelKeys {
+			f.nameKeys[key] = true
+		}
+		change.Classes = append(change.Classes, api.IndexedClass{Index: len(c.Classes()) + t, Class: class})
+	}
+	var err error
+	f.base, err = c.With(ctx, change)
+	return f, err
+}
+
+// Base returns the cluster with what new nodes need, and without new nodes.
+func (f *Fleet) Base() *cluster.Cluster { return f.base }
+
+// class returns what the nodes of a template share: what they have of their class, and of their own.
+func (t *Template) class() *api.NodeClass {
+	n := &t.Node
+	class := &api.NodeClass{Labels: n.Labels, Taints: n.Taints, Allocatable: n.Allocatable, Images: n.Images}
+	keys := slices.Concat(t.NameLabelKeys, []string{hostnameKey})
+	if of := n.Class; of != nil {
+		class.Labels = of.Labels.With(n.Labels)
+		class.Taints = slices.Concat(of.Taints, n.Taints)
+		class.Images = slices.Concat(of.Images, n.Images)
+		class.Allocatable = slices.Clone(n.Allocatable)
+		for _, q := range of.Allocatable {
+			if _, own := n.Allocatable.Get(q.Resource); !own {
+				class.Allocatable = append(class.Allocatable, q)
+			}
+		}
+		slices.SortFunc(class.Allocatable, func(a, b api.Quantity) int { return cmp.Compare(a.Resource, b.Resource) })
+		for _, key := range of.NameLabelKeys {
+			if _, own := n.Labels.Get(key); !own { // the label of a node overrides that of its class
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	class.NameLabelKeys = slices.Compact(keys)
+	return class
+}
+
+// Name returns the name of the i-th node of a template: with the i-th number that no node of the cluster has.
+func (f *Fleet) Name(t, i int) string {
+	for number := f.next(t); len(f.names[t]) <= i; number++ {
+		name := f.templates[t].Node.Name + "-" + strconv.Itoa(number)
+		if _, taken := f.cluster.Node(name); !taken {
+			f.names[t] = append(f.names[t], name)
+		}
+	}
+	return f.names[t][i]
+}
+
+// next returns a number behind that of the last name of a template.
+func (f *Fleet) next(t int) int {
+	n := len(f.names[t])
+	if n == 0 {
+		return 0
+	}
+	last, _ := strconv.Atoi(f.names[t][n-1][len(f.templates[t].Node.Name)+1:])
+	return last + 1
+}
+
+// Node returns the i-th node of a template.
+func (f *Fleet) Node(t, i int) api.Node {
+	of := &f.templates[t].Node
+	return api.Node{
+		Name: f.Name(t, i), Class: f.classes[t], Unschedulable: of.Unschedulable, PodCounts: of.PodCounts, Pods: of.Pods,
+	}
+}
