@@ -119,6 +119,19 @@ bench-solver: ## Compare joint placement with OR-Tools CP-SAT in equal time. Nee
 	npm --prefix build/solver ci --no-fund --no-audit
 	go run ./bench/solver -cpsat build/solver/cpsat.mjs -budget $(SOLVER_BUDGET) -instances $(SOLVER_INSTANCES)
 
+# Its module needs a newer Go than the others, which the go command fetches, and some 5 minutes of processor time to compile.
+KARPENTER_FLAGS ?=
+.PHONY: bench-karpenter
+bench-karpenter: ## Compare Provision and Drain with Karpenter's own simulation. KARPENTER_FLAGS=-small for a minute.
+	GOTOOLCHAIN=go1.26.9+auto go -C bench/karpenter run . $(KARPENTER_FLAGS)
+
+# The directory with the CSV files of Alibaba's GPU trace of 2023, which this repository does not have.
+TRACE ?=
+.PHONY: bench-trace
+bench-trace: ## Compare joint placement with FGD and best fit on the GPU trace in TRACE.
+	@test -n '$(TRACE)' || { echo "TRACE is the directory with the trace's CSV files"; exit 1; }
+	go run ./bench/solver -trace $(abspath $(TRACE)) -budget $(SOLVER_BUDGET) -instances $(SOLVER_INSTANCES)
+
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh

@@ -437,6 +437,27 @@ func TestProvisionOptimal(t *testing.T) {
 	}
 }
 
+// TestProvisionApart needs a node for each pod of two kinds that exclude each other. That no fewer are enough is known by the
+// bound.
+func TestProvisionApart(t *testing.T) {
+	t.Parallel()
+	var queue []engine.Pending
+	for i, cpu := range []int{500, 1500} {
+		pod := enginetest.MakePod(fmt.Sprint("kind-", i)).Label("app", "web").Request("cpu", cpu)
+		pod.AntiAffinity(hostname, enginetest.Selects("app", "web"))
+		queue = append(queue, engine.Pending{Pod: pod.Pod, Count: 30})
+	}
+	o := engine.ProvisionOptions{Profile: api.Kube137(), MaxNodes: 200, Steps: 1 << 15}
+	for i, cpu := range []int{2000, 8000} {
+		n := enginetest.MakeNode(fmt.Sprint("size-", i)).Allocate("cpu", cpu, "pods", 110)
+		o.Templates = append(o.Templates, engine.NodeTemplate{Node: n.Node, Price: int64(10 + 20*i), Most: 100})
+	}
+	got, err := compiled(t, &api.Cluster{}).Provision(t.Context(), queue, o)
+	if err != nil || !slices.Equal(got.Counts, []uint32{60, 0}) || got.Bound != 600 || !got.Optimal || len(got.Unplaced) > 0 {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
 // TestProvisionSpreadsOverNewZones needs a node in each zone, and as many in each as pods are there.
 func TestProvisionSpreadsOverNewZones(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,11 @@ type analysis struct {
 	// sound reports whether no sum of amounts overflows, so that free amounts only decrease.
 	sound bool
 	rows  []row
+	apart [][]*kind // kinds that exclude each other: of one topology key, by the first of alone
 }
+
+// noApart is the number for a kind that no other one is known to exclude.
+const noApart = -1
 
 // kind is the pods of an equivalence class.
 type kind struct {
@@ -34,6 +38,7 @@ type kind struct {
 	pods   int
 	needs  []rule.Need
 	alone  []*rule.Exclusion // exclusions by which the pod keeps pods of its own kind away
+	apart  int               // which kinds that exclude each other it is of, or noApart
 	spread []string          // topology keys by which the pods must be apart or spread
 	// nodes are those that take a first pod, as far as its own rules and the pods that are there can tell.
 	nodes nodeset.Set
@@ -95,8 +100,63 @@ func (s *solver) analyse(ctx context.Context) (*analysis, error) {
 			a.target += k.pods
 		}
 	}
+	if err := a.separate(ctx); err != nil {
+		return nil, err
+	}
 	a.rows, err = s.rowsOf(ctx, a)
 	return a, err
+}
+
+// maxCompared bounds the pairs of kinds that are compared for exclusion. Kinds beyond it are apart from none.
+const maxCompared = 1 << 20
+
+// separate finds kinds that exclude each other, every two of them, so that a domain has at most one of their pods.
+func (a *analysis) separate(ctx context.Context) error {
+	compared := 0
+	for _, k := range a.kinds {
+		k.apart = noApart
+		if len(k.alone) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		excludes := func(o *kind) bool {
+			compared++
+			return o.alone[0].Column == k.alone[0].Column && (k.alone[0].Excludes(o.pod) || o.alone[0].Excludes(k.pod))
+		}
+		for i, others := range a.apart {
+			if compared > maxCompared {
+				break
+			}
+			if !slices.ContainsFunc(others, func(o *kind) bool { return !excludes(o) }) {
+				k.apart = i
+				break
+			}
+		}
+		if k.apart == noApart {
+			k.apart = len(a.apart)
+			a.apart = append(a.apart, nil)
+		}
+		a.apart[k.apart] = append(a.apart[k.apart], k)
+	}
+	return nil
+}
+
+// mostApart returns how many pods of kinds that exclude each other a node takes at most.
+func (a *analysis) mostApart(number int, node uint32) (pods int64) {
+	for _, k := range a.apart[number] {
+		most := int64(k.most(node))
+		if most == 0 {
+			continue
+		}
+		if _, in := k.alone[0].Domain(node); in {
+			pods = max(pods, 1)
+		} else if pods += most; pods > maxAmount {
+			return maxAmount
+		}
+	}
+	return pods
 }
 
 // sharing returns a function that returns equal sets as one, as there may be many kinds with few sets. It keeps digests of sets,

@@ -19,8 +19,10 @@ type row struct {
 	brings []int64 // by template
 	most   int64   // of brings, more than 0
 	weight float64 // of a need of most, in the bound of all rows together
-	// What needs it: pods of a kind alone, or the amount of a resource for the kinds of a set, or of all kinds.
+	// What needs it: pods of a kind alone, or of kinds that exclude each other, or the amount of a resource for the kinds of a
+	// set, or of all kinds.
 	only     *kind
+	apart    int // noApart for no such kinds
 	resource string
 	set      int // allKinds for all
 }
@@ -33,6 +35,11 @@ func (r *row) each(k *kind) int64 {
 	switch {
 	case r.only != nil:
 		if r.only == k {
+			return 1
+		}
+		return 0
+	case r.apart != noApart:
+		if r.apart == k.apart && !k.impossible && !k.named {
 			return 1
 		}
 		return 0
@@ -93,7 +100,7 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			r := row{resource: name, set: number}
+			r := row{resource: name, set: number, apart: noApart}
 			for _, k := range set {
 				r.need = min(maxAmount, r.need+int64(k.pods)*r.each(k)) // less than is needed is sound
 			}
@@ -112,13 +119,44 @@ func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r := row{need: int64(k.pods), only: k}
+		r := row{need: int64(k.pods), only: k, apart: noApart}
 		if s.fillRow(&r, func(n uint32) int64 { return int64(k.most(n)) }) {
 			rows = append(rows, r)
 		}
 	}
+	apart, err := s.rowsApart(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, apart...)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(s.alone(&b), s.alone(&a)) })
 	return rows[:min(len(rows), maxRows)], nil
+}
+
+// rowsApart returns rows for kinds that exclude each other, those of most pods. A kind without others has a row of its own.
+func (s *solver) rowsApart(ctx context.Context, a *analysis) (rows []row, err error) {
+	var some []row
+	for number, kinds := range a.apart {
+		r := row{apart: number}
+		for _, k := range kinds {
+			if !k.impossible && !k.named {
+				r.need += int64(k.pods)
+			}
+		}
+		if len(kinds) > 1 && r.need > 0 {
+			some = append(some, r)
+		}
+	}
+	slices.SortStableFunc(some, func(a, b row) int { return cmp.Compare(b.need, a.need) })
+	for _, r := range some[:min(len(some), maxSets)] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if s.fillRow(&r, func(n uint32) int64 { return a.mostApart(r.apart, n) }) {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
 }
 
 // sets numbers the kinds by the templates that take them, and returns the sets with the most pods. The last one is all kinds.

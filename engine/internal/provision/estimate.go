@@ -32,16 +32,7 @@ func (s *solver) active(ctx context.Context) ([]int, error) {
 	if s.activated != nil {
 		return s.activated, nil
 	}
-	resources := make(map[string]*rule.Need)
-	for _, k := range s.kinds {
-		for i := range k.needs {
-			resources[k.needs[i].Resource] = &k.needs[i]
-		}
-	}
-	needs := make([]*rule.Need, 0, len(resources))
-	for _, name := range slices.Sorted(maps.Keys(resources)) {
-		needs = append(needs, resources[name])
-	}
+	needs := s.everyNeed()
 	domain := s.domains()
 	same := make(map[digest][]int)
 	var keys []digest
@@ -84,6 +75,21 @@ func (s *solver) active(ctx context.Context) ([]int, error) {
 	return s.activated, nil
 }
 
+// everyNeed returns a need for each resource, in the order of their names.
+func (s *solver) everyNeed() []*rule.Need {
+	resources := make(map[string]*rule.Need)
+	for _, k := range s.kinds {
+		for i := range k.needs {
+			resources[k.needs[i].Resource] = &k.needs[i]
+		}
+	}
+	needs := make([]*rule.Need, 0, len(resources))
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		needs = append(needs, resources[name])
+	}
+	return needs
+}
+
 // dominates reports whether a template, which is not more expensive, has as much of everything as another one.
 func (s *solver) dominates(by, t int, needs []*rule.Need) bool {
 	return s.most(by) >= s.most(t) && !slices.ContainsFunc(needs, func(n *rule.Need) bool {
@@ -110,12 +116,14 @@ func (s *solver) weight(k *kind) float64 {
 
 // demands returns what the unplaced pods of a trial need. Pods that must be spread over domains, or be apart, are divided evenly
 // over the domains of templates that take them.
-func (s *solver) demands(ctx context.Context, from *trial, active []int) (demands []demand, err error) {
+//
+// times is for how many times as many pods there is to be room: pods of other kinds may take what is meant for these.
+func (s *solver) demands(ctx context.Context, from *trial, active []int, times int) (demands []demand, err error) {
 	for _, k := range s.unplaced(from) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		d := demand{kind: k, left: from.left[k.index], weight: s.weight(k)}
+		d := demand{kind: k, left: times * from.left[k.index], weight: s.weight(k)}
 		taken := false
 		var values []string
 		for _, t := range active {
@@ -154,15 +162,16 @@ type filling struct {
 	room    [][]int64 // by template, for those in use, and resource
 	used    []int64   // by resource
 	total   []float64 // by resource
+	taken   []bool    // by number of kinds that exclude each other: whether the node has a pod of them
 }
 
 // newFilling prepares an estimate of what the unplaced pods of a trial need.
-func (s *solver) newFilling(ctx context.Context, from *trial, active []int) (*filling, error) {
-	demands, err := s.demands(ctx, from, active)
+func (s *solver) newFilling(ctx context.Context, from *trial, active []int, times int) (*filling, error) {
+	demands, err := s.demands(ctx, from, active, times)
 	if err != nil {
 		return nil, err
 	}
-	f := &filling{solver: s, demands: demands, room: make([][]int64, len(s.Templates))}
+	f := &filling{solver: s, demands: demands, room: make([][]int64, len(s.Templates)), taken: make([]bool, len(s.apart))}
 	resources := make(map[string]int)
 	for i := range f.demands {
 		d := &f.demands[i]
@@ -190,9 +199,9 @@ func (s *solver) newFilling(ctx context.Context, from *trial, active []int) (*fi
 // estimate returns counts, at least those of a trial, that have room for its unplaced pods as far as resources tell. Nodes of one
 // template come first, unless it is negative. The next ones are those whose pods, at the least price, are worth the most for the
 // price of the node. What a node was worth before is taken for what it is worth at most.
-func (s *solver) estimate(ctx context.Context, from *trial, active []int, first int) ([]int, error) {
+func (s *solver) estimate(ctx context.Context, from *trial, active []int, first, times int) ([]int, error) {
 	counts, nodes := slices.Clone(from.counts), from.nodes
-	f, err := s.newFilling(ctx, from, active)
+	f, err := s.newFilling(ctx, from, active, times)
 	if err != nil {
 		return nil, err
 	}
@@ -252,6 +261,7 @@ func (f *filling) fill(t int) (fill []int, worth float64) {
 	clear(f.used)
 	fill = make([]int, len(f.demands))
 	clear(f.total)
+	clear(f.taken)
 	for i := range f.demands {
 		if d := &f.demands[i]; f.fits(d, t) {
 			for _, a := range d.amounts {
@@ -281,10 +291,17 @@ func (f *filling) fill(t int) (fill []int, worth float64) {
 				fit = min(fit, max(0, room[a.resource]-f.used[a.resource])/a.each)
 			}
 			if fit > 0 && len(d.alone) > 0 {
-				fit = min(fit, int64(d.most(node)-fill[i]))
+				if fit = min(fit, int64(d.most(node)-fill[i])); fit > 0 && f.taken[d.apart] {
+					if _, in := d.alone[0].Domain(node); in {
+						fit = 0
+					}
+				}
 			}
 			if fit <= 0 {
 				continue
+			}
+			if len(d.alone) > 0 {
+				f.taken[d.apart] = true
 			}
 			if pass == 0 {
 				owed -= float64(fit)
@@ -304,7 +321,11 @@ func (f *filling) fits(d *demand, t int) bool {
 	return d.nodes.Has(f.first(t)) && (d.key == "" || f.value(t, d.key) == d.value)
 }
 
-// grow adds nodes until all pods are placed, or none of those that are tried places more.
+// maxTimes bounds for how many times the unplaced pods nodes are added at once.
+const maxTimes = 64
+
+// grow adds nodes until all pods are placed, or none of those that are tried places more: to nodes of one size, and to none. The
+// first of these that cost the least are kept.
 func (s *solver) grow(ctx context.Context) error {
 	if s.complete(s.best) {
 		return nil
@@ -313,17 +334,52 @@ func (s *solver) grow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for !s.complete(s.best) {
-		counts, err := s.estimate(ctx, s.best, active, -1)
+	from, err := s.even(ctx, active)
+	if err != nil {
+		return err
+	}
+	for _, t := range from {
+		s.accept(t)
+	}
+	for _, t := range append(from, s.start) {
+		if err := s.growFrom(ctx, t, active); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// growFrom adds nodes to those of a trial, until all pods are placed or it costs no less than the best trial, which has all of
+// them. As long as most of the unplaced pods stay unplaced, it adds more for them: other pods take the room, or the nodes where
+// they would be are taken. What is too much is removed afterwards.
+func (s *solver) growFrom(ctx context.Context, from *trial, active []int) error {
+	use := func(t *trial) bool {
+		s.accept(t)
+		if !t.better(from) {
+			return false
+		}
+		from = t
+		return true
+	}
+	for times := 1; !s.complete(from) && (!s.complete(s.best) || from.cost < s.best.cost); {
+		before := s.target - from.placed
+		counts, err := s.estimate(ctx, from, active, -1, times)
 		if err != nil {
 			return err
 		}
+		if s.complete(s.best) && s.costOf(counts) >= s.best.cost {
+			return nil
+		}
 		more := false
-		if !slices.Equal(counts, s.best.counts) {
-			more, err = s.firstOf(ctx, [][]int{counts}, s.accept)
+		if !slices.Equal(counts, from.counts) {
+			more, err = s.firstOf(ctx, [][]int{counts}, use)
+			if after := s.target - from.placed; err == nil && 2*after > before && times < maxTimes {
+				times *= 2
+				continue
+			}
 		}
 		if err == nil && !more {
-			more, err = s.unstick(ctx, active)
+			more, err = s.unstick(ctx, from, active, use)
 		}
 		if err != nil || !more {
 			return err
@@ -346,16 +402,16 @@ const maxTemplatesTried = 64
 
 // unstick tries nodes of each template, one and as many as the first unplaced pods need alone, the cheapest first, until more pods
 // are placed.
-func (s *solver) unstick(ctx context.Context, active []int) (bool, error) {
-	kinds := s.unplaced(s.best)
+func (s *solver) unstick(ctx context.Context, from *trial, active []int, use func(*trial) bool) (bool, error) {
+	kinds := s.unplaced(from)
 	var all [][]int
 	templates := 0
 	for _, t := range active {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		counts := s.best.counts
-		room := min(s.most(t)-counts[t], s.MaxNodes-s.best.nodes)
+		counts := from.counts
+		room := min(s.most(t)-counts[t], s.MaxNodes-from.nodes)
 		at := slices.IndexFunc(kinds, func(k *kind) bool { return k.most(s.first(t)) > 0 })
 		if room <= 0 || at < 0 {
 			continue
@@ -364,7 +420,7 @@ func (s *solver) unstick(ctx context.Context, active []int) (bool, error) {
 			break
 		}
 		fit := kinds[at].most(s.first(t))
-		for _, n := range []int{1, (s.best.left[kinds[at].index]-1)/fit + 1} {
+		for _, n := range []int{1, (from.left[kinds[at].index]-1)/fit + 1} {
 			more := slices.Clone(counts)
 			more[t] += min(n, room)
 			if len(all) == 0 || !slices.Equal(all[len(all)-1], more) {
@@ -373,7 +429,7 @@ func (s *solver) unstick(ctx context.Context, active []int) (bool, error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b []int) int { return cmp.Compare(s.costOf(a), s.costOf(b)) })
-	return s.firstOf(ctx, all, s.accept)
+	return s.firstOf(ctx, all, use)
 }
 
 // maxRestarts bounds the estimates that are tried from the beginning.
@@ -398,7 +454,7 @@ func (s *solver) restart(ctx context.Context) error {
 		return err
 	}
 	for _, t := range worthiest {
-		counts, err := s.estimate(ctx, s.start, active, t)
+		counts, err := s.estimate(ctx, s.start, active, t, 1)
 		if err != nil {
 			return err
 		}
@@ -421,7 +477,7 @@ func (s *solver) restart(ctx context.Context) error {
 
 // worthiest returns the templates whose first nodes are worth the most for their price.
 func (s *solver) worthiest(ctx context.Context, active []int) ([]int, error) {
-	f, err := s.newFilling(ctx, s.start, active)
+	f, err := s.newFilling(ctx, s.start, active, 1)
 	if err != nil {
 		return nil, err
 	}
