@@ -77,6 +77,12 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.Others)+len(out.HomelessPods) == 0 {
 		return nil, errors.New("the manifests have no nodes and no pods")
 	}
+	for _, line := range r.Told() {
+		fmt.Fprintf(s.stderr, "stowage: %s\n", line)
+	}
+	for _, u := range out.Undecided {
+		fmt.Fprintf(s.stderr, "stowage: not decided: %v\n", &u)
+	}
 	if skipped := r.Skipped(); len(skipped) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: not read: %s\n", strings.Join(skipped, ", "))
 	}

@@ -41,7 +41,11 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	}
 	*code = c.verdict(s, snapshot, true, answer.Unread)
 	if w.Controller != nil {
-		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s, which is not in the manifests: that one has to be scaled\n", w.Origin, w.Controller)
+		where := ", which is not in the manifests"
+		if w.Controlled {
+			where = ""
+		}
+		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s%s: that one has to be scaled\n", w.Origin, w.Controller, where)
 	}
 	if w.Kind == "StatefulSet" {
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)

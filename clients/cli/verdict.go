@@ -34,6 +34,9 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread 
 	if n := len(unknown); n > 0 {
 		why = append(why, fmt.Sprintf("%s not understood", counted(n, "object is", "objects are")))
 	}
+	if n := len(snapshot.Undecided); n > 0 {
+		why = append(why, fmt.Sprintf("%s not decided", counted(n, "change is", "changes are")))
+	}
 	if len(why) == 0 || q.AllowUnread {
 		return exitYes
 	}

@@ -79,6 +79,8 @@ type Snapshot struct {
 	Existing []Origin
 	// Podless are admitted workloads with replicas. None of their pods was added.
 	Podless []Origin
+	// Undecided are the changes of workloads that the snapshot does not contain.
+	Undecided []Undecided
 	// NodeTemplates are templates of nodes to add, with the pods of DaemonSets.
 	NodeTemplates []*stowagev1.NodeTemplate
 	// Misreads are the objects that do not convert.
@@ -91,10 +93,11 @@ type Snapshot struct {
 	// Scalables are the workloads that can be scaled, existing ones included.
 	Scalables []Scalable
 
-	places    map[proto.Message]place
-	residents map[int][]resident // by node
-	admission *admission
-	around    *surroundings
+	places     map[proto.Message]place
+	unselected []Origin
+	residents  map[int][]resident // by node
+	admission  *admission
+	around     *surroundings
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -103,34 +106,39 @@ type Snapshot struct {
 // If an object does not convert, Add returns a *Misread, and the rest of the snapshot is not affected. Any other error
 // means that the object cannot be in the snapshot.
 type Builder struct {
-	options    Options
-	nodes      []*corev1.Node // for DaemonSets
-	converted  []*stowagev1.Node
-	nodeIndex  map[string]int
-	namespaces []*stowagev1.Namespace
-	selectors  []*stowagev1.WorkloadSelector
-	budgets    []*stowagev1.PodDisruptionBudget
-	running    []runningPod
-	runningIn  map[string][]*stowagev1.ScheduledPod // by group name
-	residents  map[int][]resident                   // by node
-	nominated  []nomination
-	queue      []slot
-	waiting    []Entry
-	groups     map[string]addedGroup
-	workloads  map[string]*schedulingv1beta1.Workload
-	existing   []Origin
-	withPods   withPods
-	scalables  []Scalable
-	generated  map[string]int // pods without a name, by their substitute
-	misreads   []*Misread
-	admission  admission
-	around     surroundings
-	closed     map[string]bool // nodes that take no pods
-	seen       map[string]bool // kind, namespace and name of unique objects
-	at         string          // the name that From set
-	places     map[proto.Message]place
-	templates  []nodeTemplate
-	daemonSets []*appsv1.DaemonSet // all, for templates
+	options     Options
+	nodes       []*corev1.Node // for DaemonSets
+	converted   []*stowagev1.Node
+	nodeIndex   map[string]int
+	namespaces  []*stowagev1.Namespace
+	selectors   []*stowagev1.WorkloadSelector
+	budgets     []*stowagev1.PodDisruptionBudget
+	running     []runningPod
+	runningIn   map[string][]*stowagev1.ScheduledPod // by group name
+	residents   map[int][]resident                   // by node
+	nominated   []nomination
+	queue       []slot
+	waiting     []Entry
+	groups      map[string]addedGroup
+	workloads   map[string]*schedulingv1beta1.Workload
+	existing    []Origin
+	withPods    withPods
+	scalables   []Scalable
+	unselected  []Origin       // workloads without a selector
+	generated   map[string]int // pods without a name, by their substitute
+	misreads    []*Misread
+	admission   admission
+	around      surroundings
+	closed      map[string]bool // nodes that take no pods
+	seen        map[string]bool // kind, namespace and name of unique objects
+	at          string          // the name that From set
+	places      map[proto.Message]place
+	templates   []nodeTemplate
+	daemonSets  []*appsv1.DaemonSet // all, for templates
+	before      metav1.Object       // the object that is added next, before its change
+	changes     []change
+	undecided   []Undecided
+	replicaSets []*appsv1.ReplicaSet // of Deployments
 }
 
 // slot is a position in the queue: pods, or a DaemonSet whose pods depend on the nodes.
@@ -274,6 +282,7 @@ func (b *Builder) exists(kind string, o metav1.Object, replicas *int32, selector
 	}
 	origin := Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()}
 	b.withPods.workload(origin, o, replicas, selector)
+	b.changed(origin, o)
 	if metav1.GetControllerOfNoCopy(o) == nil {
 		b.existing = append(b.existing, origin)
 	}
@@ -320,6 +329,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.converted)
 	b.placeClasses(out.Cluster)
 	b.expandQueue()
+	b.makeChanges()
 	b.admitPending()
 	out.Others = b.leaveToOthers()
 	if !b.options.GivenOrder {
@@ -339,9 +349,10 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
-	out.Existing = b.existing
+	out.Existing, out.Undecided = b.existing, b.undecided
 	out.Podless = b.withPods.podless()
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
+	out.unselected = b.unselected
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around
 	return out, nil
 }

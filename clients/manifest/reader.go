@@ -34,11 +34,15 @@ const (
 type Reader struct {
 	builder   *kube.Builder
 	bytesLeft int64
-	skipped   map[string]int               // objects by kind
-	workloads map[string]int               // those with pods
-	used      map[string]bool              // namespaces of objects
-	stated    map[string]bool              // Namespace objects
-	digests   map[string][sha256.Size]byte // of the first object of each kind, namespace and name
+	skipped   map[string]int  // objects by kind
+	workloads map[string]int  // those with pods
+	used      map[string]bool // namespaces of objects
+	stated    map[string]bool // Namespace objects
+	entries   []*entry
+	known     map[string]*entry // by kind, namespace and name
+	file      int               // counts the files
+	told      []string
+	toldCount int
 	errs      []error
 	templates bool // whether Nodes are templates
 }
@@ -52,14 +56,16 @@ func NewReader(o kube.Options) *Reader {
 		workloads: map[string]int{},
 		used:      map[string]bool{},
 		stated:    map[string]bool{},
-		digests:   map[string][sha256.Size]byte{},
+		known:     map[string]*entry{},
 	}
 }
 
-// Read reads the documents of one file; errors contain name. An object that was read before does not count again; one that
-// differs under the same name is an error. The error lists everything that is wrong, up to a number.
+// Read reads the documents of one file; errors contain name. An object that was read before does not count again. One of another
+// file that differs under the same name changes or replaces it, see the package documentation; in one file that is an error. The
+// error lists everything that is wrong, up to a number.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
+	r.file++
 	limited := &io.LimitedReader{R: in, N: r.bytesLeft + 1}
 	r.documents(name, bufio.NewReader(limited))
 	r.bytesLeft = limited.N - 1
@@ -170,7 +176,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 			r.fail(at, fmt.Errorf("kind: %q is not allowed, only Node is", head.Kind))
 			return
 		}
-		k.add = adder((*kube.Builder).AddNodeTemplate)
+		k = nodeTemplates
 	}
 	if name, other := k.ofOthers(head.TypeMeta); other {
 		r.skip(name, raw)
@@ -193,27 +199,52 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		r.fail(at, errors.New("metadata.name: Required value"))
 		return
 	}
-	if name := head.Metadata.Name; name != "" && !r.templates {
-		key, digest := head.Kind+" "+cmp.Or(head.Metadata.Namespace, metav1.NamespaceDefault)+"/"+name, sha256.Sum256(raw)
-		if first, known := r.digests[key]; known && first == digest {
-			return
-		} else if !known {
-			r.digests[key] = digest
-		}
-	}
-	r.builder.From(at)
-	o, err := k.add(r.builder, raw)
-	if misread := (*kube.Misread)(nil); err != nil && !errors.As(err, &misread) {
+	if err := r.object(entry{kind: k, at: at, file: r.file}, head.Kind, raw); err != nil {
 		r.fail(at, err)
-		return
 	}
-	switch head.Kind {
+}
+
+// object reads an object of a kind that decisions depend on.
+func (r *Reader) object(e entry, kind string, raw []byte) error {
+	e.object, e.digest = e.kind.empty(), sha256.Sum256(raw)
+	if err := decode(raw, e.object); err != nil {
+		return err
+	}
+	o := e.object
+	if o.GetUID() == "" {
+		e.raw = raw
+	}
+	switch kind {
 	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass":
 	case "Namespace":
 		r.stated[o.GetName()] = true
 	default:
 		r.used[cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)] = true
 	}
+	if r.templates {
+		r.builder.From(e.at)
+		if err := e.kind.add(r.builder, o); !errors.As(err, new(*kube.Misread)) {
+			return err
+		}
+		return nil
+	}
+	if o.GetName() == "" {
+		r.entries = append(r.entries, &e)
+		return nil
+	}
+	key := kind + " " + cmp.Or(o.GetNamespace(), metav1.NamespaceDefault) + "/" + o.GetName()
+	known := r.known[key]
+	switch {
+	case known == nil:
+		r.known[key] = &e
+		r.entries = append(r.entries, &e)
+		return nil
+	case known.digest == e.digest:
+		return nil
+	case known.file == e.file:
+		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already: %s", kind, o.GetName(), known.at)
+	}
+	return r.merge(known, e)
 }
 
 func (r *Reader) fail(at string, err error) {
@@ -222,6 +253,20 @@ func (r *Reader) fail(at string, err error) {
 
 // Snapshot builds the snapshot. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
+	r.errs = nil
+	for _, e := range r.entries {
+		r.builder.From(e.at)
+		if e.before != nil {
+			r.builder.Before(e.before)
+		}
+		err := e.kind.add(r.builder, e.object)
+		if err != nil && !errors.As(err, new(*kube.Misread)) && len(r.errs) < maximumErrors {
+			r.fail(e.at, err)
+		}
+	}
+	if len(r.errs) > 0 {
+		return nil, errors.Join(r.errs...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.used)) {
 		r.builder.From("Namespace " + name)
 		if r.stated[name] {
