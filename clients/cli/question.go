@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
@@ -60,6 +61,7 @@ func (q *question) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler,
 // snapshot reads the manifests, and lists on standard error the objects that do not count.
 func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, error) {
 	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName})
+	r.Apply = apply.Manifest
 	for _, path := range q.File {
 		if err := r.ReadPath(path, s.stdin); err != nil {
 			return nil, err

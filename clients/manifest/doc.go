@@ -7,7 +7,7 @@
 // of those that are read.
 //
 // Files are a cluster and what is to be applied to it. Of objects with the same kind, namespace and name in several files, one
-// with a uid was read from a cluster, and those without are applied to it as kubectl apply does; its workload then has the pods
+// with a uid was read from a cluster, and those without are applied to it by Reader.Apply; its workload then has the pods
 // that were read, and more replicas are pods to place. Of objects that were all read from a cluster, or none, the last counts.
 // Told lists them.
 //

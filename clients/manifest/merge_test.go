@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 )
@@ -122,6 +123,7 @@ var matchPrefix = cmp.Comparer(func(a, b string) bool { return strings.HasPrefix
 func queueOf(t *testing.T, files ...string) (out []string) {
 	t.Helper()
 	r := manifest.NewReader(kube.Options{})
+	r.Apply = apply.Manifest
 	for i, text := range files {
 		if err := r.Read(fmt.Sprint(i), strings.NewReader(text)); err != nil {
 			t.Fatal(err)
@@ -183,6 +185,7 @@ func TestObjectsOfOneIdentity(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := manifest.NewReader(kube.Options{})
+			r.Apply = apply.Manifest
 			for i, text := range c.files {
 				if err := r.Read(fmt.Sprint(i), strings.NewReader(text)); err != nil {
 					t.Fatal(err)
@@ -219,6 +222,7 @@ func TestPodsThatExistKeepTheirSpec(t *testing.T) {
 		"containers: [{name: d, image: i}]":                                         "spec: Forbidden",
 	} {
 		r := manifest.NewReader(kube.Options{})
+		r.Apply = apply.Manifest
 		if err := r.Read("cluster", strings.NewReader(live)); err != nil {
 			t.Fatal(err)
 		}
@@ -231,11 +235,23 @@ func TestPodsThatExistKeepTheirSpec(t *testing.T) {
 
 func TestAnnotationsThatAreNoManifestAreErrors(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
+	r.Apply = apply.Manifest
 	if err := r.Read("cluster", strings.NewReader(`{apiVersion: v1, kind: Service, metadata: {name: s, uid: u, annotations: {kubectl.kubernetes.io/last-applied-configuration: "[1"}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	err := r.Read("change", strings.NewReader(`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {selector: {a: b}}}`))
 	if err == nil || !strings.Contains(err.Error(), "change: document 1: Service s: cannot be applied: ") {
+		t.Error(err)
+	}
+}
+
+func TestWithoutApplyAManifestOfAnObjectOfAClusterIsAnError(t *testing.T) {
+	r := manifest.NewReader(kube.Options{})
+	if err := r.Read("cluster", strings.NewReader(`{apiVersion: v1, kind: Node, metadata: {name: a, uid: u}}`)); err != nil {
+		t.Fatal(err)
+	}
+	err := r.Read("change", strings.NewReader(`{apiVersion: v1, kind: Node, metadata: {name: a}}`))
+	if err == nil || !strings.Contains(err.Error(), "change: document 1: Node a: metadata.name: Duplicate value") {
 		t.Error(err)
 	}
 }

@@ -32,6 +32,10 @@ const (
 
 // Reader reads manifests into a snapshot.
 type Reader struct {
+	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
+	// manifest is an error.
+	Apply func(current, into metav1.Object, manifest map[string]any) (metav1.Object, error)
+
 	builder   *kube.Builder
 	bytesLeft int64
 	skipped   map[string]int  // objects by kind
