@@ -123,11 +123,36 @@ func misreads(w io.Writer, all []*kube.Misread) {
 // maximumRefusals bounds how often a question is put again. An error names 32 fields.
 const maximumRefusals = 100
 
-// ask puts a question about a snapshot. If the server rejects objects of the snapshot, they are reduced, and it is put
-// again. put returns its request, nil if it fails before the request.
-func (q *question) ask(s *session, snapshot *kube.Snapshot, put func() (proto.Message, error)) error {
+// asked is what a question is put with.
+type asked struct {
+	*session
+	services
+	snapshot  *kube.Snapshot
+	scheduler *schedulerconfig.Scheduler
+}
+
+// ask reads what the flags name, connects, and puts a question about it. If the server rejects objects of the snapshot, they are
+// reduced, and it is put again. check, which may be nil, comes before the connection; put returns its request, nil if it fails
+// before the request.
+func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (proto.Message, error)) error {
+	snapshot, scheduler, err := q.read(s)
+	if err != nil {
+		return err
+	}
+	a := &asked{session: s, snapshot: snapshot, scheduler: scheduler}
+	if check != nil {
+		if err := check(a); err != nil {
+			return err
+		}
+	}
+	client, stop, err := q.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	a.services = client
 	for refusals := 0; ; refusals++ {
-		request, err := put()
+		request, err := put(a)
 		if request == nil || err == nil {
 			return err
 		}
@@ -226,19 +251,30 @@ type onePod struct {
 	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
 }
 
-func (q *onePod) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler, error) {
-	snapshot, scheduler, err := q.question.read(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	entry, alike, err := q.entry(snapshot)
-	if err != nil {
-		return nil, nil, err
-	}
-	if alike > 1 {
-		fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
-	}
-	return snapshot, scheduler, nil
+// ask puts a question about the pod. notQueued returns the answer if kube-scheduler does not queue it.
+func (q *onePod) ask(s *session, code *answered, notQueued func(message string, unread []*stowagev1.UnreadField) proto.Message,
+	put func(*asked, *stowagev1.DecisionContext, *stowagev1.Pod) (proto.Message, error),
+) error {
+	return q.question.ask(s, func(a *asked) error {
+		entry, alike, err := q.entry(a.snapshot)
+		if err == nil && alike > 1 {
+			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
+		}
+		return err
+	}, func(a *asked) (proto.Message, error) {
+		entry, _, err := q.entry(a.snapshot)
+		if err != nil {
+			return nil, err
+		}
+		pod := entry.Pods.Pod
+		if entry.Message != "" {
+			*code = exitNo
+			return nil, q.notTried(s, entry, notQueued(entry.Message, pod.Unread))
+		}
+		return put(a, &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: a.snapshot.Cluster}, Profile: a.scheduler.Profile, IncludeNodeNames: true,
+		}, pod)
+	})
 }
 
 // entry returns the pod, unless it does not convert, and the number of pods alike.
