@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-const description = `Scheduling decisions as kube-scheduler would make them, for the cluster in manifests.
+const description = `Scheduling decisions as kube-scheduler would make them, for a cluster that is live or in manifests.
 
 The exit status is 0 if all pods were placed, a node is feasible, or the nodes can be drained; 1 if not; 2 if the request was invalid or got no
 answer; 3 if kube-scheduler might reject a pod because of fields that are not read, if a change of a workload is not decided, or if

@@ -1,4 +1,4 @@
-// Package cli is the stowage command: it reads manifests, sends a request to a server, and prints the response.
+// Package cli is the stowage command: it reads a live cluster or manifests, sends a request to a server, and prints the response.
 //
 // Run is the whole command as a function of its arguments and streams; the program in cmd/stowage only calls it. Without
 // --server, Run starts a server inside the process that listens on no port. Both ways go through gRPC, and the output is

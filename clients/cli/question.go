@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -22,7 +23,8 @@ import (
 
 // question has the flags that all requests share.
 type question struct {
-	File    []string `short:"f" required:"" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated."`
+	cluster
+	File    []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
 	Server  []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
 	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
@@ -31,6 +33,7 @@ type question struct {
 
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
+	forbidden []error  // kinds of objects of the cluster that may not be read
 	workloads []string // workloads of kinds that are not read
 	templates []string // paths of templates of nodes
 }
@@ -60,8 +63,17 @@ func (q *question) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler,
 
 // snapshot reads the manifests, and lists on standard error the objects that do not count.
 func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, error) {
-	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName})
-	r.Apply = apply.Manifest
+	selector, err := labels.Parse(q.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("--selector: %w", err)
+	}
+	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector})
+	r.Apply, r.Namespace = apply.Manifest, q.Namespace
+	if q.live() {
+		if err := q.readCluster(s, r); err != nil {
+			return nil, err
+		}
+	}
 	for _, path := range q.File {
 		if err := r.ReadPath(path, s.stdin); err != nil {
 			return nil, err
@@ -77,6 +89,9 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 		return nil, err
 	}
 	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.Others)+len(out.HomelessPods) == 0 {
+		if q.live() {
+			return nil, errors.New("the cluster has no nodes and no pods")
+		}
 		return nil, errors.New("the manifests have no nodes and no pods")
 	}
 	for _, line := range r.Told() {
@@ -91,7 +106,13 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: the pods of these count only where the manifests state them: %s\n", strings.Join(q.workloads, ", "))
 	}
-	if e := out.Existing; len(e) == 1 {
+	if n := out.LeftOut; n > 0 {
+		fmt.Fprintf(s.stderr, "stowage: left out by --namespace and --selector, though kube-scheduler places them too: %s\n",
+			counted(int(n), "pending pod", "pending pods"))
+	}
+	if e := out.Existing; q.live() {
+		// whose pods all are there
+	} else if len(e) == 1 {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s exists already: its pods are taken from the manifests\n", e[0].Kind, e[0].Namespace, e[0].Name)
 	} else if len(e) > 1 {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",

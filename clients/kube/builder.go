@@ -30,6 +30,10 @@ type Options struct {
 	CountPods bool
 	// SchedulerName is the spec.schedulerName of the pods in the queue, that of kube-scheduler if empty, or AnyScheduler.
 	SchedulerName string
+	// Namespace and Labels leave the other pending pods out of the queue, and the workloads of other namespaces out of Scalables. A
+	// pod group is left out only as a whole. Empty and nil leave nothing out.
+	Namespace string
+	Labels    labels.Selector
 	// GivenOrder keeps the queue in the order in which the objects were added.
 	GivenOrder bool
 }
@@ -68,6 +72,8 @@ type Snapshot struct {
 	Queue []Entry
 	// Others are the pending pods of other schedulers.
 	Others []Entry
+	// LeftOut is the number of pending pods that Options.Namespace and Options.Labels leave out.
+	LeftOut uint64
 	// Waiting are pending pods that are not in the queue: kube-scheduler does not queue them, or they do not convert.
 	Waiting []Entry
 	// PodGroups are the groups that entries of the queue name, then those that only have pods on nodes.
@@ -332,6 +338,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.makeChanges()
 	b.admitPending()
 	out.Others = b.leaveToOthers()
+	out.LeftOut = b.leaveOut()
 	if !b.options.GivenOrder {
 		b.sortQueue()
 	}

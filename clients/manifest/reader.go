@@ -32,6 +32,8 @@ const (
 
 // Reader reads manifests into a snapshot.
 type Reader struct {
+	// Namespace is that of objects that state none.
+	Namespace string
 	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
 	// manifest is an error.
 	Apply func(current, into metav1.Object, manifest map[string]any) (metav1.Object, error)
@@ -214,16 +216,31 @@ func (r *Reader) object(e entry, kind string, raw []byte) error {
 	if err := decode(raw, e.object); err != nil {
 		return err
 	}
-	o := e.object
-	if o.GetUID() == "" {
+	if e.object.GetUID() == "" {
 		e.raw = raw
 	}
+	return r.take(e, kind)
+}
+
+// Add takes in an object that was read from a cluster.
+func (r *Reader) Add(kind string, o metav1.Object) error {
+	at := "cluster: " + kind + " " + o.GetName()
+	if o.GetNamespace() != "" {
+		at = "cluster: " + kind + " " + o.GetNamespace() + "/" + o.GetName()
+	}
+	return r.take(entry{kind: kinds[kind], at: at, object: o}, kind)
+}
+
+// take takes in an object.
+func (r *Reader) take(e entry, kind string) error {
+	o := e.object
 	switch kind {
 	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass":
 	case "Namespace":
 		r.stated[o.GetName()] = true
 	default:
-		r.used[cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)] = true
+		o.SetNamespace(cmp.Or(o.GetNamespace(), r.Namespace, metav1.NamespaceDefault))
+		r.used[o.GetNamespace()] = true
 	}
 	if r.templates {
 		r.builder.From(e.at)
@@ -236,16 +253,16 @@ func (r *Reader) object(e entry, kind string, raw []byte) error {
 		r.entries = append(r.entries, &e)
 		return nil
 	}
-	key := kind + " " + cmp.Or(o.GetNamespace(), metav1.NamespaceDefault) + "/" + o.GetName()
+	key := kind + " " + o.GetNamespace() + "/" + o.GetName()
 	known := r.known[key]
 	switch {
 	case known == nil:
 		r.known[key] = &e
 		r.entries = append(r.entries, &e)
 		return nil
-	case known.digest == e.digest:
-		return nil
-	case known.file == e.file:
+	case known.digest == e.digest && (e.file != 0 || o.GetUID() == known.object.GetUID()):
+		return nil // a list that is read in parts may state an object twice
+	case known.file == e.file && e.file != 0:
 		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already: %s", kind, o.GetName(), known.at)
 	}
 	return r.merge(known, e)

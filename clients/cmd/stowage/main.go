@@ -1,4 +1,4 @@
-// Command stowage answers scheduling questions about a cluster in manifests.
+// Command stowage answers scheduling questions about a cluster, live or in manifests.
 package main
 
 import (
