@@ -24,10 +24,11 @@ import (
 // question has the flags that all requests share.
 type question struct {
 	cluster
-	File    []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
-	Server  []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
-	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
-	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
+	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests, also compressed by gzip: a file, a directory, a URL of http or https, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
+	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
+	Server    []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
+	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
+	Output    string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
 
 	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration, which needs it if there are several. * is that of any pod. Default: that of the only profile, else default-scheduler."`
 
@@ -74,8 +75,13 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 			return nil, err
 		}
 	}
+	r.Recursive = q.Recursive
 	for _, path := range q.File {
-		if err := r.ReadPath(path, s.stdin); err != nil {
+		read := func() error { return r.ReadPath(path, s.stdin) }
+		if isURL(path) {
+			read = func() error { return fetch(s.ctx, r, path) }
+		}
+		if err := read(); err != nil {
 			return nil, err
 		}
 	}

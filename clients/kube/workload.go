@@ -221,8 +221,12 @@ func claimVolumes(ss *appsv1.StatefulSet) []corev1.Volume {
 }
 
 // AddJob adds the pods that a Job without a uid would start with: as many as parallelism and completions allow, none while
-// it is suspended.
+// it is suspended. A Job without a name is another one each time.
 func (b *Builder) AddJob(j *batchv1.Job) error {
+	if j.Name == "" {
+		j = j.DeepCopy()
+		j.Name = b.generatedName(namespaceOf(j), j.GenerateName)
+	}
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
 	}

@@ -14,5 +14,5 @@
 // The namespace of an object exists. If no manifest has it, its only label is the one that the API server sets on every
 // namespace.
 //
-// A Reader reads at most MaximumBytes in all. It is for one goroutine.
+// A Reader reads at most MaximumBytes in all, counted after what is compressed is unpacked. It is for one goroutine.
 package manifest

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ const (
 type Reader struct {
 	// Namespace is that of objects that state none.
 	Namespace string
+	// Recursive makes ReadPath read directories in directories.
+	Recursive bool
 	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
 	// manifest is an error.
 	Apply func(current, into metav1.Object, manifest map[string]any) (metav1.Object, error)
@@ -66,19 +69,32 @@ func NewReader(o kube.Options) *Reader {
 	}
 }
 
-// Read reads the documents of one file; errors contain name. An object that was read before does not count again. One of another
+// Read reads the documents of one file; errors contain name. It may be compressed by gzip. An object that was read before does not count again. One of another
 // file that differs under the same name changes or replaces it, see the package documentation; in one file that is an error. The
 // error lists everything that is wrong, up to a number.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
 	r.file++
-	limited := &io.LimitedReader{R: in, N: r.bytesLeft + 1}
+	plain, err := unpacked(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	limited := &io.LimitedReader{R: plain, N: r.bytesLeft + 1}
 	r.documents(name, bufio.NewReader(limited))
 	r.bytesLeft = limited.N - 1
 	if r.bytesLeft < 0 {
 		return fmt.Errorf("%s: more than %d bytes of manifests", name, MaximumBytes)
 	}
 	return errors.Join(r.errs...)
+}
+
+// unpacked returns what is compressed by gzip, which its first bytes tell, uncompressed.
+func unpacked(in io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(in)
+	if magic, _ := buffered.Peek(2); string(magic) != "\x1f\x8b" {
+		return buffered, nil
+	}
+	return gzip.NewReader(buffered)
 }
 
 // ReadTemplates reads a path as ReadPath does. Its Nodes are templates of nodes to add, and everything else is refused.
@@ -148,7 +164,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 	}
 	head := struct {
 		metav1.TypeMeta
-		Metadata struct{ Name, Namespace string }
+		Metadata struct{ Name, GenerateName string }
 		Items    *[]json.RawMessage
 	}{}
 	if err := json.Unmarshal(raw, &head); err != nil {
@@ -201,7 +217,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		r.fail(at, field.NotSupported(field.NewPath("apiVersion"), head.APIVersion, k.apiVersions))
 		return
 	}
-	if head.Metadata.Name == "" && head.Kind != "Pod" {
+	if head.Metadata.Name == "" && head.Kind != "Pod" && (head.Kind != "Job" || head.Metadata.GenerateName == "") {
 		r.fail(at, errors.New("metadata.name: Required value"))
 		return
 	}
