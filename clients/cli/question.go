@@ -24,9 +24,9 @@ import (
 // question has the flags that all requests share.
 type question struct {
 	cluster
+	remote
 	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests, also compressed by gzip: a file, a directory, a URL of http or https, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
 	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
-	Server    []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
 	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output    string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
 
@@ -162,6 +162,9 @@ type asked struct {
 // reduced, and it is put again. check, which may be nil, comes before the connection; put returns its request, nil if it fails
 // before the request.
 func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (proto.Message, error)) error {
+	if err := q.check(); err != nil {
+		return err
+	}
 	snapshot, scheduler, err := q.read(s)
 	if err != nil {
 		return err
@@ -267,7 +270,7 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 		out = append(out, errors.New(strings.Join(parts, ": ")))
 	}
 	if len(out) == 0 {
-		return err
+		return q.explained(err)
 	}
 	return errors.Join(out...)
 }

@@ -27,7 +27,7 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 		return r.readFile(path)
 	}
 	found := false
-	root := path + string(filepath.Separator) // so that a link to a directory is followed
+	root := path + string(filepath.Separator)                                      // so that a link to a directory is followed
 	err = filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error { // sorted by name
 		switch {
 		case err != nil:
