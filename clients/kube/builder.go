@@ -314,6 +314,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out := &Snapshot{Cluster: &stowagev1.Cluster{
 		Namespaces: b.namespaces, WorkloadSelectors: b.selectors, PodDisruptionBudgets: b.budgets,
 	}}
+	b.takeAway()
 	out.HomelessPods = b.settle()
 	b.nominate()
 	b.close()

@@ -3,6 +3,8 @@ package kube
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -29,6 +31,8 @@ type change struct {
 	origin        Origin
 	at            string
 	before, after metav1.Object
+	// leaves says which pods leave, nil if none or if it is not known which.
+	leaves func(*corev1.Pod) bool
 }
 
 // Before states what the object was that is added next, with the same uid. The pods of a workload are those that were added and,
@@ -38,14 +42,76 @@ func (b *Builder) Before(o metav1.Object) { b.before = o }
 // changed records a workload with a change.
 func (b *Builder) changed(origin Origin, after metav1.Object) {
 	if before := b.before; before != nil && before.GetUID() == after.GetUID() {
-		b.changes = append(b.changes, change{origin, b.at, before, after})
+		b.changes = append(b.changes, change{origin: origin, at: b.at, before: before, after: after})
 	}
+}
+
+// takeAway takes the pods away that leave their nodes, and decides which leave the queue, once everything is added.
+func (b *Builder) takeAway() {
+	for i := range b.changes {
+		c := &b.changes[i]
+		if c.leaves = b.leaving(c); c.leaves != nil {
+			b.running = slices.DeleteFunc(b.running, func(r runningPod) bool { return c.leaves(r.facts.stamp.pod) })
+			b.nominated = slices.DeleteFunc(b.nominated, func(n nomination) bool { return c.leaves(n.pod) })
+		}
+	}
+}
+
+// leaving returns which pods of a workload with fewer replicas leave, nil if that is not known: all of them, or of a StatefulSet
+// those with the highest ordinals.
+func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
+	var was, is int32
+	owned := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, c.after) }
+	switch after := c.after.(type) {
+	case *appsv1.Deployment:
+		was, is = replicasOf(c.before.(*appsv1.Deployment).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		selector, err := metav1.LabelSelectorAsSelector(after.Spec.Selector)
+		if err != nil {
+			return nil
+		}
+		owned = func(p *corev1.Pod) bool {
+			of := metav1.GetControllerOfNoCopy(p)
+			return of != nil && of.Kind == "ReplicaSet" && namespaceOf(p) == c.origin.Namespace && selector.Matches(labels.Set(p.Labels))
+		}
+	case *appsv1.ReplicaSet:
+		was, is = replicasOf(c.before.(*appsv1.ReplicaSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		if metav1.GetControllerOfNoCopy(after) != nil {
+			return nil
+		}
+	case *corev1.ReplicationController:
+		was, is = replicasOf(c.before.(*corev1.ReplicationController).Spec.Replicas), replicasOf(after.Spec.Replicas)
+	case *appsv1.StatefulSet:
+		was, is = replicasOf(c.before.(*appsv1.StatefulSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		if edited(&c.before.(*appsv1.StatefulSet).Spec.Template, &after.Spec.Template) {
+			return nil
+		}
+		end := int(is)
+		if after.Spec.Ordinals != nil {
+			end += int(after.Spec.Ordinals.Start)
+		}
+		if is < was {
+			return func(p *corev1.Pod) bool {
+				ordinal, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
+				return owned(p) && err == nil && ordinal >= end
+			}
+		}
+	case *batchv1.Job:
+		was, is = jobPods(c.before.(*batchv1.Job)), jobPods(after)
+	}
+	if is < was && is == 0 {
+		return owned
+	}
+	return nil
 }
 
 // makeChanges queues the pods that changed workloads create, once everything is added.
 func (b *Builder) makeChanges() {
 	for _, c := range b.changes {
 		b.at = c.at
+		if c.leaves != nil {
+			b.queue = slices.DeleteFunc(b.queue, func(s slot) bool { return c.leaves(s.facts.stamp.pod) })
+			continue
+		}
 		message, err := b.change(c)
 		if message != "" {
 			b.undecided = append(b.undecided, Undecided{c.origin, c.at, message})

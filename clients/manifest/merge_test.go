@@ -16,6 +16,11 @@ const (
 	podTemplate = `template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}`
 	edited      = `template: {metadata: {labels: {a: b}}, spec: {nodeSelector: {d: s}, containers: [{name: c}]}}`
 	selectsPods = `selector: {matchLabels: {a: b}}`
+	owned       = `labels: {a: b}, ownerReferences: [{apiVersion: v1, kind: StatefulSet, name: w, uid: u, controller: true}]`
+	// pods are two that are pending, one of them since its node is gone, and one on a node.
+	pods = "{apiVersion: v1, kind: Pod, metadata: {name: w-4, uid: w4, " + owned + "}, spec: {nodeName: a}}\n---\n" +
+		"{apiVersion: v1, kind: Pod, metadata: {name: w-5, uid: w5, " + owned + "}}\n---\n" +
+		"{apiVersion: v1, kind: Pod, metadata: {name: w-6, uid: w6, " + owned + "}, spec: {nodeName: gone}}"
 )
 
 // TestChangesOfWorkloads applies a manifest to a workload of a cluster. "state" and "change" are the specs, "more" is further
@@ -55,8 +60,20 @@ func TestChangesOfWorkloads(t *testing.T) {
 			name: "a rollout that is paused", kind: "apps/v1 Deployment", state: "paused: true, replicas: 2, " + podTemplate, change: edited,
 		},
 		{
-			name: "fewer replicas", kind: "apps/v1 StatefulSet", state: "replicas: 3, " + podTemplate, change: "replicas: 1",
-			want: []string{"of 3 replicas 1 remain"},
+			name: "fewer replicas", kind: "apps/v1 Deployment", state: "replicas: 3, " + selectsPods + ", " + podTemplate, change: "replicas: 1",
+			more: pods, want: []string{"1 pods w-5", "1 pods w-6", "of 3 replicas 1 remain"},
+		},
+		{
+			name: "none", kind: "apps/v1 Deployment", state: "replicas: 3, " + selectsPods + ", " + podTemplate, change: "replicas: 0",
+			more: strings.ReplaceAll(pods, "kind: StatefulSet", "kind: ReplicaSet"),
+		},
+		{
+			name: "fewer ordinals", kind: "apps/v1 StatefulSet", state: "ordinals: {start: 4}, replicas: 3, " + podTemplate, change: "replicas: 2",
+			more: pods, want: []string{"1 pods w-5"},
+		},
+		{
+			name: "a Job that stops with its pods", kind: "batch/v1 Job", state: "parallelism: 3, " + podTemplate, change: "suspend: true",
+			more: pods,
 		},
 		{
 			name: "further ordinals", kind: "apps/v1 StatefulSet", state: "ordinals: {start: 5}, replicas: 1, " + podTemplate, change: "replicas: 3",
@@ -94,8 +111,8 @@ func TestChangesOfWorkloads(t *testing.T) {
 			change: "parallelism: 2", want: []string{"1 more pods are not placed"},
 		},
 		{
-			name: "a Job that stops", kind: "batch/v1 Job", state: "parallelism: 2, " + podTemplate, change: "suspend: true",
-			want: []string{"of 2 replicas 0 remain"},
+			name: "a Job with fewer pods", kind: "batch/v1 Job", state: "parallelism: 2, " + podTemplate, change: "parallelism: 1",
+			want: []string{"of 2 replicas 1 remain"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
