@@ -24,6 +24,11 @@ func isURL(path string) bool {
 
 // fetch reads the manifests of a URL.
 func fetch(ctx context.Context, r *manifest.Reader, url string) (err error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	url = request.URL.Redacted()
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("%s: not read within %v", url, fetchTimeout))
 	defer cancel()
 	defer func() {
@@ -31,10 +36,6 @@ func fetch(ctx context.Context, r *manifest.Reader, url string) (err error) {
 			err = cause
 		}
 	}()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
 	request.Header.Set("User-Agent", "stowage")
 	client := http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
 		switch {
@@ -45,7 +46,7 @@ func fetch(ctx context.Context, r *manifest.Reader, url string) (err error) {
 		}
 		return nil
 	}}
-	answer, err := client.Do(request)
+	answer, err := client.Do(request.WithContext(ctx))
 	if err != nil {
 		return err
 	}

@@ -272,3 +272,28 @@ func TestWithoutApplyAManifestOfAnObjectOfAClusterIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzMerge applies a manifest to an object of a cluster, with another one that was applied last, and expects no panic.
+func FuzzMerge(f *testing.F) {
+	for _, kind := range []string{"apps/v1 Deployment", "apps/v1 StatefulSet", "v1 Pod", "v1 Node", "batch/v1 Job"} {
+		apiVersion, kind, _ := strings.Cut(kind, " ")
+		f.Add(apiVersion, kind, "replicas: 1, "+podTemplate, `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c"}]}}}}`, "replicas: 3, "+edited)
+		f.Add(apiVersion, kind, "containers: [{name: c}]", `{"spec":[1]}`, "containers: [{name: c, image: i}], tolerations: [{key: k}]")
+		f.Add(apiVersion, kind, "", "[]", "taints: [{key: k, effect: NoSchedule}]")
+	}
+	f.Fuzz(func(t *testing.T, apiVersion, kind, state, last, change string) {
+		r := manifest.NewReader(kube.Options{})
+		r.Apply = apply.Manifest
+		if err := r.Read("cluster", strings.NewReader(fmt.Sprintf(
+			"{apiVersion: %s, kind: %s, metadata: {name: w, uid: u, annotations: {kubectl.kubernetes.io/last-applied-configuration: %q}}, spec: {%s}}",
+			apiVersion, kind, last, state))); err != nil {
+			return
+		}
+		if err := r.Read("change", strings.NewReader(fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: w}, spec: {%s}}", apiVersion, kind, change))); err != nil {
+			return
+		}
+		if _, err := r.Snapshot(); err != nil {
+			return // text that is not UTF-8
+		}
+	})
+}
