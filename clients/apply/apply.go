@@ -51,8 +51,8 @@ func Manifest(current, into metav1.Object, manifest map[string]any) (metav1.Obje
 	return into, nil
 }
 
-// stated returns a manifest as kubectl apply sends it: in its namespace, without what only the API server writes, and with itself as
-// the last applied one.
+// stated returns a manifest as kubectl apply sends it: in its namespace, without what only the API server writes, and with itself
+// as the last applied one.
 func stated(tree map[string]any, namespace string) ([]byte, error) {
 	delete(tree, "status")
 	object, _ := tree["metadata"].(map[string]any)

@@ -17,8 +17,8 @@ const description = `Scheduling decisions as kube-scheduler would make them, for
 
 The exit status is 0 if all pods were placed, a node is feasible, or the nodes can be drained; 1 if not; 2 if the request was invalid or got no
 answer; 3 if kube-scheduler might reject a pod because of fields that are not read, if a change of a workload is not decided, or if
-there was nothing to place though the manifests have workloads. Workloads of kinds that are not read are listed on standard error; they do not
-change the exit status if there are other pods to place.`
+there was nothing to place though the manifests have workloads. Workloads of kinds that are not read are listed on standard error;
+they do not change the exit status if there are other pods to place.`
 
 // commands is the grammar of the command line.
 type commands struct {

@@ -110,7 +110,9 @@ func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest
 }
 
 // drained returns the parts of the answer.
-func drained(ctx context.Context, client stowagev1.SimulationServiceClient, request *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error) {
+func drained(
+	ctx context.Context, client stowagev1.SimulationServiceClient, request *stowagev1.DrainRequest,
+) ([]*stowagev1.DrainResponse, error) {
 	stream, err := client.Drain(ctx, request)
 	if err != nil {
 		return nil, err

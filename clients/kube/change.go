@@ -190,7 +190,8 @@ func (b *Builder) changeJob(c change, before, after *batchv1.Job) (message strin
 		return message, nil
 	case edited(&before.Spec.Template, &after.Spec.Template) && was > 0:
 		return "its template stays: the API server does not change that of a Job that runs", nil
-	case after.Spec.CompletionMode != nil && *after.Spec.CompletionMode == batchv1.IndexedCompletion && was+after.Status.Succeeded > 0:
+	case was+after.Status.Succeeded > 0 && after.Spec.CompletionMode != nil &&
+		*after.Spec.CompletionMode == batchv1.IndexedCompletion:
 		return fmt.Sprintf("%d more pods are not placed: which indexes are left is not read", n), nil
 	}
 	spec := after.Spec.DeepCopy()

@@ -52,7 +52,9 @@ func (b *Builder) scaled() []Scalable {
 		w := &b.scalables[i]
 		w.Controlled = w.Controller != nil && b.seen[w.Controller.Kind+" "+w.Controller.Namespace+"/"+w.Controller.Name]
 	}
-	return slices.DeleteFunc(b.scalables, func(w Scalable) bool { return b.options.Namespace != "" && w.Namespace != b.options.Namespace })
+	return slices.DeleteFunc(b.scalables, func(w Scalable) bool {
+		return b.options.Namespace != "" && w.Namespace != b.options.Namespace
+	})
 }
 
 // Scalable returns the workload of a name, "name" or "namespace/name", or the only one if the name is empty. Workloads whose

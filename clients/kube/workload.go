@@ -170,7 +170,8 @@ func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.Worklo
 	return b.enqueue(origin, templateSpec, stamps...)
 }
 
-// statefulPods returns the pods of a StatefulSet without the first ones. revision is that of its template, empty if it is not known.
+// statefulPods returns the pods of a StatefulSet without the first ones. revision is that of its template, empty if it is not
+// known.
 func statefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]stamp, error) {
 	n, err := ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // extensions are those of the files of a directory that are read. Each may be followed by .gz.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// ReadPath reads a file, the files of a directory that end in .yaml, .yml or .json, or in these and .gz, or, as "-", standard input.
-// With Recursive it reads those of directories in it, too, but follows no links to directories.
+// ReadPath reads a file, the files of a directory that end in .yaml, .yml or .json, or in these and .gz, or, as "-", standard
+// input. With Recursive it reads those of directories in it, too, but follows no links to directories.
 func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if path == "-" {
 		return r.Read("standard input", stdin)

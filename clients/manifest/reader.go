@@ -69,9 +69,9 @@ func NewReader(o kube.Options) *Reader {
 	}
 }
 
-// Read reads the documents of one file; errors contain name. It may be compressed by gzip. An object that was read before does not count again. One of another
-// file that differs under the same name changes or replaces it, see the package documentation; in one file that is an error. The
-// error lists everything that is wrong, up to a number.
+// Read reads the documents of one file, which may be compressed by gzip; errors contain name. An object that was read before does
+// not count again. One of another file that differs under the same name changes or replaces it, see the package documentation; in
+// one file that is an error. The error lists everything that is wrong, up to a number.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
 	r.file++
