@@ -277,7 +277,7 @@ func (b *Builder) commonHash(d *appsv1.Deployment, strange bool) (string, error)
 	}
 	var hashes []string
 	for _, l := range b.withPods.pods[namespaceOf(d)] {
-		if hash := l[appsv1.DefaultDeploymentUniqueLabelKey]; hash != "" && selector.Matches(labels.Set(l)) {
+		if hash := l[appsv1.DefaultDeploymentUniqueLabelKey]; hash != "" && selector.Matches(l) {
 			hashes = append(hashes, hash)
 		}
 	}

@@ -220,7 +220,7 @@ func TestObjectsOfOneIdentity(t *testing.T) {
 			if diff := cmp.Diff(c.labels, labels); diff != "" {
 				t.Errorf("labels (-want +got)\n%s", diff)
 			}
-			if got := int64(allocatable.GetPods()); got != c.pods {
+			if got := allocatable.GetPods(); got != c.pods {
 				t.Errorf("%d pods, want %d", got, c.pods)
 			}
 			if diff := cmp.Diff(c.told, r.Told()); diff != "" {
@@ -281,7 +281,7 @@ func FuzzMerge(f *testing.F) {
 		f.Add(apiVersion, kind, "containers: [{name: c}]", `{"spec":[1]}`, "containers: [{name: c, image: i}], tolerations: [{key: k}]")
 		f.Add(apiVersion, kind, "", "[]", "taints: [{key: k, effect: NoSchedule}]")
 	}
-	f.Fuzz(func(t *testing.T, apiVersion, kind, state, last, change string) {
+	f.Fuzz(func(_ *testing.T, apiVersion, kind, state, last, change string) {
 		r := manifest.NewReader(kube.Options{})
 		r.Apply = apply.Manifest
 		if err := r.Read("cluster", strings.NewReader(fmt.Sprintf(
